@@ -1,0 +1,129 @@
+//! What an answer's head and body tell beyond a job's record: the service's words, and how long to wait.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+
+use crate::operation::shown;
+
+/// How much of an error's body is kept.
+const MAX_ERROR_BODY_BYTES: usize = 8 << 10;
+/// A longer `Retry-After` says no more than this one: ten years.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+
+/// `Retry-After` in either of its forms (RFC 9110 10.2.3). A date counts from the answer's own `Date` where there is
+/// one, so that a wrong clock on this side does not shorten the wait. Anything else is as if it were not there.
+pub(crate) fn retry_after(value: &str, date: Option<&str>, now: SystemTime) -> Option<Duration> {
+    let value = value.trim();
+    let seconds = if value.starts_with(|c: char| c.is_ascii_digit())
+        && !value.contains(|c: char| !(c.is_ascii_digit() || c == '.'))
+    {
+        // A fraction is no RFC form, but some gateways send it, and its meaning is plain.
+        Duration::try_from_secs_f64(value.parse().ok()?).unwrap_or(MAX_RETRY_AFTER)
+    } else {
+        let at = httpdate::parse_http_date(value).ok()?;
+        let from = date.and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now);
+        at.duration_since(from).unwrap_or(Duration::ZERO)
+    };
+    Some(seconds.min(MAX_RETRY_AFTER))
+}
+
+/// The body of an error as text, bounded. Bytes that are no UTF-8 are replaced.
+pub(crate) fn bounded_text(body: &[u8]) -> Option<String> {
+    if body.is_empty() {
+        return None;
+    }
+    let mut text = String::from_utf8_lossy(&body[..body.len().min(MAX_ERROR_BODY_BYTES)]).into_owned();
+    while text.len() > MAX_ERROR_BODY_BYTES {
+        text.pop();
+    }
+    Some(text)
+}
+
+/// The best words in an error's body, fit for a sentence: `{"error": …}`, problem+json (RFC 9457), `{"message": …}`,
+/// `{"error": {"message": …}}`, or the first line of plain text. HTML is a gateway's page and says nothing.
+pub(crate) fn best_words(body: &str) -> Option<String> {
+    let words = match serde_json::from_str::<Value>(body) {
+        Ok(value) => words_of(&value)?.to_owned(),
+        Err(_) => body.trim().lines().next()?.trim().to_owned(),
+    };
+    let markup = words.starts_with('<') || words.starts_with('{') || words.starts_with('[');
+    (!words.is_empty() && !markup).then(|| shown(&words))
+}
+
+fn words_of(value: &Value) -> Option<&str> {
+    if let Value::String(text) = value {
+        return Some(text);
+    }
+    let own = ["error", "message", "detail", "title", "error_description"];
+    own.iter().find_map(|key| match value.get(key)? {
+        Value::String(text) if !text.is_empty() => Some(text.as_str()),
+        inner @ Value::Object(_) => words_of(inner),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_is_read_in_both_forms_and_survives_the_rest() {
+        let now = httpdate::parse_http_date("Fri, 20 Nov 2026 10:00:00 GMT").unwrap();
+        let read = |value, date| retry_after(value, date, now).map(|d| d.as_secs_f64());
+        let ten_years = Some(MAX_RETRY_AFTER.as_secs_f64());
+        for (value, date, seconds) in [
+            ("0", None, Some(0.0)),
+            ("120", None, Some(120.0)),
+            (" 7 ", None, Some(7.0)),
+            ("1.5", None, Some(1.5)),
+            ("99999999999999999999999999", None, ten_years),
+            ("Fri, 20 Nov 2026 10:00:30 GMT", None, Some(30.0)),
+            ("Fri, 20 Nov 2026 09:00:00 GMT", None, Some(0.0)),
+            ("Fri, 20 Nov 2026 12:00:30 GMT", Some("Fri, 20 Nov 2026 12:00:00 GMT"), Some(30.0)),
+            ("Fri, 20 Nov 2026 10:00:30 GMT", Some("nonsense"), Some(30.0)),
+            ("-1", None, None),
+            ("+1", None, None),
+            ("1e3", None, None),
+            ("1.2.3", None, None),
+            ("\u{b2}", None, None),
+            ("soon", None, None),
+            ("", None, None),
+            ("NaN", None, None),
+            ("inf", None, None),
+        ] {
+            assert_eq!(read(value, date), seconds, "{value:?} {date:?}");
+        }
+    }
+
+    #[test]
+    fn the_best_words_of_any_body_are_found_and_bounded() {
+        for (body, words) in [
+            (r#"{"error":"job not found"}"#, Some("job not found")),
+            (r#"{"error":{"message":"no","code":1}}"#, Some("no")),
+            (r#"{"message":"slow down"}"#, Some("slow down")),
+            (r#"{"type":"x","title":"Bad","detail":"the prompt is bad"}"#, Some("the prompt is bad")),
+            (r#"{"title":"Bad Gateway"}"#, Some("Bad Gateway")),
+            (r#"{"error":null,"message":"m"}"#, Some("m")),
+            (r#""just text""#, Some("just text")),
+            ("upstream connect error\nline two", Some("upstream connect error")),
+            ("\x1b[31mred", Some("\\u{1b}[31mred")),
+            ("<html><body>502</body></html>", None),
+            (r#"{"error":"#, None),
+            ("{}", None),
+            ("[]", None),
+            ("   ", None),
+        ] {
+            assert_eq!(best_words(body).as_deref(), words, "{body}");
+        }
+        assert!(best_words(&"x".repeat(10_000)).unwrap().chars().count() <= 301);
+    }
+
+    #[test]
+    fn a_body_is_kept_as_text_up_to_its_bound() {
+        assert_eq!(bounded_text(b""), None);
+        assert_eq!(bounded_text(b"a\xffb").as_deref(), Some("a\u{fffd}b"));
+        assert_eq!(bounded_text(&vec![b'x'; 100_000]).unwrap().len(), MAX_ERROR_BODY_BYTES);
+        assert!(bounded_text(&vec![0xff; 100_000]).unwrap().len() <= MAX_ERROR_BODY_BYTES);
+    }
+}

@@ -1,0 +1,174 @@
+//! The base URL: parsed once, refused unless it names exactly one place that the key may go to.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ureq::http::Uri;
+
+use crate::error::Error;
+use crate::operation::shown;
+
+const MAX_BASE_URL_BYTES: usize = 2048;
+
+/// Where the service is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Endpoint {
+    pub(crate) https: bool,
+    /// A name or an address, without brackets.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// Scheme, authority and path without a slash at the end: what a path is appended to.
+    pub(crate) url: String,
+    /// Plain http is allowed for no other reason than that the host is this machine, so it must stay this machine.
+    pub(crate) loopback_only: bool,
+}
+
+impl Endpoint {
+    pub(crate) fn parse(text: &str, allow_plaintext: bool) -> Result<Endpoint, Error> {
+        let wrong = |what: &str| {
+            Error::invalid(format!("base_url {}{what}; give one like https://api.example.com", quoted(text)))
+        };
+        if text.len() > MAX_BASE_URL_BYTES {
+            return Err(Error::invalid(format!("base_url is longer than {MAX_BASE_URL_BYTES} bytes")));
+        }
+        if text.bytes().any(|b| !b.is_ascii_graphic()) {
+            return Err(wrong(" holds a space, a control character or a non-ASCII character"));
+        }
+        // The parser below drops a fragment silently and would take the rest for something else.
+        if text.contains('#') || text.contains('?') {
+            return Err(wrong(" has a query or a fragment"));
+        }
+        if text.contains('\\') {
+            return Err(wrong(" holds a backslash"));
+        }
+        let uri: Uri = text.parse().map_err(|_| wrong(" is no URL"))?;
+        let https = match uri.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            _ => return Err(wrong(" does not begin with https:// (or http:// for this machine)")),
+        };
+        let authority = uri.authority().ok_or_else(|| wrong(" has no host"))?;
+        if authority.as_str().contains('@') {
+            // The text is not quoted: what stands before the @ may be a password.
+            return Err(Error::invalid("base_url has a user name or password before an @; take it out"));
+        }
+        let host = authority.host();
+        let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
+        if bare.is_empty() || (host != bare && bare.parse::<Ipv6Addr>().is_err()) || (host == bare && !is_name(bare)) {
+            return Err(wrong(" has no valid host"));
+        }
+        let port = match authority.as_str()[host.len()..].strip_prefix(':') {
+            None => {
+                if https {
+                    443
+                } else {
+                    80
+                }
+            }
+            Some(digits) => match digits.parse::<u16>() {
+                Ok(port) if port > 0 && digits.bytes().all(|b| b.is_ascii_digit()) => port,
+                _ => return Err(wrong(" has no valid port")),
+            },
+        };
+        let path = uri.path().trim_end_matches('/');
+        if path.split('/').skip(1).any(|segment| matches!(segment, "" | "." | "..")) {
+            return Err(wrong(" has an empty, \".\" or \"..\" segment in its path"));
+        }
+        let loopback = is_loopback(bare);
+        if !https && !loopback && !allow_plaintext {
+            return Err(Error::invalid(format!(
+                "base_url {} is plain http to another machine, which would show the key to the network; use https, or set allow_plaintext if you mean it",
+                quoted(text)
+            )));
+        }
+        Ok(Endpoint {
+            https,
+            host: bare.to_owned(),
+            port,
+            url: format!("{}://{}{path}", if https { "https" } else { "http" }, authority.as_str()),
+            loopback_only: !https && !allow_plaintext,
+        })
+    }
+
+    /// Whether the host is this machine by its spelling.
+    pub(crate) fn is_loopback(&self) -> bool {
+        is_loopback(&self.host)
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
+        || host.parse::<IpAddr>().is_ok_and(|ip| ip == IpAddr::V6(Ipv6Addr::LOCALHOST))
+}
+
+fn is_name(host: &str) -> bool {
+    host.len() <= 253 && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_'))
+}
+
+fn quoted(text: &str) -> String {
+    // A user name and password would stand before an @: never repeat them.
+    if text.contains('@') { "(not shown)".to_owned() } else { format!("\"{}\"", shown(text)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_that_are_taken_go_where_they_say() {
+        for (text, https, host, port, url) in [
+            ("https://api.example.com", true, "api.example.com", 443, "https://api.example.com"),
+            ("https://api.example.com/", true, "api.example.com", 443, "https://api.example.com"),
+            ("https://api.example.com:8443/a/b/", true, "api.example.com", 8443, "https://api.example.com:8443/a/b"),
+            ("http://127.0.0.1:80", false, "127.0.0.1", 80, "http://127.0.0.1:80"),
+            ("http://127.9.9.9", false, "127.9.9.9", 80, "http://127.9.9.9"),
+            ("http://localhost:1", false, "localhost", 1, "http://localhost:1"),
+            ("http://[::1]:8080", false, "::1", 8080, "http://[::1]:8080"),
+            ("https://[2001:db8::1]/x", true, "2001:db8::1", 443, "https://[2001:db8::1]/x"),
+        ] {
+            let endpoint = Endpoint::parse(text, false).expect(text);
+            assert_eq!(
+                (endpoint.https, endpoint.host.as_str(), endpoint.port, endpoint.url.as_str()),
+                (https, host, port, url),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn urls_that_could_lead_the_key_astray_are_refused() {
+        for text in [
+            "",
+            "api.example.com",
+            "ftp://api.example.com",
+            "https://",
+            "https:///v2",
+            "https://user:hunter2@api.example.com",
+            "https://api.example.com?x=1",
+            "https://api.example.com/#f",
+            "https://api.example.com/a b",
+            "https://api.example.com/\r\nx: y",
+            "https://exämple.com",
+            "https://api.example.com/../up",
+            "https://api.example.com/a//b",
+            "https://api.example.com\\@evil.example",
+            "https://api.example.com:0",
+            "https://api.example.com:65536",
+            "https://api.example.com:+443",
+            "https://a%2eb.example",
+            "https://[::1",
+            "https://[1.2.3.4]",
+            "http://api.example.com",
+            "http://127.0.0.1.evil.example",
+            "http://[::ffff:127.0.0.1]",
+            "http://2130706433",
+            "http://0177.0.0.1",
+            "http://10.0.0.1",
+        ] {
+            let error = Endpoint::parse(text, false).expect_err(text);
+            assert!(error.message().starts_with("base_url "), "{text}: {error}");
+            assert!(!error.message().contains("hunter2"), "{text}: {error}");
+        }
+        assert!(Endpoint::parse("http://10.0.0.1", true).is_ok());
+    }
+}

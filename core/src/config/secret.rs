@@ -1,0 +1,112 @@
+//! The API key: checked, kept in one place that is wiped when the last user lets go, and never shown.
+
+use std::fmt;
+use std::path::Path;
+
+use bytes::Bytes;
+use ureq::http::HeaderValue;
+use zeroize::Zeroizing;
+
+use crate::error::Error;
+
+/// Longer than any key, shorter than any request head.
+const MAX_KEY_BYTES: usize = 4096;
+
+/// Where the key came from: all that may be told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeySource {
+    /// Given in the program.
+    Argument,
+    /// Read from a file that the program named.
+    File,
+    /// From the variable `AGENTJOB_API_KEY`.
+    Variable,
+    /// Read from the file that `AGENTJOB_API_KEY_FILE` names.
+    VariableFile,
+}
+
+/// The key, ready to be sent.
+#[derive(Clone)]
+pub(crate) struct Secret {
+    authorization: HeaderValue,
+}
+
+impl Secret {
+    /// `name` is what the user has to mend: the argument, variable or file that held the key.
+    pub(crate) fn new(name: &str, key: &str) -> Result<Secret, Error> {
+        let wrong = |what: &str| Error::invalid(format!("{name} {what}; give the key as the service shows it"));
+        if key.is_empty() {
+            return Err(wrong("is empty"));
+        }
+        if key.len() > MAX_KEY_BYTES {
+            return Err(wrong("is longer than any key (4096 bytes)"));
+        }
+        // Visible ASCII only: a CR or LF would end the header and begin another.
+        if !key.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err(wrong("holds a space, a control character or a non-ASCII character"));
+        }
+        let mut bearer = Zeroizing::new(Vec::with_capacity(7 + key.len()));
+        bearer.extend_from_slice(b"Bearer ");
+        bearer.extend_from_slice(key.as_bytes());
+        // Every header that is made from these bytes shares them; they are wiped when the last one is dropped.
+        let mut authorization =
+            HeaderValue::from_maybe_shared(Bytes::from_owner(bearer)).expect("visible ASCII is a header value");
+        authorization.set_sensitive(true);
+        Ok(Secret { authorization })
+    }
+
+    /// Reads a key from a file, without the line end that editors leave.
+    pub(crate) fn from_file(name: &str, path: &Path) -> Result<Secret, Error> {
+        let text = std::fs::read(path)
+            .map(Zeroizing::new)
+            .map_err(|error| Error::invalid(format!("{name} {path:?} cannot be read: {error}")))?;
+        let text = std::str::from_utf8(&text)
+            .map_err(|_| Error::invalid(format!("{name} {path:?} is not text; it must hold the key alone")))?;
+        Secret::new(&format!("the key in {name} {path:?}"), text.trim_end_matches(['\r', '\n']))
+    }
+
+    /// The value of the `Authorization` header.
+    pub(crate) fn authorization(&self) -> HeaderValue {
+        self.authorization.clone()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(not shown)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_that_could_split_a_header_is_refused() {
+        for byte in 0..=255u8 {
+            let good = byte.is_ascii_graphic();
+            for key in [vec![byte, b'a'], vec![b'a', byte, b'b'], vec![b'a', byte]] {
+                // A key is text in every face, so only bytes that make text can get here.
+                let Ok(key) = String::from_utf8(key) else { continue };
+                assert_eq!(Secret::new("api_key", &key).is_ok(), good, "byte {byte:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_refused_key_is_not_repeated() {
+        let error = Secret::new("api_key", "mark\ner").unwrap_err();
+        assert!(error.message().starts_with("api_key holds a space"), "{error}");
+        assert!(!format!("{error} {error:?}").contains("mark"));
+        assert!(Secret::new("api_key", "").unwrap_err().message().starts_with("api_key is empty"));
+        assert!(Secret::new("api_key", &"k".repeat(4097)).is_err());
+        assert!(Secret::new("api_key", &"k".repeat(4096)).is_ok());
+    }
+
+    #[test]
+    fn the_header_holds_the_key_and_nothing_shows_it() {
+        let secret = Secret::new("api_key", "adm_marker").unwrap();
+        assert_eq!(secret.authorization().as_bytes(), b"Bearer adm_marker");
+        assert!(!format!("{secret:?} {:?}", secret.authorization()).contains("marker"));
+    }
+}

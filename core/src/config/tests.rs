@@ -1,0 +1,114 @@
+//! The settings' defaults, their order of precedence, and what is said of a wrong one.
+
+use super::*;
+use crate::ErrorKind;
+
+const FULL: &[(&str, &str)] = &[
+    ("AGENTJOB_BASE_URL", "https://variable.example"),
+    ("AGENTJOB_API_KEY", "variable_key"),
+    ("AGENTJOB_PROJECT_ID", "variable_project"),
+    ("AGENTJOB_TIMEOUT", "7.5"),
+];
+
+fn with(variables: &[(&str, &str)]) -> ClientBuilder {
+    ClientBuilder::default().with_environment(variables)
+}
+
+fn refused(builder: ClientBuilder) -> String {
+    let error = builder.resolve().err().expect("a setting is wrong");
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    error.message().to_owned()
+}
+
+#[test]
+fn the_variables_stand_in_for_arguments_that_are_not_given() {
+    let config = with(FULL).resolve().unwrap();
+    assert_eq!(config.endpoint.url, "https://variable.example");
+    assert_eq!(config.secret.authorization().as_bytes(), b"Bearer variable_key");
+    assert_eq!(config.key_source, KeySource::Variable);
+    assert_eq!(config.project_id, "variable_project");
+    assert_eq!(config.timeout, Duration::from_millis(7_500));
+}
+
+#[test]
+fn an_argument_wins_over_its_variable() {
+    let builder = with(FULL).base_url("https://argument.example").api_key("argument_key").project_id("argument");
+    let config = builder.timeout(Duration::from_secs(3)).resolve().unwrap();
+    assert_eq!(config.endpoint.url, "https://argument.example");
+    assert_eq!(config.secret.authorization().as_bytes(), b"Bearer argument_key");
+    assert_eq!(config.key_source, KeySource::Argument);
+    assert_eq!(config.project_id, "argument");
+    assert_eq!(config.timeout, Duration::from_secs(3));
+}
+
+#[test]
+fn what_is_not_said_has_the_documented_defaults() {
+    let config = with(&FULL[..3]).resolve().unwrap();
+    assert_eq!(config.timeout, Duration::from_secs(60));
+    assert_eq!(config.connect_timeout, Duration::from_secs(10));
+    assert_eq!((config.limits.max_retries, config.limits.max_retry_after), (2, Duration::from_secs(60)));
+    assert_eq!((config.max_prompt_bytes, config.max_response_bytes), (4 << 20, 8 << 20));
+    assert!(config.proxy.is_none() && config.extra_roots.is_empty() && config.on_event.is_none());
+    assert_eq!(config.log, LogLevel::Off);
+    assert_eq!(config.user_agent, concat!("agentjob/", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_missing_setting_is_named_with_the_way_to_set_it() {
+    for (left_out, message) in [
+        (0, "base_url is missing; pass base_url or set AGENTJOB_BASE_URL"),
+        (1, "api_key is missing; pass api_key or api_key_file, or set AGENTJOB_API_KEY or AGENTJOB_API_KEY_FILE"),
+        (2, "project_id is missing; pass project_id or set AGENTJOB_PROJECT_ID"),
+    ] {
+        let mut variables = FULL.to_vec();
+        variables[left_out].1 = "";
+        assert_eq!(refused(with(&variables)), message);
+    }
+}
+
+#[test]
+fn a_wrong_setting_is_named() {
+    let week = Duration::from_secs(604_801);
+    for (builder, start) in [
+        (with(FULL).project_id(".."), "project_id is \"..\""),
+        (with(FULL).project_id(""), "project_id is empty"),
+        (with(FULL).api_key("a b"), "api_key holds a space"),
+        (with(FULL).api_key("k").api_key_file("f"), "give api_key or api_key_file"),
+        (with(FULL).api_key_file("/nonexistent/key"), "api_key_file \"/nonexistent/key\" cannot be read"),
+        (with(FULL).timeout(Duration::ZERO), "timeout is 0"),
+        (with(FULL).timeout(week), "timeout is 604801"),
+        (with(FULL).connect_timeout(Duration::ZERO), "connect_timeout is 0"),
+        (with(FULL).max_retries(101), "max_retries is 101"),
+        (with(FULL).max_retry_after(week), "max_retry_after is longer"),
+        (with(FULL).max_prompt_bytes(0), "max_prompt_bytes is 0"),
+        (with(FULL).max_response_bytes(usize::MAX), "max_response_bytes is more"),
+        (with(FULL).ca_file("/nonexistent/ca.pem"), "ca_file \"/nonexistent/ca.pem\" cannot be read"),
+        (with(FULL).ca_file("/dev/null"), "ca_file \"/dev/null\" holds no certificate"),
+        (with(FULL).proxy("socks5://p:1"), "proxy names a SOCKS proxy"),
+        (with(FULL).user_agent_suffix("a\nb"), "user_agent_suffix must be"),
+        (with(&[FULL, &[("AGENTJOB_TIMEOUT", "soon")]].concat()), "AGENTJOB_TIMEOUT is soon"),
+        (with(&[FULL, &[("AGENTJOB_TIMEOUT", "nan")]].concat()), "AGENTJOB_TIMEOUT is NaN"),
+        (with(&[FULL, &[("AGENTJOB_LOG", "loud")]].concat()), "AGENTJOB_LOG is \"loud\""),
+        (with(&[FULL, &[("HTTPS_PROXY", "socks5://p:1")]].concat()), "HTTPS_PROXY names a SOCKS proxy"),
+    ] {
+        let message = refused(builder);
+        assert!(message.starts_with(start), "{message}");
+    }
+}
+
+#[test]
+fn the_environments_proxy_can_be_turned_off() {
+    let variables = [FULL, &[("HTTPS_PROXY", "http://p:1")]].concat();
+    assert!(with(&variables).resolve().unwrap().proxy.is_some());
+    assert!(with(&variables).trust_env(false).resolve().unwrap().proxy.is_none());
+}
+
+#[test]
+fn seconds_from_scripts_are_checked() {
+    for seconds in [f64::NAN, f64::INFINITY, -1.0, 0.0, -0.0, 604_800.1] {
+        let error = duration_from_seconds("timeout", seconds).unwrap_err();
+        assert!(error.message().starts_with("timeout is "), "{error}");
+    }
+    assert_eq!(duration_from_seconds("timeout", 0.25).unwrap(), Duration::from_millis(250));
+    assert!(!duration_from_seconds("timeout", 1e-300).unwrap().is_zero());
+}

@@ -1,0 +1,160 @@
+//! Room for one request on its way out and for what has come in but is not read yet.
+
+use ureq::unversioned::transport::Buffers;
+use zeroize::Zeroize;
+
+/// ureq writes a whole header line or none, so this much must always be free: the longest line is the key's.
+const MIN_FREE: usize = 8 << 10;
+/// Output beyond this is handed to the kernel before more is gathered; everything smaller leaves in one write.
+pub(super) const FLUSH_AT: usize = 64 << 10;
+/// What a kept connection holds on to.
+const KEPT: usize = 12 << 10;
+/// The input grows from this …
+const FIRST_INPUT: usize = 4 << 10;
+/// … to this: more than the longest head that is taken.
+const MAX_INPUT: usize = 32 << 10;
+
+/// Gathers output until it is flushed, so that head and body leave in one write.
+#[derive(Default)]
+pub(super) struct RequestBuffers {
+    output: Vec<u8>,
+    pending: usize,
+    input: Vec<u8>,
+    start: usize,
+    end: usize,
+    progress: bool,
+}
+
+impl RequestBuffers {
+    /// Counts what ureq wrote into [`output`](Buffers::output) as waiting to leave.
+    pub(super) fn gather(&mut self, amount: usize) {
+        self.pending += amount;
+    }
+
+    pub(super) fn pending(&self) -> &[u8] {
+        &self.output[..self.pending]
+    }
+
+    /// Forgets the output that left, wiped, for the key is in it.
+    pub(super) fn clear_pending(&mut self) {
+        self.output[..self.pending].zeroize();
+        self.pending = 0;
+    }
+
+    /// Gives back what a large request took.
+    pub(super) fn shrink(&mut self) {
+        if self.output.capacity() > KEPT {
+            self.output.truncate(KEPT);
+            self.output.shrink_to(KEPT);
+        }
+        if self.start == self.end && self.input.len() > KEPT {
+            self.input.truncate(KEPT);
+            self.input.shrink_to(KEPT);
+            (self.start, self.end) = (0, 0);
+        }
+    }
+}
+
+impl Buffers for RequestBuffers {
+    fn output(&mut self) -> &mut [u8] {
+        let needed = self.pending + MIN_FREE;
+        if self.output.len() < needed {
+            self.output.resize(needed.max(self.output.len().saturating_mul(2)).min(FLUSH_AT + MIN_FREE), 0);
+        }
+        &mut self.output[self.pending..]
+    }
+
+    fn input(&self) -> &[u8] {
+        &self.input[self.start..self.end]
+    }
+
+    fn input_append_buf(&mut self) -> &mut [u8] {
+        if self.start > 0 {
+            self.input.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        if self.input.is_empty() {
+            self.input.resize(FIRST_INPUT, 0);
+        } else if self.end == self.input.len() && self.input.len() < MAX_INPUT {
+            self.input.resize(self.input.len() * 2, 0);
+        }
+        &mut self.input[self.end..]
+    }
+
+    fn input_appended(&mut self, amount: usize) {
+        self.end += amount;
+    }
+
+    fn input_consume(&mut self, amount: usize) {
+        self.progress = amount > 0;
+        self.start += amount;
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+    }
+
+    fn tmp_and_output(&mut self) -> (&mut [u8], &mut [u8]) {
+        // The first half serves chunked bodies alone, which are never sent.
+        self.output();
+        (&mut [], &mut self.output[self.pending..])
+    }
+
+    fn can_use_input(&self) -> bool {
+        self.start < self.end && self.progress
+    }
+}
+
+impl Drop for RequestBuffers {
+    fn drop(&mut self) {
+        self.output.zeroize();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_gathers_until_it_is_cleared_and_is_wiped() {
+        let mut buffers = RequestBuffers::default();
+        for part in [b"head".as_slice(), b"body"] {
+            buffers.output()[..part.len()].copy_from_slice(part);
+            buffers.gather(part.len());
+        }
+        assert_eq!(buffers.pending(), b"headbody");
+        buffers.clear_pending();
+        assert_eq!(buffers.pending(), b"");
+        assert_eq!(&buffers.output()[..8], [0; 8]);
+    }
+
+    #[test]
+    fn there_is_always_room_for_the_longest_header_line() {
+        let mut buffers = RequestBuffers::default();
+        while buffers.pending().len() <= FLUSH_AT {
+            assert!(buffers.output().len() >= MIN_FREE);
+            buffers.gather(MIN_FREE);
+        }
+        buffers.clear_pending();
+        buffers.shrink();
+        assert!(buffers.output.capacity() <= KEPT);
+    }
+
+    #[test]
+    fn input_keeps_what_is_not_consumed_and_grows_to_its_bound() {
+        let mut buffers = RequestBuffers::default();
+        buffers.input_append_buf()[..6].copy_from_slice(b"abcdef");
+        buffers.input_appended(6);
+        buffers.input_consume(2);
+        assert_eq!(buffers.input(), b"cdef");
+        assert!(buffers.can_use_input());
+        loop {
+            let free = buffers.input_append_buf().len();
+            if free == 0 {
+                break;
+            }
+            buffers.input_appended(free);
+        }
+        assert_eq!(buffers.input().len(), MAX_INPUT);
+        assert_eq!(&buffers.input()[..4], b"cdef");
+    }
+}

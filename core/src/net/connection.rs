@@ -1,0 +1,236 @@
+//! One connection to the service, as ureq's transport: it gathers a request and hands it over in one write, looks at a
+//! kept connection right before the first byte, and knows what the kernel took.
+
+use std::fmt;
+use std::io::{ErrorKind, Read, Write};
+use std::rc::Rc;
+use std::time::Instant;
+
+use rustls::ClientConnection;
+use ureq::Error;
+use ureq::unversioned::transport::{Buffers, NextTimeout, Transport};
+
+use super::buffers::{FLUSH_AT, RequestBuffers};
+use super::call::{self, Call};
+use super::cause::Cause;
+use super::socket::{Idle, Socket, Wrote};
+use super::tls;
+
+/// A connection, plain or TLS.
+pub(super) struct Connection {
+    socket: Socket,
+    tls: Option<Box<ClientConnection>>,
+    buffers: RequestBuffers,
+    /// The process that made it: a forked child must not touch it.
+    pid: u32,
+    /// An answer came over it before, so it may have died in between.
+    kept: bool,
+    last_used: Instant,
+    /// The request's first byte is still here.
+    unbegun: bool,
+    /// The peer takes no more of the request, but may have answered.
+    write_broken: bool,
+    /// Never to be used again.
+    dead: bool,
+}
+
+impl Connection {
+    pub(super) fn new(socket: Socket, tls: Option<ClientConnection>) -> Connection {
+        Connection {
+            socket,
+            tls: tls.map(Box::new),
+            buffers: RequestBuffers::default(),
+            pid: std::process::id(),
+            kept: false,
+            last_used: Instant::now(),
+            unbegun: true,
+            write_broken: false,
+            dead: false,
+        }
+    }
+
+    /// Hands everything gathered to the kernel.
+    fn flush(&mut self, call: &Call) -> Result<(), Cause> {
+        if self.buffers.pending().is_empty() || self.write_broken {
+            self.buffers.clear_pending();
+            return Ok(());
+        }
+        if self.unbegun && self.kept && !self.is_alive() {
+            self.dead = true;
+            return Err(Cause::Stale);
+        }
+        self.unbegun = false;
+        let handed = if self.tls.is_some() { self.flush_tls(call) } else { self.flush_plain(call) };
+        self.buffers.clear_pending();
+        handed
+    }
+
+    fn flush_plain(&mut self, call: &Call) -> Result<(), Cause> {
+        let mut at = 0;
+        while at < self.buffers.pending().len() {
+            match self.socket.write(call, &self.buffers.pending()[at..])? {
+                Wrote::Some(n) => {
+                    call.sent_some();
+                    at += n;
+                }
+                Wrote::Broken | Wrote::Answering => {
+                    self.write_broken = true;
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn flush_tls(&mut self, call: &Call) -> Result<(), Cause> {
+        let tls = self.tls.as_mut().expect("a TLS connection");
+        let mut at = 0;
+        while at < self.buffers.pending().len() || tls.wants_write() {
+            // rustls takes plaintext up to its own bound, then wants to be drained.
+            at += tls.writer().write(&self.buffers.pending()[at..]).map_err(|error| Cause::Lost(error.to_string()))?;
+            while tls.wants_write() {
+                match tls::write_records(call, tls, &self.socket)? {
+                    Wrote::Some(n) => {
+                        if n > 0 {
+                            call.sent_some();
+                        }
+                    }
+                    Wrote::Broken | Wrote::Answering => {
+                        self.write_broken = true;
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads some of the answer into the input buffer; 0 is its end.
+    fn receive(&mut self, call: &Call) -> Result<usize, Cause> {
+        let room = self.buffers.input_append_buf();
+        if room.is_empty() {
+            return Err(Cause::Garbled("its head is longer than 16 KiB".to_owned()));
+        }
+        let Some(tls) = self.tls.as_mut() else {
+            return self.socket.read(call, room);
+        };
+        loop {
+            match tls.reader().read(room) {
+                Ok(n) => return Ok(n),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                // No close_notify: someone in between may have cut the answer short.
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                    return Err(Cause::Lost("TLS was cut off".to_owned()));
+                }
+                Err(error) => return Err(Cause::Lost(error.to_string())),
+            }
+            tls::read_records(call, tls, &self.socket)?;
+            tls.process_new_packets().map_err(|error| Cause::Lost(format!("TLS: {}", tls::plain(&error))))?;
+        }
+    }
+
+    /// Whether a kept connection can take another request, seen right now.
+    fn is_alive(&mut self) -> bool {
+        match self.socket.idle() {
+            Idle::Quiet => true,
+            Idle::Gone => false,
+            // Stray bytes would be taken for the next answer; but TLS has its own traffic, such as session tickets.
+            Idle::Readable => self.take_in_tls_traffic(),
+        }
+    }
+
+    /// Takes in what waits on an idle TLS connection. False if it was the peer's goodbye, or data nobody asked for.
+    fn take_in_tls_traffic(&mut self) -> bool {
+        let Some(tls) = self.tls.as_mut() else { return false };
+        let mut records = [0; 4096];
+        while let Some(n) = self.socket.read_at_once(&mut records) {
+            let mut rest = &records[..n];
+            while !rest.is_empty() {
+                if tls.read_tls(&mut rest).is_err() {
+                    return false;
+                }
+                match tls.process_new_packets() {
+                    Ok(state) if state.peer_has_closed() || state.plaintext_bytes_to_read() > 0 => return false,
+                    Ok(_) => {}
+                    Err(_) => return false,
+                }
+            }
+            if n == 0 {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn with_call<T>(&mut self, work: impl FnOnce(&mut Self, &Call) -> Result<T, Cause>) -> Result<T, Error> {
+        let call: Rc<Call> = call::current().ok_or(Error::ConnectionFailed)?;
+        work(self, &call).map_err(|cause| {
+            self.dead = true;
+            call.fail(cause)
+        })
+    }
+}
+
+impl Transport for Connection {
+    fn buffers(&mut self) -> &mut dyn Buffers {
+        &mut self.buffers
+    }
+
+    /// The deadline is our own call's; ureq is configured with none.
+    fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), Error> {
+        self.buffers.gather(amount);
+        if self.buffers.pending().len() < FLUSH_AT {
+            return Ok(());
+        }
+        self.with_call(|this, call| this.flush(call))
+    }
+
+    fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
+        self.with_call(|this, call| {
+            let asking = this.unbegun || !this.buffers.pending().is_empty();
+            this.flush(call)?;
+            // ureq awaits input only after it wrote its last byte.
+            if !this.write_broken && (asking || call.sent() != crate::delivery::Sent::Nothing) {
+                call.sent_all();
+            }
+            let n = match this.receive(call) {
+                // The write had failed before a byte was taken, on a connection that had worked: it died while idle.
+                Ok(0) | Err(Cause::Lost(_))
+                    if this.write_broken && this.kept && call.sent() == crate::delivery::Sent::Nothing =>
+                {
+                    return Err(Cause::Stale);
+                }
+                received => received?,
+            };
+            this.buffers.input_appended(n);
+            if n == 0 {
+                this.dead = true;
+            }
+            Ok(n > 0)
+        })
+    }
+
+    /// Asked before a kept connection is used, and before a used one is kept. Whether the peer is still there is looked
+    /// at once, right before the first byte leaves.
+    fn is_open(&mut self) -> bool {
+        if self.dead || self.write_broken || self.pid != std::process::id() {
+            return false;
+        }
+        if self.unbegun {
+            return call::current().is_none_or(|call| !call.fresh && self.last_used.elapsed() <= call.max_idle);
+        }
+        self.buffers.shrink();
+        (self.kept, self.unbegun, self.last_used) = (true, true, Instant::now());
+        true
+    }
+
+    fn is_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("tls", &self.tls.is_some()).field("kept", &self.kept).finish_non_exhaustive()
+    }
+}

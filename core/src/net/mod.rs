@@ -1,0 +1,243 @@
+//! One HTTP exchange: a request in; a reply, or a failure with what the kernel took, out.
+//!
+//! The only room that touches a socket, and the only one that sees ureq's traits that are not covered by its version
+//! promise (`ureq::unversioned`). ureq speaks HTTP and keeps connections; every byte goes through our own transport.
+
+mod buffers;
+mod call;
+mod cause;
+mod connection;
+mod connector;
+mod dial;
+mod socket;
+mod tls;
+mod tunnel;
+
+use std::io::{self, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use ureq::Agent;
+use ureq::http::{HeaderMap, HeaderValue, Method, Request, Response, header};
+
+use self::call::{Call, Hold};
+pub(crate) use self::cause::Cause;
+use crate::config::Config;
+use crate::control::CallOptions;
+use crate::delivery::Sent;
+use crate::process::PerProcess;
+
+/// The longest head of an answer.
+const MAX_HEAD_BYTES: usize = 16 << 10;
+/// How much of an error's body is read; more of it is kept from nobody.
+const MAX_ERROR_BODY_BYTES: usize = 64 << 10;
+/// How many connections are kept for the next calls.
+const MAX_KEPT: usize = 32;
+/// How long a connection is kept.
+const MAX_IDLE: Duration = Duration::from_secs(30);
+/// How long a connection may have idled that a message goes over: common servers close theirs after 5 s, and a
+/// message that crosses their close on the wire would end as `unknown`.
+const MAX_IDLE_FOR_POST: Duration = Duration::from_secs(4);
+
+/// A client's connections, in each process that uses it.
+pub(crate) struct Net {
+    agents: PerProcess<RwLock<Agent>>,
+    closed: Arc<AtomicBool>,
+}
+
+/// A request.
+pub(crate) struct Exchange<'a> {
+    pub(crate) path: &'a str,
+    /// JSON, for a POST; nothing, for a GET.
+    pub(crate) body: Option<&'a [u8]>,
+    pub(crate) deadline: Instant,
+    /// Use no kept connection.
+    pub(crate) fresh: bool,
+    pub(crate) call: &'a CallOptions,
+}
+
+/// An answer whose head was read.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) retry_after: Option<String>,
+    pub(crate) date: Option<String>,
+    pub(crate) request_id: Option<String>,
+    pub(crate) body: Vec<u8>,
+    /// Why the body is not whole.
+    pub(crate) cut: Option<Cause>,
+    /// What the kernel had taken of the request: an answer may come early.
+    pub(crate) sent: Sent,
+}
+
+/// No answer.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    pub(crate) cause: Cause,
+    pub(crate) sent: Sent,
+}
+
+impl Net {
+    pub(crate) fn new(config: &Config) -> Net {
+        Net { agents: PerProcess::new(RwLock::new(agent(config))), closed: Arc::default() }
+    }
+
+    /// Makes one request, and never a second one.
+    pub(crate) fn exchange(&self, config: &Config, exchange: &Exchange<'_>) -> Result<Reply, Broken> {
+        let max_idle = if exchange.body.is_some() { MAX_IDLE_FOR_POST } else { MAX_IDLE };
+        let hold = Hold::new(&self.closed, exchange.call);
+        let call = Rc::new(Call::new(hold, exchange.deadline, config.connect_timeout, exchange.fresh, max_idle));
+        call.glance().map_err(|cause| Broken { cause, sent: Sent::Nothing })?;
+
+        let agents = self.agents.get(|| RwLock::new(agent(config)));
+        let agent = agents.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let entered = call.enter();
+        let made = catch_unwind(AssertUnwindSafe(|| perform(&agent, config, exchange, &call)));
+        drop(entered);
+        made.unwrap_or_else(|panic| {
+            // ureq's pool may be left locked for good by the panic; the next call gets a new one.
+            *agents.write().unwrap_or_else(PoisonError::into_inner) = self::agent(config);
+            Err(Broken { cause: Cause::Bug(panic_text(&*panic)), sent: call.sent() })
+        })
+    }
+
+    /// Sleeps, heard within a slice by everything that may end the call.
+    pub(crate) fn pause(&self, length: Duration, call: &CallOptions) -> Result<(), Cause> {
+        Hold::new(&self.closed, call).pause(length)
+    }
+
+    /// Ends every call and refuses new ones.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+}
+
+/// ureq with everything switched off that would act by itself: redirects, proxies, errors for statuses, timeouts.
+fn agent(config: &Config) -> Agent {
+    let ureq_config = Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .proxy(None)
+        .max_response_header_size(MAX_HEAD_BYTES)
+        .max_idle_connections(MAX_KEPT)
+        .max_idle_connections_per_host(MAX_KEPT)
+        .max_idle_age(MAX_IDLE)
+        .build();
+    Agent::with_parts(ureq_config, connector::ServiceConnector::new(config), connector::NoResolver)
+}
+
+fn perform(agent: &Agent, config: &Config, exchange: &Exchange<'_>, call: &Call) -> Result<Reply, Broken> {
+    let broken = |cause| Broken { cause, sent: call.sent() };
+    let request = Request::builder()
+        .method(if exchange.body.is_some() { Method::POST } else { Method::GET })
+        .uri(format!("{}{}", config.endpoint.url, exchange.path))
+        .header(header::AUTHORIZATION, config.secret.authorization())
+        .header(header::USER_AGENT, config.user_agent.clone())
+        .header(header::ACCEPT, HeaderValue::from_static("application/json"))
+        .header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    let answered = match exchange.body {
+        Some(body) => request
+            .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
+            .body(body)
+            .map(|request| agent.run(request)),
+        None => request.body(()).map(|request| agent.run(request)),
+    };
+    let answered = answered.map_err(|error| broken(Cause::Bug(error.to_string())))?;
+    let mut response = answered.map_err(|error| broken(call.take_cause().unwrap_or_else(|| no_answer(&error))))?;
+
+    let status = response.status().as_u16();
+    let text = |name: &str| text_of(response.headers(), name);
+    let (retry_after, date, request_id) = (text("retry-after"), text("date"), request_id(response.headers()));
+    let encoded = text("content-encoding").filter(|encoding| !encoding.eq_ignore_ascii_case("identity"));
+    let limit = if response.status().is_success() { config.max_response_bytes } else { MAX_ERROR_BODY_BYTES };
+    let (body, mut cut) = read_body(&mut response, limit, call);
+    if let (Some(encoding), true) = (encoded, response.status().is_success()) {
+        cut = Some(Cause::Garbled(format!(
+            "it is encoded ({}), which nobody asked for",
+            crate::operation::shown(&encoding)
+        )));
+    }
+    Ok(Reply { status, retry_after, date, request_id, body, cut, sent: call.sent() })
+}
+
+/// Reads the body up to `limit`, and says why it is not whole.
+fn read_body(response: &mut Response<ureq::Body>, limit: usize, call: &Call) -> (Vec<u8>, Option<Cause>) {
+    // ureq's own limit errs at exactly the limit; one byte more tells "as long" from "longer".
+    let mut reader = response.body_mut().with_config().limit(limit as u64 + 2).reader();
+    let mut body = Vec::with_capacity(1024);
+    let mut piece = [0; 8 << 10];
+    loop {
+        match reader.read(&mut piece) {
+            Ok(0) => return (body, None),
+            Ok(n) => body.extend_from_slice(&piece[..n]),
+            Err(error) => return (body, Some(call.take_cause().unwrap_or_else(|| cut_short(&error)))),
+        }
+        if body.len() > limit {
+            body.truncate(limit);
+            return (body, Some(Cause::TooLarge { limit }));
+        }
+    }
+}
+
+/// What ureq itself found wrong before there was an answer; what our transport found is in the call.
+fn no_answer(error: &ureq::Error) -> Cause {
+    match error {
+        ureq::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            Cause::Lost("the service closed it without an answer".to_owned())
+        }
+        ureq::Error::Io(error) => Cause::Lost(cause::words(error)),
+        ureq::Error::LargeResponseHeader(..) => Cause::Garbled("its head is longer than 16 KiB".to_owned()),
+        ureq::Error::Protocol(error) => Cause::Garbled(error.to_string()),
+        other => Cause::Bug(other.to_string()),
+    }
+}
+
+fn cut_short(error: &io::Error) -> Cause {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<ureq::Error>());
+    match inner {
+        Some(ureq::Error::Protocol(error)) => Cause::Garbled(error.to_string()),
+        _ => Cause::Lost("the answer ended too early".to_owned()),
+    }
+}
+
+/// Only text that could be shown; a header may hold any byte.
+fn text_of(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name)?.to_str().ok().map(str::to_owned)
+}
+
+/// The service's or a gateway's name for the request, by the header names in use.
+fn request_id(headers: &HeaderMap) -> Option<String> {
+    const NAMES: [&str; 6] =
+        ["x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid", "x-vercel-id", "cf-ray"];
+    const MAX_BYTES: usize = 256;
+    let id = NAMES.iter().find_map(|name| text_of(headers, name).filter(|id| !id.is_empty()))?;
+    Some(id.chars().take(MAX_BYTES).collect())
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a panic").to_owned()
+}
+
+#[cfg(test)]
+impl Default for Reply {
+    fn default() -> Reply {
+        Reply {
+            status: 200,
+            retry_after: None,
+            date: None,
+            request_id: None,
+            body: Vec::new(),
+            cut: None,
+            sent: Sent::All,
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The contract's operations as data (CONTRACT "Operations"): method, path, body, and what to call them in a sentence.
+
+use std::fmt::Write as _;
+
+use crate::error::Error;
+
+/// The longest id that is taken, in bytes. The contract names no format; a request's head has an end (O).
+const MAX_ID_BYTES: usize = 1024;
+
+/// One call of the service.
+#[derive(Clone, Copy)]
+pub(crate) enum Operation<'a> {
+    SendMessage { job_id: &'a str, prompt: &'a str },
+    GetJob { job_id: &'a str },
+    CreateJob { prompt: &'a str },
+}
+
+impl<'a> Operation<'a> {
+    /// The name of the method that makes this call, in every language.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Operation::SendMessage { .. } => "send_message",
+            Operation::GetJob { .. } => "get_job",
+            Operation::CreateJob { .. } => "create_job",
+        }
+    }
+
+    /// What was being done, as the subject of an error's sentence.
+    pub(crate) fn subject(&self) -> String {
+        match self {
+            Operation::SendMessage { job_id, .. } => format!("message to job {}", shown(job_id)),
+            Operation::GetJob { job_id } => format!("job {}", shown(job_id)),
+            Operation::CreateJob { .. } => "new job".to_owned(),
+        }
+    }
+
+    pub(crate) fn job_id(&self) -> &'a str {
+        match self {
+            Operation::SendMessage { job_id, .. } | Operation::GetJob { job_id } => job_id,
+            Operation::CreateJob { .. } => "",
+        }
+    }
+
+    /// Whether the call delivers something: a POST that is worked on once more each time it is made.
+    pub(crate) fn delivers(&self) -> bool {
+        self.prompt().is_some()
+    }
+
+    fn prompt(&self) -> Option<&'a str> {
+        match self {
+            Operation::SendMessage { prompt, .. } | Operation::CreateJob { prompt } => Some(prompt),
+            Operation::GetJob { .. } => None,
+        }
+    }
+
+    /// Refuses what the contract does not take, before anything is sent.
+    pub(crate) fn check(&self, max_prompt_bytes: usize) -> Result<(), Error> {
+        if !matches!(self, Operation::CreateJob { .. }) {
+            check_id("job_id", self.job_id())?;
+        }
+        match self.prompt() {
+            Some("") => Err(Error::invalid("prompt is empty; give at least one character of instruction")),
+            Some(prompt) if prompt.len() > max_prompt_bytes => Err(Error::invalid(format!(
+                "prompt is {} bytes long; at most {max_prompt_bytes} bytes are sent (max_prompt_bytes)",
+                prompt.len()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The path below the base URL, each id as one percent-encoded segment.
+    pub(crate) fn path(&self, project_id: &str) -> String {
+        let mut path = String::with_capacity(40 + project_id.len() + self.job_id().len());
+        path.push_str("/v2/agent/");
+        push_segment(&mut path, project_id);
+        path.push_str("/job");
+        if let Operation::SendMessage { job_id, .. } | Operation::GetJob { job_id } = self {
+            path.push('/');
+            push_segment(&mut path, job_id);
+        }
+        if let Operation::SendMessage { .. } = self {
+            path.push_str("/message");
+        }
+        path
+    }
+
+    /// The JSON body of a POST.
+    pub(crate) fn body(&self) -> Option<Vec<u8>> {
+        #[derive(serde::Serialize)]
+        struct Body<'a> {
+            prompt: &'a str,
+        }
+        let prompt = self.prompt()?;
+        let mut json = Vec::with_capacity(prompt.len() + prompt.len() / 16 + 16);
+        serde_json::to_writer(&mut json, &Body { prompt }).expect("a string always becomes JSON");
+        Some(json)
+    }
+}
+
+/// Refuses an id that would not name one path segment.
+pub(crate) fn check_id(name: &str, id: &str) -> Result<(), Error> {
+    let wrong = match id {
+        "" => format!("{name} is empty; give the id as the service shows it"),
+        // Percent-encoding does not neutralise these two: a server or proxy may still walk up the path.
+        "." | ".." => format!("{name} is {id:?}, which is a path and no id; give the id as the service shows it"),
+        _ if id.len() > MAX_ID_BYTES => {
+            format!("{name} is {} bytes long; an id has at most {MAX_ID_BYTES} bytes", id.len())
+        }
+        _ if id.chars().any(char::is_control) => {
+            format!("{name} holds a control character ({}); give the id as the service shows it", shown(id))
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::invalid(wrong))
+}
+
+/// Every byte outside RFC 3986 unreserved is percent-encoded, so an id can never move the request elsewhere.
+fn push_segment(path: &mut String, id: &str) {
+    for byte in id.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => path.push(byte as char),
+            _ => write!(path, "%{byte:02X}").expect("a String takes every write"),
+        }
+    }
+}
+
+/// Text from outside as part of a sentence: control characters escaped, bounded in length.
+pub(crate) fn shown(text: &str) -> String {
+    const MAX_CHARS: usize = 300;
+    let mut out = String::with_capacity(text.len().min(MAX_CHARS * 4));
+    for (n, c) in text.chars().enumerate() {
+        if n == MAX_CHARS {
+            out.push('…');
+            break;
+        }
+        // Bidirectional overrides are no control characters to Unicode, but they lie on a terminal.
+        if c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn send<'a>(job_id: &'a str, prompt: &'a str) -> Operation<'a> {
+        Operation::SendMessage { job_id, prompt }
+    }
+
+    #[test]
+    fn the_three_operations_have_the_contracts_paths_and_bodies() {
+        assert_eq!(send("job_1", "p").path("proj"), "/v2/agent/proj/job/job_1/message");
+        assert_eq!(Operation::GetJob { job_id: "job_1" }.path("proj"), "/v2/agent/proj/job/job_1");
+        assert_eq!(Operation::CreateJob { prompt: "p" }.path("proj"), "/v2/agent/proj/job");
+        assert_eq!(
+            send("j", "say \"hi\"\n\u{1F600}").body().unwrap(),
+            "{\"prompt\":\"say \\\"hi\\\"\\n\u{1F600}\"}".as_bytes()
+        );
+        assert_eq!(Operation::GetJob { job_id: "j" }.body(), None);
+    }
+
+    #[test]
+    fn an_id_is_always_one_segment() {
+        for (id, segment) in [
+            ("a/b", "a%2Fb"),
+            ("a b?c#d", "a%20b%3Fc%23d"),
+            ("..%2f", "..%252f"),
+            ("é", "%C3%A9"),
+            ("-._~", "-._~"),
+            ("a\\b", "a%5Cb"),
+        ] {
+            assert_eq!(Operation::GetJob { job_id: id }.path("p"), format!("/v2/agent/p/job/{segment}"));
+        }
+    }
+
+    #[test]
+    fn bad_ids_and_prompts_are_named_before_anything_is_sent() {
+        let long = "x".repeat(1025);
+        for (operation, start) in [
+            (send("", "p"), "job_id is empty"),
+            (send("..", "p"), "job_id is \"..\""),
+            (send(".", "p"), "job_id is \".\""),
+            (send("a\0b", "p"), "job_id holds a control character (a\\u{0}b)"),
+            (send(&long, "p"), "job_id is 1025 bytes long"),
+            (send("j", ""), "prompt is empty"),
+            (send("j", "123456"), "prompt is 6 bytes long; at most 5"),
+            (Operation::CreateJob { prompt: "" }, "prompt is empty"),
+        ] {
+            let error = operation.check(5).unwrap_err();
+            assert!(error.message().starts_with(start), "{error}");
+        }
+        send("job 1/é", "12345").check(5).unwrap();
+    }
+
+    #[test]
+    fn text_from_outside_cannot_drive_a_terminal() {
+        assert_eq!(shown("a\x1b[31m\r\nb\u{202e}c"), "a\\u{1b}[31m\\r\\nb\\u{202e}c");
+        assert_eq!(shown(&"é".repeat(400)).chars().count(), 301);
+    }
+}

@@ -1,0 +1,222 @@
+//! An exchange's end, read: a job, or an error with its situation, its verdict and its sentence.
+
+use std::time::SystemTime;
+
+use crate::answer::{best_words, bounded_text, retry_after};
+use crate::delivery::{Delivery, Sent, Situation, delivery};
+use crate::error::{Error, ErrorKind};
+use crate::job::Job;
+use crate::net::{Broken, Cause, Reply};
+use crate::operation::Operation;
+
+/// A request that failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) situation: Situation,
+    pub(crate) error: Error,
+}
+
+/// Reads an exchange's end.
+pub(crate) fn read(operation: &Operation<'_>, ended: Result<Reply, Broken>) -> Result<Job, Failure> {
+    match ended {
+        Ok(reply) if (200..300).contains(&reply.status) => read_record(operation, reply),
+        Ok(reply) => Err(refused(operation, &reply)),
+        Err(broken) => Err(unanswered(operation, broken)),
+    }
+}
+
+/// The caller ended the call where no request was under way. `verdict` is that of the request before, if there was one.
+pub(crate) fn interrupted(subject: &str, cause: Cause, verdict: Option<Delivery>) -> Error {
+    let sentence = format!("{subject}: {}", cause.clause());
+    Error::new(kind_of(&cause), sentence).with_delivery(verdict)
+}
+
+/// A 2xx: any of them with a readable record is a success (CONTRACT "Operations").
+fn read_record(operation: &Operation<'_>, reply: Reply) -> Result<Job, Failure> {
+    let (kind, what, cut) = match &reply.cut {
+        Some(cause) => (kind_of(cause), format!("its record did not come whole: {}", cause.clause()), true),
+        None => match Job::from_slice(&reply.body) {
+            Ok(job) => return Ok(job),
+            Err(what) => (ErrorKind::InvalidResponse, format!("its record cannot be read: {what}"), false),
+        },
+    };
+    // What was asked for may be asked again when it was lost on the way.
+    let lost = cut && !matches!(reply.cut, Some(Cause::Cancelled | Cause::Closed | Cause::TooLarge { .. }));
+    let situation = if lost && !operation.delivers() { Situation::NoAnswer } else { Situation::NoRecord };
+    let what = format!("the service answered {}, but {what}", reply.status);
+    Err(Failure { situation, error: with_reply(sentence(operation, kind, situation, &what, ""), &reply) })
+}
+
+/// An answer that is no success.
+fn refused(operation: &Operation<'_>, reply: &Reply) -> Failure {
+    let situation = Situation::Status(reply.status, reply.sent);
+    let kind = ErrorKind::of_status(reply.status);
+    let words = bounded_text(&reply.body).and_then(|body| best_words(&body));
+    let what = match words {
+        Some(words) => format!("the service answered {} ({words})", reply.status),
+        None => format!("the service answered {}", reply.status),
+    };
+    Failure { situation, error: with_reply(sentence(operation, kind, situation, &what, hint(reply, kind)), reply) }
+}
+
+/// No answer.
+fn unanswered(operation: &Operation<'_>, broken: Broken) -> Failure {
+    let Broken { cause, sent } = broken;
+    let situation = match (&cause, sent) {
+        // Nobody asks again for a caller who went away.
+        (Cause::Cancelled | Cause::Closed, _) if !operation.delivers() => Situation::NeverBegan,
+        (_, Sent::Part) => Situation::CutShort,
+        (_, Sent::All) => Situation::NoAnswer,
+        (Cause::Cancelled | Cause::Closed | Cause::Bug(_), Sent::Nothing) => Situation::NeverBegan,
+        (Cause::Tls(_), Sent::Nothing) => Situation::NoTls,
+        (Cause::Stale, Sent::Nothing) => Situation::StaleConnection,
+        (_, Sent::Nothing) => Situation::NoConnection,
+    };
+    Failure { situation, error: sentence(operation, kind_of(&cause), situation, &cause.clause(), cause.hint()) }
+}
+
+fn kind_of(cause: &Cause) -> ErrorKind {
+    match cause {
+        Cause::Resolve { .. } | Cause::Connect { .. } | Cause::Proxy(_) | Cause::Resources(_) => ErrorKind::Connect,
+        Cause::Tls(_) => ErrorKind::Tls,
+        Cause::Stale | Cause::Lost(_) => ErrorKind::ConnectionLost,
+        Cause::ConnectTimeout | Cause::Timeout => ErrorKind::Timeout,
+        Cause::Cancelled => ErrorKind::Cancelled,
+        Cause::Closed => ErrorKind::Closed,
+        Cause::Garbled(_) | Cause::TooLarge { .. } => ErrorKind::InvalidResponse,
+        Cause::Bug(_) => ErrorKind::Internal,
+    }
+}
+
+/// Subject, verdict, what happened, what to do: one sentence.
+fn sentence(operation: &Operation<'_>, kind: ErrorKind, situation: Situation, what: &str, hint: &str) -> Error {
+    let subject = operation.subject();
+    let verdict = operation.delivers().then(|| delivery(situation));
+    let (lead, advice) = match verdict {
+        None => ("could not be read", ""),
+        Some(Delivery::NotSent) => ("was not sent", "nothing was delivered, so it may be sent again"),
+        Some(Delivery::Rejected) => ("was rejected", "mend that, then send it again"),
+        Some(Delivery::Unknown) => ("may have arrived", "look at the job before sending it again"),
+        Some(Delivery::Accepted) => ("was accepted", "do not send it again"),
+    };
+    let mut message = format!("{subject} {lead}: {what}");
+    for part in [hint, advice] {
+        if !part.is_empty() {
+            message.push_str("; ");
+            message.push_str(part);
+        }
+    }
+    Error::new(kind, message).with_delivery(verdict)
+}
+
+fn hint(reply: &Reply, kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Unauthorized => "check the API key, it may be wrong or expired",
+        ErrorKind::Forbidden => "the API key may not do this, or not from this address",
+        ErrorKind::NotFound => "check the job id, the project id and the base URL",
+        ErrorKind::RateLimited if reply.retry_after.is_some() => {
+            "the project's allowance is used up until the time in retry_after"
+        }
+        ErrorKind::RateLimited => "the project's hourly allowance is used up",
+        ErrorKind::Redirect => "redirects are never followed; check the base URL",
+        _ => "",
+    }
+}
+
+fn with_reply(error: Error, reply: &Reply) -> Error {
+    let asked = reply.retry_after.as_deref().and_then(|v| retry_after(v, reply.date.as_deref(), SystemTime::now()));
+    let body = if (200..300).contains(&reply.status) { None } else { bounded_text(&reply.body) };
+    error.with_answer(reply.status, asked, reply.request_id.clone(), body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEND: Operation<'_> = Operation::SendMessage { job_id: "job_1", prompt: "p" };
+    const GET: Operation<'_> = Operation::GetJob { job_id: "job_1" };
+
+    fn reply(status: u16, body: &str) -> Reply {
+        Reply { status, body: body.into(), sent: Sent::All, ..Reply::default() }
+    }
+
+    fn failure(operation: &Operation<'_>, ended: Result<Reply, Broken>) -> Failure {
+        read(operation, ended).unwrap_err()
+    }
+
+    #[test]
+    fn each_verdict_has_its_sentence() {
+        let connect = Cause::Connect { to: "127.0.0.1:9".into(), why: "Connection refused".into() };
+        for (ended, text) in [
+            (
+                Err(Broken { cause: connect, sent: Sent::Nothing }),
+                "message to job job_1 was not sent: no connection to 127.0.0.1:9 (Connection refused); check base_url and the network; nothing was delivered, so it may be sent again",
+            ),
+            (
+                Ok(reply(404, r#"{"error":"job not found"}"#)),
+                "message to job job_1 was rejected: the service answered 404 (job not found); check the job id, the project id and the base URL; mend that, then send it again",
+            ),
+            (
+                Ok(reply(502, "<html>")),
+                "message to job job_1 may have arrived: the service answered 502; look at the job before sending it again",
+            ),
+            (
+                Ok(reply(200, "{}")),
+                "message to job job_1 was accepted: the service answered 200, but its record cannot be read: it has no \"status\"; do not send it again",
+            ),
+        ] {
+            assert_eq!(failure(&SEND, ended).error.message(), text);
+        }
+        let error = failure(&GET, Ok(reply(401, ""))).error;
+        assert_eq!(
+            error.message(),
+            "job job_1 could not be read: the service answered 401; check the API key, it may be wrong or expired"
+        );
+        assert_eq!(error.delivery(), None);
+    }
+
+    #[test]
+    fn what_the_kernel_took_decides_the_verdict_of_a_lost_connection() {
+        for (sent, verdict) in
+            [(Sent::Nothing, Delivery::NotSent), (Sent::Part, Delivery::NotSent), (Sent::All, Delivery::Unknown)]
+        {
+            for cause in
+                [Cause::Lost("x".into()), Cause::Timeout, Cause::Cancelled, Cause::Closed, Cause::Garbled("x".into())]
+            {
+                let failure = failure(&SEND, Err(Broken { cause, sent }));
+                assert_eq!(failure.error.delivery(), Some(verdict), "{failure:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_success_without_its_record_is_accepted_however_it_was_lost() {
+        for cut in
+            [Cause::Lost("x".into()), Cause::Timeout, Cause::Cancelled, Cause::Closed, Cause::TooLarge { limit: 1 }]
+        {
+            let cut = Reply { cut: Some(cut), ..reply(200, "{") };
+            assert_eq!(failure(&SEND, Ok(cut)).error.delivery(), Some(Delivery::Accepted));
+        }
+        for body in ["", "null", "[]", "{", r#"{"id":"j"}"#, "<html>"] {
+            let failure = failure(&SEND, Ok(reply(200, body)));
+            assert_eq!(failure.error.delivery(), Some(Delivery::Accepted), "{body}");
+            assert_eq!(failure.error.kind(), ErrorKind::InvalidResponse, "{body}");
+        }
+        assert!(read(&SEND, Ok(reply(202, r#"{"id":"j","status":"active"}"#))).is_ok(), "any 2xx with a record");
+    }
+
+    #[test]
+    fn an_answer_leaves_its_facts_on_the_error() {
+        let reply = Reply {
+            retry_after: Some("30".into()),
+            request_id: Some("req_1".into()),
+            ..reply(429, r#"{"error":"slow down"}"#)
+        };
+        let error = failure(&SEND, Ok(reply)).error;
+        assert_eq!(error.kind(), ErrorKind::RateLimited);
+        assert_eq!(error.http_status(), Some(429));
+        assert_eq!(error.retry_after().map(|d| d.as_secs()), Some(30));
+        assert_eq!(error.request_id(), Some("req_1"));
+        assert_eq!(error.body(), Some(r#"{"error":"slow down"}"#));
+    }
+}

@@ -1,0 +1,239 @@
+//! When a wait looks at its job again, and when it is over: a pure state machine with no clock, no socket and no thread.
+//!
+//! Times are counted from the moment the wait began; whoever drives the machine owns the clock.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::{MAX_TIMEOUT, check_time};
+use crate::error::Error;
+use crate::job::Job;
+
+/// How long a wait lasts at most.
+pub const DEFAULT_WAIT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// The shortest pause between two looks.
+pub const DEFAULT_MIN_INTERVAL: Duration = Duration::from_secs(2);
+/// The longest pause between two looks.
+pub const DEFAULT_MAX_INTERVAL: Duration = Duration::from_secs(60);
+/// How late the end may be noticed, as a part of the time waited so far.
+pub const DEFAULT_LATENESS: f64 = 0.15;
+/// How long after a message a job may still show the result of the message before.
+pub const DEFAULT_SETTLE: Duration = Duration::from_secs(10);
+/// How long after a message or a new job was accepted a 404 may still be the service catching up.
+pub(crate) const NOT_FOUND_GRACE: Duration = Duration::from_secs(30);
+/// Pauses are spread this much to either side, so that many waits do not fall into step.
+const JITTER: f64 = 0.10;
+
+/// A wait's numbers, checked.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Schedule {
+    #[serde(with = "millis_or_none")]
+    pub(crate) timeout: Option<Duration>,
+    #[serde(with = "millis")]
+    pub(crate) min_interval: Duration,
+    #[serde(with = "millis")]
+    pub(crate) max_interval: Duration,
+    pub(crate) lateness: f64,
+    #[serde(with = "millis")]
+    pub(crate) settle: Duration,
+}
+
+impl Schedule {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if let Some(timeout) = self.timeout {
+            check_time("the wait's timeout", timeout)?;
+        }
+        check_time("min_interval", self.min_interval)?;
+        check_time("max_interval", self.max_interval)?;
+        if self.min_interval > self.max_interval {
+            return Err(Error::invalid("min_interval is longer than max_interval"));
+        }
+        if !(self.lateness > 0.0 && self.lateness <= 1.0) {
+            return Err(Error::invalid(format!("lateness is {}; give a part of 1, like 0.15", self.lateness)));
+        }
+        if self.settle > MAX_TIMEOUT {
+            return Err(Error::invalid("settle is longer than 7 days"));
+        }
+        Ok(())
+    }
+
+    /// The pause after a look at `elapsed`. `draw` is a number from 0 to 1, from which the jitter comes.
+    fn pause(&self, elapsed: Duration, draw: f64) -> Duration {
+        let even = elapsed.mul_f64(self.lateness).clamp(self.min_interval, self.max_interval);
+        even.mul_f64(1.0 - JITTER + 2.0 * JITTER * draw.clamp(0.0, 1.0))
+    }
+}
+
+/// What one look at the job showed.
+#[derive(Debug)]
+pub(crate) enum Seen<'a> {
+    /// A record.
+    Job(&'a Job),
+    /// Nothing this time, for a reason that does not end a wait; the service may have asked to wait.
+    Nothing { why: &'a str, retry_after: Option<Duration> },
+}
+
+/// What to do after a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Look again when the machine says so.
+    Again,
+    /// The job is done.
+    Done,
+}
+
+/// One wait: where it stands. It is what a [`Poller`](crate::Poller)'s text holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PollState {
+    pub(crate) job_id: String,
+    pub(crate) schedule: Schedule,
+    /// When the next look is due.
+    #[serde(with = "millis")]
+    due: Duration,
+    /// Until when a terminal status may be the previous result. Over at once when the job was seen at work.
+    #[serde(with = "millis")]
+    settle_until: Duration,
+    /// Until when a 404 is the service catching up.
+    #[serde(with = "millis")]
+    grace_until: Duration,
+    pub(crate) polls: u32,
+    /// What the looks showed, counted: statuses and failures.
+    tally: BTreeMap<String, u32>,
+    last_status: Option<String>,
+}
+
+/// What the client knows of a message or new job that it delivered just before a wait began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Accepted {
+    /// How long ago.
+    pub(crate) ago: Duration,
+    /// Whether its own answer already showed the job at work, so that no previous result can follow.
+    pub(crate) active: bool,
+}
+
+impl PollState {
+    /// A wait whose first look is due at once.
+    pub(crate) fn new(job_id: &str, schedule: Schedule, accepted: Option<Accepted>) -> PollState {
+        let left = |span: Duration| accepted.map_or(Duration::ZERO, |a| span.saturating_sub(a.ago));
+        let settle_until = if accepted.is_some_and(|a| a.active) { Duration::ZERO } else { left(schedule.settle) };
+        PollState {
+            job_id: job_id.to_owned(),
+            schedule,
+            due: Duration::ZERO,
+            settle_until,
+            grace_until: left(NOT_FOUND_GRACE),
+            polls: 0,
+            tally: BTreeMap::new(),
+            last_status: None,
+        }
+    }
+
+    /// The same after a message whose own answer was the first look.
+    pub(crate) fn after_message(job_id: &str, schedule: Schedule, answer: &Job, draw: f64) -> (PollState, Step) {
+        let mut state = PollState::new(job_id, schedule, Some(Accepted { ago: Duration::ZERO, active: false }));
+        let step = state.judge(Duration::ZERO, answer);
+        state.due = state.next_due(Duration::ZERO, None, draw);
+        (state, step)
+    }
+
+    /// When the next look is due, counted from the wait's beginning.
+    pub(crate) fn due(&self) -> Duration {
+        self.due
+    }
+
+    /// When the wait ends without a result; `None` is never.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        self.schedule.timeout
+    }
+
+    /// Whether a 404 at this moment may be the service catching up.
+    pub(crate) fn forgives_not_found(&self, now: Duration) -> bool {
+        now < self.grace_until
+    }
+
+    /// Takes in what a look at `now` showed.
+    pub(crate) fn observe(&mut self, now: Duration, seen: Seen<'_>, draw: f64) -> Step {
+        self.polls += 1;
+        let (step, retry_after) = match seen {
+            Seen::Job(job) => (self.judge(now, job), None),
+            Seen::Nothing { why, retry_after } => {
+                self.count(why);
+                (Step::Again, retry_after)
+            }
+        };
+        self.due = self.next_due(now, retry_after, draw);
+        step
+    }
+
+    /// The settle rule: after a message a terminal status counts only once the job was seen at work, or the time in
+    /// which it may be the previous result is over.
+    fn judge(&mut self, now: Duration, job: &Job) -> Step {
+        let status = job.status().as_str();
+        self.count(status);
+        self.last_status = Some(status.to_owned());
+        if !job.is_terminal() {
+            self.settle_until = Duration::ZERO;
+            return Step::Again;
+        }
+        if now < self.settle_until { Step::Again } else { Step::Done }
+    }
+
+    fn next_due(&self, now: Duration, retry_after: Option<Duration>, draw: f64) -> Duration {
+        let pause = self.schedule.pause(now, draw).max(retry_after.unwrap_or_default());
+        let due = now.saturating_add(pause);
+        // A terminal status that waits for the settle time to be over is worth one look right then.
+        if retry_after.is_none() && now < self.settle_until { due.min(self.settle_until) } else { due }
+    }
+
+    fn count(&mut self, what: &str) {
+        *self.tally.entry(what.to_owned()).or_insert(0) += 1;
+    }
+
+    /// What the looks showed, for the timeout's text: `84 looks: 80 active, 3 rate_limited (429)`.
+    pub(crate) fn summary(&self) -> String {
+        let counts: Vec<String> = self.tally.iter().map(|(what, n)| format!("{n} {what}")).collect();
+        match self.polls {
+            0 => "no look".to_owned(),
+            1 => format!("1 look: {}", counts.join(", ")),
+            n => format!("{n} looks: {}", counts.join(", ")),
+        }
+    }
+
+    /// The status that was seen last.
+    pub(crate) fn last_status(&self) -> Option<&str> {
+        self.last_status.as_deref()
+    }
+}
+
+mod millis {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        u64::deserialize(from).map(Duration::from_millis)
+    }
+}
+
+mod millis_or_none {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(duration: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+        duration.map(|d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX)).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<u64>::deserialize(from)?.map(Duration::from_millis))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,29 @@
+//! State that a forked child must not share with its parent: sockets, and locks that a thread of the parent may hold.
+
+use std::sync::OnceLock;
+
+/// One value for each process that uses it. After a fork the child's first use makes a new one; what belongs to the
+/// parent is neither used nor dropped there, so its sockets stay open and its locks are never waited for.
+#[derive(Debug)]
+pub(crate) struct PerProcess<T> {
+    pid: u32,
+    value: T,
+    /// The child's, whose own child's hangs below it.
+    child: OnceLock<Box<PerProcess<T>>>,
+}
+
+impl<T> PerProcess<T> {
+    pub(crate) fn new(value: T) -> PerProcess<T> {
+        PerProcess { pid: std::process::id(), value, child: OnceLock::new() }
+    }
+
+    /// This process's value, made by `make` if this is a new process.
+    pub(crate) fn get(&self, make: impl Fn() -> T) -> &T {
+        let pid = std::process::id();
+        let mut at = self;
+        while at.pid != pid {
+            at = at.child.get_or_init(|| Box::new(PerProcess::new(make())));
+        }
+        &at.value
+    }
+}

@@ -1,0 +1,208 @@
+//! Whether a failed request is made again, and when: pure, so that the documented table is a test.
+
+use std::time::Duration;
+
+use crate::delivery::Situation;
+
+/// Full jitter: a pause is drawn evenly between nothing and a ceiling that doubles from here …
+const FIRST_BACKOFF: Duration = Duration::from_millis(500);
+/// … up to here.
+const MAX_BACKOFF: Duration = Duration::from_secs(8);
+/// How many kept connections may turn out dead in a row within one call. Each costs nothing but a new connection, and
+/// the retry asks for a fresh one, so that one is the rule; this bounds the exception.
+const MAX_STALE: u32 = 3;
+
+/// What the caller allows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) max_retries: u32,
+    pub(crate) max_retry_after: Duration,
+}
+
+/// One failed request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Failed {
+    /// Whether the request delivers something (a POST), so that a second one could be a second message.
+    pub(crate) delivers: bool,
+    pub(crate) situation: Situation,
+    pub(crate) retry_after: Option<Duration>,
+    /// Requests of this call that failed before this one, stale connections not counted.
+    pub(crate) earlier: u32,
+    /// Kept connections that turned out dead before this one.
+    pub(crate) earlier_stale: u32,
+    /// What is left of the call's total time.
+    pub(crate) remaining: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// Make the request again after this pause.
+    Retry { after: Duration, on_new_connection: bool },
+    /// Report the failure.
+    Stop,
+}
+
+/// How often a situation allows another try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    Never,
+    AtOnce,
+    Once,
+    Backoff,
+    WhenAsked,
+}
+
+fn rule(failed: &Failed) -> Rule {
+    match (failed.delivers, failed.situation) {
+        (_, Situation::NeverBegan | Situation::NoTls | Situation::NoRecord) => Rule::Never,
+        (_, Situation::StaleConnection) => Rule::AtOnce,
+        (_, Situation::NoConnection) => Rule::Backoff,
+        (true, Situation::Status(408 | 421 | 425, _)) => Rule::Once,
+        (true, Situation::Status(429, _)) => Rule::WhenAsked,
+        (true, _) => Rule::Never,
+        (false, Situation::CutShort | Situation::NoAnswer) => Rule::Backoff,
+        (false, Situation::Status(408 | 429 | 500..=599, _)) => Rule::Backoff,
+        (false, Situation::Status(..)) => Rule::Never,
+    }
+}
+
+/// The retry table. `draw` is a number from 0 to 1, from which the jitter comes.
+pub(crate) fn decide(failed: &Failed, limits: &Limits, draw: f64) -> Decision {
+    let rule = rule(failed);
+    let backoff =
+        FIRST_BACKOFF.saturating_mul(1 << failed.earlier.min(8)).min(MAX_BACKOFF).mul_f64(draw.clamp(0.0, 1.0));
+    let after = match (rule, failed.retry_after) {
+        (Rule::Never, _) | (Rule::WhenAsked, None) => return Decision::Stop,
+        (Rule::AtOnce, _) => Duration::ZERO,
+        // Not one millisecond sooner than asked; what is asked beyond the limit is the caller's to decide.
+        (_, Some(asked)) if asked > limits.max_retry_after => return Decision::Stop,
+        (_, Some(asked)) => asked.max(if rule == Rule::Backoff { backoff } else { Duration::ZERO }),
+        (_, None) => backoff,
+    };
+    let tries_left = match rule {
+        Rule::AtOnce => failed.earlier_stale < MAX_STALE,
+        Rule::Once => failed.earlier == 0 && limits.max_retries > 0,
+        _ => failed.earlier < limits.max_retries,
+    };
+    if !tries_left || after >= failed.remaining {
+        return Decision::Stop;
+    }
+    Decision::Retry { after, on_new_connection: matches!(rule, Rule::AtOnce | Rule::Once) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::delivery::Sent;
+    use Situation::*;
+
+    const LIMITS: Limits = Limits { max_retries: 2, max_retry_after: Duration::from_secs(60) };
+
+    fn failed(delivers: bool, situation: Situation) -> Failed {
+        Failed {
+            delivers,
+            situation,
+            retry_after: None,
+            earlier: 0,
+            earlier_stale: 0,
+            remaining: Duration::from_secs(60),
+        }
+    }
+
+    fn status(code: u16) -> Situation {
+        Status(code, Sent::All)
+    }
+
+    fn retry(after_ms: u64, on_new_connection: bool) -> Decision {
+        Decision::Retry { after: Duration::from_millis(after_ms), on_new_connection }
+    }
+
+    #[test]
+    fn a_post_is_made_again_only_as_the_table_says() {
+        let rows = [
+            (NeverBegan, Decision::Stop),
+            (NoConnection, retry(500, false)),
+            (NoTls, Decision::Stop),
+            (StaleConnection, retry(0, true)),
+            (CutShort, Decision::Stop),
+            (NoAnswer, Decision::Stop),
+            (NoRecord, Decision::Stop),
+            (status(408), retry(500, true)),
+            (status(421), retry(500, true)),
+            (status(425), retry(500, true)),
+            (status(429), Decision::Stop),
+        ];
+        for (situation, decision) in rows {
+            assert_eq!(decide(&failed(true, situation), &LIMITS, 1.0), decision, "{situation:?}");
+        }
+        for code in (300..400).chain(500..600).chain([400, 401, 403, 404, 405, 409, 410, 413, 414, 415, 422, 431, 451])
+        {
+            for retry_after in [None, Some(Duration::from_secs(1))] {
+                let one = Failed { retry_after, ..failed(true, status(code)) };
+                assert_eq!(decide(&one, &LIMITS, 1.0), Decision::Stop, "{code}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_get_is_made_again_as_the_table_says() {
+        for situation in
+            [NoConnection, CutShort, NoAnswer, status(408), status(429), status(500), status(503), status(504)]
+        {
+            assert_eq!(decide(&failed(false, situation), &LIMITS, 1.0), retry(500, false), "{situation:?}");
+        }
+        for situation in [NeverBegan, NoTls, NoRecord, status(301), status(400), status(401), status(403), status(404)]
+        {
+            assert_eq!(decide(&failed(false, situation), &LIMITS, 1.0), Decision::Stop, "{situation:?}");
+        }
+        assert_eq!(decide(&failed(false, StaleConnection), &LIMITS, 1.0), retry(0, true));
+    }
+
+    #[test]
+    fn retry_after_is_never_undercut_and_never_waited_beyond_its_limit() {
+        let asked = |seconds, draw| {
+            let one = Failed { retry_after: Some(Duration::from_secs(seconds)), ..failed(true, status(429)) };
+            decide(&one, &LIMITS, draw)
+        };
+        assert_eq!(asked(0, 1.0), retry(0, false));
+        assert_eq!(asked(7, 0.0), retry(7_000, false));
+        assert_eq!(asked(59, 1.0), retry(59_000, false));
+        assert_eq!(asked(61, 1.0), Decision::Stop);
+        let short = Failed {
+            remaining: Duration::from_secs(5),
+            retry_after: Some(Duration::from_secs(5)),
+            ..failed(true, status(429))
+        };
+        assert_eq!(decide(&short, &LIMITS, 0.0), Decision::Stop, "no time would be left for the request");
+        let get = Failed { retry_after: Some(Duration::from_secs(3)), ..failed(false, status(503)) };
+        assert_eq!(decide(&get, &LIMITS, 0.0), retry(3_000, false));
+    }
+
+    #[test]
+    fn tries_are_counted_and_backoff_doubles_with_full_jitter() {
+        let after = |earlier, draw| {
+            let limits = Limits { max_retries: 10, ..LIMITS };
+            match decide(&Failed { earlier, ..failed(false, NoConnection) }, &limits, draw) {
+                Decision::Retry { after, .. } => after.as_millis(),
+                Decision::Stop => panic!("stopped at {earlier}"),
+            }
+        };
+        assert_eq!([0, 1, 2, 3, 4, 5, 9].map(|n| after(n, 1.0)), [500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000]);
+        assert_eq!(after(3, 0.0), 0);
+        assert_eq!(after(3, 0.25), 1_000);
+        assert_eq!(decide(&Failed { earlier: 2, ..failed(true, NoConnection) }, &LIMITS, 0.5), Decision::Stop);
+        assert_eq!(decide(&Failed { earlier: 1, ..failed(true, status(408)) }, &LIMITS, 0.5), Decision::Stop);
+        assert_eq!(decide(&Failed { earlier_stale: 3, ..failed(true, StaleConnection) }, &LIMITS, 0.5), Decision::Stop);
+        let none = Limits { max_retries: 0, ..LIMITS };
+        assert_eq!(decide(&failed(true, NoConnection), &none, 0.5), Decision::Stop);
+        assert_eq!(decide(&failed(true, status(425)), &none, 0.5), Decision::Stop);
+        assert_eq!(decide(&failed(true, StaleConnection), &none, 0.5), retry(0, true), "it costs nothing");
+    }
+
+    #[test]
+    fn a_pause_that_would_eat_the_deadline_is_not_begun() {
+        let one = Failed { remaining: Duration::from_millis(400), ..failed(false, NoConnection) };
+        assert_eq!(decide(&one, &LIMITS, 1.0), Decision::Stop);
+        assert_eq!(decide(&one, &LIMITS, 0.5), retry(250, false));
+    }
+}
