@@ -174,6 +174,11 @@ impl Client {
         self.execute(&Operation::GetJob { job_id }, &call, Some(0))
     }
 
+    /// A wait of this client saw its job done.
+    pub(crate) fn settled(&self, job_id: &str) {
+        self.recent.settled(job_id);
+    }
+
     fn run(&self, poller: &mut Poller, options: &WaitOptions) -> Result<Job, Error> {
         if poller.changed() {
             self.updated(poller, options)?;

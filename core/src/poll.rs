@@ -114,14 +114,15 @@ pub(crate) struct Accepted {
 }
 
 impl PollState {
-    /// A wait whose first look is due at once.
+    /// A wait whose first look is due at once; or, right after a message, when its own answer is `min_interval` old. So a
+    /// read that lags a little behind the message's answer is not taken for its result.
     pub(crate) fn new(job_id: &str, schedule: Schedule, accepted: Option<Accepted>) -> PollState {
         let left = |span: Duration| accepted.map_or(Duration::ZERO, |a| span.saturating_sub(a.ago));
         let settle_until = if accepted.is_some_and(|a| a.active) { Duration::ZERO } else { left(schedule.settle) };
         PollState {
             job_id: job_id.to_owned(),
             schedule,
-            due: Duration::ZERO,
+            due: left(schedule.min_interval),
             settle_until,
             grace_until: left(NOT_FOUND_GRACE),
             polls: 0,

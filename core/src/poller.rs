@@ -213,6 +213,7 @@ impl Poller {
         };
         client.tell(call, &event).map_err(|error| error.with_job(self.job.clone()))?;
         if self.done {
+            client.settled(self.job_id());
             return Ok(self.job.clone());
         }
         if self.state.deadline().is_some_and(|end| now >= end) { Err(self.timed_out()) } else { Ok(None) }

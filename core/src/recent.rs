@@ -40,6 +40,12 @@ impl Recent {
         entries.push_back(Entry { job_id: job_id.into(), at: Instant::now(), active: !answer.is_terminal() });
     }
 
+    /// A wait saw what became of it: nothing of it is left to be fooled by.
+    pub(crate) fn settled(&self, job_id: &str) {
+        let mut entries = self.0.get(Entries::default).lock().unwrap_or_else(PoisonError::into_inner);
+        entries.retain(|entry| *entry.job_id != *job_id);
+    }
+
     /// What is known of this job, unless it is too long ago to matter.
     pub(crate) fn of(&self, job_id: &str) -> Option<Accepted> {
         // No settle time that a caller may ask for outlives this by much; see `poll::NOT_FOUND_GRACE`.

@@ -87,14 +87,16 @@ fn no_settle_time_takes_the_messages_own_answer() {
 fn a_wait_begun_after_a_message_keeps_what_is_left_of_settle_and_grace() {
     let accepted = |ago, active| Some(Accepted { ago: seconds(ago), active });
     let mut state = PollState::new("j", SCHEDULE, accepted(4.0, false));
+    assert_eq!(state.due(), Duration::ZERO);
     assert_eq!(state.observe(seconds(5.9), Seen::Job(&job("completed")), 0.5), Step::Again);
     assert_eq!(state.observe(seconds(6.0), Seen::Job(&job("completed")), 0.5), Step::Done);
     assert!(state.forgives_not_found(seconds(25.9)));
     assert!(!state.forgives_not_found(seconds(26.0)));
 
-    let mut state = PollState::new("j", SCHEDULE, accepted(0.0, true));
+    let mut state = PollState::new("j", SCHEDULE, accepted(0.5, true));
+    assert_eq!(state.due(), seconds(1.5), "the message's own answer was the first look");
     assert_eq!(state.observe(Duration::ZERO, Seen::Job(&job("completed")), 0.5), Step::Done);
-    assert!(state.forgives_not_found(seconds(29.9)), "a new job may still be unknown");
+    assert!(state.forgives_not_found(seconds(29.4)), "a new job may still be unknown");
 
     assert!(!PollState::new("j", SCHEDULE, None).forgives_not_found(Duration::ZERO));
 }

@@ -1,0 +1,257 @@
+//! The main job: a follow-up is sent, waited for and read.
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agentjob_core::{
+    CallOptions, CancelToken, Control, Delivery, ErrorKind, Interrupted, Job, JobStatus, Poller, WaitOptions,
+};
+use support::{JOB, builder, client, emulator, ms, quick, timed};
+
+#[test]
+fn a_follow_up_is_sent_and_waited_for_until_its_pull_request() {
+    let emulator = emulator(r#"{"work_ms": 100}"#);
+    let client = client(&emulator);
+    let job = client.send_message(JOB, "Also cover the \"error\" cases\n\u{1F600}").unwrap();
+    assert_eq!(job.id(), JOB);
+    let done = client.wait(JOB, &quick()).unwrap();
+    assert_eq!(done.status(), &JobStatus::Completed);
+    assert!(done.pr_link().unwrap().contains("/pull/"));
+    let ledger = emulator.ledger();
+    assert_eq!(ledger.len(), 1);
+    assert_eq!(ledger[0].prompt, "Also cover the \"error\" cases\n\u{1F600}");
+}
+
+#[test]
+fn the_request_on_the_wire_is_the_contracts() {
+    let emulator = emulator("{}");
+    let client = builder(&emulator).user_agent_suffix("tests/1").build().unwrap();
+    client.send_message(JOB, "p").unwrap();
+    client.get_job(JOB).unwrap();
+    let seen = emulator.requests().requests;
+    let header = |n: usize, name: &str| {
+        let found: Vec<_> = seen[n].headers.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name)).collect();
+        assert!(found.len() <= 1, "{name} is sent once");
+        found.first().map(|(_, value)| value.clone())
+    };
+    assert_eq!(seen[0].method.as_deref(), Some("POST"));
+    assert_eq!(seen[0].path.as_deref(), Some("/v2/agent/demo/job/job_demo/message"));
+    assert_eq!(header(0, "authorization").as_deref(), Some("Bearer ***"), "the right key, masked by the emulator");
+    assert_eq!(header(0, "content-type").as_deref(), Some("application/json"));
+    assert_eq!(header(0, "content-length").as_deref(), Some("14"));
+    assert_eq!(header(0, "accept").as_deref(), Some("application/json"));
+    assert_eq!(header(0, "accept-encoding").as_deref(), Some("identity"));
+    assert_eq!(header(0, "user-agent").unwrap(), format!("agentjob/{} tests/1", agentjob_core::VERSION));
+    assert_eq!(header(0, "transfer-encoding"), None);
+    assert_eq!(header(0, "expect"), None);
+    assert_eq!(seen[1].method.as_deref(), Some("GET"));
+    assert_eq!(seen[1].path.as_deref(), Some("/v2/agent/demo/job/job_demo"));
+    assert_eq!(header(1, "content-type"), None);
+    assert_eq!(header(1, "content-length"), None);
+    assert_eq!(emulator.requests().connections, 1, "the connection is kept");
+}
+
+#[test]
+fn a_job_is_created_and_a_404_right_after_is_forgiven() {
+    let emulator = emulator(r#"{"work_ms": 50, "visible_after_ms": 200}"#);
+    let client = client(&emulator);
+    let job = client.create_job("Write the tests").unwrap();
+    assert_eq!(job.status(), &JobStatus::Active);
+    assert_eq!(client.get_job(job.id()).unwrap_err().kind(), ErrorKind::NotFound, "get_job says what it sees");
+    assert_eq!(client.wait(job.id(), &quick()).unwrap().status(), &JobStatus::Completed);
+    assert_eq!(client.wait("job_other", &quick()).unwrap_err().kind(), ErrorKind::NotFound, "nobody created this one");
+}
+
+#[test]
+fn the_previous_result_is_never_taken_for_the_new_one() {
+    // A message whose own answer still shows the previous record, and one whose answer is ahead of what a read shows.
+    for (stale_post, options) in [(true, quick()), (false, quick().min_interval(ms(300)).max_interval(ms(300)))] {
+        let emulator = emulator(&format!(r#"{{"work_ms": 400, "stale_ms": 150, "stale_post": {stale_post}}}"#));
+        let client = client(&emulator);
+        let before = client.get_job(JOB).unwrap();
+        assert!(before.is_terminal());
+        let done = client.send_and_wait(JOB, "again", &options).unwrap();
+        assert_ne!(done.pr_link(), before.pr_link(), "stale_post: {stale_post}");
+        // The same in two steps.
+        let before = done;
+        client.send_message(JOB, "and again").unwrap();
+        let done = client.wait(JOB, &options).unwrap();
+        assert_ne!(done.pr_link(), before.pr_link(), "stale_post: {stale_post}");
+    }
+}
+
+#[test]
+fn a_job_that_answers_its_message_at_once_is_done_when_the_settle_time_is_over() {
+    // The job never shows `active`: its record is terminal from the first answer on.
+    let record = r#"{"id": "job_demo", "status": "completed", "prLink": null}"#;
+    let emulator = emulator(&format!(r#"{{"rules": [{{"status": 200, "json": {record}}}]}}"#));
+    let (took, done) = timed(|| client(&emulator).send_and_wait(JOB, "p", &quick()).unwrap());
+    assert!(done.is_terminal());
+    assert!(took >= ms(300), "{took:?}");
+}
+
+#[test]
+fn each_terminal_status_ends_a_wait_and_an_unknown_one_does_not() {
+    for outcome in ["completed", "failed", "archived"] {
+        let emulator = emulator(&format!(r#"{{"work_ms": 50, "outcome": "{outcome}"}}"#));
+        let done = client(&emulator).send_and_wait(JOB, "p", &quick()).unwrap();
+        assert_eq!(done.status().as_str(), outcome);
+    }
+    let emulator = emulator(r#"{"jobs": [{"id": "job_1", "status": "paused"}]}"#);
+    let error = client(&emulator).wait("job_1", &quick().timeout(ms(200))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WaitTimeout);
+    assert!(error.message().starts_with("job job_1 was still paused after 0.2 s"), "{error}");
+}
+
+#[test]
+fn a_wait_that_runs_out_of_time_carries_the_last_record_and_what_it_saw() {
+    let emulator = emulator(
+        r#"{"jobs": [{"id": "job_1", "status": "active"}], "rules": [{"nth": 2, "status": 503}, {"nth": 3, "status": 429}]}"#,
+    );
+    let (took, ended) = timed(|| client(&emulator).wait("job_1", &quick().timeout(ms(400))));
+    let error = ended.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WaitTimeout);
+    assert_eq!(error.delivery(), None);
+    assert_eq!(error.job().unwrap().status(), &JobStatus::Active);
+    assert!(error.message().contains("1 rate_limited (429), 1 server (503)"), "{error}");
+    assert!(took >= ms(400) && took < ms(650), "{took:?}");
+}
+
+#[test]
+fn a_wait_ends_in_time_though_the_service_says_nothing() {
+    let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "request"}}]}"#);
+    let (took, ended) = timed(|| client(&emulator).wait(JOB, &quick().timeout(ms(300))));
+    assert_eq!(ended.unwrap_err().kind(), ErrorKind::WaitTimeout);
+    assert!(took >= ms(300) && took < ms(550), "{took:?}");
+}
+
+#[test]
+fn a_wait_outlives_a_service_that_comes_and_goes() {
+    let emulator = emulator(
+        r#"{"jobs": [{"id": "job_1", "status": "active", "finish_after_ms": 300}], "rules": [
+            {"nth": 1, "fault": {"do": "reset", "at": "request"}}, {"nth": 2, "status": 502, "body": "<html>"},
+            {"nth": 3, "fault": {"do": "close", "at": "answer:40"}}, {"nth": 4, "status": 408},
+            {"nth": 5, "raw": "garbage\r\n\r\n", "after_answer": "close"}]}"#,
+    );
+    assert!(client(&emulator).wait("job_1", &quick()).unwrap().is_terminal());
+}
+
+#[test]
+fn a_wait_that_can_never_succeed_ends_at_once() {
+    for (status, kind) in [
+        (401, ErrorKind::Unauthorized),
+        (403, ErrorKind::Forbidden),
+        (404, ErrorKind::NotFound),
+        (400, ErrorKind::BadRequest),
+        (301, ErrorKind::Redirect),
+    ] {
+        let emulator = emulator(&format!(r#"{{"rules": [{{"status": {status}}}]}}"#));
+        assert_eq!(client(&emulator).wait(JOB, &quick()).unwrap_err().kind(), kind);
+        assert_eq!(emulator.requests().total, 1, "{status}");
+    }
+}
+
+#[test]
+fn a_retry_after_is_kept_to_in_a_wait() {
+    let emulator = emulator(r#"{"rules": [{"nth": 1, "status": 429, "headers": {"Retry-After": "1"}}]}"#);
+    let (took, done) = timed(|| client(&emulator).wait(JOB, &quick()));
+    assert!(done.unwrap().is_terminal());
+    assert!(took >= ms(1000), "{took:?}");
+}
+
+#[test]
+fn watch_hands_out_each_change_and_ends_with_the_result() {
+    let emulator = emulator(r#"{"work_ms": 200}"#);
+    let client = client(&emulator);
+    client.send_message(JOB, "p").unwrap();
+    let statuses: Vec<String> =
+        client.watch(JOB, &quick()).unwrap().map(|job| job.unwrap().status().as_str().to_owned()).collect();
+    assert_eq!(statuses, ["active", "completed"]);
+}
+
+#[test]
+fn a_poller_goes_on_from_its_text() {
+    let emulator = emulator(r#"{"work_ms": 200}"#);
+    let client = client(&emulator);
+    client.send_message(JOB, "p").unwrap();
+    let mut poller = client.poller(JOB, &quick()).unwrap();
+    assert!(poller.due_in() <= ms(20));
+    assert_eq!(poller.poll(&client, &CallOptions::new()).unwrap(), None);
+    let text = poller.to_string();
+    assert!(text.len() < 600, "{text}");
+    let mut resumed: Poller = text.parse().unwrap();
+    assert_eq!(resumed.job_id(), JOB);
+    assert_eq!(resumed.polls(), 1);
+    assert!(resumed.elapsed() >= poller.elapsed().saturating_sub(ms(5)));
+    let done = loop {
+        std::thread::sleep(resumed.due_in());
+        if let Some(job) = resumed.poll(&client, &CallOptions::new()).unwrap() {
+            break job;
+        }
+    };
+    assert!(done.is_terminal() && resumed.is_done());
+    for text in ["", "{}", "job_demo", r#"{"agentjob_poller":2}"#] {
+        assert_eq!(text.parse::<Poller>().unwrap_err().kind(), ErrorKind::InvalidArgument, "{text}");
+    }
+}
+
+#[test]
+fn progress_is_told_once_a_change_and_can_end_the_wait() {
+    #[derive(Default)]
+    struct Watcher {
+        seen: Mutex<Vec<String>>,
+        end_at: usize,
+    }
+    impl Control for Watcher {
+        fn update(&self, job: &Job) -> Result<(), Interrupted> {
+            let mut seen = self.seen.lock().unwrap();
+            seen.push(job.status().to_string());
+            if seen.len() == self.end_at { Err(Interrupted) } else { Ok(()) }
+        }
+    }
+    let emulator = emulator(r#"{"work_ms": 150}"#);
+    let client = client(&emulator);
+    let wait = |end_at| {
+        let watcher = Arc::new(Watcher { end_at, ..Watcher::default() });
+        let options = quick().call(CallOptions::new().control(watcher.clone()));
+        let ended = client.send_and_wait(JOB, "p", &options);
+        (ended, watcher.seen.lock().unwrap().clone())
+    };
+    let (ended, seen) = wait(0);
+    ended.unwrap();
+    assert_eq!(seen.last().unwrap(), "completed");
+    assert!(seen.len() <= 3, "{seen:?}");
+
+    let (ended, seen) = wait(1);
+    let error = ended.unwrap_err();
+    assert_eq!(seen.len(), 1);
+    assert_eq!((error.kind(), error.delivery()), (ErrorKind::Cancelled, Some(Delivery::Accepted)));
+    assert!(error.job().is_some());
+}
+
+#[test]
+fn a_wait_can_be_cancelled_and_closed_from_another_thread() {
+    let emulator = emulator(r#"{"jobs": [{"id": "job_1", "status": "active"}]}"#);
+    let client = client(&emulator);
+    let slow = WaitOptions::new().min_interval(Duration::from_secs(10));
+    let token = CancelToken::new();
+    for (end, kind) in [
+        (Box::new(|| token.cancel()) as Box<dyn Fn() + Send + Sync>, ErrorKind::Cancelled),
+        (Box::new(|| client.close()), ErrorKind::Closed),
+    ] {
+        let options = slow.clone().call(CallOptions::new().cancel(&token));
+        let options = if kind == ErrorKind::Closed { slow.clone() } else { options };
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| timed(|| client.wait("job_1", &options)));
+            std::thread::sleep(ms(200));
+            end();
+            let (took, ended) = waiting.join().unwrap();
+            assert_eq!(ended.unwrap_err().kind(), kind);
+            assert!(took < ms(350), "{kind}: {took:?}");
+        });
+    }
+    assert_eq!(client.get_job("job_1").unwrap_err().kind(), ErrorKind::Closed);
+    assert!(client.is_closed());
+}
