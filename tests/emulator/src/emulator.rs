@@ -1,0 +1,235 @@
+//! The emulator as a value: it listens when it is made, and is gone when it is dropped.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Config, ConfigError};
+use crate::connection;
+use crate::ledger::{Message, Requests};
+use crate::shared::Shared;
+
+/// How long a stop waits for the connections' threads. They are woken, so this is never used up but on a starved machine.
+const STOP_PATIENCE: Duration = Duration::from_millis(150);
+/// How long the listener rests when the system is short of something (of file descriptors, say).
+const ACCEPT_FAILED: Duration = Duration::from_millis(20);
+
+/// A service that listens on loopback. Dropping it stops it.
+///
+/// ```
+/// use agentjob_emulator::{Config, Emulator};
+///
+/// let emulator = Emulator::start(Config::default())?;
+/// assert!(emulator.base_url().starts_with("http://127.0.0.1:"));
+/// assert_eq!(emulator.job_id(), "job_demo");
+/// emulator.stop();
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Emulator {
+    shared: Arc<Shared>,
+    base_url: String,
+    addresses: Vec<SocketAddr>,
+    listeners: Mutex<Vec<JoinHandle<()>>>,
+    #[cfg(feature = "tls")]
+    ca_pem: Option<String>,
+}
+
+/// What a client needs to know of an emulator that listens; as JSON, the line that the program prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listening {
+    /// Where it listens.
+    pub base_url: String,
+    /// The key that it takes.
+    pub api_key: String,
+    /// The project that it has.
+    pub project_id: String,
+    /// Its first job.
+    pub job_id: String,
+    /// A file with the certificate authority to trust, PEM. Only over TLS, and only the program writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca_file: Option<String>,
+}
+
+impl Emulator {
+    /// Listens on 127.0.0.1, in plain text.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] with a [`ConfigError`] if `config` is contradictory; otherwise what the system said
+    /// when it was asked for the port.
+    pub fn start(config: Config) -> io::Result<Self> {
+        config.check().map_err(invalid)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, config.port))?;
+        let base_url = format!("http://{}", listener.local_addr()?);
+        Self::serve(Shared::new(config, None), base_url, vec![listener])
+    }
+
+    /// Listens over TLS with a certificate for `localhost`, 127.0.0.1 and ::1, reachable under each of them.
+    ///
+    /// # Errors
+    /// As [`Emulator::start`].
+    #[cfg(feature = "tls")]
+    pub fn start_tls(config: Config) -> io::Result<Self> {
+        Self::start_tls_with(config, &crate::tls::TlsOptions::default())
+    }
+
+    /// Listens over TLS with a certificate as `options` have it, which may well be one that no client should accept.
+    ///
+    /// # Errors
+    /// As [`Emulator::start`], and [`io::ErrorKind::InvalidInput`] if a name in `options` is no name.
+    #[cfg(feature = "tls")]
+    pub fn start_tls_with(config: Config, options: &crate::tls::TlsOptions) -> io::Result<Self> {
+        config.check().map_err(invalid)?;
+        let (tls, ca_pem) = crate::tls::identity(options)?;
+        let listeners = crate::tls::bind_localhost(config.port)?;
+        let port = listeners[0].local_addr()?.port();
+        let shared = Shared::new(config, Some(tls));
+        let mut emulator = Self::serve(shared, format!("https://localhost:{port}"), listeners)?;
+        emulator.ca_pem = Some(ca_pem);
+        Ok(emulator)
+    }
+
+    fn serve(shared: Shared, base_url: String, listeners: Vec<TcpListener>) -> io::Result<Self> {
+        let emulator = Self {
+            shared: Arc::new(shared),
+            base_url,
+            addresses: listeners.iter().map(TcpListener::local_addr).collect::<Result<_, _>>()?,
+            listeners: Mutex::default(),
+            #[cfg(feature = "tls")]
+            ca_pem: None,
+        };
+        for listener in listeners {
+            let shared = Arc::clone(&emulator.shared);
+            let thread =
+                thread::Builder::new().name("emulator-accept".into()).spawn(move || accept(&listener, &shared))?;
+            emulator.threads().push(thread);
+        }
+        Ok(emulator)
+    }
+
+    /// The URL under which the service is reached, without a slash at its end.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// The key that requests must carry.
+    pub fn api_key(&self) -> String {
+        self.shared.state().config.api_key.clone()
+    }
+
+    /// The project that exists.
+    pub fn project_id(&self) -> String {
+        self.shared.state().config.project_id.clone()
+    }
+
+    /// The first job of the configuration; empty if it has none.
+    pub fn job_id(&self) -> String {
+        let state = self.shared.state();
+        let id = state.config.jobs.first().and_then(|job| job.get("id")).and_then(|id| id.as_str());
+        id.unwrap_or_default().to_owned()
+    }
+
+    /// The address on 127.0.0.1 under which the service is reached.
+    pub fn address(&self) -> SocketAddr {
+        self.addresses[0]
+    }
+
+    /// The certificate authority that signed the service's certificate, PEM; none in plain text.
+    #[cfg(feature = "tls")]
+    pub fn ca_pem(&self) -> Option<&str> {
+        self.ca_pem.as_deref()
+    }
+
+    /// What a client needs to know.
+    pub fn listening(&self) -> Listening {
+        Listening {
+            base_url: self.base_url.clone(),
+            api_key: self.api_key(),
+            project_id: self.project_id(),
+            job_id: self.job_id(),
+            ca_file: None,
+        }
+    }
+
+    /// Every message that was really processed, oldest first.
+    pub fn ledger(&self) -> Vec<Message> {
+        self.shared.state().ledger.clone()
+    }
+
+    /// Every request that began.
+    pub fn requests(&self) -> Requests {
+        self.shared.state().requests()
+    }
+
+    /// Starts again with `config`, whose port is ignored: jobs, rules, ledger and counters are new, connections stay open.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if `config` is contradictory; then nothing changes.
+    pub fn reset(&self, config: Config) -> Result<(), ConfigError> {
+        config.check()?;
+        self.shared.state().reset(config);
+        Ok(())
+    }
+
+    /// Stops listening and ends every connection, also those that a fault keeps silent. Takes less than 200 ms; the ledger can
+    /// still be read. A second call does nothing.
+    pub fn stop(&self) {
+        self.shared.stop();
+        for address in &self.addresses {
+            // Wakes the listener's thread, which then sees the stop.
+            let _ = TcpStream::connect_timeout(address, STOP_PATIENCE);
+        }
+        let threads: Vec<_> = self.threads().drain(..).collect();
+        for thread in threads {
+            let _ = thread.join();
+        }
+        self.shared.end_connections(STOP_PATIENCE);
+    }
+
+    fn threads(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl std::fmt::Debug for Emulator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Emulator").field("base_url", &self.base_url).finish_non_exhaustive()
+    }
+}
+
+/// Accepts connections until the emulator stops, each on a thread of its own.
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    loop {
+        let accepted = listener.accept();
+        if shared.is_stopping() {
+            return;
+        }
+        let Ok((tcp, _)) = accepted else {
+            thread::sleep(ACCEPT_FAILED);
+            continue;
+        };
+        // An answer is one write, and must not wait for the acknowledgement of the one before.
+        let _ = tcp.set_nodelay(true);
+        let tcp = Arc::new(tcp);
+        let seat = shared.seat(Arc::clone(&tcp));
+        let (place, fault) = shared.state().accept();
+        let shared = Arc::clone(shared);
+        // Without a thread to be had the connection is dropped, as an overloaded service would.
+        let _ = thread::Builder::new()
+            .name("emulator-connection".into())
+            .spawn(move || connection::serve(shared, tcp, seat, place, fault));
+    }
+}
+
+fn invalid(error: ConfigError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, error)
+}

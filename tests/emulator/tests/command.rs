@@ -1,0 +1,80 @@
+//! The program: one JSON line, the flags, and how it ends.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+
+use agentjob_emulator::Listening;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_agentjob-emulator");
+
+fn spawn(args: &[&str]) -> Child {
+    let mut command = Command::new(PROGRAM);
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("the program starts")
+}
+
+#[test]
+fn it_prints_one_line_serves_and_ends_with_stdin() {
+    let mut child = spawn(&["--until-stdin-closes", "--work-ms", "20"]);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let line = lines.next().unwrap().unwrap();
+    let listening: Listening = serde_json::from_str(&line).unwrap();
+    assert_eq!((listening.project_id.as_str(), listening.job_id.as_str()), ("demo", "job_demo"));
+    assert_eq!((listening.api_key.as_str(), listening.ca_file), ("emulator_0123456789abcdef", None));
+    let address = listening.base_url.strip_prefix("http://").unwrap();
+    std::net::TcpStream::connect(address).expect("it listens");
+    drop(child.stdin.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(lines.next().is_none());
+    assert!(std::net::TcpStream::connect(address).is_err());
+}
+
+#[test]
+fn it_reads_its_configuration_from_stdin() {
+    let mut child = spawn(&["--config", "-"]);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(br#"{"jobs": [{"id": "mine"}], "project_id": "p"}"#).unwrap();
+    drop(stdin);
+    let line = BufReader::new(child.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+    let listening: Listening = serde_json::from_str(&line).unwrap();
+    assert_eq!((listening.project_id.as_str(), listening.job_id.as_str()), ("p", "mine"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_mistake_is_one_sentence_and_status_2() {
+    for (args, stdin, sentence) in [
+        (&["--prot", "1"][..], "", "--prot is not understood"),
+        (&["--port"], "", "--port needs a value"),
+        (&["--port", "70000"], "", "--port takes a number in its range"),
+        (&["--config", "-"], r#"{"rules": [{"nth": 0}]}"#, "rules[0].nth: counts from 1"),
+        (&["--config", "no/such/file"], "", "the configuration no/such/file cannot be read"),
+        (&["--config", "-", "--until-stdin-closes"], "", "--config - reads stdin"),
+        #[cfg(not(feature = "tls"))]
+        (&["--tls"], "", "--tls is not in this build"),
+    ] {
+        let mut child = spawn(args);
+        // The program may have ended before it reads.
+        let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(said.starts_with(&format!("agentjob-emulator: {sentence}")), "{said}");
+        assert_eq!((said.lines().count(), output.stdout.len()), (1, 0), "{said}");
+    }
+}
+
+#[cfg(feature = "tls")]
+#[test]
+fn over_tls_it_names_a_file_with_its_authority() {
+    let mut child = spawn(&["--until-stdin-closes", "--tls"]);
+    let line = BufReader::new(child.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+    let listening: Listening = serde_json::from_str(&line).unwrap();
+    assert!(listening.base_url.starts_with("https://localhost:"));
+    let file = listening.ca_file.unwrap();
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with("-----BEGIN CERTIFICATE-----"));
+    drop(child.stdin.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(!std::path::Path::new(&file).exists());
+}

@@ -1,0 +1,162 @@
+//! A client of the tests' own: raw bytes over a socket, and an answer taken apart by hand.
+#![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of this")]
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use agentjob_emulator::{Config, Emulator};
+use serde_json::Value;
+
+pub const JOB: &str = "/v2/agent/demo/job/job_demo";
+pub const MESSAGE: &str = "/v2/agent/demo/job/job_demo/message";
+pub const CREATE: &str = "/v2/agent/demo/job";
+pub const BODY: &str = r#"{"prompt":"Also cover the error cases"}"#;
+const KEY: &str = "emulator_0123456789abcdef";
+
+pub fn emulator(config: &str) -> Emulator {
+    Emulator::start(Config::from_json(config).expect(config)).expect("a free port")
+}
+
+/// An answer, as far as it came.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let field = self.headers.iter().find(|(given, _)| given.eq_ignore_ascii_case(name));
+        field.map(|(_, value)| value.as_str())
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).expect("a JSON body")
+    }
+
+    pub fn job_status(&self) -> String {
+        self.json()["status"].as_str().expect("a status").to_owned()
+    }
+}
+
+/// How a connection ended for the client.
+#[derive(Debug, PartialEq, Eq)]
+pub enum End {
+    Fin,
+    Reset,
+}
+
+pub struct Peer(pub TcpStream);
+
+impl Peer {
+    pub fn connect(emulator: &Emulator) -> Self {
+        let stream = TcpStream::connect(emulator.address()).expect("the emulator listens");
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self(stream)
+    }
+
+    pub fn write(&mut self, bytes: impl AsRef<[u8]>) {
+        self.0.write_all(bytes.as_ref()).expect("the emulator reads");
+    }
+
+    pub fn request(&mut self, method: &str, path: &str, body: &str) -> Answer {
+        self.write(request(method, path, body));
+        self.answer()
+    }
+
+    pub fn get(&mut self, path: &str) -> Answer {
+        self.request("GET", path, "")
+    }
+
+    pub fn post(&mut self, path: &str, body: &str) -> Answer {
+        self.request("POST", path, body)
+    }
+
+    /// Reads one answer, whatever delimits it.
+    pub fn answer(&mut self) -> Answer {
+        let head = self.read_head();
+        let mut lines = head.split("\r\n");
+        let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        let headers: Vec<_> = lines
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        let mut answer = Answer { status, headers, body: Vec::new() };
+        if let Some(length) = answer.header("content-length") {
+            answer.body = vec![0; length.parse().unwrap()];
+            self.0.read_exact(&mut answer.body).expect("the whole body");
+        } else if answer.header("transfer-encoding") == Some("chunked") {
+            while let Some(chunk) = self.chunk() {
+                answer.body.extend(chunk);
+            }
+        } else if status != 204 && status != 304 {
+            self.0.read_to_end(&mut answer.body).expect("a FIN after the body");
+        }
+        answer
+    }
+
+    /// Reads up to and with the blank line.
+    pub fn read_head(&mut self) -> String {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(self.byte().expect("a whole head"));
+        }
+        String::from_utf8(head).unwrap()
+    }
+
+    fn chunk(&mut self) -> Option<Vec<u8>> {
+        let mut line = Vec::new();
+        while !line.ends_with(b"\r\n") {
+            line.push(self.byte().expect("a chunk's line"));
+        }
+        let size = usize::from_str_radix(std::str::from_utf8(&line).unwrap().trim(), 16).unwrap();
+        let mut chunk = vec![0; size + 2];
+        self.0.read_exact(&mut chunk).unwrap();
+        chunk.truncate(size);
+        (size > 0).then_some(chunk)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let mut byte = [0];
+        (self.0.read(&mut byte).ok()? == 1).then_some(byte[0])
+    }
+
+    /// Everything until the connection ends, and how it ends.
+    pub fn rest(&mut self) -> (Vec<u8>, End) {
+        let mut rest = Vec::new();
+        match self.0.read_to_end(&mut rest) {
+            Ok(_) => (rest, End::Fin),
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => (rest, End::Reset),
+            Err(error) => panic!("neither a FIN nor a reset: {error}"),
+        }
+    }
+
+    /// How the connection ends, with nothing sent before.
+    pub fn end(&mut self) -> End {
+        let (rest, end) = self.rest();
+        assert_eq!(String::from_utf8_lossy(&rest), "");
+        end
+    }
+}
+
+/// A request with the right key.
+pub fn request(method: &str, path: &str, body: &str) -> String {
+    format!(
+        "{method} {path} HTTP/1.1\r\nHost: emulator\r\nAuthorization: Bearer {KEY}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Waits until `done`, for as long as a starved machine may need.
+pub fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < Duration::from_secs(10), "never happened: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
