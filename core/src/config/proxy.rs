@@ -162,7 +162,8 @@ mod tests {
     #[test]
     fn the_environment_is_read_as_curl_reads_it() {
         let api = "https://api.example.com";
-        let rows: &[(&str, &[(&str, &str)], Option<&str>)] = &[
+        type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<&'a str>);
+        let rows: &[Row<'_>] = &[
             (api, &[], None),
             (api, &[("HTTPS_PROXY", "http://p:1")], Some("p:1")),
             (api, &[("https_proxy", "p:2"), ("HTTPS_PROXY", "http://p:1")], Some("p:2")),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ErrorKind;
+use crate::config::LogLevel;
 
 const FULL: &[(&str, &str)] = &[
     ("AGENTJOB_BASE_URL", "https://variable.example"),

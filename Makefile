@@ -1,0 +1,83 @@
+# agentjob
+#
+#   make demo    build everything, then do the main job three times over a socket: Python, C, Rust
+#                against the emulator, or: make demo JOB=job_123 with AGENTJOB_BASE_URL, AGENTJOB_API_KEY, AGENTJOB_PROJECT_ID
+#   make test    everything that a fresh machine can run
+#   make help    this text, and the parts
+#
+# Needs a Rust toolchain, a C and C++ compiler, make and Python 3.9 or newer. The rest is set up below `build/`.
+
+PYTHON  ?= python3
+CARGO   ?= cargo
+CC      ?= cc
+BUILD   := $(CURDIR)/build
+TARGET  := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
+VENV    := $(BUILD)/venv
+BIN     := $(VENV)/bin
+SHARED  := $(TARGET)/release/libagentjob.so
+EMULATOR := $(TARGET)/debug/agentjob-emulator
+
+.PHONY: help demo test test-rust test-c test-python test-vectors sizes fmt lint clean
+
+help:
+	@sed -n '3,8s/^# \{0,1\}//p' Makefile
+	@echo "  parts: test-rust test-c test-python test-vectors sizes lint"
+
+demo: $(BUILD)/wheel.stamp library
+	$(CARGO) build --quiet --release -p agentjob-core --example follow_up
+	PATH="$(BIN):$$PATH" TARGET="$(TARGET)" BUILD="$(BUILD)" CC="$(CC)" JOB="$(JOB)" bash tests/demo.sh
+
+test: test-rust test-c test-python test-vectors sizes
+
+test-rust:
+	$(CARGO) test --workspace --features agentjob-emulator/tls
+
+test-c: library emulator
+	$(MAKE) -C tests/c check LIBDIR="$(TARGET)/release" EMULATOR="$(EMULATOR)" OUT="$(BUILD)/c" CC="$(CC)"
+
+test-python: $(BUILD)/wheel.stamp
+	$(BIN)/python -m pytest -q tests/python
+
+test-vectors: library emulator $(BUILD)/wheel.stamp
+	$(CARGO) build --quiet -p agentjob-driver-rust
+	mkdir -p "$(BUILD)/c"
+	$(CC) -std=c11 -O1 -Wall -Wextra -Wpedantic -Werror -pthread -Iinclude tests/drivers/c/driver.c -o "$(BUILD)/c/driver" \
+		-L"$(TARGET)/release" -Wl,-rpath,"$(TARGET)/release" -lagentjob
+	$(PYTHON) tests/vectors/run.py --emulator "$(EMULATOR)" --driver rust="$(TARGET)/debug/agentjob-driver-rust" \
+		--driver c="$(BUILD)/c/driver" --driver python="$(BIN)/python tests/drivers/python/driver.py"
+
+# What ships has a ceiling: 2 MB for the library, 1.5 MB for the wheel.
+sizes: library $(BUILD)/wheel.stamp
+	@set -e; check() { size=$$(wc -c < "$$1"); echo "$$1: $$size bytes, at most $$2"; test "$$size" -le "$$2"; }; \
+	check "$(SHARED)" 2000000; check "$$(ls $(BUILD)/wheels/agentjob-*.whl)" 1500000
+
+.PHONY: library emulator
+library:
+	$(CARGO) build --quiet --release -p agentjob-ffi-c
+emulator:
+	$(CARGO) build --quiet -p agentjob-emulator --features tls
+
+$(BUILD)/venv.stamp: tests/python/requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 9))' || { echo "agentjob needs Python 3.9 or newer; set PYTHON=…"; exit 1; }
+	@$(PYTHON) -m venv "$(VENV)" || { echo "$(PYTHON) -m venv does not work here; on Debian: apt-get install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
+	@touch $@
+
+# The wheel is built anew whenever a source of it is newer.
+$(BUILD)/wheel.stamp: $(BUILD)/venv.stamp Cargo.toml Cargo.lock pyproject.toml README.md $(shell find core/src python tests/emulator/src \
+		-name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name Cargo.toml)
+	rm -rf "$(BUILD)/wheels"
+	$(BIN)/maturin build --quiet --release --locked --out "$(BUILD)/wheels"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-index --force-reinstall "$(BUILD)"/wheels/agentjob-*.whl
+	@touch $@
+
+fmt:
+	$(CARGO) fmt --all
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+clean:
+	rm -rf "$(BUILD)"
+	$(CARGO) clean

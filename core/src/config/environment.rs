@@ -1,0 +1,41 @@
+//! The environment's variables, as the settings read them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use crate::error::Error;
+
+/// The process's variables, or a test's. An empty variable counts as not set.
+#[derive(Clone, Default)]
+pub(crate) struct Environment(Option<BTreeMap<String, OsString>>);
+
+impl Environment {
+    #[cfg(test)]
+    pub(crate) fn of(variables: &[(&str, &str)]) -> Environment {
+        Environment(Some(variables.iter().map(|(name, value)| ((*name).into(), value.into())).collect()))
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Result<Option<String>, Error> {
+        let value = match &self.0 {
+            Some(variables) => variables.get(name).cloned(),
+            None => std::env::var_os(name),
+        };
+        match value.filter(|value| !value.is_empty()).map(OsString::into_string) {
+            None => Ok(None),
+            Some(Ok(text)) => Ok(Some(text)),
+            Some(Err(_)) => Err(Error::invalid(format!("{name} is not text"))),
+        }
+    }
+}
+
+pub(super) fn required(
+    given: Option<String>,
+    environment: &Environment,
+    name: &str,
+    variable: &str,
+) -> Result<String, Error> {
+    match given.map_or_else(|| environment.get(variable), |given| Ok(Some(given)))? {
+        Some(text) => Ok(text),
+        None => Err(Error::invalid(format!("{name} is missing; pass {name} or set {variable}"))),
+    }
+}

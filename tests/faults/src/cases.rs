@@ -1,0 +1,252 @@
+//! Every fault, as a script for the emulator.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// How long a call may take where the service says nothing.
+const SHORT: Duration = Duration::from_millis(120);
+/// When such a call is cancelled.
+const SOON: Duration = Duration::from_millis(60);
+/// A prompt that no socket buffer swallows whole.
+const LARGE: usize = 4 << 20;
+/// The head of a message is about this long; a place beyond it is the whole head.
+const HEAD: usize = 330;
+/// `{"prompt":"message 1234567"}` and a little.
+const BODY: usize = 30;
+
+/// One message and what happens to it.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The row of the table that it counts in.
+    pub fault: &'static str,
+    /// What the emulator does. Request 1 is the message, or request 2 if `warm`.
+    pub config: Value,
+    /// Whether it goes over TLS.
+    pub tls: bool,
+    /// Whether a GET goes before it, so that the message goes over a kept connection.
+    pub warm: bool,
+    /// How long the connection idles between the GET and the message.
+    pub idle: Duration,
+    /// The message's length beside its number.
+    pub padding: usize,
+    /// The call's time, where it is meant to be over.
+    pub timeout: Option<Duration>,
+    /// When the call is cancelled.
+    pub cancel: Option<Duration>,
+    /// Whether nothing listens at all.
+    pub refused: bool,
+}
+
+impl Case {
+    fn new(fault: &'static str, rule: Value) -> Case {
+        Case {
+            fault,
+            config: json!({ "work_ms": 0, "hourly_limit": 1_000_000, "rules": [rule] }),
+            tls: false,
+            warm: false,
+            idle: Duration::ZERO,
+            padding: 0,
+            timeout: None,
+            cancel: None,
+            refused: false,
+        }
+    }
+
+    /// The same over a kept connection: the fault strikes the second request.
+    fn warm(mut self, rule: impl FnOnce(u32) -> Value) -> Case {
+        self.config["rules"] = json!([rule(2)]);
+        self.warm = true;
+        self
+    }
+}
+
+/// All faults, each at each of its places; `dense` takes every byte, otherwise every seventh.
+pub fn all(dense: bool) -> Vec<Case> {
+    let step = if dense { 1 } else { 7 };
+    let mut cases = vec![Case::new("none", json!({ "nth": 99 }))];
+    cases.push(Case { refused: true, ..Case::new("nothing listens", json!({})) });
+    broken_off(step, &mut cases);
+    answers(&mut cases);
+    idle_deaths(&mut cases);
+    silences(&mut cases);
+    early_answers(&mut cases);
+    let tls: Vec<Case> = cases
+        .iter()
+        .enumerate()
+        .filter(|(n, case)| !case.refused && (dense || n % 3 == 0))
+        .map(|(_, case)| Case { tls: true, ..case.clone() })
+        .collect();
+    cases.extend(tls);
+    cases
+}
+
+/// The connection ends at each byte of the request and of the answer.
+fn broken_off(step: usize, cases: &mut Vec<Case>) {
+    for (how, accept, head, body, whole, done, answer) in [
+        (
+            "close",
+            "close at accept",
+            "close in the head",
+            "close in the body",
+            "close before processing",
+            "close after processing",
+            "close in the answer",
+        ),
+        (
+            "reset",
+            "reset at accept",
+            "reset in the head",
+            "reset in the body",
+            "reset before processing",
+            "reset after processing",
+            "reset in the answer",
+        ),
+    ] {
+        let fault = |at: String, process: Option<bool>| {
+            let mut fault = json!({ "do": how, "at": at });
+            if let Some(process) = process {
+                fault["process"] = process.into();
+            }
+            fault
+        };
+        cases.push(Case::new(accept, json!({ "nth": 1, "fault": fault("accept".into(), None) })));
+        for (name, place, length) in [(head, "head", HEAD), (body, "body", BODY), (answer, "answer", 500)] {
+            for at in (1..length).step_by(step) {
+                let rule = |nth: u32| json!({ "nth": nth, "fault": fault(format!("{place}:{at}"), None) });
+                cases.push(Case::new(name, rule(1)));
+                if at % (3 * step) == 1 {
+                    cases.push(Case::new(name, rule(1)).warm(rule));
+                }
+            }
+        }
+        for (name, process) in [(whole, false), (done, true)] {
+            let rule = |nth: u32| json!({ "nth": nth, "fault": fault("request".into(), Some(process)) });
+            for _ in 0..10 {
+                cases.push(Case::new(name, rule(1)));
+                cases.push(Case::new(name, rule(1)).warm(rule));
+            }
+        }
+    }
+}
+
+/// Every status, processed or not where the status leaves that open, and answers that are none.
+fn answers(cases: &mut Vec<Case>) {
+    let mut answer = |fault: &'static str, rule: Value| cases.push(Case::new(fault, rule));
+    for status in [300, 301, 302, 303, 304, 305] {
+        for process in [false, true] {
+            answer(
+                "3xx",
+                json!({ "nth": 1, "status": status, "process": process, "headers": { "Location": "/elsewhere" } }),
+            );
+        }
+    }
+    for status in [307, 308] {
+        answer("307 and 308", json!({ "nth": 1, "status": status, "headers": { "Location": "http://127.0.0.1:9/" } }));
+    }
+    for status in (400..=431).chain([451, 499]).filter(|status| ![408, 421, 425, 429].contains(status)) {
+        answer("4xx", json!({ "nth": 1, "status": status }));
+    }
+    for status in [408, 421, 425] {
+        answer("408, 421, 425", json!({ "nth": 1, "status": status }));
+        answer("408, 421, 425", json!({ "status": status }));
+    }
+    for retry_after in [
+        None,
+        Some("0"),
+        Some("Thu, 01 Jan 1970 00:00:00 GMT"),
+        Some("3600"),
+        Some("99999999999999999999"),
+        Some("-1"),
+        Some("soon"),
+        Some("\u{b2}"),
+        Some("Fri, 31 Dec 9999 23:59:59 GMT"),
+    ] {
+        let headers = retry_after.map_or(json!({}), |value| json!({ "Retry-After": value }));
+        answer("429", json!({ "nth": 1, "status": 429, "headers": headers }));
+        answer("429", json!({ "status": 429, "headers": headers }));
+    }
+    for status in (500..=511).chain([520, 524, 598, 599]) {
+        for process in [false, true] {
+            answer("5xx", json!({ "nth": 1, "status": status, "process": process }));
+            answer("5xx", json!({ "nth": 1, "status": status, "process": process, "headers": { "Retry-After": "0" } }));
+        }
+    }
+    for raw in [
+        "\0\0\0\0",
+        "HTTP/1.1 abc\r\n\r\n",
+        "<html>\r\n\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+        "\r\n\r\n\r\n",
+        "SSH-2.0-x\r\n",
+    ] {
+        for process in [false, true] {
+            answer("garbage", json!({ "nth": 1, "raw": raw, "process": process, "after_answer": "close" }));
+        }
+    }
+    answer("100 with headers", json!({ "nth": 1, "interim": "HTTP/1.1 100 Continue\r\nx-a: b\r\n\r\n" }));
+    answer(
+        "100 and 103",
+        json!({ "nth": 1, "interim": "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n" }),
+    );
+    for body in ["", "{", "null", "[]", "{}", "{\"id\":1,\"status\":2}", "<html>", "{\"id\":\"j\"}"] {
+        answer("2xx without a record", json!({ "nth": 1, "status": 200, "body": body }));
+    }
+    answer("2xx cut short", json!({ "nth": 1, "content_length": 100_000 }));
+    answer("2xx in pieces", json!({ "nth": 1, "drip": { "bytes": 40, "every_ms": 1 } }));
+    answer("2xx in chunks", json!({ "nth": 1, "framing": "chunked" }));
+    answer("2xx to the end of the connection", json!({ "nth": 1, "framing": "close" }));
+}
+
+/// The connection that is kept dies before, while and after the message is written.
+fn idle_deaths(cases: &mut Vec<Case>) {
+    for (fault, how) in [("idle close", "close"), ("idle reset", "reset"), ("idle close_notify", "close_notify")] {
+        for after_ms in [0, 1, 2] {
+            for idle_ms in [0, 1, 2, 3] {
+                let rule = json!({ "nth": 1, "after_answer": how, "after_answer_ms": after_ms });
+                let idle = Duration::from_millis(idle_ms);
+                cases.push(Case { warm: true, idle, ..Case::new(fault, rule) });
+            }
+        }
+    }
+}
+
+/// The service falls silent, and the call's time is over or it is cancelled.
+fn silences(cases: &mut Vec<Case>) {
+    for (late, cancelled, at, padding) in [
+        ("silent at accept, time over", "silent at accept, cancelled", "accept", 0),
+        ("silent in the head, time over", "silent in the head, cancelled", "head:20", 0),
+        ("silent in a large body, time over", "silent in a large body, cancelled", "body:20", LARGE),
+        ("silent after the request, time over", "silent after the request, cancelled", "request", 0),
+        ("silent in the answer's head, time over", "silent in the answer's head, cancelled", "answer:20", 0),
+        ("silent in the answer's body, time over", "silent in the answer's body, cancelled", "answer:250", 0),
+    ] {
+        for process in [false, true] {
+            if process && at != "request" {
+                continue;
+            }
+            let mut fault = json!({ "do": "stall", "at": at });
+            if process {
+                fault["process"] = true.into();
+            }
+            let case = |name| Case { padding, ..Case::new(name, json!({ "nth": 1, "fault": fault })) };
+            cases.push(Case { timeout: Some(SHORT), ..case(late) });
+            cases.push(Case { cancel: Some(SOON), ..case(cancelled) });
+        }
+    }
+    let drip = json!({ "nth": 1, "drip": { "bytes": 1, "every_ms": 5 } });
+    cases.push(Case { timeout: Some(SHORT), ..Case::new("dripping, time over", drip.clone()) });
+    cases.push(Case { cancel: Some(SOON), ..Case::new("dripping, cancelled", drip) });
+}
+
+/// The service refuses a large prompt while it is still being written.
+fn early_answers(cases: &mut Vec<Case>) {
+    for status in [401, 413, 503] {
+        for linger_ms in [0, 200] {
+            let rule = json!({ "nth": 1, "early": true, "status": status, "linger_ms": linger_ms });
+            for padding in [0, 100_000, LARGE - 100] {
+                cases.push(Case { padding, ..Case::new("early refusal", rule.clone()) });
+            }
+        }
+    }
+}
