@@ -51,9 +51,7 @@ impl Client {
     /// # Errors
     /// As `send_message`, and `Cancelled`.
     pub fn send_message_with(&self, job_id: &str, prompt: &str, call: &CallOptions) -> Result<Job, Error> {
-        let job = self.execute(&Operation::SendMessage { job_id, prompt }, call, None)?;
-        self.recent.note(job_id, &job);
-        Ok(job)
+        self.execute(&Operation::SendMessage { job_id, prompt }, call, None)
     }
 
     /// Asks for a job's record (CONTRACT "get job").
@@ -85,9 +83,7 @@ impl Client {
     /// # Errors
     /// As `create_job`, and `Cancelled`.
     pub fn create_job_with(&self, prompt: &str, call: &CallOptions) -> Result<Job, Error> {
-        let job = self.execute(&Operation::CreateJob { prompt }, call, None)?;
-        self.recent.note(job.id(), &job);
-        Ok(job)
+        self.execute(&Operation::CreateJob { prompt }, call, None)
     }
 
     /// Waits until a job is `completed`, `archived` or `failed`, and answers its last record.
@@ -233,6 +229,7 @@ impl Client {
         let deadline = began + timeout;
         let mut limits = self.config.limits;
         limits.max_retries = max_retries.unwrap_or(limits.max_retries);
+        let pid = std::process::id();
         let (path, body) = (operation.path(&self.config.project_id), operation.body());
         let (mut attempt, mut earlier, mut earlier_stale, mut fresh) = (0, 0, 0, false);
         loop {
@@ -240,9 +237,15 @@ impl Client {
             let event = Event::Attempt { operation: operation.name(), job_id: operation.job_id(), attempt };
             self.tell(call, &event)
                 .map_err(|error| not_sent(self.ended_by_caller(operation, error, attempt - 1, began)))?;
-            let exchange = Exchange { path: &path, body: body.as_deref(), deadline, fresh, call };
+            let exchange = Exchange { path: &path, body: body.as_deref(), deadline, fresh, pid, call };
             let failure = match outcome::read(operation, self.net.exchange(&self.config, &exchange)) {
-                Ok(job) => return Ok(job),
+                Ok(job) => {
+                    if operation.delivers() {
+                        let asked = operation.job_id();
+                        self.recent.note(pid, if asked.is_empty() { job.id() } else { asked }, &job);
+                    }
+                    return Ok(job);
+                }
                 Err(failure) => failure,
             };
             let failed = Failed {

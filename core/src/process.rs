@@ -17,9 +17,9 @@ impl<T> PerProcess<T> {
         PerProcess { pid: std::process::id(), value, child: OnceLock::new() }
     }
 
-    /// This process's value, made by `make` if this is a new process.
-    pub(crate) fn get(&self, make: impl Fn() -> T) -> &T {
-        let pid = std::process::id();
+    /// The value of the process `pid`, which the caller is in: it is asked for once a call, for it is a system call. Made by
+    /// `make` if this is a new process.
+    pub(crate) fn get(&self, pid: u32, make: impl Fn() -> T) -> &T {
         let mut at = self;
         while at.pid != pid {
             at = at.child.get_or_init(|| Box::new(PerProcess::new(make())));

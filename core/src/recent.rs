@@ -31,8 +31,8 @@ impl Default for Recent {
 
 impl Recent {
     /// The service accepted something for this job and answered `answer`.
-    pub(crate) fn note(&self, job_id: &str, answer: &Job) {
-        let mut entries = self.0.get(Entries::default).lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn note(&self, pid: u32, job_id: &str, answer: &Job) {
+        let mut entries = self.0.get(pid, Entries::default).lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|entry| *entry.job_id != *job_id);
         if entries.len() == MAX_ENTRIES {
             entries.pop_front();
@@ -42,7 +42,8 @@ impl Recent {
 
     /// A wait saw what became of it: nothing of it is left to be fooled by.
     pub(crate) fn settled(&self, job_id: &str) {
-        let mut entries = self.0.get(Entries::default).lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries =
+            self.0.get(std::process::id(), Entries::default).lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|entry| *entry.job_id != *job_id);
     }
 
@@ -50,7 +51,7 @@ impl Recent {
     pub(crate) fn of(&self, job_id: &str) -> Option<Accepted> {
         // No settle time that a caller may ask for outlives this by much; see `poll::NOT_FOUND_GRACE`.
         const MAX_AGE: Duration = NOT_FOUND_GRACE.saturating_mul(20);
-        let entries = self.0.get(Entries::default).lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.0.get(std::process::id(), Entries::default).lock().unwrap_or_else(PoisonError::into_inner);
         let entry = entries.iter().find(|entry| *entry.job_id == *job_id)?;
         let ago = entry.at.elapsed();
         (ago <= MAX_AGE).then_some(Accepted { ago, active: entry.active })

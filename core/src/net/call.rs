@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::Exchange;
 use super::cause::Cause;
 use crate::control::{CallOptions, CancelToken, Control, SLICE};
 use crate::delivery::Sent;
@@ -73,6 +74,8 @@ pub(super) struct Call {
     connecting: Cell<bool>,
     /// Whether a kept connection may be used.
     pub(super) fresh: bool,
+    /// The process that makes the call.
+    pub(super) pid: u32,
     /// A kept connection that idled longer than this is not used.
     pub(super) max_idle: Duration,
     sent: Cell<Sent>,
@@ -80,19 +83,14 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn new(
-        hold: Hold,
-        deadline: Instant,
-        connect_timeout: Duration,
-        fresh: bool,
-        max_idle: Duration,
-    ) -> Call {
+    pub(super) fn new(hold: Hold, exchange: &Exchange<'_>, connect_timeout: Duration, max_idle: Duration) -> Call {
         Call {
             hold,
-            deadline,
-            connect_deadline: deadline.min(Instant::now() + connect_timeout),
+            deadline: exchange.deadline,
+            connect_deadline: exchange.deadline.min(Instant::now() + connect_timeout),
             connecting: Cell::new(false),
-            fresh,
+            fresh: exchange.fresh,
+            pid: exchange.pid,
             max_idle,
             sent: Cell::new(Sent::Nothing),
             cause: RefCell::new(None),

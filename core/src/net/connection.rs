@@ -35,12 +35,12 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(socket: Socket, tls: Option<ClientConnection>) -> Connection {
+    pub(super) fn new(socket: Socket, tls: Option<ClientConnection>, pid: u32) -> Connection {
         Connection {
             socket,
             tls: tls.map(Box::new),
             buffers: RequestBuffers::default(),
-            pid: std::process::id(),
+            pid,
             kept: false,
             last_used: Instant::now(),
             unbegun: true,
@@ -213,11 +213,12 @@ impl Transport for Connection {
     /// Asked before a kept connection is used, and before a used one is kept. Whether the peer is still there is looked
     /// at once, right before the first byte leaves.
     fn is_open(&mut self) -> bool {
-        if self.dead || self.write_broken || self.pid != std::process::id() {
+        let Some(call) = call::current() else { return false };
+        if self.dead || self.write_broken || self.pid != call.pid {
             return false;
         }
         if self.unbegun {
-            return call::current().is_none_or(|call| !call.fresh && self.last_used.elapsed() <= call.max_idle);
+            return !call.fresh && self.last_used.elapsed() <= call.max_idle;
         }
         self.buffers.shrink();
         (self.kept, self.unbegun, self.last_used) = (true, true, Instant::now());

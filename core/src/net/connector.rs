@@ -57,7 +57,7 @@ impl ServiceConnector {
             })?),
             false => None,
         };
-        Ok(Connection::new(socket, tls))
+        Ok(Connection::new(socket, tls, call.pid))
     }
 
     fn tls_config(&self) -> Result<Arc<ClientConfig>, Cause> {

@@ -56,6 +56,8 @@ pub(crate) struct Exchange<'a> {
     pub(crate) deadline: Instant,
     /// Use no kept connection.
     pub(crate) fresh: bool,
+    /// The process that this is.
+    pub(crate) pid: u32,
     pub(crate) call: &'a CallOptions,
 }
 
@@ -89,10 +91,10 @@ impl Net {
     pub(crate) fn exchange(&self, config: &Config, exchange: &Exchange<'_>) -> Result<Reply, Broken> {
         let max_idle = if exchange.body.is_some() { MAX_IDLE_FOR_POST } else { MAX_IDLE };
         let hold = Hold::new(&self.closed, exchange.call);
-        let call = Rc::new(Call::new(hold, exchange.deadline, config.connect_timeout, exchange.fresh, max_idle));
+        let call = Rc::new(Call::new(hold, exchange, config.connect_timeout, max_idle));
         call.glance().map_err(|cause| Broken { cause, sent: Sent::Nothing })?;
 
-        let agents = self.agents.get(|| RwLock::new(agent(config)));
+        let agents = self.agents.get(exchange.pid, || RwLock::new(agent(config)));
         let agent = agents.read().unwrap_or_else(PoisonError::into_inner).clone();
         let entered = call.enter();
         let made = catch_unwind(AssertUnwindSafe(|| perform(&agent, config, exchange, &call)));
@@ -171,20 +173,16 @@ fn perform(agent: &Agent, config: &Config, exchange: &Exchange<'_>, call: &Call)
 /// Reads the body up to `limit`, and says why it is not whole.
 fn read_body(response: &mut Response<ureq::Body>, limit: usize, call: &Call) -> (Vec<u8>, Option<Cause>) {
     // ureq's own limit errs at exactly the limit; one byte more tells "as long" from "longer".
-    let mut reader = response.body_mut().with_config().limit(limit as u64 + 2).reader();
+    let reader = response.body_mut().with_config().limit(limit as u64 + 2).reader();
     let mut body = Vec::with_capacity(1024);
-    let mut piece = [0; 8 << 10];
-    loop {
-        match reader.read(&mut piece) {
-            Ok(0) => return (body, None),
-            Ok(n) => body.extend_from_slice(&piece[..n]),
-            Err(error) => return (body, Some(call.take_cause().unwrap_or_else(|| cut_short(&error)))),
-        }
-        if body.len() > limit {
-            body.truncate(limit);
-            return (body, Some(Cause::TooLarge { limit }));
-        }
-    }
+    let read = reader.take(limit as u64 + 1).read_to_end(&mut body);
+    let cut = match read {
+        Err(error) => Some(call.take_cause().unwrap_or_else(|| cut_short(&error))),
+        Ok(_) if body.len() > limit => Some(Cause::TooLarge { limit }),
+        Ok(_) => None,
+    };
+    body.truncate(limit);
+    (body, cut)
 }
 
 /// What ureq itself found wrong before there was an answer; what our transport found is in the call.
