@@ -89,7 +89,7 @@ impl Job {
         required_text(&served, "id")?;
         let mut record = Map::with_capacity(served.len().max(RECORD_KEYS.len()));
         for key in RECORD_KEYS {
-            let value = served.remove(key).unwrap_or(Value::Null);
+            let value = served.shift_remove(key).unwrap_or(Value::Null);
             record.insert(key.to_owned(), if key == "source" { whole_source(value) } else { value });
         }
         record.extend(served);
@@ -181,7 +181,7 @@ fn whole_source(served: Value) -> Value {
     };
     let mut source = Map::with_capacity(served.len().max(SOURCE_KEYS.len()));
     for key in SOURCE_KEYS {
-        source.insert(key.to_owned(), served.remove(key).unwrap_or(Value::Null));
+        source.insert(key.to_owned(), served.shift_remove(key).unwrap_or(Value::Null));
     }
     source.extend(served);
     Value::Object(source)

@@ -19,6 +19,8 @@ const MAX_INPUT: usize = 32 << 10;
 pub(super) struct RequestBuffers {
     output: Vec<u8>,
     pending: usize,
+    /// The key stands before this place.
+    key_end: usize,
     input: Vec<u8>,
     start: usize,
     end: usize,
@@ -31,14 +33,35 @@ impl RequestBuffers {
         self.pending += amount;
     }
 
+    /// The same for the request's first piece, with one more header line put in behind the request line.
+    pub(super) fn gather_with(&mut self, amount: usize, header: &[u8]) {
+        let written = &self.output[..amount];
+        let at = written.windows(2).position(|pair| pair == b"\r\n").map_or(amount, |end| end + 2);
+        self.make_room(amount + header.len());
+        self.output.copy_within(at..amount, at + header.len());
+        self.output[at..at + header.len()].copy_from_slice(header);
+        self.pending = amount + header.len();
+        self.key_end = at + header.len();
+    }
+
     pub(super) fn pending(&self) -> &[u8] {
         &self.output[..self.pending]
     }
 
-    /// Forgets the output that left, wiped, for the key is in it.
+    /// Grows the output, and wipes the piece that it outgrows: a vector that grows by itself would leave the key there.
+    fn make_room(&mut self, needed: usize) {
+        if self.output.len() < needed {
+            let mut larger = vec![0; needed.max(self.output.len().saturating_mul(2).min(FLUSH_AT + MIN_FREE))];
+            larger[..self.output.len()].copy_from_slice(&self.output);
+            self.output[..self.key_end].zeroize();
+            self.output = larger;
+        }
+    }
+
+    /// Forgets the output that left, and wipes the part that the key is in.
     pub(super) fn clear_pending(&mut self) {
-        self.output[..self.pending].zeroize();
-        self.pending = 0;
+        self.output[..self.key_end].zeroize();
+        (self.pending, self.key_end) = (0, 0);
     }
 
     /// Gives back what a large request took.
@@ -57,10 +80,7 @@ impl RequestBuffers {
 
 impl Buffers for RequestBuffers {
     fn output(&mut self) -> &mut [u8] {
-        let needed = self.pending + MIN_FREE;
-        if self.output.len() < needed {
-            self.output.resize(needed.max(self.output.len().saturating_mul(2)).min(FLUSH_AT + MIN_FREE), 0);
-        }
+        self.make_room(self.pending + MIN_FREE);
         &mut self.output[self.pending..]
     }
 
@@ -106,7 +126,7 @@ impl Buffers for RequestBuffers {
 
 impl Drop for RequestBuffers {
     fn drop(&mut self) {
-        self.output.zeroize();
+        self.output[..self.key_end].zeroize();
     }
 }
 
@@ -117,14 +137,15 @@ mod tests {
     #[test]
     fn output_gathers_until_it_is_cleared_and_is_wiped() {
         let mut buffers = RequestBuffers::default();
-        for part in [b"head".as_slice(), b"body"] {
-            buffers.output()[..part.len()].copy_from_slice(part);
-            buffers.gather(part.len());
-        }
-        assert_eq!(buffers.pending(), b"headbody");
+        let (head, body) = (b"GET / HTTP/1.1\r\nb: c\r\n\r\n".as_slice(), b"body");
+        buffers.output()[..head.len()].copy_from_slice(head);
+        buffers.gather_with(head.len(), b"key: k\r\n");
+        buffers.output()[..body.len()].copy_from_slice(body);
+        buffers.gather(body.len());
+        assert_eq!(buffers.pending(), b"GET / HTTP/1.1\r\nkey: k\r\nb: c\r\n\r\nbody");
         buffers.clear_pending();
         assert_eq!(buffers.pending(), b"");
-        assert_eq!(&buffers.output()[..8], [0; 8]);
+        assert_eq!(&buffers.output()[..24], [0; 24], "the key was within these");
     }
 
     #[test]

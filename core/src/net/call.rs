@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::Exchange;
 use super::cause::Cause;
+use crate::config::{Config, Secret};
 use crate::control::{CallOptions, CancelToken, Control, SLICE};
 use crate::delivery::Sent;
 
@@ -76,6 +77,8 @@ pub(super) struct Call {
     pub(super) fresh: bool,
     /// The process that makes the call.
     pub(super) pid: u32,
+    /// What the transport puts into the head itself, so that ureq and its logs never see it.
+    pub(super) secret: Secret,
     /// A kept connection that idled longer than this is not used.
     pub(super) max_idle: Duration,
     sent: Cell<Sent>,
@@ -83,14 +86,15 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn new(hold: Hold, exchange: &Exchange<'_>, connect_timeout: Duration, max_idle: Duration) -> Call {
+    pub(super) fn new(hold: Hold, exchange: &Exchange<'_>, config: &Config, max_idle: Duration) -> Call {
         Call {
             hold,
             deadline: exchange.deadline,
-            connect_deadline: exchange.deadline.min(Instant::now() + connect_timeout),
+            connect_deadline: exchange.deadline.min(Instant::now() + config.connect_timeout),
             connecting: Cell::new(false),
             fresh: exchange.fresh,
             pid: exchange.pid,
+            secret: config.secret.clone(),
             max_idle,
             sent: Cell::new(Sent::Nothing),
             cause: RefCell::new(None),

@@ -26,10 +26,14 @@ pub(super) struct Connection {
     /// An answer came over it before, so it may have died in between.
     kept: bool,
     last_used: Instant,
+    /// ureq has not written the request's first line yet.
+    headless: bool,
     /// The request's first byte is still here.
     unbegun: bool,
     /// The peer takes no more of the request, but may have answered.
     write_broken: bool,
+    /// The peer said goodbye: this answer is the last one.
+    ending: bool,
     /// Never to be used again.
     dead: bool,
 }
@@ -43,8 +47,10 @@ impl Connection {
             pid,
             kept: false,
             last_used: Instant::now(),
+            headless: true,
             unbegun: true,
             write_broken: false,
+            ending: false,
             dead: false,
         }
     }
@@ -125,7 +131,10 @@ impl Connection {
                 Err(error) => return Err(Cause::Lost(error.to_string())),
             }
             tls::read_records(call, tls, &self.socket)?;
-            tls.process_new_packets().map_err(|error| Cause::Lost(format!("TLS: {}", tls::plain(&error))))?;
+            let state =
+                tls.process_new_packets().map_err(|error| Cause::Lost(format!("TLS: {}", tls::plain(&error))))?;
+            // The peer's goodbye may come in one piece with its answer; the socket below would look alive for long.
+            self.ending |= state.peer_has_closed();
         }
     }
 
@@ -178,11 +187,15 @@ impl Transport for Connection {
 
     /// The deadline is our own call's; ureq is configured with none.
     fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), Error> {
-        self.buffers.gather(amount);
-        if self.buffers.pending().len() < FLUSH_AT {
-            return Ok(());
-        }
-        self.with_call(|this, call| this.flush(call))
+        self.with_call(|this, call| {
+            if this.headless {
+                this.headless = false;
+                this.buffers.gather_with(amount, call.secret.header());
+            } else {
+                this.buffers.gather(amount);
+            }
+            if this.buffers.pending().len() < FLUSH_AT { Ok(()) } else { this.flush(call) }
+        })
     }
 
     fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
@@ -214,14 +227,14 @@ impl Transport for Connection {
     /// at once, right before the first byte leaves.
     fn is_open(&mut self) -> bool {
         let Some(call) = call::current() else { return false };
-        if self.dead || self.write_broken || self.pid != call.pid {
+        if self.dead || self.ending || self.write_broken || self.pid != call.pid {
             return false;
         }
         if self.unbegun {
             return !call.fresh && self.last_used.elapsed() <= call.max_idle;
         }
         self.buffers.shrink();
-        (self.kept, self.unbegun, self.last_used) = (true, true, Instant::now());
+        (self.kept, self.headless, self.unbegun, self.last_used) = (true, true, true, Instant::now());
         true
     }
 

@@ -91,7 +91,7 @@ impl Net {
     pub(crate) fn exchange(&self, config: &Config, exchange: &Exchange<'_>) -> Result<Reply, Broken> {
         let max_idle = if exchange.body.is_some() { MAX_IDLE_FOR_POST } else { MAX_IDLE };
         let hold = Hold::new(&self.closed, exchange.call);
-        let call = Rc::new(Call::new(hold, exchange, config.connect_timeout, max_idle));
+        let call = Rc::new(Call::new(hold, exchange, config, max_idle));
         call.glance().map_err(|cause| Broken { cause, sent: Sent::Nothing })?;
 
         let agents = self.agents.get(exchange.pid, || RwLock::new(agent(config)));
@@ -141,7 +141,6 @@ fn perform(agent: &Agent, config: &Config, exchange: &Exchange<'_>, call: &Call)
     let request = Request::builder()
         .method(if exchange.body.is_some() { Method::POST } else { Method::GET })
         .uri(format!("{}{}", config.endpoint.url, exchange.path))
-        .header(header::AUTHORIZATION, config.secret.authorization())
         .header(header::USER_AGENT, config.user_agent.clone())
         .header(header::ACCEPT, HeaderValue::from_static("application/json"))
         .header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));

@@ -25,7 +25,7 @@ fn refused(builder: ClientBuilder) -> String {
 fn the_variables_stand_in_for_arguments_that_are_not_given() {
     let config = with(FULL).resolve().unwrap();
     assert_eq!(config.endpoint.url, "https://variable.example");
-    assert_eq!(config.secret.authorization().as_bytes(), b"Bearer variable_key");
+    assert_eq!(config.secret.header(), b"Authorization: Bearer variable_key\r\n");
     assert_eq!(config.key_source, KeySource::Variable);
     assert_eq!(config.project_id, "variable_project");
     assert_eq!(config.timeout, Duration::from_millis(7_500));
@@ -36,7 +36,7 @@ fn an_argument_wins_over_its_variable() {
     let builder = with(FULL).base_url("https://argument.example").api_key("argument_key").project_id("argument");
     let config = builder.timeout(Duration::from_secs(3)).resolve().unwrap();
     assert_eq!(config.endpoint.url, "https://argument.example");
-    assert_eq!(config.secret.authorization().as_bytes(), b"Bearer argument_key");
+    assert_eq!(config.secret.header(), b"Authorization: Bearer argument_key\r\n");
     assert_eq!(config.key_source, KeySource::Argument);
     assert_eq!(config.project_id, "argument");
     assert_eq!(config.timeout, Duration::from_secs(3));

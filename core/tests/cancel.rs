@@ -1,0 +1,233 @@
+//! A call that is cancelled, closed or out of time ends within its bounds wherever it is, tells the truth about its
+//! message, and sends nothing after it.
+
+mod support;
+
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+use agentjob_core::{CallOptions, CancelToken, Client, Delivery, Error, ErrorKind, Job};
+use agentjob_emulator::{Config, Emulator};
+use support::{JOB, builder, emulator, ms, timed};
+
+/// A phase of a call in which the service has fallen silent.
+struct Phase {
+    name: &'static str,
+    rule: &'static str,
+    tls: bool,
+    prompt_bytes: usize,
+    verdict: Delivery,
+}
+
+/// More than the socket buffers of both ends swallow.
+const BEYOND_BUFFERS: usize = 16 << 20;
+
+const PHASES: [Phase; 7] = [
+    Phase {
+        name: "TLS handshake",
+        rule: r#""fault": {"do": "stall", "at": "accept"}"#,
+        tls: true,
+        prompt_bytes: 1,
+        verdict: Delivery::NotSent,
+    },
+    Phase {
+        name: "mid-write",
+        rule: r#""fault": {"do": "stall", "at": "body:10"}"#,
+        tls: false,
+        prompt_bytes: BEYOND_BUFFERS,
+        verdict: Delivery::NotSent,
+    },
+    Phase {
+        name: "mid-write over TLS",
+        rule: r#""fault": {"do": "stall", "at": "body:10"}"#,
+        tls: true,
+        prompt_bytes: BEYOND_BUFFERS,
+        verdict: Delivery::NotSent,
+    },
+    Phase {
+        name: "waiting",
+        rule: r#""fault": {"do": "stall", "at": "request"}"#,
+        tls: false,
+        prompt_bytes: 1,
+        verdict: Delivery::Unknown,
+    },
+    Phase {
+        name: "waiting over TLS",
+        rule: r#""fault": {"do": "stall", "at": "request"}"#,
+        tls: true,
+        prompt_bytes: 1,
+        verdict: Delivery::Unknown,
+    },
+    Phase {
+        name: "mid-body",
+        rule: r#""fault": {"do": "stall", "at": "answer:250"}"#,
+        tls: false,
+        prompt_bytes: 1,
+        verdict: Delivery::Accepted,
+    },
+    Phase {
+        name: "a pause",
+        rule: r#""status": 429, "headers": {"Retry-After": "15"}"#,
+        tls: false,
+        prompt_bytes: 1,
+        verdict: Delivery::Rejected,
+    },
+];
+
+impl Phase {
+    fn emulator(&self) -> Emulator {
+        let config = Config::from_json(&format!(r#"{{"rules": [{{{}}}]}}"#, self.rule)).unwrap();
+        if self.tls { Emulator::start_tls(config) } else { Emulator::start(config) }.unwrap()
+    }
+
+    fn client(&self, emulator: &Emulator) -> Client {
+        let builder = builder(emulator).max_prompt_bytes(BEYOND_BUFFERS);
+        match emulator.ca_pem() {
+            None => builder.build().unwrap(),
+            Some(pem) => {
+                let path = std::env::temp_dir().join(format!(
+                    "agentjob-cancel-{}-{}.pem",
+                    std::process::id(),
+                    emulator.address().port()
+                ));
+                std::fs::write(&path, pem).unwrap();
+                let client = builder.ca_file(&path).build().unwrap();
+                std::fs::remove_file(path).unwrap();
+                client
+            }
+        }
+    }
+}
+
+/// Runs a call, ends it from another thread after 150 ms, and answers how long after that it came back.
+fn end_from_elsewhere(call: impl FnOnce() -> Result<Job, Error> + Send, end: impl FnOnce()) -> (Duration, Error) {
+    std::thread::scope(|scope| {
+        let calling = scope.spawn(|| {
+            let ended = call();
+            (std::time::Instant::now(), ended)
+        });
+        std::thread::sleep(ms(150));
+        let ended_at = std::time::Instant::now();
+        end();
+        let (back_at, ended) = calling.join().unwrap();
+        (back_at.saturating_duration_since(ended_at), ended.unwrap_err())
+    })
+}
+
+#[test]
+fn a_cancel_is_heard_in_every_phase_and_nothing_is_sent_after_it() {
+    for phase in &PHASES {
+        let emulator = phase.emulator();
+        let client = phase.client(&emulator);
+        let token = CancelToken::new();
+        let options = CallOptions::new().cancel(&token);
+        let prompt = "x".repeat(phase.prompt_bytes);
+        let (delay, error) = end_from_elsewhere(|| client.send_message_with(JOB, &prompt, &options), || token.cancel());
+        let seen = emulator.requests().total;
+        assert_eq!(error.kind(), ErrorKind::Cancelled, "{}", phase.name);
+        assert_eq!(error.delivery(), Some(phase.verdict), "{}: {error}", phase.name);
+        assert!(delay < ms(150), "{}: {delay:?}", phase.name);
+        std::thread::sleep(ms(100));
+        assert_eq!(emulator.requests().total, seen, "{}", phase.name);
+        // The token stays cancelled: the next call does not even begin.
+        let error = client.send_message_with(JOB, "p", &options).unwrap_err();
+        assert_eq!((error.kind(), error.delivery()), (ErrorKind::Cancelled, Some(Delivery::NotSent)));
+        assert_eq!(emulator.requests().total, seen, "{}", phase.name);
+    }
+}
+
+#[test]
+fn closing_the_client_ends_its_calls_in_every_phase() {
+    for phase in &PHASES {
+        let emulator = phase.emulator();
+        let client = phase.client(&emulator);
+        let prompt = "x".repeat(phase.prompt_bytes);
+        let (delay, error) = end_from_elsewhere(|| client.send_message(JOB, &prompt), || client.close());
+        assert_eq!(error.kind(), ErrorKind::Closed, "{}", phase.name);
+        assert_eq!(error.delivery(), Some(phase.verdict), "{}: {error}", phase.name);
+        assert!(delay < ms(150), "{}: {delay:?}", phase.name);
+        assert_eq!(client.get_job(JOB).unwrap_err().kind(), ErrorKind::Closed);
+    }
+}
+
+#[test]
+fn a_calls_time_is_one_total_in_every_phase() {
+    for phase in &PHASES {
+        let emulator = phase.emulator();
+        let client = phase.client(&emulator);
+        let prompt = "x".repeat(phase.prompt_bytes);
+        let options = CallOptions::new().timeout(ms(300));
+        let (took, ended) = timed(|| client.send_message_with(JOB, &prompt, &options));
+        let error = ended.unwrap_err();
+        assert!(took < ms(450), "{}: {took:?}", phase.name);
+        if phase.name == "a pause" {
+            assert_eq!(error.kind(), ErrorKind::RateLimited, "a pause that does not fit is not begun");
+        } else {
+            assert!(took >= ms(300), "{}: {took:?}", phase.name);
+            assert_eq!(error.kind(), ErrorKind::Timeout, "{}", phase.name);
+        }
+        assert_eq!(error.delivery(), Some(phase.verdict), "{}: {error}", phase.name);
+    }
+}
+
+#[test]
+fn an_answer_that_drips_does_not_stretch_the_time() {
+    let emulator = emulator(r#"{"rules": [{"drip": {"bytes": 1, "every_ms": 10}}]}"#);
+    let client = builder(&emulator).timeout(ms(300)).build().unwrap();
+    let (took, ended) = timed(|| client.get_job(JOB));
+    assert_eq!(ended.unwrap_err().kind(), ErrorKind::Timeout);
+    assert!(took >= ms(300) && took < ms(450), "{took:?}");
+}
+
+/// A listener whose queue is full, so that one more connection hangs in its handshake.
+fn full_listener() -> (TcpListener, Vec<TcpStream>) {
+    use rustix::net::{AddressFamily, SocketAddrV4, SocketType, bind, listen, socket};
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&socket, &SocketAddrV4::new([127, 0, 0, 1].into(), 0)).unwrap();
+    listen(&socket, 0).unwrap();
+    let listener = TcpListener::from(socket);
+    let address = listener.local_addr().unwrap();
+    let mut queued = Vec::new();
+    while let Ok(stream) = TcpStream::connect_timeout(&address, ms(200)) {
+        queued.push(stream);
+        assert!(queued.len() < 64, "the queue never fills");
+    }
+    (listener, queued)
+}
+
+#[test]
+fn a_connection_that_never_comes_about_ends_in_time_and_when_it_is_cancelled() {
+    let (listener, _queued) = full_listener();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let builder = || Client::builder().base_url(&url).api_key("k").project_id("p").trust_env(false).max_retries(0);
+
+    let client = builder().connect_timeout(ms(300)).build().unwrap();
+    let (took, ended) = timed(|| client.send_message(JOB, "p"));
+    let error = ended.unwrap_err();
+    assert_eq!((error.kind(), error.delivery()), (ErrorKind::Timeout, Some(Delivery::NotSent)));
+    assert!(error.message().contains("connect_timeout"), "{error}");
+    assert!(took >= ms(300) && took < ms(450), "{took:?}");
+
+    let client = builder().build().unwrap();
+    let token = CancelToken::new();
+    let options = CallOptions::new().cancel(&token);
+    let (delay, error) = end_from_elsewhere(|| client.send_message_with(JOB, "p", &options), || token.cancel());
+    assert_eq!((error.kind(), error.delivery()), (ErrorKind::Cancelled, Some(Delivery::NotSent)));
+    assert!(delay < ms(150), "{delay:?}");
+}
+
+#[test]
+fn a_connect_timeout_is_tried_again_within_the_calls_time() {
+    let (listener, _queued) = full_listener();
+    let client = Client::builder()
+        .base_url(format!("http://{}", listener.local_addr().unwrap()))
+        .api_key("k")
+        .project_id("p")
+        .trust_env(false)
+        .connect_timeout(ms(100))
+        .max_retries(2)
+        .build()
+        .unwrap();
+    let error = client.send_message(JOB, "p").unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 3));
+}

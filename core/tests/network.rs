@@ -1,0 +1,265 @@
+//! The network as it is: proxies, certificates, many threads, large prompts, connections that die.
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use agentjob_core::{Client, Delivery, ErrorKind};
+use agentjob_emulator::{Config, Emulator, TlsOptions};
+use support::{JOB, builder, client, emulator, ms, timed};
+
+/// What a proxy does with a CONNECT.
+#[derive(Clone, Copy)]
+enum Manner {
+    Tunnel,
+    Answer(&'static str),
+    Silent,
+    Drip,
+}
+
+struct Proxy {
+    url: String,
+    asked: Arc<AtomicUsize>,
+}
+
+/// A proxy on loopback; its threads end with their connections.
+fn proxy(manner: Manner) -> Proxy {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://us%40er:hunter2@{}", listener.local_addr().unwrap());
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            count.fetch_add(1, Ordering::SeqCst);
+            std::thread::spawn(move || serve(stream, manner));
+        }
+    });
+    Proxy { url, asked }
+}
+
+fn serve(mut client: TcpStream, manner: Manner) {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        if client.read(&mut byte).unwrap_or(0) == 0 {
+            return;
+        }
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap();
+    assert!(head.starts_with("CONNECT "), "{head}");
+    // us@er:hunter2
+    assert!(head.contains("\r\nProxy-Authorization: Basic dXNAZXI6aHVudGVyMg==\r\n"), "{head}");
+    assert!(!head.to_lowercase().contains("bearer"), "the key is for the service alone");
+    match manner {
+        Manner::Tunnel => {
+            let target = head.split(' ').nth(1).unwrap();
+            let mut service = TcpStream::connect(target).unwrap();
+            client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").unwrap();
+            let (mut from, mut to) = (client.try_clone().unwrap(), service.try_clone().unwrap());
+            let up = std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+            drop(std::io::copy(&mut service, &mut client));
+            drop(client.shutdown(std::net::Shutdown::Both));
+            drop(service.shutdown(std::net::Shutdown::Both));
+            drop(up.join());
+        }
+        Manner::Answer(text) => drop(client.write_all(text.as_bytes())),
+        Manner::Silent => drop(client.read(&mut byte)),
+        Manner::Drip => {
+            for byte in
+                b"HTTP/1.1 200 OK\r\nx: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n\r\n"
+            {
+                std::thread::sleep(ms(20));
+                if client.write_all(&[*byte]).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn messages_go_through_a_proxy_over_one_kept_tunnel() {
+    let emulator = emulator("{}");
+    let proxy = proxy(Manner::Tunnel);
+    let client = builder(&emulator).proxy(&proxy.url).build().unwrap();
+    for _ in 0..3 {
+        client.send_message(JOB, "p").unwrap();
+    }
+    assert_eq!(emulator.ledger().len(), 3);
+    assert_eq!(proxy.asked.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn messages_go_through_a_proxy_over_tls() {
+    let emulator = Emulator::start_tls(Config::default()).unwrap();
+    let proxy = proxy(Manner::Tunnel);
+    let client = with_authority(&emulator, |builder| builder.proxy(&proxy.url));
+    client.send_message(JOB, "p").unwrap();
+    client.send_message(JOB, "p").unwrap();
+    assert_eq!(emulator.ledger().len(), 2);
+}
+
+#[test]
+fn a_proxy_that_says_no_or_nonsense_is_named_and_nothing_was_sent() {
+    for (manner, words) in [
+        (
+            Manner::Answer("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"),
+            "asks for a user name and password (407)",
+        ),
+        (Manner::Answer("HTTP/1.1 403 Forbidden\r\n\r\n"), "refused the tunnel (403)"),
+        (Manner::Answer("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 3\r\n\r\nabc"), "refused the tunnel (502)"),
+        (Manner::Answer("SSH-2.0-OpenSSH\r\n\r\n"), "gave an answer that is not HTTP"),
+        (Manner::Answer("HTTP/1.1 200 OK\r\n\r\nand more"), "sent more than an answer"),
+        (Manner::Answer(""), "closed the connection"),
+    ] {
+        let emulator = emulator("{}");
+        let proxy = proxy(manner);
+        let client = builder(&emulator).proxy(&proxy.url).max_retries(0).build().unwrap();
+        let error = client.send_message(JOB, "p").unwrap_err();
+        assert_eq!((error.kind(), error.delivery()), (ErrorKind::Connect, Some(Delivery::NotSent)), "{error}");
+        assert!(error.message().contains(&format!("the proxy {words}")), "{error}");
+        assert!(!error.message().contains("hunter2"), "{error}");
+        assert!(emulator.ledger().is_empty());
+    }
+}
+
+#[test]
+fn a_silent_or_dripping_proxy_ends_with_the_connect_timeout() {
+    for manner in [Manner::Silent, Manner::Drip] {
+        let emulator = emulator("{}");
+        let proxy = proxy(manner);
+        let client = builder(&emulator).proxy(&proxy.url).max_retries(0).connect_timeout(ms(300)).build().unwrap();
+        let (took, ended) = timed(|| client.send_message(JOB, "p"));
+        let error = ended.unwrap_err();
+        assert_eq!((error.kind(), error.delivery()), (ErrorKind::Timeout, Some(Delivery::NotSent)));
+        assert!(took >= ms(300) && took < ms(450), "{took:?}");
+    }
+}
+
+fn with_authority(
+    emulator: &Emulator,
+    more: impl FnOnce(agentjob_core::ClientBuilder) -> agentjob_core::ClientBuilder,
+) -> Client {
+    let name = format!("agentjob-network-{}-{}.pem", std::process::id(), emulator.address().port());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, emulator.ca_pem().unwrap()).unwrap();
+    let client = more(builder(emulator).ca_file(&path)).build().unwrap();
+    std::fs::remove_file(path).unwrap();
+    client
+}
+
+#[test]
+fn tls_connections_are_kept() {
+    let emulator = Emulator::start_tls(Config::default()).unwrap();
+    let client = with_authority(&emulator, |builder| builder);
+    for _ in 0..5 {
+        client.send_message(JOB, "p").unwrap();
+    }
+    assert_eq!((emulator.ledger().len(), emulator.requests().connections), (5, 1));
+}
+
+#[test]
+fn a_certificate_of_another_name_an_expired_one_and_an_unknown_authority_are_refused() {
+    let expired = TlsOptions { expired: true, ..TlsOptions::default() };
+    let other = TlsOptions { names: vec!["other.example".into()], ..TlsOptions::default() };
+    for (options, words) in [(expired, "expired"), (other, "not valid for name")] {
+        let emulator = Emulator::start_tls_with(Config::default(), &options).unwrap();
+        let error = with_authority(&emulator, |builder| builder).send_message(JOB, "p").unwrap_err();
+        assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Tls, Some(Delivery::NotSent), 1));
+        assert!(error.message().contains(words), "{error}");
+    }
+    let emulator = Emulator::start_tls(Config::default()).unwrap();
+    let error = client(&emulator).send_message(JOB, "p").unwrap_err();
+    assert!(error.message().contains("give its certificate as ca_file"), "{error}");
+}
+
+#[test]
+fn a_service_that_speaks_no_tls_is_told_apart() {
+    let emulator = emulator("{}");
+    let url = emulator.base_url().replace("http://", "https://");
+    let client = builder(&emulator).base_url(url).build().unwrap();
+    let error = client.send_message(JOB, "p").unwrap_err();
+    assert_eq!((error.kind(), error.delivery()), (ErrorKind::Tls, Some(Delivery::NotSent)), "{error}");
+    assert!(emulator.ledger().is_empty());
+}
+
+#[test]
+fn a_connection_that_died_while_idle_costs_nothing() {
+    for how in ["close", "reset", "close_notify"] {
+        for tls in [false, true] {
+            let config =
+                Config::from_json(&format!(r#"{{"rules": [{{"nth": 1, "after_answer": "{how}"}}]}}"#)).unwrap();
+            let emulator = if tls { Emulator::start_tls(config) } else { Emulator::start(config) }.unwrap();
+            let client = if tls {
+                with_authority(&emulator, |b| b.max_retries(0))
+            } else {
+                builder(&emulator).max_retries(0).build().unwrap()
+            };
+            client.get_job(JOB).unwrap();
+            std::thread::sleep(ms(50));
+            client.send_message(JOB, "p").unwrap_or_else(|error| panic!("{how}, tls: {tls}: {error}"));
+            assert_eq!(emulator.ledger().len(), 1);
+            assert_eq!(emulator.requests().connections, 2, "{how}, tls: {tls}");
+        }
+    }
+}
+
+#[test]
+fn large_prompts_arrive_whole_plain_and_over_tls() {
+    let prompt: String = (0..400_000).map(|n| format!("{n:07}\u{e9}\n")).collect();
+    assert!(prompt.len() < 4 << 20);
+    let plain = emulator("{}");
+    client(&plain).send_message(JOB, &prompt).unwrap();
+    assert!(plain.ledger()[0].prompt == prompt);
+    let tls = Emulator::start_tls(Config::default()).unwrap();
+    with_authority(&tls, |builder| builder).send_message(JOB, &prompt).unwrap();
+    assert!(tls.ledger()[0].prompt == prompt);
+}
+
+#[test]
+fn thirty_two_threads_share_a_client_and_get_their_own_answers() {
+    let jobs: Vec<String> = (0..32).map(|n| format!(r#"{{"id": "job_{n}", "status": "completed"}}"#)).collect();
+    let emulator = emulator(&format!(r#"{{"hourly_limit": 100000, "jobs": [{}]}}"#, jobs.join(",")));
+    let client = client(&emulator);
+    std::thread::scope(|scope| {
+        for n in 0..32 {
+            let client = &client;
+            scope.spawn(move || {
+                let id = format!("job_{n}");
+                for k in 0..20 {
+                    assert_eq!(client.send_message(&id, &format!("{n} {k}")).unwrap().id(), id);
+                    assert_eq!(client.get_job(&id).unwrap().id(), id);
+                }
+            });
+        }
+    });
+    let ledger = emulator.ledger();
+    assert_eq!(ledger.len(), 640);
+    assert!(ledger.iter().all(|message| message.prompt.split(' ').next() == message.job_id.strip_prefix("job_")));
+    assert!(emulator.requests().connections <= 32, "{} connections", emulator.requests().connections);
+}
+
+#[test]
+fn localhost_is_reached_whichever_family_it_listens_on() {
+    let emulator = emulator("{}");
+    let url = format!("http://localhost:{}", emulator.address().port());
+    builder(&emulator).base_url(url).build().unwrap().send_message(JOB, "p").unwrap();
+}
+
+#[test]
+fn no_redirect_is_followed_and_the_key_goes_nowhere_else() {
+    let elsewhere = emulator("{}");
+    for status in [301, 302, 303, 307, 308] {
+        let location = format!("{}/v2/agent/demo/job/{JOB}", elsewhere.base_url());
+        let emulator =
+            emulator(&format!(r#"{{"rules": [{{"status": {status}, "headers": {{"Location": "{location}"}}}}]}}"#));
+        let client = client(&emulator);
+        assert_eq!(client.send_message(JOB, "p").unwrap_err().kind(), ErrorKind::Redirect);
+        assert_eq!(client.get_job(JOB).unwrap_err().kind(), ErrorKind::Redirect);
+    }
+    assert_eq!(elsewhere.requests().connections, 0);
+}

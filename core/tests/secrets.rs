@@ -1,0 +1,106 @@
+//! The key and the prompt are in nothing that is shown: no error, no Debug text, no event, no log line at any level.
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+
+use agentjob_core::{CallOptions, Client, Control, Event, Interrupted};
+use support::{JOB, builder, emulator, ms};
+
+const KEY: &str = "adm_zebra7quilt4mango9";
+const PROMPT: &str = "walrus5ginger8comet2 follow-up";
+
+static LOGGED: Mutex<String> = Mutex::new(String::new());
+
+/// Takes in what every crate below logs, hex dumps read back as text.
+struct Logger;
+
+impl log::Log for Logger {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        let line = format!("{}\n", record.args());
+        LOGGED.lock().unwrap().push_str(&line);
+    }
+
+    fn flush(&self) {}
+}
+
+#[derive(Default)]
+struct Listener(Mutex<String>);
+
+impl Control for Listener {
+    fn event(&self, event: &Event<'_>) -> Result<(), Interrupted> {
+        let told = format!("{event} {event:?} {}\n", serde_json::Value::from(event.to_record()));
+        self.0.lock().unwrap().push_str(&told);
+        Ok(())
+    }
+}
+
+/// A hex dump's letters, joined: ureq-proto logs what it writes in rows of sixteen bytes.
+fn unhexed(log: &str) -> String {
+    let mut out = Vec::new();
+    for line in log.lines() {
+        for word in line.split_whitespace().take_while(|word| word.len() == 4) {
+            out.extend((0..4).step_by(2).filter_map(|at| u8::from_str_radix(word.get(at..at + 2)?, 16).ok()));
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[test]
+fn neither_the_key_nor_the_prompt_is_shown_anywhere() {
+    log::set_logger(&Logger).unwrap();
+    log::set_max_level(log::LevelFilter::Trace);
+    let listener = Arc::new(Listener::default());
+    let mut shown = String::new();
+    for rule in [
+        r#"{"nth": 99}"#,
+        r#"{"status": 401}"#,
+        r#"{"status": 429, "headers": {"Retry-After": "0"}}"#,
+        r#"{"status": 500}"#,
+        r#"{"status": 200, "body": "{"}"#,
+        r#"{"raw": "garbage\r\n\r\n", "after_answer": "close"}"#,
+        r#"{"fault": {"do": "reset", "at": "request"}}"#,
+        r#"{"fault": {"do": "stall", "at": "request"}}"#,
+    ] {
+        let emulator = emulator(&format!(r#"{{"api_key": "{KEY}", "rules": [{rule}]}}"#));
+        let settings = builder(&emulator).api_key(KEY).timeout(ms(200)).max_retries(1);
+        shown.push_str(&format!("{settings:?}"));
+        let client = settings.build().unwrap();
+        shown.push_str(&format!("{client:?}"));
+        let options = CallOptions::new().control(listener.clone());
+        for ended in [
+            client.send_message_with(JOB, PROMPT, &options),
+            client.get_job_with(JOB, &options),
+            client.create_job_with(PROMPT, &options),
+        ] {
+            match ended {
+                Ok(job) => shown.push_str(&format!("{job:?}")),
+                Err(error) => shown.push_str(&format!("{error} {error:?} {error:#?} {:?}", error.body())),
+            }
+        }
+        if rule.contains("99") {
+            assert_eq!(emulator.ledger().len(), 2, "with this key the messages do arrive");
+        }
+    }
+    for (key, what) in [("marker\nadm_zebra7quilt4mango9", "control"), ("", "empty")] {
+        let error = Client::builder().base_url("http://127.0.0.1:1").project_id("p").api_key(key).build().unwrap_err();
+        shown.push_str(&format!("{what} {error} {error:?}"));
+    }
+    shown.push_str(&listener.0.lock().unwrap());
+    let log = LOGGED.lock().unwrap();
+    assert!(log.contains("post") || log.contains("POST"), "the crates below do log: {}", log.len());
+    let dumped = unhexed(&log);
+    assert!(dumped.contains("POST /v2/agent/demo"), "the dump is read back: {dumped}");
+    for text in [&shown, &*log, &dumped] {
+        for secret in [KEY, PROMPT] {
+            for at in 0..=secret.len() - 6 {
+                let piece = &secret[at..at + 6];
+                assert!(!text.contains(piece), "{piece:?} is shown");
+            }
+        }
+    }
+}
