@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Pastes the README's examples into an empty folder and runs them, line by line as they stand, against the emulator.
+
+    readme.py --python build/venv/bin/python --emulator target/debug/agentjob-emulator --target target
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SCRIPT = {"work_ms": 300, "jobs": [{"id": "job_123", "status": "completed"}]}
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
+
+
+def run(what, command, folder, environment, expected):
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+    good = done.returncode == 0 and expected in done.stdout
+    print(f"{'ok    ' if good else 'FAILED'} {what}")
+    if not good:
+        print(f"  exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    return good
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--python", required=True)
+    parser.add_argument("--emulator", required=True)
+    parser.add_argument("--target", required=True)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "emulator.json").write_text(json.dumps(SCRIPT))
+        command = [options.emulator, "--config", str(folder / "emulator.json"), "--until-stdin-closes"]
+        emulator = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            results = examples(options, json.loads(emulator.stdout.readline()), folder)
+        finally:
+            emulator.stdin.close()
+            emulator.wait(20)
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
+    return 0 if results and all(results) else 1
+
+
+def examples(options, says, folder):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("AGENTJOB_")}
+    environment.update(
+        AGENTJOB_BASE_URL=says["base_url"], AGENTJOB_API_KEY=says["api_key"], AGENTJOB_PROJECT_ID=says["project_id"]
+    )
+    target = pathlib.Path(options.target).resolve()
+    results = []
+
+    # The second Python example starts an emulator of its own and prints nothing.
+    for example, expected in zip(blocks("python"), ["completed https://", ""]):
+        results.append(run("Python", [options.python, "-c", example], folder, environment, expected))
+
+    (folder / "follow_up.c").write_text(blocks("c")[0])
+    (folder / "include").symlink_to(ROOT / "include")
+    (folder / "target").symlink_to(target)
+    compile_line = next(line for block in blocks("sh") for line in block.splitlines() if line.startswith("cc "))
+    results.append(run("C, compiled", ["sh", "-c", compile_line], folder, environment, ""))
+    results.append(run("C", ["./follow_up"], folder, environment, '"status":"completed"'))
+
+    project = folder / "rust"
+    (project / "src").mkdir(parents=True)
+    (project / "src" / "main.rs").write_text(blocks("rust")[0])
+    (project / "Cargo.toml").write_text(
+        f'[package]\nname = "readme"\nversion = "0.0.0"\nedition = "2024"\n[dependencies]\n'
+        f'agentjob-core = {{ path = {json.dumps(str(ROOT / "core"))} }}\n[workspace]\n'
+    )
+    (project / "Cargo.lock").write_text((ROOT / "Cargo.lock").read_text())
+    command = ["cargo", "run", "--quiet", "--offline", "--target-dir", str(target / "readme")]
+    results.append(run("Rust", command, project, environment, "completed Some("))
+
+    shell = dict(environment, PATH=os.path.dirname(os.path.abspath(options.python)) + os.pathsep + environment["PATH"])
+    for block in blocks("sh"):
+        for line in block.splitlines():
+            command = line.split("#")[0].strip()
+            if command.startswith("agentjob ") and command.split()[1] not in ("emulator",):
+                results.append(run(command, shlex.split(command), folder, shell, '"status"'))
+    return results
+
+
+if __name__ == "__main__":
+    sys.exit(main())
