@@ -3,6 +3,7 @@
 #   make demo    build everything, then do the main job three times over a socket: Python, C, Rust
 #                against the emulator, or: make demo JOB=job_123 with AGENTJOB_BASE_URL, AGENTJOB_API_KEY, AGENTJOB_PROJECT_ID
 #   make test    everything that a fresh machine can run
+#   make faults  the proof of the delivery verdict: 20,000 messages through every fault, against the ledger
 #   make help    this text, and the parts
 #
 # Needs a Rust toolchain, a C and C++ compiler, make and Python 3.9 or newer. The rest is set up below `build/`.
@@ -17,17 +18,17 @@ BIN     := $(VENV)/bin
 SHARED  := $(TARGET)/release/libagentjob.so
 EMULATOR := $(TARGET)/debug/agentjob-emulator
 
-.PHONY: help demo test test-rust test-c test-python test-vectors sizes fmt lint clean
+.PHONY: help demo test test-rust test-c test-python test-vectors test-readme faults sizes fmt lint clean
 
 help:
-	@sed -n '3,8s/^# \{0,1\}//p' Makefile
-	@echo "  parts: test-rust test-c test-python test-vectors sizes lint"
+	@sed -n '3,9s/^# \{0,1\}//p' Makefile
+	@echo "  parts: library test-rust test-c test-python test-vectors test-readme sizes lint"
 
 demo: $(BUILD)/wheel.stamp library
 	$(CARGO) build --quiet --release -p agentjob-core --example follow_up
 	PATH="$(BIN):$$PATH" TARGET="$(TARGET)" BUILD="$(BUILD)" CC="$(CC)" JOB="$(JOB)" bash tests/demo.sh
 
-test: test-rust test-c test-python test-vectors sizes
+test: test-rust test-c test-python test-vectors test-readme sizes
 
 test-rust:
 	$(CARGO) test --workspace --features agentjob-emulator/tls
@@ -46,14 +47,23 @@ test-vectors: library emulator $(BUILD)/wheel.stamp
 	$(PYTHON) tests/vectors/run.py --emulator "$(EMULATOR)" --driver rust="$(TARGET)/debug/agentjob-driver-rust" \
 		--driver c="$(BUILD)/c/driver" --driver python="$(BIN)/python tests/drivers/python/driver.py"
 
+test-readme: library emulator $(BUILD)/wheel.stamp
+	$(PYTHON) tests/readme.py --python "$(BIN)/python" --emulator "$(EMULATOR)" --target "$(TARGET)"
+
+SENDS ?= 20000
+faults:
+	$(CARGO) run --quiet --release -p agentjob-faults -- $(SENDS)
+
 # What ships has a ceiling: 2 MB for the library, 1.5 MB for the wheel.
 sizes: library $(BUILD)/wheel.stamp
 	@set -e; check() { size=$$(wc -c < "$$1"); echo "$$1: $$size bytes, at most $$2"; test "$$size" -le "$$2"; }; \
 	check "$(SHARED)" 2000000; check "$$(ls $(BUILD)/wheels/agentjob-*.whl)" 1500000
 
+# The library with the name that programs look for at run time (its soname).
 .PHONY: library emulator
 library:
 	$(CARGO) build --quiet --release -p agentjob-ffi-c
+	@ln -sf libagentjob.so "$(TARGET)/release/libagentjob.so.0"
 emulator:
 	$(CARGO) build --quiet -p agentjob-emulator --features tls
 

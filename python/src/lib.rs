@@ -1,1 +1,36 @@
-//! x
+//! `agentjob._native`: the core as Python objects.
+//!
+//! A call goes through one file after the other: `arguments` come in, `calls` hands them to the core, `signals` blocks, and
+//! `convert` and `errors` go out. `client`, `waits`, `cancel` and `testing` are the classes. Whatever is decided is decided in
+//! `agentjob-core`.
+
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod calls;
+mod cancel;
+mod client;
+mod convert;
+mod errors;
+mod signals;
+mod testing;
+mod waits;
+
+use pyo3::prelude::*;
+
+/// The native part of agentjob. Import `agentjob` instead.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::cancel::CancelToken;
+    #[pymodule_export]
+    use super::client::Client;
+    #[pymodule_export]
+    use super::testing::{Emulator, serve_emulator};
+    #[pymodule_export]
+    use super::waits::{Poller, Watch};
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python's own name for it")]
+    const __version__: &str = agentjob_core::VERSION;
+}

@@ -1,0 +1,64 @@
+//! The header holds what `tests/abi` promised: every function with the version that brought it, every number unchanged.
+
+use std::path::Path;
+
+fn read(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A ledger's lines without its remarks, sorted.
+fn ledger(path: &str) -> Vec<String> {
+    sorted(read(path).lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect())
+}
+
+fn sorted(mut lines: Vec<String>) -> Vec<String> {
+    lines.sort();
+    lines
+}
+
+/// `name since` for each function of the header. A function without `@since` gets none of its neighbour's.
+fn functions(header: &str) -> Vec<String> {
+    let (mut found, mut since) = (Vec::new(), "");
+    for line in header.lines() {
+        if line.starts_with("/**") {
+            since = "";
+        } else if let Some(version) = line.strip_prefix(" * @since ") {
+            since = version;
+        } else if !line.starts_with(' ') && !line.starts_with("typedef") && !line.starts_with('#') {
+            let Some((head, _)) = line.split_once('(') else { continue };
+            let name = head.rsplit([' ', '*']).next().unwrap_or_default();
+            if name.starts_with("agentjob_") {
+                found.push(format!("{name} {since}"));
+            }
+        }
+    }
+    sorted(found)
+}
+
+/// `name value` for each number of the header: its enumerators and its macros, but for the version's.
+fn numbers(header: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in header.lines() {
+        let enumerator = line.strip_prefix("  AGENTJOB_").and_then(|line| line.split_once(" = "));
+        let macro_of_ours = line.strip_prefix("#define AGENTJOB_").and_then(|line| line.split_once(' '));
+        if let Some((name, value)) = enumerator.or(macro_of_ours.filter(|(name, _)| !name.starts_with("VERSION"))) {
+            found.push(format!("AGENTJOB_{name} {}", value.trim_end_matches(',')));
+        }
+    }
+    sorted(found)
+}
+
+#[test]
+fn every_function_of_the_header_is_in_the_ledger_with_its_version() {
+    let found = functions(&read("include/agentjob.h"));
+    assert!(found.len() > 60, "only {} functions were found: does this test still read the header?", found.len());
+    assert_eq!(found, ledger("tests/abi/symbols.txt"), "left: the header, right: tests/abi/symbols.txt");
+}
+
+#[test]
+fn every_number_of_the_header_is_the_one_in_the_ledger() {
+    let found = numbers(&read("include/agentjob.h"));
+    assert!(found.len() > 25, "only {} numbers were found: does this test still read the header?", found.len());
+    assert_eq!(found, ledger("tests/abi/numbers.txt"), "left: the header, right: tests/abi/numbers.txt");
+}

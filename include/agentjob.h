@@ -1,0 +1,1243 @@
+/*
+ * agentjob.h: send a follow-up message to an agent job, and follow the job until it is done.
+ *
+ * Generated from ffi-c/src by cbindgen; do not edit. SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ *     agentjob_client *client = NULL;
+ *     agentjob_job *job = NULL;
+ *     agentjob_error *err = NULL;
+ *     if (agentjob_client_new(NULL, &client, &err) != AGENTJOB_OK) ...        // settings from the AGENTJOB_ variables
+ *     if (agentjob_client_send_and_wait(client, "job_123", "Also cover the error cases", AGENTJOB_NUL_TERMINATED,
+ *                                       NULL, &job, &err) != AGENTJOB_OK) {
+ *         fprintf(stderr, "%s (delivery: %s)\n", agentjob_error_message(err),
+ *                 agentjob_delivery_name(agentjob_error_delivery(err)));
+ *     } else {
+ *         puts(agentjob_job_json(job, NULL));
+ *     }
+ *     agentjob_error_free(err);
+ *     agentjob_job_free(job);
+ *     agentjob_client_free(client);
+ *
+ *
+ * What holds for every function
+ *
+ * Order       The object first, then the inputs (a function before its user_data), then out, then err.
+ *
+ * Ownership   Inputs are borrowed for the call and copied if kept. What comes out through `out` or from a _new or _clone is
+ *             yours: give it to its type's _free exactly once. _free(NULL) does nothing. What comes out as a `const` pointer
+ *             is borrowed from the object that it was asked of and ends with it; no text is ever to be freed by you.
+ *
+ * Results     A function that can fail returns an agentjob_code, AGENTJOB_OK on success. *out is written only on success. With
+ *             `err` not NULL, *err becomes NULL on success and an error of yours on failure, whatever it held before; so free
+ *             an error before you use its variable again. With `err` NULL nothing is made and nothing is to be freed.
+ *
+ * NULL        Is looked for everywhere. A function that can fail returns AGENTJOB_ERR_INVALID_ARGUMENT, and its message names
+ *             the parameter; one that cannot returns NULL, 0 or false. NULL is welcome for `err`, `call`, `user_data`,
+ *             `destroy`, `len` and the options of agentjob_client_new(). (NULL, 0) is an empty text. Any other wrong pointer
+ *             cannot be seen and is undefined.
+ *
+ * Texts       UTF-8, both ways. In: NUL-terminated, or with a length; what is not UTF-8 is AGENTJOB_ERR_INVALID_ARGUMENT. Out:
+ *             NUL-terminated; a text of the service may hold a NUL byte inside, which the functions with `len` tell.
+ *
+ * Numbers     Times are milliseconds, as the names say. Codes, verdicts and statuses are never given another meaning, but
+ *             there may be new ones: have a default.
+ *
+ * Threads     Any number of threads may use one client and one cancel token at once, and read one job, one error and one call.
+ *             Options, a call that is being changed, and a poller are for one thread at a time. No object is bound to the thread
+ *             that made it. Nothing may use an object when it is freed, or later.
+ *
+ * Callbacks   Run on the thread that makes the call, never after it returned. They must not throw a C++ exception or longjmp:
+ *             either ends the process.
+ *
+ * Panics      A bug of this library does not end your process: it comes back as AGENTJOB_ERR_INTERNAL, or as the value for
+ *             NULL from a function that cannot fail. Its words go to stderr, too.
+ *
+ * Process     No signal handler is installed, no process-wide setting changed, no thread kept: one that looks up a name ends
+ *             with the lookup. Nothing is printed unless AGENTJOB_LOG is "info" or "debug", then to stderr. Sending never
+ *             raises SIGPIPE. Any handler may interrupt a call, which goes on; agentjob_cancel_trigger() is the only function
+ *             that one may call. A child of fork() may use its parent's client, on connections of its own. Once loaded, the
+ *             library must not be unloaded (dlclose).
+ *
+ * Growth      Every object is opaque, so a program goes on working with every later library of the same AGENTJOB_ABI_VERSION.
+ *             @since says which version brought a function; AGENTJOB_VERSION_AT_LEAST asks for it when compiling.
+ */
+
+#ifndef AGENTJOB_H
+#define AGENTJOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Put before every function; define it yourself if your build needs something there. */
+#ifndef AGENTJOB_API
+#define AGENTJOB_API
+#endif
+
+/** The version of this header. agentjob_version() has that of the library that runs. */
+#define AGENTJOB_VERSION "0.1.0"
+#define AGENTJOB_VERSION_MAJOR 0
+#define AGENTJOB_VERSION_MINOR 1
+#define AGENTJOB_VERSION_PATCH 0
+
+/** The version of this header as one number, 0xXXYYZZ. agentjob_version_number() has that of the library that runs. */
+#define AGENTJOB_VERSION_NUMBER 0x000100
+
+/** Whether this header is of version x.y.z or later. */
+#define AGENTJOB_VERSION_AT_LEAST(x, y, z) (AGENTJOB_VERSION_NUMBER >= (((x) << 16) | ((y) << 8) | (z)))
+
+/**
+ * Give this as a length for a text that ends with a NUL.
+ * @since 0.1.0
+ */
+#define AGENTJOB_NUL_TERMINATED SIZE_MAX
+
+
+/**
+ * The number in the shared library's name, libagentjob.so.0. It changes only when a program has to be compiled again.
+ * @since 0.1.0
+ */
+#define AGENTJOB_ABI_VERSION 0
+
+
+
+/**
+ * Give this as a wait's time to wait for ever.
+ * @since 0.1.0
+ */
+#define AGENTJOB_FOREVER UINT64_MAX
+
+/**
+ * How a function that can fail ended. Numbers are only ever added, so treat one that you do not know as a failure.
+ * @since 0.1.0
+ */
+enum agentjob_code
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * It did what it says.
+   */
+  AGENTJOB_OK = 0,
+  /**
+   * An argument or a setting is wrong or missing. Nothing was sent.
+   */
+  AGENTJOB_ERR_INVALID_ARGUMENT = -1,
+  /**
+   * No connection: name lookup, TCP, or a proxy that said no.
+   */
+  AGENTJOB_ERR_CONNECT = -2,
+  /**
+   * The TLS handshake failed: an unknown authority, a wrong name, an expired certificate.
+   */
+  AGENTJOB_ERR_TLS = -3,
+  /**
+   * The connection ended before the answer did.
+   */
+  AGENTJOB_ERR_CONNECTION_LOST = -4,
+  /**
+   * The call's total time was over, or the time to connect.
+   */
+  AGENTJOB_ERR_TIMEOUT = -5,
+  /**
+   * The call's cancel token or its progress function ended it.
+   */
+  AGENTJOB_ERR_CANCELLED = -6,
+  /**
+   * The client was closed.
+   */
+  AGENTJOB_ERR_CLOSED = -7,
+  /**
+   * 401: the key is wrong or expired.
+   */
+  AGENTJOB_ERR_UNAUTHORIZED = -8,
+  /**
+   * 403: the key may not do this, or not from this address.
+   */
+  AGENTJOB_ERR_FORBIDDEN = -9,
+  /**
+   * 404: no such job or project.
+   */
+  AGENTJOB_ERR_NOT_FOUND = -10,
+  /**
+   * 409: the job cannot take the request now.
+   */
+  AGENTJOB_ERR_CONFLICT = -11,
+  /**
+   * 429: the project's hourly allowance is used up.
+   */
+  AGENTJOB_ERR_RATE_LIMITED = -12,
+  /**
+   * 400 or another 4xx: the service refused the request.
+   */
+  AGENTJOB_ERR_BAD_REQUEST = -13,
+  /**
+   * 5xx: the service or a gateway before it failed.
+   */
+  AGENTJOB_ERR_SERVER = -14,
+  /**
+   * 3xx: none is ever followed, so that the key goes nowhere else.
+   */
+  AGENTJOB_ERR_REDIRECT = -15,
+  /**
+   * An answer that is not the service's: no HTTP, no JSON, no record, or too large.
+   */
+  AGENTJOB_ERR_INVALID_RESPONSE = -16,
+  /**
+   * A wait's time was over and the job was not done.
+   */
+  AGENTJOB_ERR_WAIT_TIMEOUT = -17,
+  /**
+   * A bug of this library, caught.
+   */
+  AGENTJOB_ERR_INTERNAL = -18,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum agentjob_code agentjob_code;
+#else
+typedef int32_t agentjob_code;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * What became of a message (or of a job to create) whose call failed; see agentjob_error_delivery().
+ * @since 0.1.0
+ */
+enum agentjob_delivery
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * The call was not to deliver anything.
+   */
+  AGENTJOB_DELIVERY_NONE = 0,
+  /**
+   * It never left whole: sending again is safe.
+   */
+  AGENTJOB_DELIVERY_NOT_SENT = 1,
+  /**
+   * The service answered that it did not take it: mend the cause, then send again.
+   */
+  AGENTJOB_DELIVERY_REJECTED = 2,
+  /**
+   * It left whole and no usable answer came: look at the job before sending again.
+   */
+  AGENTJOB_DELIVERY_UNKNOWN = 3,
+  /**
+   * The service took it: do not send again.
+   */
+  AGENTJOB_DELIVERY_ACCEPTED = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum agentjob_delivery agentjob_delivery;
+#else
+typedef int32_t agentjob_delivery;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * Where a job stands; see agentjob_job_status().
+ * @since 0.1.0
+ */
+enum agentjob_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * A word that this version does not know; agentjob_job_status_name() has it. The job is not done.
+   */
+  AGENTJOB_STATUS_UNKNOWN = 0,
+  /**
+   * The job is at work.
+   */
+  AGENTJOB_STATUS_ACTIVE = 1,
+  /**
+   * The job finished.
+   */
+  AGENTJOB_STATUS_COMPLETED = 2,
+  /**
+   * The job was put away.
+   */
+  AGENTJOB_STATUS_ARCHIVED = 3,
+  /**
+   * The job gave up.
+   */
+  AGENTJOB_STATUS_FAILED = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum agentjob_status agentjob_status;
+#else
+typedef int32_t agentjob_status;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * Settings of one call. Wherever one is asked for, NULL means the client's own settings.
+ *
+ * Made by agentjob_call_new(), freed by agentjob_call_free(). It may be used for any number of calls, also at once as long as
+ * nobody changes it meanwhile. The settings are checked by the call that they are used for.
+ * @since 0.1.0
+ */
+typedef struct agentjob_call agentjob_call;
+
+/**
+ * Ends calls from elsewhere: another thread, or a signal handler.
+ *
+ * Made by agentjob_cancel_new(), freed by agentjob_cancel_free(). Give it to calls with agentjob_call_set_cancel() and pull
+ * it with agentjob_cancel_trigger(). It may be used by any number of threads at once.
+ * @since 0.1.0
+ */
+typedef struct agentjob_cancel agentjob_cancel;
+
+/**
+ * A client of one project of one service. It keeps connections for the next call.
+ *
+ * Made by agentjob_client_new(), freed by agentjob_client_free(). It never changes, and any number of threads may use it at
+ * once. No thread runs and no connection is made before the first call.
+ * @since 0.1.0
+ */
+typedef struct agentjob_client agentjob_client;
+
+/**
+ * Why a call failed. Made only for a caller who gave `agentjob_error **err`; free it with agentjob_error_free().
+ *
+ * It never holds the key or a prompt. It may be read by several threads at once. Texts and the job are borrowed from it:
+ * they live until it is freed.
+ * @since 0.1.0
+ */
+typedef struct agentjob_error agentjob_error;
+
+/**
+ * What the service said about a job at one moment. It never changes.
+ *
+ * A call that makes one for you (`agentjob_job **out`) leaves it to you: free it with agentjob_job_free(). One that you see
+ * through agentjob_error_job(), agentjob_poller_job() or a progress function is borrowed; agentjob_job_clone() keeps it.
+ * It may be read by several threads at once. Texts are borrowed from it: they live until it is freed.
+ * @since 0.1.0
+ */
+typedef struct agentjob_job agentjob_job;
+
+/**
+ * A client's settings.
+ *
+ * Made by agentjob_options_new(), freed by agentjob_options_free(). agentjob_client_new() copies them, so they may be changed
+ * or freed afterwards. To be used by one thread at a time. What is not set comes from its AGENTJOB_ variable where there is
+ * one, or is the default; every setting is checked again, and in full, by agentjob_client_new().
+ * @since 0.1.0
+ */
+typedef struct agentjob_options agentjob_options;
+
+/**
+ * A wait in steps: no thread, no callback, no sleeping.
+ *
+ * Made by agentjob_client_poller() or agentjob_poller_from_text(), freed by agentjob_poller_free(). Sleep for
+ * agentjob_poller_due_in_ms(), then agentjob_poller_poll(), until it is done. agentjob_poller_to_text() lets another process go
+ * on from here. To be used by one thread at a time.
+ * @since 0.1.0
+ */
+typedef struct agentjob_poller agentjob_poller;
+
+/**
+ * What is told of an event.
+ *
+ * It is called on the thread that makes the call, so by several threads at once if several use the client. It must return
+ * soon, and must not throw or longjmp.
+ * @param json one object, like {"event":"attempt","operation":"send_message","job_id":"job_123","attempt":1}; borrowed until
+ * you return. It never holds the key, a prompt or a body. Times are seconds; more keys and events may come.
+ * @param user_data what was given with the function
+ * @since 0.1.0
+ */
+typedef void (*agentjob_event_fn)(const char *json, void *user_data);
+
+/**
+ * Called once, when the user data given with a function is needed no more.
+ * @param user_data what was given with the function
+ * @since 0.1.0
+ */
+typedef void (*agentjob_destroy_fn)(void *user_data);
+
+/**
+ * What is told of a job's progress, by agentjob_client_wait() and agentjob_client_send_and_wait(): each record that differs
+ * from the one before it, the first one, too.
+ *
+ * It is called on the thread that makes the call, never after the call returned, and no lock is held, so it may use the
+ * client. It must not throw or longjmp, and must not free what the call uses.
+ * @param job the record, borrowed until you return; agentjob_job_clone() keeps it
+ * @param user_data what was given with the function
+ * @return 0 to go on; anything else ends the call with AGENTJOB_ERR_CANCELLED
+ * @since 0.1.0
+ */
+typedef int32_t (*agentjob_progress_fn)(const agentjob_job *job, void *user_data);
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * The version of the library that runs: "0.1.0".
+ * @return a text that lives for ever
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_version(void);
+
+/**
+ * The version of the library that runs as one number, to compare with AGENTJOB_VERSION_NUMBER: 0xXXYYZZ.
+ * @return the number
+ * @since 0.1.0
+ */
+AGENTJOB_API uint32_t agentjob_version_number(void);
+
+/**
+ * The number in the name of the shared library that runs, to compare with AGENTJOB_ABI_VERSION.
+ * @return the number
+ * @since 0.1.0
+ */
+AGENTJOB_API uint32_t agentjob_abi_version(void);
+
+/**
+ * A code's name, as it is spelled in this header: "AGENTJOB_ERR_NOT_FOUND".
+ * @param code any number
+ * @return a text that lives for ever; "?" for a number that is no code
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_code_name(int32_t code);
+
+/**
+ * A verdict's name, the same in every language: "not_sent", "rejected", "unknown", "accepted"; "none" for AGENTJOB_DELIVERY_NONE.
+ * @param delivery any number
+ * @return a text that lives for ever; "?" for a number that is no verdict
+ * @since 0.1.0
+ */
+AGENTJOB_API
+const char *agentjob_delivery_name(int32_t delivery);
+
+/**
+ * A status's name, the service's own word: "active", "completed", "archived", "failed"; "unknown" for AGENTJOB_STATUS_UNKNOWN.
+ * @param status any number
+ * @return a text that lives for ever; "?" for a number that is no status
+ * @since 0.1.0
+ */
+AGENTJOB_API
+const char *agentjob_status_name(int32_t status);
+
+/**
+ * Makes settings of which none is set.
+ * @return yours; free it with agentjob_options_free(). NULL only after a bug of this library.
+ * @since 0.1.0
+ */
+AGENTJOB_API agentjob_options *agentjob_options_new(void);
+
+/**
+ * Frees settings. Clients made from them go on.
+ * @param options the settings, used no more; NULL does nothing
+ * @since 0.1.0
+ */
+AGENTJOB_API void agentjob_options_free(agentjob_options *options);
+
+/**
+ * Where the service is: https, or http to this machine only. Required; also AGENTJOB_BASE_URL.
+ * @param options the settings
+ * @param base_url "https://api.example.com", copied
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_options_set_base_url(agentjob_options *options,
+                                            const char *base_url,
+                                            agentjob_error **err);
+
+/**
+ * The API key. Required, here or with agentjob_options_set_api_key_file(); also AGENTJOB_API_KEY.
+ * @param options the settings
+ * @param api_key the key as the service shows it; copied, and wiped when the last user lets go
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_options_set_api_key(agentjob_options *options,
+                                           const char *api_key,
+                                           agentjob_error **err);
+
+/**
+ * A file that holds the API key alone, read by agentjob_client_new(); also AGENTJOB_API_KEY_FILE.
+ * @param options the settings
+ * @param path the file's path, copied
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_options_set_api_key_file(agentjob_options *options,
+                                                const char *path,
+                                                agentjob_error **err);
+
+/**
+ * The project that the jobs belong to. Required; also AGENTJOB_PROJECT_ID.
+ * @param options the settings
+ * @param project_id the project, copied
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_options_set_project_id(agentjob_options *options,
+                                              const char *project_id,
+                                              agentjob_error **err);
+
+/**
+ * A PEM file of authorities to trust besides the platform's, read by agentjob_client_new(); also AGENTJOB_CA_FILE.
+ * @param options the settings
+ * @param path the file's path, copied
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_options_set_ca_file(agentjob_options *options,
+                                           const char *path,
+                                           agentjob_error **err);
+
+/**
+ * The HTTP proxy to go through instead of the environment's.
+ * @param options the settings
+ * @param proxy "http://[user:password@]host:port", copied
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_options_set_proxy(agentjob_options *options,
+                                         const char *proxy,
+                                         agentjob_error **err);
+
+/**
+ * Whether HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY count, as agentjob_client_new() finds them. Default true.
+ * @param options the settings
+ * @param trust_env whether they count
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_options_set_trust_env(agentjob_options *options,
+                                             bool trust_env,
+                                             agentjob_error **err);
+
+/**
+ * Whether plain http may go to another machine, which shows the key to the network. Default false.
+ * @param options the settings
+ * @param allow_plaintext whether it may
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_options_set_allow_plaintext(agentjob_options *options,
+                                                   bool allow_plaintext,
+                                                   agentjob_error **err);
+
+/**
+ * What to put behind "agentjob/<version>" in the User-Agent header.
+ * @param options the settings
+ * @param suffix visible ASCII and spaces, at most 256 bytes, copied; "" for nothing
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_options_set_user_agent_suffix(agentjob_options *options,
+                                                     const char *suffix,
+                                                     agentjob_error **err);
+
+/**
+ * The total time of one request, its retries and pauses included. Default 60000; also AGENTJOB_TIMEOUT, in seconds.
+ * @param options the settings
+ * @param ms milliseconds, 1 to 604800000 (7 days)
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_options_set_timeout_ms(agentjob_options *options,
+                                              uint64_t ms,
+                                              agentjob_error **err);
+
+/**
+ * The time to connect: name lookup, TCP, proxy and TLS together. Default 10000.
+ * @param options the settings
+ * @param ms milliseconds, 1 to 604800000 (7 days)
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_options_set_connect_timeout_ms(agentjob_options *options,
+                                                      uint64_t ms,
+                                                      agentjob_error **err);
+
+/**
+ * How often a call makes a failed request again, where that cannot deliver a message twice. Default 2.
+ * @param options the settings
+ * @param max_retries 0 to 100
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_options_set_max_retries(agentjob_options *options,
+                                               uint32_t max_retries,
+                                               agentjob_error **err);
+
+/**
+ * The longest Retry-After that a call waits for by itself. Default 60000.
+ * @param options the settings
+ * @param ms milliseconds, 0 to 604800000 (7 days)
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_options_set_max_retry_after_ms(agentjob_options *options,
+                                                      uint64_t ms,
+                                                      agentjob_error **err);
+
+/**
+ * The longest prompt that is sent. Default 4194304 (4 MiB).
+ * @param options the settings
+ * @param bytes bytes of UTF-8, 1 to 1073741824 (1 GiB)
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_options_set_max_prompt_bytes(agentjob_options *options,
+                                                    size_t bytes,
+                                                    agentjob_error **err);
+
+/**
+ * The longest answer that is read. Default 8388608 (8 MiB).
+ * @param options the settings
+ * @param bytes bytes, 1 to 1073741824 (1 GiB)
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_options_set_max_response_bytes(agentjob_options *options,
+                                                      size_t bytes,
+                                                      agentjob_error **err);
+
+/**
+ * What to call with each event: a request, a retry, a poll.
+ * @param options the settings
+ * @param on_event the function
+ * @param user_data handed to it, may be NULL. It must bear being used by every thread that uses the client
+ * @param destroy called once with user_data when these options and every client made from them are gone, or when another
+ * function took this one's place; may be NULL. After an error it is not called: user_data stays yours
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_options_set_on_event(agentjob_options *options,
+                                            agentjob_event_fn on_event,
+                                            void *user_data,
+                                            agentjob_destroy_fn destroy,
+                                            agentjob_error **err);
+
+/**
+ * Makes a client. Every setting is checked; nothing is sent.
+ * @param options the settings, copied; NULL to take all of them from the AGENTJOB_ variables
+ * @param out where the client goes; free it with agentjob_client_free()
+ * @param err where an error goes, or NULL; its message names the first setting that is missing or wrong
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_client_new(const agentjob_options *options,
+                                  agentjob_client **out,
+                                  agentjob_error **err);
+
+/**
+ * Ends every call of this client, in every thread, with AGENTJOB_ERR_CLOSED, and refuses new ones. It does not wait for
+ * them. From any thread; again is no harm.
+ * @param client the client; NULL does nothing
+ * @since 0.1.0
+ */
+AGENTJOB_API void agentjob_client_close(const agentjob_client *client);
+
+/**
+ * Whether agentjob_client_close() was called.
+ * @param client the client
+ * @return false also for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API bool agentjob_client_is_closed(const agentjob_client *client);
+
+/**
+ * Where the service is, without a slash at its end.
+ * @param client the client
+ * @return borrowed from the client; NULL only for a NULL client
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_client_base_url(const agentjob_client *client);
+
+/**
+ * The project that the jobs belong to.
+ * @param client the client
+ * @return borrowed from the client; NULL only for a NULL client
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_client_project_id(const agentjob_client *client);
+
+/**
+ * Frees a client once every call of it has returned; agentjob_client_close() makes them.
+ * @param client the client, used no more; NULL does nothing
+ * @since 0.1.0
+ */
+AGENTJOB_API void agentjob_client_free(agentjob_client *client);
+
+/**
+ * Sends a follow-up instruction to a job, and gives the job's record. The record may still be the previous one: a job takes
+ * a message asynchronously.
+ *
+ * A message is never sent twice. After an error agentjob_error_delivery() says what became of it.
+ * @param client the client
+ * @param job_id the job
+ * @param prompt the instruction, UTF-8, at least 1 byte; a NUL byte inside is sent like any other
+ * @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED
+ * @param call settings of this call, or NULL
+ * @param out where the record goes; free it with agentjob_job_free()
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK, or any error but AGENTJOB_ERR_WAIT_TIMEOUT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_client_send_message(const agentjob_client *client,
+                                           const char *job_id,
+                                           const char *prompt,
+                                           size_t prompt_len,
+                                           const agentjob_call *call,
+                                           agentjob_job **out,
+                                           agentjob_error **err);
+
+/**
+ * Asks for a job's record.
+ * @param client the client
+ * @param job_id the job
+ * @param call settings of this call, or NULL
+ * @param out where the record goes; free it with agentjob_job_free()
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK, or any error but AGENTJOB_ERR_WAIT_TIMEOUT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_client_get_job(const agentjob_client *client,
+                                      const char *job_id,
+                                      const agentjob_call *call,
+                                      agentjob_job **out,
+                                      agentjob_error **err);
+
+/**
+ * Creates a job, and gives its record. After an error agentjob_error_delivery() says whether there may be one.
+ * @param client the client
+ * @param prompt what the job is to do, UTF-8, at least 1 byte; a NUL byte inside is sent like any other
+ * @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED
+ * @param call settings of this call, or NULL
+ * @param out where the record goes; free it with agentjob_job_free()
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK, or any error but AGENTJOB_ERR_WAIT_TIMEOUT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_client_create_job(const agentjob_client *client,
+                                         const char *prompt,
+                                         size_t prompt_len,
+                                         const agentjob_call *call,
+                                         agentjob_job **out,
+                                         agentjob_error **err);
+
+/**
+ * Waits until a job is completed, archived or failed, and gives its last record. A failed job is no error of the wait: look
+ * at agentjob_job_status().
+ *
+ * A look that fails for a passing reason (connection, timeout, 408, 429, 5xx) does not end the wait. Right after a message of
+ * this client a finished record counts only once the job was seen at work or the settle time has passed.
+ * @param client the client
+ * @param job_id the job
+ * @param call settings of this call, or NULL
+ * @param out where the record goes; free it with agentjob_job_free()
+ * @param err where an error goes, or NULL; agentjob_error_job() has the last record that was seen
+ * @return AGENTJOB_OK, AGENTJOB_ERR_WAIT_TIMEOUT when the wait's time was over, or what else a look at a job can end with
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_client_wait(const agentjob_client *client,
+                                   const char *job_id,
+                                   const agentjob_call *call,
+                                   agentjob_job **out,
+                                   agentjob_error **err);
+
+/**
+ * Sends a message and waits for its result: agentjob_client_send_message(), then agentjob_client_wait().
+ *
+ * After an error agentjob_error_delivery() says what became of the message: AGENTJOB_DELIVERY_ACCEPTED once the wait began.
+ * @param client the client
+ * @param job_id the job
+ * @param prompt the instruction, UTF-8, at least 1 byte; a NUL byte inside is sent like any other
+ * @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED
+ * @param call settings of this call, or NULL
+ * @param out where the last record goes; free it with agentjob_job_free()
+ * @param err where an error goes, or NULL; agentjob_error_job() has the last record that was seen
+ * @return AGENTJOB_OK, or any error
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_client_send_and_wait(const agentjob_client *client,
+                                            const char *job_id,
+                                            const char *prompt,
+                                            size_t prompt_len,
+                                            const agentjob_call *call,
+                                            agentjob_job **out,
+                                            agentjob_error **err);
+
+/**
+ * Makes settings that say nothing yet.
+ * @return yours; free it with agentjob_call_free(). NULL only after a bug of this library.
+ * @since 0.1.0
+ */
+AGENTJOB_API agentjob_call *agentjob_call_new(void);
+
+/**
+ * The total time of one request instead of the client's timeout: of a message, of a job to create, of each look at a job.
+ * How long a wait lasts is agentjob_call_set_wait_timeout_ms().
+ * @param call the settings
+ * @param ms milliseconds, 1 to 604800000 (7 days)
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_call_set_timeout_ms(agentjob_call *call,
+                                           uint64_t ms,
+                                           agentjob_error **err);
+
+/**
+ * How long to wait for a job to be done. Default 1800000 (30 minutes).
+ * @param call the settings
+ * @param ms milliseconds, 1 to 604800000 (7 days), or AGENTJOB_FOREVER
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API agentjob_code agentjob_call_set_wait_timeout_ms(agentjob_call *call, uint64_t ms, agentjob_error **err);
+
+/**
+ * The shortest and the longest pause between two looks at a job. Default 2000 and 60000.
+ * @param call the settings
+ * @param min_ms milliseconds, 1 to max_ms
+ * @param max_ms milliseconds, min_ms to 604800000 (7 days)
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_call_set_poll_interval_ms(agentjob_call *call,
+                                                 uint64_t min_ms,
+                                                 uint64_t max_ms,
+                                                 agentjob_error **err);
+
+/**
+ * How late the end may be noticed, as a part of the time waited so far: the pauses between two looks grow with it.
+ * Default 0.15.
+ * @param call the settings
+ * @param part more than 0, at most 1
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API agentjob_code agentjob_call_set_lateness(agentjob_call *call, double part, agentjob_error **err);
+
+/**
+ * How long after a message a finished job may still show its previous result, which a wait then does not take for the end
+ * unless it saw the job at work. Default 10000; 0 trusts the first answer.
+ * @param call the settings
+ * @param ms milliseconds, 0 to 604800000 (7 days)
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_call_set_settle_ms(agentjob_call *call,
+                                          uint64_t ms,
+                                          agentjob_error **err);
+
+/**
+ * A token that can end the calls made with these settings.
+ * @param call the settings
+ * @param cancel the token; the settings keep a reference of their own, so it may be freed before them
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_call_set_cancel(agentjob_call *call,
+                                       const agentjob_cancel *cancel,
+                                       agentjob_error **err);
+
+/**
+ * Frees settings of a call.
+ * @param call the settings, used no more; NULL does nothing
+ * @since 0.1.0
+ */
+AGENTJOB_API void agentjob_call_free(agentjob_call *call);
+
+/**
+ * What to call with each new record that a wait sees. It is no cancel button: between two records it is not called.
+ * @param call the settings
+ * @param progress the function; non-zero from it ends the call
+ * @param user_data handed to it, may be NULL; it stays yours and must live as long as calls are made with these settings
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_call_set_progress(agentjob_call *call,
+                                         agentjob_progress_fn progress,
+                                         void *user_data,
+                                         agentjob_error **err);
+
+/**
+ * Makes a token that is not triggered.
+ * @return yours; free it with agentjob_cancel_free(). NULL only after a bug of this library.
+ * @since 0.1.0
+ */
+AGENTJOB_API agentjob_cancel *agentjob_cancel_new(void);
+
+/**
+ * Ends every call that was given this token, now and later, with AGENTJOB_ERR_CANCELLED. A call notices within 100 ms
+ * wherever it is. There is no way back: take a new token for the next call.
+ *
+ * From any thread, and the only function here that may be called in a signal handler: it is one atomic store.
+ * @param cancel the token; NULL does nothing
+ * @since 0.1.0
+ */
+AGENTJOB_API void agentjob_cancel_trigger(const agentjob_cancel *cancel);
+
+/**
+ * Whether a token was triggered.
+ * @param cancel the token; NULL is not triggered
+ * @return true once agentjob_cancel_trigger() was called
+ * @since 0.1.0
+ */
+AGENTJOB_API bool agentjob_cancel_is_triggered(const agentjob_cancel *cancel);
+
+/**
+ * Frees a token. Calls and settings that were given it keep a reference of their own; a signal handler does not, so take
+ * the handler away first.
+ * @param cancel the token, used no more; NULL does nothing
+ * @since 0.1.0
+ */
+AGENTJOB_API
+void agentjob_cancel_free(agentjob_cancel *cancel);
+
+/**
+ * The job's id.
+ * @param job the record
+ * @return borrowed from the record; NULL only for a NULL record
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_job_id(const agentjob_job *job);
+
+/**
+ * Where the job stands, as a number to branch on.
+ * @param job the record
+ * @return an AGENTJOB_STATUS_ number; AGENTJOB_STATUS_UNKNOWN for a word that this version does not know, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API int32_t agentjob_job_status(const agentjob_job *job);
+
+/**
+ * Where the job stands in the service's own word, also one that this version does not know.
+ * @param job the record
+ * @return borrowed from the record; NULL only for a NULL record
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_job_status_name(const agentjob_job *job);
+
+/**
+ * Whether the job is done: completed, archived or failed.
+ * @param job the record
+ * @return false also for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API bool agentjob_job_is_terminal(const agentjob_job *job);
+
+/**
+ * The repository that the job works on, usually its full URL.
+ * @param job the record
+ * @return borrowed from the record; NULL if the record has none
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_job_source_repository(const agentjob_job *job);
+
+/**
+ * The ref that the job works on, usually a branch.
+ * @param job the record
+ * @return borrowed from the record; NULL if the record has none
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_job_source_ref(const agentjob_job *job);
+
+/**
+ * The AI model.
+ * @param job the record
+ * @return borrowed from the record; NULL if the record has none
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_job_model(const agentjob_job *job);
+
+/**
+ * The pull request's URL. It is the service's text, unchecked: do not open it without looking at it.
+ * @param job the record
+ * @return borrowed from the record; NULL while the job is active, and when no file changed
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_job_pr_link(const agentjob_job *job);
+
+/**
+ * When the job was created, as the service wrote it (ISO 8601).
+ * @param job the record
+ * @return borrowed from the record; NULL if the record has none
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_job_created_at(const agentjob_job *job);
+
+/**
+ * When the job was archived, as the service wrote it (ISO 8601).
+ * @param job the record
+ * @return borrowed from the record; NULL if the job is not archived
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_job_archived_at(const agentjob_job *job);
+
+/**
+ * The whole record as compact JSON: the documented keys first and always there, then those that this version does not
+ * know, untouched.
+ * @param job the record
+ * @param len where the length goes, in bytes without the NUL at the end; NULL if you do not want it
+ * @return borrowed from the record; NULL, and 0 in *len, only for a NULL record
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_job_json(const agentjob_job *job, size_t *len);
+
+/**
+ * A record of your own of the same moment. It costs next to nothing: the texts are shared.
+ * @param job the record
+ * @return yours; free it with agentjob_job_free(). NULL only for a NULL record
+ * @since 0.1.0
+ */
+AGENTJOB_API agentjob_job *agentjob_job_clone(const agentjob_job *job);
+
+/**
+ * Frees a record that is yours, not a borrowed one. Texts borrowed from it end with it.
+ * @param job the record, used no more; NULL does nothing
+ * @since 0.1.0
+ */
+AGENTJOB_API void agentjob_job_free(agentjob_job *job);
+
+/**
+ * The code, the same that the call returned.
+ * @param error the error
+ * @return the code; AGENTJOB_OK for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API agentjob_code agentjob_error_code(const agentjob_error *error);
+
+/**
+ * The kind of error in the word that every language shares: "not_found", "wait_timeout".
+ * @param error the error
+ * @return borrowed from the error; NULL only for a NULL error
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_error_kind(const agentjob_error *error);
+
+/**
+ * One sentence for a person: what failed, for which job, what to do.
+ * @param error the error
+ * @return borrowed from the error; NULL only for a NULL error
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_error_message(const agentjob_error *error);
+
+/**
+ * What became of the message: whether sending it again is safe.
+ * @param error the error
+ * @return an AGENTJOB_DELIVERY_ number; AGENTJOB_DELIVERY_NONE if the call was not to deliver one, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API int32_t agentjob_error_delivery(const agentjob_error *error);
+
+/**
+ * The status of the service's answer.
+ * @param error the error
+ * @return 100 to 999; 0 if no answer was read, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API int32_t agentjob_error_http_status(const agentjob_error *error);
+
+/**
+ * How long the service asked to wait before the next request (Retry-After).
+ * @param error the error
+ * @return milliseconds; -1 if it did not ask, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API int64_t agentjob_error_retry_after_ms(const agentjob_error *error);
+
+/**
+ * The service's id of the request, to quote to its operators.
+ * @param error the error
+ * @return borrowed from the error; NULL if there is none
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_error_request_id(const agentjob_error *error);
+
+/**
+ * The text of the answer's body, at most 8 KiB of it. It is the service's text, unchecked.
+ * @param error the error
+ * @param len where the length goes, in bytes without the NUL at the end; NULL if you do not want it
+ * @return borrowed from the error; NULL, and 0 in *len, if there is none
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_error_body(const agentjob_error *error, size_t *len);
+
+/**
+ * How many requests the call made.
+ * @param error the error
+ * @return the number; 0 for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint32_t agentjob_error_attempts(const agentjob_error *error);
+
+/**
+ * How long the call took.
+ * @param error the error
+ * @return milliseconds; 0 for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint64_t agentjob_error_elapsed_ms(const agentjob_error *error);
+
+/**
+ * The last record that was seen before a wait ended with this error.
+ * @param error the error
+ * @return borrowed from the error; NULL if none was seen
+ * @since 0.1.0
+ */
+AGENTJOB_API const agentjob_job *agentjob_error_job(const agentjob_error *error);
+
+/**
+ * Frees an error. Texts and the job borrowed from it end with it.
+ * @param error the error, used no more; NULL does nothing
+ * @since 0.1.0
+ */
+AGENTJOB_API void agentjob_error_free(agentjob_error *error);
+
+/**
+ * Begins a wait in steps. Nothing is sent.
+ * @param client the client
+ * @param job_id the job
+ * @param call the wait's settings (its time, pauses, lateness and settle time), copied; or NULL
+ * @param out where the poller goes; free it with agentjob_poller_free()
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_client_poller(const agentjob_client *client,
+                                     const char *job_id,
+                                     const agentjob_call *call,
+                                     agentjob_poller **out,
+                                     agentjob_error **err);
+
+/**
+ * Goes on from a poller's text, also in another process. The time since it was written counts as waited.
+ * @param text what agentjob_poller_to_text() gave
+ * @param out where the poller goes; free it with agentjob_poller_free()
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API agentjob_code agentjob_poller_from_text(const char *text, agentjob_poller **out, agentjob_error **err);
+
+/**
+ * How long until the next look is due, or until the wait's time is over if that comes first.
+ * @param poller the poller
+ * @return milliseconds; 0 if it is due now, if the job is done, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint64_t agentjob_poller_due_in_ms(const agentjob_poller *poller);
+
+/**
+ * Looks at the job once, now, whether it is due or not. A look that fails for a passing reason (connection, timeout, 408,
+ * 429, 5xx) is counted and is no error.
+ *
+ * Records and texts that were borrowed from the poller end here.
+ * @param poller the poller
+ * @param client a client of the job's project; after agentjob_poller_from_text() any client that can see the job
+ * @param call settings of this look (its timeout and cancel token), or NULL
+ * @param done where it goes whether the job is done; agentjob_poller_job() then has its last record
+ * @param err where an error goes, or NULL; agentjob_error_job() has the last record that was seen
+ * @return AGENTJOB_OK, AGENTJOB_ERR_WAIT_TIMEOUT when the wait's time was over, or what else a look at a job can end with
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_poller_poll(agentjob_poller *poller,
+                                   const agentjob_client *client,
+                                   const agentjob_call *call,
+                                   bool *done,
+                                   agentjob_error **err);
+
+/**
+ * The last record that this poller saw.
+ * @param poller the poller
+ * @return borrowed from the poller until its next poll; NULL if it has seen none yet
+ * @since 0.1.0
+ */
+AGENTJOB_API const agentjob_job *agentjob_poller_job(const agentjob_poller *poller);
+
+/**
+ * Whether the job is done.
+ * @param poller the poller
+ * @return false also for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API bool agentjob_poller_is_done(const agentjob_poller *poller);
+
+/**
+ * Where the wait stands, as a short text for agentjob_poller_from_text(). It holds the job's id but no key.
+ * @param poller the poller
+ * @return borrowed from the poller until its next poll or text; NULL only for a NULL poller
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_poller_to_text(agentjob_poller *poller);
+
+/**
+ * Frees a poller. Records and texts borrowed from it end with it.
+ * @param poller the poller, used no more; NULL does nothing
+ * @since 0.1.0
+ */
+AGENTJOB_API void agentjob_poller_free(agentjob_poller *poller);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* AGENTJOB_H */

@@ -1,0 +1,84 @@
+"""Send a follow-up message to an agent job, and follow the job until it is done.
+
+    import agentjob
+
+    client = agentjob.Client()      # base URL, key and project from the AGENTJOB_ variables, or as arguments
+    job = client.send_and_wait("job_123", "Also cover the error cases")
+    print(job["status"], job["prLink"])
+
+A message is never sent twice, and every error says in `.delivery` what became of it.
+"""
+
+from . import errors
+from ._native import CancelToken, Client, Poller, Watch, __version__
+from .errors import (
+    BadRequestError,
+    CancelledError,
+    ClosedError,
+    ConflictError,
+    ConnectError,
+    ConnectionLostError,
+    Error,
+    ForbiddenError,
+    InternalError,
+    InvalidArgumentError,
+    InvalidResponseError,
+    JobFailedError,
+    NotFoundError,
+    RateLimitedError,
+    RedirectError,
+    RequestTimeoutError,
+    ServerError,
+    StatusError,
+    TlsError,
+    UnauthorizedError,
+    WaitTimeoutError,
+)
+
+__all__ = [
+    "BadRequestError",
+    "CancelToken",
+    "CancelledError",
+    "Client",
+    "ClosedError",
+    "ConflictError",
+    "ConnectError",
+    "ConnectionLostError",
+    "Error",
+    "ForbiddenError",
+    "InternalError",
+    "InvalidArgumentError",
+    "InvalidResponseError",
+    "JobFailedError",
+    "NotFoundError",
+    "Poller",
+    "RateLimitedError",
+    "RedirectError",
+    "RequestTimeoutError",
+    "ServerError",
+    "StatusError",
+    "TlsError",
+    "UnauthorizedError",
+    "WaitTimeoutError",
+    "Watch",
+    "__version__",
+    "errors",
+]
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import testing as testing
+    from . import types as types
+else:
+
+    def __getattr__(name):
+        # Modules that most programs do not need, and that load what makes an import slow (`typing`).
+        if name in ("testing", "types"):
+            import importlib
+
+            return importlib.import_module("." + name, __name__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__():
+        return [*__all__, "testing", "types"]

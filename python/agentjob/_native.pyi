@@ -1,0 +1,295 @@
+"""The native part of agentjob. Import `agentjob` instead."""
+
+from collections.abc import Callable, Iterator
+from os import PathLike
+from types import TracebackType
+from typing import Any, final
+
+from typing_extensions import Self
+
+from .types import Event, Job
+
+__all__ = ["CancelToken", "Client", "Emulator", "Poller", "Watch", "__version__", "serve_emulator"]
+
+__version__: str
+
+@final
+class Client:
+    """A client of one project of one agent-job service.
+
+    It may be used from any number of threads at once, and after a fork. No thread runs and no connection is made before the
+    first call. An argument wins over its environment variable, which wins over the default.
+    """
+
+    def __new__(
+        cls,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        api_key_file: str | PathLike[str] | None = None,
+        project_id: str | None = None,
+        timeout: float | None = None,
+        connect_timeout: float | None = None,
+        max_retries: int | None = None,
+        max_retry_after: float | None = None,
+        max_prompt_bytes: int | None = None,
+        max_response_bytes: int | None = None,
+        ca_file: str | PathLike[str] | None = None,
+        proxy: str | None = None,
+        trust_env: bool = True,
+        allow_plaintext: bool = False,
+        user_agent_suffix: str | None = None,
+        on_event: Callable[[Event], object] | None = None,
+    ) -> Self:
+        """Checks every setting and makes the client. Nothing is sent.
+
+        base_url: where the service is, https://…; plain http only to this machine (AGENTJOB_BASE_URL). Required.
+        api_key: the key (AGENTJOB_API_KEY). Required, here or as api_key_file.
+        api_key_file: a file that holds the key alone (AGENTJOB_API_KEY_FILE).
+        project_id: the project of the jobs (AGENTJOB_PROJECT_ID). Required.
+        timeout: total seconds of one call: connecting, retries and pauses included. 60 (AGENTJOB_TIMEOUT).
+        connect_timeout: seconds to connect: name lookup, TCP, proxy and TLS together. 10.
+        max_retries: how often a failed request is made again, where that cannot deliver a message twice. 2; at most 100.
+        max_retry_after: the longest Retry-After, in seconds, that a call waits for by itself. 60; may be 0.
+        max_prompt_bytes: the longest prompt, in bytes of UTF-8. 4 MiB.
+        max_response_bytes: the longest answer. 8 MiB.
+        ca_file: a PEM file of authorities to trust besides the platform's (AGENTJOB_CA_FILE).
+        proxy: http://[user:password@]host:port, instead of the environment's.
+        trust_env: whether HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY count.
+        allow_plaintext: whether plain http may go to another machine, which shows the network the key.
+        user_agent_suffix: what to put behind agentjob/<version> in the User-Agent header.
+        on_event: called with each attempt, retry and poll, on the calling thread; never with the key, a prompt or a body.
+            What it raises ends the call.
+
+        Times are seconds, more than 0 and at most 7 days.
+
+        Raises InvalidArgumentError, which names the setting, or TypeError.
+        """
+
+    def send_message(self, job_id: str, prompt: str, *, timeout: float | None = None, cancel: CancelToken | None = None) -> Job:
+        """Sends a follow-up instruction to a job, and returns the job's record, which may still be the previous one.
+
+        timeout: total seconds of this call instead of the client's.
+        cancel: a token that can end it.
+
+        A message is never sent twice. Every error says in `delivery` what became of it: not_sent (send it again), rejected
+        (mend it first), unknown (look at the job first), accepted (do not send it again).
+        """
+
+    def get_job(self, job_id: str, *, timeout: float | None = None, cancel: CancelToken | None = None) -> Job:
+        """Asks for a job's record.
+
+        timeout: total seconds of this call instead of the client's.
+        cancel: a token that can end it.
+        """
+
+    def create_job(self, prompt: str, *, timeout: float | None = None, cancel: CancelToken | None = None) -> Job:
+        """Creates a job, and returns its record. Errors are those of send_message.
+
+        timeout: total seconds of this call instead of the client's.
+        cancel: a token that can end it.
+        """
+
+    def wait(
+        self,
+        job_id: str,
+        *,
+        timeout: float | None = 1800.0,
+        min_interval: float = 2.0,
+        max_interval: float = 60.0,
+        lateness: float = 0.15,
+        settle: float = 10.0,
+        check: bool = False,
+        on_update: Callable[[Job], object] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Job:
+        """Waits until a job is completed, archived or failed, and returns its last record.
+
+        timeout: seconds to wait; None is for ever.
+        min_interval, max_interval: the shortest and the longest pause between two looks, in seconds.
+        lateness: how late the end may be noticed, as a part of the time waited so far.
+        settle: for how many seconds after a message of this client a finished job may still show its previous result.
+        check: raise JobFailedError if the job failed.
+        on_update: called with the record whenever it changed, the first one too. What it raises ends the wait.
+        cancel: a token that can end the wait.
+
+        A look that fails for a passing reason (connection, timeout, 408, 429, 5xx) never ends a wait.
+
+        Raises WaitTimeoutError, with the last record in `job`, when the time is over.
+        """
+
+    def send_and_wait(
+        self,
+        job_id: str,
+        prompt: str,
+        *,
+        timeout: float | None = 1800.0,
+        min_interval: float = 2.0,
+        max_interval: float = 60.0,
+        lateness: float = 0.15,
+        settle: float = 10.0,
+        check: bool = False,
+        on_update: Callable[[Job], object] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Job:
+        """Sends a message and waits for its result: send_message, then wait, with wait's options.
+
+        timeout is the wait's; the message itself has the client's. Once the message was accepted, every error says so in
+        `delivery`.
+        """
+
+    def watch(
+        self,
+        job_id: str,
+        *,
+        timeout: float | None = 1800.0,
+        min_interval: float = 2.0,
+        max_interval: float = 60.0,
+        lateness: float = 0.15,
+        settle: float = 10.0,
+        cancel: CancelToken | None = None,
+    ) -> Watch:
+        """The records of a job as they change, the last one terminal: `for job in client.watch("job_123"): …`.
+
+        Each step blocks until there is a record. The options are wait's. After an error there are no more.
+        """
+
+    def poller(
+        self,
+        job_id: str,
+        *,
+        timeout: float | None = 1800.0,
+        min_interval: float = 2.0,
+        max_interval: float = 60.0,
+        lateness: float = 0.15,
+        settle: float = 10.0,
+    ) -> Poller:
+        """A wait in steps, for programs that own their loop: sleep poller.due_in seconds, then poller.poll().
+
+        The options are wait's. str(poller) holds where the wait stands; resume() goes on from it, also elsewhere.
+        """
+
+    def resume(self, text: str) -> Poller:
+        """Goes on with a wait in steps from a poller's text. The time since it was written counts as waited."""
+
+    def close(self) -> None:
+        """Ends every call of this client, in every thread, with ClosedError, and refuses new ones."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None, /
+    ) -> None: ...
+    @property
+    def closed(self) -> bool:
+        """Whether the client was closed."""
+
+    @property
+    def base_url(self) -> str:
+        """The base URL, without a slash at its end."""
+
+    @property
+    def project_id(self) -> str:
+        """The project."""
+
+    @property
+    def timeout(self) -> float:
+        """The total seconds of one call."""
+
+    @property
+    def max_retries(self) -> int:
+        """How often one call makes a failed request again."""
+
+@final
+class CancelToken:
+    """Ends calls from another thread: give it to a call as cancel=token, then token.cancel().
+
+    The call sees it within 100 ms wherever it is, and raises CancelledError, which says in `delivery` what became of the
+    message. A token stays cancelled; take a new one for the next call.
+    """
+
+    def __new__(cls) -> Self: ...
+    def cancel(self) -> None:
+        """Ends every call that was given this token, now and later."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether cancel() was called."""
+
+@final
+class Watch(Iterator[Job]):
+    """The records of a job as they change; see Client.watch."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Job: ...
+
+@final
+class Poller:
+    """A wait in steps; see Client.poller."""
+
+    def poll(self, *, timeout: float | None = None, cancel: CancelToken | None = None) -> Job | None:
+        """Looks at the job once, now. Returns its last record when the job is done, None when it is not.
+
+        timeout: total seconds of this look instead of the client's. A look that fails for a passing reason is counted and
+        returns None. Raises WaitTimeoutError once the wait's time is over.
+        """
+
+    @property
+    def job_id(self) -> str:
+        """The job that is waited for."""
+
+    @property
+    def due_in(self) -> float:
+        """Seconds until the next look is due; 0 when it is due now or the job is done."""
+
+    @property
+    def job(self) -> Job | None:
+        """The last record that was seen by this poller."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the job is done."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the last look showed a record that differs from the one before it."""
+
+    @property
+    def polls(self) -> int:
+        """How many looks were made."""
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds that the wait has lasted, over all processes."""
+
+    def to_text(self) -> str:
+        """Where the wait stands, as a short text for Client.resume. It holds no secret."""
+
+@final
+class Emulator:
+    """The stand-in of the service; `agentjob.testing.Emulator` is its face."""
+
+    def __new__(cls, config: str = "{}") -> Self:
+        """Listens on loopback. config is the emulator's configuration as JSON."""
+
+    @property
+    def base_url(self) -> str: ...
+    @property
+    def api_key(self) -> str: ...
+    @property
+    def project_id(self) -> str: ...
+    @property
+    def job_id(self) -> str: ...
+    def ledger(self) -> list[dict[str, Any]]:
+        """Every message that was really processed."""
+
+    def requests(self) -> dict[str, Any]:
+        """Every request that began."""
+
+    def reset(self, config: str = "{}") -> None:
+        """Starts everything again with another configuration (JSON); connections stay."""
+
+    def stop(self) -> None:
+        """Stops listening and ends every connection."""
+
+def serve_emulator(args: list[str]) -> int:
+    """Runs the emulator as a command, until a signal ends it. Returns its exit status."""

@@ -1,0 +1,172 @@
+//! What a caller hands in, checked by type here and by value in the core. Each refusal names its argument: pyo3 would say it
+//! in a note, which Python before 3.11 has not, so what is read here remembers a wrong type until its name is known.
+
+use std::borrow::Cow;
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use agentjob_core as core;
+use agentjob_core::{Delivery, Error, duration_from_seconds};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyString};
+
+use crate::cancel::CancelToken;
+use crate::errors;
+
+/// An argument that is refused.
+pub(crate) enum Refused {
+    /// Its type; a TypeError.
+    Type(String),
+    /// Its value; an InvalidArgumentError.
+    Value(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        Refused::Value(error)
+    }
+}
+
+impl Refused {
+    /// As an exception; with `delivers` it says that the message was not sent.
+    pub(crate) fn raised(self, py: Python<'_>, delivers: bool) -> PyErr {
+        match self {
+            Refused::Type(sentence) => PyTypeError::new_err(sentence),
+            Refused::Value(error) => {
+                let verdict = error.delivery().or(delivers.then_some(Delivery::NotSent));
+                errors::raised_with(py, &error, verdict)
+            }
+        }
+    }
+}
+
+/// An argument of the right type, or the name of the wrong one.
+pub(crate) enum Given<T> {
+    Right(T),
+    Wrong(String),
+}
+
+/// An int or a float: seconds, or a part of 1. A bool is none, though Python counts it among the ints.
+pub(crate) type Number = Given<f64>;
+/// An int. What no i64 holds is cut to its ends: the core's limits are far inside.
+pub(crate) type Whole = Given<i64>;
+/// A bool.
+pub(crate) type Flag = Given<bool>;
+
+impl<'py> FromPyObject<'_, 'py> for Number {
+    type Error = Infallible;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> Result<Self, Infallible> {
+        Ok(match given.extract::<f64>() {
+            Ok(number) if !is_bool(&given) => Given::Right(number),
+            Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => Given::Right(f64::INFINITY),
+            _ => Given::Wrong(type_name(&given)),
+        })
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Whole {
+    type Error = Infallible;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> Result<Self, Infallible> {
+        Ok(match given.extract::<i64>() {
+            Ok(number) if !is_bool(&given) => Given::Right(number),
+            Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => {
+                Given::Right(if given.lt(0).unwrap_or(false) { i64::MIN } else { i64::MAX })
+            }
+            _ => Given::Wrong(type_name(&given)),
+        })
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Flag {
+    type Error = Infallible;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> Result<Self, Infallible> {
+        Ok(given.cast::<PyBool>().map_or_else(|_| Given::Wrong(type_name(&given)), |flag| Given::Right(flag.is_true())))
+    }
+}
+
+fn is_bool(given: &Bound<'_, PyAny>) -> bool {
+    given.is_instance_of::<PyBool>()
+}
+
+fn type_name(given: &Bound<'_, PyAny>) -> String {
+    given.get_type().name().map_or_else(|_| "that".to_owned(), |name| name.to_string())
+}
+
+fn wrong_type(name: &str, wanted: &str, given: &str) -> Refused {
+    Refused::Type(format!("{name} must be {wanted}, not {given}"))
+}
+
+impl Number {
+    pub(crate) fn number(&self, name: &str) -> Result<f64, Refused> {
+        match self {
+            Given::Right(number) => Ok(*number),
+            Given::Wrong(given) => Err(wrong_type(name, "a number", given)),
+        }
+    }
+
+    /// Seconds: more than 0, at most 7 days.
+    pub(crate) fn seconds(&self, name: &str) -> Result<Duration, Refused> {
+        Ok(duration_from_seconds(name, self.number(name)?)?)
+    }
+
+    /// The same, or 0.
+    pub(crate) fn seconds_or_none(&self, name: &str) -> Result<Duration, Refused> {
+        if self.number(name)? == 0.0 { Ok(Duration::ZERO) } else { self.seconds(name) }
+    }
+}
+
+impl Whole {
+    /// As the core's type, whose limits the core checks.
+    pub(crate) fn whole<T: TryFrom<i64>>(&self, name: &str) -> Result<T, Refused> {
+        let number = match self {
+            Given::Right(number) => *number,
+            Given::Wrong(given) => return Err(wrong_type(name, "a whole number", given)),
+        };
+        T::try_from(number).map_err(|_| {
+            let size = if number < 0 { "negative" } else { "too large" };
+            Error::invalid_argument(format!("{name} is {size}")).into()
+        })
+    }
+}
+
+impl Flag {
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, Refused> {
+        match self {
+            Given::Right(flag) => Ok(*flag),
+            Given::Wrong(given) => Err(wrong_type(name, "True or False", given)),
+        }
+    }
+}
+
+/// A str as UTF-8. A lone surrogate, which a str may hold, is no text.
+pub(crate) fn text<'a>(name: &str, given: &'a Bound<'_, PyAny>) -> Result<Cow<'a, str>, Refused> {
+    let text = given.cast::<PyString>().map_err(|_| wrong_type(name, "a str", &type_name(given)))?;
+    let lone = |_| Error::invalid_argument(format!("{name} holds a lone surrogate, which is no text"));
+    Ok(text.to_cow().map_err(lone)?)
+}
+
+/// A str or an os.PathLike.
+pub(crate) fn path(name: &str, given: &Bound<'_, PyAny>) -> Result<PathBuf, Refused> {
+    given.extract().map_err(|_| wrong_type(name, "a str or an os.PathLike", &type_name(given)))
+}
+
+/// A token that can end a call.
+pub(crate) fn cancel_token(name: &str, given: &Bound<'_, PyAny>) -> Result<core::CancelToken, Refused> {
+    match given.cast::<CancelToken>() {
+        Ok(token) => Ok(token.get().core().clone()),
+        Err(_) => Err(wrong_type(name, "an agentjob.CancelToken", &type_name(given))),
+    }
+}
+
+/// A callback, or none.
+pub(crate) fn callback(name: &str, given: Option<Bound<'_, PyAny>>) -> Result<Option<Py<PyAny>>, Refused> {
+    match given {
+        Some(given) if !given.is_callable() => Err(wrong_type(name, "callable", &type_name(&given))),
+        given => Ok(given.map(Bound::unbind)),
+    }
+}

@@ -1,0 +1,85 @@
+//! How a method of the client makes its call: arguments in, the core without the GIL, a dict or an exception out.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use agentjob_core as core;
+use agentjob_core::{CallOptions, Error, JobStatus, WaitOptions};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arguments::{Flag, Number, Refused, callback, cancel_token, text};
+use crate::client::Client;
+use crate::signals::{Watcher, blocking};
+use crate::waits::Schedule;
+use crate::{convert, errors};
+
+impl Client {
+    /// One request: reads the timeout, blocks, converts.
+    pub(crate) fn request<'py>(
+        &self,
+        py: Python<'py>,
+        (timeout, cancel): (Option<Number>, Option<Bound<'py, PyAny>>),
+        delivers: bool,
+        call: impl FnOnce(&core::Client, &CallOptions) -> Result<core::Job, Error> + Send,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let watcher = self.watcher(py, None);
+        let options = call_options(&watcher, timeout, cancel).map_err(|refused| refused.raised(py, delivers))?;
+        let job = blocking(py, &watcher, delivers, || call(self.core(), &options))?;
+        convert::job(py, &job)
+    }
+
+    /// One wait, to its end.
+    pub(crate) fn whole_wait<'py>(
+        &self,
+        py: Python<'py>,
+        wait: WholeWait<'py>,
+        delivers: bool,
+        call: impl FnOnce(&core::Client, &WaitOptions) -> Result<core::Job, Error> + Send,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let read = || -> Result<_, Refused> {
+            let on_update = callback("on_update", wait.on_update)?;
+            let watcher = self.watcher(py, on_update);
+            let options = wait.schedule.options()?.call(call_options(&watcher, None, wait.cancel)?);
+            Ok((options, wait.check.flag("check")?, watcher))
+        };
+        let (options, check, watcher) = read().map_err(|refused| refused.raised(py, delivers))?;
+        let job = blocking(py, &watcher, delivers, || call(self.core(), &options))?;
+        if check && *job.status() == JobStatus::Failed {
+            return Err(errors::job_failed(py, &job, delivers));
+        }
+        convert::job(py, &job)
+    }
+}
+
+/// What `wait` and `send_and_wait` take.
+pub(crate) struct WholeWait<'py> {
+    pub(crate) schedule: Schedule,
+    pub(crate) check: Flag,
+    pub(crate) on_update: Option<Bound<'py, PyAny>>,
+    pub(crate) cancel: Option<Bound<'py, PyAny>>,
+}
+
+/// A call's options, with everything that may end it.
+pub(crate) fn call_options(
+    watcher: &Arc<Watcher>,
+    timeout: Option<Number>,
+    cancel: Option<Bound<'_, PyAny>>,
+) -> Result<CallOptions, Refused> {
+    let mut options = CallOptions::new().control(watcher.clone());
+    if let Some(timeout) = timeout {
+        options = options.timeout(timeout.seconds("timeout")?);
+    }
+    if let Some(cancel) = cancel {
+        options = options.cancel(&cancel_token("cancel", &cancel)?);
+    }
+    Ok(options)
+}
+
+/// What a message is made of.
+pub(crate) fn message<'a>(
+    job_id: &'a Bound<'_, PyAny>,
+    prompt: &'a Bound<'_, PyAny>,
+) -> Result<(Cow<'a, str>, Cow<'a, str>), Refused> {
+    Ok((text("job_id", job_id)?, text("prompt", prompt)?))
+}

@@ -1,0 +1,377 @@
+//! `agentjob.Client`.
+
+use std::sync::Arc;
+
+use agentjob_core as core;
+use agentjob_core::{ClientBuilder, KeySource};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
+
+use crate::arguments::{Flag, Given, Number, Refused, Whole, callback, path, text};
+use crate::calls::{WholeWait, call_options, message};
+use crate::signals::{Detached, Watcher, blocking, guarded};
+use crate::waits::{Poller, Schedule, Watch};
+
+/// A client of one project of one agent-job service.
+///
+/// It may be used from any number of threads at once, and after a fork. No thread runs and no connection is made before
+/// the first call. Everything is keyword-only, and an argument wins over its environment variable:
+///
+/// - base_url: where the service is, https://… (AGENTJOB_BASE_URL). Required.
+/// - api_key, or api_key_file: the key, or a file that holds it alone (AGENTJOB_API_KEY, AGENTJOB_API_KEY_FILE). Required.
+/// - project_id: the project of the jobs (AGENTJOB_PROJECT_ID). Required.
+/// - timeout: total seconds of one call, retries included. 60 (AGENTJOB_TIMEOUT).
+/// - connect_timeout: seconds to connect. 10.
+/// - max_retries: how often a failed request is made again, where that cannot deliver a message twice. 2.
+/// - max_retry_after: the longest Retry-After, in seconds, that a call waits for by itself. 60.
+/// - max_prompt_bytes, max_response_bytes: 4 MiB, 8 MiB.
+/// - ca_file: a PEM file of authorities to trust besides the platform's (AGENTJOB_CA_FILE).
+/// - proxy: http://[user:password@]host:port, instead of the environment's.
+/// - trust_env: whether HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY count. True.
+/// - allow_plaintext: whether plain http may go to another machine, which shows it the key. False.
+/// - user_agent_suffix: what to put behind agentjob/<version> in the User-Agent header.
+/// - on_event: called with a dict at each attempt, retry and poll (types.Event), on the calling thread; never with the
+///   key, a prompt or a body. What it raises ends the call.
+///
+/// Raises InvalidArgumentError, which names the setting.
+#[pyclass(frozen, module = "agentjob")]
+pub(crate) struct Client {
+    core: Detached<core::Client>,
+    on_event: Option<Py<PyAny>>,
+}
+
+impl Client {
+    pub(crate) fn core(&self) -> &core::Client {
+        &self.core
+    }
+
+    pub(crate) fn watcher(&self, py: Python<'_>, on_update: Option<Py<PyAny>>) -> Arc<Watcher> {
+        Watcher::new(self.on_event.as_ref().map(|call| call.clone_ref(py)), on_update)
+    }
+}
+
+#[pymethods]
+impl Client {
+    #[new]
+    #[pyo3(signature = (*, base_url=None, api_key=None, api_key_file=None, project_id=None, timeout=None,
+        connect_timeout=None, max_retries=None, max_retry_after=None, max_prompt_bytes=None, max_response_bytes=None,
+        ca_file=None, proxy=None, trust_env=Given::Right(true), allow_plaintext=Given::Right(false),
+        user_agent_suffix=None, on_event=None),
+        text_signature = "(*, base_url=None, api_key=None, api_key_file=None, project_id=None, timeout=None, \
+        connect_timeout=None, max_retries=None, max_retry_after=None, max_prompt_bytes=None, max_response_bytes=None, \
+        ca_file=None, proxy=None, trust_env=True, allow_plaintext=False, user_agent_suffix=None, on_event=None)")]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
+    fn new(
+        py: Python<'_>,
+        base_url: Option<Bound<'_, PyAny>>,
+        api_key: Option<Bound<'_, PyAny>>,
+        api_key_file: Option<Bound<'_, PyAny>>,
+        project_id: Option<Bound<'_, PyAny>>,
+        timeout: Option<Number>,
+        connect_timeout: Option<Number>,
+        max_retries: Option<Whole>,
+        max_retry_after: Option<Number>,
+        max_prompt_bytes: Option<Whole>,
+        max_response_bytes: Option<Whole>,
+        ca_file: Option<Bound<'_, PyAny>>,
+        proxy: Option<Bound<'_, PyAny>>,
+        trust_env: Flag,
+        allow_plaintext: Flag,
+        user_agent_suffix: Option<Bound<'_, PyAny>>,
+        on_event: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Client> {
+        // One line a setting; the core checks the values.
+        macro_rules! set {
+            ($builder:ident: $($name:ident = $read:expr;)*) => {
+                $(if let Some($name) = &$name { $builder = $builder.$name($read?); })*
+            };
+        }
+        let read = || -> Result<(ClientBuilder, Option<Py<PyAny>>), Refused> {
+            let mut builder = core::Client::builder()
+                .trust_env(trust_env.flag("trust_env")?)
+                .allow_plaintext(allow_plaintext.flag("allow_plaintext")?);
+            set! { builder:
+                base_url = text("base_url", base_url);
+                api_key = text("api_key", api_key);
+                api_key_file = path("api_key_file", api_key_file);
+                project_id = text("project_id", project_id);
+                timeout = timeout.seconds("timeout");
+                connect_timeout = connect_timeout.seconds("connect_timeout");
+                max_retries = max_retries.whole("max_retries");
+                max_retry_after = max_retry_after.seconds_or_none("max_retry_after");
+                max_prompt_bytes = max_prompt_bytes.whole("max_prompt_bytes");
+                max_response_bytes = max_response_bytes.whole("max_response_bytes");
+                ca_file = path("ca_file", ca_file);
+                proxy = text("proxy", proxy);
+                user_agent_suffix = text("user_agent_suffix", user_agent_suffix);
+            }
+            Ok((builder, callback("on_event", on_event)?))
+        };
+        guarded(py, || {
+            let (builder, on_event) = read().map_err(|refused| refused.raised(py, false))?;
+            // It reads files.
+            let core = blocking(py, &Watcher::default(), false, || builder.build())?;
+            Ok(Client { core: Detached::new(core), on_event })
+        })
+    }
+
+    /// Sends a follow-up instruction to a job, and returns the job's record, which may still be the previous one.
+    ///
+    /// timeout: total seconds of this call instead of the client's. cancel: a CancelToken that can end it.
+    ///
+    /// A message is never sent twice. Every error says in .delivery what became of it: 'not_sent' (send it again),
+    /// 'rejected' (mend it first), 'unknown' (look at the job first), 'accepted' (do not send it again).
+    #[pyo3(signature = (job_id, prompt, *, timeout=None, cancel=None))]
+    fn send_message<'py>(
+        &self,
+        py: Python<'py>,
+        job_id: &Bound<'py, PyAny>,
+        prompt: &Bound<'py, PyAny>,
+        timeout: Option<Number>,
+        cancel: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        guarded(py, || {
+            let (job_id, prompt) = message(job_id, prompt).map_err(|refused| refused.raised(py, true))?;
+            self.request(py, (timeout, cancel), true, |core, call| core.send_message_with(&job_id, &prompt, call))
+        })
+    }
+
+    /// Asks for a job's record.
+    ///
+    /// timeout: total seconds of this call instead of the client's. cancel: a CancelToken that can end it.
+    #[pyo3(signature = (job_id, *, timeout=None, cancel=None))]
+    fn get_job<'py>(
+        &self,
+        py: Python<'py>,
+        job_id: &Bound<'py, PyAny>,
+        timeout: Option<Number>,
+        cancel: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        guarded(py, || {
+            let job_id = text("job_id", job_id).map_err(|refused| refused.raised(py, false))?;
+            self.request(py, (timeout, cancel), false, |core, call| core.get_job_with(&job_id, call))
+        })
+    }
+
+    /// Creates a job, and returns its record. Errors are those of send_message.
+    ///
+    /// timeout: total seconds of this call instead of the client's. cancel: a CancelToken that can end it.
+    #[pyo3(signature = (prompt, *, timeout=None, cancel=None))]
+    fn create_job<'py>(
+        &self,
+        py: Python<'py>,
+        prompt: &Bound<'py, PyAny>,
+        timeout: Option<Number>,
+        cancel: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        guarded(py, || {
+            let prompt = text("prompt", prompt).map_err(|refused| refused.raised(py, true))?;
+            self.request(py, (timeout, cancel), true, |core, call| core.create_job_with(&prompt, call))
+        })
+    }
+
+    /// Waits until a job is completed, archived or failed, and returns its last record.
+    ///
+    /// - timeout: seconds to wait; None is for ever.
+    /// - min_interval, max_interval: the shortest and the longest pause between two looks, in seconds.
+    /// - lateness: how late the end may be noticed, as a part of the time waited so far.
+    /// - settle: for how many seconds after a message of this client a finished job may still show its previous result.
+    /// - check: raise JobFailedError if the job failed.
+    /// - cancel: a CancelToken that can end the wait.
+    /// - on_update: called with the record whenever it changed, the first one too. What it raises ends the wait.
+    ///
+    /// A look that fails for a passing reason (connection, timeout, 408, 429, 5xx) never ends a wait. Raises
+    /// WaitTimeoutError, with the last record in .job, when the time is over.
+    #[pyo3(signature = (job_id, *, timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0),
+        max_interval=Given::Right(60.0), lateness=Given::Right(0.15), settle=Given::Right(10.0),
+        check=Given::Right(false), on_update=None, cancel=None),
+        text_signature = "($self, job_id, *, timeout=1800.0, min_interval=2.0, max_interval=60.0, lateness=0.15, \
+        settle=10.0, check=False, on_update=None, cancel=None)")]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
+    fn wait<'py>(
+        &self,
+        py: Python<'py>,
+        job_id: &Bound<'py, PyAny>,
+        timeout: Option<Number>,
+        min_interval: Number,
+        max_interval: Number,
+        lateness: Number,
+        settle: Number,
+        check: Flag,
+        on_update: Option<Bound<'py, PyAny>>,
+        cancel: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        guarded(py, || {
+            let job_id = text("job_id", job_id).map_err(|refused| refused.raised(py, false))?;
+            let schedule = Schedule { timeout, min_interval, max_interval, lateness, settle };
+            let wait = WholeWait { schedule, check, on_update, cancel };
+            self.whole_wait(py, wait, false, |core, options| core.wait(&job_id, options))
+        })
+    }
+
+    /// Sends a message and waits for its result: send_message, then wait, with wait's options.
+    ///
+    /// timeout is the wait's; the message itself has the client's. Once the message was accepted, every error says so
+    /// in .delivery.
+    #[pyo3(signature = (job_id, prompt, *, timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0),
+        max_interval=Given::Right(60.0), lateness=Given::Right(0.15), settle=Given::Right(10.0),
+        check=Given::Right(false), on_update=None, cancel=None),
+        text_signature = "($self, job_id, prompt, *, timeout=1800.0, min_interval=2.0, max_interval=60.0, lateness=0.15, \
+        settle=10.0, check=False, on_update=None, cancel=None)")]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
+    fn send_and_wait<'py>(
+        &self,
+        py: Python<'py>,
+        job_id: &Bound<'py, PyAny>,
+        prompt: &Bound<'py, PyAny>,
+        timeout: Option<Number>,
+        min_interval: Number,
+        max_interval: Number,
+        lateness: Number,
+        settle: Number,
+        check: Flag,
+        on_update: Option<Bound<'py, PyAny>>,
+        cancel: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        guarded(py, || {
+            let (job_id, prompt) = message(job_id, prompt).map_err(|refused| refused.raised(py, true))?;
+            let schedule = Schedule { timeout, min_interval, max_interval, lateness, settle };
+            let wait = WholeWait { schedule, check, on_update, cancel };
+            self.whole_wait(py, wait, true, |core, options| core.send_and_wait(&job_id, &prompt, options))
+        })
+    }
+
+    /// The records of a job as they change, the last one terminal: for job in client.watch("job_123"): ...
+    ///
+    /// Each step blocks until there is a record. The options are wait's. After an error there are no more.
+    #[pyo3(signature = (job_id, *, timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0),
+        max_interval=Given::Right(60.0), lateness=Given::Right(0.15), settle=Given::Right(10.0), cancel=None),
+        text_signature = "($self, job_id, *, timeout=1800.0, min_interval=2.0, max_interval=60.0, lateness=0.15, \
+        settle=10.0, cancel=None)")]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
+    fn watch(
+        &self,
+        py: Python<'_>,
+        job_id: &Bound<'_, PyAny>,
+        timeout: Option<Number>,
+        min_interval: Number,
+        max_interval: Number,
+        lateness: Number,
+        settle: Number,
+        cancel: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Watch> {
+        guarded(py, || {
+            let watcher = self.watcher(py, None);
+            let make = || -> Result<_, Refused> {
+                let options = Schedule { timeout, min_interval, max_interval, lateness, settle }.options()?;
+                let options = options.call(call_options(&watcher, None, cancel)?);
+                Ok(self.core.watch(&text("job_id", job_id)?, &options)?)
+            };
+            let watch = make().map_err(|refused| refused.raised(py, false))?;
+            Ok(Watch::new(watch, watcher))
+        })
+    }
+
+    /// A wait in steps, for programs that own their loop: sleep poller.due_in seconds, then poller.poll().
+    ///
+    /// The options are wait's. str(poller) holds where the wait stands; resume() goes on from it, also elsewhere.
+    #[pyo3(signature = (job_id, *, timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0),
+        max_interval=Given::Right(60.0), lateness=Given::Right(0.15), settle=Given::Right(10.0)),
+        text_signature = "($self, job_id, *, timeout=1800.0, min_interval=2.0, max_interval=60.0, lateness=0.15, \
+        settle=10.0)")]
+    fn poller(
+        slf: &Bound<'_, Self>,
+        job_id: &Bound<'_, PyAny>,
+        timeout: Option<Number>,
+        min_interval: Number,
+        max_interval: Number,
+        lateness: Number,
+        settle: Number,
+    ) -> PyResult<Poller> {
+        guarded(slf.py(), || {
+            let make = || -> Result<_, Refused> {
+                let options = Schedule { timeout, min_interval, max_interval, lateness, settle }.options()?;
+                Ok(slf.get().core.poller(&text("job_id", job_id)?, &options)?)
+            };
+            let poller = make().map_err(|refused| refused.raised(slf.py(), false))?;
+            Ok(Poller::new(slf.clone().unbind(), poller))
+        })
+    }
+
+    /// Goes on with a wait in steps from a poller's text. The time since it was written counts as waited.
+    fn resume(slf: &Bound<'_, Self>, text: &Bound<'_, PyAny>) -> PyResult<Poller> {
+        guarded(slf.py(), || {
+            let make = || -> Result<core::Poller, Refused> { Ok(self::text("text", text)?.parse()?) };
+            let poller = make().map_err(|refused| refused.raised(slf.py(), false))?;
+            Ok(Poller::new(slf.clone().unbind(), poller))
+        })
+    }
+
+    /// Ends every call of this client, in every thread, with ClosedError, and refuses new ones.
+    fn close(&self) {
+        self.core.close();
+    }
+
+    /// Whether the client was closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.core.is_closed()
+    }
+
+    /// The base URL, without a slash at its end.
+    #[getter]
+    fn base_url(&self) -> &str {
+        self.core.base_url()
+    }
+
+    /// The project.
+    #[getter]
+    fn project_id(&self) -> &str {
+        self.core.project_id()
+    }
+
+    /// The total seconds of one call.
+    #[getter]
+    fn timeout(&self) -> f64 {
+        self.core.timeout().as_secs_f64()
+    }
+
+    /// How often one call makes a failed request again.
+    #[getter]
+    fn max_retries(&self) -> u32 {
+        self.core.max_retries()
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) {
+        self.close();
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let quoted = |text: &str| PyString::new(py, text).repr().map(|repr| repr.to_string());
+        let key = match self.core.key_source() {
+            KeySource::Argument => "<given>",
+            KeySource::File => "<from api_key_file>",
+            KeySource::Variable => "<from AGENTJOB_API_KEY>",
+            KeySource::VariableFile => "<from AGENTJOB_API_KEY_FILE>",
+        };
+        let (base_url, project_id) = (quoted(self.base_url())?, quoted(self.project_id())?);
+        Ok(format!("Client(base_url={base_url}, project_id={project_id}, api_key={key})"))
+    }
+
+    fn __reduce__(&self) -> PyResult<Py<PyAny>> {
+        Err(PyTypeError::new_err(
+            "an agentjob.Client cannot be pickled or copied: it holds an API key and connections; make one where it is used",
+        ))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.on_event.as_ref().map_or(Ok(()), |call| visit.call(call))
+    }
+}

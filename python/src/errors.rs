@@ -1,0 +1,90 @@
+//! The core's errors as exceptions of `agentjob.errors`: one table, one way.
+
+use agentjob_core::{Delivery, Error, ErrorKind, Job};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyModule;
+
+use crate::convert;
+
+/// The class of each kind (DESIGN 4.5).
+const fn class_name(kind: ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::InvalidArgument => "InvalidArgumentError",
+        ErrorKind::Connect => "ConnectError",
+        ErrorKind::Tls => "TlsError",
+        ErrorKind::ConnectionLost => "ConnectionLostError",
+        ErrorKind::Timeout => "RequestTimeoutError",
+        ErrorKind::Cancelled => "CancelledError",
+        ErrorKind::Closed => "ClosedError",
+        ErrorKind::Unauthorized => "UnauthorizedError",
+        ErrorKind::Forbidden => "ForbiddenError",
+        ErrorKind::NotFound => "NotFoundError",
+        ErrorKind::Conflict => "ConflictError",
+        ErrorKind::RateLimited => "RateLimitedError",
+        ErrorKind::BadRequest => "BadRequestError",
+        ErrorKind::Server => "ServerError",
+        ErrorKind::Redirect => "RedirectError",
+        ErrorKind::InvalidResponse => "InvalidResponseError",
+        ErrorKind::WaitTimeout => "WaitTimeoutError",
+        ErrorKind::Internal => "InternalError",
+        // The enum may grow, so the compiler asks for this arm; the check below keeps it from being taken.
+        _ => return None,
+    })
+}
+
+/// A kind without a class does not compile.
+const _: () = {
+    let mut at = 0;
+    while at < ErrorKind::ALL.len() {
+        assert!(class_name(ErrorKind::ALL[at]).is_some(), "an error kind has no Python class");
+        at += 1;
+    }
+};
+
+/// An error of the core, as it is.
+pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
+    raised_with(py, error, error.delivery())
+}
+
+/// The same with another verdict.
+pub(crate) fn raised_with(py: Python<'_>, error: &Error, delivery: Option<Delivery>) -> PyErr {
+    exception(py, error, delivery).unwrap_or_else(|failed| failed)
+}
+
+/// A job that failed, for `check=True`.
+pub(crate) fn job_failed(py: Python<'_>, job: &Job, delivers: bool) -> PyErr {
+    let make = || {
+        let message = format!("job {} failed; its record is in .job", job.id().escape_debug());
+        let error = module(py)?.getattr(intern!(py, "JobFailedError"))?.call1((message,))?;
+        if delivers {
+            error.setattr(intern!(py, "delivery"), Delivery::Accepted.as_str())?;
+        }
+        error.setattr(intern!(py, "job"), convert::job(py, job)?)?;
+        Ok(PyErr::from_value(error))
+    };
+    make().unwrap_or_else(|failed| failed)
+}
+
+fn exception(py: Python<'_>, error: &Error, delivery: Option<Delivery>) -> PyResult<PyErr> {
+    let class = module(py)?.getattr(class_name(error.kind()).unwrap_or("InternalError"))?;
+    let made = class.call1((error.message(),))?;
+    made.setattr(intern!(py, "kind"), error.kind().as_str())?;
+    made.setattr(intern!(py, "delivery"), delivery.map(Delivery::as_str))?;
+    made.setattr(intern!(py, "http_status"), error.http_status())?;
+    made.setattr(intern!(py, "retry_after"), error.retry_after().map(|after| after.as_secs_f64()))?;
+    made.setattr(intern!(py, "request_id"), error.request_id())?;
+    made.setattr(intern!(py, "body"), error.body())?;
+    made.setattr(intern!(py, "attempts"), error.attempts())?;
+    made.setattr(intern!(py, "elapsed"), error.elapsed().as_secs_f64())?;
+    let job = error.job().map(|job| convert::job(py, job)).transpose()?;
+    made.setattr(intern!(py, "job"), job)?;
+    Ok(PyErr::from_value(made))
+}
+
+fn module(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
+    static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let module = MODULE.get_or_try_init(py, || py.import("agentjob.errors").map(Bound::unbind))?;
+    Ok(module.bind(py))
+}

@@ -1,0 +1,143 @@
+//! The one place that blocks: without the GIL, awake for signals, and closed to panics.
+
+use std::any::Any;
+use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agentjob_core::{Control, Delivery, Error, Event, Interrupted, Job};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::{PyTraverseError, PyVisit};
+
+use crate::{convert, errors};
+
+/// What a call of the core asks of Python, on the calling thread: signal handlers to run, callbacks to call. What one of
+/// them raises ends the call, is kept here, and is raised in its place.
+#[derive(Default)]
+pub(crate) struct Watcher {
+    on_event: Option<Py<PyAny>>,
+    on_update: Option<Py<PyAny>>,
+    raised: Mutex<Option<PyErr>>,
+}
+
+impl Watcher {
+    pub(crate) fn new(on_event: Option<Py<PyAny>>, on_update: Option<Py<PyAny>>) -> Arc<Watcher> {
+        Arc::new(Watcher { on_event, on_update, raised: Mutex::default() })
+    }
+
+    /// For the garbage collector.
+    pub(crate) fn traverse(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        [&self.on_event, &self.on_update].into_iter().flatten().try_for_each(|call| visit.call(call))
+    }
+
+    /// Runs Python. An interpreter that is about to end runs none any more, and ends the call.
+    fn ask(&self, run: impl FnOnce(Python<'_>) -> PyResult<()>) -> Result<(), Interrupted> {
+        match Python::try_attach(run) {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => {
+                self.slot().get_or_insert(error);
+                Err(Interrupted)
+            }
+            None => Err(Interrupted),
+        }
+    }
+
+    fn slot(&self) -> std::sync::MutexGuard<'_, Option<PyErr>> {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Control for Watcher {
+    fn check(&self) -> Result<(), Interrupted> {
+        self.ask(|py| py.check_signals())
+    }
+
+    fn event(&self, event: &Event<'_>) -> Result<(), Interrupted> {
+        let Some(on_event) = &self.on_event else { return Ok(()) };
+        self.ask(|py| on_event.call1(py, (convert::object(py, &event.to_record())?,)).map(drop))
+    }
+
+    fn update(&self, job: &Job) -> Result<(), Interrupted> {
+        let Some(on_update) = &self.on_update else { return Ok(()) };
+        self.ask(|py| on_update.call1(py, (convert::job(py, job)?,)).map(drop))
+    }
+}
+
+/// Makes a call of the core that may take long. `delivers` says that it is to deliver a message.
+pub(crate) fn blocking<T: Send>(
+    py: Python<'_>,
+    watcher: &Watcher,
+    delivers: bool,
+    call: impl FnOnce() -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let ended = py.detach(|| {
+        catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| Err(Error::internal(&words(&*panic), delivers)))
+    });
+    let raised = watcher.slot().take();
+    match (raised, ended) {
+        (None, Ok(done)) => Ok(done),
+        (None, Err(error)) => Err(errors::raised(py, &error)),
+        // The exception goes on unchanged, whatever the call came to; only the verdict is added.
+        (Some(raised), ended) => {
+            let verdict = match &ended {
+                Ok(_) => delivers.then_some(Delivery::Accepted),
+                Err(error) => error.delivery(),
+            };
+            if let Some(verdict) = verdict {
+                add_note(py, &raised, verdict);
+            }
+            Err(raised)
+        }
+    }
+}
+
+/// Does a piece of work that does not block, closed to panics: pyo3 would raise one as a BaseException.
+pub(crate) fn guarded<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(errors::raised(py, &Error::internal(&words(&*panic), false))))
+}
+
+/// Says under an exception what became of the message.
+fn add_note(py: Python<'_>, raised: &PyErr, verdict: Delivery) {
+    let note = match verdict {
+        Delivery::NotSent => "agentjob: the message was not sent",
+        Delivery::Rejected => "agentjob: the service rejected the message",
+        Delivery::Unknown => "agentjob: the message may have arrived; look at the job before sending it again",
+        Delivery::Accepted => "agentjob: the message was accepted; do not send it again",
+    };
+    let exception = raised.value(py);
+    if exception.call_method1(intern!(py, "add_note"), (note,)).is_err() {
+        // Python before 3.11 shows no notes, but whoever looks finds it where newer ones keep it.
+        let _ = exception.setattr(intern!(py, "__notes__"), vec![note]);
+    }
+}
+
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without words".to_owned())
+}
+
+/// A value whose end may take long (it closes connections), and so is let go without the GIL.
+pub(crate) struct Detached<T: Send>(Option<T>);
+
+impl<T: Send> Detached<T> {
+    pub(crate) fn new(value: T) -> Detached<T> {
+        Detached(Some(value))
+    }
+}
+
+impl<T: Send> Deref for Detached<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0.as_ref().expect("it is taken by its drop alone")
+    }
+}
+
+impl<T: Send> Drop for Detached<T> {
+    fn drop(&mut self) {
+        let value = self.0.take();
+        let _ = Python::try_attach(|py| py.detach(|| catch_unwind(AssertUnwindSafe(|| drop(value)))));
+    }
+}

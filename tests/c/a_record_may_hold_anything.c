@@ -1,0 +1,26 @@
+/* A status that this version does not know, texts with a NUL inside, fields of other types, keys of the future: all kept. */
+#include "support.h"
+
+static const char *const CONFIG =
+    "{\"rules\": [{\"status\": 200, \"body\": \"{\\\"id\\\":\\\"a\\\\u0000b\\\",\\\"status\\\":\\\"paused\\\",\\\"model\\\":7,"
+    "\\\"cost\\\":1.10,\\\"prLink\\\":\\\"\\\"}\"}]}";
+
+int main(void) {
+    emulator service = emulator_start(CONFIG);
+    agentjob_error *err = NULL;
+    agentjob_client *client = emulator_client(&service);
+    agentjob_job *job = NULL;
+    CHECK_OK(agentjob_client_get_job(client, "any", NULL, &job, &err), err);
+    CHECK_INT(agentjob_job_status(job), AGENTJOB_STATUS_UNKNOWN);
+    CHECK_TEXT(agentjob_job_status_name(job), "paused");
+    CHECK(!agentjob_job_is_terminal(job));
+    CHECK_TEXT(agentjob_job_id(job), "a"); /* C sees it end there; the document has it whole */
+    CHECK(agentjob_job_model(job) == NULL);
+    CHECK_TEXT(agentjob_job_pr_link(job), "");
+    CHECK_TEXT(agentjob_job_json(job, NULL), "{\"id\":\"a\\u0000b\",\"status\":\"paused\",\"source\":{\"repository\":null,\"ref\":null},"
+                                             "\"model\":7,\"prLink\":\"\",\"createdAt\":null,\"archivedAt\":null,\"cost\":1.10}");
+    agentjob_job_free(job);
+    agentjob_client_free(client);
+    emulator_stop(&service);
+    return 0;
+}

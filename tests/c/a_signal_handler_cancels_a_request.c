@@ -1,0 +1,41 @@
+/* SIGALRM comes while a request waits for its answer: the handler pulls the token, and the error still tells the verdict. */
+#include <signal.h>
+
+#include "support.h"
+
+static agentjob_cancel *token;
+
+static void pull(int signal_number) {
+    (void)signal_number;
+    agentjob_cancel_trigger(token);
+}
+
+int main(void) {
+    emulator service = emulator_start("{\"rules\": [{\"method\": \"POST\", \"status\": 200, \"delay_ms\": 20000}]}");
+    agentjob_error *err = NULL;
+    agentjob_client *client = emulator_client(&service);
+    agentjob_call *call = agentjob_call_new();
+    token = agentjob_cancel_new();
+    CHECK_OK(agentjob_call_set_cancel(call, token, &err), err);
+
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = pull; /* without SA_RESTART: system calls are interrupted, too */
+    CHECK(sigaction(SIGALRM, &action, NULL) == 0);
+    alarm(1);
+
+    uint64_t began = now_ms();
+    agentjob_job *job = NULL;
+    CHECK_INT(agentjob_client_send_message(client, service.job_id, "Go on", AGENTJOB_NUL_TERMINATED, call, &job, &err),
+              AGENTJOB_ERR_CANCELLED);
+    CHECK(now_ms() - began < 10000);
+    CHECK_INT(agentjob_error_delivery(err), AGENTJOB_DELIVERY_UNKNOWN);
+    agentjob_error_free(err);
+
+    signal(SIGALRM, SIG_DFL);
+    agentjob_cancel_free(token);
+    agentjob_call_free(call);
+    agentjob_client_free(client);
+    emulator_stop(&service);
+    return 0;
+}

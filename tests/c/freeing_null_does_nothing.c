@@ -1,0 +1,15 @@
+/* free(NULL), for every type, twice. */
+#include "support.h"
+
+int main(void) {
+    for (int times = 0; times < 2; times++) {
+        agentjob_options_free(NULL);
+        agentjob_client_free(NULL);
+        agentjob_call_free(NULL);
+        agentjob_cancel_free(NULL);
+        agentjob_job_free(NULL);
+        agentjob_error_free(NULL);
+        agentjob_poller_free(NULL);
+    }
+    return 0;
+}

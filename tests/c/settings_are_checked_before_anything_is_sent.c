@@ -1,0 +1,46 @@
+/* Wrong settings are refused by the function that uses them, with their names; *out stays as it was. */
+#include "support.h"
+
+int main(void) {
+    emulator service = emulator_start("{}");
+    agentjob_error *err = NULL;
+    agentjob_client *client = (agentjob_client *)&service; /* something that must not be touched */
+
+    agentjob_options *options = emulator_options(&service);
+    CHECK_OK(agentjob_options_set_base_url(options, "http://example.com", &err), err);
+    CHECK_INT(agentjob_client_new(options, &client, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_HOLDS(agentjob_error_message(err), "base_url");
+    agentjob_error_free(err);
+    CHECK(client == (agentjob_client *)&service);
+    CHECK_OK(agentjob_options_set_base_url(options, service.base_url, &err), err);
+    CHECK_OK(agentjob_options_set_timeout_ms(options, 0, &err), err);
+    CHECK_INT(agentjob_client_new(options, &client, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_HOLDS(agentjob_error_message(err), "timeout is 0");
+    agentjob_error_free(err);
+    agentjob_options_free(options);
+
+    client = emulator_client(&service);
+    agentjob_call *call = agentjob_call_new();
+    CHECK_OK(agentjob_call_set_lateness(call, 7.0, &err), err);
+    agentjob_job *job = NULL;
+    CHECK_INT(agentjob_client_send_and_wait(client, service.job_id, "Go on", AGENTJOB_NUL_TERMINATED, call, &job, &err),
+              AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(agentjob_error_delivery(err), AGENTJOB_DELIVERY_NOT_SENT);
+    agentjob_error_free(err);
+    CHECK_INT(emulator_messages(&service), 0);
+    agentjob_call_free(call);
+    agentjob_client_free(client);
+
+    /* Without options everything comes from the AGENTJOB_ variables. */
+    unsetenv("AGENTJOB_BASE_URL");
+    CHECK_INT(agentjob_client_new(NULL, &client, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_HOLDS(agentjob_error_message(err), "AGENTJOB_BASE_URL");
+    agentjob_error_free(err);
+    setenv("AGENTJOB_BASE_URL", service.base_url, 1);
+    setenv("AGENTJOB_API_KEY", service.api_key, 1);
+    setenv("AGENTJOB_PROJECT_ID", service.project_id, 1);
+    CHECK_OK(agentjob_client_new(NULL, &client, &err), err);
+    agentjob_client_free(client);
+    emulator_stop(&service);
+    return 0;
+}

@@ -1,0 +1,209 @@
+/*
+ * What the programs here share: an emulator as a child process, checks that say what they found, and the truth about which
+ * messages arrived. C11 and C++17. EMULATOR in the environment is the path of agentjob-emulator.
+ */
+#ifndef SUPPORT_H
+#define SUPPORT_H
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agentjob.h"
+
+#define CHECK(condition)                                                                      \
+    do {                                                                                      \
+        if (!(condition)) {                                                                   \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);           \
+            exit(1);                                                                          \
+        }                                                                                     \
+    } while (0)
+
+#define CHECK_INT(got, wanted)                                                                \
+    do {                                                                                      \
+        long long got_ = (long long)(got), wanted_ = (long long)(wanted);                     \
+        if (got_ != wanted_) {                                                                \
+            fprintf(stderr, "%s:%d: %s is %lld, not %lld\n", __FILE__, __LINE__, #got, got_, wanted_); \
+            exit(1);                                                                          \
+        }                                                                                     \
+    } while (0)
+
+#define CHECK_TEXT(got, wanted)                                                               \
+    do {                                                                                      \
+        const char *got_ = (got), *wanted_ = (wanted);                                        \
+        if (got_ == NULL || strcmp(got_, wanted_) != 0) {                                     \
+            fprintf(stderr, "%s:%d: %s is \"%s\", not \"%s\"\n", __FILE__, __LINE__, #got,    \
+                    got_ ? got_ : "(NULL)", wanted_);                                         \
+            exit(1);                                                                          \
+        }                                                                                     \
+    } while (0)
+
+#define CHECK_HOLDS(text, part)                                                               \
+    do {                                                                                      \
+        const char *text_ = (text), *part_ = (part);                                          \
+        if (text_ == NULL || strstr(text_, part_) == NULL) {                                  \
+            fprintf(stderr, "%s:%d: \"%s\" does not hold \"%s\"\n", __FILE__, __LINE__,       \
+                    text_ ? text_ : "(NULL)", part_);                                         \
+            exit(1);                                                                          \
+        }                                                                                     \
+    } while (0)
+
+/* A call that must succeed; says why it did not. */
+#define CHECK_OK(call, err)                                                                   \
+    do {                                                                                      \
+        agentjob_code code_ = (call);                                                         \
+        if (code_ != AGENTJOB_OK) {                                                           \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, agentjob_code_name(code_), \
+                    (err) ? agentjob_error_message(err) : "(no error)");                      \
+            exit(1);                                                                          \
+        }                                                                                     \
+        CHECK((err) == NULL);                                                                 \
+    } while (0)
+
+/* An agentjob-emulator that ends with this process, even if that crashes: it watches its stdin. */
+typedef struct emulator {
+    pid_t pid;
+    int stdin_fd;
+    char base_url[64];
+    char api_key[64];
+    char project_id[64];
+    char job_id[64];
+} emulator;
+
+/* Copies the text of a key out of the emulator's one line of JSON, which has no escapes. */
+static inline void emulator_field(const char *line, const char *key, char *to, size_t size) {
+    char quoted[32];
+    snprintf(quoted, sizeof quoted, "\"%s\":\"", key);
+    const char *from = strstr(line, quoted);
+    CHECK(from != NULL);
+    from += strlen(quoted);
+    size_t len = strcspn(from, "\"");
+    CHECK(len < size);
+    memcpy(to, from, len);
+    to[len] = '\0';
+}
+
+/* Starts an emulator with a configuration (see tests/emulator/README.md); "{}" has one completed job. */
+static inline emulator emulator_start(const char *config) {
+    const char *program = getenv("EMULATOR");
+    CHECK(program != NULL);
+    int alive[2], told[2], configured[2];
+    CHECK(pipe(alive) == 0 && pipe(told) == 0 && pipe(configured) == 0);
+    /* Less than a pipe holds, so it can be written before there is a reader. */
+    CHECK(strlen(config) < 4096);
+    CHECK(write(configured[1], config, strlen(config)) == (ssize_t)strlen(config));
+    close(configured[1]);
+
+    emulator started;
+    started.pid = fork();
+    CHECK(started.pid >= 0);
+    if (started.pid == 0) {
+        char path[32];
+        snprintf(path, sizeof path, "/dev/fd/%d", configured[0]);
+        dup2(alive[0], STDIN_FILENO);
+        dup2(told[1], STDOUT_FILENO);
+        close(alive[1]);
+        execl(program, program, "--until-stdin-closes", "--config", path, (char *)NULL);
+        perror(program);
+        _exit(127);
+    }
+    close(alive[0]);
+    close(told[1]);
+    close(configured[0]);
+    started.stdin_fd = alive[1];
+
+    char line[512];
+    FILE *out = fdopen(told[0], "r");
+    CHECK(out != NULL && fgets(line, sizeof line, out) != NULL);
+    fclose(out);
+    emulator_field(line, "base_url", started.base_url, sizeof started.base_url);
+    emulator_field(line, "api_key", started.api_key, sizeof started.api_key);
+    emulator_field(line, "project_id", started.project_id, sizeof started.project_id);
+    emulator_field(line, "job_id", started.job_id, sizeof started.job_id);
+    return started;
+}
+
+static inline void emulator_stop(const emulator *it) {
+    close(it->stdin_fd);
+    CHECK(waitpid(it->pid, NULL, 0) == it->pid);
+}
+
+/* Settings for a client of an emulator; whatever the tester's environment says of proxies does not count. */
+static inline agentjob_options *emulator_options(const emulator *it) {
+    agentjob_error *err = NULL;
+    agentjob_options *options = agentjob_options_new();
+    CHECK_OK(agentjob_options_set_base_url(options, it->base_url, &err), err);
+    CHECK_OK(agentjob_options_set_api_key(options, it->api_key, &err), err);
+    CHECK_OK(agentjob_options_set_project_id(options, it->project_id, &err), err);
+    CHECK_OK(agentjob_options_set_trust_env(options, false, &err), err);
+    return options;
+}
+
+static inline agentjob_client *emulator_client(const emulator *it) {
+    agentjob_error *err = NULL;
+    agentjob_client *client = NULL;
+    agentjob_options *options = emulator_options(it);
+    CHECK_OK(agentjob_client_new(options, &client, &err), err);
+    agentjob_options_free(options);
+    return client;
+}
+
+/* Settings of a call that looks often, so that a test need not wait. */
+static inline agentjob_call *impatient_call(void) {
+    agentjob_error *err = NULL;
+    agentjob_call *call = agentjob_call_new();
+    CHECK_OK(agentjob_call_set_poll_interval_ms(call, 10, 30, &err), err);
+    CHECK_OK(agentjob_call_set_wait_timeout_ms(call, 20000, &err), err);
+    return call;
+}
+
+/* What the emulator says that it processed: the body of GET /_emulator/ledger. */
+static inline const char *emulator_ledger(const emulator *it) {
+    static char answer[65536];
+    int port = atoi(strrchr(it->base_url, ':') + 1);
+    struct sockaddr_in address;
+    memset(&address, 0, sizeof address);
+    address.sin_family = AF_INET;
+    address.sin_port = htons((uint16_t)port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
+    const char *request = "GET /_emulator/ledger HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    CHECK(write(fd, request, strlen(request)) == (ssize_t)strlen(request));
+    size_t len = 0;
+    for (ssize_t got; (got = read(fd, answer + len, sizeof answer - 1 - len)) > 0;) {
+        len += (size_t)got;
+    }
+    close(fd);
+    answer[len] = '\0';
+    const char *body = strstr(answer, "\r\n\r\n");
+    CHECK(body != NULL);
+    return body + 4;
+}
+
+/* How many messages really arrived. */
+static inline int emulator_messages(const emulator *it) {
+    int count = 0;
+    for (const char *at = emulator_ledger(it); (at = strstr(at, "\"prompt\":")) != NULL; at++) {
+        count++;
+    }
+    return count;
+}
+
+static inline void sleep_ms(uint64_t ms) {
+    struct timespec pause = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000L};
+    nanosleep(&pause, NULL);
+}
+
+static inline uint64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+#endif

@@ -1,0 +1,238 @@
+"""The calls, and the dicts that they return."""
+
+import gc
+import json
+import time
+import weakref
+
+import pytest
+
+import agentjob
+from agentjob.testing import Emulator
+from conftest import BUSY, QUICK
+
+
+def test_the_readme_snippet(emulator, monkeypatch):
+    for name, value in emulator.environment().items():
+        monkeypatch.setenv(name, value)
+    client = agentjob.Client()
+    job = client.send_and_wait("job_demo", "Also cover the error cases", **QUICK)
+    assert (job["status"], job["prLink"]) == ("completed", "https://github.com/acme/widgets/pull/2")
+    assert [message["prompt"] for message in emulator.ledger()] == ["Also cover the error cases"]
+
+
+def test_a_message_returns_the_record_as_a_plain_dict(emulator, client):
+    job = client.send_message("job_demo", "naïve → 日本 🎉 \0 \"quotes\"")
+    assert type(job) is dict and type(job["source"]) is dict
+    assert list(job) == ["id", "status", "source", "model", "prLink", "createdAt", "archivedAt"]
+    assert job["status"] == "active" and job["prLink"] is None
+    assert emulator.ledger()[0]["prompt"] == "naïve → 日本 🎉 \0 \"quotes\""
+
+
+def test_a_created_job_can_be_looked_at(emulator, client):
+    job = client.create_job("Fix the bug")
+    assert client.get_job(job["id"])["id"] == job["id"]
+    assert emulator.ledger()[0]["kind"] == "create"
+
+
+def test_a_record_comes_out_as_json_loads_would_read_it():
+    served = (
+        '{"id":"a","status":"active","big":123456789012345678901234567890,"least":-9223372036854775809,"zero":-0,'
+        '"huge":' + "7" * 4000 + ',"price":1.10,"tiny":5e-324,"over":1e999,"minus":-0.0,"E":1E5,'
+        '"z":1,"a":{"deep":[true,false,null,[],{}]},"text":"\\u00e9\\ud83c\\udf89\\u0000","":0}'
+    )
+    with Emulator(rules=[{"status": 200, "body": served}]) as emulator:
+        job = emulator.client().get_job("a")
+    expected = json.loads(served)
+    for key in ("source", "model", "prLink", "createdAt", "archivedAt"):
+        job.pop(key)
+    assert job == expected
+    assert repr(job) == repr(expected), "types, digits and the order of keys, too"
+
+
+def test_an_int_that_json_loads_would_refuse_is_handed_on_as_text():
+    digits = "7" * 4301
+    body = '{"id":"a","status":"active","n":%s}' % digits
+    with Emulator(rules=[{"status": 200, "body": body}]) as emulator:
+        assert emulator.client().get_job("a")["n"] == digits
+
+
+def test_missing_keys_are_none():
+    with Emulator(rules=[{"status": 200, "body": '{"id":"a","status":"paused"}'}]) as emulator:
+        assert emulator.client().get_job("a") == {
+            "id": "a",
+            "status": "paused",
+            "source": {"repository": None, "ref": None},
+            "model": None,
+            "prLink": None,
+            "createdAt": None,
+            "archivedAt": None,
+        }
+
+
+def test_wait_tells_each_change_and_returns_the_last_record(client):
+    seen = []
+    client.send_message("job_busy", "go")
+    job = client.wait("job_busy", on_update=seen.append, **QUICK)
+    assert [update["status"] for update in seen] == ["active", "completed"]
+    assert job == seen[-1] and type(job) is dict
+
+
+def test_send_and_wait_does_not_take_the_previous_result_for_the_new_one():
+    with Emulator(work_ms=60, stale_ms=200) as emulator:
+        before = emulator.client().get_job("job_demo")
+        job = emulator.client().send_and_wait("job_demo", "go", settle=1.0, **QUICK)
+    assert before["status"] == job["status"] == "completed"
+    assert before["prLink"] != job["prLink"]
+
+
+def test_check_turns_a_failed_job_into_an_error():
+    with Emulator(work_ms=20, outcome="failed") as emulator:
+        client = emulator.client()
+        assert client.send_and_wait("job_demo", "go", **QUICK)["status"] == "failed"
+        with pytest.raises(agentjob.JobFailedError, match="job_demo") as caught:
+            client.send_and_wait("job_demo", "go", check=True, **QUICK)
+        assert caught.value.job["status"] == "failed"
+        assert (caught.value.kind, caught.value.delivery) == ("job_failed", "accepted")
+        with pytest.raises(agentjob.JobFailedError) as caught:
+            client.wait("job_demo", check=True)
+        assert caught.value.delivery is None
+
+
+@pytest.mark.parametrize("outcome", ["completed", "archived"])
+def test_check_leaves_other_ends_alone(outcome):
+    with Emulator(work_ms=20, outcome=outcome) as emulator:
+        assert emulator.client().send_and_wait("job_demo", "go", check=True, **QUICK)["status"] == outcome
+
+
+def test_watch_yields_each_change_and_ends(client):
+    client.send_message("job_demo", "go")
+    watch = client.watch("job_demo", **QUICK)
+    assert iter(watch) is watch
+    assert [job["status"] for job in watch] == ["active", "completed"]
+    assert next(watch, None) is None
+
+
+def test_watch_ends_with_an_error(client):
+    watch = client.watch("job_busy", timeout=0.05, **QUICK)
+    assert next(watch)["status"] == "active"
+    with pytest.raises(agentjob.WaitTimeoutError):
+        next(watch)
+    assert list(watch) == []
+
+
+def test_a_poller_goes_step_by_step_and_goes_on_from_its_text(client):
+    client.send_message("job_demo", "go")
+    poller = client.poller("job_demo", **QUICK)
+    assert (poller.job_id, poller.job, poller.done, poller.polls) == ("job_demo", None, False, 0)
+    assert poller.poll() is None
+    assert poller.changed and poller.job["status"] == "active" and 0 < poller.due_in < 0.1 and poller.elapsed > 0
+    assert str(poller).startswith("{") and '"job_id":"job_demo"' in poller.to_text()
+    other = client.resume(poller.to_text())
+    while (job := other.poll()) is None:
+        time.sleep(other.due_in)
+    assert job["status"] == "completed" == other.job["status"]
+    assert other.done and other.polls >= 2 and other.poll() == job
+
+
+def test_events_say_what_happens_and_nothing_secret():
+    events = []
+    rules = [{"method": "GET", "nth": 1, "status": 503, "headers": {"Retry-After": "0"}}]
+    with Emulator(work_ms=30, rules=rules) as emulator:
+        client = emulator.client(on_event=events.append, max_retries=1)
+        client.get_job("job_demo")
+        client.send_and_wait("job_demo", "a secret prompt", **QUICK)
+        key = emulator.api_key
+    assert [event["event"] for event in events[:4]] == ["attempt", "retry", "attempt", "attempt"]
+    assert events[1]["reason"] and events[1]["attempt"] == 1 and events[1]["operation"] == "get_job"
+    polls = [event for event in events if event["event"] == "poll"]
+    assert polls[-1]["status"] == "completed" and polls[-1]["next"] is None
+    for event in events:
+        assert type(event) is dict
+        keys = {"attempt": "AttemptEvent", "retry": "RetryEvent", "poll": "PollEvent"}[event["event"]]
+        assert list(event) == list(getattr(agentjob.types, keys).__annotations__)
+    assert key not in repr(events) and "secret prompt" not in repr(events)
+
+
+@pytest.mark.parametrize("method", ["wait", "send_and_wait"])
+def test_what_on_update_raises_ends_the_wait_unchanged(emulator, client, method):
+    class Mine(Exception):
+        pass
+
+    raised = Mine("stop")
+
+    def stop(job):
+        raise raised
+
+    arguments = ["job_demo", "go"] if method == "send_and_wait" else ["job_demo"]
+    with pytest.raises(Mine) as caught:
+        getattr(client, method)(*arguments, on_update=stop, **QUICK)
+    assert caught.value is raised
+    notes = getattr(raised, "__notes__", [])
+    if method == "send_and_wait":
+        assert notes == ["agentjob: the message was accepted; do not send it again"]
+    else:
+        assert notes == []
+
+
+def test_what_on_event_raises_ends_the_call_before_anything_is_sent(emulator):
+    def stop(event):
+        raise KeyError(event["event"])
+
+    with pytest.raises(KeyError, match="attempt") as caught:
+        emulator.client(on_event=stop).send_message("job_demo", "go")
+    assert caught.value.__notes__ == ["agentjob: the message was not sent"]
+    assert emulator.ledger() == []
+
+
+def test_a_call_within_a_callback_works(emulator, client):
+    seen = []
+    client.send_message("job_demo", "go")
+    client.wait("job_demo", on_update=lambda job: seen.append(client.get_job("job_busy")["id"]), **QUICK)
+    assert seen == ["job_busy", "job_busy"]
+
+
+def test_a_step_within_a_step_is_refused():
+    with Emulator(jobs=[BUSY]) as emulator:
+        refused = []
+
+        def step(event):
+            for again in (poller.poll, lambda: poller.due_in, lambda: str(poller)) if poller else (lambda: next(watch),):
+                with pytest.raises(RuntimeError, match="at work already") as caught:
+                    again()
+                refused.append(str(caught.value))
+
+        client = emulator.client(on_event=step)
+        watch, poller = client.watch("job_busy"), None
+        assert next(watch)["id"] == "job_busy"
+        assert set(refused) == {"this watch is at work already"}
+        poller = client.poller("job_busy")
+        poller.poll()
+        assert refused[-1] == "this poller is at work already"
+
+
+def test_a_client_in_a_cycle_is_collected(emulator):
+    class Owner:
+        def __init__(self):
+            self.client = emulator.client(on_event=self.on_event)
+            self.watch = self.client.watch("job_demo")
+
+        def on_event(self, event):
+            pass
+
+    owner = Owner()
+    assert next(owner.watch)["id"] == "job_demo"
+    gone = weakref.ref(owner)
+    del owner
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_closed_client_refuses_and_says_so(emulator):
+    with emulator.client() as client:
+        assert client.get_job("job_demo") and not client.closed
+    assert client.closed
+    with pytest.raises(agentjob.ClosedError) as caught:
+        client.send_message("job_demo", "go")
+    assert caught.value.delivery == "not_sent"
+    client.close()

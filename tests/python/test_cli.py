@@ -1,0 +1,273 @@
+"""The command line, as its own process."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import agentjob
+from agentjob.testing import Emulator
+from conftest import BUSY, PATIENCE, wait_for
+
+QUICK = ["--min-interval", "0.02", "--max-interval", "0.05"]
+
+
+def start(emulator, *words, **options):
+    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    environment.update(emulator.environment() if emulator else {})
+    environment.update(options.pop("env", {}))
+    command = [sys.executable, "-m", "agentjob", *words]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+    return subprocess.Popen(command, env=environment, **pipes)
+
+
+def run(emulator, *words, stdin="", **options):
+    """The exit status, stdout and stderr of a command."""
+    process = start(emulator, *words, **options)
+    out, err = process.communicate(stdin, timeout=PATIENCE)
+    assert "Traceback" not in err
+    return process.returncode, out, err
+
+
+def test_send_prints_the_record(emulator):
+    status, out, err = run(emulator, "send", "job_demo", "Also cover the error cases")
+    assert (status, err) == (0, "")
+    assert json.loads(out)["id"] == "job_demo" and out.startswith('{\n  "id"')
+    assert emulator.ledger()[0]["prompt"] == "Also cover the error cases"
+
+
+def test_a_prompt_comes_from_stdin(emulator):
+    status, out, err = run(emulator, "send", "job_demo", "-", stdin="two\nlines, naïve\n")
+    assert status == 0, err
+    assert emulator.ledger()[0]["prompt"] == "two\nlines, naïve"
+
+
+def test_send_and_wait_goes_to_the_end(emulator):
+    status, out, err = run(emulator, "send", "job_demo", "go", "--wait", *QUICK)
+    assert status == 0 and json.loads(out)["status"] == "completed"
+    assert "\x1b" not in err and re.search(r"agentjob: active \(\d+ s\)\n.*completed", err, re.S), err
+
+
+def test_quiet_says_nothing(emulator):
+    assert run(emulator, "send", "job_demo", "go", "--wait", "--quiet", *QUICK)[2] == ""
+
+
+def test_get_wait_and_create(emulator):
+    assert json.loads(run(emulator, "get", "job_busy")[1])["status"] == "active"
+    assert json.loads(run(emulator, "wait", "job_demo")[1])["status"] == "completed"
+    status, out, _ = run(emulator, "create", "Fix it")
+    assert status == 0 and json.loads(out)["id"] != "job_demo"
+    status, out, err = run(emulator, "create", "Fix it", "--wait", *QUICK)
+    assert status == 0 and json.loads(out)["status"] == "completed"
+    assert "created job" in err
+
+
+def test_status_1_is_a_failed_job(emulator):
+    emulator.reset(work_ms=20, outcome="failed")
+    status, out, _ = run(emulator, "send", "job_demo", "go", "--wait", *QUICK)
+    assert status == 1 and json.loads(out)["status"] == "failed"
+    assert run(emulator, "wait", "job_demo")[0] == 1
+
+
+USAGE = [
+    [],
+    ["sned", "job_demo", "x"],
+    ["send", "job_demo"],
+    ["send", "job_demo", ""],
+    ["get", ".."],
+    ["get", "job_demo", "--timeout", "0"],
+    ["get", "job_demo", "--timeout", "soon"],
+    ["get", "job_demo", "--api-key", "x"],
+    ["get", "job_demo", "--base-url", "ftp://x"],
+    ["get", "job_demo", "--ca-file", "/nowhere"],
+    ["wait", "job_demo", "--wait-timeout", "never"],
+    ["emulator", "--nonsense"],
+]
+
+
+@pytest.mark.parametrize("words", USAGE, ids=" ".join)
+def test_status_2_is_a_wrong_command(emulator, words):
+    status, out, err = run(emulator, *words)
+    assert (status, out) == (2, "") and err
+    assert emulator.requests()["total"] == 0
+
+
+def test_a_prompt_that_is_not_text_is_a_wrong_command(emulator):
+    process = start(emulator, "send", "job_demo", "-", text=False)
+    _, err = process.communicate(b"\xff\xfe", timeout=PATIENCE)
+    assert process.returncode == 2 and b"UTF-8" in err
+
+
+def test_missing_settings_are_named(emulator):
+    status, _, err = run(None, "get", "job_demo")
+    assert status == 2 and err.startswith("agentjob: base_url is missing") and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["get", "nobody"], ["send", "nobody", "go"], ["wait", "nobody"]], ids=" ".join)
+def test_status_3_is_refused(emulator, words):
+    status, out, err = run(emulator, *words)
+    assert (status, out) == (3, "")
+    assert err.splitlines()[-1].startswith("agentjob: ") and "404" in err
+
+
+def test_status_4_is_a_wait_that_timed_out(emulator):
+    status, out, err = run(emulator, "wait", "job_busy", "--wait-timeout", "0.2", *QUICK)
+    assert (status, out) == (4, "") and "still active" in err
+
+
+def test_status_5_is_a_message_that_may_have_arrived(emulator):
+    emulator.reset(rules=[{"fault": {"do": "close", "at": "request", "process": True}}])
+    status, out, err = run(emulator, "send", "job_demo", "go", "--wait")
+    assert (status, out) == (5, "") and "look at the job" in err
+
+
+def test_status_130_is_an_interrupt_and_says_how_to_go_on(emulator):
+    flags = ["--base-url", emulator.base_url, "--timeout", "30"]
+    process = start(emulator, "wait", "job_busy", *flags)
+    wait_for(lambda: emulator.requests()["total"] == 1, "it waits")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (130, "")
+    assert f"agentjob wait job_busy --base-url {emulator.base_url} --timeout 30.0" in err
+    assert "Traceback" not in err
+
+
+def test_an_interrupted_message_says_what_became_of_it(emulator):
+    emulator.reset(rules=[{"fault": {"do": "stall", "at": "request"}}])
+    for words in (["send", "job_demo", "go"], ["send", "job_demo", "go", "--wait"]):
+        before = emulator.requests()["total"]
+        process = start(emulator, *words)
+        wait_for(lambda: emulator.requests()["total"] == before + 1, "the message is on its way")
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, out) == (130, "")
+        assert "may have arrived" in err and "agentjob wait" not in err, err
+
+
+def test_a_job_id_that_looks_like_a_flag_can_be_resumed(emulator):
+    emulator.reset(jobs=[{"id": "-x", "status": "active"}])
+    process = start(emulator, "wait", "--quiet", "--", "-x")
+    wait_for(lambda: emulator.requests()["total"] == 1, "it waits")
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=PATIENCE)[1].rstrip().endswith("agentjob wait -- -x")
+
+
+def test_the_version(emulator):
+    assert run(None, "--version") == (0, f"agentjob {agentjob.__version__}\n", "")
+
+
+def test_help_tells_the_exit_statuses_and_no_flag_takes_the_key():
+    for words in ([], ["send"], ["get"], ["wait"], ["create"], ["demo"]):
+        status, out, _ = run(None, *words, "--help")
+        assert status == 0 and "130 interrupted" in out
+        assert not re.search(r"--api-key\b(?!-file)", out)
+
+
+def test_a_key_file_is_taken(emulator, tmp_path):
+    key = tmp_path / "key"
+    key.write_text(emulator.api_key + "\n")
+    words = ["get", "job_demo", "--base-url", emulator.base_url, "--project-id", "demo", "--api-key-file", str(key)]
+    assert run(None, *words)[0] == 0
+
+
+def test_a_reader_that_goes_away_makes_no_noise(emulator):
+    read, write = os.pipe()
+    os.close(read)
+    process = start(emulator, "get", "job_demo", stdout=write)
+    os.close(write)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (3, "")
+
+
+class Terminal:
+    """A command whose stderr is a terminal."""
+
+    def __init__(self, emulator, *words, columns=80):
+        import fcntl
+        import struct
+        import termios
+
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self.process = start(emulator, *words, stderr=slave, env={"COLUMNS": str(columns)})
+        os.close(slave)
+        self.writes = []
+
+    def read(self):
+        """Everything that it wrote until its end, and when."""
+        while True:
+            if not select.select([self.master], [], [], PATIENCE)[0]:
+                self.process.kill()
+                raise AssertionError("the terminal fell silent")
+            try:
+                text = os.read(self.master, 65536)
+            except OSError:
+                break
+            if not text:
+                break
+            self.writes.append((time.monotonic(), text.decode()))
+        os.close(self.master)
+        out = self.process.communicate(timeout=PATIENCE)[0]
+        return out, "".join(text for _, text in self.writes)
+
+
+def test_the_live_line_lives_and_is_wiped():
+    with Emulator(work_ms=1500) as emulator:
+        terminal = Terminal(emulator, "send", "job_demo", "go", "--wait", "--min-interval", "0.5", columns=40)
+        out, shown = terminal.read()
+    assert json.loads(out)["status"] == "completed" and terminal.process.returncode == 0
+    lines = [line for line in shown.split("\r\x1b[K") if line]
+    assert any("active" in line and "next look in" in line for line in lines)
+    assert all(len(line) < 40 and "\n" not in line for line in lines)
+    assert shown.endswith("\r\x1b[K"), "wiped at the end"
+    times = [at for at, _ in terminal.writes]
+    gaps = sorted(b - a for a, b in zip(times, times[1:]))
+    assert len(times) >= 10 and gaps[len(gaps) // 2] <= 0.1, "redrawn at least every 100 ms"
+    assert len({line[0] for line in lines}) == 4, "the spinner turns"
+
+
+def test_the_live_line_is_wiped_after_ctrl_c():
+    with Emulator(jobs=[BUSY]) as emulator:
+        terminal = Terminal(emulator, "wait", "job_busy")
+        wait_for(lambda: emulator.requests()["total"] == 1, "it waits")
+        terminal.process.send_signal(signal.SIGINT)
+        out, shown = terminal.read()
+    assert terminal.process.returncode == 130
+    assert "\r\x1b[Kagentjob: interrupted\r\n" in shown and "agentjob wait job_busy" in shown
+
+
+def test_a_status_cannot_steer_the_terminal():
+    rules = [{"nth": 1, "status": 200, "json": {"id": "a", "status": "\x1b[2J\u009b2J"}}]
+    with Emulator(rules=rules, jobs=[{"id": "a"}]) as emulator:
+        out, shown = Terminal(emulator, "wait", "a", "--min-interval", "0.3").read()
+    assert "\x1b[2J" not in shown and "\u009b" not in shown and "?[2J" in shown
+
+
+def test_the_emulator_serves_until_it_is_interrupted():
+    process = start(None, "emulator", "--work-ms", "20")
+    listening = json.loads(process.stdout.readline())
+    client = agentjob.Client(
+        base_url=listening["base_url"],
+        api_key=listening["api_key"],
+        project_id=listening["project_id"],
+        trust_env=False,
+    )
+    assert client.get_job(listening["job_id"])["status"] == "completed"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out, err) == (130, "", "agentjob: interrupted\n")
+
+
+def test_the_demo_shows_a_message_from_end_to_end():
+    status, out, err = run(None, "demo")
+    assert status == 0 and json.loads(out)["status"] == "completed"
+    assert "active" in err and "completed" in err
+    assert run(None, "demo", "--quiet")[2] == ""

@@ -1,0 +1,170 @@
+"""The tree of errors, and what each of them carries."""
+
+import copy
+import pickle
+import socket
+
+import pytest
+
+import agentjob
+from agentjob.testing import Emulator
+from conftest import QUICK
+
+# The table of DESIGN 4.5.
+TREE = {
+    "InvalidArgumentError": ("invalid_argument", ("Error", ValueError)),
+    "ConnectError": ("connect", ("Error", ConnectionError)),
+    "TlsError": ("tls", ("ConnectError",)),
+    "ConnectionLostError": ("connection_lost", ("Error", ConnectionError)),
+    "RequestTimeoutError": ("timeout", ("Error", TimeoutError)),
+    "CancelledError": ("cancelled", ("Error",)),
+    "ClosedError": ("closed", ("Error",)),
+    "UnauthorizedError": ("unauthorized", ("StatusError",)),
+    "ForbiddenError": ("forbidden", ("StatusError",)),
+    "NotFoundError": ("not_found", ("StatusError",)),
+    "ConflictError": ("conflict", ("StatusError",)),
+    "RateLimitedError": ("rate_limited", ("StatusError",)),
+    "BadRequestError": ("bad_request", ("StatusError",)),
+    "ServerError": ("server", ("StatusError",)),
+    "RedirectError": ("redirect", ("StatusError",)),
+    "InvalidResponseError": ("invalid_response", ("Error",)),
+    "WaitTimeoutError": ("wait_timeout", ("Error", TimeoutError)),
+    "JobFailedError": ("job_failed", ("Error",)),
+    "InternalError": ("internal", ("Error",)),
+}
+
+FACTS = ("kind", "message", "delivery", "http_status", "retry_after", "request_id", "body", "attempts", "elapsed", "job")
+
+
+def facts(error):
+    return {name: getattr(error, name) for name in FACTS}
+
+
+def raised(call, *arguments, **options):
+    with pytest.raises(agentjob.Error) as caught:
+        call(*arguments, **options)
+    return caught.value
+
+
+def test_the_tree_is_the_documented_one():
+    classes = {name for name in agentjob.errors.__all__ if name not in ("Error", "StatusError")}
+    assert classes == set(TREE)
+    for name, (kind, bases) in TREE.items():
+        cls = getattr(agentjob, name)
+        assert cls.kind == kind
+        assert cls.__bases__ == tuple(getattr(agentjob, b) if isinstance(b, str) else b for b in bases), name
+        assert cls.__doc__
+
+
+@pytest.mark.parametrize("name", agentjob.errors.__all__)
+def test_every_error_pickles_and_copies_with_everything(name):
+    error = getattr(agentjob, name)("what failed")
+    for fact in FACTS:
+        if fact != "message":
+            setattr(error, fact, {"job": {"id": "a"}}.get(fact, f"the {fact}"))
+    trips = [pickle.loads(pickle.dumps(error, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
+    for other in [*trips, copy.copy(error), copy.deepcopy(error)]:
+        assert type(other) is type(error)
+        assert facts(other) == facts(error)
+        assert str(other) == other.message == "what failed" and other.args == ("what failed",)
+
+
+STATUSES = [
+    (301, "RedirectError", "unknown"),
+    (308, "RedirectError", "rejected"),
+    (400, "BadRequestError", "rejected"),
+    (401, "UnauthorizedError", "rejected"),
+    (403, "ForbiddenError", "rejected"),
+    (404, "NotFoundError", "rejected"),
+    (409, "ConflictError", "rejected"),
+    (422, "BadRequestError", "rejected"),
+    (429, "RateLimitedError", "rejected"),
+    (500, "ServerError", "unknown"),
+    (503, "ServerError", "unknown"),
+]
+
+
+@pytest.mark.parametrize(("status", "name", "delivery"), STATUSES)
+def test_every_status_raises_its_class_with_its_facts(status, name, delivery):
+    headers = {"X-Request-Id": "req_77", "Retry-After": "1.5" if status != 429 else "7200", "Location": "/x"}
+    rule = {"status": status, "headers": headers, "json": {"error": "not today"}}
+    with Emulator(rules=[rule]) as emulator:
+        error = raised(emulator.client(max_retries=0).send_message, "job_demo", "go")
+    assert type(error) is getattr(agentjob, name) and isinstance(error, agentjob.StatusError)
+    assert (error.http_status, error.delivery, error.request_id) == (status, delivery, "req_77")
+    assert error.attempts == 1 and 0 < error.elapsed < 20 and error.job is None
+    assert "not today" in error.body and "not today" in str(error)
+    assert "job_demo" in str(error)
+    if status == 429:
+        assert error.retry_after == 7200.0 and type(error.retry_after) is float
+    assert facts(pickle.loads(pickle.dumps(error))) == facts(error)
+
+
+FAULTS = [
+    ({"fault": {"do": "close", "at": "request"}}, "ConnectionLostError", "unknown", {}),
+    ({"fault": {"do": "reset", "at": "request", "process": True}}, "ConnectionLostError", "unknown", {}),
+    ({"fault": {"do": "stall", "at": "request"}}, "RequestTimeoutError", "unknown", {"timeout": 0.1}),
+    ({"status": 200, "body": "<html>"}, "InvalidResponseError", "accepted", {}),
+    ({"raw": "garbage\r\n\r\n"}, "InvalidResponseError", "unknown", {}),
+]
+
+
+@pytest.mark.parametrize(("rule", "name", "delivery", "options"), FAULTS)
+def test_every_broken_answer_raises_its_class(rule, name, delivery, options):
+    with Emulator(rules=[rule]) as emulator:
+        error = raised(emulator.client().send_message, "job_demo", "go", **options)
+    assert type(error) is getattr(agentjob, name)
+    assert error.delivery == delivery
+    assert len([m for m in emulator.ledger()]) <= 1
+
+
+def test_a_port_that_nobody_listens_on():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        client = agentjob.Client(base_url=url, api_key="k", project_id="p", trust_env=False, max_retries=0)
+        error = raised(client.send_message, "job_demo", "go")
+    assert type(error) is agentjob.ConnectError and isinstance(error, ConnectionError) and isinstance(error, OSError)
+    assert error.delivery == "not_sent" and error.errno is None
+    assert facts(pickle.loads(pickle.dumps(error))) == facts(error)
+
+
+def test_a_server_that_speaks_no_tls(emulator):
+    url = emulator.base_url.replace("http:", "https:")
+    error = raised(emulator.client(base_url=url).send_message, "job_demo", "go", timeout=5)
+    assert type(error) is agentjob.TlsError and isinstance(error, agentjob.ConnectError)
+    assert error.delivery == "not_sent"
+
+
+def test_a_wait_that_times_out_carries_the_last_record(client):
+    error = raised(client.wait, "job_busy", timeout=0.1, **QUICK)
+    assert type(error) is agentjob.WaitTimeoutError and isinstance(error, TimeoutError)
+    assert error.job["id"] == "job_busy" and error.job["status"] == "active"
+    assert error.delivery is None and "look" in str(error)
+    assert facts(copy.copy(error)) == facts(error)
+
+
+def test_a_get_has_no_verdict(client):
+    assert raised(client.get_job, "nobody").delivery is None
+
+
+def test_once_a_message_is_accepted_every_error_of_the_wait_says_so(emulator):
+    emulator.reset(work_ms=60_000)
+    error = raised(emulator.client().send_and_wait, "job_demo", "go", timeout=0.1, **QUICK)
+    assert type(error) is agentjob.WaitTimeoutError and error.delivery == "accepted"
+
+
+def test_a_cancelled_call_says_what_became_of_the_message():
+    token = agentjob.CancelToken()
+    token.cancel()
+    with Emulator() as emulator:
+        error = raised(emulator.client().send_message, "job_demo", "go", cancel=token)
+        assert token.cancelled and emulator.ledger() == []
+    assert type(error) is agentjob.CancelledError and error.delivery == "not_sent"
+
+
+def test_standard_classes_catch_ours(client):
+    with pytest.raises(TimeoutError):
+        client.wait("job_busy", timeout=0.02, **QUICK)
+    with pytest.raises(ValueError):
+        client.get_job("")

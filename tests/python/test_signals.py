@@ -1,0 +1,157 @@
+"""Ctrl-C and other signals, while the core blocks."""
+
+import time
+
+from conftest import wait_for
+
+#: From the signal to the exception's arrival in Python (DESIGN 4.3).
+LATENCY = 0.150
+
+STALL = {"method": "POST", "fault": {"do": "stall", "at": "request", "process": True}}
+
+#: A listener whose queue is full: it answers no SYN.
+NOWHERE = "full_listener()"
+
+PREPARE = """
+    import socket
+    def full_listener():
+        global kept
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        kept = [listener, *(socket.socket() for _ in range(4))]
+        for knocking in kept[1:]:
+            knocking.setblocking(False)
+            knocking.connect_ex(listener.getsockname())
+        return "http://127.0.0.1:%d" % listener.getsockname()[1]
+
+    print("ready", flush=True)
+    try:
+        {call}
+    except KeyboardInterrupt as interrupt:
+        left = time.time()
+        print(left, *getattr(interrupt, "__notes__", ()), sep="\\n")
+"""
+
+
+def interrupted(emulator, script, call):
+    """Interrupts the call once it blocks. Returns the seconds from the signal to the exception, and the notes."""
+    before = emulator.requests()["total"]
+    running = script(PREPARE.format(call=call))
+    running.wait_until_ready()
+    if NOWHERE not in call:
+        wait_for(lambda: emulator.requests()["total"] > before, "the request is there")
+    time.sleep(0.1)
+    at = time.time()
+    running.interrupt()
+    out, err, status = running.end()
+    assert status == 0, err
+    left, *notes = out.splitlines()
+    return float(left) - at, notes
+
+
+def best_of(times, emulator, script, call):
+    """A shared machine stalls now and then; the library is as fast as its best."""
+    return min(interrupted(emulator, script, call) for _ in range(times))
+
+
+def test_ctrl_c_in_a_wait(emulator, script):
+    latency, notes = best_of(3, emulator, script, 'client.wait("job_busy", min_interval=30, max_interval=30)')
+    assert latency < LATENCY
+    assert notes == []
+
+
+def test_ctrl_c_in_a_request(emulator, script):
+    emulator.reset(rules=[STALL])
+    latency, notes = best_of(3, emulator, script, 'client.send_message("job_demo", "go")')
+    assert latency < LATENCY
+    assert notes == ["agentjob: the message may have arrived; look at the job before sending it again"]
+
+
+def test_ctrl_c_while_connecting(emulator, script):
+    call = f"agentjob.Client(base_url={NOWHERE}, trust_env=False).send_message('job_demo', 'go')"
+    latency, notes = best_of(3, emulator, script, call)
+    assert latency < LATENCY
+    assert notes == ["agentjob: the message was not sent"]
+
+
+def test_ctrl_c_in_the_pause_before_a_retry(emulator, script):
+    emulator.reset(rules=[{"status": 429, "headers": {"Retry-After": "30"}}])
+    latency, notes = best_of(2, emulator, script, 'client.send_message("job_demo", "go")')
+    assert latency < LATENCY
+    assert notes == ["agentjob: the service rejected the message"]
+
+
+def test_ctrl_c_in_the_wait_after_a_message(emulator, script):
+    emulator.reset(work_ms=60_000)
+    call = 'client.send_and_wait("job_demo", "go", min_interval=30)'
+    latency, notes = best_of(2, emulator, script, call)
+    assert latency < LATENCY
+    assert notes == ["agentjob: the message was accepted; do not send it again"]
+
+
+def test_ctrl_c_in_a_watch_and_a_poller(emulator, script):
+    assert best_of(2, emulator, script, 'list(client.watch("job_busy", min_interval=30))')[0] < LATENCY
+    emulator.reset(rules=[{"fault": {"do": "stall", "at": "request"}}])
+    assert best_of(2, emulator, script, 'client.poller("job_demo").poll()')[0] < LATENCY
+
+
+def test_what_a_signal_handler_raises_comes_out_unchanged(emulator, script):
+    emulator.reset(rules=[STALL])
+    running = script(
+        """
+        import signal
+        class Enough(Exception): pass
+        raised = Enough("enough")
+        def handler(*arguments): raise raised
+        signal.signal(signal.SIGALRM, handler)
+        print("ready", flush=True)
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        try:
+            client.send_message("job_demo", "go")
+        except Enough as caught:
+            print(caught is raised, *getattr(caught, "__notes__", ()))
+        """
+    )
+    running.wait_until_ready()
+    out, err, status = running.end()
+    assert out == "True agentjob: the message may have arrived; look at the job before sending it again\n", err
+
+
+def test_a_handler_that_raises_nothing_lets_the_call_go_on(emulator, script):
+    emulator.reset(rules=[{"status": 200, "delay_ms": 300}])
+    running = script(
+        """
+        import signal
+        ticks = []
+        signal.signal(signal.SIGALRM, lambda *arguments: ticks.append(time.perf_counter()))
+        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+        print("ready", flush=True)
+        job = client.send_message("job_demo", "go")
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        print(job["id"], len(ticks) >= 5)
+        """
+    )
+    running.wait_until_ready()
+    out, err, status = running.end()
+    assert out == "job_demo True\n", err
+    assert len(emulator.ledger()) == 1
+
+
+def test_a_client_is_of_use_after_an_interrupt(emulator, script):
+    emulator.reset(rules=[{**STALL, "nth": 1}])
+    running = script(
+        """
+        print("ready", flush=True)
+        try:
+            client.send_message("job_demo", "go")
+        except KeyboardInterrupt:
+            pass
+        print(client.get_job("job_demo")["id"])
+        """
+    )
+    running.wait_until_ready()
+    wait_for(lambda: emulator.requests()["total"] == 1, "the request is there")
+    time.sleep(0.05)
+    running.interrupt()
+    assert running.end()[0] == "job_demo\n"

@@ -1,0 +1,159 @@
+"""Threads, and forks."""
+
+import os
+import threading
+import time
+
+import pytest
+
+import agentjob
+from agentjob.testing import Emulator
+from conftest import BUSY, PATIENCE, QUICK, wait_for
+
+
+def in_thread(work):
+    """Runs `work`, and returns its thread and the list that its result or error goes to."""
+    ended = []
+
+    def run():
+        try:
+            ended.append(work())
+        except BaseException as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread, ended
+
+
+def test_32_threads_share_a_client():
+    jobs = [{"id": f"job_{n}"} for n in range(32)]
+    with Emulator(jobs=jobs, work_ms=20, hourly_limit=1000) as emulator, emulator.client() as client:
+        barrier = threading.Barrier(32)
+
+        def work(n):
+            barrier.wait()
+            job = client.send_and_wait(f"job_{n}", f"prompt {n}", **QUICK)
+            return job["id"], client.get_job(f"job_{n}")["id"]
+
+        threads = [in_thread(lambda n=n: work(n)) for n in range(32)]
+        for thread, _ in threads:
+            thread.join(PATIENCE)
+        assert [ended for _, ended in threads] == [[(f"job_{n}", f"job_{n}")] for n in range(32)]
+        sent = {message["job_id"]: message["prompt"] for message in emulator.ledger()}
+        assert sent == {f"job_{n}": f"prompt {n}" for n in range(32)}
+        assert len(emulator.ledger()) == 32
+
+
+def test_other_threads_run_while_one_waits(client):
+    token = agentjob.CancelToken()
+    thread, ended = in_thread(lambda: client.wait("job_busy", min_interval=30, cancel=token))
+    counted, until = 0, time.monotonic() + 0.3
+    while time.monotonic() < until:
+        counted += 1
+    token.cancel()
+    thread.join(PATIENCE)
+    assert type(ended[0]) is agentjob.CancelledError
+    # With the GIL held nothing would be counted at all before the wait's end.
+    assert counted > 1000
+
+
+def test_other_threads_run_while_a_request_blocks():
+    with Emulator(rules=[{"fault": {"do": "stall", "at": "request"}}]) as emulator:
+        token = agentjob.CancelToken()
+        thread, ended = in_thread(lambda: emulator.client().send_message("job_demo", "go", cancel=token))
+        wait_for(lambda: emulator.requests()["total"] == 1, "the request is there")
+        began = time.monotonic()
+        token.cancel()
+        thread.join(PATIENCE)
+        assert type(ended[0]) is agentjob.CancelledError and ended[0].delivery == "unknown"
+        assert time.monotonic() - began < 1
+
+
+def test_close_ends_the_calls_of_all_threads(emulator):
+    client = emulator.client()
+    threads = [in_thread(lambda: client.wait("job_busy", min_interval=30)) for _ in range(4)]
+    wait_for(lambda: emulator.requests()["total"] >= 4, "all of them wait")
+    client.close()
+    for thread, ended in threads:
+        thread.join(PATIENCE)
+        assert type(ended[0]) is agentjob.ClosedError
+
+
+def test_on_update_is_called_in_the_thread_that_waits(client):
+    seen = []
+    thread, ended = in_thread(
+        lambda: client.wait("job_demo", on_update=lambda job: seen.append(threading.current_thread()))
+    )
+    thread.join(PATIENCE)
+    assert seen == [thread] and ended[0]["id"] == "job_demo"
+
+
+def in_child(work):
+    """Forks, runs `work` in the child, and returns what it answered: a text."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(write, str(work()).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as answer:
+        text = answer.read()
+    assert os.waitpid(pid, 0)[1] == 0
+    return text
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_child_has_connections_of_its_own():
+    with Emulator(jobs=[{"id": "job_parent"}, {"id": "job_child"}, BUSY], work_ms=20) as emulator:
+        client = emulator.client()
+        assert client.get_job("job_parent")["id"] == "job_parent"  # the connection is warm now
+        before = emulator.requests()["connections"]
+
+        def child():
+            ids = [client.get_job("job_child")["id"] for _ in range(3)]
+            ids.append(client.send_and_wait("job_child", "from the child", **QUICK)["id"])
+            return ids
+
+        assert in_child(child) == str(["job_child"] * 4)
+        assert emulator.requests()["connections"] == before + 1
+        assert client.get_job("job_parent")["id"] == "job_parent"
+        assert emulator.requests()["connections"] == before + 1, "the parent's is still its own"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_while_other_threads_are_in_a_call():
+    with Emulator(jobs=[{"id": "job_demo"}, BUSY]) as emulator:
+        client = emulator.client()
+        token = agentjob.CancelToken()
+        threads = [in_thread(lambda: client.wait("job_busy", cancel=token, **QUICK)) for _ in range(4)]
+        wait_for(lambda: emulator.requests()["total"] > 8, "they are at it")
+        for _ in range(5):
+            assert in_child(lambda: client.get_job("job_demo")["id"]) == "job_demo"
+        token.cancel()
+        for thread, ended in threads:
+            thread.join(PATIENCE)
+            assert type(ended[0]) is agentjob.CancelledError
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_that_lets_go_of_everything_hurts_nobody():
+    emulator = Emulator()
+    held = [emulator.client()]
+    held[0].get_job("job_demo")
+    native = [emulator._native]
+
+    def child():
+        held.clear()
+        native.clear()
+        del emulator._native
+        return "let go"
+
+    assert in_child(child) == "let go"
+    assert held[0].get_job("job_demo")["id"] == "job_demo"
+    emulator.stop()
