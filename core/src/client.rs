@@ -190,9 +190,11 @@ impl Client {
 
     fn step(&self, poller: &mut Poller, options: &WaitOptions) -> Result<(), Error> {
         let subject = Operation::GetJob { job_id: poller.job_id() }.subject();
-        self.net
-            .pause(poller.due_in(), &options.call)
-            .map_err(|cause| outcome::interrupted(&subject, cause, None).with_job(poller.job().cloned()))?;
+        self.net.pause(poller.due_in(), &options.call).map_err(|cause| {
+            outcome::interrupted(&subject, cause, None)
+                .with_effort(poller.polls(), poller.elapsed())
+                .with_job(poller.job().cloned())
+        })?;
         poller.poll(self, &options.call).map(|_| ())
     }
 

@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 
 /// One value for each process that uses it. After a fork the child's first use makes a new one; what belongs to the
-/// parent is neither used nor dropped there, so its sockets stay open and its locks are never waited for.
+/// parent is not used there, so its answers are not taken and its locks are never waited for; if it is dropped with the
+/// client, its sockets are closed without a word, which the parent does not notice.
 #[derive(Debug)]
 pub(crate) struct PerProcess<T> {
     pid: u32,
