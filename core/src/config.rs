@@ -77,6 +77,15 @@ pub(crate) struct Config {
     pub(crate) log: LogLevel,
 }
 
+#[cfg(test)]
+impl Config {
+    pub(crate) fn for_test() -> Config {
+        let variables =
+            [("AGENTJOB_BASE_URL", "http://127.0.0.1:9"), ("AGENTJOB_API_KEY", "k"), ("AGENTJOB_PROJECT_ID", "p")];
+        ClientBuilder::default().with_environment(&variables).resolve().expect("these settings are right")
+    }
+}
+
 /// A time in seconds as scripts give it, checked: a number, more than 0, at most 7 days.
 ///
 /// # Errors

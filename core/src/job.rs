@@ -5,6 +5,8 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::timestamp::unix_ms;
+
 /// Keys of a record that are always there, `null` where the service left them out, in the contract's order.
 const RECORD_KEYS: [&str; 7] = ["id", "status", "source", "model", "prLink", "createdAt", "archivedAt"];
 /// The same for the record's `source`.
@@ -138,9 +140,19 @@ impl Job {
         self.text("createdAt")
     }
 
+    /// When the job was created, in milliseconds since 1970-01-01T00:00:00Z; none also if the service's text is no moment.
+    pub fn created_at_unix_ms(&self) -> Option<i64> {
+        unix_ms(self.created_at()?)
+    }
+
     /// When the job was archived, as the service wrote it (ISO 8601).
     pub fn archived_at(&self) -> Option<&str> {
         self.text("archivedAt")
+    }
+
+    /// When the job was archived, in milliseconds since 1970-01-01T00:00:00Z; none also if the service's text is no moment.
+    pub fn archived_at_unix_ms(&self) -> Option<i64> {
+        unix_ms(self.archived_at()?)
     }
 
     /// Any key of the record, also one that this version does not know.
@@ -210,6 +222,8 @@ mod tests {
         assert_eq!(job.pr_link(), Some("https://example.com/pull/1"));
         assert_eq!(job.created_at(), Some("2026-01-02T03:04:05.678Z"));
         assert_eq!(job.archived_at(), Some("2026-01-03T00:00:00Z"));
+        assert_eq!(job.created_at_unix_ms(), Some(1_767_323_045_678));
+        assert_eq!(job.archived_at_unix_ms(), Some(1_767_398_400_000));
     }
 
     #[test]

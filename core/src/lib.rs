@@ -35,6 +35,7 @@ mod poller;
 mod process;
 mod recent;
 mod retry;
+mod timestamp;
 
 pub use client::{Client, Watch};
 pub use config::{

@@ -112,7 +112,7 @@ impl ClientBuilder {
         Ok(Client::new(self.resolve()?))
     }
 
-    fn resolve(self) -> Result<Config, Error> {
+    pub(super) fn resolve(self) -> Result<Config, Error> {
         let environment = &self.environment;
         let base_url = required(self.base_url, environment, "base_url", "AGENTJOB_BASE_URL")?;
         let endpoint = Endpoint::parse(&base_url, self.allow_plaintext)?;
@@ -175,7 +175,7 @@ impl ClientBuilder {
     }
 
     #[cfg(test)]
-    pub(crate) fn with_environment(mut self, variables: &[(&str, &str)]) -> Self {
+    pub(super) fn with_environment(mut self, variables: &[(&str, &str)]) -> Self {
         self.environment = Environment::of(variables);
         self
     }

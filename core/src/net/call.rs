@@ -101,6 +101,15 @@ impl Call {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn for_test(token: &CancelToken, timeout: Duration) -> Call {
+        let options = CallOptions::new().cancel(token);
+        let hold = Hold::new(&Arc::default(), &options);
+        let deadline = Instant::now() + timeout;
+        let exchange = Exchange { path: "", body: None, deadline, fresh: false, pid: 0, call: &options };
+        Call::new(hold, &exchange, &Config::for_test(), Duration::MAX)
+    }
+
     /// Makes this the thread's call until the guard goes. A call inside a call (from a control) is put back after.
     pub(super) fn enter(self: &Rc<Call>) -> Entered {
         Entered(CURRENT.replace(Some(self.clone())))

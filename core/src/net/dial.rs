@@ -27,7 +27,7 @@ static LOOKUPS: AtomicUsize = AtomicUsize::new(0);
 pub(super) fn dial(call: &Call, host: &str, port: u16, loopback_only: bool) -> Result<Socket, Cause> {
     let mut addresses = match host.parse::<IpAddr>() {
         Ok(address) => vec![SocketAddr::new(address, port)],
-        Err(_) => look_up(call, host, port)?,
+        Err(_) => look_up(call, host, port, |host, port| (host, port).to_socket_addrs().map(Iterator::collect))?,
     };
     if loopback_only {
         addresses.retain(|address| address.ip().is_loopback());
@@ -42,7 +42,12 @@ pub(super) fn dial(call: &Call, host: &str, port: u16, loopback_only: bool) -> R
 }
 
 /// Asks the system's resolver on a thread of its own, so that a slow one can be walked away from.
-fn look_up(call: &Call, host: &str, port: u16) -> Result<Vec<SocketAddr>, Cause> {
+fn look_up(
+    call: &Call,
+    host: &str,
+    port: u16,
+    resolve: impl FnOnce(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + 'static,
+) -> Result<Vec<SocketAddr>, Cause> {
     if LOOKUPS.fetch_add(1, Ordering::AcqRel) >= MAX_LOOKUPS {
         LOOKUPS.fetch_sub(1, Ordering::AcqRel);
         return Err(Cause::Resources(format!("{MAX_LOOKUPS} name lookups are already waiting for an answer")));
@@ -50,7 +55,7 @@ fn look_up(call: &Call, host: &str, port: u16) -> Result<Vec<SocketAddr>, Cause>
     let (answer, answered) = sync_channel(1);
     let name = host.to_owned();
     let spawned = std::thread::Builder::new().name("agentjob-lookup".into()).stack_size(256 << 10).spawn(move || {
-        let found = (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
+        let found = resolve(&name, port);
         LOOKUPS.fetch_sub(1, Ordering::AcqRel);
         // Nobody listens any more once the call was given up.
         drop(answer.send(found));
@@ -182,6 +187,40 @@ fn finished(socket: &OwnedFd) -> Option<Result<(), Errno>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CancelToken;
+
+    fn slow(_: &str, _: u16) -> io::Result<Vec<SocketAddr>> {
+        std::thread::sleep(Duration::from_millis(1500));
+        Ok(Vec::new())
+    }
+
+    /// One test, for the lookups are counted for the whole process.
+    #[test]
+    fn a_slow_lookup_is_walked_away_from_and_its_threads_are_bounded() {
+        let token = CancelToken::new();
+        let began = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(100));
+                token.cancel();
+            });
+            let call = Call::for_test(&token, Duration::from_secs(10));
+            assert_eq!(look_up(&call, "slow.invalid", 1, slow), Err(Cause::Cancelled));
+        });
+        assert!(began.elapsed() < Duration::from_millis(300), "{:?}", began.elapsed());
+
+        let call = Call::for_test(&CancelToken::new(), Duration::from_millis(100));
+        assert_eq!(look_up(&call, "slow.invalid", 1, slow), Err(Cause::Timeout));
+
+        let out_of_time = || Call::for_test(&CancelToken::new(), Duration::from_millis(1));
+        let ended: Vec<_> = (0..MAX_LOOKUPS).map(|_| look_up(&out_of_time(), "slow.invalid", 1, slow)).collect();
+        assert!(ended.iter().any(|end| matches!(end, Err(Cause::Resources(_)))), "{ended:?}");
+
+        std::thread::sleep(Duration::from_millis(2000));
+        assert_eq!(LOOKUPS.load(Ordering::Acquire), 0, "every thread ended");
+        let call = Call::for_test(&CancelToken::new(), Duration::from_secs(10));
+        assert!(look_up(&call, "localhost", 1, |_, _| Ok(vec![])).is_ok(), "and lookups work again");
+    }
 
     #[test]
     fn the_families_take_turns_and_the_resolvers_first_stays_first() {

@@ -8,6 +8,8 @@ mod call;
 mod cause;
 mod connection;
 mod connector;
+#[cfg(test)]
+mod contract;
 mod dial;
 mod socket;
 mod tls;
