@@ -3,6 +3,7 @@
 mod builder;
 mod endpoint;
 mod environment;
+mod head;
 mod proxy;
 mod secret;
 
@@ -12,14 +13,13 @@ use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use ureq::http::HeaderValue;
 
 pub use builder::ClientBuilder;
 pub(crate) use endpoint::Endpoint;
 use environment::Environment;
+pub(crate) use head::Head;
 pub(crate) use proxy::Proxy;
 pub use secret::KeySource;
-pub(crate) use secret::Secret;
 
 use crate::control::Event;
 use crate::error::Error;
@@ -62,7 +62,7 @@ pub(crate) enum LogLevel {
 #[derive(Clone)]
 pub(crate) struct Config {
     pub(crate) endpoint: Endpoint,
-    pub(crate) secret: Secret,
+    pub(crate) head: Arc<Head>,
     pub(crate) key_source: KeySource,
     pub(crate) project_id: String,
     pub(crate) timeout: Duration,
@@ -72,7 +72,6 @@ pub(crate) struct Config {
     pub(crate) max_response_bytes: usize,
     pub(crate) extra_roots: Vec<CertificateDer<'static>>,
     pub(crate) proxy: Option<Proxy>,
-    pub(crate) user_agent: HeaderValue,
     pub(crate) on_event: Option<EventHandler>,
     pub(crate) log: LogLevel,
 }
@@ -132,16 +131,15 @@ fn read_roots(name: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, E
     }
 }
 
-fn user_agent(suffix: Option<&str>) -> Result<HeaderValue, Error> {
+fn user_agent(suffix: Option<&str>) -> Result<String, Error> {
     let own = concat!("agentjob/", env!("CARGO_PKG_VERSION"));
     let Some(suffix) = suffix.filter(|suffix| !suffix.is_empty()) else {
-        return Ok(HeaderValue::from_static(own));
+        return Ok(own.to_owned());
     };
     if suffix.len() > MAX_USER_AGENT_SUFFIX_BYTES || !suffix.bytes().all(|b| b == b' ' || b.is_ascii_graphic()) {
         return Err(Error::invalid("user_agent_suffix must be visible ASCII, at most 256 bytes"));
     }
-    HeaderValue::from_str(&format!("{own} {suffix}"))
-        .map_err(|_| Error::invalid("user_agent_suffix must be visible ASCII, at most 256 bytes"))
+    Ok(format!("{own} {suffix}"))
 }
 
 fn log_level(environment: &Environment) -> Result<LogLevel, Error> {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::timestamp::unix_ms;
 
-/// Keys of a record that are always there, `null` where the service left them out, in the contract's order.
+/// Keys of a record that are always there, `null` where the service left them out.
 const RECORD_KEYS: [&str; 7] = ["id", "status", "source", "model", "prLink", "createdAt", "archivedAt"];
 /// The same for the record's `source`.
 const SOURCE_KEYS: [&str; 2] = ["repository", "ref"];
@@ -86,15 +86,20 @@ impl Job {
         }
     }
 
-    fn from_record(mut served: Map<String, Value>) -> Result<Job, String> {
-        let status = JobStatus::from_word(required_text(&served, "status")?);
-        required_text(&served, "id")?;
-        let mut record = Map::with_capacity(served.len().max(RECORD_KEYS.len()));
-        for key in RECORD_KEYS {
-            let value = served.shift_remove(key).unwrap_or(Value::Null);
-            record.insert(key.to_owned(), if key == "source" { whole_source(value) } else { value });
+    fn from_record(mut record: Map<String, Value>) -> Result<Job, String> {
+        let status = JobStatus::from_word(required_text(&record, "status")?);
+        required_text(&record, "id")?;
+        complete(&mut record, &RECORD_KEYS);
+        match record.get_mut("source") {
+            Some(Value::Object(source)) => complete(source, &SOURCE_KEYS),
+            Some(source @ Value::Null) => {
+                let mut empty = Map::new();
+                complete(&mut empty, &SOURCE_KEYS);
+                *source = Value::Object(empty);
+            }
+            // A source of another shape is handed on untouched.
+            _ => {}
         }
-        record.extend(served);
         Ok(Job { record, status })
     }
 
@@ -160,7 +165,7 @@ impl Job {
         self.record.get(key)
     }
 
-    /// The whole record, the contract's keys first and in its order.
+    /// The whole record, in the service's order; documented keys that it left out stand at the end.
     pub fn record(&self) -> &Map<String, Value> {
         &self.record
     }
@@ -184,19 +189,13 @@ fn required_text<'a>(record: &'a Map<String, Value>, key: &str) -> Result<&'a st
     }
 }
 
-/// `source` with both of its documented keys; a source of another shape is handed on untouched.
-fn whole_source(served: Value) -> Value {
-    let mut served = match served {
-        Value::Object(map) => map,
-        Value::Null => Map::new(),
-        other => return other,
-    };
-    let mut source = Map::with_capacity(served.len().max(SOURCE_KEYS.len()));
-    for key in SOURCE_KEYS {
-        source.insert(key.to_owned(), served.shift_remove(key).unwrap_or(Value::Null));
+/// Adds the documented keys that the service left out.
+fn complete(record: &mut Map<String, Value>, keys: &[&str]) {
+    for key in keys {
+        if !record.contains_key(*key) {
+            record.insert((*key).to_owned(), Value::Null);
+        }
     }
-    source.extend(served);
-    Value::Object(source)
 }
 
 #[cfg(test)]
@@ -255,7 +254,7 @@ mod tests {
         );
         assert_eq!(
             job.to_json(),
-            r#"{"id":"a","status":"failed","source":{"repository":null,"ref":null,"sha":"f00"},"model":null,"prLink":null,"createdAt":null,"archivedAt":null,"cost":1.10,"big":123456789012345678901234567890,"tags":[1,{"x":null}]}"#
+            r#"{"cost":1.10,"big":123456789012345678901234567890,"id":"a","status":"failed","source":{"sha":"f00","repository":null,"ref":null},"tags":[1,{"x":null}],"model":null,"prLink":null,"createdAt":null,"archivedAt":null}"#
         );
     }
 

@@ -51,6 +51,7 @@ fn unhexed(log: &str) -> String {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "a skip must be seen")]
 fn neither_the_key_nor_the_prompt_is_shown_anywhere() {
     log::set_logger(&Logger).unwrap();
     log::set_max_level(log::LevelFilter::Trace);
@@ -92,10 +93,7 @@ fn neither_the_key_nor_the_prompt_is_shown_anywhere() {
     }
     shown.push_str(&listener.0.lock().unwrap());
     let log = LOGGED.lock().unwrap();
-    assert!(log.contains("post") || log.contains("POST"), "the crates below do log: {}", log.len());
-    let dumped = unhexed(&log);
-    assert!(dumped.contains("POST /v2/agent/demo"), "the dump is read back: {dumped}");
-    for text in [&shown, &*log, &dumped] {
+    for text in [&shown, &*log, &unhexed(&log)] {
         for secret in [KEY, PROMPT] {
             for at in 0..=secret.len() - 6 {
                 let piece = &secret[at..at + 6];
@@ -103,4 +101,12 @@ fn neither_the_key_nor_the_prompt_is_shown_anywhere() {
             }
         }
     }
+    // The C and the Python face switch `log` off where they are built, and cargo then does so for the whole build.
+    if log::STATIC_MAX_LEVEL < log::LevelFilter::Trace {
+        println!("SKIPPED: what the crates below log, for this build has no log; cargo test -p agentjob-core has");
+        return;
+    }
+    assert!(log.contains("post") || log.contains("POST"), "the crates below do log: {}", log.len());
+    let dumped = unhexed(&log);
+    assert!(dumped.contains("POST /v2/agent/demo"), "the dump is read back: {dumped}");
 }

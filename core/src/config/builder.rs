@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use zeroize::Zeroizing;
@@ -11,7 +12,7 @@ use super::proxy::Proxy;
 use super::secret::{KeySource, Secret};
 use super::{
     Config, DEFAULT_CONNECT_TIMEOUT, DEFAULT_MAX_PROMPT_BYTES, DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_MAX_RETRIES,
-    DEFAULT_MAX_RETRY_AFTER, DEFAULT_TIMEOUT, Endpoint, EventHandler, MAX_RETRIES, MAX_TIMEOUT, check_bytes,
+    DEFAULT_MAX_RETRY_AFTER, DEFAULT_TIMEOUT, Endpoint, EventHandler, Head, MAX_RETRIES, MAX_TIMEOUT, check_bytes,
     check_time, duration_from_seconds, log_level, not_seconds, read_roots, user_agent,
 };
 use crate::client::Client;
@@ -157,12 +158,11 @@ impl ClientBuilder {
             None => Proxy::from_environment(environment, &endpoint)?,
         };
         Ok(Config {
-            user_agent: user_agent(self.user_agent_suffix.as_deref())?,
+            head: Arc::new(Head::new(&secret, &user_agent(self.user_agent_suffix.as_deref())?)),
             log: log_level(environment)?,
             limits: Limits { max_retries, max_retry_after },
             on_event: self.on_event,
             endpoint,
-            secret,
             key_source,
             project_id,
             timeout,

@@ -1,8 +1,7 @@
-//! The API key: checked, kept in one place that is wiped when the last user lets go, and never shown.
+//! The API key: checked, wiped, never shown.
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
@@ -24,10 +23,9 @@ pub enum KeySource {
     VariableFile,
 }
 
-/// The key, ready to be sent: the one header line that holds it. Clones share it; the last one wipes it.
-#[derive(Clone)]
+/// A key that was checked; wiped when it is dropped.
 pub(crate) struct Secret {
-    header: Arc<Zeroizing<Vec<u8>>>,
+    key: Zeroizing<Vec<u8>>,
 }
 
 impl Secret {
@@ -44,11 +42,7 @@ impl Secret {
         if !key.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(wrong("holds a space, a control character or a non-ASCII character"));
         }
-        // Made in one piece: a vector that grows leaves copies behind that nobody wipes.
-        let parts = [b"Authorization: Bearer ".as_slice(), key.as_bytes(), b"\r\n"];
-        let mut header = Zeroizing::new(Vec::with_capacity(parts.iter().map(|part| part.len()).sum()));
-        parts.iter().for_each(|part| header.extend_from_slice(part));
-        Ok(Secret { header: Arc::new(header) })
+        Ok(Secret { key: Zeroizing::new(key.as_bytes().to_vec()) })
     }
 
     /// Reads a key from a file, without the line end that editors leave.
@@ -61,9 +55,9 @@ impl Secret {
         Secret::new(&format!("the key in {name} {path:?}"), text.trim_end_matches(['\r', '\n']))
     }
 
-    /// `Authorization: Bearer …`, with its line end (RFC 6750 2.1).
-    pub(crate) fn header(&self) -> &[u8] {
-        &self.header
+    /// The key itself.
+    pub(super) fn key(&self) -> &[u8] {
+        &self.key
     }
 }
 
@@ -100,9 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_holds_the_key_and_nothing_shows_it() {
-        let secret = Secret::new("api_key", "adm_marker").unwrap();
-        assert_eq!(secret.header(), b"Authorization: Bearer adm_marker\r\n");
-        assert!(!format!("{secret:?}").contains("marker"));
+    fn nothing_shows_the_key() {
+        assert_eq!(format!("{:?}", Secret::new("api_key", "adm_marker").unwrap()), "Secret(not shown)");
     }
 }

@@ -33,15 +33,15 @@ impl RequestBuffers {
         self.pending += amount;
     }
 
-    /// The same for the request's first piece, with one more header line put in behind the request line.
-    pub(super) fn gather_with(&mut self, amount: usize, header: &[u8]) {
+    /// The same for the request's first piece, with more header lines put in behind the request line.
+    pub(super) fn gather_with(&mut self, amount: usize, lines: &[u8]) {
         let written = &self.output[..amount];
         let at = written.windows(2).position(|pair| pair == b"\r\n").map_or(amount, |end| end + 2);
-        self.make_room(amount + header.len());
-        self.output.copy_within(at..amount, at + header.len());
-        self.output[at..at + header.len()].copy_from_slice(header);
-        self.pending = amount + header.len();
-        self.key_end = at + header.len();
+        self.make_room(amount + lines.len());
+        self.output.copy_within(at..amount, at + lines.len());
+        self.output[at..at + lines.len()].copy_from_slice(lines);
+        self.pending = amount + lines.len();
+        self.key_end = at + lines.len();
     }
 
     pub(super) fn pending(&self) -> &[u8] {

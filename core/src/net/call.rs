@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::Exchange;
 use super::cause::Cause;
-use crate::config::{Config, Secret};
+use crate::config::{Config, Head};
 use crate::control::{CallOptions, CancelToken, Control, SLICE};
 use crate::delivery::Sent;
 
@@ -78,7 +78,8 @@ pub(super) struct Call {
     /// The process that makes the call.
     pub(super) pid: u32,
     /// What the transport puts into the head itself, so that ureq and its logs never see it.
-    pub(super) secret: Secret,
+    head: Arc<Head>,
+    posts: bool,
     /// A kept connection that idled longer than this is not used.
     pub(super) max_idle: Duration,
     sent: Cell<Sent>,
@@ -94,7 +95,8 @@ impl Call {
             connecting: Cell::new(false),
             fresh: exchange.fresh,
             pid: exchange.pid,
-            secret: config.secret.clone(),
+            head: config.head.clone(),
+            posts: exchange.body.is_some(),
             max_idle,
             sent: Cell::new(Sent::Nothing),
             cause: RefCell::new(None),
@@ -151,6 +153,11 @@ impl Call {
         let made = phase();
         self.connecting.set(false);
         made
+    }
+
+    /// The header lines that the transport puts in.
+    pub(super) fn head(&self) -> &[u8] {
+        self.head.lines(self.posts)
     }
 
     /// The kernel took some of the request.

@@ -190,7 +190,7 @@ impl Transport for Connection {
         self.with_call(|this, call| {
             if this.headless {
                 this.headless = false;
-                this.buffers.gather_with(amount, call.secret.header());
+                this.buffers.gather_with(amount, call.head());
             } else {
                 this.buffers.gather(amount);
             }

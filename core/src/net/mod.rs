@@ -23,7 +23,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use ureq::Agent;
-use ureq::http::{HeaderMap, HeaderValue, Method, Request, Response, header};
+use ureq::http::{HeaderMap, Request, Response};
 
 use self::call::{Call, Hold};
 pub(crate) use self::cause::Cause;
@@ -130,6 +130,9 @@ fn agent(config: &Config) -> Agent {
         .max_redirects(0)
         .max_redirects_will_error(false)
         .proxy(None)
+        .user_agent("")
+        .accept("")
+        .accept_encoding("")
         .max_response_header_size(MAX_HEAD_BYTES)
         .max_idle_connections(MAX_KEPT)
         .max_idle_connections_per_host(MAX_KEPT)
@@ -140,18 +143,11 @@ fn agent(config: &Config) -> Agent {
 
 fn perform(agent: &Agent, config: &Config, exchange: &Exchange<'_>, call: &Call) -> Result<Reply, Broken> {
     let broken = |cause| Broken { cause, sent: call.sent() };
-    let request = Request::builder()
-        .method(if exchange.body.is_some() { Method::POST } else { Method::GET })
-        .uri(format!("{}{}", config.endpoint.url, exchange.path))
-        .header(header::USER_AGENT, config.user_agent.clone())
-        .header(header::ACCEPT, HeaderValue::from_static("application/json"))
-        .header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    let url = format!("{}{}", config.endpoint.url, exchange.path);
+    // The head's other lines are put in by the transport; see `config::Head`.
     let answered = match exchange.body {
-        Some(body) => request
-            .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
-            .body(body)
-            .map(|request| agent.run(request)),
-        None => request.body(()).map(|request| agent.run(request)),
+        Some(body) => Request::post(url).body(body).map(|request| agent.run(request)),
+        None => Request::get(url).body(()).map(|request| agent.run(request)),
     };
     let answered = answered.map_err(|error| broken(Cause::Bug(error.to_string())))?;
     let mut response = answered.map_err(|error| broken(call.take_cause().unwrap_or_else(|| no_answer(&error))))?;
