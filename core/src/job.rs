@@ -181,7 +181,7 @@ impl Job {
 }
 
 fn required_text<'a>(record: &'a Map<String, Value>, key: &str) -> Result<&'a str, String> {
-    match record.get(key) {
+    match record.iter().find(|(known, _)| *known == key).map(|(_, value)| value) {
         Some(Value::String(text)) if !text.is_empty() => Ok(text),
         Some(Value::String(_)) => Err(format!("its {key:?} is empty")),
         Some(Value::Null) | None => Err(format!("it has no {key:?}")),
@@ -192,7 +192,8 @@ fn required_text<'a>(record: &'a Map<String, Value>, key: &str) -> Result<&'a st
 /// Adds the documented keys that the service left out.
 fn complete(record: &mut Map<String, Value>, keys: &[&str]) {
     for key in keys {
-        if !record.contains_key(*key) {
+        // A handful of short keys: comparing them is several times quicker than hashing.
+        if !record.keys().any(|known| known == key) {
             record.insert((*key).to_owned(), Value::Null);
         }
     }

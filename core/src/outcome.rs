@@ -114,7 +114,7 @@ fn hint(reply: &Reply, kind: ErrorKind) -> &'static str {
         ErrorKind::Unauthorized => "check the API key, it may be wrong or expired",
         ErrorKind::Forbidden => "the API key may not do this, or not from this address",
         ErrorKind::NotFound => "check the job id, the project id and the base URL",
-        ErrorKind::RateLimited if reply.retry_after.is_some() => {
+        ErrorKind::RateLimited if reply.headers.text("retry-after").is_some() => {
             "the project's allowance is used up until the time in retry_after"
         }
         ErrorKind::RateLimited => "the project's hourly allowance is used up",
@@ -124,14 +124,16 @@ fn hint(reply: &Reply, kind: ErrorKind) -> &'static str {
 }
 
 fn with_reply(error: Error, reply: &Reply) -> Error {
-    let asked = reply.retry_after.as_deref().and_then(|v| retry_after(v, reply.date.as_deref(), SystemTime::now()));
+    let (asked, date) = (reply.headers.text("retry-after"), reply.headers.text("date"));
+    let asked = asked.and_then(|value| retry_after(value, date, SystemTime::now()));
     let body = if (200..300).contains(&reply.status) { None } else { bounded_text(&reply.body) };
-    error.with_answer(reply.status, asked, reply.request_id.clone(), body)
+    error.with_answer(reply.status, asked, reply.headers.request_id(), body)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::Headers;
 
     const SEND: Operation<'_> = Operation::SendMessage { job_id: "job_1", prompt: "p" };
     const GET: Operation<'_> = Operation::GetJob { job_id: "job_1" };
@@ -207,11 +209,8 @@ mod tests {
 
     #[test]
     fn an_answer_leaves_its_facts_on_the_error() {
-        let reply = Reply {
-            retry_after: Some("30".into()),
-            request_id: Some("req_1".into()),
-            ..reply(429, r#"{"error":"slow down"}"#)
-        };
+        let headers = Headers::of(&[("retry-after", "30"), ("x-request-id", "req_1")]);
+        let reply = Reply { headers, ..reply(429, r#"{"error":"slow down"}"#) };
         let error = failure(&SEND, Ok(reply)).error;
         assert_eq!(error.kind(), ErrorKind::RateLimited);
         assert_eq!(error.http_status(), Some(429));

@@ -23,13 +23,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use ureq::Agent;
-use ureq::http::{HeaderMap, Request, Response};
+use ureq::http::{HeaderMap, Request};
 
 use self::call::{Call, Hold};
 pub(crate) use self::cause::Cause;
 use crate::config::Config;
 use crate::control::CallOptions;
 use crate::delivery::Sent;
+use crate::operation::shown;
 use crate::process::PerProcess;
 
 /// The longest head of an answer.
@@ -67,14 +68,41 @@ pub(crate) struct Exchange<'a> {
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
-    pub(crate) retry_after: Option<String>,
-    pub(crate) date: Option<String>,
-    pub(crate) request_id: Option<String>,
+    pub(crate) headers: Headers,
     pub(crate) body: Vec<u8>,
     /// Why the body is not whole.
     pub(crate) cut: Option<Cause>,
     /// What the kernel had taken of the request: an answer may come early.
     pub(crate) sent: Sent,
+}
+
+/// The answer's header fields; they are looked at when something went wrong.
+#[derive(Debug, Default)]
+pub(crate) struct Headers(HeaderMap);
+
+impl Headers {
+    /// A field's value, if it is text that could be shown; a header may hold any byte.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.to_str().ok()
+    }
+
+    /// The service's or a gateway's name for the request, by the field names in use.
+    pub(crate) fn request_id(&self) -> Option<String> {
+        const NAMES: [&str; 6] =
+            ["x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid", "x-vercel-id", "cf-ray"];
+        const MAX_BYTES: usize = 256;
+        let id = NAMES.iter().find_map(|name| self.text(name).filter(|id| !id.is_empty()))?;
+        Some(id.chars().take(MAX_BYTES).collect())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of(fields: &[(&'static str, &'static str)]) -> Headers {
+        use ureq::http::{HeaderName, HeaderValue};
+        let field = |(name, value): &(&'static str, &'static str)| {
+            (HeaderName::from_static(name), HeaderValue::from_static(value))
+        };
+        Headers(fields.iter().map(field).collect())
+    }
 }
 
 /// No answer.
@@ -143,43 +171,41 @@ fn agent(config: &Config) -> Agent {
 
 fn perform(agent: &Agent, config: &Config, exchange: &Exchange<'_>, call: &Call) -> Result<Reply, Broken> {
     let broken = |cause| Broken { cause, sent: call.sent() };
-    let url = format!("{}{}", config.endpoint.url, exchange.path);
+    let mut url = String::with_capacity(config.endpoint.url.len() + exchange.path.len());
+    url.push_str(&config.endpoint.url);
+    url.push_str(exchange.path);
     // The head's other lines are put in by the transport; see `config::Head`.
     let answered = match exchange.body {
         Some(body) => Request::post(url).body(body).map(|request| agent.run(request)),
         None => Request::get(url).body(()).map(|request| agent.run(request)),
     };
     let answered = answered.map_err(|error| broken(Cause::Bug(error.to_string())))?;
-    let mut response = answered.map_err(|error| broken(call.take_cause().unwrap_or_else(|| no_answer(&error))))?;
-
-    let status = response.status().as_u16();
-    let text = |name: &str| text_of(response.headers(), name);
-    let (retry_after, date, request_id) = (text("retry-after"), text("date"), request_id(response.headers()));
-    let encoded = text("content-encoding").filter(|encoding| !encoding.eq_ignore_ascii_case("identity"));
-    let limit = if response.status().is_success() { config.max_response_bytes } else { MAX_ERROR_BODY_BYTES };
-    let (body, mut cut) = read_body(&mut response, limit, call);
-    if let (Some(encoding), true) = (encoded, response.status().is_success()) {
-        cut = Some(Cause::Garbled(format!(
-            "it is encoded ({}), which nobody asked for",
-            crate::operation::shown(&encoding)
-        )));
+    let response = answered.map_err(|error| broken(call.take_cause().unwrap_or_else(|| no_answer(&error))))?;
+    let (parts, mut body) = response.into_parts();
+    let (status, headers) = (parts.status.as_u16(), Headers(parts.headers));
+    let limit = if parts.status.is_success() { config.max_response_bytes } else { MAX_ERROR_BODY_BYTES };
+    let (body, mut cut) = read_body(&mut body, limit, call);
+    if parts.status.is_success()
+        && let Some(encoding) = headers.text("content-encoding").filter(|name| !name.eq_ignore_ascii_case("identity"))
+    {
+        cut = Some(Cause::Garbled(format!("it is encoded ({}), which nobody asked for", shown(encoding))));
     }
-    Ok(Reply { status, retry_after, date, request_id, body, cut, sent: call.sent() })
+    Ok(Reply { status, headers, body, cut, sent: call.sent() })
 }
 
 /// Reads the body up to `limit`, and says why it is not whole.
-fn read_body(response: &mut Response<ureq::Body>, limit: usize, call: &Call) -> (Vec<u8>, Option<Cause>) {
+fn read_body(body: &mut ureq::Body, limit: usize, call: &Call) -> (Vec<u8>, Option<Cause>) {
     // ureq's own limit errs at exactly the limit; one byte more tells "as long" from "longer".
-    let reader = response.body_mut().with_config().limit(limit as u64 + 2).reader();
-    let mut body = Vec::with_capacity(1024);
-    let read = reader.take(limit as u64 + 1).read_to_end(&mut body);
+    let reader = body.with_config().limit(limit as u64 + 2).reader();
+    let mut whole = Vec::with_capacity(1024);
+    let read = reader.take(limit as u64 + 1).read_to_end(&mut whole);
     let cut = match read {
         Err(error) => Some(call.take_cause().unwrap_or_else(|| cut_short(&error))),
-        Ok(_) if body.len() > limit => Some(Cause::TooLarge { limit }),
+        Ok(_) if whole.len() > limit => Some(Cause::TooLarge { limit }),
         Ok(_) => None,
     };
-    body.truncate(limit);
-    (body, cut)
+    whole.truncate(limit);
+    (whole, cut)
 }
 
 /// What ureq itself found wrong before there was an answer; what our transport found is in the call.
@@ -203,20 +229,6 @@ fn cut_short(error: &io::Error) -> Cause {
     }
 }
 
-/// Only text that could be shown; a header may hold any byte.
-fn text_of(headers: &HeaderMap, name: &str) -> Option<String> {
-    headers.get(name)?.to_str().ok().map(str::to_owned)
-}
-
-/// The service's or a gateway's name for the request, by the header names in use.
-fn request_id(headers: &HeaderMap) -> Option<String> {
-    const NAMES: [&str; 6] =
-        ["x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid", "x-vercel-id", "cf-ray"];
-    const MAX_BYTES: usize = 256;
-    let id = NAMES.iter().find_map(|name| text_of(headers, name).filter(|id| !id.is_empty()))?;
-    Some(id.chars().take(MAX_BYTES).collect())
-}
-
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("a panic").to_owned()
@@ -225,14 +237,6 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 #[cfg(test)]
 impl Default for Reply {
     fn default() -> Reply {
-        Reply {
-            status: 200,
-            retry_after: None,
-            date: None,
-            request_id: None,
-            body: Vec::new(),
-            cut: None,
-            sent: Sent::All,
-        }
+        Reply { status: 200, headers: Headers::default(), body: Vec::new(), cut: None, sent: Sent::All }
     }
 }
