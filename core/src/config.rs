@@ -7,6 +7,7 @@ mod head;
 mod proxy;
 mod secret;
 
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,6 +45,9 @@ pub const DEFAULT_MAX_PROMPT_BYTES: usize = 4 << 20;
 pub const DEFAULT_MAX_RESPONSE_BYTES: usize = 8 << 20;
 /// The longest `user_agent_suffix`.
 const MAX_USER_AGENT_SUFFIX_BYTES: usize = 256;
+
+/// The longest `ca_file`: ten times what operating systems ship.
+const MAX_CA_FILE_BYTES: u64 = 4 << 20;
 
 /// What a client calls with each event.
 pub type EventHandler = Arc<dyn Fn(&Event<'_>) + Send + Sync>;
@@ -91,16 +95,34 @@ impl Config {
 /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) that names `name`.
 pub fn duration_from_seconds(name: &str, seconds: f64) -> Result<Duration, Error> {
     if seconds.is_nan() || seconds <= 0.0 || seconds > MAX_TIMEOUT.as_secs_f64() {
-        return Err(not_seconds(name, &seconds.to_string()));
+        return Err(not_seconds(name, &short(seconds)));
     }
     // Below a nanosecond a positive time would round to none at all.
     Ok(Duration::from_secs_f64(seconds).max(Duration::from_nanos(1)))
 }
 
+/// The same for a time that may be none: 0, or more than 0 and at most 7 days.
+///
+/// # Errors
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) that names `name`.
+pub fn duration_from_seconds_or_zero(name: &str, seconds: f64) -> Result<Duration, Error> {
+    if seconds == 0.0 {
+        return Ok(Duration::ZERO);
+    }
+    duration_from_seconds(name, seconds).map_err(|_| {
+        Error::invalid(format!("{name} is {}; give a number of seconds from 0 to 604800 (7 days)", short(seconds)))
+    })
+}
+
+/// A number in a sentence; one of three hundred digits is no help.
+fn short(number: f64) -> String {
+    if number.abs() < 1e12 { number.to_string() } else { format!("{number:e}") }
+}
+
 /// Refuses a time that is none or longer than 7 days.
 pub(crate) fn check_time(name: &str, time: Duration) -> Result<Duration, Error> {
     if time.is_zero() || time > MAX_TIMEOUT {
-        return Err(not_seconds(name, &time.as_secs_f64().to_string()));
+        return Err(not_seconds(name, &short(time.as_secs_f64())));
     }
     Ok(time)
 }
@@ -118,9 +140,20 @@ fn check_bytes(name: &str, given: Option<usize>, default: usize) -> Result<usize
     }
 }
 
+/// Reads a file that a setting names, up to a bound: whatever the path leads to, it may have no end.
+fn read_bounded(name: &str, path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
+    let unreadable = |error: std::io::Error| Error::invalid(format!("{name} {path:?} cannot be read: {error}"));
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(limit.min(64 << 10)).unwrap_or(0));
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > limit {
+        return Err(Error::invalid(format!("{name} {path:?} is longer than {limit} bytes")));
+    }
+    Ok(bytes)
+}
+
 fn read_roots(name: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
-    let pem =
-        std::fs::read(path).map_err(|error| Error::invalid(format!("{name} {path:?} cannot be read: {error}")))?;
+    let pem = read_bounded(name, path, MAX_CA_FILE_BYTES)?;
     let roots: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     match roots {
         Ok(roots) if roots.is_empty() => {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::job::Job;
+use crate::operation::shown;
 
 /// How long a call may go without looking at its cancel token, its control and its deadline.
 pub(crate) const SLICE: Duration = Duration::from_millis(50);
@@ -154,7 +155,7 @@ impl fmt::Display for Event<'_> {
                 write!(f, "{operation} {job_id}: request {attempt} failed ({reason}); again in {delay:.1?}")
             }
             Event::Poll { job_id, polls, status, reason, elapsed, next } => {
-                let seen = status.or(reason).unwrap_or("nothing");
+                let seen = shown(status.or(reason).unwrap_or("nothing"));
                 write!(f, "wait {job_id}: poll {polls} after {elapsed:.1?}: {seen}")?;
                 next.map_or(Ok(()), |next| write!(f, "; next in {next:.1?}"))
             }
@@ -165,50 +166,4 @@ impl fmt::Display for Event<'_> {
 /// Milliseconds are all that a reader needs of a pause.
 fn seconds(duration: Duration) -> Value {
     (duration.as_millis() as f64 / 1000.0).into()
-}
-
-/// Settings of one call: what differs from the client's own.
-#[derive(Clone, Default)]
-pub struct CallOptions {
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) cancel: Option<CancelToken>,
-    pub(crate) control: Option<Arc<dyn Control>>,
-}
-
-impl CallOptions {
-    /// The client's settings, no token, no control.
-    pub fn new() -> CallOptions {
-        CallOptions::default()
-    }
-
-    /// The call's total time instead of the client's `timeout`: more than 0, at most 7 days.
-    #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> CallOptions {
-        self.timeout = Some(timeout);
-        self
-    }
-
-    /// A token that can end the call.
-    #[must_use]
-    pub fn cancel(mut self, token: &CancelToken) -> CallOptions {
-        self.cancel = Some(token.clone());
-        self
-    }
-
-    /// A control that watches the call and can end it.
-    #[must_use]
-    pub fn control(mut self, control: Arc<dyn Control>) -> CallOptions {
-        self.control = Some(control);
-        self
-    }
-}
-
-impl fmt::Debug for CallOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallOptions")
-            .field("timeout", &self.timeout)
-            .field("cancel", &self.cancel)
-            .field("control", &self.control.is_some())
-            .finish()
-    }
 }

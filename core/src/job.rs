@@ -80,6 +80,7 @@ impl Job {
         match serde_json::from_slice::<Value>(json) {
             Ok(Value::Object(record)) => Job::from_record(record),
             Ok(_) => Err("it is JSON, but not an object".to_owned()),
+            Err(_) if json.is_empty() => Err("it is empty".to_owned()),
             Err(error) if error.is_eof() => Err("its JSON ends too early".to_owned()),
             // The parser's text names line and column; it never quotes the document.
             Err(error) => Err(format!("it is not JSON ({error})")),
@@ -277,7 +278,7 @@ mod tests {
             (r#"{"id":"","status":"active"}"#, r#"its "id" is empty"#),
             ("[]", "it is JSON, but not an object"),
             (r#"{"id":"a""#, "its JSON ends too early"),
-            ("", "its JSON ends too early"),
+            ("", "it is empty"),
         ];
         for (json, clause) in cases {
             assert_eq!(Job::from_slice(json.as_bytes()).unwrap_err(), clause, "{json}");

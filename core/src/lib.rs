@@ -21,14 +21,17 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod attempts;
 mod client;
 mod config;
 mod control;
 mod delivery;
 mod error;
+mod jitter;
 mod job;
 mod net;
 mod operation;
+mod options;
 mod outcome;
 mod poll;
 mod poller;
@@ -36,18 +39,22 @@ mod process;
 mod recent;
 mod retry;
 mod timestamp;
+mod waits;
 
-pub use client::{Client, Watch};
+pub use client::Client;
 pub use config::{
     ClientBuilder, DEFAULT_CONNECT_TIMEOUT, DEFAULT_MAX_PROMPT_BYTES, DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_MAX_RETRIES,
     DEFAULT_MAX_RETRY_AFTER, DEFAULT_TIMEOUT, EventHandler, KeySource, MAX_RETRIES, MAX_TIMEOUT, duration_from_seconds,
+    duration_from_seconds_or_zero,
 };
-pub use control::{CallOptions, CancelToken, Control, Event, Interrupted};
+pub use control::{CancelToken, Control, Event, Interrupted};
 pub use delivery::Delivery;
 pub use error::{Error, ErrorKind};
 pub use job::{Job, JobStatus};
+pub use options::{CallOptions, WaitOptions};
 pub use poll::{DEFAULT_LATENESS, DEFAULT_MAX_INTERVAL, DEFAULT_MIN_INTERVAL, DEFAULT_SETTLE, DEFAULT_WAIT_TIMEOUT};
-pub use poller::{Poller, WaitOptions};
+pub use poller::Poller;
+pub use waits::Watch;
 
 /// This version of agentjob.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,6 +1,6 @@
 //! An exchange's end, read: a job, or an error with its situation, its verdict and its sentence.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::answer::{best_words, bounded_text, retry_after};
 use crate::delivery::{Delivery, Sent, Situation, delivery};
@@ -25,10 +25,9 @@ pub(crate) fn read(operation: &Operation<'_>, ended: Result<Reply, Broken>) -> R
     }
 }
 
-/// The caller ended the call where no request was under way. `verdict` is that of the request before, if there was one.
-pub(crate) fn interrupted(subject: &str, cause: Cause, verdict: Option<Delivery>) -> Error {
-    let sentence = format!("{subject}: {}", cause.clause());
-    Error::new(kind_of(&cause), sentence).with_delivery(verdict)
+/// The caller ended the call where no request was under way. `verdict` is that of the requests before.
+pub(crate) fn interrupted(operation: &Operation<'_>, cause: &Cause, verdict: Option<Delivery>) -> Error {
+    sentence(operation, kind_of(cause), verdict, &cause.clause(), "")
 }
 
 /// A 2xx: any of them with a readable record is a success (CONTRACT "Operations").
@@ -44,7 +43,10 @@ fn read_record(operation: &Operation<'_>, reply: Reply) -> Result<Job, Failure> 
     let lost = cut && !matches!(reply.cut, Some(Cause::Cancelled | Cause::Closed | Cause::TooLarge { .. }));
     let situation = if lost && !operation.delivers() { Situation::NoAnswer } else { Situation::NoRecord };
     let what = format!("the service answered {}, but {what}", reply.status);
-    Err(Failure { situation, error: with_reply(sentence(operation, kind, situation, &what, ""), &reply) })
+    Err(Failure {
+        situation,
+        error: with_reply(sentence(operation, kind, verdict(operation, situation), &what, ""), &reply),
+    })
 }
 
 /// An answer that is no success.
@@ -56,15 +58,18 @@ fn refused(operation: &Operation<'_>, reply: &Reply) -> Failure {
         Some(words) => format!("the service answered {} ({words})", reply.status),
         None => format!("the service answered {}", reply.status),
     };
-    Failure { situation, error: with_reply(sentence(operation, kind, situation, &what, hint(reply, kind)), reply) }
+    Failure {
+        situation,
+        error: with_reply(sentence(operation, kind, verdict(operation, situation), &what, hint(reply, kind)), reply),
+    }
 }
 
 /// No answer.
 fn unanswered(operation: &Operation<'_>, broken: Broken) -> Failure {
     let Broken { cause, sent } = broken;
     let situation = match (&cause, sent) {
-        // Nobody asks again for a caller who went away.
-        (Cause::Cancelled | Cause::Closed, _) if !operation.delivers() => Situation::NeverBegan,
+        // Nobody asks again for a caller who went away, nor after a bug.
+        (Cause::Cancelled | Cause::Closed | Cause::Bug(_), _) if !operation.delivers() => Situation::NeverBegan,
         (_, Sent::Part) => Situation::CutShort,
         (_, Sent::All) => Situation::NoAnswer,
         (Cause::Cancelled | Cause::Closed | Cause::Bug(_), Sent::Nothing) => Situation::NeverBegan,
@@ -72,10 +77,13 @@ fn unanswered(operation: &Operation<'_>, broken: Broken) -> Failure {
         (Cause::Stale, Sent::Nothing) => Situation::StaleConnection,
         (_, Sent::Nothing) => Situation::NoConnection,
     };
-    Failure { situation, error: sentence(operation, kind_of(&cause), situation, &cause.clause(), cause.hint()) }
+    Failure {
+        situation,
+        error: sentence(operation, kind_of(&cause), verdict(operation, situation), &cause.clause(), cause.hint()),
+    }
 }
 
-fn kind_of(cause: &Cause) -> ErrorKind {
+pub(crate) fn kind_of(cause: &Cause) -> ErrorKind {
     match cause {
         Cause::Resolve { .. } | Cause::Connect { .. } | Cause::Proxy(_) | Cause::Resources(_) => ErrorKind::Connect,
         Cause::Tls(_) => ErrorKind::Tls,
@@ -88,10 +96,13 @@ fn kind_of(cause: &Cause) -> ErrorKind {
     }
 }
 
+fn verdict(operation: &Operation<'_>, situation: Situation) -> Option<Delivery> {
+    operation.delivers().then(|| delivery(situation))
+}
+
 /// Subject, verdict, what happened, what to do: one sentence.
-fn sentence(operation: &Operation<'_>, kind: ErrorKind, situation: Situation, what: &str, hint: &str) -> Error {
+fn sentence(operation: &Operation<'_>, kind: ErrorKind, verdict: Option<Delivery>, what: &str, hint: &str) -> Error {
     let subject = operation.subject();
-    let verdict = operation.delivers().then(|| delivery(situation));
     let (lead, advice) = match verdict {
         None => ("could not be read", ""),
         Some(Delivery::NotSent) => ("was not sent", "nothing was delivered, so it may be sent again"),
@@ -114,7 +125,7 @@ fn hint(reply: &Reply, kind: ErrorKind) -> &'static str {
         ErrorKind::Unauthorized => "check the API key, it may be wrong or expired",
         ErrorKind::Forbidden => "the API key may not do this, or not from this address",
         ErrorKind::NotFound => "check the job id, the project id and the base URL",
-        ErrorKind::RateLimited if reply.headers.text("retry-after").is_some() => {
+        ErrorKind::RateLimited if asked(reply).is_some() => {
             "the project's allowance is used up until the time in retry_after"
         }
         ErrorKind::RateLimited => "the project's hourly allowance is used up",
@@ -123,11 +134,14 @@ fn hint(reply: &Reply, kind: ErrorKind) -> &'static str {
     }
 }
 
+/// How long the service asked to wait.
+fn asked(reply: &Reply) -> Option<Duration> {
+    retry_after(reply.headers.text("retry-after")?, reply.headers.text("date"), SystemTime::now())
+}
+
 fn with_reply(error: Error, reply: &Reply) -> Error {
-    let (asked, date) = (reply.headers.text("retry-after"), reply.headers.text("date"));
-    let asked = asked.and_then(|value| retry_after(value, date, SystemTime::now()));
     let body = if (200..300).contains(&reply.status) { None } else { bounded_text(&reply.body) };
-    error.with_answer(reply.status, asked, reply.headers.request_id(), body)
+    error.with_answer(reply.status, asked(reply), reply.headers.request_id(), body)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::{MAX_TIMEOUT, check_time};
 use crate::error::Error;
 use crate::job::Job;
+use crate::operation::shown;
 
 /// How long a wait lasts at most.
 pub const DEFAULT_WAIT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
@@ -23,6 +24,12 @@ pub const DEFAULT_LATENESS: f64 = 0.15;
 pub const DEFAULT_SETTLE: Duration = Duration::from_secs(10);
 /// How long after a message or a new job was accepted a 404 may still be the service catching up.
 pub(crate) const NOT_FOUND_GRACE: Duration = Duration::from_secs(30);
+/// How long before a wait's end it looks for the last time; a tenth of the wait's time, if that is less.
+const LAST_LOOK: Duration = Duration::from_secs(1);
+/// How many different things a wait counts by name.
+const MAX_TALLIED: usize = 32;
+/// No time of a wait is shorter: a poller's text counts in milliseconds.
+const MIN_TIME: Duration = Duration::from_millis(1);
 /// Pauses are spread this much to either side, so that many waits do not fall into step.
 const JITTER: f64 = 0.10;
 
@@ -42,11 +49,16 @@ pub(crate) struct Schedule {
 
 impl Schedule {
     pub(crate) fn check(&self) -> Result<(), Error> {
-        if let Some(timeout) = self.timeout {
-            check_time("the wait's timeout", timeout)?;
+        let named = [
+            ("the wait's timeout", self.timeout),
+            ("min_interval", Some(self.min_interval)),
+            ("max_interval", Some(self.max_interval)),
+        ];
+        for (name, time) in named.into_iter().filter_map(|(name, time)| Some((name, time?))) {
+            if check_time(name, time)? < MIN_TIME {
+                return Err(Error::invalid(format!("{name} is shorter than a millisecond")));
+            }
         }
-        check_time("min_interval", self.min_interval)?;
-        check_time("max_interval", self.max_interval)?;
         if self.min_interval > self.max_interval {
             return Err(Error::invalid("min_interval is longer than max_interval"));
         }
@@ -99,6 +111,8 @@ pub(crate) struct PollState {
     #[serde(with = "millis")]
     grace_until: Duration,
     pub(crate) polls: u32,
+    /// Whether it began with a message, whose own answer was seen, too.
+    pub(crate) message: bool,
     /// What the looks showed, counted: statuses and failures.
     tally: BTreeMap<String, u32>,
     last_status: Option<String>,
@@ -122,10 +136,11 @@ impl PollState {
         PollState {
             job_id: job_id.to_owned(),
             schedule,
-            due: left(schedule.min_interval),
+            due: within(&schedule, Duration::ZERO, left(schedule.min_interval)),
             settle_until,
             grace_until: left(NOT_FOUND_GRACE),
             polls: 0,
+            message: false,
             tally: BTreeMap::new(),
             last_status: None,
         }
@@ -134,6 +149,7 @@ impl PollState {
     /// The same after a message whose own answer was the first look.
     pub(crate) fn after_message(job_id: &str, schedule: Schedule, answer: &Job, draw: f64) -> (PollState, Step) {
         let mut state = PollState::new(job_id, schedule, Some(Accepted { ago: Duration::ZERO, active: false }));
+        state.message = true;
         let step = state.judge(Duration::ZERO, answer);
         state.due = state.next_due(Duration::ZERO, None, draw);
         (state, step)
@@ -158,7 +174,10 @@ impl PollState {
     pub(crate) fn observe(&mut self, now: Duration, seen: Seen<'_>, draw: f64) -> Step {
         self.polls += 1;
         let (step, retry_after) = match seen {
-            Seen::Job(job) => (self.judge(now, job), None),
+            Seen::Job(job) => {
+                self.count(job.status().as_str());
+                (self.judge(now, job), None)
+            }
             Seen::Nothing { why, retry_after } => {
                 self.count(why);
                 (Step::Again, retry_after)
@@ -171,9 +190,7 @@ impl PollState {
     /// The settle rule: after a message a terminal status counts only once the job was seen at work, or the time in
     /// which it may be the previous result is over.
     fn judge(&mut self, now: Duration, job: &Job) -> Step {
-        let status = job.status().as_str();
-        self.count(status);
-        self.last_status = Some(status.to_owned());
+        self.last_status = Some(shown(job.status().as_str()));
         if !job.is_terminal() {
             self.settle_until = Duration::ZERO;
             return Step::Again;
@@ -185,26 +202,50 @@ impl PollState {
         let pause = self.schedule.pause(now, draw).max(retry_after.unwrap_or_default());
         let due = now.saturating_add(pause);
         // A terminal status that waits for the settle time to be over is worth one look right then.
-        if retry_after.is_none() && now < self.settle_until { due.min(self.settle_until) } else { due }
+        let due = if now < self.settle_until { due.min(self.settle_until) } else { due };
+        // Whoever asked for a pause gets it, even if the wait is over by then.
+        match retry_after {
+            Some(asked) => due.max(now.saturating_add(asked)),
+            None => within(&self.schedule, now, due),
+        }
     }
 
+    /// The service may make up words without end; the tally has one.
     fn count(&mut self, what: &str) {
-        *self.tally.entry(what.to_owned()).or_insert(0) += 1;
+        let known = self.tally.len() < MAX_TALLIED || self.tally.contains_key(what);
+        *self.tally.entry(if known { shown(what) } else { "other".to_owned() }).or_insert(0) += 1;
     }
 
-    /// What the looks showed, for the timeout's text: `84 looks: 80 active, 3 rate_limited (429)`.
+    /// How many requests the wait made.
+    pub(crate) fn requests(&self) -> u32 {
+        self.polls + u32::from(self.message)
+    }
+
+    /// What the looks showed, for the timeout's text: `84 polls: 80 active, 3 rate_limited (429)`.
     pub(crate) fn summary(&self) -> String {
         let counts: Vec<String> = self.tally.iter().map(|(what, n)| format!("{n} {what}")).collect();
         match self.polls {
-            0 => "no look".to_owned(),
-            1 => format!("1 look: {}", counts.join(", ")),
-            n => format!("{n} looks: {}", counts.join(", ")),
+            0 => "no poll".to_owned(),
+            1 => format!("1 poll: {}", counts.join(", ")),
+            n => format!("{n} polls: {}", counts.join(", ")),
         }
     }
 
     /// The status that was seen last.
     pub(crate) fn last_status(&self) -> Option<&str> {
         self.last_status.as_deref()
+    }
+}
+
+/// A look that would come too late for the wait's end comes a little before it, once: a job that is done by then is not
+/// reported as unfinished because nobody looked.
+fn within(schedule: &Schedule, now: Duration, due: Duration) -> Duration {
+    match schedule.timeout {
+        Some(end) if due >= end => {
+            let last = end.saturating_sub((end / 10).min(LAST_LOOK));
+            if now < last { last } else { end }
+        }
+        _ => due,
     }
 }
 

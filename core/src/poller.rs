@@ -7,80 +7,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::client::Client;
-use crate::control::{CallOptions, Event};
+use crate::control::Event;
 use crate::error::{Error, ErrorKind};
+use crate::jitter;
 use crate::job::Job;
+use crate::net::Cause;
 use crate::operation::{check_id, shown};
-use crate::poll::{
-    Accepted, DEFAULT_LATENESS, DEFAULT_MAX_INTERVAL, DEFAULT_MIN_INTERVAL, DEFAULT_SETTLE, DEFAULT_WAIT_TIMEOUT,
-    PollState, Schedule, Seen, Step,
-};
-
-/// Settings of one wait.
-#[derive(Debug, Clone)]
-#[must_use]
-pub struct WaitOptions {
-    pub(crate) schedule: Schedule,
-    pub(crate) call: CallOptions,
-}
-
-impl Default for WaitOptions {
-    fn default() -> Self {
-        WaitOptions {
-            schedule: Schedule {
-                timeout: Some(DEFAULT_WAIT_TIMEOUT),
-                min_interval: DEFAULT_MIN_INTERVAL,
-                max_interval: DEFAULT_MAX_INTERVAL,
-                lateness: DEFAULT_LATENESS,
-                settle: DEFAULT_SETTLE,
-            },
-            call: CallOptions::default(),
-        }
-    }
-}
-
-impl WaitOptions {
-    /// 30 minutes, looks 2 s to 60 s apart, never more than about 15 % late.
-    pub fn new() -> WaitOptions {
-        WaitOptions::default()
-    }
-
-    /// How long to wait; `None` is for ever. 30 minutes.
-    pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> WaitOptions {
-        self.schedule.timeout = timeout.into();
-        self
-    }
-
-    /// The shortest pause between two looks. 2 s.
-    pub fn min_interval(mut self, interval: Duration) -> WaitOptions {
-        self.schedule.min_interval = interval;
-        self
-    }
-
-    /// The longest pause between two looks. 60 s.
-    pub fn max_interval(mut self, interval: Duration) -> WaitOptions {
-        self.schedule.max_interval = interval;
-        self
-    }
-
-    /// How late the end may be noticed, as a part of the time waited so far. 0.15.
-    pub fn lateness(mut self, part: f64) -> WaitOptions {
-        self.schedule.lateness = part;
-        self
-    }
-
-    /// How long after a message a finished job may still show its previous result. 10 s; 0 trusts the first answer.
-    pub fn settle(mut self, settle: Duration) -> WaitOptions {
-        self.schedule.settle = settle;
-        self
-    }
-
-    /// The request's settings: the total time of one look, a cancel token, a control.
-    pub fn call(mut self, call: CallOptions) -> WaitOptions {
-        self.call = call;
-        self
-    }
-}
+use crate::options::CallOptions;
+use crate::outcome::kind_of;
+use crate::poll::{Accepted, PollState, Schedule, Seen, Step};
 
 /// A wait in steps: ask when the next look is due, then look once.
 ///
@@ -118,7 +53,7 @@ impl Poller {
 
     /// Goes on from the answer to a message, whose job is what is waited for.
     pub(crate) fn after_message(job_id: &str, schedule: Schedule, answer: Job) -> Poller {
-        let (state, step) = PollState::after_message(job_id, schedule, &answer, fastrand::f64());
+        let (state, step) = PollState::after_message(job_id, schedule, &answer, jitter::draw());
         let mut poller = Poller::from_state(state, Duration::ZERO);
         poller.done = step == Step::Done;
         poller.changed = true;
@@ -191,15 +126,18 @@ impl Poller {
         let now = self.elapsed();
         let (step, reason) = match looked {
             Ok(job) => {
-                let step = self.state.observe(now, Seen::Job(&job), fastrand::f64());
+                let step = self.state.observe(now, Seen::Job(&job), jitter::draw());
                 self.changed = self.job.as_ref() != Some(&job);
                 self.job = Some(job);
                 (step, None)
             }
-            Err(error) if !self.passes(&error, now) => return Err(error.with_job(self.job.clone())),
+            Err(error) if !self.passes(&error, now) => {
+                self.state.polls += 1;
+                return Err(self.ended(error));
+            }
             Err(error) => {
                 let seen = Seen::Nothing { why: &label(&error), retry_after: error.retry_after() };
-                (self.state.observe(now, seen, fastrand::f64()), Some(error.message().to_owned()))
+                (self.state.observe(now, seen, jitter::draw()), Some(error.message().to_owned()))
             }
         };
         self.done = step == Step::Done;
@@ -211,9 +149,8 @@ impl Poller {
             elapsed: now,
             next: (!self.done).then(|| self.due_in()),
         };
-        client.tell(call, &event).map_err(|error| error.with_job(self.job.clone()))?;
+        client.tell(call, &event).map_err(|cause| self.interrupted(cause))?;
         if self.done {
-            client.settled(self.job_id());
             return Ok(self.job.clone());
         }
         if self.state.deadline().is_some_and(|end| now >= end) { Err(self.timed_out()) } else { Ok(None) }
@@ -232,20 +169,39 @@ impl Poller {
         }
     }
 
-    pub(crate) fn timed_out(&self) -> Error {
-        let state = match self.state.last_status() {
-            Some(status) => format!("was still {}", shown(status)),
-            None => "was not seen".to_owned(),
+    fn timed_out(&self) -> Error {
+        let (state, advice) = match self.state.last_status() {
+            Some(status) => {
+                (format!("was still {status}"), "it goes on at the service, so wait again to go on waiting")
+            }
+            None => ("was not seen".to_owned(), "no poll was answered, so check the service and the network"),
         };
         let message = format!(
-            "job {} {state} after {:.1} s ({}); it goes on at the service, so wait again to go on waiting",
+            "job {} {state} after {:.1} s ({}); {advice}",
             shown(self.job_id()),
             self.elapsed().as_secs_f64(),
             self.state.summary()
         );
-        Error::new(ErrorKind::WaitTimeout, message)
-            .with_effort(self.state.polls, self.elapsed())
-            .with_job(self.job.clone())
+        self.ended(Error::new(ErrorKind::WaitTimeout, message))
+    }
+
+    /// The caller ended the wait.
+    pub(crate) fn interrupted(&self, cause: Cause) -> Error {
+        let id = shown(self.job_id());
+        let message = if self.state.message {
+            format!(
+                "message to job {id} was accepted, but the wait for it ended: {}; do not send it again",
+                cause.clause()
+            )
+        } else {
+            format!("the wait for job {id} ended: {}", cause.clause())
+        };
+        self.ended(Error::new(kind_of(&cause), message))
+    }
+
+    /// An error of the wait, with the wait's own facts.
+    fn ended(&self, error: Error) -> Error {
+        error.with_effort(self.state.requests(), self.elapsed()).with_job(self.job.clone())
     }
 }
 

@@ -2,11 +2,10 @@
 //! of the message before, nor by a 404 for a job that was just created.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-use crate::job::Job;
-use crate::poll::{Accepted, NOT_FOUND_GRACE};
+use crate::poll::Accepted;
 use crate::process::PerProcess;
 
 /// More than anybody sends in the time that an entry counts: the service takes 100 an hour.
@@ -30,30 +29,63 @@ impl Default for Recent {
 }
 
 impl Recent {
-    /// The service accepted something for this job and answered `answer`.
-    pub(crate) fn note(&self, pid: u32, job_id: &str, answer: &Job) {
-        let mut entries = self.0.get(pid, Entries::default).lock().unwrap_or_else(PoisonError::into_inner);
+    /// The service accepted something for this job, or may have. `active`: its own answer showed the job at work.
+    pub(crate) fn note(&self, pid: u32, job_id: &str, active: bool) {
+        let mut entries = self.entries(pid);
         entries.retain(|entry| *entry.job_id != *job_id);
         if entries.len() == MAX_ENTRIES {
             entries.pop_front();
         }
-        entries.push_back(Entry { job_id: job_id.into(), at: Instant::now(), active: !answer.is_terminal() });
+        entries.push_back(Entry { job_id: job_id.into(), at: Instant::now(), active });
     }
 
-    /// A wait saw what became of it: nothing of it is left to be fooled by.
-    pub(crate) fn settled(&self, job_id: &str) {
-        let mut entries =
-            self.0.get(std::process::id(), Entries::default).lock().unwrap_or_else(PoisonError::into_inner);
-        entries.retain(|entry| *entry.job_id != *job_id);
+    /// A look that began at `began` showed the job at work: what was delivered before it has taken effect.
+    pub(crate) fn seen_at_work(&self, job_id: &str, began: Instant) {
+        let mut entries = self.entries(std::process::id());
+        if let Some(entry) = entries.iter_mut().find(|entry| *entry.job_id == *job_id && entry.at <= began) {
+            entry.active = true;
+        }
     }
 
-    /// What is known of this job, unless it is too long ago to matter.
+    /// What is known of this job.
     pub(crate) fn of(&self, job_id: &str) -> Option<Accepted> {
-        // No settle time that a caller may ask for outlives this by much; see `poll::NOT_FOUND_GRACE`.
-        const MAX_AGE: Duration = NOT_FOUND_GRACE.saturating_mul(20);
-        let entries = self.0.get(std::process::id(), Entries::default).lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries(std::process::id());
         let entry = entries.iter().find(|entry| *entry.job_id == *job_id)?;
-        let ago = entry.at.elapsed();
-        (ago <= MAX_AGE).then_some(Accepted { ago, active: entry.active })
+        Some(Accepted { ago: entry.at.elapsed(), active: entry.active })
+    }
+
+    fn entries(&self, pid: u32) -> MutexGuard<'_, VecDeque<Entry>> {
+        self.0.get(pid, Entries::default).lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn only_a_look_that_began_after_the_message_shows_that_it_took_effect() {
+        let (recent, pid) = (Recent::default(), std::process::id());
+        let before = Instant::now();
+        std::thread::sleep(Duration::from_millis(2));
+        recent.note(pid, "job_1", false);
+        recent.seen_at_work("job_1", before);
+        assert!(!recent.of("job_1").unwrap().active, "that look saw the job before the message");
+        recent.seen_at_work("job_1", Instant::now());
+        assert!(recent.of("job_1").unwrap().active);
+        recent.note(pid, "job_1", false);
+        assert!(!recent.of("job_1").unwrap().active, "another message begins anew");
+        assert_eq!(recent.of("job_2"), None);
+    }
+
+    #[test]
+    fn the_oldest_entry_makes_room() {
+        let (recent, pid) = (Recent::default(), std::process::id());
+        for n in 0..=MAX_ENTRIES {
+            recent.note(pid, &format!("job_{n}"), true);
+        }
+        assert_eq!(recent.of("job_0"), None);
+        assert!(recent.of("job_1").is_some());
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct Failed {
     pub(crate) retry_after: Option<Duration>,
     /// Requests of this call that failed before this one, stale connections not counted.
     pub(crate) earlier: u32,
+    /// Whether one of those was answered with a status that allows one more try.
+    pub(crate) once_used: bool,
     /// Kept connections that turned out dead before this one.
     pub(crate) earlier_stale: u32,
     /// What is left of the call's total time.
@@ -36,8 +38,8 @@ pub(crate) struct Failed {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Make the request again after this pause.
-    Retry { after: Duration, on_new_connection: bool },
+    /// Make the request again after this pause. `once`: the same failure allows no third try.
+    Retry { after: Duration, on_new_connection: bool, once: bool },
     /// Report the failure.
     Stop,
 }
@@ -81,13 +83,13 @@ pub(crate) fn decide(failed: &Failed, limits: &Limits, draw: f64) -> Decision {
     };
     let tries_left = match rule {
         Rule::AtOnce => failed.earlier_stale < MAX_STALE,
-        Rule::Once => failed.earlier == 0 && limits.max_retries > 0,
+        Rule::Once => !failed.once_used && failed.earlier < limits.max_retries,
         _ => failed.earlier < limits.max_retries,
     };
     if !tries_left || after >= failed.remaining {
         return Decision::Stop;
     }
-    Decision::Retry { after, on_new_connection: matches!(rule, Rule::AtOnce | Rule::Once) }
+    Decision::Retry { after, on_new_connection: matches!(rule, Rule::AtOnce | Rule::Once), once: rule == Rule::Once }
 }
 
 #[cfg(test)]
@@ -104,6 +106,7 @@ mod tests {
             situation,
             retry_after: None,
             earlier: 0,
+            once_used: false,
             earlier_stale: 0,
             remaining: Duration::from_secs(60),
         }
@@ -114,7 +117,12 @@ mod tests {
     }
 
     fn retry(after_ms: u64, on_new_connection: bool) -> Decision {
-        Decision::Retry { after: Duration::from_millis(after_ms), on_new_connection }
+        // Every status that allows one more try wants it on a new connection, and takes its time.
+        Decision::Retry {
+            after: Duration::from_millis(after_ms),
+            on_new_connection,
+            once: on_new_connection && after_ms > 0,
+        }
     }
 
     #[test]
@@ -191,12 +199,21 @@ mod tests {
         assert_eq!(after(3, 0.0), 0);
         assert_eq!(after(3, 0.25), 1_000);
         assert_eq!(decide(&Failed { earlier: 2, ..failed(true, NoConnection) }, &LIMITS, 0.5), Decision::Stop);
-        assert_eq!(decide(&Failed { earlier: 1, ..failed(true, status(408)) }, &LIMITS, 0.5), Decision::Stop);
+        assert_eq!(
+            decide(&Failed { earlier: 1, once_used: true, ..failed(true, status(408)) }, &LIMITS, 0.5),
+            Decision::Stop
+        );
         assert_eq!(decide(&Failed { earlier_stale: 3, ..failed(true, StaleConnection) }, &LIMITS, 0.5), Decision::Stop);
         let none = Limits { max_retries: 0, ..LIMITS };
         assert_eq!(decide(&failed(true, NoConnection), &none, 0.5), Decision::Stop);
         assert_eq!(decide(&failed(true, status(425)), &none, 0.5), Decision::Stop);
         assert_eq!(decide(&failed(true, StaleConnection), &none, 0.5), retry(0, true), "it costs nothing");
+    }
+
+    #[test]
+    fn one_more_try_is_allowed_also_after_a_429_was_waited_out() {
+        let after_429 = Failed { earlier: 1, ..failed(true, status(408)) };
+        assert_eq!(decide(&after_429, &LIMITS, 1.0), retry(1_000, true));
     }
 
     #[test]

@@ -83,6 +83,39 @@ fn the_previous_result_is_never_taken_for_the_new_one() {
 }
 
 #[test]
+fn a_wait_after_a_message_that_may_have_arrived_is_not_fooled_either() {
+    for rule in [
+        r#"{"nth": 2, "fault": {"do": "close", "at": "request", "process": true}}"#,
+        r#"{"nth": 2, "status": 200, "body": "{", "process": true}"#,
+    ] {
+        let emulator = emulator(&format!(r#"{{"work_ms": 400, "stale_ms": 150, "rules": [{rule}]}}"#));
+        let client = client(&emulator);
+        let before = client.get_job(JOB).unwrap();
+        let error = client.send_message(JOB, "p").unwrap_err();
+        assert!(matches!(error.delivery(), Some(Delivery::Unknown | Delivery::Accepted)), "{error}");
+        let done = client.wait(JOB, &quick()).unwrap();
+        assert_ne!(done.pr_link(), before.pr_link());
+    }
+}
+
+#[test]
+fn a_wait_that_is_about_to_end_looks_once_more() {
+    let emulator = emulator(r#"{"jobs": [{"id": "job_1", "status": "active", "finish_after_ms": 300}]}"#);
+    let slow = WaitOptions::new().timeout(ms(1000)).min_interval(Duration::from_secs(10));
+    assert!(client(&emulator).wait("job_1", &slow).unwrap().is_terminal());
+}
+
+#[test]
+fn the_facts_of_a_waits_error_are_the_waits() {
+    let emulator = emulator(r#"{"jobs": [{"id": "job_1", "status": "active"}], "rules": [{"nth": 4, "status": 401}]}"#);
+    let error = client(&emulator).wait("job_1", &quick()).unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unauthorized, 4));
+    assert!(error.elapsed() >= ms(40) && error.job().is_some(), "{:?}", error.elapsed());
+    let error = client(&emulator).send_and_wait("job_1", "p", &quick().timeout(ms(60))).unwrap_err();
+    assert!(error.attempts() >= 2, "the message counts, too: {}", error.attempts());
+}
+
+#[test]
 fn a_job_that_answers_its_message_at_once_is_done_when_the_settle_time_is_over() {
     // The job never shows `active`: its record is terminal from the first answer on.
     let record = r#"{"id": "job_demo", "status": "completed", "prLink": null}"#;

@@ -15,6 +15,8 @@ use support::{JOB, builder, client, emulator, ms, timed};
 #[derive(Clone, Copy)]
 enum Manner {
     Tunnel,
+    /// A tunnel that stops taking for a while when much has gone through it.
+    Pausing,
     Answer(&'static str),
     Silent,
     Drip,
@@ -55,12 +57,18 @@ fn serve(mut client: TcpStream, manner: Manner) {
     assert!(head.contains("\r\nProxy-Authorization: Basic dXNAZXI6aHVudGVyMg==\r\n"), "{head}");
     assert!(!head.to_lowercase().contains("bearer"), "the key is for the service alone");
     match manner {
-        Manner::Tunnel => {
+        Manner::Tunnel | Manner::Pausing => {
             let target = head.split(' ').nth(1).unwrap();
             let mut service = TcpStream::connect(target).unwrap();
             client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").unwrap();
             let (mut from, mut to) = (client.try_clone().unwrap(), service.try_clone().unwrap());
-            let up = std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+            let up = std::thread::spawn(move || {
+                if matches!(manner, Manner::Pausing) {
+                    std::io::copy(&mut (&mut from).take(64 << 10), &mut to)?;
+                    std::thread::sleep(ms(400));
+                }
+                std::io::copy(&mut from, &mut to)
+            });
             drop(std::io::copy(&mut service, &mut client));
             drop(client.shutdown(std::net::Shutdown::Both));
             drop(service.shutdown(std::net::Shutdown::Both));
@@ -137,6 +145,45 @@ fn a_silent_or_dripping_proxy_ends_with_the_connect_timeout() {
         let error = ended.unwrap_err();
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::Timeout, Some(Delivery::NotSent)));
         assert!(took >= ms(300) && took < ms(450), "{took:?}");
+    }
+}
+
+#[test]
+fn a_service_that_reads_late_gets_the_whole_of_a_large_message() {
+    // Over TLS there is something to read all the while: the session tickets, which are no answer.
+    let prompt = "x".repeat(16 << 20);
+    for tls in [false, true] {
+        let config = Config::from_json(r#"{"keep_prompts": false}"#).unwrap();
+        let emulator = if tls { Emulator::start_tls(config) } else { Emulator::start(config) }.unwrap();
+        let proxy = proxy(Manner::Pausing);
+        let settings = |b: agentjob_core::ClientBuilder| b.proxy(&proxy.url).max_prompt_bytes(32 << 20).max_retries(0);
+        let client =
+            if tls { with_authority(&emulator, settings) } else { settings(builder(&emulator)).build().unwrap() };
+        let (took, ended) = timed(|| client.send_message(JOB, &prompt));
+        ended.unwrap_or_else(|error| panic!("tls: {tls}: {error}"));
+        assert!(took >= ms(400), "it had to wait");
+        assert_eq!(emulator.ledger().len(), 1);
+    }
+}
+
+#[test]
+fn a_handshake_that_is_reset_fails_at_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for (n, stream) in listener.incoming().flatten().enumerate() {
+            std::thread::sleep(std::time::Duration::from_micros(100 * (n as u64 % 20)));
+            // With bytes unread, this close is a reset.
+            drop(stream);
+        }
+    });
+    let client =
+        Client::builder().base_url(&url).api_key("k").project_id("p").trust_env(false).max_retries(0).build().unwrap();
+    for _ in 0..60 {
+        let (took, ended) = timed(|| client.send_message(JOB, "p"));
+        let error = ended.unwrap_err();
+        assert_eq!((error.kind(), error.delivery()), (ErrorKind::Tls, Some(Delivery::NotSent)), "{error}");
+        assert!(took < ms(1000), "{took:?}");
     }
 }
 

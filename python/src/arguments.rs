@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use agentjob_core as core;
-use agentjob_core::{Delivery, Error, duration_from_seconds};
+use agentjob_core::{Delivery, Error, duration_from_seconds, duration_from_seconds_or_zero};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
@@ -116,7 +116,7 @@ impl Number {
 
     /// The same, or 0.
     pub(crate) fn seconds_or_none(&self, name: &str) -> Result<Duration, Refused> {
-        if self.number(name)? == 0.0 { Ok(Duration::ZERO) } else { self.seconds(name) }
+        Ok(duration_from_seconds_or_zero(name, self.number(name)?)?)
     }
 }
 

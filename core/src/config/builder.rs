@@ -153,7 +153,7 @@ impl ClientBuilder {
             (None, None) => Vec::new(),
         };
         let proxy = match &self.proxy {
-            Some(url) => Some(Proxy::parse("proxy", url)?),
+            Some(url) => Some(Proxy::parse("proxy", url)?.bearing(&endpoint)?),
             None if self.ignore_proxy_variables => None,
             None => Proxy::from_environment(environment, &endpoint)?,
         };

@@ -56,21 +56,16 @@ impl Endpoint {
         if bare.is_empty() || (host != bare && bare.parse::<Ipv6Addr>().is_err()) || (host == bare && !is_name(bare)) {
             return Err(wrong(" has no valid host"));
         }
-        let port = match authority.as_str()[host.len()..].strip_prefix(':') {
-            None => {
-                if https {
-                    443
-                } else {
-                    80
-                }
-            }
-            Some(digits) => match digits.parse::<u16>() {
-                Ok(port) if port > 0 && digits.bytes().all(|b| b.is_ascii_digit()) => port,
-                _ => return Err(wrong(" has no valid port")),
-            },
+        let behind_host = &authority.as_str()[host.len()..];
+        let port = match (behind_host, behind_host.strip_prefix(':').map(str::parse::<u16>)) {
+            ("", _) => [80, 443][usize::from(https)],
+            (text, Some(Ok(port))) if port > 0 && text[1..].bytes().all(|b| b.is_ascii_digit()) => port,
+            _ => return Err(wrong(" has no valid port")),
         };
         let path = uri.path().trim_end_matches('/');
-        if path.split('/').skip(1).any(|segment| matches!(segment, "" | "." | "..")) {
+        // A dot is a dot also when it is percent-encoded.
+        let segments = path.to_ascii_lowercase().replace("%2e", ".");
+        if segments.split('/').skip(1).any(|segment| matches!(segment, "" | "." | "..")) {
             return Err(wrong(" has an empty, \".\" or \"..\" segment in its path"));
         }
         let loopback = is_loopback(bare);
@@ -95,7 +90,7 @@ impl Endpoint {
     }
 }
 
-fn is_loopback(host: &str) -> bool {
+pub(super) fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
         || host.parse::<IpAddr>().is_ok_and(|ip| ip == IpAddr::V6(Ipv6Addr::LOCALHOST))
@@ -157,6 +152,8 @@ mod tests {
             "https://api.example.com:+443",
             "https://a%2eb.example",
             "https://[::1",
+            "http://[::1]x:43210",
+            "https://api.example.com/%2E%2e/x",
             "https://[1.2.3.4]",
             "http://api.example.com",
             "http://127.0.0.1.evil.example",

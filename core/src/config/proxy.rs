@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use zeroize::Zeroizing;
 
 use super::Environment;
-use super::endpoint::Endpoint;
+use super::endpoint::{Endpoint, is_loopback};
 use crate::error::Error;
 
 /// An HTTP proxy that is asked to CONNECT.
@@ -49,6 +49,16 @@ impl Proxy {
             port: if has_port { place.port } else { 1080 },
             credentials: user.map(percent_decoded),
         })
+    }
+
+    /// Refuses to carry a plain http request, and the key in it, through another machine.
+    pub(crate) fn bearing(self, endpoint: &Endpoint) -> Result<Proxy, Error> {
+        if endpoint.loopback_only && !is_loopback(&self.host) {
+            return Err(Error::invalid(
+                "proxy would carry plain http, and the key in it, through another machine; use https, or set allow_plaintext if you mean it",
+            ));
+        }
+        Ok(self)
     }
 
     /// The proxy for this endpoint, as curl reads the environment; none for a loopback endpoint, whose plain http must
@@ -214,6 +224,15 @@ mod tests {
         }
         // An exempt host needs no proxy, so a proxy that could not be used does not stand in its way.
         assert_eq!(chosen("https://a.example", &[("ALL_PROXY", "socks5://p:1"), ("NO_PROXY", "*")]).unwrap(), None);
+    }
+
+    #[test]
+    fn plain_http_to_this_machine_goes_through_no_other() {
+        let endpoint = Endpoint::parse("http://localhost:9", false).unwrap();
+        assert!(Proxy::parse("proxy", "http://p:1").unwrap().bearing(&endpoint).is_err());
+        assert!(Proxy::parse("proxy", "http://127.0.0.1:1").unwrap().bearing(&endpoint).is_ok());
+        let meant = Endpoint::parse("http://localhost:9", true).unwrap();
+        assert!(Proxy::parse("proxy", "http://p:1").unwrap().bearing(&meant).is_ok());
     }
 
     #[test]

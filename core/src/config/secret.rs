@@ -47,9 +47,7 @@ impl Secret {
 
     /// Reads a key from a file, without the line end that editors leave.
     pub(crate) fn from_file(name: &str, path: &Path) -> Result<Secret, Error> {
-        let text = std::fs::read(path)
-            .map(Zeroizing::new)
-            .map_err(|error| Error::invalid(format!("{name} {path:?} cannot be read: {error}")))?;
+        let text = Zeroizing::new(super::read_bounded(name, path, 2 * MAX_KEY_BYTES as u64)?);
         let text = std::str::from_utf8(&text)
             .map_err(|_| Error::invalid(format!("{name} {path:?} is not text; it must hold the key alone")))?;
         Secret::new(&format!("the key in {name} {path:?}"), text.trim_end_matches(['\r', '\n']))

@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 use super::Exchange;
 use super::cause::Cause;
 use crate::config::{Config, Head};
-use crate::control::{CallOptions, CancelToken, Control, SLICE};
+use crate::control::{CancelToken, Control, SLICE};
 use crate::delivery::Sent;
+use crate::options::CallOptions;
 
 thread_local! {
     static CURRENT: RefCell<Option<Rc<Call>>> = const { RefCell::new(None) };
@@ -34,7 +35,7 @@ impl Hold {
     }
 
     /// The part that costs two loads.
-    fn glance(&self) -> Result<(), Cause> {
+    pub(super) fn glance(&self) -> Result<(), Cause> {
         if self.closed.load(Ordering::Acquire) {
             return Err(Cause::Closed);
         }

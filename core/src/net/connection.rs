@@ -2,7 +2,7 @@
 //! kept connection right before the first byte, and knows what the kernel took.
 
 use std::fmt;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufRead, ErrorKind, Read, Write};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -79,6 +79,7 @@ impl Connection {
                     call.sent_some();
                     at += n;
                 }
+                Wrote::Answering if !is_answer(self.socket.peek(&mut [0; ANSWER_START])) => {}
                 Wrote::Broken | Wrote::Answering => {
                     self.write_broken = true;
                     break;
@@ -89,26 +90,28 @@ impl Connection {
     }
 
     fn flush_tls(&mut self, call: &Call) -> Result<(), Cause> {
-        let tls = self.tls.as_mut().expect("a TLS connection");
         let mut at = 0;
-        while at < self.buffers.pending().len() || tls.wants_write() {
+        loop {
+            let tls = self.tls.as_mut().expect("a TLS connection");
+            if at == self.buffers.pending().len() && !tls.wants_write() {
+                return Ok(());
+            }
             // rustls takes plaintext up to its own bound, then wants to be drained.
             at += tls.writer().write(&self.buffers.pending()[at..]).map_err(|error| Cause::Lost(error.to_string()))?;
-            while tls.wants_write() {
-                match tls::write_records(call, tls, &self.socket)? {
-                    Wrote::Some(n) => {
-                        if n > 0 {
-                            call.sent_some();
-                        }
+            match tls::write_records(call, tls, &self.socket)? {
+                Wrote::Some(n) => {
+                    if n > 0 {
+                        call.sent_some();
                     }
-                    Wrote::Broken | Wrote::Answering => {
-                        self.write_broken = true;
-                        return Ok(());
-                    }
+                }
+                // A TLS service leaves its session tickets in the socket; they are no answer.
+                Wrote::Answering if self.take_in_tls_traffic() != Traffic::Answer => {}
+                Wrote::Broken | Wrote::Answering => {
+                    self.write_broken = true;
+                    return Ok(());
                 }
             }
         }
-        Ok(())
     }
 
     /// Reads some of the answer into the input buffer; 0 is its end.
@@ -144,31 +147,32 @@ impl Connection {
             Idle::Quiet => true,
             Idle::Gone => false,
             // Stray bytes would be taken for the next answer; but TLS has its own traffic, such as session tickets.
-            Idle::Readable => self.take_in_tls_traffic(),
+            Idle::Readable => self.tls.is_some() && self.take_in_tls_traffic() == Traffic::Own,
         }
     }
 
-    /// Takes in what waits on an idle TLS connection. False if it was the peer's goodbye, or data nobody asked for.
-    fn take_in_tls_traffic(&mut self) -> bool {
-        let Some(tls) = self.tls.as_mut() else { return false };
+    /// Takes in what waits on a TLS connection, without waiting for more.
+    fn take_in_tls_traffic(&mut self) -> Traffic {
+        let Some(tls) = self.tls.as_mut() else { return Traffic::Answer };
         let mut records = [0; 4096];
         while let Some(n) = self.socket.read_at_once(&mut records) {
             let mut rest = &records[..n];
             while !rest.is_empty() {
-                if tls.read_tls(&mut rest).is_err() {
-                    return false;
-                }
-                match tls.process_new_packets() {
-                    Ok(state) if state.peer_has_closed() || state.plaintext_bytes_to_read() > 0 => return false,
-                    Ok(_) => {}
-                    Err(_) => return false,
+                match tls.read_tls(&mut rest).ok().and_then(|_| tls.process_new_packets().ok()) {
+                    Some(state) if !state.peer_has_closed() => {}
+                    // Goodbye, or no TLS: whatever was said before is the answer.
+                    _ => return Traffic::Answer,
                 }
             }
             if n == 0 {
-                return false;
+                return Traffic::Answer;
             }
         }
-        true
+        match tls.reader().fill_buf() {
+            Ok(start) if is_answer(start) => Traffic::Answer,
+            Ok(_) => Traffic::Interim,
+            Err(_) => Traffic::Own,
+        }
     }
 
     fn with_call<T>(&mut self, work: impl FnOnce(&mut Self, &Call) -> Result<T, Cause>) -> Result<T, Error> {
@@ -178,6 +182,28 @@ impl Connection {
             call.fail(cause)
         })
     }
+}
+
+/// What came in on a TLS connection while nothing was awaited.
+#[derive(Debug, PartialEq, Eq)]
+enum Traffic {
+    /// TLS's own: session tickets, key updates.
+    Own,
+    /// The beginning of an answer that is not the final one, or not enough to tell.
+    Interim,
+    /// An answer, or the end.
+    Answer,
+}
+
+/// How much of an answer tells whether it is a final one.
+const ANSWER_START: usize = "HTTP/1.1 1".len();
+
+/// Whether these are the first bytes of a final answer: not of a 1xx, which others follow (RFC 9110 15.2). What is no HTTP
+/// at all is an answer, too, for there will be no other.
+fn is_answer(start: &[u8]) -> bool {
+    let expected = b"HTTP/1.1 1";
+    let known = start.len().min(ANSWER_START);
+    start[..known] != expected[..known] && start[..known] != b"HTTP/1.0 1"[..known]
 }
 
 impl Transport for Connection {

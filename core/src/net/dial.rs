@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,8 @@ const STAGGER: Duration = Duration::from_millis(250);
 const MAX_LOOKUPS: usize = 32;
 
 static LOOKUPS: AtomicUsize = AtomicUsize::new(0);
+/// The process whose lookups those are: after a fork the parent's threads are not here to end them.
+static LOOKUPS_OF: AtomicU32 = AtomicU32::new(0);
 
 /// Connects to `host`. With `loopback_only` no other machine's address is used, whatever the name resolves to.
 pub(super) fn dial(call: &Call, host: &str, port: u16, loopback_only: bool) -> Result<Socket, Cause> {
@@ -48,6 +50,9 @@ fn look_up(
     port: u16,
     resolve: impl FnOnce(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + 'static,
 ) -> Result<Vec<SocketAddr>, Cause> {
+    if LOOKUPS_OF.swap(call.pid, Ordering::AcqRel) != call.pid {
+        LOOKUPS.store(0, Ordering::Release);
+    }
     if LOOKUPS.fetch_add(1, Ordering::AcqRel) >= MAX_LOOKUPS {
         LOOKUPS.fetch_sub(1, Ordering::AcqRel);
         return Err(Cause::Resources(format!("{MAX_LOOKUPS} name lookups are already waiting for an answer")));
@@ -163,6 +168,8 @@ fn open(family: AddressFamily) -> Result<OwnedFd, Errno> {
 fn open(family: AddressFamily) -> Result<OwnedFd, Errno> {
     let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
     rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+    // std does this for sockets of its own making: there is no MSG_NOSIGNAL here.
+    rustix::net::sockopt::set_socket_nosigpipe(&socket, true)?;
     Ok(socket)
 }
 

@@ -28,15 +28,15 @@ use ureq::http::{HeaderMap, Request};
 use self::call::{Call, Hold};
 pub(crate) use self::cause::Cause;
 use crate::config::Config;
-use crate::control::CallOptions;
 use crate::delivery::Sent;
 use crate::operation::shown;
+use crate::options::CallOptions;
 use crate::process::PerProcess;
 
 /// The longest head of an answer.
 const MAX_HEAD_BYTES: usize = 16 << 10;
 /// How much of an error's body is read; more of it is kept from nobody.
-const MAX_ERROR_BODY_BYTES: usize = 64 << 10;
+const MAX_ERROR_BODY_READ: usize = 64 << 10;
 /// How many connections are kept for the next calls.
 const MAX_KEPT: usize = 32;
 /// How long a connection is kept.
@@ -86,6 +86,17 @@ impl Headers {
         self.0.get(name)?.to_str().ok()
     }
 
+    /// Forgets the fields whose value is not to be shown.
+    fn forget(&mut self, secret: impl Fn(&str) -> bool) {
+        let names: Vec<_> = self
+            .0
+            .iter()
+            .filter(|(_, value)| value.to_str().is_ok_and(&secret))
+            .map(|(name, _)| name.clone())
+            .collect();
+        names.iter().for_each(|name| drop(self.0.remove(name)));
+    }
+
     /// The service's or a gateway's name for the request, by the field names in use.
     pub(crate) fn request_id(&self) -> Option<String> {
         const NAMES: [&str; 6] =
@@ -122,8 +133,6 @@ impl Net {
         let max_idle = if exchange.body.is_some() { MAX_IDLE_FOR_POST } else { MAX_IDLE };
         let hold = Hold::new(&self.closed, exchange.call);
         let call = Rc::new(Call::new(hold, exchange, config, max_idle));
-        call.glance().map_err(|cause| Broken { cause, sent: Sent::Nothing })?;
-
         let agents = self.agents.get(exchange.pid, || RwLock::new(agent(config)));
         let agent = agents.read().unwrap_or_else(PoisonError::into_inner).clone();
         let entered = call.enter();
@@ -134,6 +143,11 @@ impl Net {
             *agents.write().unwrap_or_else(PoisonError::into_inner) = self::agent(config);
             Err(Broken { cause: Cause::Bug(panic_text(&*panic)), sent: call.sent() })
         })
+    }
+
+    /// Whether a call that has not begun is already over.
+    pub(crate) fn glance(&self, call: &CallOptions) -> Result<(), Cause> {
+        Hold::new(&self.closed, call).glance()
     }
 
     /// Sleeps, heard within a slice by everything that may end the call.
@@ -182,14 +196,18 @@ fn perform(agent: &Agent, config: &Config, exchange: &Exchange<'_>, call: &Call)
     let answered = answered.map_err(|error| broken(Cause::Bug(error.to_string())))?;
     let response = answered.map_err(|error| broken(call.take_cause().unwrap_or_else(|| no_answer(&error))))?;
     let (parts, mut body) = response.into_parts();
-    let (status, headers) = (parts.status.as_u16(), Headers(parts.headers));
-    let limit = if parts.status.is_success() { config.max_response_bytes } else { MAX_ERROR_BODY_BYTES };
+    let (status, mut headers) = (parts.status.as_u16(), Headers(parts.headers));
+    if !parts.status.is_success() {
+        headers.forget(|value| config.head.is_quoted_in(value));
+    }
+    let limit = if parts.status.is_success() { config.max_response_bytes } else { MAX_ERROR_BODY_READ };
     let (body, mut cut) = read_body(&mut body, limit, call);
     if parts.status.is_success()
         && let Some(encoding) = headers.text("content-encoding").filter(|name| !name.eq_ignore_ascii_case("identity"))
     {
         cut = Some(Cause::Garbled(format!("it is encoded ({}), which nobody asked for", shown(encoding))));
     }
+    let body = if parts.status.is_success() { body } else { config.head.scrubbed(body) };
     Ok(Reply { status, headers, body, cut, sent: call.sent() })
 }
 

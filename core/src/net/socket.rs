@@ -34,7 +34,8 @@ pub(super) enum Wrote {
     Some(usize),
     /// The peer takes no more; it may have said why before.
     Broken,
-    /// The peer is answering before it has read the request, while nothing more can be written.
+    /// Nothing could be written for a while, and something waits to be read: perhaps an answer to a request that the peer
+    /// does not care to read.
     Answering,
 }
 
@@ -91,6 +92,14 @@ impl Socket {
             Ok(_) => Idle::Readable,
             Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => Idle::Quiet,
             Err(_) => Idle::Gone,
+        }
+    }
+
+    /// The first bytes that wait to be read, left where they are.
+    pub(super) fn peek<'a>(&self, buf: &'a mut [u8]) -> &'a [u8] {
+        match self.receive_at_once(buf, RecvFlags::PEEK) {
+            Ok(n) => &buf[..n],
+            Err(_) => &[],
         }
     }
 

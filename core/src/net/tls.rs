@@ -42,16 +42,17 @@ pub(super) fn handshake(
     let failed = |error: rustls::Error| Cause::Tls(plain(&error));
     let name = ServerName::try_from(host.to_owned()).map_err(|_| Cause::Tls(format!("{host} is no name for TLS")))?;
     let mut tls = ClientConnection::new(config, name).map_err(failed)?;
-    while tls.is_handshaking() || tls.wants_write() {
-        if tls.wants_write() {
+    let mut taken = true;
+    while tls.is_handshaking() || (taken && tls.wants_write()) {
+        if taken && tls.wants_write() {
             match write_records(call, &mut tls, socket)? {
-                Wrote::Some(_) => {}
-                Wrote::Broken | Wrote::Answering if !tls.is_handshaking() => break,
-                Wrote::Broken => {}
+                Wrote::Some(_) => continue,
+                // What the service says for itself, an alert perhaps, is still there to be read.
+                Wrote::Broken => taken = false,
                 Wrote::Answering => {}
             }
         }
-        if tls.is_handshaking() && tls.wants_read() {
+        if tls.is_handshaking() {
             if read_records(call, &mut tls, socket)? == 0 {
                 return Err(Cause::Tls("the service closed the connection in the handshake".to_owned()));
             }
@@ -93,6 +94,7 @@ pub(super) fn read_records(call: &Call, tls: &mut ClientConnection, socket: &Soc
 /// A certificate's fault in words that name it.
 pub(super) fn plain(error: &rustls::Error) -> String {
     match error {
+        rustls::Error::InvalidMessage(_) => "what answers there does not speak TLS".to_owned(),
         rustls::Error::InvalidCertificate(fault) => format!("the certificate is refused: {fault}"),
         other => other.to_string(),
     }

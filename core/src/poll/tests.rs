@@ -30,7 +30,7 @@ fn the_pause_is_fifteen_percent_of_the_time_waited_within_its_bounds() {
 #[test]
 fn the_first_hour_takes_fewer_than_a_hundred_looks_even_with_the_shortest_jitter() {
     for draw in [0.0, 0.5, 1.0] {
-        let mut state = PollState::new("j", SCHEDULE, None);
+        let mut state = PollState::new("j", Schedule { timeout: None, ..SCHEDULE }, None);
         while state.due() < Duration::from_secs(3600) {
             let now = state.due();
             assert_eq!(state.observe(now, Seen::Job(&job("active")), draw), Step::Again);
@@ -110,8 +110,37 @@ fn a_failed_look_ends_nothing_is_counted_and_its_retry_after_is_kept() {
     assert_eq!(state.observe(seconds(120.0), look(None), 0.5), Step::Again);
     assert_eq!(state.due(), seconds(138.0));
     assert_eq!(state.observe(seconds(138.0), Seen::Job(&job("active")), 0.5), Step::Again);
-    assert_eq!(state.summary(), "3 looks: 1 active, 2 rate_limited (429)");
+    assert_eq!(state.summary(), "3 polls: 1 active, 2 rate_limited (429)");
     assert_eq!(state.last_status(), Some("active"));
+}
+
+#[test]
+fn a_wait_looks_once_more_shortly_before_its_end() {
+    let schedule = Schedule { timeout: Some(seconds(100.0)), ..SCHEDULE };
+    let mut state = PollState::new("j", schedule, None);
+    state.observe(seconds(95.0), Seen::Job(&job("active")), 0.5);
+    assert_eq!(state.due(), seconds(99.0));
+    state.observe(seconds(99.0), Seen::Job(&job("active")), 0.5);
+    assert_eq!(state.due(), seconds(100.0), "once");
+
+    let short = Schedule { timeout: Some(seconds(0.25)), ..SCHEDULE };
+    let (state, _) = PollState::after_message("j", short, &job("active"), 0.5);
+    assert_eq!(state.due(), seconds(0.225), "a short wait looks at all");
+    let mut state = PollState::new("j", short, None);
+    state.observe(seconds(0.0), Seen::Nothing { why: "429", retry_after: Some(seconds(5.0)) }, 0.5);
+    assert_eq!(state.due(), seconds(5.0), "but not against the service's word");
+}
+
+#[test]
+fn the_services_words_are_counted_escaped_and_within_bounds() {
+    let mut state = PollState::new("j", SCHEDULE, None);
+    state.observe(seconds(1.0), Seen::Job(&job("\\u001b[2J")), 0.5);
+    assert_eq!(state.summary(), "1 poll: 1 \\u{1b}[2J");
+    assert_eq!(state.last_status(), Some("\\u{1b}[2J"));
+    for n in 0..1000 {
+        state.observe(seconds(1.0), Seen::Job(&job(&format!("word{n}"))), 0.5);
+    }
+    assert!(state.summary().len() < 500, "{}", state.summary());
 }
 
 #[test]
@@ -120,6 +149,10 @@ fn numbers_that_make_no_schedule_are_named() {
     let rows = [
         (Schedule { timeout: Some(Duration::ZERO), ..SCHEDULE }, "the wait's timeout is 0"),
         (Schedule { min_interval: Duration::ZERO, ..SCHEDULE }, "min_interval is 0"),
+        (
+            Schedule { min_interval: Duration::from_micros(999), ..SCHEDULE },
+            "min_interval is shorter than a millisecond",
+        ),
         (Schedule { max_interval: seconds(1.0), ..SCHEDULE }, "min_interval is longer"),
         (Schedule { lateness: 0.0, ..SCHEDULE }, "lateness is 0"),
         (Schedule { lateness: 1.5, ..SCHEDULE }, "lateness is 1.5"),

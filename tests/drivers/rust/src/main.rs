@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
 
-use agentjob_core::{CallOptions, CancelToken, Client, Error, Job, WaitOptions, duration_from_seconds};
+use agentjob_core::{
+    CallOptions, CancelToken, Client, Error, Job, WaitOptions, duration_from_seconds, duration_from_seconds_or_zero,
+};
 use serde_json::{Value, json};
 
 type Settings = BTreeMap<String, String>;
@@ -108,8 +110,7 @@ fn wait_options(settings: &Settings) -> Result<WaitOptions, Error> {
         options = options.max_interval(interval);
     }
     if let Some(settle) = settings.get("wait.settle") {
-        let zero = settle.parse() == Ok(0.0);
-        options = options.settle(if zero { Duration::ZERO } else { number(settle, "wait.settle")? });
+        options = options.settle(duration_from_seconds_or_zero("settle", settle.parse().unwrap_or(f64::NAN))?);
     }
     if let Some(Ok(part)) = settings.get("wait.lateness").map(|value| value.parse()) {
         options = options.lateness(part);
