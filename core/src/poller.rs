@@ -144,7 +144,7 @@ impl Poller {
         let event = Event::Poll {
             job_id: self.job_id(),
             polls: self.state.polls,
-            status: if reason.is_none() { self.state.last_status() } else { None },
+            status: if reason.is_none() { self.job.as_ref().map(|job| job.status().as_str()) } else { None },
             reason: reason.as_deref(),
             elapsed: now,
             next: (!self.done).then(|| self.due_in()),

@@ -11,7 +11,7 @@ import sys
 
 from . import __version__, errors
 from ._native import Client, serve_emulator
-from ._progress import Progress, printable
+from ._progress import Progress, printable, write
 
 DONE, JOB_FAILED, USAGE, FAILED, WAIT_TIMED_OUT, DELIVERY_UNKNOWN, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
@@ -37,9 +37,9 @@ def main(argv=None):
         return status_of(error)
     except KeyboardInterrupt as interrupt:
         return interrupted(interrupt)
-    except BrokenPipeError:
-        # Whoever read the record went away. What is still buffered must not be written to it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:
+        # Python's own exit status would be 1, which means that the job failed.
+        complain(f"{type(error).__name__}: {error}")
         return FAILED
 
 
@@ -85,7 +85,7 @@ def parser():
 
 HELP = {
     "job": "the job's id",
-    "prompt": "the message; - reads it from stdin, without the line end at its end",
+    "prompt": "the message; - reads it from stdin, without the line ends at its end",
 }
 
 
@@ -121,8 +121,8 @@ def send(options):
     prompt = read_prompt(options.prompt)
     if not options.wait:
         with client(options) as service:
-            return show(service.send_message(options.job, prompt))
-    return follow(options, options.job, lambda service, **how: service.send_and_wait(options.job, prompt, **how))
+            return show(service.send_message(options.job, prompt), delivered=True)
+    return follow(options, lambda: options.job, lambda service, **how: service.send_and_wait(options.job, prompt, **how))
 
 
 def get(options):
@@ -131,24 +131,32 @@ def get(options):
 
 
 def wait(options):
-    return follow(options, options.job, lambda service, **how: service.wait(options.job, **how))
+    return follow(options, lambda: options.job, lambda service, **how: service.wait(options.job, **how))
 
 
 def create(options):
     prompt = read_prompt(options.prompt)
-    with client(options) as service:
-        job = service.create_job(prompt)
     if not options.wait:
-        return show(job)
-    print(f"agentjob: created job {printable(job['id'])}", file=sys.stderr)
-    return follow(options, job["id"], lambda service, **how: service.wait(job["id"], **how))
+        with client(options) as service:
+            return show(service.create_job(prompt), delivered=True)
+    progress = Progress(options.quiet)
+    created = []
+
+    def waiting(service, **how):
+        # One client for both: it knows that the job is new, and that a 404 may be the service catching up.
+        job = service.create_job(prompt)
+        created.append(job["id"])
+        write(sys.stderr, f"agentjob: created job {printable(job['id'])}\n")
+        return service.wait(job["id"], **how)
+
+    return follow(options, lambda: created[0], waiting, progress)
 
 
 def demo(options):
     from .testing import Emulator
 
     with Emulator(work_ms=3000) as emulator:
-        say = (lambda *_: None) if options.quiet else (lambda text: print(text, file=sys.stderr))
+        say = (lambda *_: None) if options.quiet else (lambda text: write(sys.stderr, text + "\n"))
         say(f"agentjob: a stand-in of the service listens at {emulator.base_url}")
         say(f"agentjob: sending to {emulator.job_id}: Also cover the error cases")
         with Progress(options.quiet) as progress, emulator.client(on_event=progress.on_event) as service:
@@ -158,9 +166,9 @@ def demo(options):
         return show(job)
 
 
-def follow(options, job_id, waiting):
-    """A wait with its progress line."""
-    progress = Progress(options.quiet)
+def follow(options, job_id, waiting, progress=None):
+    """A wait with its progress line. `job_id` is asked for when it is known."""
+    progress = progress or Progress(options.quiet)
     try:
         with progress, client(options, progress.on_event) as service:
             job = waiting(
@@ -173,17 +181,17 @@ def follow(options, job_id, waiting):
     except KeyboardInterrupt as interrupt:
         status = interrupted(interrupt)
         if progress.waiting:
-            print(f"the job goes on; to go on waiting: {resume_command(options, job_id)}", file=sys.stderr)
+            write(sys.stderr, f"the job goes on; to go on waiting: {resume_command(options, job_id())}\n")
         return status
-    show(job)
-    return JOB_FAILED if job["status"] == "failed" else DONE
+    shown = show(job, delivered=options.command in (send, create))
+    return JOB_FAILED if job["status"] == "failed" else shown
 
 
 def interrupted(interrupt):
     """The notes say what became of the message, if one was on its way."""
     complain("interrupted")
     for note in getattr(interrupt, "__notes__", ()):
-        print(note, file=sys.stderr)
+        write(sys.stderr, f"{note}\n")
     return INTERRUPTED
 
 
@@ -218,21 +226,36 @@ def client(options, on_event=None):
 def read_prompt(given):
     if given != "-":
         return given
+    if sys.stdin is None:
+        raise errors.InvalidArgumentError("the prompt is to come from stdin, which is closed")
     try:
         return sys.stdin.buffer.read().decode("utf-8").rstrip("\r\n")
     except UnicodeDecodeError:
         raise errors.InvalidArgumentError("the prompt on stdin is not UTF-8") from None
 
 
-def show(job):
+def show(job, delivered=False):
     """The record on stdout. Only ASCII leaves here, so it fits any terminal and cannot steer one."""
-    print(json.dumps(job, indent=2))
-    sys.stdout.flush()
-    return DONE
+    try:
+        print(json.dumps(job, indent=2), flush=True)
+        if sys.stdout is not None:
+            return DONE
+        broken = "standard output is closed"
+    except (OSError, ValueError) as error:
+        broken = error
+        # What is still buffered must not be tried again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if delivered:
+        complain("the record could not be written, but the message was accepted; do not send it again")
+        return DONE
+    # A reader that went away, as head does, has seen enough.
+    if not isinstance(broken, BrokenPipeError):
+        complain(f"the record could not be written: {broken}")
+    return FAILED
 
 
 def complain(what):
-    print(f"agentjob: {what}", file=sys.stderr)
+    write(sys.stderr, f"agentjob: {what}\n")
 
 
 def status_of(error):

@@ -1,6 +1,6 @@
 """The one line on stderr that shows a wait is alive; plain lines on change where stderr is no terminal."""
 
-import shutil
+import os
 import sys
 import threading
 import time
@@ -18,7 +18,7 @@ class Progress:
 
     def __init__(self, quiet=False):
         self._stream = None if quiet else sys.stderr
-        self._live = self._stream is not None and self._stream.isatty()
+        self._live = is_terminal(self._stream)
         self._began = time.monotonic()
         self._state = "starting"
         self._next = None  # when the job is looked at again
@@ -59,7 +59,7 @@ class Progress:
         self._next = None if next_in is None else time.monotonic() + next_in
         changed, self._state = state != self._state, state
         if changed and not self._live and self._stream is not None:
-            print(f"agentjob: {printable(state)} ({self._elapsed()})", file=self._stream, flush=True)
+            self._write(f"agentjob: {printable(state)} ({self._elapsed()})\n")
 
     def _elapsed(self):
         seconds = int(time.monotonic() - self._began)
@@ -74,18 +74,37 @@ class Progress:
             if due is not None:
                 line += f"  next look in {max(0.0, due - time.monotonic()):.1f} s"
             # One column stays free: a full line would wrap, and a wrapped one is not wiped.
-            width = shutil.get_terminal_size().columns - 1
+            width = self._columns() - 1
             self._write("\r\x1b[K" + line[:width])
             if self._over.wait(REDRAW_SECONDS):
                 self._write("\r\x1b[K")
                 return
 
-    def _write(self, text):
+    def _columns(self):
         try:
-            self._stream.write(text)
-            self._stream.flush()
+            return os.get_terminal_size(self._stream.fileno()).columns or 80
         except (OSError, ValueError):
-            pass  # The terminal went away; the wait goes on.
+            return 80
+
+    def _write(self, text):
+        write(self._stream, text)
+
+
+def is_terminal(stream):
+    try:
+        return stream.isatty()
+    except (AttributeError, ValueError):
+        return False
+
+
+def write(stream, text):
+    """Writes what nobody may be there to read: a stream that was closed or went away is no reason to end a call."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except (AttributeError, OSError, ValueError):
+        return False
+    return True
 
 
 def printable(text):

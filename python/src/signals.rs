@@ -74,7 +74,8 @@ pub(crate) fn blocking<T: Send>(
     let ended = py.detach(|| {
         catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| Err(Error::internal(&words(&*panic), delivers)))
     });
-    let raised = watcher.slot().take();
+    // A signal that came while the answer did is heard here, where the verdict is known, and not a line later.
+    let raised = watcher.slot().take().or_else(|| py.check_signals().err());
     match (raised, ended) {
         (None, Ok(done)) => Ok(done),
         (None, Err(error)) => Err(errors::raised(py, &error)),

@@ -271,3 +271,35 @@ def test_the_demo_shows_a_message_from_end_to_end():
     assert status == 0 and json.loads(out)["status"] == "completed"
     assert "active" in err and "completed" in err
     assert run(None, "demo", "--quiet")[2] == ""
+
+
+@pytest.mark.parametrize("broken", [">&-", "2>&-", ">&- 2>&-", ">/dev/full", "2>/dev/full", "2> >(true)"])
+def test_a_dead_output_never_hides_what_became_of_the_message(emulator, broken):
+    before = len(emulator.ledger())
+    command = f'"{sys.executable}" -m agentjob send job_demo hello --wait --min-interval 0.02 --max-interval 0.02 {broken}'
+    done = subprocess.run(
+        ["bash", "-c", command],
+        env={**os.environ, **emulator.environment()},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(emulator.ledger()) == before + 1
+    assert "Traceback" not in done.stderr
+    if broken in (">&-", ">/dev/full"):
+        assert "the record could not be written, but the message was accepted" in done.stderr
+
+
+def test_a_record_that_cannot_be_written_is_a_failure_of_get(emulator):
+    command = f'"{sys.executable}" -m agentjob get job_demo >/dev/full'
+    environment = {**os.environ, **emulator.environment()}
+    done = subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 3
+    assert done.stderr.startswith("agentjob: the record could not be written: ")
+
+
+def test_a_job_that_was_just_created_is_waited_for_though_nobody_knows_it_yet(emulator):
+    emulator.reset(work_ms=50, visible_after_ms=300)
+    status, out, err = run(emulator, "create", "Write the tests", "--wait", *QUICK)
+    assert (status, json.loads(out)["status"]) == (0, "completed"), err

@@ -140,7 +140,7 @@ def test_a_wait_that_times_out_carries_the_last_record(client):
     error = raised(client.wait, "job_busy", timeout=0.1, **QUICK)
     assert type(error) is agentjob.WaitTimeoutError and isinstance(error, TimeoutError)
     assert error.job["id"] == "job_busy" and error.job["status"] == "active"
-    assert error.delivery is None and "look" in str(error)
+    assert error.delivery is None and " polls: " in str(error)
     assert facts(copy.copy(error)) == facts(error)
 
 
