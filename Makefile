@@ -4,6 +4,7 @@
 #                against the emulator, or: make demo JOB=job_123 with AGENTJOB_BASE_URL, AGENTJOB_API_KEY, AGENTJOB_PROJECT_ID
 #   make test    everything that a fresh machine can run
 #   make faults  the proof of the delivery verdict: 20,000 messages through every fault, against the ledger
+#   make bench   a warm message, raced against the peers on this machine
 #   make help    this text, and the parts
 #
 # Needs a Rust toolchain, a C and C++ compiler, make and Python 3.9 or newer. The rest is set up below `build/`.
@@ -18,17 +19,17 @@ BIN     := $(VENV)/bin
 SHARED  := $(TARGET)/release/libagentjob.so
 EMULATOR := $(TARGET)/debug/agentjob-emulator
 
-.PHONY: help demo test test-rust test-c test-python test-vectors test-readme faults sizes fmt lint clean
+.PHONY: help demo test test-rust test-c test-python test-vectors test-readme faults bench sizes fmt lint clean
 
 help:
-	@sed -n '3,9s/^# \{0,1\}//p' Makefile
+	@sed -n '3,10s/^# \{0,1\}//p' Makefile
 	@echo "  parts: library test-rust test-c test-python test-vectors test-readme sizes lint"
 
 demo: $(BUILD)/wheel.stamp library
 	$(CARGO) build --quiet --release -p agentjob-core --example follow_up
 	PATH="$(BIN):$$PATH" TARGET="$(TARGET)" BUILD="$(BUILD)" CC="$(CC)" JOB="$(JOB)" bash tests/demo.sh
 
-test: test-rust test-c test-python test-vectors test-readme sizes
+test: sizes test-rust test-c test-python test-vectors test-readme
 
 # Apart, for the faces switch logging off for the whole build, and one test of the core listens to it.
 test-rust:
@@ -39,7 +40,7 @@ test-c: library emulator
 	$(MAKE) -C tests/c check LIBDIR="$(TARGET)/release" EMULATOR="$(EMULATOR)" OUT="$(BUILD)/c" CC="$(CC)"
 
 test-python: $(BUILD)/wheel.stamp
-	$(BIN)/python -m pytest -q tests/python
+	$(BIN)/python -m pytest -q -rs tests/python
 
 test-vectors: library emulator $(BUILD)/wheel.stamp
 	$(CARGO) build --quiet -p agentjob-driver-rust
@@ -55,6 +56,26 @@ test-readme: library emulator $(BUILD)/wheel.stamp
 SENDS ?= 20000
 faults:
 	$(CARGO) run --quiet --release -p agentjob-faults -- $(SENDS)
+
+# The peers that are not there are named and left out: libcurl's headers come with the system, the Python ones from PyPI.
+ENTRANT := $(BUILD)/bench/venv/bin/python tests/bench/entrant.py
+ROUNDS ?= 40
+bench: library $(BUILD)/wheel.stamp
+	$(CARGO) build --quiet --release -p agentjob-emulator
+	cd tests/bench/rust && CARGO_TARGET_DIR="$(BUILD)/bench/target" $(CARGO) build --quiet --release --bins
+	mkdir -p "$(BUILD)/bench"
+	$(CC) -O2 -Iinclude tests/bench/c/agentjob.c -o "$(BUILD)/bench/agentjob" -L"$(TARGET)/release" -Wl,-rpath,"$(TARGET)/release" -lagentjob
+	test -x "$(BUILD)/bench/venv/bin/python" || $(PYTHON) -m venv "$(BUILD)/bench/venv"
+	$(BUILD)/bench/venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/bench/requirements.txt "$(BUILD)"/wheels/agentjob-*.whl
+	@if $(CC) -O2 tests/bench/c/libcurl.c -o "$(BUILD)/bench/libcurl" -lcurl 2>/dev/null; then curl=--entrant; else curl=; \
+	echo "SKIPPED: libcurl has no headers here (libcurl4-openssl-dev)"; fi; \
+	$(PYTHON) tests/bench/race.py --emulator "$(TARGET)/release/agentjob-emulator" --rounds $(ROUNDS) \
+		--against raw --against libcurl --against pycurl --against httpx --against requests \
+		--entrant raw="$(BUILD)/bench/target/release/raw" --entrant core="$(BUILD)/bench/target/release/core" \
+		--entrant ureq="$(BUILD)/bench/target/release/ureq_stock" --entrant c="$(BUILD)/bench/agentjob" \
+		$${curl:+--entrant libcurl="$(BUILD)/bench/libcurl"} --entrant python="$(ENTRANT) agentjob" \
+		--entrant pycurl="$(ENTRANT) pycurl" --entrant http.client="$(ENTRANT) http_client" \
+		--entrant httpx="$(ENTRANT) httpx" --entrant requests="$(ENTRANT) requests"
 
 # What ships has a ceiling: 2 MB for the library, 1.5 MB for the wheel.
 sizes: library $(BUILD)/wheel.stamp

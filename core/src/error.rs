@@ -119,7 +119,7 @@ impl fmt::Display for ErrorKind {
 
 /// Everything that can go wrong in a call. Its text is one sentence: what failed, for which job, what to do.
 ///
-/// It never holds the key or a prompt.
+/// It never holds the key. It holds no prompt either, unless the service's own words quote it.
 #[derive(Clone, thiserror::Error)]
 #[error("{}", .0.message)]
 pub struct Error(Box<Facts>);
@@ -235,7 +235,7 @@ impl Error {
         self.0.body.as_deref()
     }
 
-    /// How many requests the call made.
+    /// How many requests the call made; a wait's are its polls, and the message before them.
     pub fn attempts(&self) -> u32 {
         self.0.attempts
     }

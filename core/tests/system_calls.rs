@@ -7,7 +7,7 @@ mod support;
 use std::process::Command;
 
 use agentjob_core::Client;
-use support::{JOB, emulator};
+use support::{JOB, emulator, skip};
 
 const SENDS: usize = 50;
 const CHILD: &str = "AGENTJOB_TEST_SENDS_TO";
@@ -28,7 +28,6 @@ fn child() {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "a skip must be seen")]
 fn a_message_over_a_kept_connection_is_one_send_and_one_answer() {
     let emulator = emulator(r#"{"api_key": "k", "hourly_limit": 1000}"#);
     let traced = Command::new("strace")
@@ -38,12 +37,12 @@ fn a_message_over_a_kept_connection_is_one_send_and_one_answer() {
         .env(CHILD, emulator.base_url())
         .output();
     let Ok(traced) = traced else {
-        println!("SKIPPED: strace is not installed");
+        skip("SKIPPED: strace is not installed");
         return;
     };
     let text = String::from_utf8_lossy(&traced.stderr);
     if text.contains("PTRACE_TRACEME") || text.contains("Operation not permitted") {
-        println!("SKIPPED: strace may not trace here");
+        skip("SKIPPED: strace may not trace here");
         return;
     }
     let begin = text.find("/agentjob-begin").unwrap_or_else(|| panic!("{text}"));
