@@ -1022,6 +1022,15 @@ AGENTJOB_API const char *agentjob_job_pr_link(const agentjob_job *job);
 AGENTJOB_API const char *agentjob_job_created_at(const agentjob_job *job);
 
 /**
+ * When the job was created, as a number to compute with. It is agentjob_job_created_at() read as ISO 8601 with an offset.
+ * @param job the record
+ * @return milliseconds since 1970-01-01T00:00:00Z; -1 if the record has no such moment, or one before 1970, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API
+int64_t agentjob_job_created_at_unix_ms(const agentjob_job *job);
+
+/**
  * When the job was archived, as the service wrote it (ISO 8601).
  * @param job the record
  * @return borrowed from the record; NULL if the job is not archived
@@ -1030,14 +1039,25 @@ AGENTJOB_API const char *agentjob_job_created_at(const agentjob_job *job);
 AGENTJOB_API const char *agentjob_job_archived_at(const agentjob_job *job);
 
 /**
- * The whole record as compact JSON: the documented keys first and always there, then those that this version does not
- * know, untouched.
+ * When the job was archived, as a number to compute with. It is agentjob_job_archived_at() read as ISO 8601 with an offset.
+ * @param job the record
+ * @return milliseconds since 1970-01-01T00:00:00Z; -1 if the record has no such moment, or one before 1970, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API
+int64_t agentjob_job_archived_at_unix_ms(const agentjob_job *job);
+
+/**
+ * The whole record as compact JSON, in the service's order and with the keys that this version does not know, untouched. The
+ * documented keys are always there: those that the service left out are null and stand at the end.
  * @param job the record
  * @param len where the length goes, in bytes without the NUL at the end; NULL if you do not want it
  * @return borrowed from the record; NULL, and 0 in *len, only for a NULL record
  * @since 0.1.0
  */
-AGENTJOB_API const char *agentjob_job_json(const agentjob_job *job, size_t *len);
+AGENTJOB_API
+const char *agentjob_job_json(const agentjob_job *job,
+                              size_t *len);
 
 /**
  * A record of your own of the same moment. It costs next to nothing: the texts are shared.
@@ -1204,6 +1224,14 @@ agentjob_code agentjob_poller_poll(agentjob_poller *poller,
                                    const agentjob_call *call,
                                    bool *done,
                                    agentjob_error **err);
+
+/**
+ * The job that is waited for, which a poller from agentjob_poller_from_text() knows, too.
+ * @param poller the poller
+ * @return borrowed from the poller; NULL only for a NULL poller
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_poller_job_id(const agentjob_poller *poller);
 
 /**
  * The last record that this poller saw.

@@ -30,6 +30,8 @@ struct Texts {
     pr_link: Option<Text>,
     created_at: Option<Text>,
     archived_at: Option<Text>,
+    created_at_unix_ms: i64,
+    archived_at_unix_ms: i64,
     json: Text,
 }
 
@@ -47,9 +49,16 @@ impl agentjob_job {
             pr_link: text(job.pr_link()),
             created_at: text(job.created_at()),
             archived_at: text(job.archived_at()),
+            created_at_unix_ms: since_1970(job.created_at_unix_ms()),
+            archived_at_unix_ms: since_1970(job.archived_at_unix_ms()),
             json: Text::new(serde_json::to_vec(job).expect("a record that was JSON can be written as JSON")),
         }))
     }
+}
+
+/// No job is older than 1970, so -1 can mean "none" as it does for agentjob_error_retry_after_ms(), and nothing else.
+fn since_1970(unix_ms: Option<i64>) -> i64 {
+    unix_ms.filter(|ms| *ms >= 0).unwrap_or(-1)
 }
 
 /// The texts behind a handle.
@@ -169,6 +178,18 @@ pub unsafe extern "C" fn agentjob_job_created_at(job: *const agentjob_job) -> *c
     })
 }
 
+/// When the job was created, as a number to compute with. It is agentjob_job_created_at() read as ISO 8601 with an offset.
+/// @param job the record
+/// @return milliseconds since 1970-01-01T00:00:00Z; -1 if the record has no such moment, or one before 1970, and for NULL
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_job_created_at_unix_ms(job: *const agentjob_job) -> i64 {
+    guard_or(-1, || {
+        // SAFETY: NULL or a living record by the header's rules.
+        unsafe { texts(job) }.map_or(-1, |job| job.created_at_unix_ms)
+    })
+}
+
 /// When the job was archived, as the service wrote it (ISO 8601).
 /// @param job the record
 /// @return borrowed from the record; NULL if the job is not archived
@@ -181,8 +202,20 @@ pub unsafe extern "C" fn agentjob_job_archived_at(job: *const agentjob_job) -> *
     })
 }
 
-/// The whole record as compact JSON: the documented keys first and always there, then those that this version does not
-/// know, untouched.
+/// When the job was archived, as a number to compute with. It is agentjob_job_archived_at() read as ISO 8601 with an offset.
+/// @param job the record
+/// @return milliseconds since 1970-01-01T00:00:00Z; -1 if the record has no such moment, or one before 1970, and for NULL
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_job_archived_at_unix_ms(job: *const agentjob_job) -> i64 {
+    guard_or(-1, || {
+        // SAFETY: NULL or a living record by the header's rules.
+        unsafe { texts(job) }.map_or(-1, |job| job.archived_at_unix_ms)
+    })
+}
+
+/// The whole record as compact JSON, in the service's order and with the keys that this version does not know, untouched. The
+/// documented keys are always there: those that the service left out are null and stand at the end.
 /// @param job the record
 /// @param len where the length goes, in bytes without the NUL at the end; NULL if you do not want it
 /// @return borrowed from the record; NULL, and 0 in *len, only for a NULL record
@@ -216,4 +249,16 @@ pub unsafe extern "C" fn agentjob_job_free(job: *mut agentjob_job) {
         // SAFETY: NULL or a record that is used no more by the header's rules.
         unsafe { pointer::free(job) }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_before_1970_is_no_time_of_a_job() {
+        for (ms, wanted) in [(None, -1), (Some(-5), -1), (Some(0), 0), (Some(1_767_323_045_678), 1_767_323_045_678)] {
+            assert_eq!(since_1970(ms), wanted);
+        }
+    }
 }

@@ -12,7 +12,7 @@ use crate::error::{agentjob_error, whole_ms};
 use crate::guard::{Delivers, guard, guard_or};
 use crate::job::agentjob_job;
 use crate::pointer::{self, give, place, required, required_mut};
-use crate::text::{Text, text};
+use crate::text::{Text, borrow, text};
 
 /// A wait in steps: no thread, no callback, no sleeping.
 ///
@@ -22,13 +22,14 @@ use crate::text::{Text, text};
 /// @since 0.1.0
 pub struct agentjob_poller {
     poller: Poller,
+    job_id: Text,
     job: Option<agentjob_job>,
     text: Option<Text>,
 }
 
 impl agentjob_poller {
     fn new(poller: Poller) -> agentjob_poller {
-        agentjob_poller { poller, job: None, text: None }
+        agentjob_poller { job_id: Text::new(poller.job_id()), poller, job: None, text: None }
     }
 }
 
@@ -127,6 +128,18 @@ pub unsafe extern "C" fn agentjob_poller_poll(
             Ok(())
         })
     }
+}
+
+/// The job that is waited for, which a poller from agentjob_poller_from_text() knows, too.
+/// @param poller the poller
+/// @return borrowed from the poller; NULL only for a NULL poller
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_poller_job_id(poller: *const agentjob_poller) -> *const c_char {
+    guard_or(ptr::null(), || {
+        // SAFETY: NULL or a living poller by the header's rules.
+        borrow(unsafe { poller.as_ref() }.map(|poller| &poller.job_id))
+    })
 }
 
 /// The last record that this poller saw.

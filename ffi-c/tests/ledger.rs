@@ -62,3 +62,26 @@ fn every_number_of_the_header_is_the_one_in_the_ledger() {
     assert!(found.len() > 25, "only {} numbers were found: does this test still read the header?", found.len());
     assert_eq!(found, ledger("tests/abi/numbers.txt"), "left: the header, right: tests/abi/numbers.txt");
 }
+
+#[test]
+fn every_function_of_the_header_explains_its_parameters_and_its_result() {
+    let header = read("include/agentjob.h");
+    let mut functions = 0;
+    for item in header.split("/**").skip(1) {
+        let (comment, rest) = item.split_once("*/").expect("a comment ends");
+        let Some((declaration, _)) =
+            rest.trim_start().strip_prefix("AGENTJOB_API").and_then(|rest| rest.split_once(';'))
+        else {
+            continue;
+        };
+        functions += 1;
+        let (head, parameters) = declaration.trim_end_matches(')').split_once('(').expect("a function has parameters");
+        let names = parameters.split(',').filter_map(|one| one.trim().rsplit([' ', '*']).next());
+        let names: Vec<&str> = names.filter(|name| *name != "void").collect();
+        let explained: Vec<&str> =
+            comment.split("@param ").skip(1).filter_map(|text| text.split_whitespace().next()).collect();
+        assert_eq!(explained, names, "{declaration}");
+        assert_eq!(comment.contains("@return"), !head.trim().starts_with("void "), "{declaration}");
+    }
+    assert_eq!(functions, ledger("tests/abi/symbols.txt").len());
+}

@@ -10,7 +10,8 @@ static int32_t count_records(const agentjob_job *job, void *user_data) {
 
 int main(void) {
     emulator service = emulator_start("{\"work_ms\": 100, \"jobs\": [{\"id\": \"job_1\", \"status\": \"completed\", \"model\": \"large\","
-                                      " \"source\": {\"repository\": \"https://example.com/r\", \"ref\": null}, \"branch\": \"fix\"}]}");
+                                      " \"source\": {\"repository\": \"https://example.com/r\", \"ref\": null}, \"branch\": \"fix\","
+                                      " \"createdAt\": \"2026-01-02T05:04:05.678+02:00\"}]}");
     agentjob_error *err = NULL;
     agentjob_client *client = emulator_client(&service);
     CHECK_TEXT(agentjob_client_base_url(client), service.base_url);
@@ -32,7 +33,9 @@ int main(void) {
     CHECK(agentjob_job_source_ref(job) == NULL);
     CHECK(agentjob_job_archived_at(job) == NULL);
     CHECK(agentjob_job_pr_link(job) != NULL);
-    CHECK(agentjob_job_created_at(job) != NULL);
+    CHECK_TEXT(agentjob_job_created_at(job), "2026-01-02T05:04:05.678+02:00");
+    CHECK_INT(agentjob_job_created_at_unix_ms(job), 1767323045678);
+    CHECK_INT(agentjob_job_archived_at_unix_ms(job), -1);
     CHECK(seen >= 2); /* at work, then done */
     CHECK_HOLDS(emulator_ledger(&service), "Also cover the error cases");
     CHECK_INT(emulator_messages(&service), 1);

@@ -13,6 +13,7 @@ int main(void) {
     agentjob_poller *poller = NULL;
     CHECK_OK(agentjob_client_poller(client, service.job_id, call, &poller, &err), err);
     CHECK(agentjob_poller_job(poller) == NULL);
+    CHECK_TEXT(agentjob_poller_job_id(poller), service.job_id);
     CHECK(agentjob_poller_due_in_ms(poller) <= 40); /* a message was just sent, so not at once */
     bool done = true;
     CHECK_OK(agentjob_poller_poll(poller, client, NULL, &done, &err), err);
@@ -26,6 +27,7 @@ int main(void) {
     agentjob_poller_free(poller);
     poller = NULL;
     CHECK_OK(agentjob_poller_from_text(text, &poller, &err), err);
+    CHECK_TEXT(agentjob_poller_job_id(poller), service.job_id);
     while (!done) {
         sleep_ms(agentjob_poller_due_in_ms(poller));
         CHECK_OK(agentjob_poller_poll(poller, client, NULL, &done, &err), err);

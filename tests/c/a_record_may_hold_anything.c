@@ -3,7 +3,7 @@
 
 static const char *const CONFIG =
     "{\"rules\": [{\"status\": 200, \"body\": \"{\\\"id\\\":\\\"a\\\\u0000b\\\",\\\"status\\\":\\\"paused\\\",\\\"model\\\":7,"
-    "\\\"cost\\\":1.10,\\\"prLink\\\":\\\"\\\"}\"}]}";
+    "\\\"cost\\\":1.10,\\\"prLink\\\":\\\"\\\",\\\"createdAt\\\":\\\"soon\\\"}\"}]}";
 
 int main(void) {
     emulator service = emulator_start(CONFIG);
@@ -17,8 +17,11 @@ int main(void) {
     CHECK_TEXT(agentjob_job_id(job), "a"); /* C sees it end there; the document has it whole */
     CHECK(agentjob_job_model(job) == NULL);
     CHECK_TEXT(agentjob_job_pr_link(job), "");
-    CHECK_TEXT(agentjob_job_json(job, NULL), "{\"id\":\"a\\u0000b\",\"status\":\"paused\",\"source\":{\"repository\":null,\"ref\":null},"
-                                             "\"model\":7,\"prLink\":\"\",\"createdAt\":null,\"archivedAt\":null,\"cost\":1.10}");
+    CHECK_TEXT(agentjob_job_created_at(job), "soon");
+    CHECK_INT(agentjob_job_created_at_unix_ms(job), -1); /* as it is for what is not there */
+    CHECK_INT(agentjob_job_archived_at_unix_ms(job), -1);
+    CHECK_TEXT(agentjob_job_json(job, NULL), "{\"id\":\"a\\u0000b\",\"status\":\"paused\",\"model\":7,\"cost\":1.10,\"prLink\":\"\","
+                                             "\"createdAt\":\"soon\",\"source\":{\"repository\":null,\"ref\":null},\"archivedAt\":null}");
     agentjob_job_free(job);
     agentjob_client_free(client);
     emulator_stop(&service);

@@ -130,6 +130,8 @@ static void functions_that_cannot_fail(void) {
     CHECK(agentjob_job_pr_link(NULL) == NULL);
     CHECK(agentjob_job_created_at(NULL) == NULL);
     CHECK(agentjob_job_archived_at(NULL) == NULL);
+    CHECK_INT(agentjob_job_created_at_unix_ms(NULL), -1);
+    CHECK_INT(agentjob_job_archived_at_unix_ms(NULL), -1);
     CHECK(agentjob_job_json(NULL, &len) == NULL);
     CHECK_INT(len, 0);
     CHECK(agentjob_job_json(NULL, NULL) == NULL);
@@ -149,6 +151,7 @@ static void functions_that_cannot_fail(void) {
     CHECK_INT(agentjob_error_elapsed_ms(NULL), 0);
     CHECK(agentjob_error_job(NULL) == NULL);
     CHECK_INT(agentjob_poller_due_in_ms(NULL), 0);
+    CHECK(agentjob_poller_job_id(NULL) == NULL);
     CHECK(agentjob_poller_job(NULL) == NULL);
     CHECK(!agentjob_poller_is_done(NULL));
     CHECK(agentjob_poller_to_text(NULL) == NULL);

@@ -1,0 +1,135 @@
+// agentjob.hpp: a progress function that throws or says no, a token in another thread, a client that is closed.
+#include <thread>
+
+#include "support.hpp"
+
+using namespace std::chrono_literals;
+
+struct enough {
+    int polls;
+};
+
+static const char *const AT_WORK = "{\"work_ms\": 60000, \"jobs\": [{\"id\": \"job_1\", \"status\": \"active\"}]}";
+
+static void what_progress_throws_comes_out_of_the_call() {
+    service service(AT_WORK);
+    const agentjob::client client = service.client();
+    agentjob::call call = impatient();
+    call.progress([](const agentjob::job &) -> bool { throw enough{7}; });
+    for (int times = 0; times < 2; times++) {  // nothing of the first is left for the second
+        try {
+            client.send_and_wait("job_1", "Go on", call);
+            CHECK(false);
+        } catch (const enough &thrown) {
+            CHECK_INT(thrown.polls, 7);
+        }
+    }
+    CHECK(client.get_job("job_1").status() == AGENTJOB_STATUS_ACTIVE);
+    CHECK_INT(emulator_messages(&service.it), 2);
+}
+
+// Even when the record is the last one and the wait is over anyway; and what it waited for is not leaked.
+static void it_comes_out_of_a_finished_wait_too() {
+    service service;
+    agentjob::call call = impatient();
+    call.progress([](const agentjob::job &job) -> bool { throw std::runtime_error(job.status_name()); });
+    try {
+        service.client().wait(service.it.job_id, call);
+        CHECK(false);
+    } catch (const std::runtime_error &thrown) {
+        CHECK_TEXT(thrown.what(), "completed");
+    }
+}
+
+// A wait within a wait: the inner one's exception is the inner one's, until it leaves that progress function, too.
+static void a_wait_in_a_progress_function_has_its_own_exceptions() {
+    service service(AT_WORK);
+    const agentjob::client client = service.client();
+    agentjob::call inner = impatient(), outer = impatient();
+    int caught = 0;
+    inner.progress([](const agentjob::job &) -> bool { throw enough{1}; });
+    outer.progress([&](const agentjob::job &) -> bool {
+        try {
+            client.wait("job_1", inner);
+        } catch (const enough &) {
+            caught++;
+        }
+        client.wait("job_1", inner);
+        return true;
+    });
+    try {
+        client.wait("job_1", outer);
+        CHECK(false);
+    } catch (const enough &thrown) {
+        CHECK_INT(thrown.polls, 1);
+    }
+    CHECK_INT(caught, 1);
+}
+
+static void progress_that_says_no_is_a_cancel() {
+    service service(AT_WORK);
+    agentjob::call call = impatient();
+    const auto never = [](const agentjob::job &) -> bool { exit(1); };
+    call.progress(never).progress([](const agentjob::job &) { return false; });  // the second one counts
+    const agentjob::error error = error_of([&] { service.client().send_and_wait("job_1", "Go on", call); });
+    CHECK(error.code() == AGENTJOB_ERR_CANCELLED && error.delivery() == AGENTJOB_DELIVERY_ACCEPTED);
+    CHECK(error.job()->id() == "job_1");
+}
+
+static void another_thread_triggers_a_token() {
+    service service(AT_WORK);
+    const agentjob::client client = service.client();
+    const agentjob::cancel_token token;
+    agentjob::call call;
+    call.wait_timeout(agentjob::forever).cancel(token);
+    std::thread thread;
+    call.progress([&](const agentjob::job &) {  // so the wait is under way
+        thread = std::thread([&] { token.trigger(); });
+        return true;
+    });
+    const auto began = std::chrono::steady_clock::now();
+    CHECK(error_of([&] { client.wait("job_1", call); }).code() == AGENTJOB_ERR_CANCELLED);
+    CHECK(std::chrono::steady_clock::now() - began < 1500ms);  // the pause between two looks is 2 s
+    thread.join();
+    CHECK(token.is_triggered());
+}
+
+static void closing_ends_the_calls_of_every_thread() {
+    service service(AT_WORK);
+    const agentjob::client client = service.client();
+    std::thread thread([&] { CHECK(error_of([&] { client.wait("job_1"); }).code() == AGENTJOB_ERR_CLOSED); });
+    client.close();
+    thread.join();
+    CHECK(client.is_closed());
+}
+
+static void a_poller_goes_on_from_its_text() {
+    service service("{\"work_ms\": 300}");
+    const agentjob::client client = service.client();
+    client.send_message(service.it.job_id, "Go on");
+    std::string text;
+    {
+        agentjob::poller poller = client.poller(service.it.job_id, impatient());
+        CHECK(!poller.job() && poller.job_id() == service.it.job_id && poller.due_in() <= 40ms);
+        CHECK(!poller.poll(client) && !poller.is_done() && poller.job()->status() == AGENTJOB_STATUS_ACTIVE);
+        text = poller.to_text();
+    }
+    agentjob::poller poller = agentjob::poller::from_text(text);
+    CHECK(poller.job_id() == service.it.job_id);
+    do {
+        std::this_thread::sleep_for(poller.due_in());
+    } while (!poller.poll(client));
+    CHECK(poller.is_done() && poller.job()->status() == AGENTJOB_STATUS_COMPLETED && poller.due_in() == 0ms);
+    CHECK(error_of([] { agentjob::poller::from_text("{}"); }).code() == AGENTJOB_ERR_INVALID_ARGUMENT);
+}
+
+int main() {
+    what_progress_throws_comes_out_of_the_call();
+    it_comes_out_of_a_finished_wait_too();
+    a_wait_in_a_progress_function_has_its_own_exceptions();
+    progress_that_says_no_is_a_cancel();
+    another_thread_triggers_a_token();
+    closing_ends_the_calls_of_every_thread();
+    a_poller_goes_on_from_its_text();
+    return 0;
+}

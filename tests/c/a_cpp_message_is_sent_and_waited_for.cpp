@@ -1,0 +1,98 @@
+// agentjob.hpp, the whole road: settings, a message, its job at work, its result; handles that move and are never copied.
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include "support.hpp"
+
+using namespace std::chrono_literals;
+
+template <class T>
+constexpr bool move_only = std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T> && !std::is_copy_constructible_v<T>;
+static_assert(move_only<agentjob::client> && move_only<agentjob::options> && move_only<agentjob::call>);
+static_assert(move_only<agentjob::cancel_token> && move_only<agentjob::job> && move_only<agentjob::poller>);
+static_assert(std::is_nothrow_copy_constructible_v<agentjob::error> && std::is_base_of_v<std::runtime_error, agentjob::error>);
+// Seconds are milliseconds, microseconds might not be: they do not compile.
+static_assert(std::is_convertible_v<std::chrono::seconds, std::chrono::milliseconds>);
+static_assert(!std::is_convertible_v<std::chrono::microseconds, std::chrono::milliseconds>);
+
+static void every_field_comes_out() {
+    service service("{\"work_ms\": 100, \"jobs\": [{\"id\": \"job_1\", \"status\": \"completed\", \"model\": \"large\", \"branch\": \"fix\","
+                    " \"source\": {\"repository\": \"https://example.com/r\", \"ref\": null}, \"createdAt\": \"2026-01-02T03:04:05.678Z\"}]}");
+    agentjob::client client = service.client();
+    CHECK(client.base_url() == service.it.base_url && client.project_id() == service.it.project_id && !client.is_closed());
+
+    int seen = 0;
+    agentjob::call call = impatient();
+    call.timeout(5s).lateness(0.2).settle(1s).progress([&seen](const agentjob::job &job) {
+        CHECK(job.id() == "job_1");
+        return ++seen > 0;
+    });
+    agentjob::call moved = std::move(call);  // the progress function moves along
+    agentjob::job job = client.send_and_wait("job_1", "Also cover the error cases", moved);
+    CHECK(job.status() == AGENTJOB_STATUS_COMPLETED && job.status_name() == "completed" && job.is_terminal());
+    CHECK(job.source_repository() == "https://example.com/r" && !job.source_ref() && job.model() == "large" && job.pr_link());
+    CHECK(job.created_at_text() == "2026-01-02T03:04:05.678Z" && !job.archived_at_text() && !job.archived_at());
+    CHECK(job.created_at() == std::chrono::system_clock::time_point(1767323045678ms));
+    CHECK(seen >= 2);  // at work, then done
+    const std::string json = job.json();
+    CHECK_HOLDS(json.c_str(), "\"branch\":\"fix\"");
+
+    agentjob::job kept = job.clone();
+    job = client.get_job("job_1");
+    CHECK(kept.json() == json && job.json() == json);
+    CHECK(client.create_job("Begin").status() == AGENTJOB_STATUS_ACTIVE);
+    CHECK_INT(emulator_messages(&service.it), 2);
+}
+
+static void texts_need_no_nul_and_prompts_may_hold_one() {
+    service service;
+    agentjob::client client = service.client();
+    const std::string_view part = std::string_view("job_demo and more").substr(0, 8);
+    client.send_message(part, std::string_view("a\0b", 3));
+    CHECK_HOLDS(emulator_ledger(&service.it), "\"a\\u0000b\"");
+    client.send_message(part, std::string("first only").substr(0, 5));
+    CHECK_HOLDS(emulator_ledger(&service.it), "\"first\"");
+}
+
+static void one_client_serves_many_threads() {
+    service service;
+    const agentjob::client client = service.client();
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; i++) {
+        threads.emplace_back([&] { CHECK(client.send_message(service.it.job_id, "Go on").id() == service.it.job_id); });
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    CHECK_INT(emulator_messages(&service.it), 8);
+}
+
+static void events_are_told_and_what_they_throw_is_dropped() {
+    service service;
+    std::string last;
+    auto alive = std::make_shared<int>();
+    std::weak_ptr<int> function = alive;
+    {
+        agentjob::client client = [&] {
+            agentjob::options options = service.options();
+            options.on_event([](std::string_view) {}).on_event([&last, alive = std::move(alive)](std::string_view json) {
+                last = json;
+                throw std::runtime_error("the log is full");
+            });
+            return agentjob::client(options);
+        }();
+        client.send_message(service.it.job_id, "Go on");
+        CHECK_HOLDS(last.c_str(), "\"event\":\"attempt\"");
+        CHECK(!function.expired());
+    }
+    CHECK(function.expired());  // it goes with the last client
+}
+
+int main() {
+    every_field_comes_out();
+    texts_need_no_nul_and_prompts_may_hold_one();
+    one_client_serves_many_threads();
+    events_are_told_and_what_they_throw_is_dropped();
+    return 0;
+}

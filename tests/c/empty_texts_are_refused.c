@@ -1,0 +1,80 @@
+/* A text of no bytes, in every text of every function and however it is spelled: refused, named, and nothing is sent. */
+#include "support.h"
+
+static agentjob_error *err;
+
+#define REFUSED(name, delivery, expression)                            \
+    do {                                                               \
+        CHECK_INT((expression), AGENTJOB_ERR_INVALID_ARGUMENT);        \
+        CHECK_HOLDS(agentjob_error_message(err), name);                \
+        CHECK_INT(agentjob_error_delivery(err), delivery);             \
+        agentjob_error_free(err);                                      \
+    } while (0)
+
+/* One setting made empty; its setter or agentjob_client_new() refuses it, or it means none. */
+#define SETTING(setting, accepted)                                                             \
+    do {                                                                                       \
+        agentjob_client *client_ = NULL;                                                       \
+        agentjob_options *options_ = emulator_options(&service);                               \
+        agentjob_code code_ = agentjob_options_set_##setting(options_, "", &err);              \
+        if (code_ == AGENTJOB_OK) {                                                            \
+            code_ = agentjob_client_new(options_, &client_, &err);                             \
+        }                                                                                      \
+        CHECK_INT(code_, (accepted) ? AGENTJOB_OK : AGENTJOB_ERR_INVALID_ARGUMENT);            \
+        if (!(accepted)) {                                                                     \
+            CHECK_HOLDS(agentjob_error_message(err), #setting);                                \
+        }                                                                                      \
+        agentjob_error_free(err);                                                              \
+        agentjob_client_free(client_);                                                         \
+        agentjob_options_free(options_);                                                       \
+    } while (0)
+
+int main(void) {
+    emulator service = emulator_start("{}");
+    agentjob_client *client = emulator_client(&service);
+    agentjob_job *job = NULL;
+    agentjob_poller *poller = NULL;
+
+    SETTING(base_url, false);
+    SETTING(api_key, false);
+    SETTING(project_id, false);
+    SETTING(ca_file, false);
+    SETTING(proxy, false);
+    SETTING(user_agent_suffix, true);
+    /* The file of the key, where there is no key besides. */
+    unsetenv("AGENTJOB_API_KEY");
+    unsetenv("AGENTJOB_API_KEY_FILE");
+    agentjob_options *options = agentjob_options_new();
+    CHECK_OK(agentjob_options_set_base_url(options, service.base_url, &err), err);
+    CHECK_OK(agentjob_options_set_project_id(options, service.project_id, &err), err);
+    CHECK_OK(agentjob_options_set_api_key_file(options, "", &err), err);
+    agentjob_client *none = NULL;
+    REFUSED("api_key_file", AGENTJOB_DELIVERY_NONE, agentjob_client_new(options, &none, &err));
+    agentjob_options_free(options);
+
+    REFUSED("job_id", AGENTJOB_DELIVERY_NONE, agentjob_client_get_job(client, "", NULL, &job, &err));
+    REFUSED("job_id", AGENTJOB_DELIVERY_NONE, agentjob_client_wait(client, "", NULL, &job, &err));
+    REFUSED("job_id", AGENTJOB_DELIVERY_NONE, agentjob_client_poller(client, "", NULL, &poller, &err));
+    REFUSED("poller", AGENTJOB_DELIVERY_NONE, agentjob_poller_from_text("", &poller, &err));
+    REFUSED("job_id", AGENTJOB_DELIVERY_NOT_SENT, agentjob_client_send_message(client, "", "p", 1, NULL, &job, &err));
+    REFUSED("job_id", AGENTJOB_DELIVERY_NOT_SENT, agentjob_client_send_and_wait(client, "", "p", 1, NULL, &job, &err));
+
+    const struct {
+        const char *text;
+        size_t len;
+    } empty[] = {{"", 0}, {"", AGENTJOB_NUL_TERMINATED}, {NULL, 0}, {"unused", 0}};
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
+        const char *text = empty[i].text;
+        size_t len = empty[i].len;
+        REFUSED("prompt is empty", AGENTJOB_DELIVERY_NOT_SENT,
+                agentjob_client_send_message(client, "job_demo", text, len, NULL, &job, &err));
+        REFUSED("prompt is empty", AGENTJOB_DELIVERY_NOT_SENT, agentjob_client_create_job(client, text, len, NULL, &job, &err));
+        REFUSED("prompt is empty", AGENTJOB_DELIVERY_NOT_SENT,
+                agentjob_client_send_and_wait(client, "job_demo", text, len, NULL, &job, &err));
+    }
+    CHECK(job == NULL && poller == NULL && none == NULL);
+    CHECK_INT(emulator_messages(&service), 0);
+    agentjob_client_free(client);
+    emulator_stop(&service);
+    return 0;
+}
