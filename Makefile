@@ -19,17 +19,17 @@ BIN     := $(VENV)/bin
 SHARED  := $(TARGET)/release/libagentjob.so
 EMULATOR := $(TARGET)/debug/agentjob-emulator
 
-.PHONY: help demo test test-rust test-c test-python test-vectors test-readme faults bench sizes fmt lint clean
+.PHONY: help demo test test-rust test-c test-install test-memory test-python test-vectors test-readme faults bench sizes fmt lint clean
 
 help:
 	@sed -n '3,10s/^# \{0,1\}//p' Makefile
-	@echo "  parts: library test-rust test-c test-python test-vectors test-readme sizes lint"
+	@echo "  parts: library test-rust test-c test-install test-memory test-python test-vectors test-readme sizes lint"
 
 demo: $(BUILD)/wheel.stamp library
 	$(CARGO) build --quiet --release -p agentjob-core --example follow_up
 	PATH="$(BIN):$$PATH" TARGET="$(TARGET)" BUILD="$(BUILD)" CC="$(CC)" JOB="$(JOB)" bash tests/demo.sh
 
-test: sizes test-rust test-c test-python test-vectors test-readme
+test: sizes test-rust test-c test-install test-python test-vectors test-readme
 
 # Apart, for the faces switch logging off for the whole build, and one test of the core listens to it.
 test-rust:
@@ -38,6 +38,15 @@ test-rust:
 
 test-c: library emulator
 	$(MAKE) -C tests/c check LIBDIR="$(TARGET)/release" EMULATOR="$(EMULATOR)" OUT="$(BUILD)/c" CC="$(CC)"
+
+# A C and a C++ program, built and run four ways from an installed tree, which is then moved.
+test-install: library emulator
+	$(MAKE) -C ffi-c check-install EMULATOR="$(EMULATOR)"
+
+# The C programs under valgrind and the sanitizers; what is not installed is a visible skip.
+test-memory: emulator
+	$(CARGO) build --quiet -p agentjob-ffi-c
+	$(MAKE) -C tests/c check-valgrind check-sanitize check-threads LIBDIR="$(TARGET)/debug" EMULATOR="$(EMULATOR)" OUT="$(BUILD)/c-debug" CC="$(CC)"
 
 test-python: $(BUILD)/wheel.stamp
 	$(BIN)/python -m pytest -q -rs tests/python
@@ -85,7 +94,7 @@ sizes: library $(BUILD)/wheel.stamp
 # The library with the name that programs look for at run time (its soname).
 .PHONY: library emulator
 library:
-	$(CARGO) build --quiet --release -p agentjob-ffi-c
+	@$(MAKE) -s -C ffi-c build
 	@ln -sf libagentjob.so "$(TARGET)/release/libagentjob.so.0"
 emulator:
 	$(CARGO) build --quiet -p agentjob-emulator --features tls

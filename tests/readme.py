@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,11 @@ SCRIPT = {"work_ms": 300, "jobs": [{"id": "job_123", "status": "completed"}]}
 
 def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
+
+
+def chapter(word):
+    """The shell block that holds this word, as it stands."""
+    return next(block for block in blocks("sh") if word in block)
 
 
 def run(what, command, folder, environment, expected):
@@ -64,11 +70,26 @@ def examples(options, says, folder):
         results.append(run("Python", [options.python, "-c", example], folder, environment, expected))
 
     (folder / "follow_up.c").write_text(blocks("c")[0])
-    (folder / "include").symlink_to(ROOT / "include")
-    (folder / "target").symlink_to(target)
-    compile_line = next(line for block in blocks("sh") for line in block.splitlines() if line.startswith("cc "))
-    results.append(run("C, compiled", ["sh", "-c", compile_line], folder, environment, ""))
-    results.append(run("C", ["./follow_up"], folder, environment, '"status":"completed"'))
+    (folder / "follow_up.cpp").write_text(blocks("cpp")[0])
+    (folder / "ffi-c").symlink_to(ROOT / "ffi-c")
+    building = dict(environment, CARGO_TARGET_DIR=str(target), LD_LIBRARY_PATH=str(folder / "dist" / "lib"))
+    programs = ["follow_up", "follow_up_cpp"]
+    results.append(run("C and C++, installed and compiled", ["sh", "-ec", chapter("make -C ffi-c install")], folder, building, ""))
+    if shutil.which("pkg-config"):
+        results.append(run("C, with pkg-config", ["sh", "-ec", chapter("PKG_CONFIG_PATH")], folder, building, ""))
+        programs += ["follow_up_shared", "follow_up_static"]
+    else:
+        print("SKIPPED C, with pkg-config, which is not installed")
+    for program in programs:
+        results.append(run(f"./{program}", [f"./{program}"], folder, building, '"status":"completed"'))
+    if shutil.which("cmake"):
+        (folder / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.13)\nproject(readme C)\nadd_executable(follow_up follow_up.c)\n" + blocks("cmake")[0]
+        )
+        command = "cmake -S . -B cmake -DCMAKE_PREFIX_PATH=$PWD/dist && cmake --build cmake && cmake/follow_up"
+        results.append(run("C, with CMake", ["sh", "-ec", command], folder, building, '"status":"completed"'))
+    else:
+        print("SKIPPED C, with CMake, which is not installed")
 
     project = folder / "rust"
     (project / "src").mkdir(parents=True)

@@ -34,7 +34,10 @@ pub(crate) unsafe fn guard(
     let (code, error) = match ended {
         Ok(()) => (agentjob_code::AGENTJOB_OK, ptr::null_mut()),
         Err(error) if err.is_null() => (error.kind().into(), ptr::null_mut()),
-        Err(error) => (error.kind().into(), give(agentjob_error::new(&error, verdict(&error, delivers)))),
+        Err(error) => {
+            let made = catch_unwind(AssertUnwindSafe(|| give(agentjob_error::new(&error, verdict(&error, delivers)))));
+            (error.kind().into(), made.unwrap_or(ptr::null_mut()))
+        }
     };
     if !err.is_null() {
         // SAFETY: the caller's promise; it is written only, so it may be uninitialised.

@@ -32,7 +32,10 @@ pub(crate) unsafe fn set(
     // SAFETY: the caller's promise is the same.
     let options = unsafe { required_mut("options", options) }?;
     // Changed in a copy: a refused setting leaves the options as they were.
-    options.builder = change(options.builder.clone())?;
+    let changed = change(options.builder.clone())?;
+    let former = std::mem::replace(&mut options.builder, changed);
+    // Only now, with no hold on the options any more: it may call the `destroy` of an event function.
+    drop(former);
     Ok(())
 }
 

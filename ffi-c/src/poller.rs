@@ -118,12 +118,14 @@ pub unsafe extern "C" fn agentjob_poller_poll(
     // SAFETY: the pointers are what the header's rules say.
     unsafe {
         guard(err, Delivers::Nothing, || {
-            let handle = required_mut("poller", poller)?;
+            // Polled in a copy, with no reference to the handle held: an event function may ask the handle meanwhile.
+            let mut polled = required("poller", poller)?.poller.clone();
             let client = &required("client", client)?.client;
             let done = place("done", done)?;
-            handle.text = None;
-            let looked = handle.poller.poll(client, &call_options(call));
-            handle.job = handle.poller.job().map(agentjob_job::new);
+            let looked = polled.poll(client, &call_options(call));
+            let job = polled.job().map(agentjob_job::new);
+            let handle = required_mut("poller", poller)?;
+            (handle.poller, handle.job, handle.text) = (polled, job, None);
             done.write(looked?.is_some());
             Ok(())
         })

@@ -49,7 +49,8 @@ impl Control for Progress {
 /// What to call with each new record that a wait sees. It is no cancel button: between two records it is not called.
 /// @param call the settings
 /// @param progress the function; non-zero from it ends the call
-/// @param user_data handed to it, may be NULL; it stays yours and must live as long as calls are made with these settings
+/// @param user_data handed to it, may be NULL; it stays yours and must live as long as calls are made with these settings. If
+/// several threads make calls with them at once, the function is called on each of these threads.
 /// @param err where an error goes, or NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
