@@ -19,11 +19,11 @@ BIN     := $(VENV)/bin
 SHARED  := $(TARGET)/release/libagentjob.so
 EMULATOR := $(TARGET)/debug/agentjob-emulator
 
-.PHONY: help demo test test-rust test-c test-install test-memory test-python test-vectors test-readme faults bench sizes fmt lint clean
+.PHONY: help demo test test-rust test-c test-install test-memory test-python test-vectors test-readme gallery faults bench sizes fmt lint clean
 
 help:
 	@sed -n '3,10s/^# \{0,1\}//p' Makefile
-	@echo "  parts: library test-rust test-c test-install test-memory test-python test-vectors test-readme sizes lint"
+	@echo "  parts: library test-rust test-c test-install test-memory test-python test-vectors test-readme gallery sizes lint"
 
 demo: $(BUILD)/wheel.stamp library
 	$(CARGO) build --quiet --release -p agentjob-core --example follow_up
@@ -61,6 +61,10 @@ test-vectors: library emulator $(BUILD)/wheel.stamp
 
 test-readme: library emulator $(BUILD)/wheel.stamp
 	$(PYTHON) tests/readme.py --python "$(BIN)/python" --emulator "$(EMULATOR)" --target "$(TARGET)"
+
+# The C ABI from nine other languages: installs what it can, and says what it skips.
+gallery: library emulator
+	$(PYTHON) tests/drivers/gallery.py --emulator "$(EMULATOR)" --library "$(SHARED)" --build "$(BUILD)/gallery"
 
 SENDS ?= 20000
 faults:

@@ -699,11 +699,13 @@ AGENTJOB_API const char *agentjob_client_base_url(const agentjob_client *client)
 AGENTJOB_API const char *agentjob_client_project_id(const agentjob_client *client);
 
 /**
- * Frees a client once every call of it has returned; agentjob_client_close() makes them.
+ * Frees a client. It does not wait: no call may be using it any more. agentjob_client_close() makes them return; join the
+ * threads that made them first.
  * @param client the client, used no more; NULL does nothing
  * @since 0.1.0
  */
-AGENTJOB_API void agentjob_client_free(agentjob_client *client);
+AGENTJOB_API
+void agentjob_client_free(agentjob_client *client);
 
 /**
  * Sends a follow-up instruction to a job, and gives the job's record. The record may still be the previous one: a job takes
@@ -904,7 +906,8 @@ AGENTJOB_API void agentjob_call_free(agentjob_call *call);
  * What to call with each new record that a wait sees. It is no cancel button: between two records it is not called.
  * @param call the settings
  * @param progress the function; non-zero from it ends the call
- * @param user_data handed to it, may be NULL; it stays yours and must live as long as calls are made with these settings
+ * @param user_data handed to it, may be NULL; it stays yours and must live as long as calls are made with these settings. If
+ * several threads make calls with them at once, the function is called on each of these threads.
  * @param err where an error goes, or NULL
  * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
  * @since 0.1.0

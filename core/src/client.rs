@@ -86,9 +86,10 @@ impl Client {
         self.execute(&Operation::CreateJob { prompt }, call, None)
     }
 
-    /// Ends every call of this client and its clones, in every thread, with `Closed`, and refuses new ones.
+    /// Ends every call of this client and its clones, in every thread, with `Closed`, refuses new ones, and closes the
+    /// connections that are kept.
     pub fn close(&self) {
-        self.net.close();
+        self.net.close(&self.config);
     }
 
     /// Whether [`close`](Client::close) was called.

@@ -173,7 +173,7 @@ impl Job {
 
     /// The whole record as compact JSON.
     pub fn to_json(&self) -> String {
-        Value::Object(self.record.clone()).to_string()
+        serde_json::to_string(&self.record).expect("a record that was JSON can be written as JSON")
     }
 
     fn text(&self, key: &str) -> Option<&str> {

@@ -291,6 +291,26 @@ fn thirty_two_threads_share_a_client_and_get_their_own_answers() {
 }
 
 #[test]
+fn a_closed_client_keeps_no_connection() {
+    fn sockets() -> usize {
+        std::fs::read_dir("/proc/self/fd").map_or(0, |fds| {
+            fds.flatten()
+                .filter(|fd| std::fs::read_link(fd.path()).is_ok_and(|to| to.to_string_lossy().starts_with("socket:")))
+                .count()
+        })
+    }
+    // The emulator's ends are in this process, too, and so are other tests': they come and go, a leak of this many stays.
+    let emulator = emulator("{}");
+    let clients: Vec<_> = (0..200).map(|_| client(&emulator)).collect();
+    for client in &clients {
+        client.get_job(JOB).unwrap();
+        client.close();
+    }
+    assert!(sockets() < 200, "{} sockets are open", sockets());
+    drop(clients);
+}
+
+#[test]
 fn localhost_is_reached_whichever_family_it_listens_on() {
     let emulator = emulator("{}");
     let url = format!("http://localhost:{}", emulator.address().port());

@@ -98,7 +98,8 @@ pub unsafe extern "C" fn agentjob_client_project_id(client: *const agentjob_clie
     })
 }
 
-/// Frees a client once every call of it has returned; agentjob_client_close() makes them.
+/// Frees a client. It does not wait: no call may be using it any more. agentjob_client_close() makes them return; join the
+/// threads that made them first.
 /// @param client the client, used no more; NULL does nothing
 /// @since 0.1.0
 #[unsafe(no_mangle)]

@@ -44,7 +44,7 @@ impl agentjob_error {
             body: error.body().map(Text::new),
             attempts: error.attempts(),
             elapsed_ms: u64::try_from(error.elapsed().as_millis()).unwrap_or(u64::MAX),
-            job: error.job().map(agentjob_job::new),
+            job: error.job().cloned().map(agentjob_job::new),
         }
     }
 }

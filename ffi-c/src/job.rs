@@ -1,8 +1,8 @@
-//! The job record as C sees it: every text made once, when the handle is made, and borrowed ever after.
+//! The job record as C sees it: every text is made once, when it is first asked for, and borrowed ever after.
 
 use std::ffi::c_char;
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use agentjob_core::Job;
 
@@ -17,41 +17,49 @@ use crate::text::{Text, borrow, borrow_sized};
 /// through agentjob_error_job(), agentjob_poller_job() or a progress function is borrowed; agentjob_job_clone() keeps it.
 /// It may be read by several threads at once. Texts are borrowed from it: they live until it is freed.
 /// @since 0.1.0
-pub struct agentjob_job(Arc<Texts>);
+pub struct agentjob_job(Arc<Record>);
 
-struct Texts {
-    status: agentjob_status,
-    terminal: bool,
-    id: Text,
-    status_name: Text,
-    source_repository: Option<Text>,
-    source_ref: Option<Text>,
-    model: Option<Text>,
-    pr_link: Option<Text>,
-    created_at: Option<Text>,
-    archived_at: Option<Text>,
-    created_at_unix_ms: i64,
-    archived_at_unix_ms: i64,
-    json: Text,
+struct Record {
+    job: Job,
+    id: Lazy,
+    status_name: Lazy,
+    source_repository: Lazy,
+    source_ref: Lazy,
+    model: Lazy,
+    pr_link: Lazy,
+    created_at: Lazy,
+    archived_at: Lazy,
+    json: Lazy,
+}
+
+/// A text of the record with the NUL that C wants behind it. Made when somebody asks: most callers look at one or two.
+#[derive(Default)]
+struct Lazy(OnceLock<Text>);
+
+impl Lazy {
+    fn of(&self, text: &str) -> &Text {
+        self.made(|| text.into())
+    }
+
+    fn made(&self, text: impl FnOnce() -> Vec<u8>) -> &Text {
+        self.0.get_or_init(|| Text::new(text()))
+    }
 }
 
 impl agentjob_job {
-    pub(crate) fn new(job: &Job) -> agentjob_job {
-        let text = |text: Option<&str>| text.map(Text::new);
-        agentjob_job(Arc::new(Texts {
-            status: job.status().into(),
-            terminal: job.is_terminal(),
-            id: Text::new(job.id()),
-            status_name: Text::new(job.status().as_str()),
-            source_repository: text(job.source_repository()),
-            source_ref: text(job.source_ref()),
-            model: text(job.model()),
-            pr_link: text(job.pr_link()),
-            created_at: text(job.created_at()),
-            archived_at: text(job.archived_at()),
-            created_at_unix_ms: since_1970(job.created_at_unix_ms()),
-            archived_at_unix_ms: since_1970(job.archived_at_unix_ms()),
-            json: Text::new(serde_json::to_vec(job).expect("a record that was JSON can be written as JSON")),
+    pub(crate) fn new(job: Job) -> agentjob_job {
+        let lazy = Lazy::default;
+        agentjob_job(Arc::new(Record {
+            job,
+            id: lazy(),
+            status_name: lazy(),
+            source_repository: lazy(),
+            source_ref: lazy(),
+            model: lazy(),
+            pr_link: lazy(),
+            created_at: lazy(),
+            archived_at: lazy(),
+            json: lazy(),
         }))
     }
 }
@@ -61,11 +69,11 @@ fn since_1970(unix_ms: Option<i64>) -> i64 {
     unix_ms.filter(|ms| *ms >= 0).unwrap_or(-1)
 }
 
-/// The texts behind a handle.
+/// The record behind a handle.
 ///
 /// # Safety
 /// NULL, or a handle that lives as long as the result is used.
-unsafe fn texts<'a>(job: *const agentjob_job) -> Option<&'a Texts> {
+unsafe fn record<'a>(job: *const agentjob_job) -> Option<&'a Record> {
     // SAFETY: the caller's promise is the same.
     unsafe { job.as_ref() }.map(|job| &*job.0)
 }
@@ -78,7 +86,7 @@ unsafe fn texts<'a>(job: *const agentjob_job) -> Option<&'a Texts> {
 pub unsafe extern "C" fn agentjob_job_id(job: *const agentjob_job) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record by the header's rules.
-        borrow(unsafe { texts(job) }.map(|job| &job.id))
+        borrow(unsafe { record(job) }.map(|record| record.id.of(record.job.id())))
     })
 }
 
@@ -90,7 +98,8 @@ pub unsafe extern "C" fn agentjob_job_id(job: *const agentjob_job) -> *const c_c
 pub unsafe extern "C" fn agentjob_job_status(job: *const agentjob_job) -> i32 {
     guard_or(0, || {
         // SAFETY: NULL or a living record by the header's rules.
-        unsafe { texts(job) }.map_or(agentjob_status::AGENTJOB_STATUS_UNKNOWN, |job| job.status) as i32
+        unsafe { record(job) }.map_or(agentjob_status::AGENTJOB_STATUS_UNKNOWN, |record| record.job.status().into())
+            as i32
     })
 }
 
@@ -102,7 +111,7 @@ pub unsafe extern "C" fn agentjob_job_status(job: *const agentjob_job) -> i32 {
 pub unsafe extern "C" fn agentjob_job_status_name(job: *const agentjob_job) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record by the header's rules.
-        borrow(unsafe { texts(job) }.map(|job| &job.status_name))
+        borrow(unsafe { record(job) }.map(|record| record.status_name.of(record.job.status().as_str())))
     })
 }
 
@@ -114,7 +123,7 @@ pub unsafe extern "C" fn agentjob_job_status_name(job: *const agentjob_job) -> *
 pub unsafe extern "C" fn agentjob_job_is_terminal(job: *const agentjob_job) -> bool {
     guard_or(false, || {
         // SAFETY: NULL or a living record by the header's rules.
-        unsafe { texts(job) }.is_some_and(|job| job.terminal)
+        unsafe { record(job) }.is_some_and(|record| record.job.is_terminal())
     })
 }
 
@@ -126,7 +135,10 @@ pub unsafe extern "C" fn agentjob_job_is_terminal(job: *const agentjob_job) -> b
 pub unsafe extern "C" fn agentjob_job_source_repository(job: *const agentjob_job) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record by the header's rules.
-        borrow(unsafe { texts(job) }.and_then(|job| job.source_repository.as_ref()))
+        borrow(
+            unsafe { record(job) }
+                .and_then(|record| Some(record.source_repository.of(record.job.source_repository()?))),
+        )
     })
 }
 
@@ -138,7 +150,7 @@ pub unsafe extern "C" fn agentjob_job_source_repository(job: *const agentjob_job
 pub unsafe extern "C" fn agentjob_job_source_ref(job: *const agentjob_job) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record by the header's rules.
-        borrow(unsafe { texts(job) }.and_then(|job| job.source_ref.as_ref()))
+        borrow(unsafe { record(job) }.and_then(|record| Some(record.source_ref.of(record.job.source_ref()?))))
     })
 }
 
@@ -150,7 +162,7 @@ pub unsafe extern "C" fn agentjob_job_source_ref(job: *const agentjob_job) -> *c
 pub unsafe extern "C" fn agentjob_job_model(job: *const agentjob_job) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record by the header's rules.
-        borrow(unsafe { texts(job) }.and_then(|job| job.model.as_ref()))
+        borrow(unsafe { record(job) }.and_then(|record| Some(record.model.of(record.job.model()?))))
     })
 }
 
@@ -162,7 +174,7 @@ pub unsafe extern "C" fn agentjob_job_model(job: *const agentjob_job) -> *const 
 pub unsafe extern "C" fn agentjob_job_pr_link(job: *const agentjob_job) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record by the header's rules.
-        borrow(unsafe { texts(job) }.and_then(|job| job.pr_link.as_ref()))
+        borrow(unsafe { record(job) }.and_then(|record| Some(record.pr_link.of(record.job.pr_link()?))))
     })
 }
 
@@ -174,7 +186,7 @@ pub unsafe extern "C" fn agentjob_job_pr_link(job: *const agentjob_job) -> *cons
 pub unsafe extern "C" fn agentjob_job_created_at(job: *const agentjob_job) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record by the header's rules.
-        borrow(unsafe { texts(job) }.and_then(|job| job.created_at.as_ref()))
+        borrow(unsafe { record(job) }.and_then(|record| Some(record.created_at.of(record.job.created_at()?))))
     })
 }
 
@@ -186,7 +198,7 @@ pub unsafe extern "C" fn agentjob_job_created_at(job: *const agentjob_job) -> *c
 pub unsafe extern "C" fn agentjob_job_created_at_unix_ms(job: *const agentjob_job) -> i64 {
     guard_or(-1, || {
         // SAFETY: NULL or a living record by the header's rules.
-        unsafe { texts(job) }.map_or(-1, |job| job.created_at_unix_ms)
+        unsafe { record(job) }.map_or(-1, |record| since_1970(record.job.created_at_unix_ms()))
     })
 }
 
@@ -198,7 +210,7 @@ pub unsafe extern "C" fn agentjob_job_created_at_unix_ms(job: *const agentjob_jo
 pub unsafe extern "C" fn agentjob_job_archived_at(job: *const agentjob_job) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record by the header's rules.
-        borrow(unsafe { texts(job) }.and_then(|job| job.archived_at.as_ref()))
+        borrow(unsafe { record(job) }.and_then(|record| Some(record.archived_at.of(record.job.archived_at()?))))
     })
 }
 
@@ -210,7 +222,7 @@ pub unsafe extern "C" fn agentjob_job_archived_at(job: *const agentjob_job) -> *
 pub unsafe extern "C" fn agentjob_job_archived_at_unix_ms(job: *const agentjob_job) -> i64 {
     guard_or(-1, || {
         // SAFETY: NULL or a living record by the header's rules.
-        unsafe { texts(job) }.map_or(-1, |job| job.archived_at_unix_ms)
+        unsafe { record(job) }.map_or(-1, |record| since_1970(record.job.archived_at_unix_ms()))
     })
 }
 
@@ -224,7 +236,7 @@ pub unsafe extern "C" fn agentjob_job_archived_at_unix_ms(job: *const agentjob_j
 pub unsafe extern "C" fn agentjob_job_json(job: *const agentjob_job, len: *mut usize) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record, and NULL or a place for a length, by the header's rules.
-        unsafe { borrow_sized(texts(job).map(|job| &job.json), len) }
+        unsafe { borrow_sized(record(job).map(|record| record.json.made(|| record.job.to_json().into())), len) }
     })
 }
 

@@ -123,7 +123,7 @@ pub unsafe extern "C" fn agentjob_poller_poll(
             let client = &required("client", client)?.client;
             let done = place("done", done)?;
             let looked = polled.poll(client, &call_options(call));
-            let job = polled.job().map(agentjob_job::new);
+            let job = polled.job().cloned().map(agentjob_job::new);
             let handle = required_mut("poller", poller)?;
             (handle.poller, handle.job, handle.text) = (polled, job, None);
             done.write(looked?.is_some());

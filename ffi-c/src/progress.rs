@@ -37,7 +37,7 @@ unsafe impl Sync for Progress {}
 
 impl Control for Progress {
     fn update(&self, job: &Job) -> Result<(), Interrupted> {
-        let job = agentjob_job::new(job);
+        let job = agentjob_job::new(job.clone());
         // SAFETY: a C function that was given for this, with its own user data; the record lives until it returns.
         match unsafe { (self.progress)(&raw const job, self.user_data) } {
             0 => Ok(()),

@@ -41,7 +41,7 @@ pub unsafe extern "C" fn agentjob_client_send_message(
             let (job_id, prompt) = (text("job_id", job_id)?, sized_text("prompt", prompt, prompt_len)?);
             let out = place("out", out)?;
             let job = client.send_message_with(job_id, prompt, &call_options(call))?;
-            out.write(give(agentjob_job::new(&job)));
+            out.write(give(agentjob_job::new(job)));
             Ok(())
         })
     }
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn agentjob_client_get_job(
             let job_id = text("job_id", job_id)?;
             let out = place("out", out)?;
             let job = client.get_job_with(job_id, &call_options(call))?;
-            out.write(give(agentjob_job::new(&job)));
+            out.write(give(agentjob_job::new(job)));
             Ok(())
         })
     }
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn agentjob_client_create_job(
             let prompt = sized_text("prompt", prompt, prompt_len)?;
             let out = place("out", out)?;
             let job = client.create_job_with(prompt, &call_options(call))?;
-            out.write(give(agentjob_job::new(&job)));
+            out.write(give(agentjob_job::new(job)));
             Ok(())
         })
     }
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn agentjob_client_wait(
             let job_id = text("job_id", job_id)?;
             let out = place("out", out)?;
             let job = client.wait(job_id, &wait_options(call))?;
-            out.write(give(agentjob_job::new(&job)));
+            out.write(give(agentjob_job::new(job)));
             Ok(())
         })
     }
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn agentjob_client_send_and_wait(
             let (job_id, prompt) = (text("job_id", job_id)?, sized_text("prompt", prompt, prompt_len)?);
             let out = place("out", out)?;
             let job = client.send_and_wait(job_id, prompt, &wait_options(call))?;
-            out.write(give(agentjob_job::new(&job)));
+            out.write(give(agentjob_job::new(job)));
             Ok(())
         })
     }

@@ -155,9 +155,12 @@ impl Net {
         Hold::new(&self.closed, call).pause(length)
     }
 
-    /// Ends every call and refuses new ones.
-    pub(crate) fn close(&self) {
+    /// Ends every call, refuses new ones, and lets go of the connections that are kept.
+    pub(crate) fn close(&self, config: &Config) {
         self.closed.store(true, Ordering::Release);
+        let agents = self.agents.get(std::process::id(), || RwLock::new(agent(config)));
+        // A pool that is no longer there takes no connection back either.
+        *agents.write().unwrap_or_else(PoisonError::into_inner) = agent(config);
     }
 
     pub(crate) fn is_closed(&self) -> bool {

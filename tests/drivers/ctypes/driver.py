@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""The ctypes driver (see ../README.md): reads calls on stdin, makes them, tells as JSON how each one ended."""
+
+import json
+import sys
+import threading
+from urllib.parse import unquote
+
+from agentjob_ctypes import CancelToken, Client, Error
+
+READERS = {
+    **dict.fromkeys(["base_url", "api_key", "api_key_file", "project_id", "ca_file", "proxy", "user_agent_suffix"], str),
+    **dict.fromkeys(["timeout", "connect_timeout", "max_retry_after"], float),
+    **dict.fromkeys(["max_retries", "max_prompt_bytes", "max_response_bytes"], int),
+    **dict.fromkeys(["trust_env", "allow_plaintext"], "true".__eq__),
+}
+
+
+def blocks(lines):
+    """Each block of lines `key=value` as a dict."""
+    block = {}
+    for line in lines:
+        key, equals, value = line.rstrip("\n").partition("=")
+        if equals:
+            block[key] = unquote(value, errors="strict")
+        elif block:
+            yield block
+            block = {}
+
+
+def options(block, prefix):
+    """The settings `prefix…` of the block, as keywords of the method: seconds, or none."""
+    given = {key[len(prefix) :]: value for key, value in block.items() if key.startswith(prefix)}
+    return {name: None if value == "none" else float(value) for name, value in given.items()}
+
+
+def perform(client, block, cancel):
+    """Makes the call that the block describes, and returns its outcome as JSON."""
+    operation, job_id, prompt = block["operation"], block.get("job_id", ""), block.get("prompt", "")
+    call, wait = options(block, "call."), options(block, "wait.")
+    if operation == "watch":
+        return "[" + ", ".join(job.json for job in client.watch(job_id, cancel=cancel, **wait)) + "]"
+    if operation == "send_message":
+        job = client.send_message(job_id, prompt, cancel=cancel, **call)
+    elif operation == "get_job":
+        job = client.get_job(job_id, cancel=cancel, **call)
+    elif operation == "create_job":
+        job = client.create_job(prompt, cancel=cancel, **call)
+    elif operation == "wait":
+        job = client.wait(job_id, cancel=cancel, **wait)
+    elif operation == "send_and_wait":
+        job = client.send_and_wait(job_id, prompt, cancel=cancel, **wait)
+    else:
+        raise SystemExit(f"driver.py: no such operation: {operation}")
+    return job.json
+
+
+def told(error):
+    """An error as the protocol has it."""
+    facts = ("kind", "delivery", "http_status", "retry_after", "request_id", "body", "attempts")
+    answer = {name: getattr(error, name) for name in facts}
+    return {"error": {**answer, "message": str(error), "job": json.loads(error.job.json) if error.job else None}}
+
+
+def answer(block):
+    cancel = CancelToken()
+    timer = threading.Timer(float(block.get("cancel_after", 0)), cancel.cancel)
+    if "cancel_after" in block:
+        timer.start()
+    try:
+        with Client(**{name: read(block[name]) for name, read in READERS.items() if name in block}) as client:
+            return f'{{"ok": {perform(client, block, cancel)}}}'
+    except Error as error:
+        return json.dumps(told(error))
+    finally:
+        timer.cancel()
+
+
+if __name__ == "__main__":
+    for block in blocks(sys.stdin):
+        print(answer(block), flush=True)

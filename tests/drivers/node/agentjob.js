@@ -1,0 +1,311 @@
+"use strict";
+/**
+ * agentjob from Node, by koffi and the facts of agentjob.h.
+ *
+ *     const { Client } = require("./agentjob.js");
+ *     const client = new Client({ base_url: "https://api.example.com", api_key: "…", project_id: "…" });
+ *     const job = await client.sendAndWait("job_123", "Also cover the error cases", { timeout: 1800 });
+ *     console.log(job.status, job.prLink);
+ *     client.close();
+ *
+ * Settings are those of the README, times in seconds; what is not given comes from its AGENTJOB_ variable or is the default.
+ * Every call gives a promise and runs on a thread of koffi's, while Node's own thread goes on; an AbortSignal in `signal` ends it.
+ */
+const { promisify } = require("node:util");
+const sleep = require("node:timers/promises").setTimeout;
+const koffi = require("koffi");
+
+const lib = koffi.load(process.env.AGENTJOB_LIBRARY || "libagentjob.so.0");
+const FOREVER = 2n ** 64n - 1n;
+
+for (const type of ["options", "client", "call", "cancel", "job", "error", "poller"]) koffi.opaque(`agentjob_${type}`);
+
+const c = {
+  client_new: lib.func("int agentjob_client_new(agentjob_options *options, _Out_ agentjob_client **out, _Out_ agentjob_error **err)"),
+  client_close: lib.func("void agentjob_client_close(agentjob_client *client)"),
+  client_free: lib.func("void agentjob_client_free(agentjob_client *client)"),
+  send_message: lib.func(
+    "int agentjob_client_send_message(agentjob_client *client, str job_id, uint8_t *prompt, size_t len, agentjob_call *call, _Out_ agentjob_job **out, _Out_ agentjob_error **err)",
+  ),
+  get_job: lib.func(
+    "int agentjob_client_get_job(agentjob_client *client, str job_id, agentjob_call *call, _Out_ agentjob_job **out, _Out_ agentjob_error **err)",
+  ),
+  create_job: lib.func(
+    "int agentjob_client_create_job(agentjob_client *client, uint8_t *prompt, size_t len, agentjob_call *call, _Out_ agentjob_job **out, _Out_ agentjob_error **err)",
+  ),
+  wait: lib.func(
+    "int agentjob_client_wait(agentjob_client *client, str job_id, agentjob_call *call, _Out_ agentjob_job **out, _Out_ agentjob_error **err)",
+  ),
+  send_and_wait: lib.func(
+    "int agentjob_client_send_and_wait(agentjob_client *client, str job_id, uint8_t *prompt, size_t len, agentjob_call *call, _Out_ agentjob_job **out, _Out_ agentjob_error **err)",
+  ),
+  options_new: lib.func("agentjob_options *agentjob_options_new()"),
+  options_free: lib.func("void agentjob_options_free(agentjob_options *options)"),
+  call_new: lib.func("agentjob_call *agentjob_call_new()"),
+  call_free: lib.func("void agentjob_call_free(agentjob_call *call)"),
+  call_set_cancel: lib.func("int agentjob_call_set_cancel(agentjob_call *call, agentjob_cancel *cancel, _Out_ agentjob_error **err)"),
+  call_set_poll_interval_ms: lib.func(
+    "int agentjob_call_set_poll_interval_ms(agentjob_call *call, uint64_t min_ms, uint64_t max_ms, _Out_ agentjob_error **err)",
+  ),
+  cancel_new: lib.func("agentjob_cancel *agentjob_cancel_new()"),
+  cancel_trigger: lib.func("void agentjob_cancel_trigger(agentjob_cancel *cancel)"),
+  cancel_is_triggered: lib.func("bool agentjob_cancel_is_triggered(agentjob_cancel *cancel)"),
+  cancel_free: lib.func("void agentjob_cancel_free(agentjob_cancel *cancel)"),
+  poller_new: lib.func(
+    "int agentjob_client_poller(agentjob_client *client, str job_id, agentjob_call *call, _Out_ agentjob_poller **out, _Out_ agentjob_error **err)",
+  ),
+  poller_due_in_ms: lib.func("uint64_t agentjob_poller_due_in_ms(agentjob_poller *poller)"),
+  poller_poll: lib.func(
+    "int agentjob_poller_poll(agentjob_poller *poller, agentjob_client *client, agentjob_call *call, _Out_ bool *done, _Out_ agentjob_error **err)",
+  ),
+  poller_job: lib.func("agentjob_job *agentjob_poller_job(agentjob_poller *poller)"),
+  poller_free: lib.func("void agentjob_poller_free(agentjob_poller *poller)"),
+  job_id: lib.func("str agentjob_job_id(agentjob_job *job)"),
+  job_status_name: lib.func("str agentjob_job_status_name(agentjob_job *job)"),
+  job_is_terminal: lib.func("bool agentjob_job_is_terminal(agentjob_job *job)"),
+  job_pr_link: lib.func("str agentjob_job_pr_link(agentjob_job *job)"),
+  job_json: lib.func("str agentjob_job_json(agentjob_job *job, void *len)"),
+  job_free: lib.func("void agentjob_job_free(agentjob_job *job)"),
+  error_kind: lib.func("str agentjob_error_kind(agentjob_error *error)"),
+  error_message: lib.func("str agentjob_error_message(agentjob_error *error)"),
+  error_delivery: lib.func("int agentjob_error_delivery(agentjob_error *error)"),
+  error_http_status: lib.func("int agentjob_error_http_status(agentjob_error *error)"),
+  error_retry_after_ms: lib.func("int64_t agentjob_error_retry_after_ms(agentjob_error *error)"),
+  error_request_id: lib.func("str agentjob_error_request_id(agentjob_error *error)"),
+  error_body: lib.func("void *agentjob_error_body(agentjob_error *error, _Out_ size_t *len)"),
+  error_attempts: lib.func("uint32_t agentjob_error_attempts(agentjob_error *error)"),
+  error_elapsed_ms: lib.func("uint64_t agentjob_error_elapsed_ms(agentjob_error *error)"),
+  error_job: lib.func("agentjob_job *agentjob_error_job(agentjob_error *error)"),
+  error_free: lib.func("void agentjob_error_free(agentjob_error *error)"),
+  delivery_name: lib.func("str agentjob_delivery_name(int delivery)"),
+};
+
+/** For every setting of a type its function, which takes one value of `ctype`, and what turns a value of JavaScript into it. */
+function setters(type, settings) {
+  const kinds = {
+    text: ["", "str", text],
+    time: ["_ms", "uint64_t", milliseconds],
+    uint32: ["", "uint32_t", Number],
+    size: ["", "size_t", Number],
+    flag: ["", "bool", Boolean],
+    part: ["", "double", Number],
+  };
+  const found = {};
+  for (const [name, kind] of Object.entries(settings)) {
+    const [ending, ctype, convert] = kinds[kind];
+    const setter = lib.func(`int agentjob_${type}_set_${name}${ending}(agentjob_${type} *to, ${ctype} value, _Out_ agentjob_error **err)`);
+    found[name] = (to, value) => check(setter, to, convert(value));
+  }
+  return found;
+}
+
+const OPTIONS = setters("options", {
+  base_url: "text",
+  api_key: "text",
+  api_key_file: "text",
+  project_id: "text",
+  ca_file: "text",
+  proxy: "text",
+  user_agent_suffix: "text",
+  timeout: "time",
+  connect_timeout: "time",
+  max_retry_after: "time",
+  max_retries: "uint32",
+  max_prompt_bytes: "size",
+  max_response_bytes: "size",
+  trust_env: "flag",
+  allow_plaintext: "flag",
+});
+const CALL = setters("call", { timeout: "time", wait_timeout: "time", lateness: "part", settle: "time" });
+
+/** A text to hand over. C would see only what stands before a NUL, which may be another job's id. */
+function text(value) {
+  if (value.includes("\0")) throw new TypeError("a NUL in a text that is no prompt");
+  return value;
+}
+
+function milliseconds(seconds) {
+  if (seconds === Infinity) return FOREVER;
+  return seconds > 0 ? Math.max(1, Math.round(seconds * 1000)) : 0; // a time that was given does not become none
+}
+
+/** Calls a function whose last parameter is where the error goes; throws the error. */
+function check(func, ...args) {
+  const err = [null];
+  if (func(...args, err) !== 0) throw new AgentJobError(err[0]);
+}
+
+/** The same on another thread. */
+async function checkAsync(func, ...args) {
+  const err = [null];
+  if ((await promisify(func.async)(...args, err)) !== 0) throw new AgentJobError(err[0]);
+}
+
+/** Why a call failed. It takes the library's error: everything is copied, and the original is freed. */
+class AgentJobError extends Error {
+  constructor(err) {
+    super(c.error_message(err));
+    this.name = "AgentJobError";
+    try {
+      const delivery = c.error_delivery(err);
+      const retryAfterMs = Number(c.error_retry_after_ms(err));
+      const length = [0];
+      const body = c.error_body(err, length);
+      const job = c.error_job(err);
+      this.kind = c.error_kind(err);
+      this.delivery = delivery === 0 ? null : c.delivery_name(delivery); // "unknown": look before you send again
+      this.httpStatus = c.error_http_status(err) || null;
+      this.retryAfter = retryAfterMs < 0 ? null : retryAfterMs / 1000;
+      this.requestId = c.error_request_id(err);
+      this.body = body === null ? null : Buffer.from(koffi.decode(body, "uint8_t", Number(length[0]))).toString(); // it may hold a NUL
+      this.attempts = c.error_attempts(err);
+      this.elapsed = Number(c.error_elapsed_ms(err)) / 1000;
+      this.job = job === null ? null : copied(job);
+    } finally {
+      c.error_free(err);
+    }
+  }
+}
+
+/** What the service said about a job at one moment; `json` is the whole record. */
+function copied(job) {
+  return {
+    id: c.job_id(job),
+    status: c.job_status_name(job),
+    isTerminal: c.job_is_terminal(job),
+    prLink: c.job_pr_link(job),
+    json: c.job_json(job, null),
+  };
+}
+
+// What frees a client that was dropped without a close().
+const dropped = new FinalizationRegistry((handle) => c.client_free(handle));
+
+/** A client of one project. Any number of calls may run at once. */
+class Client {
+  #handle;
+  #running = 0;
+  #closed = false;
+
+  constructor(settings = {}) {
+    const options = c.options_new();
+    try {
+      for (const [name, value] of Object.entries(settings)) OPTIONS[name](options, value);
+      const out = [null];
+      check(c.client_new, options, out);
+      this.#handle = out[0];
+      dropped.register(this, this.#handle, this);
+    } finally {
+      c.options_free(options);
+    }
+  }
+
+  /** Ends every call and refuses new ones; the last call to return frees the client. */
+  close() {
+    this.#closed = true;
+    c.client_close(this.#handle);
+    this.#freeIfDone();
+  }
+
+  #freeIfDone() {
+    if (!this.#closed || this.#running > 0) return;
+    dropped.unregister(this);
+    c.client_free(this.#handle);
+    this.#handle = null; // which the library refuses, and frees as nothing
+  }
+
+  async sendMessage(jobId, prompt, settings = {}) {
+    const data = Buffer.from(prompt);
+    return this.#job(c.send_message, settings, text(jobId), data, data.length);
+  }
+
+  async getJob(jobId, settings = {}) {
+    return this.#job(c.get_job, settings, text(jobId));
+  }
+
+  async createJob(prompt, settings = {}) {
+    const data = Buffer.from(prompt);
+    return this.#job(c.create_job, settings, data, data.length);
+  }
+
+  async wait(jobId, settings = {}) {
+    return this.#job(c.wait, waiting(settings), text(jobId));
+  }
+
+  async sendAndWait(jobId, prompt, settings = {}) {
+    const data = Buffer.from(prompt);
+    return this.#job(c.send_and_wait, waiting(settings), text(jobId), data, data.length);
+  }
+
+  /** Each record that differs from the one before it, and the last one: `for await (const job of client.watch("job_123"))`. */
+  async *watch(jobId, settings = {}) {
+    const call = this.#begin(waiting(settings));
+    const poller = [null];
+    try {
+      check(c.poller_new, this.#handle, text(jobId), call.handle, poller);
+      const done = [false];
+      let last = null;
+      while (!done[0]) {
+        const pause = sleep(Number(c.poller_due_in_ms(poller[0])), null, { signal: settings.signal });
+        await pause.catch(() => {}); // aborted: the poll below says so
+        await checkAsync(c.poller_poll, poller[0], this.#handle, call.handle, done);
+        const record = c.poller_job(poller[0]); // the poller's own until its next poll
+        if (record === null) continue;
+        const job = copied(record);
+        if (done[0] || job.json !== last?.json) yield (last = job);
+      }
+    } finally {
+      c.poller_free(poller[0]);
+      this.#end(call);
+    }
+  }
+
+  /** Makes one call that gives a job. */
+  async #job(func, settings, ...args) {
+    const call = this.#begin(settings);
+    const out = [null];
+    try {
+      await checkAsync(func, this.#handle, ...args, call.handle, out);
+      return copied(out[0]);
+    } finally {
+      c.job_free(out[0]);
+      this.#end(call);
+    }
+  }
+
+  /** The settings of one call, its `signal` (an AbortSignal) among them. What it gives is for #end(). */
+  #begin({ signal, min_interval, max_interval, ...settings }) {
+    const call = { handle: c.call_new(), cancel: c.cancel_new(), signal };
+    call.abort = () => c.cancel_trigger(call.cancel);
+    this.#running += 1;
+    try {
+      check(c.call_set_cancel, call.handle, call.cancel);
+      if (min_interval !== undefined || max_interval !== undefined) {
+        // One function sets both: 2 s and 60 s are its defaults.
+        check(c.call_set_poll_interval_ms, call.handle, milliseconds(min_interval ?? 2), milliseconds(max_interval ?? 60));
+      }
+      for (const [name, value] of Object.entries(settings)) CALL[name](call.handle, value);
+    } catch (error) {
+      this.#end(call);
+      throw error;
+    }
+    if (signal?.aborted) call.abort();
+    signal?.addEventListener("abort", call.abort);
+    return call;
+  }
+
+  #end(call) {
+    call.signal?.removeEventListener("abort", call.abort);
+    c.cancel_free(call.cancel);
+    c.call_free(call.handle);
+    this.#running -= 1;
+    this.#freeIfDone();
+  }
+}
+
+/** A wait's `timeout` is how long to wait, Infinity for ever; a request's own stays the client's. */
+function waiting({ timeout = 1800, ...settings }) {
+  return { ...settings, wait_timeout: timeout };
+}
+
+module.exports = { Client, AgentJobError };

@@ -1,0 +1,285 @@
+# frozen_string_literal: true
+
+# agentjob from Ruby, by fiddle and the facts of agentjob.h.
+#
+#     client = Agentjob::Client.new(base_url: "https://api.example.com", api_key: "…", project_id: "…")
+#     job = client.send_and_wait("job_123", "Also cover the error cases", timeout: 1800)
+#     puts job.status, job.pr_link
+#
+# Settings are those of the README, times in seconds; what is not given comes from its AGENTJOB_ variable or is the default.
+require "fiddle/import"
+
+module Agentjob
+  # The functions of the library. Fiddle lets go of Ruby's lock during a call, so other threads run on; but a Ctrl-C waits until
+  # the call returns. Where that matters, call in a thread of its own, and cancel its token from the main thread's rescue.
+  module C
+    extend Fiddle::Importer
+    dlload ENV.fetch("AGENTJOB_LIBRARY", "libagentjob.so.0")
+    typealias "bool", "unsigned char"
+
+    extern "int agentjob_client_new(void *options, void *out, void *err)"
+    extern "void agentjob_client_close(void *client)"
+    extern "void agentjob_client_free(void *client)"
+    extern "int agentjob_client_send_message(void *client, const char *id, const char *prompt, size_t len, void *call, void *out, void *err)"
+    extern "int agentjob_client_get_job(void *client, const char *id, void *call, void *out, void *err)"
+    extern "int agentjob_client_create_job(void *client, const char *prompt, size_t len, void *call, void *out, void *err)"
+    extern "int agentjob_client_wait(void *client, const char *id, void *call, void *out, void *err)"
+    extern "int agentjob_client_send_and_wait(void *client, const char *id, const char *prompt, size_t len, void *call, void *out, void *err)"
+    extern "int agentjob_client_poller(void *client, const char *id, void *call, void *out, void *err)"
+
+    extern "void *agentjob_options_new()"
+    extern "void agentjob_options_free(void *options)"
+    %w[base_url api_key api_key_file project_id ca_file proxy user_agent_suffix].each do |name|
+      extern "int agentjob_options_set_#{name}(void *options, const char *text, void *err)"
+    end
+    %w[timeout connect_timeout max_retry_after].each do |name|
+      extern "int agentjob_options_set_#{name}_ms(void *options, uint64_t ms, void *err)"
+    end
+    extern "int agentjob_options_set_max_retries(void *options, uint32_t max_retries, void *err)"
+    extern "int agentjob_options_set_max_prompt_bytes(void *options, size_t bytes, void *err)"
+    extern "int agentjob_options_set_max_response_bytes(void *options, size_t bytes, void *err)"
+    extern "int agentjob_options_set_trust_env(void *options, bool trust_env, void *err)"
+    extern "int agentjob_options_set_allow_plaintext(void *options, bool allow_plaintext, void *err)"
+
+    extern "void *agentjob_call_new()"
+    extern "void agentjob_call_free(void *call)"
+    extern "int agentjob_call_set_timeout_ms(void *call, uint64_t ms, void *err)"
+    extern "int agentjob_call_set_wait_timeout_ms(void *call, uint64_t ms, void *err)"
+    extern "int agentjob_call_set_poll_interval_ms(void *call, uint64_t min_ms, uint64_t max_ms, void *err)"
+    extern "int agentjob_call_set_lateness(void *call, double part, void *err)"
+    extern "int agentjob_call_set_settle_ms(void *call, uint64_t ms, void *err)"
+    extern "int agentjob_call_set_cancel(void *call, void *cancel, void *err)"
+
+    extern "void *agentjob_cancel_new()"
+    extern "void agentjob_cancel_trigger(void *cancel)"
+    extern "bool agentjob_cancel_is_triggered(void *cancel)"
+    extern "void agentjob_cancel_free(void *cancel)"
+
+    extern "uint64_t agentjob_poller_due_in_ms(void *poller)"
+    extern "int agentjob_poller_poll(void *poller, void *client, void *call, void *done, void *err)"
+    extern "void *agentjob_poller_job(void *poller)"
+    extern "void agentjob_poller_free(void *poller)"
+
+    extern "const char *agentjob_job_id(void *job)"
+    extern "const char *agentjob_job_status_name(void *job)"
+    extern "bool agentjob_job_is_terminal(void *job)"
+    extern "const char *agentjob_job_pr_link(void *job)"
+    extern "const char *agentjob_job_json(void *job, void *len)"
+    extern "void agentjob_job_free(void *job)"
+
+    extern "const char *agentjob_error_kind(void *error)"
+    extern "const char *agentjob_error_message(void *error)"
+    extern "int agentjob_error_delivery(void *error)"
+    extern "int agentjob_error_http_status(void *error)"
+    extern "int64_t agentjob_error_retry_after_ms(void *error)"
+    extern "const char *agentjob_error_request_id(void *error)"
+    extern "const char *agentjob_error_body(void *error, void *len)"
+    extern "uint32_t agentjob_error_attempts(void *error)"
+    extern "uint64_t agentjob_error_elapsed_ms(void *error)"
+    extern "void *agentjob_error_job(void *error)"
+    extern "void agentjob_error_free(void *error)"
+    extern "const char *agentjob_delivery_name(int delivery)"
+
+    FOREVER = 2**64 - 1
+
+    module_function
+
+    # Calls a function whose last parameter is where the error goes; raises the error.
+    def check(function, *arguments)
+      err = room
+      return if C["agentjob_#{function}"].call(*arguments, err).zero?
+
+      owned(err.ptr, :error_free) { |error| raise Error, error }
+    end
+
+    # Calls a function that gives an object, and returns the object.
+    def made(function, *arguments)
+      out = room
+      check(function, *arguments, out)
+      out.ptr
+    end
+
+    # An object that is needed for a moment.
+    def owned(object, free)
+      yield object
+    ensure
+      C["agentjob_#{free}"].call(object)
+    end
+
+    # An object that is freed when Ruby no longer needs it. While a thread is in a call with it, Ruby does.
+    def kept(object, free)
+      object.free = C["agentjob_#{free}"]
+      object
+    end
+
+    # Where a function puts a pointer or a number.
+    def room
+      Fiddle::Pointer.malloc(Fiddle::SIZEOF_VOIDP, Fiddle::RUBY_FREE)
+    end
+
+    # A text of the library as a string of Ruby's.
+    def text(pointer, *length)
+      pointer.to_s(*length).force_encoding(Encoding::UTF_8) unless pointer.null?
+    end
+
+    # A text for the library. C would see only what stands before a NUL, which may be another job's id.
+    def no_nul(text)
+      text = text.encode(Encoding::UTF_8)
+      raise ArgumentError, "a NUL in a text that is no prompt" if text.include?("\0")
+
+      text
+    end
+
+    def milliseconds(seconds)
+      return FOREVER if seconds.nil? # a wait for ever
+
+      seconds.positive? ? [1, (seconds * 1000).round].max : 0 # a time that was given does not become none
+    end
+  end
+
+  # What the service said about a job at one moment; json is the whole record.
+  Job = Struct.new(:id, :status, :terminal, :pr_link, :json, keyword_init: true) do
+    def self.copied(job)
+      new(id: C.text(C.agentjob_job_id(job)), status: C.text(C.agentjob_job_status_name(job)),
+          terminal: C.agentjob_job_is_terminal(job) != 0, pr_link: C.text(C.agentjob_job_pr_link(job)),
+          json: C.text(C.agentjob_job_json(job, nil)))
+    end
+  end
+
+  # Why a call failed. Everything is copied: the library's own error is freed at once.
+  class Error < StandardError
+    attr_reader :kind, :delivery, :http_status, :retry_after, :request_id, :body, :attempts, :elapsed, :job
+
+    def initialize(err)
+      super(C.text(C.agentjob_error_message(err)))
+      @kind = C.text(C.agentjob_error_kind(err))
+      delivery = C.agentjob_error_delivery(err)
+      @delivery = C.text(C.agentjob_delivery_name(delivery)) unless delivery.zero? # "unknown": look before you send again
+      status = C.agentjob_error_http_status(err)
+      @http_status = status unless status.zero?
+      retry_after_ms = C.agentjob_error_retry_after_ms(err)
+      @retry_after = retry_after_ms / 1000.0 unless retry_after_ms.negative?
+      @request_id = C.text(C.agentjob_error_request_id(err))
+      length = C.room
+      body = C.agentjob_error_body(err, length)
+      @body = C.text(body, length.ptr.to_i) # it may hold a NUL
+      @attempts = C.agentjob_error_attempts(err)
+      @elapsed = C.agentjob_error_elapsed_ms(err) / 1000.0
+      job = C.agentjob_error_job(err)
+      @job = Job.copied(job) unless job.null?
+    end
+  end
+
+  # Ends the calls that it was given to, from any thread: they raise an Error of the kind "cancelled".
+  class CancelToken
+    attr_reader :handle
+
+    def initialize
+      @handle = C.kept(C.agentjob_cancel_new, :cancel_free)
+    end
+
+    def cancel
+      C.agentjob_cancel_trigger(@handle)
+    end
+
+    def cancelled?
+      C.agentjob_cancel_is_triggered(@handle) != 0
+    end
+  end
+
+  # A client of one project. Any number of threads may use it.
+  class Client
+    def initialize(**settings)
+      C.owned(C.agentjob_options_new, :options_free) do |options|
+        settings.each { |name, value| set(options, name, value) }
+        @handle = C.kept(C.made(:client_new, options), :client_free)
+      end
+    end
+
+    # Ends every call, in every thread, and refuses new ones.
+    def close
+      C.agentjob_client_close(@handle)
+    end
+
+    def send_message(job_id, prompt, **settings)
+      call(**settings) { |call| job(:client_send_message, C.no_nul(job_id), prompt, prompt.bytesize, call) }
+    end
+
+    def get_job(job_id, **settings)
+      call(**settings) { |call| job(:client_get_job, C.no_nul(job_id), call) }
+    end
+
+    def create_job(prompt, **settings)
+      call(**settings) { |call| job(:client_create_job, prompt, prompt.bytesize, call) }
+    end
+
+    # How long to wait is `timeout`, nil for ever.
+    def wait(job_id, timeout: 1800, **settings)
+      call(wait_timeout: timeout, **settings) { |call| job(:client_wait, C.no_nul(job_id), call) }
+    end
+
+    def send_and_wait(job_id, prompt, timeout: 1800, **settings)
+      call(wait_timeout: timeout, **settings) do |call|
+        job(:client_send_and_wait, C.no_nul(job_id), prompt, prompt.bytesize, call)
+      end
+    end
+
+    # Yields each record that differs from the one before it, and the last one; without a block, an Enumerator of them.
+    def watch(job_id, timeout: 1800, cancel: nil, **settings, &block)
+      return enum_for(:watch, job_id, timeout: timeout, cancel: cancel, **settings) unless block
+
+      call(wait_timeout: timeout, cancel: cancel, **settings) do |call|
+        C.owned(C.made(:client_poller, @handle, C.no_nul(job_id), call), :poller_free) do |poller|
+          watch_poller(poller, call, cancel, &block)
+        end
+      end
+    end
+
+    private
+
+    def watch_poller(poller, call, cancel)
+      last = nil
+      done = C.room
+      loop do
+        while (due = C.agentjob_poller_due_in_ms(poller)).positive? && !cancel&.cancelled?
+          sleep([due, 20].min / 1000.0) # in short pieces, to notice a cancel
+        end
+        C.check(:poller_poll, poller, @handle, call, done)
+        record = C.agentjob_poller_job(poller) # the poller's own until its next poll
+        job = Job.copied(record) unless record.null?
+        finished = done[0] != 0
+        yield last = job if job && (finished || job != last)
+        break if finished
+      end
+    end
+
+    def job(function, *arguments)
+      C.owned(C.made(function, @handle, *arguments), :job_free) { |job| Job.copied(job) }
+    end
+
+    # The settings of one call.
+    def call(cancel: nil, min_interval: nil, max_interval: nil, **settings)
+      C.owned(C.agentjob_call_new, :call_free) do |call|
+        C.check(:call_set_cancel, call, cancel.handle) if cancel
+        if min_interval || max_interval # one function sets both: 2 s and 60 s are its defaults
+          C.check(:call_set_poll_interval_ms, call, C.milliseconds(min_interval || 2), C.milliseconds(max_interval || 60))
+        end
+        settings.each do |name, value|
+          name == :lateness ? C.check(:call_set_lateness, call, value) : C.check("call_set_#{name}_ms", call, C.milliseconds(value))
+        end
+        yield call
+      end
+    end
+
+    def set(options, name, value)
+      case name
+      when :timeout, :connect_timeout, :max_retry_after
+        C.check("options_set_#{name}_ms", options, C.milliseconds(value))
+      when :trust_env, :allow_plaintext
+        C.check("options_set_#{name}", options, value ? 1 : 0)
+      else
+        C.check("options_set_#{name}", options, value.is_a?(String) ? C.no_nul(value) : value)
+      end
+    end
+  end
+end

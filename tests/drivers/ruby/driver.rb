@@ -1,0 +1,85 @@
+#!/usr/bin/env ruby
+# frozen_string_literal: true
+
+# The Ruby driver (see ../README.md): reads calls on stdin, makes them, tells as JSON how each one ended.
+require "json"
+require "uri"
+require_relative "agentjob"
+
+TEXTS = %w[base_url api_key api_key_file project_id ca_file proxy user_agent_suffix].freeze
+SECONDS = %w[timeout connect_timeout max_retry_after].freeze
+WHOLE = %w[max_retries max_prompt_bytes max_response_bytes].freeze
+FLAGS = %w[trust_env allow_plaintext].freeze
+
+# Each block of lines `key=value` as a hash.
+def each_block(input)
+  block = {}
+  input.each_line(chomp: true) do |line|
+    key, value = line.split("=", 2)
+    if value
+      block[key] = URI.decode_www_form_component(value)
+    else
+      yield block
+      block = {}
+    end
+  end
+end
+
+# The client's settings that the block has.
+def client_settings(block)
+  block.slice(*TEXTS).merge(
+    block.slice(*SECONDS).transform_values(&:to_f),
+    block.slice(*WHOLE).transform_values(&:to_i),
+    block.slice(*FLAGS).transform_values { |value| value == "true" }
+  ).transform_keys(&:to_sym)
+end
+
+# The settings `prefix…` of the block, as keywords: seconds, or none.
+def call_settings(block, prefix)
+  given = block.select { |key, _| key.start_with?(prefix) }
+  given.to_h { |key, value| [key.delete_prefix(prefix).to_sym, value == "none" ? nil : value.to_f] }
+end
+
+# Makes the call that the block describes, and returns its outcome as JSON.
+def perform(client, block, cancel)
+  job_id = block.fetch("job_id", "")
+  prompt = block.fetch("prompt", "")
+  call = call_settings(block, "call.").merge(cancel: cancel)
+  wait = call_settings(block, "wait.").merge(cancel: cancel)
+  case block["operation"]
+  when "send_message" then client.send_message(job_id, prompt, **call).json
+  when "get_job" then client.get_job(job_id, **call).json
+  when "create_job" then client.create_job(prompt, **call).json
+  when "wait" then client.wait(job_id, **wait).json
+  when "send_and_wait" then client.send_and_wait(job_id, prompt, **wait).json
+  when "watch" then "[#{client.watch(job_id, **wait).map(&:json).join(", ")}]"
+  else abort "driver.rb: no such operation: #{block["operation"]}"
+  end
+end
+
+# An error as the protocol has it.
+def told(error)
+  facts = %i[kind delivery message http_status retry_after request_id body attempts]
+  answer = facts.to_h { |name| [name, error.public_send(name)] }
+  { error: answer.merge(job: error.job && JSON.parse(error.job.json)) }
+end
+
+def answer(block)
+  cancel = Agentjob::CancelToken.new
+  if block["cancel_after"]
+    timer = Thread.new do
+      sleep block["cancel_after"].to_f
+      cancel.cancel
+    end
+  end
+  client = Agentjob::Client.new(**client_settings(block))
+  %({"ok": #{perform(client, block, cancel)}})
+rescue Agentjob::Error => e
+  JSON.generate(told(e))
+ensure
+  timer&.kill
+  client&.close
+end
+
+$stdout.sync = true
+each_block($stdin) { |block| puts answer(block) }
