@@ -40,7 +40,7 @@ headers() {
             try "agentjob.h alone, $cc $standard" $cc -std=$standard $warnings -Wstrict-prototypes -x c $header
             try "agentjob.h twice, $cc $standard" $cc -std=$standard $warnings -include $header -x c $header
         done
-        for standard in c++11 c++17 c++20; do
+        for standard in c++11 c++14 c++17 c++20; do
             try "agentjob.h alone, $cxx $standard" $cxx -std=$standard $warnings -x c++ $header
             try "agentjob.h twice, $cxx $standard" $cxx -std=$standard $warnings -include $header -x c++ $header
         done

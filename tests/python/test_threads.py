@@ -157,3 +157,36 @@ def test_a_child_that_lets_go_of_everything_hurts_nobody():
     assert in_child(child) == "let go"
     assert held[0].get_job("job_demo")["id"] == "job_demo"
     emulator.stop()
+
+
+def test_a_kept_connection_is_small():
+    import ctypes
+
+    class Heap(ctypes.Structure):
+        _fields_ = [(name, ctypes.c_size_t) for name in "arena a b c hblkhd d e uordblks f g".split()]
+
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "mallinfo2"):
+        pytest.skip("this C library does not tell how much of its heap is in use (mallinfo2)")
+    libc.mallinfo2.restype = Heap
+
+    def in_use():
+        heap = libc.mallinfo2()
+        return heap.uordblks + heap.hblkhd
+
+    def at_once(client, count):
+        threads = [threading.Thread(target=client.get_job, args=("job_demo",)) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    # The answers come late, so each thread needs a connection of its own, and all of them are kept.
+    with Emulator(rules=[{"delay_ms": 400}]) as emulator, emulator.client() as client:
+        at_once(client, 2)
+        before, connections = in_use(), emulator.requests()["connections"]
+        at_once(client, 30)
+        more = emulator.requests()["connections"] - connections
+        assert more >= 20
+        # The emulator's own threads are in this process, too.
+        assert (in_use() - before) / more < 40 * 1024
