@@ -122,7 +122,9 @@ fn faults_strike_within_tls_too() {
         );
         let mut answer = Vec::new();
         let end = sent.and_then(|()| stream.read_to_end(&mut answer).map(drop));
-        assert_eq!(end.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset, "{at}");
+        // The reset may be there before the write is.
+        let kind = end.unwrap_err().kind();
+        assert!(matches!(kind, std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe), "{at}: {kind}");
         assert_eq!(answer.len(), if processed == 1 { 20 } else { 0 }, "{at}");
         assert_eq!(emulator.ledger().len(), processed, "{at}");
     }
