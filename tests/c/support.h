@@ -73,6 +73,7 @@ typedef struct emulator {
     char api_key[64];
     char project_id[64];
     char job_id[64];
+    char ca_file[256]; /* empty without TLS */
 } emulator;
 
 /* Copies the text of a key out of the emulator's one line of JSON, which has no escapes. */
@@ -88,8 +89,7 @@ static inline void emulator_field(const char *line, const char *key, char *to, s
     to[len] = '\0';
 }
 
-/* Starts an emulator with a configuration (see tests/emulator/README.md); "{}" has one completed job. */
-static inline emulator emulator_start(const char *config) {
+static inline emulator emulator_start_as(const char *config, bool tls) {
     const char *program = getenv("EMULATOR");
     CHECK(program != NULL);
     int alive[2], told[2], configured[2];
@@ -108,7 +108,7 @@ static inline emulator emulator_start(const char *config) {
         dup2(alive[0], STDIN_FILENO);
         dup2(told[1], STDOUT_FILENO);
         close(alive[1]);
-        execl(program, program, "--until-stdin-closes", "--config", path, (char *)NULL);
+        execl(program, program, "--until-stdin-closes", "--config", path, tls ? "--tls" : (char *)NULL, (char *)NULL);
         perror(program);
         _exit(127);
     }
@@ -117,7 +117,7 @@ static inline emulator emulator_start(const char *config) {
     close(configured[0]);
     started.stdin_fd = alive[1];
 
-    char line[512];
+    char line[1024];
     FILE *out = fdopen(told[0], "r");
     CHECK(out != NULL && fgets(line, sizeof line, out) != NULL);
     fclose(out);
@@ -125,7 +125,20 @@ static inline emulator emulator_start(const char *config) {
     emulator_field(line, "api_key", started.api_key, sizeof started.api_key);
     emulator_field(line, "project_id", started.project_id, sizeof started.project_id);
     emulator_field(line, "job_id", started.job_id, sizeof started.job_id);
+    started.ca_file[0] = '\0';
+    if (tls)
+        emulator_field(line, "ca_file", started.ca_file, sizeof started.ca_file);
     return started;
+}
+
+/* Starts an emulator with a configuration (see tests/emulator/README.md); "{}" has one completed job. */
+static inline emulator emulator_start(const char *config) {
+    return emulator_start_as(config, false);
+}
+
+/* The same over TLS; its clients trust it. The ledger is not read over TLS here. */
+static inline emulator emulator_start_tls(const char *config) {
+    return emulator_start_as(config, true);
 }
 
 static inline void emulator_stop(const emulator *it) {
@@ -141,6 +154,8 @@ static inline agentjob_options *emulator_options(const emulator *it) {
     CHECK_OK(agentjob_options_set_api_key(options, it->api_key, &err), err);
     CHECK_OK(agentjob_options_set_project_id(options, it->project_id, &err), err);
     CHECK_OK(agentjob_options_set_trust_env(options, false, &err), err);
+    if (it->ca_file[0] != '\0')
+        CHECK_OK(agentjob_options_set_ca_file(options, it->ca_file, &err), err);
     return options;
 }
 
