@@ -39,6 +39,11 @@ int main(void) {
     CHECK_INT(emulator_messages(&service), 2 * TURNS + 2);
     emulator_stop(&service);
 
+    /* Valgrind takes what ring's assembly writes (AES-GCM) for uninitialised, so TLS is not for its eyes. */
+    if (getenv("RUNNER") != NULL && strstr(getenv("RUNNER"), "valgrind") != NULL) {
+        puts("SKIPPED: TLS under valgrind");
+        return 0;
+    }
     emulator secret = emulator_start_tls(jobs);
     both_talk_at_once(&secret);
     emulator_stop(&secret);
