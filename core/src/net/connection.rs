@@ -15,6 +15,7 @@ use super::call::{self, Call};
 use super::cause::Cause;
 use super::socket::{Idle, Socket, Wrote};
 use super::tls;
+use crate::delivery::Sent;
 
 /// A connection, plain or TLS.
 pub(super) struct Connection {
@@ -226,17 +227,14 @@ impl Transport for Connection {
 
     fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
         self.with_call(|this, call| {
-            let asking = this.unbegun || !this.buffers.pending().is_empty();
             this.flush(call)?;
-            // ureq awaits input only after it wrote its last byte.
-            if !this.write_broken && (asking || call.sent() != crate::delivery::Sent::Nothing) {
+            // ureq awaits input only after it wrote its last byte (net/contract.rs).
+            if !this.write_broken {
                 call.sent_all();
             }
             let n = match this.receive(call) {
                 // The write had failed before a byte was taken, on a connection that had worked: it died while idle.
-                Ok(0) | Err(Cause::Lost(_))
-                    if this.write_broken && this.kept && call.sent() == crate::delivery::Sent::Nothing =>
-                {
+                Ok(0) | Err(Cause::Lost(_)) if this.write_broken && this.kept && call.sent() == Sent::Nothing => {
                     return Err(Cause::Stale);
                 }
                 received => received?,
