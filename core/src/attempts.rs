@@ -26,6 +26,8 @@ pub(crate) struct Attempts<'a> {
     pid: u32,
     /// Requests made.
     made: u32,
+    /// When the last one had its answer.
+    ended: Instant,
     failed: Counts,
     /// The next request takes no kept connection.
     fresh: bool,
@@ -59,6 +61,7 @@ impl<'a> Attempts<'a> {
             deadline: began + timeout,
             pid: std::process::id(),
             made: 0,
+            ended: began,
             failed: Counts::default(),
             fresh: false,
             verdict: operation.delivers().then_some(Delivery::NotSent),
@@ -66,9 +69,9 @@ impl<'a> Attempts<'a> {
     }
 
     pub(crate) fn run(mut self) -> Result<Job, Error> {
-        let (path, body) = (self.operation.path(&self.client.config.project_id), self.operation.body());
+        let body = self.operation.body();
         loop {
-            let failure = match self.attempt(&path, body.as_deref())? {
+            let failure = match self.attempt(body.as_deref())? {
                 Ok(job) => {
                     self.remember(Some(&job));
                     return Ok(job);
@@ -92,15 +95,20 @@ impl<'a> Attempts<'a> {
     }
 
     /// Makes one request.
-    fn attempt(&mut self, path: &str, body: Option<&[u8]>) -> Result<Result<Job, Failure>, Error> {
+    fn attempt(&mut self, body: Option<&[u8]>) -> Result<Result<Job, Failure>, Error> {
         let attempt = self.made + 1;
         let event = Event::Attempt { operation: self.operation.name(), job_id: self.operation.job_id(), attempt };
         let begun = self.client.net.glance(self.call).and_then(|()| self.client.tell(self.call, &event));
         begun.map_err(|cause| self.interrupted(cause))?;
         self.made = attempt;
+        let path = self.operation.path(&self.client.config.jobs_path);
         let (deadline, fresh, pid, call) = (self.deadline, self.fresh, self.pid, self.call);
-        let exchange = Exchange { path, body, deadline, fresh, pid, call };
-        Ok(outcome::read(self.operation, self.client.net.exchange(&self.client.config, &exchange)))
+        // Nobody else's code has run since the call began, unless somebody listens.
+        let now = if attempt == 1 && !self.client.is_heard(call) { self.began } else { Instant::now() };
+        let exchange = Exchange { path, body, now, deadline, fresh, pid, call };
+        let ended = self.client.net.exchange(&self.client.config, exchange);
+        self.ended = ended.as_ref().map_or_else(|_| Instant::now(), |reply| reply.at);
+        Ok(outcome::read(self.operation, ended))
     }
 
     fn judged(&self, failure: &Failure) -> Failed {
@@ -146,7 +154,7 @@ impl<'a> Attempts<'a> {
         let asked = self.operation.job_id();
         let id = if asked.is_empty() { answer.map_or("", Job::id) } else { asked };
         if self.operation.delivers() && !id.is_empty() {
-            self.client.recent.note(self.pid, id, answer.is_some_and(|job| !job.is_terminal()));
+            self.client.recent.note(self.pid, id, self.ended, answer.is_some_and(|job| !job.is_terminal()));
         }
     }
 }

@@ -138,6 +138,11 @@ impl Client {
         }
     }
 
+    /// Whether anybody listens to events.
+    pub(crate) fn is_heard(&self, call: &CallOptions) -> bool {
+        self.config.on_event.is_some() || self.config.log > LogLevel::Off || call.control.is_some()
+    }
+
     /// Checks the arguments, then makes the call's requests until one settles it. `max_retries` overrides the client's.
     pub(crate) fn execute(
         &self,

@@ -69,6 +69,8 @@ pub(crate) struct Config {
     pub(crate) head: Arc<Head>,
     pub(crate) key_source: KeySource,
     pub(crate) project_id: String,
+    /// The path of the project's jobs.
+    pub(crate) jobs_path: String,
     pub(crate) timeout: Duration,
     pub(crate) connect_timeout: Duration,
     pub(crate) limits: Limits,

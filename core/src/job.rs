@@ -2,15 +2,11 @@
 
 use std::fmt;
 
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
+use crate::record::{Field, Fields, Key, Record, SourceKey};
 use crate::timestamp::unix_ms;
-
-/// Keys of a record that are always there, `null` where the service left them out.
-const RECORD_KEYS: [&str; 7] = ["id", "status", "source", "model", "prLink", "createdAt", "archivedAt"];
-/// The same for the record's `source`.
-const SOURCE_KEYS: [&str; 2] = ["repository", "ref"];
 
 /// Where a job stands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -66,47 +62,39 @@ impl fmt::Display for JobStatus {
 ///
 /// The documented keys are always in the record, `null` where the service left them out; keys that this version does
 /// not know are handed on untouched, numbers digit by digit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Job {
-    record: Map<String, Value>,
-    #[serde(skip)]
     status: JobStatus,
+    record: Box<Record>,
 }
 
 impl Job {
     /// Reads a record from the service's JSON, or says in a clause what is wrong with it.
-    pub(crate) fn from_slice(json: &[u8]) -> Result<Job, String> {
-        match serde_json::from_slice::<Value>(json) {
-            Ok(Value::Object(record)) => Job::from_record(record),
-            Ok(_) => Err("it is JSON, but not an object".to_owned()),
-            Err(_) if json.is_empty() => Err("it is empty".to_owned()),
-            Err(error) if error.is_eof() => Err("its JSON ends too early".to_owned()),
-            // The parser's text names line and column; it never quotes the document.
-            Err(error) => Err(format!("it is not JSON ({error})")),
+    pub(crate) fn read(json: Vec<u8>) -> Result<Job, String> {
+        let Ok(text) = String::from_utf8(json) else { return Err("it is not UTF-8".to_owned()) };
+        if text.is_empty() {
+            return Err("it is empty".to_owned());
         }
+        let read = match text.trim_ascii_start().starts_with('{') {
+            true => Record::read(text).map(Job::of),
+            false => serde_json::from_str::<Value>(&text).map(|_| Err("it is JSON, but not an object".to_owned())),
+        };
+        read.unwrap_or_else(|error| match error.is_eof() {
+            true => Err("its JSON ends too early".to_owned()),
+            // The parser's text names line and column; it never quotes the document.
+            false => Err(format!("it is not JSON ({error})")),
+        })
     }
 
-    fn from_record(mut record: Map<String, Value>) -> Result<Job, String> {
-        let status = JobStatus::from_word(required_text(&record, "status")?);
-        required_text(&record, "id")?;
-        complete(&mut record, &RECORD_KEYS);
-        match record.get_mut("source") {
-            Some(Value::Object(source)) => complete(source, &SOURCE_KEYS),
-            Some(source @ Value::Null) => {
-                let mut empty = Map::new();
-                complete(&mut empty, &SOURCE_KEYS);
-                *source = Value::Object(empty);
-            }
-            // A source of another shape is handed on untouched.
-            _ => {}
-        }
-        Ok(Job { record, status })
+    fn of(record: Record) -> Result<Job, String> {
+        let status = JobStatus::from_word(required_text(&record, Key::Status)?);
+        required_text(&record, Key::Id)?;
+        Ok(Job { status, record: Box::new(record) })
     }
 
     /// The job's id.
     pub fn id(&self) -> &str {
-        self.text("id").unwrap_or_default()
+        self.record.field(Key::Id).as_text().unwrap_or_default()
     }
 
     /// Where the job stands.
@@ -121,29 +109,29 @@ impl Job {
 
     /// The repository that the job works on, usually its full URL.
     pub fn source_repository(&self) -> Option<&str> {
-        self.record.get("source")?.get("repository")?.as_str()
+        self.record.source_field(SourceKey::Repository)?.as_text()
     }
 
     /// The ref that the job works on, usually a branch.
     pub fn source_ref(&self) -> Option<&str> {
-        self.record.get("source")?.get("ref")?.as_str()
+        self.record.source_field(SourceKey::Ref)?.as_text()
     }
 
     /// The AI model.
     pub fn model(&self) -> Option<&str> {
-        self.text("model")
+        self.record.field(Key::Model).as_text()
     }
 
     /// The pull request's URL: none while the job is active, and none when no file changed.
     ///
     /// It is the service's text, unchecked: do not open it without looking at it.
     pub fn pr_link(&self) -> Option<&str> {
-        self.text("prLink")
+        self.record.field(Key::PrLink).as_text()
     }
 
     /// When the job was created, as the service wrote it (ISO 8601).
     pub fn created_at(&self) -> Option<&str> {
-        self.text("createdAt")
+        self.record.field(Key::CreatedAt).as_text()
     }
 
     /// When the job was created, in milliseconds since 1970-01-01T00:00:00Z; none also if the service's text is no moment.
@@ -153,7 +141,7 @@ impl Job {
 
     /// When the job was archived, as the service wrote it (ISO 8601).
     pub fn archived_at(&self) -> Option<&str> {
-        self.text("archivedAt")
+        self.record.field(Key::ArchivedAt).as_text()
     }
 
     /// When the job was archived, in milliseconds since 1970-01-01T00:00:00Z; none also if the service's text is no moment.
@@ -161,42 +149,37 @@ impl Job {
         unix_ms(self.archived_at()?)
     }
 
-    /// Any key of the record, also one that this version does not know.
-    pub fn get(&self, key: &str) -> Option<&Value> {
-        self.record.get(key)
+    /// Any key of the record, also one that this version does not know. `None` only for one that is not there.
+    pub fn get(&self, key: &str) -> Option<Field<'_>> {
+        self.fields().find(|(known, _)| *known == key).map(|(_, field)| field)
     }
 
-    /// The whole record, in the service's order; documented keys that it left out stand at the end.
-    pub fn record(&self) -> &Map<String, Value> {
-        &self.record
+    /// The whole record: the documented keys in their order, then the others in the service's. [`Fields::to_map`] makes a
+    /// JSON object of it.
+    pub fn fields(&self) -> Fields<'_> {
+        self.record.fields()
     }
 
     /// The whole record as compact JSON.
     pub fn to_json(&self) -> String {
-        serde_json::to_string(&self.record).expect("a record that was JSON can be written as JSON")
-    }
-
-    fn text(&self, key: &str) -> Option<&str> {
-        self.record.get(key)?.as_str()
+        serde_json::to_string(self).expect("a record that was JSON can be written as JSON")
     }
 }
 
-fn required_text<'a>(record: &'a Map<String, Value>, key: &str) -> Result<&'a str, String> {
-    match record.iter().find(|(known, _)| *known == key).map(|(_, value)| value) {
-        Some(Value::String(text)) if !text.is_empty() => Ok(text),
-        Some(Value::String(_)) => Err(format!("its {key:?} is empty")),
-        Some(Value::Null) | None => Err(format!("it has no {key:?}")),
-        Some(_) => Err(format!("its {key:?} is not a string")),
+/// The whole record, as [`Job::fields`] has it.
+impl Serialize for Job {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.fields().serialize(serializer)
     }
 }
 
-/// Adds the documented keys that the service left out.
-fn complete(record: &mut Map<String, Value>, keys: &[&str]) {
-    for key in keys {
-        // A handful of short keys: comparing them is several times quicker than hashing.
-        if !record.keys().any(|known| known == key) {
-            record.insert((*key).to_owned(), Value::Null);
-        }
+fn required_text(record: &Record, key: Key) -> Result<&str, String> {
+    let name = key.name();
+    match record.field(key) {
+        Field::Text("") => Err(format!("its {name:?} is empty")),
+        Field::Text(text) => Ok(text),
+        Field::Value(Value::Null) => Err(format!("it has no {name:?}")),
+        _ => Err(format!("its {name:?} is not a string")),
     }
 }
 
@@ -205,7 +188,7 @@ mod tests {
     use super::*;
 
     fn job(json: &str) -> Job {
-        Job::from_slice(json.as_bytes()).expect(json)
+        Job::read(json.into()).expect(json)
     }
 
     #[test]
@@ -256,8 +239,34 @@ mod tests {
         );
         assert_eq!(
             job.to_json(),
-            r#"{"cost":1.10,"big":123456789012345678901234567890,"id":"a","status":"failed","source":{"sha":"f00","repository":null,"ref":null},"tags":[1,{"x":null}],"model":null,"prLink":null,"createdAt":null,"archivedAt":null}"#
+            r#"{"id":"a","status":"failed","source":{"repository":null,"ref":null,"sha":"f00"},"model":null,"prLink":null,"createdAt":null,"archivedAt":null,"cost":1.10,"big":123456789012345678901234567890,"tags":[1,{"x":null}]}"#
         );
+    }
+
+    #[test]
+    fn of_a_key_that_comes_twice_the_last_value_counts() {
+        let job = job(
+            r#"{"id":"a","x":1,"status":"active","y":2,"id":"b","x":{"n":3},"source":{"ref":"r"},"source" : {"ref":"s","z":0,"z":1}}"#,
+        );
+        assert_eq!(
+            job.to_json(),
+            r#"{"id":"b","status":"active","source":{"repository":null,"ref":"s","z":1},"model":null,"prLink":null,"createdAt":null,"archivedAt":null,"y":2,"x":{"n":3}}"#
+        );
+    }
+
+    #[test]
+    fn keys_and_texts_may_be_written_with_escapes() {
+        let escaped = job(
+            r#"{"\u0069d":"caf\u00e9 \"x\"","status":"\u0061ctive","sourc\u0065":{"r\u0065f":"a\/b"},"k\u00fc":"\n"}"#,
+        );
+        let plain = job(r#"{"id":"café \"x\"","status":"active","source":{"ref":"a/b"},"kü":"\n"}"#);
+        assert_eq!(escaped.id(), "café \"x\"");
+        assert_eq!(escaped.status(), &JobStatus::Active);
+        assert_eq!(escaped.source_ref(), plain.source_ref());
+        assert_eq!(escaped.get("kü").and_then(|field| field.as_text().map(str::to_owned)), Some("\n".to_owned()));
+        assert_eq!(escaped.to_json(), plain.to_json());
+        assert_eq!(escaped, plain, "however it was written");
+        assert_ne!(escaped, job(r#"{"id":"b","status":"active"}"#));
     }
 
     #[test]
@@ -265,7 +274,7 @@ mod tests {
         let job = job(r#"{"id":"a","status":"active","model":7,"source":"s","prLink":{}}"#);
         assert_eq!(job.model(), None);
         assert_eq!(job.source_ref(), None);
-        assert_eq!(job.get("model"), Some(&serde_json::json!(7)));
+        assert_eq!(job.get("model").map(|field| field.to_value()), Some(serde_json::json!(7)));
     }
 
     #[test]
@@ -281,10 +290,10 @@ mod tests {
             ("", "it is empty"),
         ];
         for (json, clause) in cases {
-            assert_eq!(Job::from_slice(json.as_bytes()).unwrap_err(), clause, "{json}");
+            assert_eq!(Job::read(json.into()).unwrap_err(), clause, "{json}");
         }
-        assert!(Job::from_slice(b"<html>").unwrap_err().starts_with("it is not JSON"));
+        assert!(Job::read(b"<html>".into()).unwrap_err().starts_with("it is not JSON"));
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        assert!(Job::from_slice(deep.as_bytes()).unwrap_err().contains("recursion limit"));
+        assert!(Job::read(deep.into()).unwrap_err().contains("recursion limit"));
     }
 }

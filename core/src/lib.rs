@@ -37,6 +37,7 @@ mod poll;
 mod poller;
 mod process;
 mod recent;
+mod record;
 mod retry;
 mod timestamp;
 mod waits;
@@ -54,6 +55,7 @@ pub use job::{Job, JobStatus};
 pub use options::{CallOptions, WaitOptions};
 pub use poll::{DEFAULT_LATENESS, DEFAULT_MAX_INTERVAL, DEFAULT_MIN_INTERVAL, DEFAULT_SETTLE, DEFAULT_WAIT_TIMEOUT};
 pub use poller::Poller;
+pub use record::{Field, Fields};
 pub use waits::Watch;
 
 /// This version of agentjob.

@@ -68,12 +68,10 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// The path below the base URL, each id as one percent-encoded segment.
-    pub(crate) fn path(&self, project_id: &str) -> String {
-        let mut path = String::with_capacity(40 + project_id.len() + self.job_id().len());
-        path.push_str("/v2/agent/");
-        push_segment(&mut path, project_id);
-        path.push_str("/job");
+    /// The request's path, the job's id as one percent-encoded segment.
+    pub(crate) fn path(&self, jobs_path: &str) -> String {
+        let mut path = String::with_capacity(jobs_path.len() + self.job_id().len() + 16);
+        path.push_str(jobs_path);
         if let Operation::SendMessage { job_id, .. } | Operation::GetJob { job_id } = self {
             path.push('/');
             push_segment(&mut path, job_id);
@@ -97,6 +95,14 @@ impl<'a> Operation<'a> {
     }
 }
 
+/// The path of a project's jobs below the base URL's own.
+pub(crate) fn jobs_path(base: &str, project_id: &str) -> String {
+    let mut path = format!("{base}/v2/agent/");
+    push_segment(&mut path, project_id);
+    path.push_str("/job");
+    path
+}
+
 /// Refuses an id that would not name one path segment.
 pub(crate) fn check_id(name: &str, id: &str) -> Result<(), Error> {
     let wrong = match id {
@@ -116,10 +122,14 @@ pub(crate) fn check_id(name: &str, id: &str) -> Result<(), Error> {
 
 /// Every byte outside RFC 3986 unreserved is percent-encoded, so an id can never move the request elsewhere.
 fn push_segment(path: &mut String, id: &str) {
+    let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
+    if id.bytes().all(unreserved) {
+        return path.push_str(id);
+    }
     for byte in id.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => path.push(byte as char),
-            _ => write!(path, "%{byte:02X}").expect("a String takes every write"),
+        match unreserved(byte) {
+            true => path.push(byte as char),
+            false => write!(path, "%{byte:02X}").expect("a String takes every write"),
         }
     }
 }
@@ -153,9 +163,11 @@ mod tests {
 
     #[test]
     fn the_three_operations_have_the_contracts_paths_and_bodies() {
-        assert_eq!(send("job_1", "p").path("proj"), "/v2/agent/proj/job/job_1/message");
-        assert_eq!(Operation::GetJob { job_id: "job_1" }.path("proj"), "/v2/agent/proj/job/job_1");
-        assert_eq!(Operation::CreateJob { prompt: "p" }.path("proj"), "/v2/agent/proj/job");
+        let jobs = jobs_path("", "proj");
+        assert_eq!(send("job_1", "p").path(&jobs), "/v2/agent/proj/job/job_1/message");
+        assert_eq!(Operation::GetJob { job_id: "job_1" }.path(&jobs), "/v2/agent/proj/job/job_1");
+        assert_eq!(Operation::CreateJob { prompt: "p" }.path(&jobs), "/v2/agent/proj/job");
+        assert_eq!(jobs_path("/base", "a/b"), "/base/v2/agent/a%2Fb/job");
         assert_eq!(
             send("j", "say \"hi\"\n\u{1F600}").body().unwrap(),
             "{\"prompt\":\"say \\\"hi\\\"\\n\u{1F600}\"}".as_bytes()
@@ -173,7 +185,7 @@ mod tests {
             ("-._~", "-._~"),
             ("a\\b", "a%5Cb"),
         ] {
-            assert_eq!(Operation::GetJob { job_id: id }.path("p"), format!("/v2/agent/p/job/{segment}"));
+            assert_eq!(Operation::GetJob { job_id: id }.path("/job"), format!("/job/{segment}"));
         }
     }
 

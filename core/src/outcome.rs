@@ -31,10 +31,10 @@ pub(crate) fn interrupted(operation: &Operation<'_>, cause: &Cause, verdict: Opt
 }
 
 /// A 2xx: any of them with a readable record is a success (CONTRACT "Operations").
-fn read_record(operation: &Operation<'_>, reply: Reply) -> Result<Job, Failure> {
+fn read_record(operation: &Operation<'_>, mut reply: Reply) -> Result<Job, Failure> {
     let (kind, what, cut) = match &reply.cut {
         Some(cause) => (kind_of(cause), format!("its record did not come whole: {}", cause.clause()), true),
-        None => match Job::from_slice(&reply.body) {
+        None => match Job::read(std::mem::take(&mut reply.body)) {
             Ok(job) => return Ok(job),
             Err(what) => (ErrorKind::InvalidResponse, format!("its record cannot be read: {what}"), false),
         },

@@ -29,14 +29,15 @@ impl Default for Recent {
 }
 
 impl Recent {
-    /// The service accepted something for this job, or may have. `active`: its own answer showed the job at work.
-    pub(crate) fn note(&self, pid: u32, job_id: &str, active: bool) {
+    /// The service accepted something for this job at this time, or may have. `active`: its own answer showed the job at work.
+    pub(crate) fn note(&self, pid: u32, job_id: &str, at: Instant, active: bool) {
         let mut entries = self.entries(pid);
-        entries.retain(|entry| *entry.job_id != *job_id);
+        let known = entries.iter().position(|entry| *entry.job_id == *job_id).and_then(|at| entries.remove(at));
         if entries.len() == MAX_ENTRIES {
             entries.pop_front();
         }
-        entries.push_back(Entry { job_id: job_id.into(), at: Instant::now(), active });
+        let job_id = known.map_or_else(|| job_id.into(), |entry| entry.job_id);
+        entries.push_back(Entry { job_id, at, active });
     }
 
     /// A look that began at `began` showed the job at work: what was delivered before it has taken effect.
@@ -69,12 +70,12 @@ mod tests {
         let (recent, pid) = (Recent::default(), std::process::id());
         let before = Instant::now();
         std::thread::sleep(Duration::from_millis(2));
-        recent.note(pid, "job_1", false);
+        recent.note(pid, "job_1", Instant::now(), false);
         recent.seen_at_work("job_1", before);
         assert!(!recent.of("job_1").unwrap().active, "that look saw the job before the message");
         recent.seen_at_work("job_1", Instant::now());
         assert!(recent.of("job_1").unwrap().active);
-        recent.note(pid, "job_1", false);
+        recent.note(pid, "job_1", Instant::now(), false);
         assert!(!recent.of("job_1").unwrap().active, "another message begins anew");
         assert_eq!(recent.of("job_2"), None);
     }
@@ -83,7 +84,7 @@ mod tests {
     fn the_oldest_entry_makes_room() {
         let (recent, pid) = (Recent::default(), std::process::id());
         for n in 0..=MAX_ENTRIES {
-            recent.note(pid, &format!("job_{n}"), true);
+            recent.note(pid, &format!("job_{n}"), Instant::now(), true);
         }
         assert_eq!(recent.of("job_0"), None);
         assert!(recent.of("job_1").is_some());

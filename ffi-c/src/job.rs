@@ -226,8 +226,8 @@ pub unsafe extern "C" fn agentjob_job_archived_at_unix_ms(job: *const agentjob_j
     })
 }
 
-/// The whole record as compact JSON, in the service's order and with the keys that this version does not know, untouched. The
-/// documented keys are always there: those that the service left out are null and stand at the end.
+/// The whole record as compact JSON: the documented keys in their order, null where the service left them out, then the keys that
+/// this version does not know, untouched and in the service's order.
 /// @param job the record
 /// @param len where the length goes, in bytes without the NUL at the end; NULL if you do not want it
 /// @return borrowed from the record; NULL, and 0 in *len, only for a NULL record

@@ -1,6 +1,6 @@
 //! JSON values as Python objects, as `json.loads` would give them: ints exact, floats nearest, keys in order.
 
-use agentjob_core::Job;
+use agentjob_core::{Field, Fields, Job};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString};
 use serde_json::{Map, Number, Value};
@@ -13,13 +13,26 @@ const DIGITS_AT_ONCE: usize = 512;
 
 /// A job's record.
 pub(crate) fn job<'py>(py: Python<'py>, job: &Job) -> PyResult<Bound<'py, PyDict>> {
-    object(py, job.record())
+    fields(py, job.fields())
 }
 
 pub(crate) fn object<'py>(py: Python<'py>, map: &Map<String, Value>) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (key, item) in map {
         dict.set_item(key, value(py, item)?)?;
+    }
+    Ok(dict)
+}
+
+fn fields<'py>(py: Python<'py>, fields: Fields<'_>) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (key, field) in fields {
+        match field {
+            Field::Text(text) => dict.set_item(key, text)?,
+            Field::Object(inner) => dict.set_item(key, self::fields(py, inner)?)?,
+            Field::Value(item) => dict.set_item(key, value(py, item)?)?,
+            _ => dict.set_item(key, value(py, &field.to_value())?)?,
+        }
     }
     Ok(dict)
 }

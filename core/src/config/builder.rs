@@ -17,7 +17,7 @@ use super::{
 };
 use crate::client::Client;
 use crate::error::Error;
-use crate::operation::{check_id, shown};
+use crate::operation::{check_id, jobs_path, shown};
 use crate::retry::Limits;
 
 /// Gathers a client's settings. An argument wins over its `AGENTJOB_` variable, which wins over the default.
@@ -162,6 +162,7 @@ impl ClientBuilder {
             log: log_level(environment)?,
             limits: Limits { max_retries, max_retry_after },
             on_event: self.on_event,
+            jobs_path: jobs_path(&endpoint.path, &project_id),
             endpoint,
             key_source,
             project_id,

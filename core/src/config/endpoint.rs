@@ -18,6 +18,8 @@ pub(crate) struct Endpoint {
     pub(crate) port: u16,
     /// Scheme, authority and path without a slash at the end: what a path is appended to.
     pub(crate) url: String,
+    /// The path of that alone.
+    pub(crate) path: String,
     /// Plain http is allowed for no other reason than that the host is this machine, so it must stay this machine.
     pub(crate) loopback_only: bool,
 }
@@ -80,6 +82,7 @@ impl Endpoint {
             host: bare.to_owned(),
             port,
             url: format!("{}://{}{path}", if https { "https" } else { "http" }, authority.as_str()),
+            path: path.to_owned(),
             loopback_only: !https && !allow_plaintext,
         })
     }

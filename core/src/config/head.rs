@@ -63,7 +63,12 @@ impl Head {
     }
 
     fn key(&self) -> &[u8] {
-        &self.get[BEARER.len()..BEARER.len() + self.key_length]
+        &self.get[BEARER.len()..self.key_end()]
+    }
+
+    /// How far into the lines the key reaches.
+    pub(crate) fn key_end(&self) -> usize {
+        BEARER.len() + self.key_length
     }
 
     /// The lines, each with its end.

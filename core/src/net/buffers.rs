@@ -1,5 +1,7 @@
 //! Room for one request on its way out and for what has come in but is not read yet.
 
+use std::ops::Range;
+
 use ureq::unversioned::transport::Buffers;
 use zeroize::Zeroize;
 
@@ -19,8 +21,8 @@ const MAX_INPUT: usize = 32 << 10;
 pub(super) struct RequestBuffers {
     output: Vec<u8>,
     pending: usize,
-    /// The key stands before this place.
-    key_end: usize,
+    /// Where the key stands.
+    secret: Range<usize>,
     input: Vec<u8>,
     start: usize,
     end: usize,
@@ -33,15 +35,19 @@ impl RequestBuffers {
         self.pending += amount;
     }
 
-    /// The same for the request's first piece, with more header lines put in behind the request line.
-    pub(super) fn gather_with(&mut self, amount: usize, lines: &[u8]) {
+    /// The same for the request's first piece, with more header lines put in: at the head's end, or, if that is still to come,
+    /// behind the request line.
+    pub(super) fn gather_with(&mut self, amount: usize, (lines, key_end): (&[u8], usize)) {
         let written = &self.output[..amount];
-        let at = written.windows(2).position(|pair| pair == b"\r\n").map_or(amount, |end| end + 2);
+        let at = match written.ends_with(b"\r\n\r\n") {
+            true => amount - 2,
+            false => written.windows(2).position(|pair| pair == b"\r\n").map_or(amount, |end| end + 2),
+        };
         self.make_room(amount + lines.len());
         self.output.copy_within(at..amount, at + lines.len());
         self.output[at..at + lines.len()].copy_from_slice(lines);
         self.pending = amount + lines.len();
-        self.key_end = at + lines.len();
+        self.secret = at..at + key_end;
     }
 
     pub(super) fn pending(&self) -> &[u8] {
@@ -53,15 +59,15 @@ impl RequestBuffers {
         if self.output.len() < needed {
             let mut larger = vec![0; needed.max(self.output.len().saturating_mul(2).min(FLUSH_AT + MIN_FREE))];
             larger[..self.output.len()].copy_from_slice(&self.output);
-            self.output[..self.key_end].zeroize();
+            self.output[self.secret.clone()].zeroize();
             self.output = larger;
         }
     }
 
     /// Forgets the output that left, and wipes the part that the key is in.
     pub(super) fn clear_pending(&mut self) {
-        self.output[..self.key_end].zeroize();
-        (self.pending, self.key_end) = (0, 0);
+        self.output[self.secret.clone()].zeroize();
+        (self.pending, self.secret) = (0, 0..0);
     }
 
     /// Gives back what a large request took.
@@ -126,7 +132,7 @@ impl Buffers for RequestBuffers {
 
 impl Drop for RequestBuffers {
     fn drop(&mut self) {
-        self.output[..self.key_end].zeroize();
+        self.output[self.secret.clone()].zeroize();
     }
 }
 
@@ -139,13 +145,23 @@ mod tests {
         let mut buffers = RequestBuffers::default();
         let (head, body) = (b"GET / HTTP/1.1\r\nb: c\r\n\r\n".as_slice(), b"body");
         buffers.output()[..head.len()].copy_from_slice(head);
-        buffers.gather_with(head.len(), b"key: k\r\n");
+        buffers.gather_with(head.len(), (b"key: k\r\n", 6));
         buffers.output()[..body.len()].copy_from_slice(body);
         buffers.gather(body.len());
-        assert_eq!(buffers.pending(), b"GET / HTTP/1.1\r\nkey: k\r\nb: c\r\n\r\nbody");
+        assert_eq!(buffers.pending(), b"GET / HTTP/1.1\r\nb: c\r\nkey: k\r\n\r\nbody");
         buffers.clear_pending();
         assert_eq!(buffers.pending(), b"");
-        assert_eq!(&buffers.output()[..24], [0; 24], "the key was within these");
+        assert_eq!(&buffers.output()[22..30], [0, 0, 0, 0, 0, 0, b'\r', b'\n'], "where the key was");
+    }
+
+    #[test]
+    fn a_head_that_comes_in_pieces_has_our_lines_behind_its_first() {
+        let mut buffers = RequestBuffers::default();
+        for (piece, first) in [("GET / HTTP/1.1\r\n", true), ("b: c\r\n\r\n", false)] {
+            buffers.output()[..piece.len()].copy_from_slice(piece.as_bytes());
+            if first { buffers.gather_with(piece.len(), (b"key: k\r\n", 6)) } else { buffers.gather(piece.len()) }
+        }
+        assert_eq!(buffers.pending(), b"GET / HTTP/1.1\r\nkey: k\r\nb: c\r\n\r\n");
     }
 
     #[test]

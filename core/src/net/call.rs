@@ -21,28 +21,42 @@ thread_local! {
     static CURRENT: RefCell<Option<Rc<Call>>> = const { RefCell::new(None) };
 }
 
+/// What all calls of a client look at.
+pub(super) struct Gate {
+    /// The client was closed.
+    pub(super) closed: AtomicBool,
+    /// What the transport puts into the head itself, so that ureq and its logs never see it.
+    pub(super) head: Arc<Head>,
+}
+
+impl Gate {
+    /// What costs two loads to ask.
+    pub(super) fn glance(&self, cancel: Option<&CancelToken>) -> Result<(), Cause> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Cause::Closed);
+        }
+        if cancel.is_some_and(CancelToken::is_cancelled) {
+            return Err(Cause::Cancelled);
+        }
+        Ok(())
+    }
+}
+
 /// What may end a call from outside.
 #[derive(Clone)]
 pub(super) struct Hold {
-    closed: Arc<AtomicBool>,
+    gate: Arc<Gate>,
     cancel: Option<CancelToken>,
     control: Option<Arc<dyn Control>>,
 }
 
 impl Hold {
-    pub(super) fn new(closed: &Arc<AtomicBool>, call: &CallOptions) -> Hold {
-        Hold { closed: closed.clone(), cancel: call.cancel.clone(), control: call.control.clone() }
+    pub(super) fn new(gate: &Arc<Gate>, call: &CallOptions) -> Hold {
+        Hold { gate: gate.clone(), cancel: call.cancel.clone(), control: call.control.clone() }
     }
 
-    /// The part that costs two loads.
-    pub(super) fn glance(&self) -> Result<(), Cause> {
-        if self.closed.load(Ordering::Acquire) {
-            return Err(Cause::Closed);
-        }
-        if self.cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
-            return Err(Cause::Cancelled);
-        }
-        Ok(())
+    fn glance(&self) -> Result<(), Cause> {
+        self.gate.glance(self.cancel.as_ref())
     }
 
     /// The whole of it; a control may run a program's code.
@@ -71,18 +85,22 @@ impl Hold {
 /// The call under way on this thread.
 pub(super) struct Call {
     hold: Hold,
+    began: Instant,
+    /// There was time left just now, and nothing has waited since.
+    timely: Cell<bool>,
+    /// When the whole answer had been read.
+    answered: Cell<Option<Instant>>,
     deadline: Instant,
-    connect_deadline: Instant,
-    connecting: Cell<bool>,
-    /// Whether a kept connection may be used.
-    pub(super) fresh: bool,
+    connect_timeout: Duration,
+    /// There while it connects.
+    connect_deadline: Cell<Option<Instant>>,
+    /// No kept connection may be used.
+    fresh: bool,
     /// The process that makes the call.
     pub(super) pid: u32,
-    /// What the transport puts into the head itself, so that ureq and its logs never see it.
-    head: Arc<Head>,
     posts: bool,
     /// A kept connection that idled longer than this is not used.
-    pub(super) max_idle: Duration,
+    max_idle: Duration,
     sent: Cell<Sent>,
     cause: RefCell<Option<Cause>>,
 }
@@ -91,12 +109,14 @@ impl Call {
     pub(super) fn new(hold: Hold, exchange: &Exchange<'_>, config: &Config, max_idle: Duration) -> Call {
         Call {
             hold,
+            began: exchange.now,
+            timely: Cell::new(exchange.now < exchange.deadline),
+            answered: Cell::new(None),
             deadline: exchange.deadline,
-            connect_deadline: exchange.deadline.min(Instant::now() + config.connect_timeout),
-            connecting: Cell::new(false),
+            connect_timeout: config.connect_timeout,
+            connect_deadline: Cell::new(None),
             fresh: exchange.fresh,
             pid: exchange.pid,
-            head: config.head.clone(),
             posts: exchange.body.is_some(),
             max_idle,
             sent: Cell::new(Sent::Nothing),
@@ -107,10 +127,12 @@ impl Call {
     #[cfg(test)]
     pub(super) fn for_test(token: &CancelToken, timeout: Duration) -> Call {
         let options = CallOptions::new().cancel(token);
-        let hold = Hold::new(&Arc::default(), &options);
-        let deadline = Instant::now() + timeout;
-        let exchange = Exchange { path: "", body: None, deadline, fresh: false, pid: 0, call: &options };
-        Call::new(hold, &exchange, &Config::for_test(), Duration::MAX)
+        let config = Config::for_test();
+        let gate = Arc::new(Gate { closed: false.into(), head: config.head.clone() });
+        let now = Instant::now();
+        let (path, deadline) = (String::new(), now + timeout);
+        let exchange = Exchange { path, body: None, now, deadline, fresh: false, pid: 0, call: &options };
+        Call::new(Hold::new(&gate, &options), &exchange, &config, Duration::MAX)
     }
 
     /// Makes this the thread's call until the guard goes. A call inside a call (from a control) is put back after.
@@ -127,14 +149,14 @@ impl Call {
     /// Asks what costs next to nothing: before each socket operation.
     pub(super) fn glance(&self) -> Result<(), Cause> {
         self.hold.glance()?;
-        self.check_time()
+        if self.timely.take() { Ok(()) } else { self.check_time() }
     }
 
     fn check_time(&self) -> Result<(), Cause> {
         let now = Instant::now();
         if now >= self.deadline {
             Err(Cause::Timeout)
-        } else if self.connecting.get() && now >= self.connect_deadline {
+        } else if self.connect_deadline.get().is_some_and(|deadline| now >= deadline) {
             Err(Cause::ConnectTimeout)
         } else {
             Ok(())
@@ -143,22 +165,40 @@ impl Call {
 
     /// How long one wait of the current phase may last.
     pub(super) fn slice(&self) -> Duration {
-        let end = if self.connecting.get() { self.connect_deadline } else { self.deadline };
+        let end = self.connect_deadline.get().unwrap_or(self.deadline);
         // Never nothing: a poll of no length would not wait at all, and the check after it ends the call.
         end.saturating_duration_since(Instant::now()).clamp(Duration::from_millis(1), SLICE)
     }
 
     /// Runs the phase that `connect_timeout` bounds.
     pub(super) fn connecting<T>(&self, phase: impl FnOnce() -> Result<T, Cause>) -> Result<T, Cause> {
-        self.connecting.set(true);
+        self.timely.set(false);
+        self.connect_deadline.set(Some(self.deadline.min(Instant::now() + self.connect_timeout)));
         let made = phase();
-        self.connecting.set(false);
+        self.connect_deadline.set(None);
         made
     }
 
-    /// The header lines that the transport puts in.
-    pub(super) fn head(&self) -> &[u8] {
-        self.head.lines(self.posts)
+    /// Whether a connection that was last used then may be used for this call.
+    pub(super) fn may_reuse(&self, last_used: Instant) -> bool {
+        !self.fresh && self.began.saturating_duration_since(last_used) <= self.max_idle
+    }
+
+    /// The header lines that the transport puts in, and how far into them the key reaches.
+    pub(super) fn head(&self) -> (&[u8], usize) {
+        let head = &self.hold.gate.head;
+        (head.lines(self.posts), head.key_end())
+    }
+
+    /// The whole answer has been read.
+    pub(super) fn answered(&self) -> Instant {
+        let now = Instant::now();
+        self.answered.set(Some(now));
+        now
+    }
+
+    pub(super) fn answered_at(&self) -> Option<Instant> {
+        self.answered.get()
     }
 
     /// The kernel took some of the request.

@@ -255,10 +255,10 @@ impl Transport for Connection {
             return false;
         }
         if self.unbegun {
-            return !call.fresh && self.last_used.elapsed() <= call.max_idle;
+            return call.may_reuse(self.last_used);
         }
         self.buffers.shrink();
-        (self.kept, self.headless, self.unbegun, self.last_used) = (true, true, true, Instant::now());
+        (self.kept, self.headless, self.unbegun, self.last_used) = (true, true, true, call.answered());
         true
     }
 

@@ -67,7 +67,7 @@ fn look_up(
     });
     if let Err(error) = spawned {
         LOOKUPS.fetch_sub(1, Ordering::AcqRel);
-        return Err(Cause::Resources(format!("no thread for the name lookup: {error}")));
+        return Err(Cause::Resources(format!("no thread for the name lookup: {}", words(&error))));
     }
     loop {
         match answered.recv_timeout(call.slice()) {

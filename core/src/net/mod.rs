@@ -18,14 +18,15 @@ mod tunnel;
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use ureq::Agent;
-use ureq::http::{HeaderMap, Request};
+use ureq::http::header::{AsHeaderName, CONTENT_ENCODING};
+use ureq::http::{self, HeaderMap, Method, Request, Uri, uri};
 
-use self::call::{Call, Hold};
+use self::call::{Call, Gate, Hold};
 pub(crate) use self::cause::Cause;
 use crate::config::Config;
 use crate::delivery::Sent;
@@ -37,6 +38,10 @@ use crate::process::PerProcess;
 const MAX_HEAD_BYTES: usize = 16 << 10;
 /// How much of an error's body is read; more of it is kept from nobody.
 const MAX_ERROR_BODY_READ: usize = 64 << 10;
+/// What is set aside for an answer of unknown length.
+const USUAL_BODY_BYTES: u64 = 1 << 10;
+/// What is set aside on a service's word that so much will come.
+const MAX_FIRST_BODY_BYTES: u64 = 64 << 10;
 /// How many connections are kept for the next calls.
 const MAX_KEPT: usize = 32;
 /// How long a connection is kept.
@@ -47,15 +52,19 @@ const MAX_IDLE_FOR_POST: Duration = Duration::from_secs(4);
 
 /// A client's connections, in each process that uses it.
 pub(crate) struct Net {
-    agents: PerProcess<RwLock<Agent>>,
-    closed: Arc<AtomicBool>,
+    agents: PerProcess<RwLock<Arc<Agent>>>,
+    /// The service's URL, of which requests take scheme and authority.
+    base: Uri,
+    gate: Arc<Gate>,
 }
 
 /// A request.
 pub(crate) struct Exchange<'a> {
-    pub(crate) path: &'a str,
+    pub(crate) path: String,
     /// JSON, for a POST; nothing, for a GET.
     pub(crate) body: Option<&'a [u8]>,
+    /// Now, as good as.
+    pub(crate) now: Instant,
     pub(crate) deadline: Instant,
     /// Use no kept connection.
     pub(crate) fresh: bool,
@@ -74,6 +83,8 @@ pub(crate) struct Reply {
     pub(crate) cut: Option<Cause>,
     /// What the kernel had taken of the request: an answer may come early.
     pub(crate) sent: Sent,
+    /// When it had come whole.
+    pub(crate) at: Instant,
 }
 
 /// The answer's header fields; they are looked at when something went wrong.
@@ -82,7 +93,7 @@ pub(crate) struct Headers(HeaderMap);
 
 impl Headers {
     /// A field's value, if it is text that could be shown; a header may hold any byte.
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn text(&self, name: impl AsHeaderName) -> Option<&str> {
         self.0.get(name)?.to_str().ok()
     }
 
@@ -102,7 +113,7 @@ impl Headers {
         const NAMES: [&str; 6] =
             ["x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid", "x-vercel-id", "cf-ray"];
         const MAX_BYTES: usize = 256;
-        let id = NAMES.iter().find_map(|name| self.text(name).filter(|id| !id.is_empty()))?;
+        let id = NAMES.iter().find_map(|name| self.text(*name).filter(|id| !id.is_empty()))?;
         Some(id.chars().take(MAX_BYTES).collect())
     }
 
@@ -125,18 +136,20 @@ pub(crate) struct Broken {
 
 impl Net {
     pub(crate) fn new(config: &Config) -> Net {
-        Net { agents: PerProcess::new(RwLock::new(agent(config))), closed: Arc::default() }
+        let gate = Arc::new(Gate { closed: false.into(), head: config.head.clone() });
+        let base = Uri::try_from(&config.endpoint.url).expect("a URL that was checked");
+        Net { agents: PerProcess::new(RwLock::new(agent(config))), base, gate }
     }
 
     /// Makes one request, and never a second one.
-    pub(crate) fn exchange(&self, config: &Config, exchange: &Exchange<'_>) -> Result<Reply, Broken> {
+    pub(crate) fn exchange(&self, config: &Config, exchange: Exchange<'_>) -> Result<Reply, Broken> {
         let max_idle = if exchange.body.is_some() { MAX_IDLE_FOR_POST } else { MAX_IDLE };
-        let hold = Hold::new(&self.closed, exchange.call);
-        let call = Rc::new(Call::new(hold, exchange, config, max_idle));
+        let hold = Hold::new(&self.gate, exchange.call);
+        let call = Rc::new(Call::new(hold, &exchange, config, max_idle));
         let agents = self.agents.get(exchange.pid, || RwLock::new(agent(config)));
         let agent = agents.read().unwrap_or_else(PoisonError::into_inner).clone();
         let entered = call.enter();
-        let made = catch_unwind(AssertUnwindSafe(|| perform(&agent, config, exchange, &call)));
+        let made = catch_unwind(AssertUnwindSafe(|| self.perform(&agent, config, exchange, &call)));
         drop(entered);
         made.unwrap_or_else(|panic| {
             // ureq's pool may be left locked for good by the panic; the next call gets a new one.
@@ -145,31 +158,66 @@ impl Net {
         })
     }
 
+    fn perform(&self, agent: &Agent, config: &Config, exchange: Exchange<'_>, call: &Call) -> Result<Reply, Broken> {
+        let broken = |cause| Broken { cause, sent: call.sent() };
+        let uri = self.uri(exchange.path).map_err(|error| broken(Cause::Bug(error.to_string())))?;
+        // The head's other lines are put in by the transport; see `config::Head`.
+        let answered = match exchange.body {
+            Some(body) => agent.run(request(Method::POST, uri, body)),
+            None => agent.run(request(Method::GET, uri, ())),
+        };
+        let response = answered.map_err(|error| broken(call.take_cause().unwrap_or_else(|| no_answer(&error))))?;
+        let (parts, mut body) = response.into_parts();
+        let (status, mut headers) = (parts.status.as_u16(), Headers(parts.headers));
+        if !parts.status.is_success() {
+            headers.forget(|value| config.head.is_quoted_in(value));
+        }
+        let limit = if parts.status.is_success() { config.max_response_bytes } else { MAX_ERROR_BODY_READ };
+        let (body, mut cut) = read_body(&mut body, limit, call);
+        if parts.status.is_success()
+            && let Some(encoding) = headers.text(CONTENT_ENCODING).filter(|name| !name.eq_ignore_ascii_case("identity"))
+        {
+            cut = Some(Cause::Garbled(format!("it is encoded ({}), which nobody asked for", shown(encoding))));
+        }
+        let body = if parts.status.is_success() { body } else { config.head.scrubbed(body) };
+        let at = call.answered_at().unwrap_or_else(Instant::now);
+        Ok(Reply { status, headers, body, cut, sent: call.sent(), at })
+    }
+
+    /// The URI of a path of the service's.
+    fn uri(&self, path: String) -> Result<Uri, http::Error> {
+        let mut parts = uri::Parts::default();
+        parts.scheme = self.base.scheme().cloned();
+        parts.authority = self.base.authority().cloned();
+        parts.path_and_query = Some(path.try_into()?);
+        Ok(Uri::from_parts(parts)?)
+    }
+
     /// Whether a call that has not begun is already over.
     pub(crate) fn glance(&self, call: &CallOptions) -> Result<(), Cause> {
-        Hold::new(&self.closed, call).glance()
+        self.gate.glance(call.cancel.as_ref())
     }
 
     /// Sleeps, heard within a slice by everything that may end the call.
     pub(crate) fn pause(&self, length: Duration, call: &CallOptions) -> Result<(), Cause> {
-        Hold::new(&self.closed, call).pause(length)
+        Hold::new(&self.gate, call).pause(length)
     }
 
     /// Ends every call, refuses new ones, and lets go of the connections that are kept.
     pub(crate) fn close(&self, config: &Config) {
-        self.closed.store(true, Ordering::Release);
+        self.gate.closed.store(true, Ordering::Release);
         let agents = self.agents.get(std::process::id(), || RwLock::new(agent(config)));
         // A pool that is no longer there takes no connection back either.
         *agents.write().unwrap_or_else(PoisonError::into_inner) = agent(config);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
+        self.gate.closed.load(Ordering::Acquire)
     }
 }
 
 /// ureq with everything switched off that would act by itself: redirects, proxies, errors for statuses, timeouts.
-fn agent(config: &Config) -> Agent {
+fn agent(config: &Config) -> Arc<Agent> {
     let ureq_config = Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
@@ -183,42 +231,21 @@ fn agent(config: &Config) -> Agent {
         .max_idle_connections_per_host(MAX_KEPT)
         .max_idle_age(MAX_IDLE)
         .build();
-    Agent::with_parts(ureq_config, connector::ServiceConnector::new(config), connector::NoResolver)
+    Arc::new(Agent::with_parts(ureq_config, connector::ServiceConnector::new(config), connector::NoResolver))
 }
 
-fn perform(agent: &Agent, config: &Config, exchange: &Exchange<'_>, call: &Call) -> Result<Reply, Broken> {
-    let broken = |cause| Broken { cause, sent: call.sent() };
-    let mut url = String::with_capacity(config.endpoint.url.len() + exchange.path.len());
-    url.push_str(&config.endpoint.url);
-    url.push_str(exchange.path);
-    // The head's other lines are put in by the transport; see `config::Head`.
-    let answered = match exchange.body {
-        Some(body) => Request::post(url).body(body).map(|request| agent.run(request)),
-        None => Request::get(url).body(()).map(|request| agent.run(request)),
-    };
-    let answered = answered.map_err(|error| broken(Cause::Bug(error.to_string())))?;
-    let response = answered.map_err(|error| broken(call.take_cause().unwrap_or_else(|| no_answer(&error))))?;
-    let (parts, mut body) = response.into_parts();
-    let (status, mut headers) = (parts.status.as_u16(), Headers(parts.headers));
-    if !parts.status.is_success() {
-        headers.forget(|value| config.head.is_quoted_in(value));
-    }
-    let limit = if parts.status.is_success() { config.max_response_bytes } else { MAX_ERROR_BODY_READ };
-    let (body, mut cut) = read_body(&mut body, limit, call);
-    if parts.status.is_success()
-        && let Some(encoding) = headers.text("content-encoding").filter(|name| !name.eq_ignore_ascii_case("identity"))
-    {
-        cut = Some(Cause::Garbled(format!("it is encoded ({}), which nobody asked for", shown(encoding))));
-    }
-    let body = if parts.status.is_success() { body } else { config.head.scrubbed(body) };
-    Ok(Reply { status, headers, body, cut, sent: call.sent() })
+fn request<T>(method: Method, uri: Uri, body: T) -> Request<T> {
+    let mut request = Request::new(body);
+    (*request.method_mut(), *request.uri_mut()) = (method, uri);
+    request
 }
 
 /// Reads the body up to `limit`, and says why it is not whole.
 fn read_body(body: &mut ureq::Body, limit: usize, call: &Call) -> (Vec<u8>, Option<Cause>) {
+    let length = body.content_length().map_or(USUAL_BODY_BYTES, |length| length.min(MAX_FIRST_BODY_BYTES));
     // ureq's own limit errs at exactly the limit; one byte more tells "as long" from "longer".
     let reader = body.with_config().limit(limit as u64 + 2).reader();
-    let mut whole = Vec::with_capacity(1024);
+    let mut whole = Vec::with_capacity(length as usize);
     let read = reader.take(limit as u64 + 1).read_to_end(&mut whole);
     let cut = match read {
         Err(error) => Some(call.take_cause().unwrap_or_else(|| cut_short(&error))),
@@ -258,6 +285,13 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 #[cfg(test)]
 impl Default for Reply {
     fn default() -> Reply {
-        Reply { status: 200, headers: Headers::default(), body: Vec::new(), cut: None, sent: Sent::All }
+        Reply {
+            status: 200,
+            headers: Headers::default(),
+            body: Vec::new(),
+            cut: None,
+            sent: Sent::All,
+            at: Instant::now(),
+        }
     }
 }

@@ -11,7 +11,7 @@ const SCHEDULE: Schedule = Schedule {
 };
 
 fn job(status: &str) -> Job {
-    Job::from_slice(format!(r#"{{"id":"j","status":"{status}"}}"#).as_bytes()).unwrap()
+    Job::read(format!(r#"{{"id":"j","status":"{status}"}}"#).into()).unwrap()
 }
 
 fn seconds(n: f64) -> Duration {

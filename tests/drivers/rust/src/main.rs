@@ -50,7 +50,7 @@ fn call(settings: &Settings) -> Result<Value, Error> {
     }
     let wait = wait_options(settings)?.call(options.clone());
 
-    let record = |job: Job| Value::Object(job.record().clone());
+    let record = |job: Job| json!(job);
     match text("operation") {
         "send_message" => client.send_message_with(job_id, prompt, &options).map(record),
         "get_job" => client.get_job_with(job_id, &options).map(record),
@@ -138,7 +138,7 @@ fn told(error: &Error) -> Value {
         "request_id": error.request_id(),
         "body": error.body(),
         "attempts": error.attempts(),
-        "job": error.job().map(|job| Value::Object(job.record().clone())),
+        "job": error.job(),
     })
 }
 

@@ -1,4 +1,5 @@
-//! The floor: a socket, one write, one read, the answer parsed.
+//! The floor: a socket, one write, one read, the answer parsed. It sends what agentjob sends, byte for byte,
+//! so that the service has the same work with both.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,9 +12,12 @@ fn main() {
         stream.set_nodelay(true).expect("a socket");
         let body = format!("{{\"prompt\":\"{PROMPT}\"}}");
         let request = format!(
-            "POST /v2/agent/demo/job/{JOB}/message HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
-            content-length: {}\r\n\r\n{body}",
-            place.host, place.key, body.len()
+            "POST /v2/agent/demo/job/{JOB}/message HTTP/1.1\r\nhost: {}\r\ncontent-length: {}\r\nAuthorization: Bearer {}\r\n\
+            User-Agent: agentjob/0.1.0\r\nAccept: application/json\r\nAccept-Encoding: identity\r\n\
+            Content-Type: application/json\r\n\r\n{body}",
+            place.host,
+            body.len(),
+            place.key
         );
         let mut answer = [0; 8192];
         Box::new(move || {

@@ -1,0 +1,60 @@
+//! A process that may begin no thread: the name of the service cannot be looked up. Root may always begin one, so the process is
+//! somebody else's; it runs this test, too.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::{env, fs};
+
+use agentjob_core::{Client, Delivery, ErrorKind};
+use rustix::process::{Resource, Rlimit, getrlimit, getuid, setrlimit};
+use support::{JOB, emulator, skip};
+
+const TEST: &str = "without_a_thread_nothing_is_sent_and_the_next_call_works";
+/// Tells the other process that it is the one.
+const URL: &str = "AGENTJOB_TEST_URL";
+const NOBODY: u32 = 65534;
+
+#[test]
+fn without_a_thread_nothing_is_sent_and_the_next_call_works() {
+    match env::var(URL) {
+        Ok(url) => without_a_thread(&url),
+        Err(_) => as_somebody_else(),
+    }
+}
+
+fn as_somebody_else() {
+    let emulator = emulator("{}");
+    // Where the build stands, somebody else may not be let in.
+    let copy = env::temp_dir().join(format!("agentjob-threads-{}", std::process::id()));
+    fs::copy(env::current_exe().unwrap(), &copy).unwrap();
+    fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new(&copy);
+    command.args(["--exact", TEST, "--nocapture"]).current_dir("/");
+    command.env(URL, emulator.base_url().replace("127.0.0.1", "localhost"));
+    command.env("AGENTJOB_API_KEY", emulator.api_key()).env("AGENTJOB_PROJECT_ID", emulator.project_id());
+    if getuid().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let ran = command.output();
+    fs::remove_file(&copy).unwrap();
+    let Ok(ran) = ran else { return skip("SKIPPED: this machine lets root become nobody else") };
+    let said = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && said.contains("1 passed"), "{said}");
+    assert_eq!(emulator.ledger().len(), 1);
+}
+
+fn without_a_thread(url: &str) {
+    let client = Client::builder().base_url(url).trust_env(false).max_retries(0).build().unwrap();
+    let limit = getrlimit(Resource::Nproc);
+    setrlimit(Resource::Nproc, Rlimit { current: Some(0), ..limit }).unwrap();
+    let error = client.send_message(JOB, "p").unwrap_err();
+    setrlimit(Resource::Nproc, limit).unwrap();
+    assert_eq!((error.kind(), error.delivery()), (ErrorKind::Connect, Some(Delivery::NotSent)));
+    assert!(error.message().contains("no thread for the name lookup"), "{error}");
+    client.send_message(JOB, "p").unwrap();
+}
