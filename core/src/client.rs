@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::attempts::Attempts;
-use crate::config::{ClientBuilder, Config, KeySource, LogLevel, check_time};
+use crate::config::{ClientBuilder, ClientOptions, Config, KeySource, LogLevel, check_time};
 use crate::control::Event;
 use crate::delivery::Delivery;
 use crate::error::Error;
@@ -84,6 +84,16 @@ impl Client {
     /// As `create_job`, and `Cancelled`.
     pub fn create_job_with(&self, prompt: &str, call: &CallOptions) -> Result<Job, Error> {
         self.execute(&Operation::CreateJob { prompt }, call, None)
+    }
+
+    /// A client with the same connections and other settings. To close one of the two closes both.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, which names the setting.
+    pub fn with_options(&self, options: ClientOptions) -> Result<Client, Error> {
+        let mut config = (*self.config).clone();
+        options.apply(&mut config)?;
+        Ok(Client { config: Arc::new(config), ..self.clone() })
     }
 
     /// Ends every call of this client and its clones, in every thread, with `Closed`, refuses new ones, and closes the

@@ -6,6 +6,7 @@ mod environment;
 mod head;
 mod proxy;
 mod secret;
+mod tuning;
 
 use std::io::Read;
 use std::path::Path;
@@ -21,6 +22,7 @@ use environment::Environment;
 pub(crate) use head::Head;
 pub(crate) use proxy::Proxy;
 pub use secret::KeySource;
+pub use tuning::ClientOptions;
 
 use crate::control::Event;
 use crate::error::Error;
@@ -133,12 +135,11 @@ fn not_seconds(name: &str, given: &str) -> Error {
     Error::invalid(format!("{name} is {given}; give a number of seconds more than 0 and at most 604800 (7 days)"))
 }
 
-fn check_bytes(name: &str, given: Option<usize>, default: usize) -> Result<usize, Error> {
-    match given {
-        Some(0) => Err(Error::invalid(format!("{name} is 0; give a number of bytes"))),
-        Some(bytes) if bytes > 1 << 30 => Err(Error::invalid(format!("{name} is more than 1 GiB"))),
-        Some(bytes) => Ok(bytes),
-        None => Ok(default),
+fn check_bytes(name: &str, bytes: usize) -> Result<usize, Error> {
+    match bytes {
+        0 => Err(Error::invalid(format!("{name} is 0; give a number of bytes"))),
+        bytes if bytes > 1 << 30 => Err(Error::invalid(format!("{name} is more than 1 GiB"))),
+        bytes => Ok(bytes),
     }
 }
 

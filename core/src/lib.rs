@@ -44,9 +44,9 @@ mod waits;
 
 pub use client::Client;
 pub use config::{
-    ClientBuilder, DEFAULT_CONNECT_TIMEOUT, DEFAULT_MAX_PROMPT_BYTES, DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_MAX_RETRIES,
-    DEFAULT_MAX_RETRY_AFTER, DEFAULT_TIMEOUT, EventHandler, KeySource, MAX_RETRIES, MAX_TIMEOUT, duration_from_seconds,
-    duration_from_seconds_or_zero,
+    ClientBuilder, ClientOptions, DEFAULT_CONNECT_TIMEOUT, DEFAULT_MAX_PROMPT_BYTES, DEFAULT_MAX_RESPONSE_BYTES,
+    DEFAULT_MAX_RETRIES, DEFAULT_MAX_RETRY_AFTER, DEFAULT_TIMEOUT, EventHandler, KeySource, MAX_RETRIES, MAX_TIMEOUT,
+    duration_from_seconds, duration_from_seconds_or_zero,
 };
 pub use control::{CancelToken, Control, Event, Interrupted};
 pub use delivery::Delivery;

@@ -32,10 +32,19 @@ impl Client {
     /// # Errors
     /// As both. Once the message was accepted every error says so: [`Delivery::Accepted`].
     pub fn send_and_wait(&self, job_id: &str, prompt: &str, options: &WaitOptions) -> Result<Job, Error> {
+        let mut poller = self.send_and_poll(job_id, prompt, options)?;
+        self.run(&mut poller, options).map_err(|error| error.with_delivery(Some(Delivery::Accepted)))
+    }
+
+    /// Sends a message, and answers the wait for its result in steps, for programs that own their loop. The message's own
+    /// answer is the poller's first record.
+    ///
+    /// # Errors
+    /// As [`send_message`](Client::send_message), and `Cancelled`.
+    pub fn send_and_poll(&self, job_id: &str, prompt: &str, options: &WaitOptions) -> Result<Poller, Error> {
         options.schedule.check().map_err(|error| error.with_delivery(Some(Delivery::NotSent)))?;
         let answer = self.send_message_with(job_id, prompt, &options.call)?;
-        let mut poller = Poller::after_message(job_id, options.schedule, answer);
-        self.run(&mut poller, options).map_err(|error| error.with_delivery(Some(Delivery::Accepted)))
+        Ok(Poller::after_message(job_id, options.schedule, answer))
     }
 
     /// The records of a job as they change, the last one terminal.

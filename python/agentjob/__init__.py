@@ -68,17 +68,18 @@ __all__ = [
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from . import aio as aio
     from . import testing as testing
     from . import types as types
 else:
 
     def __getattr__(name):
-        # Modules that most programs do not need, and that load what makes an import slow (`typing`).
-        if name in ("testing", "types"):
+        # Modules that most programs do not need, and that load what makes an import slow (`typing`, `asyncio`).
+        if name in ("aio", "testing", "types"):
             import importlib
 
             return importlib.import_module("." + name, __name__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__():
-        return [*__all__, "testing", "types"]
+        return [*__all__, "aio", "testing", "types"]

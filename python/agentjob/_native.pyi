@@ -9,7 +9,7 @@ from typing_extensions import Self
 
 from .types import Event, Job
 
-__all__ = ["CancelToken", "Client", "Emulator", "Poller", "Watch", "__version__", "serve_emulator"]
+__all__ = ["CancelToken", "Client", "Emulator", "Poller", "Watch", "__version__", "add_note", "send_and_poll", "serve_emulator"]
 
 __version__: str
 
@@ -62,6 +62,24 @@ class Client:
             What it raises ends the call.
 
         Times are seconds, more than 0 and at most 7 days.
+
+        Raises InvalidArgumentError, which names the setting, or TypeError.
+        """
+
+    def with_options(
+        self,
+        *,
+        timeout: float | None = None,
+        connect_timeout: float | None = None,
+        max_retries: int | None = None,
+        max_retry_after: float | None = None,
+        max_prompt_bytes: int | None = None,
+        max_response_bytes: int | None = None,
+        on_event: Callable[[Event], object] | None = None,
+    ) -> Client:
+        """A client with the same connections and other settings; what is not given stays as it is.
+
+        The arguments are the class's own. To close one of the two closes both.
 
         Raises InvalidArgumentError, which names the setting, or TypeError.
         """
@@ -174,6 +192,16 @@ class Client:
 
     def close(self) -> None:
         """Ends every call of this client, in every thread, with ClosedError, and refuses new ones."""
+
+    def __copy__(self) -> Client:
+        """Itself: a client is immutable, and safe to share."""
+
+    def __deepcopy__(self, memo: Any, /) -> Client:
+        """Itself."""
+
+    def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
+        """What it pickles as: its settings without the key, which is read where it is unpickled. TypeError if it was given
+        its key, or a proxy with a password."""
 
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -290,6 +318,23 @@ class Emulator:
 
     def stop(self) -> None:
         """Stops listening and ends every connection."""
+
+def add_note(exception: BaseException, delivery: str, /) -> None:
+    """Says under an exception what became of a message: for agentjob.aio, whose cancellations have no verdict."""
+
+def send_and_poll(
+    client: Client,
+    job_id: str,
+    prompt: str,
+    *,
+    timeout: float | None = 1800.0,
+    min_interval: float = 2.0,
+    max_interval: float = 60.0,
+    lateness: float = 0.15,
+    settle: float = 10.0,
+    cancel: CancelToken | None = None,
+) -> Poller:
+    """Client.send_message, and the wait for its result in steps: what agentjob.aio and the command line stand on."""
 
 def serve_emulator(args: list[str]) -> int:
     """Runs the emulator as a command, until a signal ends it. Returns its exit status."""

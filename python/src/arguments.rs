@@ -89,6 +89,16 @@ impl<'py> FromPyObject<'_, 'py> for Flag {
     }
 }
 
+impl<T: Copy> Given<T> {
+    /// It, if it is of the right type.
+    pub(crate) fn right(&self) -> Option<T> {
+        match self {
+            Given::Right(given) => Some(*given),
+            Given::Wrong(_) => None,
+        }
+    }
+}
+
 fn is_bool(given: &Bound<'_, PyAny>) -> bool {
     given.is_instance_of::<PyBool>()
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use agentjob_core as core;
-use agentjob_core::{ClientBuilder, KeySource};
-use pyo3::exceptions::PyTypeError;
+use agentjob_core::KeySource;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::arguments::{Flag, Given, Number, Refused, Whole, callback, path, text};
+use crate::arguments::{Flag, Given, Number, Refused, Whole, text};
 use crate::calls::{WholeWait, call_options, message};
+use crate::settings::{Settings, Tuning, pickled};
 use crate::signals::{Detached, Watcher, blocking, guarded};
 use crate::waits::{Poller, Schedule, Watch};
 
@@ -40,6 +40,8 @@ use crate::waits::{Poller, Schedule, Watch};
 pub(crate) struct Client {
     core: Detached<core::Client>,
     on_event: Option<Py<PyAny>>,
+    /// What another process makes its own client with.
+    kept: Py<PyDict>,
 }
 
 impl Client {
@@ -48,7 +50,7 @@ impl Client {
     }
 
     pub(crate) fn watcher(&self, py: Python<'_>, on_update: Option<Py<PyAny>>) -> Arc<Watcher> {
-        Watcher::new(self.on_event.as_ref().map(|call| call.clone_ref(py)), on_update)
+        Watcher::new(py, self.on_event.as_ref().map(|call| call.clone_ref(py)), on_update)
     }
 }
 
@@ -82,38 +84,71 @@ impl Client {
         user_agent_suffix: Option<Bound<'_, PyAny>>,
         on_event: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Client> {
-        // One line a setting; the core checks the values.
-        macro_rules! set {
-            ($builder:ident: $($name:ident = $read:expr;)*) => {
-                $(if let Some($name) = &$name { $builder = $builder.$name($read?); })*
-            };
-        }
-        let read = || -> Result<(ClientBuilder, Option<Py<PyAny>>), Refused> {
-            let mut builder = core::Client::builder()
-                .trust_env(trust_env.flag("trust_env")?)
-                .allow_plaintext(allow_plaintext.flag("allow_plaintext")?);
-            set! { builder:
-                base_url = text("base_url", base_url);
-                api_key = text("api_key", api_key);
-                api_key_file = path("api_key_file", api_key_file);
-                project_id = text("project_id", project_id);
-                timeout = timeout.seconds("timeout");
-                connect_timeout = connect_timeout.seconds("connect_timeout");
-                max_retries = max_retries.whole("max_retries");
-                max_retry_after = max_retry_after.seconds_or_none("max_retry_after");
-                max_prompt_bytes = max_prompt_bytes.whole("max_prompt_bytes");
-                max_response_bytes = max_response_bytes.whole("max_response_bytes");
-                ca_file = path("ca_file", ca_file);
-                proxy = text("proxy", proxy);
-                user_agent_suffix = text("user_agent_suffix", user_agent_suffix);
-            }
-            Ok((builder, callback("on_event", on_event)?))
+        let tuning = Tuning {
+            timeout,
+            connect_timeout,
+            max_retries,
+            max_retry_after,
+            max_prompt_bytes,
+            max_response_bytes,
+            on_event,
+        };
+        let settings = Settings {
+            base_url,
+            api_key,
+            api_key_file,
+            project_id,
+            ca_file,
+            proxy,
+            trust_env,
+            allow_plaintext,
+            user_agent_suffix,
+            tuning,
         };
         guarded(py, || {
-            let (builder, on_event) = read().map_err(|refused| refused.raised(py, false))?;
+            let read = settings.builder().and_then(|builder| Ok((builder, settings.tuning.on_event()?)));
+            let (builder, on_event) = read.map_err(|refused| refused.raised(py, false))?;
             // It reads files.
             let core = blocking(py, &Watcher::default(), false, || builder.build())?;
-            Ok(Client { core: Detached::new(core), on_event })
+            let kept = settings.kept(py, &core)?.unbind();
+            Ok(Client { core: Detached::new(core), on_event, kept })
+        })
+    }
+
+    /// A client with the same connections and other settings; what is not given stays as it is.
+    ///
+    /// The arguments are the class's own. To close one of the two closes both. Raises InvalidArgumentError.
+    #[pyo3(signature = (*, timeout=None, connect_timeout=None, max_retries=None, max_retry_after=None,
+        max_prompt_bytes=None, max_response_bytes=None, on_event=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
+    fn with_options(
+        &self,
+        py: Python<'_>,
+        timeout: Option<Number>,
+        connect_timeout: Option<Number>,
+        max_retries: Option<Whole>,
+        max_retry_after: Option<Number>,
+        max_prompt_bytes: Option<Whole>,
+        max_response_bytes: Option<Whole>,
+        on_event: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Client> {
+        let tuning = Tuning {
+            timeout,
+            connect_timeout,
+            max_retries,
+            max_retry_after,
+            max_prompt_bytes,
+            max_response_bytes,
+            on_event,
+        };
+        guarded(py, || {
+            let make =
+                || -> Result<_, Refused> { Ok((self.core.with_options(tuning.options()?)?, tuning.on_event()?)) };
+            let (core, on_event) = make().map_err(|refused| refused.raised(py, false))?;
+            let kept = self.kept.bind(py).copy()?;
+            tuning.keep(&kept)?;
+            let on_event = on_event.or_else(|| self.on_event.as_ref().map(|call| call.clone_ref(py)));
+            Ok(Client { core: Detached::new(core), on_event, kept: kept.unbind() })
         })
     }
 
@@ -365,13 +400,21 @@ impl Client {
         Ok(format!("Client(base_url={base_url}, project_id={project_id}, api_key={key})"))
     }
 
-    fn __reduce__(&self) -> PyResult<Py<PyAny>> {
-        Err(PyTypeError::new_err(
-            "an agentjob.Client cannot be pickled or copied: it holds an API key and connections; make one where it is used",
-        ))
+    /// A client is immutable and safe to share: a copy is itself.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
+        pickled(self.kept.bind(py), self.core.key_source())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.kept)?;
         self.on_event.as_ref().map_or(Ok(()), |call| visit.call(call))
     }
 }

@@ -1,8 +1,8 @@
 //! `agentjob._native`: the core as Python objects.
 //!
 //! A call goes through one file after the other: `arguments` come in, `calls` hands them to the core, `signals` blocks, and
-//! `convert` and `errors` go out. `client`, `waits`, `cancel` and `testing` are the classes. Whatever is decided is decided in
-//! `agentjob-core`.
+//! `convert` and `errors` go out. `client` (with its `settings`), `waits`, `cancel` and `testing` are the classes, `logging` is
+//! the standard logger. Whatever is decided is decided in `agentjob-core`.
 
 #![forbid(unsafe_code)]
 
@@ -12,6 +12,8 @@ mod cancel;
 mod client;
 mod convert;
 mod errors;
+mod logging;
+mod settings;
 mod signals;
 mod testing;
 mod waits;
@@ -26,9 +28,11 @@ mod _native {
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]
+    use super::signals::note_verdict;
+    #[pymodule_export]
     use super::testing::{Emulator, serve_emulator};
     #[pymodule_export]
-    use super::waits::{Poller, Watch};
+    use super::waits::{Poller, Watch, send_and_poll};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's own name for it")]

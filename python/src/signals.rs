@@ -10,6 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
 
+use crate::logging::Log;
 use crate::{convert, errors};
 
 /// What a call of the core asks of Python, on the calling thread: signal handlers to run, callbacks to call. What one of
@@ -18,12 +19,13 @@ use crate::{convert, errors};
 pub(crate) struct Watcher {
     on_event: Option<Py<PyAny>>,
     on_update: Option<Py<PyAny>>,
+    log: Option<Log>,
     raised: Mutex<Option<PyErr>>,
 }
 
 impl Watcher {
-    pub(crate) fn new(on_event: Option<Py<PyAny>>, on_update: Option<Py<PyAny>>) -> Arc<Watcher> {
-        Arc::new(Watcher { on_event, on_update, raised: Mutex::default() })
+    pub(crate) fn new(py: Python<'_>, on_event: Option<Py<PyAny>>, on_update: Option<Py<PyAny>>) -> Arc<Watcher> {
+        Arc::new(Watcher { on_event, on_update, log: Log::wanted(py), raised: Mutex::default() })
     }
 
     /// For the garbage collector.
@@ -54,8 +56,15 @@ impl Control for Watcher {
     }
 
     fn event(&self, event: &Event<'_>) -> Result<(), Interrupted> {
-        let Some(on_event) = &self.on_event else { return Ok(()) };
-        self.ask(|py| on_event.call1(py, (convert::object(py, &event.to_record())?,)).map(drop))
+        let log = self.log.as_ref().filter(|log| log.takes(event));
+        if log.is_none() && self.on_event.is_none() {
+            return Ok(());
+        }
+        self.ask(|py| {
+            let record = convert::object(py, &event.to_record())?;
+            log.map_or(Ok(()), |log| log.write(py, event, &record))?;
+            self.on_event.as_ref().map_or(Ok(()), |on_event| on_event.call1(py, (record,)).map(drop))
+        })
     }
 
     fn update(&self, job: &Job) -> Result<(), Interrupted> {
@@ -97,6 +106,14 @@ pub(crate) fn blocking<T: Send>(
 pub(crate) fn guarded<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|panic| Err(errors::raised(py, &Error::internal(&words(&*panic), false))))
+}
+
+/// Says under an exception what became of a message, by the verdict's name: for agentjob.aio, whose cancellations have none.
+#[pyfunction(name = "add_note", signature = (exception, delivery, /))]
+pub(crate) fn note_verdict(py: Python<'_>, exception: Bound<'_, PyAny>, delivery: &str) {
+    if let Some(verdict) = Delivery::ALL.into_iter().find(|verdict| verdict.as_str() == delivery) {
+        add_note(py, &PyErr::from_value(exception), verdict);
+    }
 }
 
 /// Says under an exception what became of the message.

@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::arguments::{Number, Refused};
-use crate::calls::call_options;
+use crate::arguments::{Given, Number, Refused};
+use crate::calls::{call_options, message};
 use crate::client::Client;
 use crate::convert;
 use crate::signals::{Detached, Watcher, blocking, guarded};
@@ -89,6 +89,38 @@ impl Poller {
     pub(crate) fn new(client: Py<Client>, core: core::Poller) -> Poller {
         Poller { client, core: Mutex::new(core) }
     }
+}
+
+/// Client.send_message, and the wait for its result in steps: what agentjob.aio and the command line stand on.
+#[pyfunction]
+#[pyo3(signature = (client, job_id, prompt, *, timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0),
+    max_interval=Given::Right(60.0), lateness=Given::Right(0.15), settle=Given::Right(10.0), cancel=None),
+    text_signature = "(client, job_id, prompt, *, timeout=1800.0, min_interval=2.0, max_interval=60.0, lateness=0.15, \
+    settle=10.0, cancel=None)")]
+#[expect(clippy::too_many_arguments, reason = "they are keywords")]
+pub(crate) fn send_and_poll(
+    py: Python<'_>,
+    client: &Bound<'_, Client>,
+    job_id: &Bound<'_, PyAny>,
+    prompt: &Bound<'_, PyAny>,
+    timeout: Option<Number>,
+    min_interval: Number,
+    max_interval: Number,
+    lateness: Number,
+    settle: Number,
+    cancel: Option<Bound<'_, PyAny>>,
+) -> PyResult<Poller> {
+    guarded(py, || {
+        let core = client.get().core();
+        let watcher = client.get().watcher(py, None);
+        let read = || -> Result<_, Refused> {
+            let options = Schedule { timeout, min_interval, max_interval, lateness, settle }.options()?;
+            Ok((message(job_id, prompt)?, options.call(call_options(&watcher, None, cancel)?)))
+        };
+        let ((job_id, prompt), options) = read().map_err(|refused| refused.raised(py, true))?;
+        let poller = blocking(py, &watcher, true, || core.send_and_poll(&job_id, &prompt, &options))?;
+        Ok(Poller::new(client.clone().unbind(), poller))
+    })
 }
 
 #[pymethods]

@@ -20,8 +20,8 @@ int main(void) {
     CHECK_TEXT(agentjob_job_created_at(job), "soon");
     CHECK_INT(agentjob_job_created_at_unix_ms(job), -1); /* as it is for what is not there */
     CHECK_INT(agentjob_job_archived_at_unix_ms(job), -1);
-    CHECK_TEXT(agentjob_job_json(job, NULL), "{\"id\":\"a\\u0000b\",\"status\":\"paused\",\"model\":7,\"cost\":1.10,\"prLink\":\"\","
-                                             "\"createdAt\":\"soon\",\"source\":{\"repository\":null,\"ref\":null},\"archivedAt\":null}");
+    CHECK_TEXT(agentjob_job_json(job, NULL), "{\"id\":\"a\\u0000b\",\"status\":\"paused\",\"source\":{\"repository\":null,\"ref\":null},"
+                                             "\"model\":7,\"prLink\":\"\",\"createdAt\":\"soon\",\"archivedAt\":null,\"cost\":1.10}");
     agentjob_job_free(job);
     agentjob_client_free(client);
     emulator_stop(&service);

@@ -236,3 +236,35 @@ def test_a_closed_client_refuses_and_says_so(emulator):
         client.send_message("job_demo", "go")
     assert caught.value.delivery == "not_sent"
     client.close()
+
+
+def test_a_client_with_other_options_shares_the_connections(emulator, client):
+    events = []
+    client.get_job("job_demo")
+    changed = client.with_options(timeout=7, max_retries=0, on_event=events.append)
+    changed.get_job("job_demo")
+    again = changed.with_options(max_prompt_bytes=3)
+    assert (changed.timeout, again.timeout, again.max_retries, client.timeout) == (7, 7, 0, 60)
+    with pytest.raises(agentjob.InvalidArgumentError, match="at most 3 bytes"):
+        again.send_message("job_demo", "four")
+    again.get_job("job_demo")
+    assert [event["operation"] for event in events] == ["get_job", "get_job"], "what is not given stays as it is"
+    assert emulator.requests()["connections"] == 1
+    again.close()
+    assert client.closed and changed.closed
+
+
+@pytest.mark.parametrize(
+    ("wrong", "exception", "says"),
+    [
+        ({"timeout": 0}, agentjob.InvalidArgumentError, "timeout is 0"),
+        ({"timeout": float("nan")}, agentjob.InvalidArgumentError, "timeout is NaN"),
+        ({"max_retries": -1}, agentjob.InvalidArgumentError, "max_retries is negative"),
+        ({"max_retries": True}, TypeError, "max_retries must be a whole number, not bool"),
+        ({"on_event": "print"}, TypeError, "on_event must be callable, not str"),
+        ({"api_key": "k"}, TypeError, "api_key"),
+    ],
+)
+def test_a_wrong_option_is_named(client, wrong, exception, says):
+    with pytest.raises(exception, match=says):
+        client.with_options(**wrong)

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use zeroize::Zeroizing;
 
@@ -11,9 +10,9 @@ use super::environment::{Environment, required};
 use super::proxy::Proxy;
 use super::secret::{KeySource, Secret};
 use super::{
-    Config, DEFAULT_CONNECT_TIMEOUT, DEFAULT_MAX_PROMPT_BYTES, DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_MAX_RETRIES,
-    DEFAULT_MAX_RETRY_AFTER, DEFAULT_TIMEOUT, Endpoint, EventHandler, Head, MAX_RETRIES, MAX_TIMEOUT, check_bytes,
-    check_time, duration_from_seconds, log_level, not_seconds, read_roots, user_agent,
+    ClientOptions, Config, DEFAULT_CONNECT_TIMEOUT, DEFAULT_MAX_PROMPT_BYTES, DEFAULT_MAX_RESPONSE_BYTES,
+    DEFAULT_MAX_RETRIES, DEFAULT_MAX_RETRY_AFTER, DEFAULT_TIMEOUT, Endpoint, Head, duration_from_seconds, log_level,
+    not_seconds, read_roots, user_agent,
 };
 use crate::client::Client;
 use crate::error::Error;
@@ -38,18 +37,12 @@ pub struct ClientBuilder {
     api_key: Option<Zeroizing<String>>,
     api_key_file: Option<PathBuf>,
     project_id: Option<String>,
-    timeout: Option<Duration>,
-    connect_timeout: Option<Duration>,
-    max_retries: Option<u32>,
-    max_retry_after: Option<Duration>,
-    max_prompt_bytes: Option<usize>,
-    max_response_bytes: Option<usize>,
+    pub(super) tuning: ClientOptions,
     ca_file: Option<PathBuf>,
     proxy: Option<String>,
     ignore_proxy_variables: bool,
     allow_plaintext: bool,
     user_agent_suffix: Option<String>,
-    on_event: Option<EventHandler>,
 }
 
 /// One setter a setting, so that the builder reads as a table.
@@ -70,26 +63,12 @@ setters! {
     api_key_file: impl AsRef<Path> => |path| path.as_ref().to_owned();
     /// The project that the jobs belong to. Required; also `AGENTJOB_PROJECT_ID`.
     project_id: impl Into<String> => |id| id.into();
-    /// The total time of one call, retries and pauses included. 60 s; also `AGENTJOB_TIMEOUT` in seconds.
-    timeout: Duration => |timeout| timeout;
-    /// The time to connect: name lookup, TCP, proxy and TLS together. 10 s.
-    connect_timeout: Duration => |timeout| timeout;
-    /// How often a call makes a failed request again, where that cannot deliver a message twice. 2; 0 to 100.
-    max_retries: u32 => |retries| retries;
-    /// The longest `Retry-After` that a call waits for by itself. 60 s; may be 0.
-    max_retry_after: Duration => |limit| limit;
-    /// The longest prompt that is sent, in bytes of UTF-8. 4 MiB.
-    max_prompt_bytes: usize => |bytes| bytes;
-    /// The longest answer that is read, in bytes. 8 MiB.
-    max_response_bytes: usize => |bytes| bytes;
     /// A PEM file of authorities to trust besides the platform's; also `AGENTJOB_CA_FILE`.
     ca_file: impl AsRef<Path> => |path| path.as_ref().to_owned();
     /// The HTTP proxy to go through, `http://[user:password@]host:port`, instead of the environment's.
     proxy: impl Into<String> => |url| url.into();
     /// What to put behind `agentjob/<version>` in the `User-Agent` header.
     user_agent_suffix: impl Into<String> => |suffix| suffix.into();
-    /// What to call with each event, on the calling thread: attempts, retries, polls.
-    on_event: EventHandler => |handler| handler;
 }
 
 impl ClientBuilder {
@@ -125,28 +104,13 @@ impl ClientBuilder {
             (None, Some(path)) => (Secret::from_file("api_key_file", &path)?, KeySource::File),
             (None, None) => key_from_environment(environment)?,
         };
-        let timeout = match self.timeout {
-            Some(timeout) => check_time("timeout", timeout)?,
-            None => match environment.get("AGENTJOB_TIMEOUT")? {
-                Some(text) => {
-                    let seconds = text.trim().parse().map_err(|_| not_seconds("AGENTJOB_TIMEOUT", &shown(&text)))?;
-                    duration_from_seconds("AGENTJOB_TIMEOUT", seconds)?
-                }
-                None => DEFAULT_TIMEOUT,
-            },
-        };
-        let connect_timeout = check_time("connect_timeout", self.connect_timeout.unwrap_or(DEFAULT_CONNECT_TIMEOUT))?;
-        let max_retry_after = self.max_retry_after.unwrap_or(DEFAULT_MAX_RETRY_AFTER);
-        if max_retry_after > MAX_TIMEOUT {
-            return Err(Error::invalid("max_retry_after is longer than 7 days"));
+        let mut tuning = self.tuning;
+        if tuning.timeout.is_none()
+            && let Some(text) = environment.get("AGENTJOB_TIMEOUT")?
+        {
+            let seconds = text.trim().parse().map_err(|_| not_seconds("AGENTJOB_TIMEOUT", &shown(&text)))?;
+            tuning.timeout = Some(duration_from_seconds("AGENTJOB_TIMEOUT", seconds)?);
         }
-        let max_retries = self.max_retries.unwrap_or(DEFAULT_MAX_RETRIES);
-        if max_retries > MAX_RETRIES {
-            return Err(Error::invalid(format!("max_retries is {max_retries}; at most {MAX_RETRIES} are made")));
-        }
-        let max_prompt_bytes = check_bytes("max_prompt_bytes", self.max_prompt_bytes, DEFAULT_MAX_PROMPT_BYTES)?;
-        let max_response_bytes =
-            check_bytes("max_response_bytes", self.max_response_bytes, DEFAULT_MAX_RESPONSE_BYTES)?;
         let extra_roots = match (self.ca_file, environment.get("AGENTJOB_CA_FILE")?) {
             (Some(path), _) => read_roots("ca_file", &path)?,
             (None, Some(path)) => read_roots("AGENTJOB_CA_FILE", Path::new(&path))?,
@@ -157,22 +121,24 @@ impl ClientBuilder {
             None if self.ignore_proxy_variables => None,
             None => Proxy::from_environment(environment, &endpoint)?,
         };
-        Ok(Config {
+        let mut config = Config {
             head: Arc::new(Head::new(&secret, &user_agent(self.user_agent_suffix.as_deref())?)),
             log: log_level(environment)?,
-            limits: Limits { max_retries, max_retry_after },
-            on_event: self.on_event,
+            limits: Limits { max_retries: DEFAULT_MAX_RETRIES, max_retry_after: DEFAULT_MAX_RETRY_AFTER },
+            on_event: None,
             jobs_path: jobs_path(&endpoint.path, &project_id),
             endpoint,
             key_source,
             project_id,
-            timeout,
-            connect_timeout,
-            max_prompt_bytes,
-            max_response_bytes,
+            timeout: DEFAULT_TIMEOUT,
+            connect_timeout: DEFAULT_CONNECT_TIMEOUT,
+            max_prompt_bytes: DEFAULT_MAX_PROMPT_BYTES,
+            max_response_bytes: DEFAULT_MAX_RESPONSE_BYTES,
             extra_roots,
             proxy,
-        })
+        };
+        tuning.apply(&mut config)?;
+        Ok(config)
     }
 
     #[cfg(test)]

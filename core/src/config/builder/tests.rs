@@ -1,5 +1,7 @@
 //! The settings' defaults, their order of precedence, and what is said of a wrong one.
 
+use std::time::Duration;
+
 use super::*;
 use crate::ErrorKind;
 use crate::config::LogLevel;

@@ -1,0 +1,79 @@
+//! Clients with the same connections and other settings.
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agentjob_core::{ClientOptions, ErrorKind, Event};
+use support::{JOB, builder, client, emulator, ms, quick, timed};
+
+#[test]
+fn a_client_with_other_options_shares_the_connections() {
+    let emulator = emulator("{}");
+    let client = client(&emulator);
+    client.get_job(JOB).unwrap();
+    let changed = client.with_options(ClientOptions::new().timeout(ms(1_500)).max_retries(7)).unwrap();
+    changed.get_job(JOB).unwrap();
+    changed.with_options(ClientOptions::new()).unwrap().get_job(JOB).unwrap();
+    assert_eq!(emulator.requests().connections, 1);
+    assert_eq!((changed.timeout(), changed.max_retries()), (ms(1_500), 7));
+    assert_eq!((client.timeout(), client.max_retries()), (Duration::from_secs(20), 2), "the first one stays as it is");
+    changed.close();
+    assert_eq!(client.get_job(JOB).unwrap_err().kind(), ErrorKind::Closed);
+}
+
+#[test]
+fn each_option_has_its_effect() {
+    let emulator =
+        emulator(r#"{"rules": [{"method": "GET", "status": 503}, {"fault": {"do": "stall", "at": "request"}}]}"#);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let client = builder(&emulator).max_retries(2).build().unwrap();
+    let handler = {
+        let told = told.clone();
+        Arc::new(move |event: &Event<'_>| told.lock().unwrap().push(event.name()))
+    };
+    let options = ClientOptions::new().max_retries(0).timeout(ms(300)).max_prompt_bytes(3).on_event(handler);
+    let changed = client.with_options(options).unwrap();
+    assert_eq!(changed.get_job(JOB).unwrap_err().attempts(), 1);
+    let (took, error) = timed(|| changed.send_message(JOB, "p").unwrap_err());
+    assert!(error.kind() == ErrorKind::Timeout && took < ms(600), "{took:?} {error}");
+    assert!(changed.send_message(JOB, "four").unwrap_err().message().contains("at most 3 bytes"));
+    assert_eq!(*told.lock().unwrap(), ["attempt", "attempt"]);
+}
+
+#[test]
+fn a_wrong_option_is_named() {
+    let emulator = emulator("{}");
+    let client = client(&emulator);
+    for (options, start) in [
+        (ClientOptions::new().timeout(Duration::ZERO), "timeout is 0"),
+        (ClientOptions::new().connect_timeout(Duration::MAX), "connect_timeout is "),
+        (ClientOptions::new().max_retries(101), "max_retries is 101"),
+        (ClientOptions::new().max_retry_after(Duration::MAX), "max_retry_after is longer"),
+        (ClientOptions::new().max_prompt_bytes(0), "max_prompt_bytes is 0"),
+        (ClientOptions::new().max_response_bytes(usize::MAX), "max_response_bytes is more"),
+    ] {
+        let error = client.with_options(options).unwrap_err();
+        assert!(error.kind() == ErrorKind::InvalidArgument && error.message().starts_with(start), "{error}");
+    }
+}
+
+#[test]
+fn the_wait_for_a_message_can_be_had_in_steps() {
+    let emulator = emulator(r#"{"work_ms": 100}"#);
+    let client = client(&emulator);
+    let mut poller = client.send_and_poll(JOB, "p", &quick()).unwrap();
+    assert_eq!(
+        poller.job().map(|job| job.status().as_str()),
+        Some("active"),
+        "the message's own answer is the first record"
+    );
+    let done = loop {
+        std::thread::sleep(poller.due_in());
+        if let Some(job) = poller.poll(&client, &Default::default()).unwrap() {
+            break job;
+        }
+    };
+    assert!(done.is_terminal() && emulator.ledger().len() == 1);
+}

@@ -1,0 +1,401 @@
+"""agentjob for asyncio and trio: the same names, to be awaited.
+
+    import asyncio
+    from agentjob.aio import AsyncClient
+
+    async def main():
+        async with AsyncClient() as client:
+            job = await client.send_and_wait("job_123", "Also cover the error cases")
+            print(job["status"], job["prLink"])
+
+    asyncio.run(main())
+
+A request runs on a thread for as long as it lasts, at most 32 of a client at once; a wait holds no thread between its looks, so
+there may be thousands. Under anyio it runs on either of its backends. To cancel a task ends its call within 100 ms; a
+cancellation that met a message says in a note (Python 3.11 on) what became of it, for to cancel does not unsend.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from os import PathLike
+from types import TracebackType
+from typing import Any, AsyncIterator, Awaitable, Callable, TypeVar
+
+from . import _native
+from . import _tasks
+from ._native import CancelToken, Client, Poller
+from .errors import Error, JobFailedError
+from .types import Event, Job
+
+__all__ = ["AsyncClient", "AsyncPoller"]
+
+T = TypeVar("T")
+
+
+class AsyncClient:
+    """`agentjob.Client` for asyncio and trio: same settings, same methods, same errors.
+
+    `on_event` is called on the thread that makes the request; `on_update` on the event loop's, and awaited if it answers
+    something awaitable.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        api_key_file: str | PathLike[str] | None = None,
+        project_id: str | None = None,
+        timeout: float | None = None,
+        connect_timeout: float | None = None,
+        max_retries: int | None = None,
+        max_retry_after: float | None = None,
+        max_prompt_bytes: int | None = None,
+        max_response_bytes: int | None = None,
+        ca_file: str | PathLike[str] | None = None,
+        proxy: str | None = None,
+        trust_env: bool = True,
+        allow_plaintext: bool = False,
+        user_agent_suffix: str | None = None,
+        on_event: Callable[[Event], object] | None = None,
+    ) -> None:
+        self._begin(
+            Client(
+                base_url=base_url,
+                api_key=api_key,
+                api_key_file=api_key_file,
+                project_id=project_id,
+                timeout=timeout,
+                connect_timeout=connect_timeout,
+                max_retries=max_retries,
+                max_retry_after=max_retry_after,
+                max_prompt_bytes=max_prompt_bytes,
+                max_response_bytes=max_response_bytes,
+                ca_file=ca_file,
+                proxy=proxy,
+                trust_env=trust_env,
+                allow_plaintext=allow_plaintext,
+                user_agent_suffix=user_agent_suffix,
+                on_event=on_event,
+            ),
+            _tasks.Threads(),
+        )
+
+    def _begin(self, client: Client, threads: _tasks.Threads) -> None:
+        self._client = client
+        self._threads = threads
+
+    @classmethod
+    def of(cls, client: Client) -> AsyncClient:
+        """An AsyncClient that shares a Client's connections and settings. To close one of the two closes both."""
+        made = cls.__new__(cls)
+        made._begin(client, _tasks.Threads())
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AsyncClient.of, (self._client,)
+
+    def __repr__(self) -> str:
+        return "Async" + repr(self._client)
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None, /
+    ) -> None:
+        self.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the client was closed."""
+        return self._client.closed
+
+    @property
+    def base_url(self) -> str:
+        """The base URL, without a slash at its end."""
+        return self._client.base_url
+
+    @property
+    def project_id(self) -> str:
+        """The project."""
+        return self._client.project_id
+
+    @property
+    def timeout(self) -> float:
+        """The total seconds of one call."""
+        return self._client.timeout
+
+    @property
+    def max_retries(self) -> int:
+        """How often one call makes a failed request again."""
+        return self._client.max_retries
+
+    def close(self) -> None:
+        """Ends every call of this client with ClosedError, and refuses new ones. It does not block."""
+        self._client.close()
+        self._threads.close()
+
+    def with_options(
+        self,
+        *,
+        timeout: float | None = None,
+        connect_timeout: float | None = None,
+        max_retries: int | None = None,
+        max_retry_after: float | None = None,
+        max_prompt_bytes: int | None = None,
+        max_response_bytes: int | None = None,
+        on_event: Callable[[Event], object] | None = None,
+    ) -> AsyncClient:
+        """A client with the same connections and other settings; see Client.with_options."""
+        made = AsyncClient.__new__(AsyncClient)
+        changed = self._client.with_options(
+            timeout=timeout,
+            connect_timeout=connect_timeout,
+            max_retries=max_retries,
+            max_retry_after=max_retry_after,
+            max_prompt_bytes=max_prompt_bytes,
+            max_response_bytes=max_response_bytes,
+            on_event=on_event,
+        )
+        made._begin(changed, self._threads)
+        return made
+
+    async def send_message(self, job_id: str, prompt: str, *, timeout: float | None = None) -> Job:
+        """Sends a follow-up instruction to a job, and returns the job's record; see Client.send_message.
+
+        timeout: total seconds of this call instead of the client's.
+        """
+        return await self._run(partial(self._client.send_message, job_id, prompt, timeout=timeout), delivers=True)
+
+    async def get_job(self, job_id: str, *, timeout: float | None = None) -> Job:
+        """Asks for a job's record; see Client.get_job.
+
+        timeout: total seconds of this call instead of the client's.
+        """
+        return await self._run(partial(self._client.get_job, job_id, timeout=timeout))
+
+    async def create_job(self, prompt: str, *, timeout: float | None = None) -> Job:
+        """Creates a job, and returns its record; see Client.create_job.
+
+        timeout: total seconds of this call instead of the client's.
+        """
+        return await self._run(partial(self._client.create_job, prompt, timeout=timeout), delivers=True)
+
+    async def wait(
+        self,
+        job_id: str,
+        *,
+        timeout: float | None = 1800.0,
+        min_interval: float = 2.0,
+        max_interval: float = 60.0,
+        lateness: float = 0.15,
+        settle: float = 10.0,
+        check: bool = False,
+        on_update: Callable[[Job], Awaitable[object] | object] | None = None,
+    ) -> Job:
+        """Waits until a job is completed, archived or failed, and returns its last record.
+
+        The options, all in seconds but for lateness, a part of the time waited so far, are those of Client.wait. Between two
+        looks the wait holds no thread, and is cancelled at once.
+        """
+        _check(check, on_update)
+        poller = self._client.poller(
+            job_id,
+            timeout=timeout,
+            min_interval=min_interval,
+            max_interval=max_interval,
+            lateness=lateness,
+            settle=settle,
+        )
+        return await self._follow(poller, check, on_update)
+
+    async def send_and_wait(
+        self,
+        job_id: str,
+        prompt: str,
+        *,
+        timeout: float | None = 1800.0,
+        min_interval: float = 2.0,
+        max_interval: float = 60.0,
+        lateness: float = 0.15,
+        settle: float = 10.0,
+        check: bool = False,
+        on_update: Callable[[Job], Awaitable[object] | object] | None = None,
+    ) -> Job:
+        """Sends a message and waits for its result: send_message, then wait, with wait's options.
+
+        timeout is the wait's; the message itself has the client's. Once the message was accepted, every error says so in
+        `delivery`.
+        """
+        _check(check, on_update)
+        send = partial(
+            _native.send_and_poll,
+            self._client,
+            job_id,
+            prompt,
+            timeout=timeout,
+            min_interval=min_interval,
+            max_interval=max_interval,
+            lateness=lateness,
+            settle=settle,
+        )
+        poller = await self._run(send, delivers=True)
+        try:
+            return await self._follow(poller, check, on_update)
+        except Error as error:
+            error.delivery = "accepted"
+            raise
+
+    async def watch(
+        self,
+        job_id: str,
+        *,
+        timeout: float | None = 1800.0,
+        min_interval: float = 2.0,
+        max_interval: float = 60.0,
+        lateness: float = 0.15,
+        settle: float = 10.0,
+    ) -> AsyncIterator[Job]:
+        """The records of a job as they change, the last one terminal: async for job in client.watch("job_123"): ...
+
+        The options are wait's. After an error there are no more.
+        """
+        poller = self._client.poller(
+            job_id,
+            timeout=timeout,
+            min_interval=min_interval,
+            max_interval=max_interval,
+            lateness=lateness,
+            settle=settle,
+        )
+        while not poller.done:
+            await self._step(poller)
+            job = poller.job
+            if job is not None and (poller.changed or poller.done):
+                yield job
+
+    def poller(
+        self,
+        job_id: str,
+        *,
+        timeout: float | None = 1800.0,
+        min_interval: float = 2.0,
+        max_interval: float = 60.0,
+        lateness: float = 0.15,
+        settle: float = 10.0,
+    ) -> AsyncPoller:
+        """A wait in steps, for programs that own their loop: sleep poller.due_in seconds, then await poller.poll().
+
+        The options are wait's. str(poller) holds where the wait stands; resume() goes on from it, also elsewhere.
+        """
+        poller = self._client.poller(
+            job_id,
+            timeout=timeout,
+            min_interval=min_interval,
+            max_interval=max_interval,
+            lateness=lateness,
+            settle=settle,
+        )
+        return AsyncPoller(self, poller)
+
+    def resume(self, text: str) -> AsyncPoller:
+        """Goes on with a wait in steps from a poller's text. The time since it was written counts as waited."""
+        return AsyncPoller(self, self._client.resume(text))
+
+    async def _follow(
+        self, poller: Poller, check: bool, on_update: Callable[[Job], Awaitable[object] | object] | None
+    ) -> Job:
+        job = poller.job  # there already if a message was its first look
+        await _tell(on_update, job)
+        while not poller.done or job is None:
+            await self._step(poller)
+            job = poller.job
+            if poller.changed:
+                await _tell(on_update, job)
+        if check and job["status"] == "failed":
+            error = JobFailedError(f"job {job['id']} failed; its record is in .job")
+            error.job = job
+            raise error
+        return job
+
+    async def _step(self, poller: Poller) -> None:
+        await _tasks.sleep(poller.due_in)
+        await self._run(poller.poll)
+
+    async def _run(self, call: Callable[..., T], delivers: bool = False) -> T:
+        token = CancelToken()
+        return await _tasks.run(self._threads, partial(call, cancel=token), token, delivers)
+
+
+class AsyncPoller:
+    """A wait in steps; see AsyncClient.poller."""
+
+    def __init__(self, client: AsyncClient, poller: Poller) -> None:
+        self._client = client
+        self._poller = poller
+
+    def __repr__(self) -> str:
+        return repr(self._poller)
+
+    def __str__(self) -> str:
+        return str(self._poller)
+
+    async def poll(self) -> Job | None:
+        """Looks at the job once, now. Returns its last record when the job is done, None when it is not; see Poller.poll."""
+        return await self._client._run(self._poller.poll)
+
+    @property
+    def job_id(self) -> str:
+        """The job that is waited for."""
+        return self._poller.job_id
+
+    @property
+    def due_in(self) -> float:
+        """Seconds until the next look is due; 0 when it is due now or the job is done."""
+        return self._poller.due_in
+
+    @property
+    def job(self) -> Job | None:
+        """The last record that was seen by this poller."""
+        return self._poller.job
+
+    @property
+    def done(self) -> bool:
+        """Whether the job is done."""
+        return self._poller.done
+
+    @property
+    def changed(self) -> bool:
+        """Whether the last look showed a record that differs from the one before it."""
+        return self._poller.changed
+
+    @property
+    def polls(self) -> int:
+        """How many looks were made."""
+        return self._poller.polls
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds that the wait has lasted, over all processes."""
+        return self._poller.elapsed
+
+    def to_text(self) -> str:
+        """Where the wait stands, as a short text for AsyncClient.resume. It holds no secret."""
+        return self._poller.to_text()
+
+
+def _check(check: object, on_update: object) -> None:
+    """What the native client checks by itself where these two reach it."""
+    if not isinstance(check, bool):
+        raise TypeError(f"check must be True or False, not {type(check).__name__}")
+    if on_update is not None and not callable(on_update):
+        raise TypeError(f"on_update must be callable, not {type(on_update).__name__}")
+
+
+async def _tell(on_update: Callable[[Job], Awaitable[object] | object] | None, job: Job | None) -> None:
+    if on_update is not None and job is not None:
+        answer = on_update(job)
+        if isinstance(answer, Awaitable):
+            await answer

@@ -1,0 +1,157 @@
+//! A client's settings as Python gives them: read for the core, and kept, but for the key, for another process.
+
+use agentjob_core as core;
+use agentjob_core::{ClientBuilder, ClientOptions, KeySource};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use pyo3::{IntoPyObjectExt, intern};
+
+use crate::arguments::{Flag, Number, Refused, Whole, callback, path, text};
+
+type Any<'py> = Option<Bound<'py, PyAny>>;
+
+/// What clients that share connections may have each for themselves.
+pub(crate) struct Tuning<'py> {
+    pub(crate) timeout: Option<Number>,
+    pub(crate) connect_timeout: Option<Number>,
+    pub(crate) max_retries: Option<Whole>,
+    pub(crate) max_retry_after: Option<Number>,
+    pub(crate) max_prompt_bytes: Option<Whole>,
+    pub(crate) max_response_bytes: Option<Whole>,
+    pub(crate) on_event: Any<'py>,
+}
+
+/// All of them.
+pub(crate) struct Settings<'py> {
+    pub(crate) base_url: Any<'py>,
+    pub(crate) api_key: Any<'py>,
+    pub(crate) api_key_file: Any<'py>,
+    pub(crate) project_id: Any<'py>,
+    pub(crate) ca_file: Any<'py>,
+    pub(crate) proxy: Any<'py>,
+    pub(crate) trust_env: Flag,
+    pub(crate) allow_plaintext: Flag,
+    pub(crate) user_agent_suffix: Any<'py>,
+    pub(crate) tuning: Tuning<'py>,
+}
+
+/// One line a setting; the core checks the values. Serves the builder and the options, whose setters have the same names.
+macro_rules! set {
+    ($target:ident: $($name:expr => $setter:ident = $read:expr;)*) => {
+        $(if let Some(given) = &$name { $target = $target.$setter($read(given)?); })*
+    };
+}
+
+macro_rules! set_tuning {
+    ($target:ident, $tuning:expr) => {
+        set! { $target:
+            $tuning.timeout => timeout = |given: &Number| given.seconds("timeout");
+            $tuning.connect_timeout => connect_timeout = |given: &Number| given.seconds("connect_timeout");
+            $tuning.max_retries => max_retries = |given: &Whole| given.whole("max_retries");
+            $tuning.max_retry_after => max_retry_after = |given: &Number| given.seconds_or_none("max_retry_after");
+            $tuning.max_prompt_bytes => max_prompt_bytes = |given: &Whole| given.whole("max_prompt_bytes");
+            $tuning.max_response_bytes => max_response_bytes = |given: &Whole| given.whole("max_response_bytes");
+        }
+    };
+}
+
+impl<'py> Tuning<'py> {
+    pub(crate) fn options(&self) -> Result<ClientOptions, Refused> {
+        let mut options = ClientOptions::new();
+        set_tuning!(options, self);
+        Ok(options)
+    }
+
+    pub(crate) fn on_event(&self) -> Result<Option<Py<PyAny>>, Refused> {
+        callback("on_event", self.on_event.clone())
+    }
+
+    /// Puts what was given into `kept`.
+    pub(crate) fn keep(&self, kept: &Bound<'py, PyDict>) -> PyResult<()> {
+        let py = kept.py();
+        for (name, number) in [
+            (intern!(py, "timeout"), &self.timeout),
+            (intern!(py, "connect_timeout"), &self.connect_timeout),
+            (intern!(py, "max_retry_after"), &self.max_retry_after),
+        ] {
+            if let Some(number) = number {
+                kept.set_item(name, number.right())?;
+            }
+        }
+        for (name, whole) in [
+            (intern!(py, "max_retries"), &self.max_retries),
+            (intern!(py, "max_prompt_bytes"), &self.max_prompt_bytes),
+            (intern!(py, "max_response_bytes"), &self.max_response_bytes),
+        ] {
+            if let Some(whole) = whole {
+                kept.set_item(name, whole.right())?;
+            }
+        }
+        self.on_event.as_ref().map_or(Ok(()), |call| kept.set_item(intern!(py, "on_event"), call))
+    }
+}
+
+impl<'py> Settings<'py> {
+    pub(crate) fn builder(&self) -> Result<ClientBuilder, Refused> {
+        let mut builder = core::Client::builder()
+            .trust_env(self.trust_env.flag("trust_env")?)
+            .allow_plaintext(self.allow_plaintext.flag("allow_plaintext")?);
+        set! { builder:
+            self.base_url => base_url = |given| text("base_url", given);
+            self.api_key => api_key = |given| text("api_key", given);
+            self.api_key_file => api_key_file = |given| path("api_key_file", given);
+            self.project_id => project_id = |given| text("project_id", given);
+            self.ca_file => ca_file = |given| path("ca_file", given);
+            self.proxy => proxy = |given| text("proxy", given);
+            self.user_agent_suffix => user_agent_suffix = |given| text("user_agent_suffix", given);
+        }
+        set_tuning!(builder, self.tuning);
+        Ok(builder)
+    }
+
+    /// What another process makes its own client with: all but the key.
+    pub(crate) fn kept(&self, py: Python<'py>, made: &core::Client) -> PyResult<Bound<'py, PyDict>> {
+        let kept = PyDict::new(py);
+        // These two may have come from variables that another process does not have.
+        kept.set_item(intern!(py, "base_url"), made.base_url())?;
+        kept.set_item(intern!(py, "project_id"), made.project_id())?;
+        for (name, given) in [
+            (intern!(py, "api_key_file"), &self.api_key_file),
+            (intern!(py, "ca_file"), &self.ca_file),
+            (intern!(py, "proxy"), &self.proxy),
+            (intern!(py, "user_agent_suffix"), &self.user_agent_suffix),
+        ] {
+            if let Some(given) = given {
+                kept.set_item(name, given)?;
+            }
+        }
+        kept.set_item(intern!(py, "trust_env"), self.trust_env.right())?;
+        kept.set_item(intern!(py, "allow_plaintext"), self.allow_plaintext.right())?;
+        self.tuning.keep(&kept)?;
+        Ok(kept)
+    }
+}
+
+/// What a client pickles as: its settings without a secret. Whoever unpickles it has the key in its own environment or file.
+pub(crate) fn pickled<'py>(
+    kept: &Bound<'py, PyDict>,
+    key: &KeySource,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
+    let py = kept.py();
+    if matches!(key, KeySource::Argument) {
+        return Err(PyTypeError::new_err(
+            "an agentjob.Client that was given its api_key cannot be pickled, for the key would be in the pickle; \
+            leave api_key out and set AGENTJOB_API_KEY here and where the client goes, or give api_key_file",
+        ));
+    }
+    if let Some(proxy) = kept.get_item(intern!(py, "proxy"))?
+        && proxy.extract::<String>().is_ok_and(|proxy| proxy.contains('@'))
+    {
+        return Err(PyTypeError::new_err(
+            "an agentjob.Client whose proxy has a password cannot be pickled, for the password would be in the pickle; \
+            set HTTPS_PROXY here and where the client goes instead",
+        ));
+    }
+    Ok((().into_bound_py_any(py)?, kept.clone()))
+}

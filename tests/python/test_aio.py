@@ -1,0 +1,336 @@
+"""agentjob.aio: beside asyncio and trio, without threads that wait."""
+
+import asyncio
+import contextlib
+import gc
+import os
+import pickle
+import threading
+import time
+
+import pytest
+from conftest import BUSY, QUICK, wait_for
+
+import agentjob
+from agentjob import aio
+from agentjob.testing import Emulator
+
+anyio = pytest.importorskip("anyio", reason="anyio is not installed")
+trio = pytest.importorskip("trio", reason="trio is not installed")
+
+#: What runs a coroutine function, the libraries' own ways and anyio's.
+RUNNERS = {
+    "asyncio": lambda main: asyncio.run(main()),
+    "trio": lambda main: trio.run(main),
+    "anyio on asyncio": lambda main: anyio.run(main, backend="asyncio"),
+    "anyio on trio": lambda main: anyio.run(main, backend="trio"),
+}
+
+
+@pytest.fixture(params=RUNNERS.values(), ids=RUNNERS)
+def run(request):
+    return request.param
+
+
+def client_of(emulator, **options):
+    return aio.AsyncClient.of(emulator.client(**options))
+
+
+def our_threads(backend="asyncio"):
+    names = {"asyncio": "agentjob", "trio": "Trio thread"}
+    return [thread for thread in threading.enumerate() if thread.name.startswith(names[backend])]
+
+
+def in_trio():
+    try:
+        trio.lowlevel.current_task()
+    except RuntimeError:
+        return False
+    return True
+
+
+def notes(exception):
+    return getattr(exception, "__notes__", [])
+
+
+def test_every_method_does_what_the_blocking_one_does(emulator, run):
+    async def main():
+        async with client_of(emulator) as client:
+            sent = await client.send_message("job_demo", "go")
+            assert (sent["id"], sent["status"]) == ("job_demo", "active")
+            assert (await client.wait("job_demo", **QUICK))["status"] == "completed"
+            assert (await client.get_job("job_demo"))["status"] == "completed"
+            created = await client.create_job("new")
+            seen = []
+            done = await client.send_and_wait(created["id"], "more", on_update=seen.append, **QUICK)
+            assert [job["status"] for job in seen] == ["active", "completed"] and seen[-1] == done
+            await client.send_message("job_demo", "again")
+            watched = [job["status"] async for job in client.watch("job_demo", **QUICK)]
+            assert watched == ["active", "completed"]
+        assert client.closed
+        with pytest.raises(agentjob.ClosedError):
+            await client.get_job("job_demo")
+
+    run(main)
+    assert [message["prompt"] for message in emulator.ledger()] == ["go", "new", "more", "again"]
+
+
+def test_errors_are_the_blocking_clients_own(emulator, run):
+    async def main():
+        client = client_of(emulator)
+        with pytest.raises(agentjob.NotFoundError) as caught:
+            await client.send_message("nobody", "go")
+        assert caught.value.delivery == "rejected"
+        with pytest.raises(agentjob.InvalidArgumentError, match="prompt is empty"):
+            await client.send_message("job_demo", "")
+        with pytest.raises(TypeError, match="check must be True or False, not int"):
+            await client.wait("job_demo", check=1)
+        with pytest.raises(TypeError, match="on_update must be callable, not str"):
+            await client.send_and_wait("job_demo", "go", on_update="print")
+        with pytest.raises(agentjob.InvalidArgumentError, match="min_interval"):
+            await client.send_and_wait("job_demo", "go", min_interval=float("nan"))
+        with pytest.raises(agentjob.WaitTimeoutError) as caught:
+            await client.send_and_wait("job_demo", "go", timeout=0.03, **QUICK)
+        assert (caught.value.delivery, caught.value.job["status"]) == ("accepted", "active")
+        emulator.reset(outcome="failed", work_ms=10)
+        with pytest.raises(agentjob.JobFailedError) as caught:
+            await client.send_and_wait("job_demo", "go", check=True, **QUICK)
+        assert (caught.value.delivery, caught.value.job["status"]) == ("accepted", "failed")
+
+    run(main)
+
+
+def test_an_update_may_be_awaited_and_what_it_raises_ends_the_wait(emulator, run):
+    async def main():
+        client = client_of(emulator)
+        seen = []
+
+        async def on_update(job):
+            await (trio if in_trio() else asyncio).sleep(0)
+            seen.append(job["status"])
+
+        await client.send_and_wait("job_demo", "go", on_update=on_update, **QUICK)
+        assert seen == ["active", "completed"]
+        with pytest.raises(ZeroDivisionError):
+            await client.wait("job_demo", on_update=lambda job: 1 / 0, **QUICK)
+
+    run(main)
+
+
+def test_a_wait_in_steps_goes_on_from_its_text(emulator, run):
+    async def main():
+        client = client_of(emulator)
+        await client.send_message("job_demo", "go")
+        poller = client.resume(str(client.poller("job_demo", **QUICK)))
+        while await poller.poll() is None:
+            assert not poller.done
+        assert poller.done and poller.changed and poller.job["status"] == "completed" and poller.job_id == "job_demo"
+        assert poller.due_in == 0 and poller.polls > 0 and poller.elapsed > 0 and poller.to_text() and repr(poller)
+
+    run(main)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_thousand_waits_hold_no_thread(backend):
+    jobs = [{"id": f"job_{n}", "status": "active", "finish_after_ms": 5000} for n in range(1000)]
+    gc.collect()  # the threads of the clients before, whose loops are gone, go with them
+    with Emulator(jobs=jobs, keep_requests=False) as emulator:
+        done, threads, at_rest = [], [], []
+
+        async def wait(client, job):
+            done.append(await client.wait(job["id"], min_interval=6, max_interval=6))
+
+        async def main():
+            client = client_of(emulator)
+            async with anyio.create_task_group() as tasks:
+                for job in jobs:
+                    tasks.start_soon(wait, client, job)
+                while emulator.requests()["total"] < 1000:
+                    threads.append(len(our_threads(backend)))
+                    await anyio.sleep(0.02)
+                # Every wait has looked once and pauses.
+                for _ in range(30):
+                    await anyio.sleep(0.1)
+                    at_rest.append(len(our_threads(backend)))
+
+        anyio.run(main, backend=backend)
+        assert len(done) == 1000 and {job["status"] for job in done} == {"completed"}
+        assert 0 < max(threads) <= 40, "requests under way are bounded"
+        if backend == "asyncio":
+            assert min(at_rest) == 0, "trio keeps its threads for some seconds"
+
+
+def test_nothing_of_it_is_loaded_before_it_is_used(script):
+    running = script(
+        """
+        assert not {"asyncio", "agentjob.aio", "threading"} & set(sys.modules)
+        agentjob.aio.AsyncClient
+        assert {"asyncio", "agentjob.aio"} <= set(sys.modules) and "trio" not in sys.modules
+        print("ready", flush=True)
+        """
+    )
+    running.wait_until_ready()
+    assert running.end() == ("", "", 0)
+
+
+# Cancelling.
+
+
+def stalled(**more):
+    """An emulator that takes a message whole and never answers."""
+    return Emulator(jobs=[{"id": "job_demo"}, BUSY], rules=[{"fault": {"do": "stall", "at": "request"}, **more}])
+
+
+def cancelled_after(run, seconds, work):
+    """How long a call goes on after its cancellation, and the exception that it ended with."""
+    told = []
+
+    async def call():
+        try:
+            await work()
+        except BaseException as error:
+            told.append((time.monotonic(), error))
+            raise
+
+    async def main():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(call)
+            await anyio.sleep(seconds)
+            told.append(time.monotonic())
+            tasks.cancel_scope.cancel()
+
+    run(main)
+    cancelled_at, (ended_at, error) = told
+    return ended_at - cancelled_at, error
+
+
+@pytest.fixture(params=["anyio on asyncio", "anyio on trio"])
+def group_run(request):
+    return RUNNERS[request.param]
+
+
+def test_a_wait_between_two_looks_is_cancelled_at_once(emulator, group_run):
+    client = client_of(emulator)
+    took, error = cancelled_after(group_run, 0.3, lambda: client.wait("job_busy", min_interval=60))
+    assert took < 0.1 and isinstance(error, anyio_cancelled(group_run)) and notes(error) == []
+
+
+def test_a_cancelled_message_says_whether_it_may_have_arrived(group_run):
+    with stalled() as emulator:
+        client = client_of(emulator)
+        took, error = cancelled_after(group_run, 0.3, lambda: client.send_message("job_demo", "go"))
+        assert took < 0.25 and isinstance(error, anyio_cancelled(group_run))
+        assert notes(error) == ["agentjob: the message may have arrived; look at the job before sending it again"]
+
+
+def test_a_message_that_was_never_begun_was_not_sent():
+    with stalled() as emulator:
+
+        async def main():
+            client = client_of(emulator)
+            ahead = [asyncio.ensure_future(client.send_message("job_demo", "go")) for _ in range(32)]
+            last = asyncio.ensure_future(client.send_message("job_demo", "last"))
+            while emulator.requests()["total"] < 32:
+                await asyncio.sleep(0.02)
+            last.cancel()
+            began = time.monotonic()
+            with pytest.raises(asyncio.CancelledError) as caught:
+                await last
+            assert time.monotonic() - began < 0.1
+            assert notes(caught.value) == ["agentjob: the message was not sent"]
+            client.close()
+            for ended in await asyncio.gather(*ahead, return_exceptions=True):
+                assert isinstance(ended, agentjob.ClosedError) and ended.delivery == "unknown"
+
+        asyncio.run(main())
+        assert emulator.requests()["total"] == 32
+
+
+def test_a_cancellation_that_comes_twice_is_one():
+    with stalled() as emulator:
+
+        async def main():
+            task = asyncio.ensure_future(client_of(emulator).send_message("job_demo", "go"))
+            await asyncio.sleep(0.2)
+            task.cancel()
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+        asyncio.run(main())
+
+
+def test_a_time_limit_around_a_call_ends_it():
+    with stalled() as emulator:
+
+        async def main():
+            began = time.monotonic()
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(client_of(emulator).get_job("job_demo"), 0.2)
+            assert time.monotonic() - began < 0.6
+
+        asyncio.run(main())
+
+
+def test_ctrl_c_ends_a_program_that_waits(script):
+    running = script(
+        """
+        import asyncio
+
+        async def main():
+            waiting = agentjob.aio.AsyncClient.of(client).wait("job_busy", min_interval=60)
+            asyncio.get_running_loop().call_later(0.3, lambda: print("ready", flush=True))
+            await waiting
+
+        asyncio.run(main())
+        """
+    )
+    running.wait_until_ready()
+    began = time.monotonic()
+    running.interrupt()
+    _, err, status = running.end()
+    assert time.monotonic() - began < 1 and err.endswith("KeyboardInterrupt\n") and status != 0
+
+
+# The client itself.
+
+
+def test_its_settings_are_the_blocking_clients(emulator, monkeypatch):
+    for name, value in emulator.environment().items():
+        monkeypatch.setenv(name, value)
+    client = aio.AsyncClient(timeout=5, trust_env=False)
+    assert (client.base_url, client.project_id, client.timeout) == (emulator.base_url, emulator.project_id, 5)
+    assert client.max_retries == 2 and client.with_options(max_retries=0).max_retries == 0
+    assert repr(client).startswith("AsyncClient(base_url=") and "AGENTJOB_API_KEY" in repr(client)
+    copy = pickle.loads(pickle.dumps(client))
+    assert (copy.timeout, copy.base_url) == (5, client.base_url)
+    changed = client.with_options(timeout=7)
+    changed.close()
+    assert client.closed, "the connections are shared"
+
+
+def test_one_client_serves_one_loop_after_another(emulator):
+    client = client_of(emulator)
+    for _ in range(3):
+        assert asyncio.run(client.get_job("job_demo"))["id"] == "job_demo"
+    # Threads that nobody looks after any more, for their loop is gone, still end with the client.
+    client.close()
+    wait_for(lambda: not our_threads(), "the threads are gone")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
+def test_a_forked_child_has_threads_of_its_own(emulator):
+    client = client_of(emulator)
+    asyncio.run(client.get_job("job_demo"))
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            os._exit(0 if asyncio.run(client.get_job("job_demo"))["id"] == "job_demo" else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    asyncio.run(client.get_job("job_demo"))
+
+
+def anyio_cancelled(run):
+    return asyncio.CancelledError if run is RUNNERS["anyio on asyncio"] else trio.Cancelled

@@ -1,0 +1,100 @@
+"""The standard logger `agentjob`, for programs that use `logging`."""
+
+import logging
+import threading
+
+import pytest
+from conftest import QUICK
+
+
+def test_a_program_that_logs_hears_of_retries_and_polls_and_at_debug_of_requests(emulator, caplog):
+    emulator.reset(work_ms=60, rules=[{"method": "GET", "nth": 1, "status": 503}])
+    client = emulator.client()
+    with caplog.at_level(logging.INFO, "agentjob"):
+        client.get_job("job_demo")
+        client.send_and_wait("job_demo", "go", **QUICK)
+    heard = [(record.levelname, record.agentjob["event"]) for record in caplog.records]
+    assert heard[0] == ("INFO", "retry") and set(heard[1:]) == {("INFO", "poll")}
+    assert caplog.records[0].getMessage().startswith("get_job job_demo: request 1 failed (job job_demo could not be read")
+    assert caplog.records[0].agentjob["delay"] >= 0 and caplog.records[-1].agentjob["status"] == "completed"
+    caplog.clear()
+    with caplog.at_level(logging.DEBUG, "agentjob"):
+        client.send_message("job_demo", "go")
+    assert [(r.levelname, r.name, r.getMessage()) for r in caplog.records] == [
+        ("DEBUG", "agentjob", "send_message job_demo: request 1")
+    ]
+
+
+def test_what_logs_does_not_see_the_key_or_the_prompt(emulator, caplog):
+    emulator.reset(api_key="adm_marker_0123456789", rules=[{"nth": 1, "status": 429, "headers": {"Retry-After": "0"}}])
+    with caplog.at_level(logging.DEBUG):
+        emulator.client(api_key="adm_marker_0123456789").send_and_wait("job_demo", "prompt_marker", **QUICK)
+    told = "".join(f"{record.__dict__} {record.getMessage()}" for record in caplog.records)
+    assert "agentjob" in told and "adm_marker" not in told and "prompt_marker" not in told
+
+
+def test_it_is_told_on_the_calling_thread_and_may_take_any_lock(emulator):
+    threads, lock = set(), threading.Lock()
+
+    class Handler(logging.Handler):
+        def emit(self, record):
+            with lock:
+                threads.add(threading.get_ident())
+
+    logger, handler = logging.getLogger("agentjob"), Handler()
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    try:
+        client = emulator.client()
+        workers = [threading.Thread(target=client.get_job, args=("job_demo",)) for _ in range(8)]
+        idents = set()
+        for worker in workers:
+            worker.start()
+            idents.add(worker.ident)
+        for worker in workers:
+            worker.join(20)
+        assert threads == idents
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(logging.NOTSET)
+
+
+def test_a_handler_that_fails_does_not_end_the_call_but_one_that_interrupts_does(emulator, capsys):
+    class Handler(logging.Handler):
+        def emit(self, record):
+            if record.agentjob["operation"] == "send_message":
+                raise KeyboardInterrupt
+            try:
+                raise ValueError("this handler is broken")
+            except ValueError:
+                self.handleError(record)
+
+    logger, handler = logging.getLogger("agentjob"), Handler()
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    try:
+        client = emulator.client()
+        assert client.get_job("job_demo")["id"] == "job_demo"
+        with pytest.raises(KeyboardInterrupt):
+            client.send_message("job_demo", "go")
+        assert emulator.ledger() == []
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(logging.NOTSET)
+    assert "this handler is broken" in capsys.readouterr().err
+
+
+def test_a_program_that_does_not_log_is_not_made_to(script):
+    running = script(
+        """
+        client.send_message("job_demo", "go")
+        assert "logging" not in sys.modules
+        import logging
+        logging.basicConfig(level="INFO", format="%(levelname)s %(name)s %(message)s")
+        client.wait("job_demo", min_interval=5)
+        print("ready", flush=True)
+        """
+    )
+    running.wait_until_ready()
+    _, err, status = running.end()
+    assert status == 0 and err.splitlines()[0].startswith("INFO agentjob wait job_demo: poll 1 after "), err
