@@ -38,6 +38,14 @@ class AsyncClient:
 
     `on_event` is called on the thread that makes the request; `on_update` on the event loop's, and awaited if it answers
     something awaitable.
+
+    >>> async def follow_up(*prompts):
+    ...     async with agentjob.aio.AsyncClient.of(client) as service:
+    ...         new = [await service.create_job(prompt) for prompt in prompts]
+    ...         jobs = await asyncio.gather(*(service.wait(job["id"], min_interval=0.02) for job in new))
+    ...         return [job["status"] for job in jobs]
+    >>> asyncio.run(follow_up("Write tests", "Write docs", "Write both"))
+    ['completed', 'completed', 'completed']
     """
 
     def __init__(

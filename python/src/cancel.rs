@@ -7,6 +7,15 @@ use pyo3::prelude::*;
 ///
 /// The call sees it within 100 ms wherever it is, and raises CancelledError, which says in .delivery what became of the
 /// message. A token stays cancelled; take a new one for the next call.
+///
+/// >>> token = agentjob.CancelToken()
+/// >>> timer = threading.Timer(0.1, token.cancel)
+/// >>> timer.start()
+/// >>> try:
+/// ...     client.wait("job_busy", cancel=token)
+/// ... except agentjob.CancelledError as error:
+/// ...     print(error)
+/// the wait for job job_busy ended: the call was cancelled
 #[pyclass(frozen, module = "agentjob")]
 pub(crate) struct CancelToken {
     core: core::CancelToken,

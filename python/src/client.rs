@@ -118,6 +118,10 @@ impl Client {
     /// A client with the same connections and other settings; what is not given stays as it is.
     ///
     /// The arguments are the class's own. To close one of the two closes both. Raises InvalidArgumentError.
+    ///
+    /// >>> patient = client.with_options(timeout=300, max_retries=10)
+    /// >>> patient.timeout, client.timeout
+    /// (300.0, 60.0)
     #[pyo3(signature = (*, timeout=None, connect_timeout=None, max_retries=None, max_retry_after=None,
         max_prompt_bytes=None, max_response_bytes=None, on_event=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
@@ -158,6 +162,10 @@ impl Client {
     ///
     /// A message is never sent twice. Every error says in .delivery what became of it: 'not_sent' (send it again),
     /// 'rejected' (mend it first), 'unknown' (look at the job first), 'accepted' (do not send it again).
+    ///
+    /// >>> job = client.send_message("job_demo", "Also cover the error cases", timeout=10)
+    /// >>> job["status"], job["source"]["ref"]
+    /// ('active', 'main')
     #[pyo3(signature = (job_id, prompt, *, timeout=None, cancel=None))]
     fn send_message<'py>(
         &self,
@@ -176,6 +184,13 @@ impl Client {
     /// Asks for a job's record.
     ///
     /// timeout: total seconds of this call instead of the client's. cancel: a CancelToken that can end it.
+    ///
+    /// Raises NotFoundError for a job that does not exist, UnauthorizedError, ForbiddenError, RateLimitedError, ServerError,
+    /// ConnectError, ConnectionLostError, RequestTimeoutError, InvalidResponseError, InvalidArgumentError, CancelledError,
+    /// ClosedError: all of them agentjob.Error.
+    ///
+    /// >>> client.get_job("job_demo")["id"]
+    /// 'job_demo'
     #[pyo3(signature = (job_id, *, timeout=None, cancel=None))]
     fn get_job<'py>(
         &self,
@@ -193,6 +208,9 @@ impl Client {
     /// Creates a job, and returns its record. Errors are those of send_message.
     ///
     /// timeout: total seconds of this call instead of the client's. cancel: a CancelToken that can end it.
+    ///
+    /// >>> client.create_job("Write the missing tests")["status"]
+    /// 'active'
     #[pyo3(signature = (prompt, *, timeout=None, cancel=None))]
     fn create_job<'py>(
         &self,
@@ -219,6 +237,11 @@ impl Client {
     ///
     /// A look that fails for a passing reason (connection, timeout, 408, 429, 5xx) never ends a wait. Raises
     /// WaitTimeoutError, with the last record in .job, when the time is over.
+    ///
+    /// >>> client.wait("job_demo", timeout=600, min_interval=0.02, on_update=lambda job: print(job["status"]))["status"]
+    /// active
+    /// completed
+    /// 'completed'
     #[pyo3(signature = (job_id, *, timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0),
         max_interval=Given::Right(60.0), lateness=Given::Right(0.15), settle=Given::Right(10.0),
         check=Given::Right(false), on_update=None, cancel=None),
@@ -250,6 +273,9 @@ impl Client {
     ///
     /// timeout is the wait's; the message itself has the client's. Once the message was accepted, every error says so
     /// in .delivery.
+    ///
+    /// >>> client.send_and_wait("job_demo", "And the edge cases", min_interval=0.02)["status"]
+    /// 'completed'
     #[pyo3(signature = (job_id, prompt, *, timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0),
         max_interval=Given::Right(60.0), lateness=Given::Right(0.15), settle=Given::Right(10.0),
         check=Given::Right(false), on_update=None, cancel=None),
@@ -281,6 +307,11 @@ impl Client {
     /// The records of a job as they change, the last one terminal: for job in client.watch("job_123"): ...
     ///
     /// Each step blocks until there is a record. The options are wait's. After an error there are no more.
+    ///
+    /// >>> client.send_message("job_demo", "Once more")["status"]
+    /// 'active'
+    /// >>> [job["status"] for job in client.watch("job_demo", min_interval=0.02)]
+    /// ['active', 'completed']
     #[pyo3(signature = (job_id, *, timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0),
         max_interval=Given::Right(60.0), lateness=Given::Right(0.15), settle=Given::Right(10.0), cancel=None),
         text_signature = "($self, job_id, *, timeout=1800.0, min_interval=2.0, max_interval=60.0, lateness=0.15, \
@@ -312,6 +343,12 @@ impl Client {
     /// A wait in steps, for programs that own their loop: sleep poller.due_in seconds, then poller.poll().
     ///
     /// The options are wait's. str(poller) holds where the wait stands; resume() goes on from it, also elsewhere.
+    ///
+    /// >>> poller = client.poller("job_demo", min_interval=0.02)
+    /// >>> while not (job := poller.poll()):
+    /// ...     time.sleep(poller.due_in)
+    /// >>> job["status"]
+    /// 'completed'
     #[pyo3(signature = (job_id, *, timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0),
         max_interval=Given::Right(60.0), lateness=Given::Right(0.15), settle=Given::Right(10.0)),
         text_signature = "($self, job_id, *, timeout=1800.0, min_interval=2.0, max_interval=60.0, lateness=0.15, \
@@ -336,6 +373,10 @@ impl Client {
     }
 
     /// Goes on with a wait in steps from a poller's text. The time since it was written counts as waited.
+    ///
+    /// >>> text = str(client.poller("job_demo"))
+    /// >>> client.resume(text).job_id
+    /// 'job_demo'
     fn resume(slf: &Bound<'_, Self>, text: &Bound<'_, PyAny>) -> PyResult<Poller> {
         guarded(slf.py(), || {
             let make = || -> Result<core::Poller, Refused> { Ok(self::text("text", text)?.parse()?) };
@@ -345,6 +386,12 @@ impl Client {
     }
 
     /// Ends every call of this client, in every thread, with ClosedError, and refuses new ones.
+    ///
+    /// >>> with agentjob.Client(base_url=client.base_url, api_key="k", project_id="p") as other:
+    /// ...     other.closed
+    /// False
+    /// >>> other.closed
+    /// True
     fn close(&self) {
         self.core.close();
     }

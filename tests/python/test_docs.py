@@ -1,0 +1,51 @@
+"""The examples in the docstrings do what they show."""
+
+import asyncio
+import doctest
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import agentjob
+import agentjob.aio
+from agentjob.testing import Emulator
+from conftest import BUSY
+
+EXAMPLES = pathlib.Path(__file__).parents[2] / "python" / "examples"
+
+
+def examples_of(cls):
+    return [test for test in doctest.DocTestFinder().find(cls, cls.__name__, module=False) if test.examples]
+
+
+@pytest.mark.parametrize("cls", [agentjob.Client, agentjob.CancelToken, agentjob.aio.AsyncClient], ids=lambda cls: cls.__name__)
+def test_every_example_runs(cls):
+    tests = examples_of(cls)
+    assert tests, "there are examples"
+    with Emulator(work_ms=150, jobs=[{"id": "job_demo"}, BUSY]) as emulator, emulator.client() as client:
+        names = {"agentjob": agentjob, "asyncio": asyncio, "client": client, "time": time, "threading": threading}
+        # In the order in which they stand in the class: one goes on where the one before left the job.
+        for test in sorted(tests, key=lambda test: list(vars(cls)).index(test.name.partition(".")[2]) if "." in test.name else -1):
+            test.globs.update(names)
+            told = []
+            doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=told.append)
+            assert told == [], "".join(told)
+
+
+def test_every_method_that_makes_a_call_has_an_example():
+    calls = "send_message get_job create_job wait send_and_wait watch poller resume with_options close"
+    assert set(calls.split()) <= {test.name.partition(".")[2] for test in examples_of(agentjob.Client)}
+
+
+def test_the_example_of_a_users_own_test_runs():
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", EXAMPLES / "test_my_script.py"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.returncode == 0 and "3 passed" in ran.stdout, ran.stdout
