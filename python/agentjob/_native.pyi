@@ -320,7 +320,7 @@ class Emulator:
         """Stops listening and ends every connection."""
 
 def add_note(exception: BaseException, delivery: str, /) -> None:
-    """Says under an exception what became of a message: for agentjob.aio, whose cancellations have no verdict."""
+    """Says at an exception what became of a message, in its `delivery` and in a note: for what the core did not raise."""
 
 def send_and_poll(
     client: Client,

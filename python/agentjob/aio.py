@@ -253,7 +253,7 @@ class AsyncClient:
         try:
             return await self._follow(poller, check, on_update)
         except Error as error:
-            error.delivery = "accepted"
+            _native.add_note(error, "accepted")
             raise
 
     async def watch(

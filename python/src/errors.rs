@@ -7,6 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyModule;
 
 use crate::convert;
+use crate::signals::add_note;
 
 /// The class of each kind (DESIGN 4.5).
 const fn class_name(kind: ErrorKind) -> Option<&'static str> {
@@ -59,7 +60,7 @@ pub(crate) fn job_failed(py: Python<'_>, job: &Job, delivers: bool) -> PyErr {
         let message = format!("job {} failed; its record is in .job", job.id().escape_debug());
         let error = module(py)?.getattr(intern!(py, "JobFailedError"))?.call1((message,))?;
         if delivers {
-            error.setattr(intern!(py, "delivery"), Delivery::Accepted.as_str())?;
+            add_note(&error, Delivery::Accepted);
         }
         error.setattr(intern!(py, "job"), convert::job(py, job)?)?;
         Ok(PyErr::from_value(error))
@@ -71,7 +72,6 @@ fn exception(py: Python<'_>, error: &Error, delivery: Option<Delivery>) -> PyRes
     let class = module(py)?.getattr(class_name(error.kind()).unwrap_or("InternalError"))?;
     let made = class.call1((error.message(),))?;
     made.setattr(intern!(py, "kind"), error.kind().as_str())?;
-    made.setattr(intern!(py, "delivery"), delivery.map(Delivery::as_str))?;
     made.setattr(intern!(py, "http_status"), error.http_status())?;
     made.setattr(intern!(py, "retry_after"), error.retry_after().map(|after| after.as_secs_f64()))?;
     made.setattr(intern!(py, "request_id"), error.request_id())?;
@@ -80,6 +80,9 @@ fn exception(py: Python<'_>, error: &Error, delivery: Option<Delivery>) -> PyRes
     made.setattr(intern!(py, "elapsed"), error.elapsed().as_secs_f64())?;
     let job = error.job().map(|job| convert::job(py, job)).transpose()?;
     made.setattr(intern!(py, "job"), job)?;
+    if let Some(delivery) = delivery {
+        add_note(&made, delivery);
+    }
     Ok(PyErr::from_value(made))
 }
 

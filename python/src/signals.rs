@@ -95,7 +95,7 @@ pub(crate) fn blocking<T: Send>(
                 Err(error) => error.delivery(),
             };
             if let Some(verdict) = verdict {
-                add_note(py, &raised, verdict);
+                add_note(raised.value(py), verdict);
             }
             Err(raised)
         }
@@ -108,23 +108,26 @@ pub(crate) fn guarded<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> 
         .unwrap_or_else(|panic| Err(errors::raised(py, &Error::internal(&words(&*panic), false))))
 }
 
-/// Says under an exception what became of a message, by the verdict's name: for agentjob.aio, whose cancellations have none.
+/// Says at an exception what became of a message, by the verdict's name: for what the core did not raise.
 #[pyfunction(name = "add_note", signature = (exception, delivery, /))]
-pub(crate) fn note_verdict(py: Python<'_>, exception: Bound<'_, PyAny>, delivery: &str) {
+pub(crate) fn note_verdict(exception: &Bound<'_, PyAny>, delivery: &str) {
     if let Some(verdict) = Delivery::ALL.into_iter().find(|verdict| verdict.as_str() == delivery) {
-        add_note(py, &PyErr::from_value(exception), verdict);
+        add_note(exception, verdict);
     }
 }
 
-/// Says under an exception what became of the message.
-fn add_note(py: Python<'_>, raised: &PyErr, verdict: Delivery) {
+/// Says at an exception what became of the message: in its `delivery`, and in a note that tells what that means for sending it
+/// again.
+pub(crate) fn add_note(exception: &Bound<'_, PyAny>, verdict: Delivery) {
+    let py = exception.py();
+    // An exception that takes no attributes has the note alone.
+    let _ = exception.setattr(intern!(py, "delivery"), verdict.as_str());
     let note = match verdict {
-        Delivery::NotSent => "agentjob: the message was not sent",
-        Delivery::Rejected => "agentjob: the service rejected the message",
+        Delivery::NotSent => "agentjob: the message was not sent, so it may be sent again",
+        Delivery::Rejected => "agentjob: the service rejected the message; mend the cause, then send it again",
         Delivery::Unknown => "agentjob: the message may have arrived; look at the job before sending it again",
         Delivery::Accepted => "agentjob: the message was accepted; do not send it again",
     };
-    let exception = raised.value(py);
     if exception.call_method1(intern!(py, "add_note"), (note,)).is_err() {
         // Python before 3.11 shows no notes, but whoever looks finds it where newer ones keep it.
         let _ = exception.setattr(intern!(py, "__notes__"), vec![note]);

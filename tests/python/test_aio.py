@@ -237,7 +237,7 @@ def test_a_message_that_was_never_begun_was_not_sent():
             with pytest.raises(asyncio.CancelledError) as caught:
                 await last
             assert time.monotonic() - began < 0.1
-            assert notes(caught.value) == ["agentjob: the message was not sent"]
+            assert notes(caught.value) == ["agentjob: the message was not sent, so it may be sent again"]
             client.close()
             for ended in await asyncio.gather(*ahead, return_exceptions=True):
                 assert isinstance(ended, agentjob.ClosedError) and ended.delivery == "unknown"

@@ -181,7 +181,7 @@ def test_what_on_event_raises_ends_the_call_before_anything_is_sent(emulator):
 
     with pytest.raises(KeyError, match="attempt") as caught:
         emulator.client(on_event=stop).send_message("job_demo", "go")
-    assert caught.value.__notes__ == ["agentjob: the message was not sent"]
+    assert caught.value.__notes__ == ["agentjob: the message was not sent, so it may be sent again"]
     assert emulator.ledger() == []
 
 

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import socket
+import traceback
 
 import pytest
 
@@ -98,6 +99,34 @@ def test_every_status_raises_its_class_with_its_facts(status, name, delivery):
     if status == 429:
         assert error.retry_after == 7200.0 and type(error.retry_after) is float
     assert facts(pickle.loads(pickle.dumps(error))) == facts(error)
+
+
+NOTES = {
+    "not_sent": "agentjob: the message was not sent, so it may be sent again",
+    "rejected": "agentjob: the service rejected the message; mend the cause, then send it again",
+    "unknown": "agentjob: the message may have arrived; look at the job before sending it again",
+    "accepted": "agentjob: the message was accepted; do not send it again",
+}
+
+
+def test_a_note_says_what_the_verdict_means_and_travels_with_the_error():
+    for verdict, rule in {
+        "not_sent": None,
+        "rejected": {"status": 400},
+        "unknown": {"status": 500},
+        "accepted": {"status": 200, "body": "{"},
+    }.items():
+        with Emulator(rules=[rule] if rule else []) as emulator:
+            client = emulator.client(max_retries=0)
+            if rule is None:
+                emulator.stop()
+            error = raised(client.send_message, "job_demo", "go")
+        assert (error.delivery, error.__notes__) == (verdict, [NOTES[verdict]])
+        assert pickle.loads(pickle.dumps(error)).__notes__ == copy.copy(error).__notes__ == [NOTES[verdict]]
+        if hasattr(error, "add_note"):
+            assert NOTES[verdict] in "".join(traceback.format_exception(type(error), error, None))
+    with Emulator(rules=[{"status": 404}]) as emulator:
+        assert not hasattr(raised(emulator.client().get_job, "job_demo"), "__notes__"), "nothing was to be delivered"
 
 
 FAULTS = [

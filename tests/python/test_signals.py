@@ -76,14 +76,14 @@ def test_ctrl_c_while_connecting(emulator, script):
     call = f"agentjob.Client(base_url={NOWHERE}, trust_env=False).send_message('job_demo', 'go')"
     latency, notes = best_of(3, emulator, script, call)
     assert latency < LATENCY
-    assert notes == ["agentjob: the message was not sent"]
+    assert notes == ["agentjob: the message was not sent, so it may be sent again"]
 
 
 def test_ctrl_c_in_a_tls_handshake(emulator, script):
     call = f"agentjob.Client(base_url={SILENT}, trust_env=False).send_message('job_demo', 'go')"
     latency, notes = best_of(3, emulator, script, call)
     assert latency < LATENCY
-    assert notes == ["agentjob: the message was not sent"]
+    assert notes == ["agentjob: the message was not sent, so it may be sent again"]
 
 
 def test_ctrl_c_while_a_large_prompt_is_written(emulator, script):
@@ -91,7 +91,7 @@ def test_ctrl_c_while_a_large_prompt_is_written(emulator, script):
     latency, notes = best_of(3, emulator, script, 'client.send_message("job_demo", "x" * 4_000_000)')
     assert latency < LATENCY
     # How much the kernel takes by itself is its own affair.
-    assert notes in (["agentjob: the message was not sent"], [MAY_HAVE_ARRIVED])
+    assert notes in (["agentjob: the message was not sent, so it may be sent again"], [MAY_HAVE_ARRIVED])
 
 
 def test_ctrl_c_in_the_middle_of_an_answer(emulator, script):
@@ -126,7 +126,7 @@ def test_ctrl_c_in_the_pause_before_a_retry(emulator, script):
     emulator.reset(rules=[{"status": 429, "headers": {"Retry-After": "30"}}])
     latency, notes = best_of(2, emulator, script, 'client.send_message("job_demo", "go")')
     assert latency < LATENCY
-    assert notes == ["agentjob: the service rejected the message"]
+    assert notes == ["agentjob: the service rejected the message; mend the cause, then send it again"]
 
 
 def test_ctrl_c_in_the_wait_after_a_message(emulator, script):
