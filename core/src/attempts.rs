@@ -20,6 +20,7 @@ pub(crate) struct Attempts<'a> {
     operation: &'a Operation<'a>,
     call: &'a CallOptions,
     limits: Limits,
+    body: Option<Vec<u8>>,
     began: Instant,
     deadline: Instant,
     /// The process that this is.
@@ -51,12 +52,14 @@ impl<'a> Attempts<'a> {
         limits: Limits,
         timeout: Duration,
     ) -> Attempts<'a> {
+        let body = operation.body();
         let began = Instant::now();
         Attempts {
             client,
             operation,
             call,
             limits,
+            body,
             began,
             deadline: began + timeout,
             pid: std::process::id(),
@@ -69,9 +72,8 @@ impl<'a> Attempts<'a> {
     }
 
     pub(crate) fn run(mut self) -> Result<Job, Error> {
-        let body = self.operation.body();
         loop {
-            let failure = match self.attempt(body.as_deref())? {
+            let failure = match self.attempt()? {
                 Ok(job) => {
                     self.remember(Some(&job));
                     return Ok(job);
@@ -95,13 +97,13 @@ impl<'a> Attempts<'a> {
     }
 
     /// Makes one request.
-    fn attempt(&mut self, body: Option<&[u8]>) -> Result<Result<Job, Failure>, Error> {
+    fn attempt(&mut self) -> Result<Result<Job, Failure>, Error> {
         let attempt = self.made + 1;
         let event = Event::Attempt { operation: self.operation.name(), job_id: self.operation.job_id(), attempt };
         let begun = self.client.net.glance(self.call).and_then(|()| self.client.tell(self.call, &event));
         begun.map_err(|cause| self.interrupted(cause))?;
         self.made = attempt;
-        let path = self.operation.path(&self.client.config.jobs_path);
+        let (path, body) = (self.operation.path(&self.client.config.jobs_path), self.body.as_deref());
         let (deadline, fresh, pid, call) = (self.deadline, self.fresh, self.pid, self.call);
         // Nobody else's code has run since the call began, unless somebody listens.
         let now = if attempt == 1 && !self.client.is_heard(call) { self.began } else { Instant::now() };
