@@ -22,8 +22,8 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, AsyncIterator, Awaitable, Callable, TypeVar
 
-from . import _native
-from . import _tasks
+from . import _native, _tasks
+from ._async_poller import AsyncPoller
 from ._native import CancelToken, Client, Poller
 from .errors import Error, JobFailedError
 from .types import Event, Job
@@ -31,6 +31,8 @@ from .types import Event, Job
 __all__ = ["AsyncClient", "AsyncPoller"]
 
 T = TypeVar("T")
+#: What hears of a record that changed; it may be awaited.
+OnUpdate = Callable[[Job], object]
 
 
 class AsyncClient:
@@ -201,7 +203,7 @@ class AsyncClient:
         lateness: float = 0.15,
         settle: float = 10.0,
         check: bool = False,
-        on_update: Callable[[Job], Awaitable[object] | object] | None = None,
+        on_update: OnUpdate | None = None,
     ) -> Job:
         """Waits until a job is completed, archived or failed, and returns its last record.
 
@@ -230,7 +232,7 @@ class AsyncClient:
         lateness: float = 0.15,
         settle: float = 10.0,
         check: bool = False,
-        on_update: Callable[[Job], Awaitable[object] | object] | None = None,
+        on_update: OnUpdate | None = None,
     ) -> Job:
         """Sends a message and waits for its result: send_message, then wait, with wait's options.
 
@@ -306,15 +308,13 @@ class AsyncClient:
             lateness=lateness,
             settle=settle,
         )
-        return AsyncPoller(self, poller)
+        return AsyncPoller(self._run, poller)
 
     def resume(self, text: str) -> AsyncPoller:
         """Goes on with a wait in steps from a poller's text. The time since it was written counts as waited."""
-        return AsyncPoller(self, self._client.resume(text))
+        return AsyncPoller(self._run, self._client.resume(text))
 
-    async def _follow(
-        self, poller: Poller, check: bool, on_update: Callable[[Job], Awaitable[object] | object] | None
-    ) -> Job:
+    async def _follow(self, poller: Poller, check: bool, on_update: OnUpdate | None) -> Job:
         job = poller.job  # there already if a message was its first look
         await _tell(on_update, job)
         while not poller.done or job is None:
@@ -337,63 +337,6 @@ class AsyncClient:
         return await _tasks.run(self._threads, partial(call, cancel=token), token, delivers)
 
 
-class AsyncPoller:
-    """A wait in steps; see AsyncClient.poller."""
-
-    def __init__(self, client: AsyncClient, poller: Poller) -> None:
-        self._client = client
-        self._poller = poller
-
-    def __repr__(self) -> str:
-        return repr(self._poller)
-
-    def __str__(self) -> str:
-        return str(self._poller)
-
-    async def poll(self) -> Job | None:
-        """Looks at the job once, now. Returns its last record when the job is done, None when it is not; see Poller.poll."""
-        return await self._client._run(self._poller.poll)
-
-    @property
-    def job_id(self) -> str:
-        """The job that is waited for."""
-        return self._poller.job_id
-
-    @property
-    def due_in(self) -> float:
-        """Seconds until the next look is due; 0 when it is due now or the job is done."""
-        return self._poller.due_in
-
-    @property
-    def job(self) -> Job | None:
-        """The last record that was seen by this poller."""
-        return self._poller.job
-
-    @property
-    def done(self) -> bool:
-        """Whether the job is done."""
-        return self._poller.done
-
-    @property
-    def changed(self) -> bool:
-        """Whether the last look showed a record that differs from the one before it."""
-        return self._poller.changed
-
-    @property
-    def polls(self) -> int:
-        """How many looks were made."""
-        return self._poller.polls
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds that the wait has lasted, over all processes."""
-        return self._poller.elapsed
-
-    def to_text(self) -> str:
-        """Where the wait stands, as a short text for AsyncClient.resume. It holds no secret."""
-        return self._poller.to_text()
-
-
 def _check(check: object, on_update: object) -> None:
     """What the native client checks by itself where these two reach it."""
     if not isinstance(check, bool):
@@ -402,7 +345,7 @@ def _check(check: object, on_update: object) -> None:
         raise TypeError(f"on_update must be callable, not {type(on_update).__name__}")
 
 
-async def _tell(on_update: Callable[[Job], Awaitable[object] | object] | None, job: Job | None) -> None:
+async def _tell(on_update: OnUpdate | None, job: Job | None) -> None:
     if on_update is not None and job is not None:
         answer = on_update(job)
         if isinstance(answer, Awaitable):
