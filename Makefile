@@ -19,17 +19,19 @@ BIN     := $(VENV)/bin
 SHARED  := $(TARGET)/release/libagentjob.so
 EMULATOR := $(TARGET)/debug/agentjob-emulator
 
-.PHONY: help demo test test-rust test-c test-install test-memory test-python test-vectors test-readme gallery faults bench sizes fmt lint clean
+.PHONY: help demo test test-rust test-c test-install test-memory test-python test-vectors test-readme test-types test-packaging
+.PHONY: wheels check-wheels gallery faults bench sizes fmt lint clean
 
 help:
 	@sed -n '3,10s/^# \{0,1\}//p' Makefile
-	@echo "  parts: library test-rust test-c test-install test-memory test-python test-vectors test-readme gallery sizes lint"
+	@echo "  parts: library test-rust test-c test-install test-memory test-python test-vectors test-readme test-types test-packaging"
+	@echo "         wheels gallery sizes lint"
 
 demo: $(BUILD)/wheel.stamp library
 	$(CARGO) build --quiet --release -p agentjob-core --example follow_up
 	PATH="$(BIN):$$PATH" TARGET="$(TARGET)" BUILD="$(BUILD)" CC="$(CC)" JOB="$(JOB)" bash tests/demo.sh
 
-test: sizes test-rust test-c test-install test-python test-vectors test-readme
+test: sizes test-rust test-c test-install test-python test-types test-vectors test-readme test-packaging
 
 # Apart, for the faces switch logging off for the whole build, and one test of the core listens to it.
 test-rust:
@@ -50,6 +52,27 @@ test-memory: emulator
 
 test-python: $(BUILD)/wheel.stamp
 	$(BIN)/python -m pytest -q -rs tests/python
+
+# What type checkers see of the installed package: the stub is the module's, no exceptions listed, and every public name has a type.
+# Modules with an underscore are nobody's interface.
+ifeq ($(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 10))'),False)
+test-types:
+	@echo "SKIPPED: the type checkers need Python 3.10 or newer; set PYTHON=…"
+else
+test-types: $(BUILD)/types.stamp
+	cd "$(BUILD)/types" && venv/bin/python -m mypy.stubtest agentjob
+	cd "$(BUILD)/types" && PATH="$$PWD/venv/bin:$$PATH" pyright --verifytypes agentjob --ignoreexternal
+	"$(BUILD)/types/venv/bin/mypy" --strict --cache-dir "$(BUILD)/types/cache" python/agentjob/__init__.py python/agentjob/[a-z]*.py
+endif
+
+# The wheels and the sdist as a user meets them: what they hold, where they run, and pip install from a clone and from the sdist.
+test-packaging: wheels
+	$(PACKAGING) tests/packaging
+
+# For wheels from elsewhere: make check-wheels DIST=folder PLATFORMS=all fails unless every wheel of a release is there.
+PLATFORMS ?= here
+check-wheels: $(BUILD)/packaging.stamp
+	$(PACKAGING) tests/packaging/test_wheels.py --platforms "$(PLATFORMS)"
 
 test-vectors: library emulator $(BUILD)/wheel.stamp
 	$(CARGO) build --quiet -p agentjob-driver-rust
@@ -109,12 +132,47 @@ $(BUILD)/venv.stamp: tests/python/requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
 	@touch $@
 
-# The wheel is built anew whenever a source of it is newer.
-$(BUILD)/wheel.stamp: $(BUILD)/venv.stamp Cargo.toml Cargo.lock pyproject.toml README.md $(shell find core/src python tests/emulator/src \
+# What goes into the wheel: it is built anew whenever one of these is newer.
+PACKAGE := Cargo.toml Cargo.lock pyproject.toml README.md $(shell find core/src python tests/emulator/src \
 		-name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name Cargo.toml)
+$(BUILD)/wheel.stamp: $(BUILD)/venv.stamp $(PACKAGE)
 	rm -rf "$(BUILD)/wheels"
 	$(BIN)/maturin build --quiet --release --locked --out "$(BUILD)/wheels"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-index --force-reinstall "$(BUILD)"/wheels/agentjob-*.whl
+	@touch $@
+
+# The type checkers have a place of their own: no test of ours is to find them by accident.
+$(BUILD)/types.stamp: $(BUILD)/wheel.stamp tests/types/requirements.txt
+	$(PYTHON) -m venv "$(BUILD)/types/venv"
+	$(BUILD)/types/venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/types/requirements.txt
+	$(BUILD)/types/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-index --force-reinstall \
+		"$(BUILD)"/wheels/agentjob-*.whl
+	@touch $@
+
+$(BUILD)/packaging.stamp: tests/packaging/requirements.txt
+	$(PYTHON) -m venv "$(BUILD)/packaging/venv"
+	$(BUILD)/packaging/venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/packaging/requirements.txt
+	@touch $@
+
+# The wheels that are published, for this processor and every Linux with glibc 2.17 (2014) or newer: zig links them, so this
+# machine's own glibc does not count. No interpreter need be here, maturin knows them by name. The free-threaded ones come apart:
+# asked for together, 3.15t's stable ABI would win, and the wheel for 3.9 would be for 3.9 alone.
+DIST ?= $(BUILD)/dist
+PACKAGING := PATH="$(BUILD)/packaging/venv/bin:$$PATH" CARGO_TARGET_DIR="$(BUILD)/packaging/target" \
+	python -m pytest -q -rs -p no:cacheprovider --dist "$(DIST)"
+MATURIN := PATH="$(BUILD)/packaging/venv/bin:$$PATH" CARGO_TARGET_DIR="$(BUILD)/packaging/target" \
+	maturin build --quiet --release --locked --zig --compatibility manylinux_2_17 --out "$(BUILD)/dist"
+ifeq ($(shell uname -s),Linux)
+wheels: $(BUILD)/dist.stamp
+else
+wheels: $(BUILD)/packaging.stamp
+	@echo "SKIPPED: make wheels builds manylinux wheels, on Linux; .github/workflows/wheels.yml builds the others"
+endif
+$(BUILD)/dist.stamp: $(BUILD)/packaging.stamp $(PACKAGE)
+	rm -rf "$(BUILD)/dist"
+	$(MATURIN) --interpreter python3.9
+	$(MATURIN) --interpreter python3.14t --interpreter python3.15t
+	@ls -l "$(BUILD)/dist"
 	@touch $@
 
 fmt:

@@ -42,6 +42,8 @@ pub struct Poller {
     job: Option<Job>,
     changed: bool,
     done: bool,
+    /// A resumed wait looks at least once, however long nobody went on with it.
+    owed: bool,
 }
 
 impl Poller {
@@ -62,7 +64,7 @@ impl Poller {
     }
 
     fn from_state(state: PollState, before: Duration) -> Poller {
-        Poller { state, began: Instant::now(), before, job: None, changed: false, done: false }
+        Poller { state, began: Instant::now(), before, job: None, changed: false, done: false, owed: false }
     }
 
     /// The job that is waited for.
@@ -118,10 +120,11 @@ impl Poller {
         self.changed = false;
         let began = self.elapsed();
         let left = match self.state.deadline() {
-            Some(end) if began >= end => return Err(self.timed_out()),
-            Some(end) => Some(end - began),
-            None => None,
+            Some(end) if began < end => Some(end - began),
+            Some(_) if !self.owed => return Err(self.timed_out()),
+            _ => None,
         };
+        self.owed = false;
         let looked = client.look(self.job_id(), call, left);
         let now = self.elapsed();
         let (step, reason) = match looked {
@@ -261,7 +264,7 @@ impl FromStr for Poller {
         let before = Duration::from_millis(saved.elapsed_ms.saturating_add(between));
         let mut poller = Poller::from_state(saved.state, before);
         // A finished wait's record is not in its text, so a resumed one looks once more.
-        poller.done = false;
+        poller.owed = true;
         Ok(poller)
     }
 }

@@ -231,6 +231,29 @@ fn a_poller_goes_on_from_its_text() {
 }
 
 #[test]
+fn a_wait_that_is_resumed_too_late_still_looks_once() {
+    let emulator = emulator(r#"{"jobs": [{"id": "job_demo"}, {"id": "job_busy", "status": "active"}]}"#);
+    let client = client(&emulator);
+    let options = quick().timeout(ms(50));
+    for (job, ends) in [(JOB, Ok("completed")), ("job_busy", Err("job job_busy was still active after "))] {
+        let text = client.poller(job, &options).unwrap().to_string();
+        std::thread::sleep(ms(80));
+        let mut resumed: Poller = text.parse().unwrap();
+        assert_eq!(resumed.due_in(), Duration::ZERO);
+        match (resumed.poll(&client, &CallOptions::new()), ends) {
+            (Ok(done), Ok(status)) => assert_eq!(done.unwrap().status().as_str(), status),
+            (Err(error), Err(start)) => {
+                assert!(error.kind() == ErrorKind::WaitTimeout && error.message().starts_with(start), "{error}");
+                assert_eq!(error.job().map(|job| job.status().as_str()), Some("active"));
+                assert_eq!(resumed.poll(&client, &CallOptions::new()).unwrap_err().kind(), ErrorKind::WaitTimeout);
+            }
+            (looked, _) => panic!("{looked:?}"),
+        }
+    }
+    assert_eq!(emulator.requests().total, 2, "once each");
+}
+
+#[test]
 fn progress_is_told_once_a_change_and_can_end_the_wait() {
     #[derive(Default)]
     struct Watcher {

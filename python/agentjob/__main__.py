@@ -3,12 +3,13 @@
 import sys
 
 
-def main():
+def main() -> int:
     try:
         from ._cli import main as run
-    except KeyboardInterrupt:  # Ctrl-C before anything began
+
+        return run()
+    except KeyboardInterrupt:  # Ctrl-C before anything began, or once more while the first one is told of
         return 130
-    return run()
 
 
 if __name__ == "__main__":

@@ -337,7 +337,7 @@ class AsyncClient:
         return await _tasks.run(self._threads, partial(call, cancel=token), token, delivers)
 
 
-def _check(check: object, on_update: object) -> None:
+def _check(check: object, on_update: Callable[..., object] | None) -> None:
     """What the native client checks by itself where these two reach it."""
     if not isinstance(check, bool):
         raise TypeError(f"check must be True or False, not {type(check).__name__}")

@@ -4,7 +4,8 @@ from typing import Literal, Optional, TypedDict, Union
 
 __all__ = ["AttemptEvent", "Delivery", "Event", "Job", "PollEvent", "RetryEvent", "Source"]
 
-Delivery = Literal["not_sent", "rejected", "unknown", "accepted"]
+# One Literal for each: stubtest does not know an alias of a Literal with several values when it sees one.
+Delivery = Union[Literal["not_sent"], Literal["rejected"], Literal["unknown"], Literal["accepted"]]
 """What became of a message whose call failed: send it again; mend it first; look at the job first; do not send it again."""
 
 

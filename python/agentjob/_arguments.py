@@ -1,0 +1,177 @@
+"""What the command line takes, and the help that tells it."""
+
+import argparse
+
+from . import __version__
+
+#: The schedule's flags, and the wait's options that they are. One that was not given is not in the parsed flags.
+SCHEDULE = {"wait_timeout": "timeout", "min_interval": "min_interval", "max_interval": "max_interval"}
+#: The flags that say which service is asked, and how.
+CLIENT = ("base_url", "project_id", "api_key_file", "ca_file", "proxy", "timeout", "max_retries", "allow_plaintext")
+
+ABOUT = """\
+Send a follow-up message to an agent job, and follow the job until it is done.
+The job's record goes to stdout as JSON; progress and errors go to stderr.
+"""
+
+COMMANDS = {
+    "send": "send a message to a job",
+    "wait": "wait until a job is done",
+    "get": "print a job's record",
+    "create": "create a job",
+    "demo": "send a message to a stand-in of the service, and wait for it",
+    "emulator": "run that stand-in by itself, on loopback",
+    "completion": "print what lets a shell complete commands and flags",
+}
+
+SETTINGS = """\
+settings, from the environment:
+  AGENTJOB_BASE_URL       where the service is, https://...
+  AGENTJOB_API_KEY        the key, or AGENTJOB_API_KEY_FILE, a file that holds it alone;
+                          no flag takes the key, for it would show in the list of processes
+  AGENTJOB_PROJECT_ID     the project of the jobs
+  AGENTJOB_CA_FILE, AGENTJOB_TIMEOUT, HTTPS_PROXY, NO_PROXY and NO_COLOR count, too; a flag goes before its variable
+"""
+
+STATUSES = """\
+exit status:
+  0 done
+  1 the job failed (only when waiting)
+  2 usage: a wrong flag, argument or setting; nothing was sent
+  3 refused or failed
+  4 the wait's time was over, and the job goes on
+  5 the message may have arrived: look at the job before you send it again
+  130 interrupted
+"""
+
+EXAMPLES = {
+    "": """\
+  agentjob demo                                     a look at it all; needs no service and no settings
+  agentjob send job_123 "Also cover the error cases" --wait
+  agentjob get job_123
+  agentjob COMMAND --help                           a command's own flags
+""",
+    "send": """\
+  agentjob send job_123 "Also cover the error cases"
+  agentjob send job_123 "Also cover the error cases" --wait > record.json
+  git diff | agentjob send job_123 - --wait --wait-timeout 3600
+""",
+    "wait": """\
+  agentjob wait job_123
+  agentjob wait job_123 --wait-timeout none --json-events
+  agentjob wait --resume '{"agentjob_poller":1,...}'    as Ctrl-C printed it
+""",
+    "get": "  agentjob get job_123\n",
+    "create": '  agentjob create "Write the missing tests" --wait\n',
+    "demo": "  agentjob demo\n",
+    "completion": """\
+  eval "$(agentjob completion bash)"                in ~/.bashrc
+  eval "$(agentjob completion zsh)"                 in ~/.zshrc, after compinit
+  agentjob completion fish | source                 in ~/.config/fish/config.fish
+""",
+}
+
+
+def parser():
+    """The tree of commands. What it parses has `command`, the name of one."""
+    top = argparse.ArgumentParser(
+        prog="agentjob",
+        usage="agentjob COMMAND ...",
+        description=ABOUT + "\ncommands:\n" + "".join(f"  {name:<12}{help}\n" for name, help in COMMANDS.items()),
+        epilog=epilog(""),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"agentjob {__version__}")
+    # The description lists the commands, for argparse would not align them.
+    commands = top.add_subparsers(prog="agentjob", metavar="COMMAND", dest="command", help=argparse.SUPPRESS)
+
+    send = command(commands, "send", "[flags] JOB PROMPT")
+    add_job(send)
+    add_prompt(send)
+    add_wait_flags(send, optional=True)
+    wait = command(commands, "wait", "[flags] JOB\n       agentjob wait [flags] --resume TEXT")
+    add_job(wait, nargs="?")
+    add_wait_flags(wait, optional=False)
+    wait.set_defaults(refuse=wait.error)
+    get = command(commands, "get", "[flags] JOB")
+    add_job(get)
+    create = command(commands, "create", "[flags] PROMPT")
+    add_prompt(create)
+    add_wait_flags(create, optional=True)
+    for sub in (send, wait, get, create):
+        add_client_flags(sub)
+        add_output_flags(sub)
+    add_output_flags(command(commands, "demo", "[flags]"))
+    # Never parsed here: it has the flags of the emulator's own program.
+    commands.add_parser("emulator", add_help=False)
+    completion = command(commands, "completion", "SHELL")
+    completion.add_argument("shell", metavar="SHELL", choices=["bash", "zsh", "fish"], help="bash, zsh or fish")
+    return top
+
+
+def command(commands, name, usage):
+    return commands.add_parser(
+        name,
+        usage=f"agentjob {name} {usage}",
+        description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
+        epilog=epilog(name),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def epilog(name):
+    parts = [f"examples:\n{EXAMPLES[name]}"]
+    if name not in ("demo", "completion"):
+        parts.append(SETTINGS)
+    return "\n".join([*parts, STATUSES])
+
+
+def add_job(sub, **how):
+    sub.add_argument("job", metavar="JOB", help="the job's id", **how)
+
+
+def add_prompt(sub):
+    sub.add_argument(
+        "prompt", metavar="PROMPT", help="the message; - reads it from stdin, without the line ends at its end"
+    )
+
+
+def add_wait_flags(sub, optional):
+    group = sub.add_argument_group("wait")
+    if optional:
+        group.add_argument("--wait", action="store_true", help="then wait until the job is done")
+    else:
+        group.add_argument("--resume", metavar="TEXT", help="go on with a wait that Ctrl-C ended, from what it printed")
+
+    def add(flag, kind, help):
+        group.add_argument(flag, type=kind, default=argparse.SUPPRESS, metavar="S", help=help)
+
+    add("--wait-timeout", seconds_or_none, "seconds to wait, or none: for ever (1800)")
+    add("--min-interval", float, "shortest pause between looks, in seconds (2)")
+    add("--max-interval", float, "longest pause between looks, in seconds (60)")
+
+
+def seconds_or_none(text):
+    return None if text == "none" else float(text)
+
+
+def add_client_flags(sub):
+    group = sub.add_argument_group("service")
+    group.add_argument("--base-url", metavar="URL", help="where the service is (AGENTJOB_BASE_URL)")
+    group.add_argument("--project-id", metavar="ID", help="the project of the jobs (AGENTJOB_PROJECT_ID)")
+    group.add_argument("--api-key-file", metavar="FILE", help="a file that holds the key alone (AGENTJOB_API_KEY_FILE)")
+    group.add_argument("--ca-file", metavar="FILE", help="a PEM file of authorities to trust, too (AGENTJOB_CA_FILE)")
+    group.add_argument("--proxy", metavar="URL", help="the HTTP proxy, instead of the environment's")
+    group.add_argument("--allow-plaintext", action="store_true", help="let plain http go to another machine")
+    group.add_argument("--timeout", type=float, metavar="S", help="total seconds of one request (60; AGENTJOB_TIMEOUT)")
+    group.add_argument("--max-retries", type=int, metavar="N", help="how often a failed request is made again (2)")
+
+
+def add_output_flags(sub):
+    group = sub.add_argument_group("output").add_mutually_exclusive_group()
+    group.add_argument("--quiet", action="store_true", help="no progress on stderr, only errors")
+    group.add_argument(
+        "--json-events", action="store_true", help="progress and errors on stderr as JSON, an object a line"
+    )

@@ -1,0 +1,122 @@
+"""What `--json-events` tells a program that follows a command."""
+
+import json
+import signal
+import time
+
+import pytest
+
+from agentjob.testing import Emulator
+from conftest import PATIENCE, wait_for
+from test_cli import QUICK, run, start
+
+FACTS = ["event", "kind", "delivery", "message", "http_status", "retry_after", "request_id", "attempts", "elapsed", "resume"]
+
+
+def events(err):
+    lines = err.splitlines()
+    assert all(json.dumps(json.loads(line), separators=(",", ":")) == line for line in lines), "one compact object a line"
+    return [json.loads(line) for line in lines]
+
+
+def test_a_message_is_followed_event_by_event(emulator):
+    status, out, err = run(emulator, "send", "job_demo", "a secret plan", "--wait", "--json-events", *QUICK)
+    told = events(err)
+    assert status == 0 and told[0] == {"event": "attempt", "operation": "send_message", "job_id": "job_demo", "attempt": 1}
+    updates = [event["job"] for event in told if event["event"] == "update"]
+    assert [job["status"] for job in updates] == ["active", "completed"] and updates[-1] == json.loads(out)
+    polls = [event for event in told if event["event"] == "poll"]
+    assert [poll["polls"] for poll in polls] == list(range(1, len(polls) + 1)) and polls[-1]["next"] is None
+    assert "secret" not in err and emulator.api_key not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["send", "job_demo", "go"], {"attempt"}),
+        (["get", "job_demo"], {"attempt"}),
+        (["wait", "job_demo"], {"attempt", "poll", "update"}),
+        (["create", "go"], {"attempt"}),
+        (["create", "go", "--wait", *QUICK], {"attempt", "poll", "update"}),
+        (["demo"], {"attempt", "poll", "update"}),
+    ],
+    ids=" ".join,
+)
+def test_every_command_that_asks_the_service_has_events(emulator, words, names):
+    status, out, err = run(emulator, *words, "--json-events")
+    assert status == 0 and "id" in json.loads(out)
+    assert {event["event"] for event in events(err)} == names
+
+
+LOST = {"fault": {"do": "close", "at": "request"}}
+FOLLOW = ["send", "job_demo", "go", "--wait", *QUICK]
+
+
+@pytest.mark.parametrize(
+    ("config", "words", "expected"),
+    [
+        ({}, ["get", "nobody"], (3, "not_found", None, 404)),
+        ({}, ["send", "nobody", "go"], (3, "not_found", "rejected", 404)),
+        ({}, ["send", "job_demo", ""], (2, "invalid_argument", "not_sent", None)),
+        ({}, ["wait", "--resume", "{}"], (2, "invalid_argument", None, None)),
+        ({"rules": [LOST]}, ["send", "job_demo", "go"], (5, "connection_lost", "unknown", None)),
+        ({"rules": [{"method": "GET", "status": 403}]}, [*FOLLOW], (3, "forbidden", "accepted", 403)),
+        ({"work_ms": 60000}, [*FOLLOW, "--wait-timeout", "0.2"], (4, "wait_timeout", "accepted", None)),
+    ],
+    ids=["not_found", "rejected", "argument", "resume", "unknown", "accepted", "wait_timeout"],
+)
+def test_an_error_is_the_last_event(config, words, expected):
+    with Emulator(**config) as emulator:
+        status, out, err = run(emulator, *words, "--json-events")
+    error = events(err)[-1]
+    assert list(error) == FACTS and error["event"] == "error" and error["message"] and out == ""
+    assert (status, error["kind"], error["delivery"], error["http_status"]) == expected
+    assert error["resume"] == ("agentjob wait job_demo" if status == 4 else None)
+
+
+def test_ctrl_c_is_an_error_that_says_how_to_go_on(emulator):
+    process = start(emulator, "send", "job_busy", "go", "--wait", "--json-events")
+    wait_for(emulator.ledger, "it was sent")
+    process.stderr.readline()
+    update = json.loads(process.stderr.readline())
+    assert update["job"]["id"] == "job_busy"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    (error,) = events(err)
+    assert (process.returncode, out, list(error)) == (130, "", FACTS)
+    assert (error["kind"], error["delivery"], error["attempts"]) == ("interrupted", "accepted", 1)
+    assert error["resume"].startswith("agentjob wait --resume '{") and error["elapsed"] > 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "delivery"),
+    [
+        ({"status": 429, "headers": {"Retry-After": "30"}}, "rejected"),
+        ({"fault": {"do": "stall", "at": "request"}}, "unknown"),
+        ({"status": 200, "drip": {"bytes": 160, "every_ms": 20000}}, "accepted"),
+    ],
+    ids=["rejected", "unknown", "accepted"],
+)
+def test_ctrl_c_says_what_became_of_the_message(emulator, rule, delivery):
+    emulator.reset(rules=[rule])
+    process = start(emulator, "create", "go", "--wait", "--json-events")
+    wait_for(lambda: emulator.requests()["total"] == 1, "it is on its way")
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE)
+    error = events(err)[-1]
+    assert (error["kind"], error["delivery"], error["resume"]) == ("interrupted", delivery, None), "no id to wait for"
+
+
+def test_a_record_that_cannot_be_written_is_an_error_too(emulator):
+    with open("/dev/full", "w") as full:
+        process = start(emulator, "send", "job_demo", "go", "--json-events", stdout=full)
+        _, err = process.communicate(timeout=PATIENCE)
+    error = events(err)[-1]
+    assert (process.returncode, error["kind"], error["delivery"]) == (0, "output", "accepted")
+
+
+def test_words_of_the_service_are_ascii(emulator):
+    emulator.reset(rules=[{"nth": 1, "status": 200, "json": {"id": "a", "status": "\u009b2J naïve"}}], jobs=[{"id": "a"}])
+    _, _, err = run(emulator, "wait", "a", "--json-events", *QUICK)
+    assert err.isascii() and any(event.get("status") == "\u009b2J naïve" for event in events(err))

@@ -1,0 +1,145 @@
+"""A wait of the command line that was ended before its job was, and the command that it prints to go on."""
+
+import json
+import shlex
+import signal
+import time
+
+import pytest
+
+from conftest import PATIENCE, wait_for
+from test_cli import QUICK, run, start
+
+HINT = "the job goes on; to go on waiting:\n  "
+
+
+def interrupted(emulator, *words, after=None):
+    """The stderr of a command that Ctrl-C ended, after it got so far."""
+    before = emulator.requests()["total"]
+    process = start(emulator, *words)
+    wait_for(after or (lambda: emulator.requests()["total"] > before), "it waits")
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (130, "") and "agentjob: interrupted\n" in err and "Traceback" not in err
+    return err
+
+
+def hinted(err):
+    """The command that goes on, as a shell would read it."""
+    words = shlex.split(err.partition(HINT)[2])
+    assert words[:2] == ["agentjob", "wait"], err
+    return words[1:]
+
+
+def test_a_wait_goes_on_where_it_was(emulator):
+    flags = ["--base-url", emulator.base_url, "--timeout", "30", "--max-retries", "1", "--allow-plaintext"]
+    words = hinted(interrupted(emulator, "wait", "job_busy", *flags, "--min-interval", "0.3"))
+    assert words[1:-2] == ["--base-url", emulator.base_url, "--timeout", "30.0", "--max-retries", "1", "--allow-plaintext"]
+    again = hinted(interrupted(emulator, *words))  # and once more
+    first, second = json.loads(words[-1]), json.loads(again[-1])
+    assert first["state"]["polls"] == 1 and second["elapsed_ms"] > first["elapsed_ms"]
+    emulator.client().send_message("job_busy", "come to an end")
+    status, out, err = run(emulator, *again)
+    assert (status, json.loads(out)["status"]) == (0, "completed"), err
+
+
+def test_ctrl_c_does_not_wait_for_the_next_look(emulator):
+    began = time.monotonic()
+    interrupted(emulator, "wait", "job_busy", "--min-interval", "60")
+    assert time.monotonic() - began < PATIENCE / 2
+
+
+def test_the_previous_result_is_not_taken_for_the_new_one(emulator):
+    # The job looks finished for a while after the message, as it was before it.
+    emulator.reset(work_ms=1500, stale_ms=1200)
+    old = json.loads(run(emulator, "get", "job_demo")[1])
+    err = interrupted(emulator, "send", "job_demo", "go", "--wait", "--min-interval", "0.1")
+    assert "agentjob: the message was accepted; do not send it again\n" in err
+    status, out, _ = run(emulator, *hinted(err))
+    new = json.loads(out)
+    assert old["status"] == new["status"] == "completed" and status == 0
+    assert new["prLink"] != old["prLink"] and len(emulator.ledger()) == 1
+
+
+def test_an_answer_that_was_cut_short_by_ctrl_c_is_waited_for_all_the_same(emulator):
+    emulator.reset(work_ms=2000, rules=[{"nth": 1, "status": 200, "drip": {"bytes": 160, "every_ms": 3000}}])
+    words = "send", "job_demo", "go", "--wait", *QUICK
+    err = interrupted(emulator, *words, after=lambda: emulator.ledger() and not time.sleep(0.3))
+    assert "agentjob: the message was accepted; do not send it again\n" in err
+    status, out, _ = run(emulator, *hinted(err))
+    assert (status, json.loads(out)["status"]) == (0, "completed") and len(emulator.ledger()) == 1
+
+
+def test_a_new_job_can_be_waited_for_later(emulator):
+    emulator.reset(work_ms=1500, visible_after_ms=400)
+    words = hinted(interrupted(emulator, "create", "Write the tests", "--wait", "--min-interval", "0.1"))
+    status, out, err = run(emulator, *words)
+    assert (status, json.loads(out)["status"]) == (0, "completed"), err
+
+
+def test_a_failed_job_is_status_1_after_a_resume_too(emulator):
+    emulator.reset(work_ms=1500, outcome="failed")
+    words = hinted(interrupted(emulator, "send", "job_demo", "go", "--wait", "--min-interval", "0.1"))
+    assert run(emulator, *words)[0] == 1
+
+
+def test_a_wait_whose_time_was_over_says_how_to_wait_anew(emulator):
+    emulator.reset(jobs=[{"id": "-x'y", "status": "active"}])
+    flags = ["--wait-timeout", "0.2", "--base-url", emulator.base_url, *QUICK]
+    status, _, err = run(emulator, "wait", *flags, "--", "-x'y")
+    words = hinted(err)
+    assert status == 4 and words == ["wait", "--base-url", emulator.base_url, "--", "-x'y"]
+    emulator.reset(jobs=[{"id": "-x'y", "status": "completed"}])
+    assert run(emulator, *words)[0] == 0
+
+
+def test_a_wait_that_is_resumed_too_late_says_how_to_wait_anew(emulator):
+    words = hinted(interrupted(emulator, "wait", "job_busy", "--wait-timeout", "1.5", "--min-interval", "1"))
+    time.sleep(1.5)
+    status, _, err = run(emulator, *words)
+    assert status == 4 and hinted(err) == ["wait", "job_busy"]
+
+
+def test_no_fresh_wait_is_advised_where_it_would_take_the_previous_result(emulator):
+    emulator.reset(stale_ms=60000)
+    status, _, err = run(emulator, "send", "job_demo", "go", "--wait", "--wait-timeout", "0.3", *QUICK)
+    assert status == 4 and HINT not in err and "do not send it again" in err
+
+
+def test_the_hint_is_ascii_whatever_the_job_is_called(emulator):
+    job_id = "jöb\u202e 'x'"
+    emulator.reset(jobs=[{"id": job_id, "status": "active"}])
+    err = interrupted(emulator, "wait", job_id, "--min-interval", "0.2")
+    assert err.partition(HINT)[2].isascii()
+    emulator.reset(jobs=[{"id": job_id}])
+    assert json.loads(run(emulator, *hinted(err))[1])["id"] == job_id
+
+
+def test_after_a_message_was_accepted_an_error_says_so(emulator):
+    emulator.reset(rules=[{"method": "GET", "status": 401}])
+    status, _, err = run(emulator, "send", "job_demo", "go", "--wait", *QUICK)
+    assert status == 3 and "401" in err and err.endswith("agentjob: the message was accepted; do not send it again\n")
+
+
+@pytest.mark.parametrize("status", [401, 500])
+def test_an_error_that_says_itself_what_became_of_the_message_is_one_sentence(emulator, status):
+    emulator.reset(rules=[{"status": status}])
+    assert run(emulator, "send", "job_demo", "go")[2].count("\n") == 1
+
+
+def test_a_demo_is_not_resumed(emulator):
+    process = start(None, "demo")
+    while "active" not in process.stderr.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (130, "") and "agentjob wait" not in err
+
+
+@pytest.mark.parametrize("beside", [["job_demo"], ["--wait-timeout", "5"], ["--min-interval", "1"], ["--max-interval", "1"]])
+def test_what_the_text_holds_is_refused_beside_it(emulator, beside):
+    emulator.reset(jobs=[{"id": "job_busy", "status": "active"}])
+    words = hinted(interrupted(emulator, "wait", "job_busy"))
+    status, out, err = run(emulator, *words, *beside)
+    assert (status, out) == (2, "") and f"leave out {beside[0].replace('job_demo', 'JOB')}:" in err
