@@ -7,14 +7,17 @@ does the cancellation go on, with a note of what became of the message. So no th
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import contextvars
 import os
 import sys
 import threading
+import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, Awaitable, Callable, TypeVar
 
 from . import _native
-from .errors import Error
 
 T = TypeVar("T")
 
@@ -25,55 +28,102 @@ IDLE_SECONDS = 1.0
 
 
 class Threads:
-    """A client's threads for asyncio: they come with the first request and go when there is none."""
+    """What a client and those with its connections share beside their connections: the threads that come with the first request
+    and go when there is none, and the waits that pause."""
 
     def __init__(self) -> None:
+        #: What wakes each wait that pauses.
+        self.sleepers: set[Callable[[], None]] = set()
+        self._limiter: Any = None
+        self.forget()
+        _everyones.add(self)
+
+    def forget(self) -> None:
+        """A forked child has the executor, but not its threads, and the lock as some thread of its parent held it."""
         self._lock = threading.Lock()
         self._executor: ThreadPoolExecutor | None = None
-        self._pid = 0
         self._busy = 0
         self._used = 0
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
         with self._lock:
-            # A forked child has the executor, but not its threads.
-            if self._executor is None or self._pid != os.getpid():
+            if self._executor is None:
                 self._executor = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="agentjob")
-                self._pid, self._busy = os.getpid(), 0
             self._busy += 1
             self._used += 1
             return self._executor.submit(work)
 
-    def done(self) -> None:
-        """A call is over. Said on the event loop, which looks after the threads a while later."""
+    def done(self, loop: asyncio.AbstractEventLoop) -> None:
+        """A call is over. Its loop looks after the threads a while later."""
         with self._lock:
             self._busy -= 1
-            if self._busy == 0:
-                asyncio.get_running_loop().call_later(IDLE_SECONDS, self._rest, self._used)
+            if self._busy > 0:
+                return
+        try:
+            loop.call_later(IDLE_SECONDS, self._rest, self._used)
+        except RuntimeError:  # the loop is closed
+            self._rest(self._used)
 
     def _rest(self, used: int) -> None:
         if self._used == used:
-            self.close()
+            self._let_go()
 
-    def close(self) -> None:
+    def _let_go(self) -> None:
         with self._lock:
             executor, self._executor = self._executor, None
         if executor is not None:
             executor.shutdown(wait=False)
 
+    def close(self) -> None:
+        self._let_go()
+        for wake in list(self.sleepers):
+            wake()
+
+    def trio_limiter(self, trio: Any) -> Any:
+        if self._limiter is None:
+            self._limiter = trio.CapacityLimiter(MAX_THREADS)
+        return self._limiter
+
+
+_everyones: weakref.WeakSet[Threads] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for threads in _everyones:
+        threads.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)
+
 
 def run(threads: Threads, work: Callable[[], T], token: _native.CancelToken, delivers: bool) -> Awaitable[T]:
     """Runs `work`, which heeds `token`, beside whichever event loop is running."""
+    work = partial(contextvars.copy_context().run, work)
     if _in_trio():
-        return _beside_trio(work, token, delivers)
+        return _beside_trio(threads, work, token, delivers)
     return _beside_asyncio(threads, work, token, delivers)
 
 
-async def sleep(seconds: float) -> None:
+async def pause(threads: Threads, seconds: float) -> None:
+    """Sleeps, until the client is closed at most."""
     if _in_trio():
-        await sys.modules["trio"].sleep(seconds)
+        trio = sys.modules["trio"]
+        event, loop = trio.Event(), trio.lowlevel.current_trio_token()
+        alarm: Callable[[], None] = partial(_from_anywhere, partial(loop.run_sync_soon, event.set))
+        threads.sleepers.add(alarm)
+        try:
+            with trio.move_on_after(seconds):
+                await event.wait()
+        finally:
+            threads.sleepers.discard(alarm)
     else:
-        await asyncio.sleep(seconds)
+        woken, wake = _alarm(asyncio.get_running_loop())
+        threads.sleepers.add(wake)
+        try:
+            await asyncio.wait([woken], timeout=seconds)
+        finally:
+            threads.sleepers.discard(wake)
 
 
 def _in_trio() -> bool:
@@ -82,36 +132,69 @@ def _in_trio() -> bool:
         return False
     try:
         trio.lowlevel.current_task()
-    except RuntimeError:
+    except (RuntimeError, AttributeError):  # not in it, or not whole yet
         return False
     return True
 
 
+def _from_anywhere(say: Callable[[], object]) -> None:
+    """Speaks to an event loop that may be gone, and then there is nobody to speak to."""
+    with contextlib.suppress(RuntimeError):
+        say()
+
+
+def _alarm(loop: asyncio.AbstractEventLoop) -> tuple[asyncio.Future[None], Callable[[], None]]:
+    """A future, and what ends it from any thread."""
+    woken: asyncio.Future[None] = loop.create_future()
+
+    def end() -> None:
+        if not woken.done():
+            woken.set_result(None)
+
+    return woken, partial(_from_anywhere, partial(loop.call_soon_threadsafe, end))
+
+
 async def _beside_asyncio(threads: Threads, work: Callable[[], T], token: _native.CancelToken, delivers: bool) -> T:
+    # The loop first: without one nothing is begun.
+    loop = asyncio.get_running_loop()
+    woken, wake = _alarm(loop)
     future = threads.submit(work)
-    waiter = asyncio.wrap_future(future)
+    future.add_done_callback(lambda _: wake())
     try:
-        return await asyncio.shield(waiter)
+        await asyncio.wait([woken])
     except asyncio.CancelledError as cancelled:
         token.cancel()
         # One that still waits for its turn never begins.
-        if not future.cancel():
-            while not waiter.done():
-                try:
-                    await asyncio.wait([waiter])
-                except asyncio.CancelledError:
-                    pass  # it is over in a moment, and then the first cancellation goes on
+        future.cancel()
+        while not future.done():
+            try:
+                await asyncio.wait([woken])
+            except asyncio.CancelledError:
+                pass  # it is over in a moment, and then the first cancellation goes on
         _note(cancelled, future, delivers)
         raise
+    except BaseException:
+        # The coroutine was thrown away, perhaps with its loop.
+        token.cancel()
+        future.cancel()
+        raise
     finally:
-        threads.done()
+        threads.done(loop)
+    return future.result()
 
 
-async def _beside_trio(work: Callable[[], T], token: _native.CancelToken, delivers: bool) -> T:
+async def _beside_trio(threads: Threads, work: Callable[[], T], token: _native.CancelToken, delivers: bool) -> T:
     trio: Any = sys.modules["trio"]
-    async with trio.to_thread.current_default_thread_limiter():
+    limiter, turn = threads.trio_limiter(trio), object()
+    future: Future[T] = Future()
+    try:
+        await limiter.acquire_on_behalf_of(turn)
+    except trio.Cancelled as cancelled:
+        future.cancel()
+        _note(cancelled, future, delivers)
+        raise
+    try:
         task, loop = trio.lowlevel.current_task(), trio.lowlevel.current_trio_token()
-        future: Future[T] = Future()
         raise_cancel: Callable[[], None] | None = None
 
         def begin() -> None:
@@ -121,7 +204,7 @@ async def _beside_trio(work: Callable[[], T], token: _native.CancelToken, delive
                 future.set_exception(error)
 
         def ended(_: object) -> None:
-            loop.run_sync_soon(trio.lowlevel.reschedule, task)
+            _from_anywhere(lambda: loop.run_sync_soon(trio.lowlevel.reschedule, task))
 
         def abort(raising: Callable[[], None]) -> Any:
             nonlocal raise_cancel
@@ -131,6 +214,8 @@ async def _beside_trio(work: Callable[[], T], token: _native.CancelToken, delive
 
         trio.lowlevel.start_thread_soon(begin, ended)
         await trio.lowlevel.wait_task_rescheduled(abort)
+    finally:
+        limiter.release_on_behalf_of(turn)
     if raise_cancel is not None:
         try:
             raise_cancel()
@@ -142,9 +227,11 @@ async def _beside_trio(work: Callable[[], T], token: _native.CancelToken, delive
 
 def _note(cancelled: BaseException, future: Future[Any], delivers: bool) -> None:
     """Says under a cancellation what became of the message."""
-    verdict: str | None = "not_sent"
-    if not future.cancelled():
-        error = future.exception()
-        verdict = "accepted" if error is None else error.delivery if isinstance(error, Error) else None
-    if delivers and verdict is not None:
+    if not delivers:
+        return
+    error = None if future.cancelled() else future.exception()
+    verdict: str | None = getattr(error, "delivery", None)
+    if error is None:
+        verdict = "not_sent" if future.cancelled() else "accepted"
+    if verdict is not None:
         _native.add_note(cancelled, verdict)

@@ -10,8 +10,9 @@
 
     asyncio.run(main())
 
-A request runs on a thread for as long as it lasts, at most 32 of a client at once; a wait holds no thread between its looks, so
-there may be thousands. Under anyio it runs on either of its backends. To cancel a task ends its call within 100 ms; a
+A request runs on a thread for as long as it lasts, at most 32 of a client at once; the next ones wait for their turn, which is not
+counted in a `timeout`. A wait holds no thread between its looks, so there may be thousands. Under anyio it runs on either of its
+backends. To cancel a task ends its call within 100 ms; a
 cancellation that met a message says in a note (Python 3.11 on) what became of it, for to cancel does not unsend.
 """
 
@@ -25,7 +26,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, TypeVar
 from . import _native, _tasks
 from ._async_poller import AsyncPoller
 from ._native import CancelToken, Client, Poller
-from .errors import Error, JobFailedError
+from .errors import JobFailedError
 from .types import Event, Job
 
 __all__ = ["AsyncClient", "AsyncPoller"]
@@ -99,12 +100,18 @@ class AsyncClient:
     @classmethod
     def of(cls, client: Client) -> AsyncClient:
         """An AsyncClient that shares a Client's connections and settings. To close one of the two closes both."""
+        if not isinstance(client, Client):
+            raise TypeError(f"client must be an agentjob.Client, not {type(client).__name__}")
+        return cls._made(client, _tasks.Threads())
+
+    @classmethod
+    def _made(cls, client: Client, threads: _tasks.Threads) -> AsyncClient:
         made = cls.__new__(cls)
-        made._begin(client, _tasks.Threads())
+        made._begin(client, threads)
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return AsyncClient.of, (self._client,)
+        return type(self).of, (self._client,)
 
     def __repr__(self) -> str:
         return "Async" + repr(self._client)
@@ -143,7 +150,7 @@ class AsyncClient:
         return self._client.max_retries
 
     def close(self) -> None:
-        """Ends every call of this client with ClosedError, and refuses new ones. It does not block."""
+        """Ends every call of this client with ClosedError, a wait that pauses, too, and refuses new ones. It does not block."""
         self._client.close()
         self._threads.close()
 
@@ -159,7 +166,6 @@ class AsyncClient:
         on_event: Callable[[Event], object] | None = None,
     ) -> AsyncClient:
         """A client with the same connections and other settings; see Client.with_options."""
-        made = AsyncClient.__new__(AsyncClient)
         changed = self._client.with_options(
             timeout=timeout,
             connect_timeout=connect_timeout,
@@ -169,8 +175,7 @@ class AsyncClient:
             max_response_bytes=max_response_bytes,
             on_event=on_event,
         )
-        made._begin(changed, self._threads)
-        return made
+        return self._made(changed, self._threads)
 
     async def send_message(self, job_id: str, prompt: str, *, timeout: float | None = None) -> Job:
         """Sends a follow-up instruction to a job, and returns the job's record; see Client.send_message.
@@ -254,11 +259,12 @@ class AsyncClient:
         poller = await self._run(send, delivers=True)
         try:
             return await self._follow(poller, check, on_update)
-        except Error as error:
+        except BaseException as error:
+            # A cancellation, or what on_update raised, as well as an error of the wait.
             _native.add_note(error, "accepted")
             raise
 
-    async def watch(
+    def watch(
         self,
         job_id: str,
         *,
@@ -280,6 +286,9 @@ class AsyncClient:
             lateness=lateness,
             settle=settle,
         )
+        return self._changes(poller)
+
+    async def _changes(self, poller: Poller) -> AsyncIterator[Job]:
         while not poller.done:
             await self._step(poller)
             job = poller.job
@@ -322,6 +331,7 @@ class AsyncClient:
             job = poller.job
             if poller.changed:
                 await _tell(on_update, job)
+                job = poller.job  # a dict of its own for each
         if check and job["status"] == "failed":
             error = JobFailedError(f"job {job['id']} failed; its record is in .job")
             error.job = job
@@ -329,7 +339,8 @@ class AsyncClient:
         return job
 
     async def _step(self, poller: Poller) -> None:
-        await _tasks.sleep(poller.due_in)
+        if not self._client.closed:
+            await _tasks.pause(self._threads, poller.due_in)
         await self._run(poller.poll)
 
     async def _run(self, call: Callable[..., T], delivers: bool = False) -> T:

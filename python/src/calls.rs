@@ -23,7 +23,7 @@ impl Client {
         delivers: bool,
         call: impl FnOnce(&core::Client, &CallOptions) -> Result<core::Job, Error> + Send,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let watcher = self.watcher(py, None);
+        let watcher = self.watcher(py, None, delivers)?;
         let options = call_options(&watcher, timeout, cancel).map_err(|refused| refused.raised(py, delivers))?;
         let job = blocking(py, &watcher, delivers, || call(self.core(), &options))?;
         convert::job(py, &job)
@@ -37,13 +37,14 @@ impl Client {
         delivers: bool,
         call: impl FnOnce(&core::Client, &WaitOptions) -> Result<core::Job, Error> + Send,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let refused = |refused: Refused| refused.raised(py, delivers);
+        let on_update = callback("on_update", wait.on_update).map_err(refused)?;
+        let watcher = self.watcher(py, on_update, delivers)?;
         let read = || -> Result<_, Refused> {
-            let on_update = callback("on_update", wait.on_update)?;
-            let watcher = self.watcher(py, on_update);
             let options = wait.schedule.options()?.call(call_options(&watcher, None, wait.cancel)?);
-            Ok((options, wait.check.flag("check")?, watcher))
+            Ok((options, wait.check.flag("check")?))
         };
-        let (options, check, watcher) = read().map_err(|refused| refused.raised(py, delivers))?;
+        let (options, check) = read().map_err(refused)?;
         let job = blocking(py, &watcher, delivers, || call(self.core(), &options))?;
         if check && *job.status() == JobStatus::Failed {
             return Err(errors::job_failed(py, &job, delivers));

@@ -49,8 +49,13 @@ impl Client {
         &self.core
     }
 
-    pub(crate) fn watcher(&self, py: Python<'_>, on_update: Option<Py<PyAny>>) -> Arc<Watcher> {
-        Watcher::new(py, self.on_event.as_ref().map(|call| call.clone_ref(py)), on_update)
+    pub(crate) fn watcher(
+        &self,
+        py: Python<'_>,
+        on_update: Option<Py<PyAny>>,
+        delivers: bool,
+    ) -> PyResult<Arc<Watcher>> {
+        Watcher::new(py, self.on_event.as_ref().map(|call| call.clone_ref(py)), on_update, delivers)
     }
 }
 
@@ -329,7 +334,7 @@ impl Client {
         cancel: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Watch> {
         guarded(py, || {
-            let watcher = self.watcher(py, None);
+            let watcher = self.watcher(py, None, false)?;
             let make = || -> Result<_, Refused> {
                 let options = Schedule { timeout, min_interval, max_interval, lateness, settle }.options()?;
                 let options = options.call(call_options(&watcher, None, cancel)?);

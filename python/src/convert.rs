@@ -65,7 +65,7 @@ fn number<'py>(py: Python<'py>, number: &Number) -> PyResult<Bound<'py, PyAny>> 
         // Rust and Python both take the nearest double, and infinity for what is too large.
         return Ok(PyFloat::new(py, digits.parse().unwrap_or(f64::NAN)).into_any());
     }
-    if digits.len() > MAX_INT_DIGITS {
+    if digits.trim_start_matches('-').len() > MAX_INT_DIGITS {
         return Ok(PyString::new(py, digits).into_any());
     }
     long_int(py, digits)

@@ -2,6 +2,7 @@
 //! it, for to load it takes longer than everything else here.
 
 use agentjob_core::Event;
+use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -17,10 +18,13 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// The logger, if the program logs and wants to hear of events at all.
-    pub(crate) fn wanted(py: Python<'_>) -> Option<Log> {
-        // A program whose logging is broken, or half taken down at its end, has none.
-        Log::find(py).ok().flatten()
+    /// The logger, if the program logs and wants to hear of events at all. This runs Python, so a signal's handler may raise here.
+    pub(crate) fn wanted(py: Python<'_>) -> PyResult<Option<Log>> {
+        match Log::find(py) {
+            // A module that is half loaded, or half taken down at the program's end, has no logger yet or any more.
+            Err(error) if error.is_instance_of::<PyAttributeError>(py) => Ok(None),
+            found => found,
+        }
     }
 
     fn find(py: Python<'_>) -> PyResult<Option<Log>> {
@@ -52,7 +56,7 @@ impl Log {
     pub(crate) fn write(&self, py: Python<'_>, event: &Event<'_>, facts: &Bound<'_, PyDict>) -> PyResult<()> {
         let keywords = PyDict::new(py);
         let extra = PyDict::new(py);
-        extra.set_item(intern!(py, "agentjob"), facts)?;
+        extra.set_item(intern!(py, "agentjob"), facts.copy()?)?;
         keywords.set_item(intern!(py, "extra"), extra)?;
         let line = (Log::level_of(event), intern!(py, "%s"), event.to_string());
         self.logger.bind(py).call_method(intern!(py, "log"), line, Some(&keywords)).map(drop)

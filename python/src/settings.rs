@@ -113,16 +113,18 @@ impl<'py> Settings<'py> {
     /// What another process makes its own client with: all but the key.
     pub(crate) fn kept(&self, py: Python<'py>, made: &core::Client) -> PyResult<Bound<'py, PyDict>> {
         let kept = PyDict::new(py);
-        // These two may have come from variables that another process does not have.
+        // These may have come from variables that another process does not have.
         kept.set_item(intern!(py, "base_url"), made.base_url())?;
         kept.set_item(intern!(py, "project_id"), made.project_id())?;
-        for (name, given) in [
-            (intern!(py, "api_key_file"), &self.api_key_file),
-            (intern!(py, "ca_file"), &self.ca_file),
-            (intern!(py, "proxy"), &self.proxy),
-            (intern!(py, "user_agent_suffix"), &self.user_agent_suffix),
-        ] {
-            if let Some(given) = given {
+        kept.set_item(intern!(py, "timeout"), made.timeout().as_secs_f64())?;
+        // Plain texts, whatever they were given as; and files by their whole name, for another process may stand elsewhere.
+        for (name, given) in [("api_key_file", &self.api_key_file), ("ca_file", &self.ca_file)] {
+            if let Some(Ok(given)) = given.as_ref().map(|given| path(name, given)) {
+                kept.set_item(name, std::path::absolute(&given).unwrap_or(given).into_os_string())?;
+            }
+        }
+        for (name, given) in [("proxy", &self.proxy), ("user_agent_suffix", &self.user_agent_suffix)] {
+            if let Some(Ok(given)) = given.as_ref().map(|given| text(name, given)) {
                 kept.set_item(name, given)?;
             }
         }

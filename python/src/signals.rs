@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agentjob_core::{Control, Delivery, Error, Event, Interrupted, Job};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::logging::Log;
@@ -24,8 +25,19 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    pub(crate) fn new(py: Python<'_>, on_event: Option<Py<PyAny>>, on_update: Option<Py<PyAny>>) -> Arc<Watcher> {
-        Arc::new(Watcher { on_event, on_update, log: Log::wanted(py), raised: Mutex::default() })
+    /// `delivers` says that the call is to deliver a message.
+    pub(crate) fn new(
+        py: Python<'_>,
+        on_event: Option<Py<PyAny>>,
+        on_update: Option<Py<PyAny>>,
+        delivers: bool,
+    ) -> PyResult<Arc<Watcher>> {
+        let log = Log::wanted(py).inspect_err(|raised| {
+            if delivers {
+                add_note(raised.value(py), Delivery::NotSent);
+            }
+        })?;
+        Ok(Arc::new(Watcher { on_event, on_update, log, raised: Mutex::default() }))
     }
 
     /// For the garbage collector.
@@ -88,7 +100,7 @@ pub(crate) fn blocking<T: Send>(
     match (raised, ended) {
         (None, Ok(done)) => Ok(done),
         (None, Err(error)) => Err(errors::raised(py, &error)),
-        // The exception goes on unchanged, whatever the call came to; only the verdict is added.
+        // The exception goes on, whatever the call came to; only the verdict is added.
         (Some(raised), ended) => {
             let verdict = match &ended {
                 Ok(_) => delivers.then_some(Delivery::Accepted),
@@ -117,21 +129,36 @@ pub(crate) fn note_verdict(exception: &Bound<'_, PyAny>, delivery: &str) {
 }
 
 /// Says at an exception what became of the message: in its `delivery`, and in a note that tells what that means for sending it
-/// again.
+/// again. An exception that has a `delivery` of its own tells of another message, and keeps it.
 pub(crate) fn add_note(exception: &Bound<'_, PyAny>, verdict: Delivery) {
+    // An exception that takes no attributes, or whose own code raises, goes on without.
+    let _ = try_note(exception, verdict);
+}
+
+fn try_note(exception: &Bound<'_, PyAny>, verdict: Delivery) -> PyResult<()> {
     let py = exception.py();
-    // An exception that takes no attributes has the note alone.
-    let _ = exception.setattr(intern!(py, "delivery"), verdict.as_str());
-    let note = match verdict {
-        Delivery::NotSent => "agentjob: the message was not sent, so it may be sent again",
-        Delivery::Rejected => "agentjob: the service rejected the message; mend the cause, then send it again",
-        Delivery::Unknown => "agentjob: the message may have arrived; look at the job before sending it again",
-        Delivery::Accepted => "agentjob: the message was accepted; do not send it again",
-    };
-    if exception.call_method1(intern!(py, "add_note"), (note,)).is_err() {
-        // Python before 3.11 shows no notes, but whoever looks finds it where newer ones keep it.
-        let _ = exception.setattr(intern!(py, "__notes__"), vec![note]);
+    let own = exception.getattr_opt(intern!(py, "delivery"))?.filter(|delivery| !delivery.is_none());
+    let other = own.is_some_and(|own| own.eq(verdict.as_str()).is_ok_and(|same| !same));
+    if !other {
+        exception.setattr(intern!(py, "delivery"), verdict.as_str())?;
     }
+    let said = match verdict {
+        Delivery::NotSent => "the message was not sent, so it may be sent again",
+        Delivery::Rejected => "the service rejected the message; mend the cause, then send it again",
+        Delivery::Unknown => "the message may have arrived; look at the job before sending it again",
+        Delivery::Accepted => "the message was accepted; do not send it again",
+    };
+    let note = format!("agentjob: {}{said}", if other { "of the call that this came out of, " } else { "" });
+    let notes = match exception.getattr_opt(intern!(py, "__notes__"))? {
+        Some(notes) => notes.cast_into::<PyList>()?,
+        // Where Python from 3.11 on keeps them and shows them; whoever looks finds them there in an older one, too.
+        None => PyList::empty(py),
+    };
+    if !notes.contains(&note)? {
+        notes.append(note)?;
+        exception.setattr(intern!(py, "__notes__"), notes)?;
+    }
+    Ok(())
 }
 
 fn words(panic: &(dyn Any + Send)) -> String {

@@ -1,6 +1,6 @@
 //! Waits that a program holds in its hands: `Watch`, an iterator, and `Poller`, a wait in steps.
 
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use agentjob_core as core;
 use agentjob_core::WaitOptions;
@@ -82,12 +82,19 @@ impl Watch {
 #[pyclass(frozen, module = "agentjob")]
 pub(crate) struct Poller {
     client: Py<Client>,
+    /// Held while it looks.
+    looking: Mutex<()>,
     core: Mutex<core::Poller>,
 }
 
 impl Poller {
     pub(crate) fn new(client: Py<Client>, core: core::Poller) -> Poller {
-        Poller { client, core: Mutex::new(core) }
+        Poller { client, looking: Mutex::default(), core: Mutex::new(core) }
+    }
+
+    /// Where it stands. Held for a moment only, never while anything blocks or runs Python.
+    fn stand(&self) -> MutexGuard<'_, core::Poller> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -112,7 +119,7 @@ pub(crate) fn send_and_poll(
 ) -> PyResult<Poller> {
     guarded(py, || {
         let core = client.get().core();
-        let watcher = client.get().watcher(py, None);
+        let watcher = client.get().watcher(py, None, true)?;
         let read = || -> Result<_, Refused> {
             let options = Schedule { timeout, min_interval, max_interval, lateness, settle }.options()?;
             Ok((message(job_id, prompt)?, options.call(call_options(&watcher, None, cancel)?)))
@@ -138,69 +145,72 @@ impl Poller {
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         guarded(py, || {
             let client = self.client.get();
-            let watcher = client.watcher(py, None);
+            let watcher = client.watcher(py, None, false)?;
             let call = call_options(&watcher, timeout, cancel).map_err(|refused| refused.raised(py, false))?;
-            let mut poller = hold(&self.core, "poller")?;
-            let poller = &mut *poller;
-            let job = blocking(py, &watcher, false, || poller.poll(client.core(), &call))?;
-            job.map(|job| convert::job(py, &job)).transpose()
+            let _alone = hold(&self.looking, "poller")?;
+            // A copy looks, so that others can read where the wait stands meanwhile.
+            let mut poller = self.stand().clone();
+            let looked = blocking(py, &watcher, false, || poller.poll(client.core(), &call));
+            *self.stand() = poller;
+            looked?.map(|job| convert::job(py, &job)).transpose()
         })
     }
 
     /// The job that is waited for.
     #[getter]
-    fn job_id(&self) -> PyResult<String> {
-        Ok(hold(&self.core, "poller")?.job_id().to_owned())
+    fn job_id(&self) -> String {
+        self.stand().job_id().to_owned()
     }
 
     /// Seconds until the next look is due; 0 when it is due now or the job is done.
     #[getter]
-    fn due_in(&self) -> PyResult<f64> {
-        Ok(hold(&self.core, "poller")?.due_in().as_secs_f64())
+    fn due_in(&self) -> f64 {
+        self.stand().due_in().as_secs_f64()
     }
 
     /// The last record that was seen by this poller, or None.
     #[getter]
     fn job<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        hold(&self.core, "poller")?.job().map(|job| convert::job(py, job)).transpose()
+        let job = self.stand().job().cloned();
+        job.map(|job| convert::job(py, &job)).transpose()
     }
 
     /// Whether the job is done.
     #[getter]
-    fn done(&self) -> PyResult<bool> {
-        Ok(hold(&self.core, "poller")?.is_done())
+    fn done(&self) -> bool {
+        self.stand().is_done()
     }
 
     /// Whether the last look showed a record that differs from the one before it.
     #[getter]
-    fn changed(&self) -> PyResult<bool> {
-        Ok(hold(&self.core, "poller")?.changed())
+    fn changed(&self) -> bool {
+        self.stand().changed()
     }
 
     /// How many looks were made.
     #[getter]
-    fn polls(&self) -> PyResult<u32> {
-        Ok(hold(&self.core, "poller")?.polls())
+    fn polls(&self) -> u32 {
+        self.stand().polls()
     }
 
     /// Seconds that the wait has lasted, over all processes.
     #[getter]
-    fn elapsed(&self) -> PyResult<f64> {
-        Ok(hold(&self.core, "poller")?.elapsed().as_secs_f64())
+    fn elapsed(&self) -> f64 {
+        self.stand().elapsed().as_secs_f64()
     }
 
     /// Where the wait stands, as a short text for Client.resume. It holds no secret.
-    fn to_text(&self) -> PyResult<String> {
-        Ok(hold(&self.core, "poller")?.to_string())
+    fn to_text(&self) -> String {
+        self.stand().to_string()
     }
 
-    fn __str__(&self) -> PyResult<String> {
+    fn __str__(&self) -> String {
         self.to_text()
     }
 
-    fn __repr__(&self) -> PyResult<String> {
-        let poller = hold(&self.core, "poller")?;
-        Ok(format!("<Poller of {:?}: {} polls, done={}>", poller.job_id(), poller.polls(), poller.is_done()))
+    fn __repr__(&self) -> String {
+        let poller = self.stand();
+        format!("<Poller of {:?}: {} polls, done={}>", poller.job_id(), poller.polls(), poller.is_done())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -32,6 +32,16 @@ def run(request):
     return request.param
 
 
+@pytest.fixture(autouse=True)
+def no_noise(monkeypatch):
+    """What asyncio tells nobody but its log: exceptions that were never retrieved, callbacks that failed."""
+    heard = []
+    monkeypatch.setattr(asyncio.BaseEventLoop, "call_exception_handler", lambda loop, context: heard.append(context))
+    yield
+    gc.collect()
+    assert heard == []
+
+
 def client_of(emulator, **options):
     return aio.AsyncClient.of(emulator.client(**options))
 
@@ -223,6 +233,90 @@ def test_a_cancelled_message_says_whether_it_may_have_arrived(group_run):
         assert notes(error) == ["agentjob: the message may have arrived; look at the job before sending it again"]
 
 
+def test_a_cancelled_wait_for_a_message_says_that_it_was_accepted(emulator, group_run):
+    emulator.reset(work_ms=60_000)
+    client = client_of(emulator)
+    took, error = cancelled_after(group_run, 0.3, lambda: client.send_and_wait("job_demo", "go", min_interval=60))
+    assert took < 0.1 and error.delivery == "accepted"
+    assert notes(error) == ["agentjob: the message was accepted; do not send it again"]
+    with pytest.raises(ZeroDivisionError) as caught:
+        asyncio.run(client.send_and_wait("job_demo", "go", on_update=lambda job: 1 / 0))
+    assert caught.value.delivery == "accepted" and len(notes(caught.value)) == 1
+
+
+def test_other_tasks_go_on_while_a_cancellation_waits_for_its_thread():
+    with stalled() as emulator:
+
+        async def main():
+            ticks = []
+
+            async def tick():
+                while True:
+                    ticks.append(time.monotonic())
+                    await asyncio.sleep(0.001)
+
+            ticking = asyncio.ensure_future(tick())
+            client = client_of(emulator)
+            for _ in range(5):
+                task = asyncio.ensure_future(client.send_message("job_demo", "go"))
+                await asyncio.sleep(0.1)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            ticking.cancel()
+            return sorted(later - earlier for earlier, later in zip(ticks, ticks[1:]))
+
+        assert asyncio.run(main())[-6] < 0.02, "a thread takes up to 50 ms to hear of it"
+
+
+def test_close_ends_a_wait_that_pauses(emulator, group_run):
+    client = client_of(emulator).with_options(timeout=5)
+    ended = []
+
+    async def wait():
+        with pytest.raises(agentjob.ClosedError):
+            await client.wait("job_busy", min_interval=60)
+        ended.append(time.monotonic())
+
+    async def main():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait)
+            await anyio.sleep(0.3)
+            threading.Thread(target=client.close).start()
+            ended.append(time.monotonic())
+
+    group_run(main)
+    assert ended[1] - ended[0] < 0.2
+
+
+def test_a_coroutine_that_is_thrown_away_ends_its_call(emulator, script):
+    emulator.reset(rules=[{"fault": {"do": "stall", "at": "request"}}])
+    running = script(
+        """
+        import asyncio
+        loop = asyncio.new_event_loop()
+        call = agentjob.aio.AsyncClient.of(client).send_message("job_demo", "go")
+        loop.call_later(0.3, loop.stop)
+        task = loop.create_task(call)
+        loop.run_forever()
+        print("ready", flush=True)
+        call.close()
+        loop.close()
+        """
+    )
+    running.wait_until_ready()
+    began = time.monotonic()
+    running.end()
+    assert time.monotonic() - began < 1, "nobody waits for a request that nobody wants"
+
+
+def test_a_coroutine_without_a_loop_sends_nothing(emulator):
+    call = client_of(emulator).send_message("job_demo", "go")
+    with pytest.raises(RuntimeError, match="no running event loop"):
+        call.send(None)
+    assert emulator.ledger() == []
+
+
 def test_a_message_that_was_never_begun_was_not_sent():
     with stalled() as emulator:
 
@@ -294,6 +388,55 @@ def test_ctrl_c_ends_a_program_that_waits(script):
 
 
 # The client itself.
+
+
+def test_what_is_no_client_is_refused(emulator):
+    for wrong in (5, client_of(emulator)):
+        with pytest.raises(TypeError, match="client must be an agentjob.Client, not"):
+            aio.AsyncClient.of(wrong)
+    with pytest.raises(TypeError, match="job_id must be a str, not int"):
+        client_of(emulator).watch(5)
+
+
+def test_a_subclass_stays_one(emulator):
+    class Mine(aio.AsyncClient):
+        pass
+
+    assert type(Mine.of(emulator.client())) is type(Mine.of(emulator.client()).with_options(timeout=3)) is Mine
+
+
+def test_the_tasks_context_reaches_on_event(emulator, run):
+    import contextvars
+
+    request, seen = contextvars.ContextVar("request"), []
+
+    async def main():
+        request.set("r1")
+        await client_of(emulator, on_event=lambda event: seen.append(request.get())).get_job("job_demo")
+
+    run(main)
+    assert seen == ["r1"]
+
+
+def test_a_poller_tells_where_it_stands_while_it_looks():
+    with stalled() as emulator:
+
+        async def main():
+            client = client_of(emulator)
+            poller = client.poller("job_demo", timeout=50)
+            looking = asyncio.ensure_future(poller.poll())
+            while emulator.requests()["total"] < 1:
+                await asyncio.sleep(0.01)
+            assert client.resume(str(poller)).job_id == poller.job_id == "job_demo"
+            assert (poller.done, poller.changed, poller.polls, poller.job) == (False, False, 0, None)
+            assert poller.due_in == 0 and poller.elapsed > 0 and "job_demo" in repr(poller)
+            with pytest.raises(RuntimeError, match="this poller is at work already"):
+                await poller.poll()
+            client.close()
+            with pytest.raises(agentjob.ClosedError):
+                await looking
+
+        asyncio.run(main())
 
 
 def test_its_settings_are_the_blocking_clients(emulator, monkeypatch):

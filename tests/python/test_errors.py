@@ -129,6 +129,27 @@ def test_a_note_says_what_the_verdict_means_and_travels_with_the_error():
         assert not hasattr(raised(emulator.client().get_job, "job_demo"), "__notes__"), "nothing was to be delivered"
 
 
+def test_the_verdict_of_one_message_never_stands_for_another(emulator):
+    emulator.reset(work_ms=60_000, jobs=[{"id": "a"}, {"id": "b"}], rules=[{"path": "/v2/agent/*/job/b/message", "status": 503}])
+    client = emulator.client()
+    other = raised(client.send_and_wait, "a", "go", on_update=lambda job: client.send_message("b", "go"))
+    assert (other.delivery, str(other).partition(":")[0]) == ("unknown", "message to job b may have arrived")
+    around = "agentjob: of the call that this came out of, the message was accepted; do not send it again"
+    assert other.__notes__ == [NOTES["unknown"], around]
+
+    class Mine(Exception):
+        delivery = {"of": "mine"}
+
+    def on_update(job):
+        raise mine
+
+    mine = Mine()
+    for _ in range(3):
+        with pytest.raises(Mine):
+            client.send_and_wait("a", "go", on_update=on_update)
+    assert mine.delivery == {"of": "mine"} and mine.__notes__ == [around], "and it is said once"
+
+
 FAULTS = [
     ({"fault": {"do": "close", "at": "request"}}, "ConnectionLostError", "unknown", {}),
     ({"fault": {"do": "reset", "at": "request", "process": True}}, "ConnectionLostError", "unknown", {}),

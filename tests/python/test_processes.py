@@ -48,6 +48,34 @@ def test_a_pickled_client_has_every_setting_but_the_key(surroundings, monkeypatc
         pickle.loads(text)
 
 
+def test_every_setting_travels(surroundings, tmp_path, monkeypatch):
+    monkeypatch.setenv("AGENTJOB_TIMEOUT", "7")
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("key").write_text(KEY)
+
+    class Name(str):
+        secret = KEY
+
+    given = {
+        "connect_timeout": 3.0,
+        "max_retries": 4,
+        "max_retry_after": 5.0,
+        "max_prompt_bytes": 6,
+        "max_response_bytes": 7,
+        "proxy": "http://127.0.0.1:9",
+        "trust_env": False,
+        "allow_plaintext": True,
+        "on_event": print,
+    }
+    client = agentjob.Client(api_key_file=pathlib.Path("key"), user_agent_suffix=Name("worker"), **given)
+    words, settings = client.__getnewargs_ex__()
+    own = {"base_url": surroundings.base_url, "project_id": "demo", "timeout": 7.0, "user_agent_suffix": "worker"}
+    assert (words, settings) == ((), {**given, **own, "api_key_file": str(tmp_path / "key")})
+    assert type(settings["user_agent_suffix"]) is str and KEY.encode() not in pickle.dumps(client)
+    # A client made of them has them all.
+    assert agentjob.Client(**settings).__getnewargs_ex__() == (words, settings)
+
+
 def requests_of(emulator):
     def fields(headers):
         return {name.lower(): value for name, value in (headers.items() if isinstance(headers, dict) else headers)}

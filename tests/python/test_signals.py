@@ -143,6 +143,36 @@ def test_ctrl_c_in_a_watch_and_a_poller(emulator, script):
     assert best_of(2, emulator, script, 'client.poller("job_demo").poll()')[0] < LATENCY
 
 
+def test_no_signal_is_lost_where_the_program_logs(emulator, script):
+    emulator.reset(hourly_limit=10**9, keep_requests=False)
+    running = script(
+        """
+        import logging, signal
+        raised = came_out = 0
+
+        class Alarm(Exception):
+            pass
+
+        def ring(*_):
+            global raised
+            raised += 1
+            raise Alarm
+
+        signal.signal(signal.SIGALRM, ring)
+        end = time.monotonic() + 2
+        while time.monotonic() < end:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.001)
+                while True:
+                    client.get_job("job_demo")
+            except Alarm:
+                came_out += 1
+        print("ready", raised == came_out > 100, flush=True)
+        """
+    )
+    assert running.end()[0] == "ready True\n"
+
+
 def test_what_a_signal_handler_raises_comes_out_unchanged(emulator, script):
     emulator.reset(rules=[STALL])
     running = script(
