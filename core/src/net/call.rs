@@ -92,8 +92,8 @@ pub(super) struct Call {
     answered: Cell<Option<Instant>>,
     deadline: Instant,
     connect_timeout: Duration,
-    /// There while it connects.
-    connect_deadline: Cell<Option<Instant>>,
+    /// Sooner than the call's while it connects.
+    connect_deadline: Cell<Instant>,
     /// No kept connection may be used.
     fresh: bool,
     /// The process that makes the call.
@@ -114,7 +114,7 @@ impl Call {
             answered: Cell::new(None),
             deadline: exchange.deadline,
             connect_timeout: config.connect_timeout,
-            connect_deadline: Cell::new(None),
+            connect_deadline: Cell::new(exchange.deadline),
             fresh: exchange.fresh,
             pid: exchange.pid,
             posts: exchange.body.is_some(),
@@ -156,7 +156,7 @@ impl Call {
         let now = Instant::now();
         if now >= self.deadline {
             Err(Cause::Timeout)
-        } else if self.connect_deadline.get().is_some_and(|deadline| now >= deadline) {
+        } else if now >= self.connect_deadline.get() {
             Err(Cause::ConnectTimeout)
         } else {
             Ok(())
@@ -165,17 +165,16 @@ impl Call {
 
     /// How long one wait of the current phase may last.
     pub(super) fn slice(&self) -> Duration {
-        let end = self.connect_deadline.get().unwrap_or(self.deadline);
         // Never nothing: a poll of no length would not wait at all, and the check after it ends the call.
-        end.saturating_duration_since(Instant::now()).clamp(Duration::from_millis(1), SLICE)
+        self.connect_deadline.get().saturating_duration_since(Instant::now()).clamp(Duration::from_millis(1), SLICE)
     }
 
     /// Runs the phase that `connect_timeout` bounds.
     pub(super) fn connecting<T>(&self, phase: impl FnOnce() -> Result<T, Cause>) -> Result<T, Cause> {
         self.timely.set(false);
-        self.connect_deadline.set(Some(self.deadline.min(Instant::now() + self.connect_timeout)));
+        self.connect_deadline.set(self.deadline.min(Instant::now() + self.connect_timeout));
         let made = phase();
-        self.connect_deadline.set(None);
+        self.connect_deadline.set(self.deadline);
         made
     }
 
