@@ -4,7 +4,7 @@
 #                against the emulator, or: make demo JOB=job_123 with AGENTJOB_BASE_URL, AGENTJOB_API_KEY, AGENTJOB_PROJECT_ID
 #   make test    everything that a fresh machine can run
 #   make faults  the proof of the delivery verdict: 20,000 messages through every fault, against the ledger
-#   make bench   a warm message, raced against the peers on this machine
+#   make bench   the race against the peers on this machine, which writes tests/bench/RESULTS.md (QUICK=1: a first look)
 #   make help    this text, and the parts
 #
 # Needs a Rust toolchain, a C and C++ compiler, make and Python 3.9 or newer. The rest is set up below `build/`.
@@ -20,12 +20,12 @@ SHARED  := $(TARGET)/release/libagentjob.so
 EMULATOR := $(TARGET)/debug/agentjob-emulator
 
 .PHONY: help demo test test-rust test-c test-install test-memory test-python test-vectors test-readme test-types test-packaging
-.PHONY: wheels check-wheels gallery faults bench sizes fmt lint clean
+.PHONY: wheels check-wheels gallery faults bench bench-check sizes fmt lint clean
 
 help:
 	@sed -n '3,10s/^# \{0,1\}//p' Makefile
 	@echo "  parts: library test-rust test-c test-install test-memory test-python test-vectors test-readme test-types test-packaging"
-	@echo "         wheels gallery sizes lint"
+	@echo "         wheels gallery bench-check sizes lint"
 
 demo: $(BUILD)/wheel.stamp library
 	$(CARGO) build --quiet --release -p agentjob-core --example follow_up
@@ -93,25 +93,34 @@ SENDS ?= 20000
 faults:
 	$(CARGO) run --quiet --release -p agentjob-faults -- $(SENDS)
 
-# The peers that are not there are named and left out: libcurl's headers come with the system, the Python ones from PyPI.
-ENTRANT := $(BUILD)/bench/venv/bin/python tests/bench/entrant.py
-ROUNDS ?= 40
-bench: library $(BUILD)/wheel.stamp
-	$(CARGO) build --quiet --release -p agentjob-emulator
-	cd tests/bench/rust && CARGO_TARGET_DIR="$(BUILD)/bench/target" $(CARGO) build --quiet --release --bins
-	mkdir -p "$(BUILD)/bench"
-	$(CC) -O2 -Iinclude tests/bench/c/agentjob.c -o "$(BUILD)/bench/agentjob" -L"$(TARGET)/release" -Wl,-rpath,"$(TARGET)/release" -lagentjob
-	test -x "$(BUILD)/bench/venv/bin/python" || $(PYTHON) -m venv "$(BUILD)/bench/venv"
-	$(BUILD)/bench/venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/bench/requirements.txt "$(BUILD)"/wheels/agentjob-*.whl
-	@if $(CC) -O2 tests/bench/c/libcurl.c -o "$(BUILD)/bench/libcurl" -lcurl 2>/dev/null; then curl=--entrant; else curl=; \
-	echo "SKIPPED: libcurl has no headers here (libcurl4-openssl-dev)"; fi; \
-	$(PYTHON) tests/bench/race.py --emulator "$(TARGET)/release/agentjob-emulator" --rounds $(ROUNDS) \
-		--against raw --against libcurl --against pycurl --against httpx --against requests \
-		--entrant raw="$(BUILD)/bench/target/release/raw" --entrant core="$(BUILD)/bench/target/release/core" \
-		--entrant ureq="$(BUILD)/bench/target/release/ureq_stock" --entrant c="$(BUILD)/bench/agentjob" \
-		$${curl:+--entrant libcurl="$(BUILD)/bench/libcurl"} --entrant python="$(ENTRANT) agentjob" \
-		--entrant pycurl="$(ENTRANT) pycurl" --entrant http.client="$(ENTRANT) http_client" \
-		--entrant httpx="$(ENTRANT) httpx" --entrant requests="$(ENTRANT) requests"
+# The race against the peers writes tests/bench/RESULTS.md; those that are not there are named and left out. QUICK=1 is a first look
+# and writes below build/bench/quick; SECTIONS=warm,tls does these alone and keeps the rest.
+BENCH := $(BUILD)/bench
+BENCH_RUST := cd tests/bench/rust && CARGO_TARGET_DIR="$(BENCH)/target" $(CARGO) build --quiet --release --locked
+bench: library bench-c $(BUILD)/wheel.stamp
+	$(CARGO) build --quiet --release -p agentjob-emulator --features tls
+	$(BENCH_RUST) --features peers
+	mkdir -p "$(BENCH)/rust" && cp $(foreach program,raw core reqwest ureq_stock fixed,"$(BENCH)/target/release/$(program)") "$(BENCH)/rust"
+	@rm -f "$(BENCH)/c/libcurl"; $(CC) -O2 -pthread tests/bench/c/libcurl.c -o "$(BENCH)/c/libcurl" -lcurl 2>/dev/null || \
+		echo "SKIPPED: libcurl has no headers here (libcurl4-openssl-dev)"
+	$(PYTHON) tests/bench/peers.py "$(BENCH)" "$(BUILD)"/wheels/agentjob-*.whl
+	$(PYTHON) tests/bench/bench.py --emulator "$(TARGET)/release/agentjob-emulator" --library "$(SHARED)" \
+		--wheel "$(BUILD)"/wheels/agentjob-*.whl --build "$(BENCH)" $(if $(QUICK),--quick --results "$(BENCH)/quick/results.json") \
+		$(if $(SECTIONS),--sections $(SECTIONS))
+
+# What does not depend on the machine's mood, against tests/bench/ceilings.json; BLESS=1 writes today's figures there.
+bench-check: library emulator bench-c $(BUILD)/wheel.stamp
+	$(BENCH_RUST) --bin core
+	mkdir -p "$(BENCH)/check" && cp "$(BENCH)/target/release/core" "$(BENCH)/check"
+	@rm -f "$(BENCH)/c/count_allocations.so"; $(CC) -O2 -shared -fPIC tests/bench/c/count_allocations.c \
+		-o "$(BENCH)/c/count_allocations.so" 2>/dev/null || true
+	$(PYTHON) tests/bench/check.py --emulator "$(EMULATOR)" --library "$(SHARED)" --wheel "$(BUILD)"/wheels/agentjob-*.whl \
+		--python "$(BIN)/python" --build "$(BENCH)" $(if $(BLESS),--bless)
+
+.PHONY: bench-c
+bench-c: library
+	@mkdir -p "$(BENCH)/c"
+	$(CC) -O2 -pthread -Iinclude tests/bench/c/agentjob.c -o "$(BENCH)/c/agentjob" -L"$(TARGET)/release" -Wl,-rpath,"$(TARGET)/release" -lagentjob
 
 # What ships has a ceiling: 2 MB for the library, 1.5 MB for the wheel.
 sizes: library $(BUILD)/wheel.stamp

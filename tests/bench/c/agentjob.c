@@ -2,25 +2,51 @@
 #include "race.h"
 
 #include <agentjob.h>
-#include <string.h>
 
-static void send_one(void *state)
+struct sender {
+    agentjob_client *client;
+    const char *prompt;
+};
+
+static void *client_new(const struct place *place)
 {
+    agentjob_options *options = agentjob_options_new();
+    agentjob_client *client = NULL;
+    check(!agentjob_options_set_base_url(options, place->url, NULL) && !agentjob_options_set_api_key(options, place->key, NULL) &&
+          !agentjob_options_set_project_id(options, "demo", NULL));
+    check(place->ca_file == NULL || !agentjob_options_set_ca_file(options, place->ca_file, NULL));
+    check(!agentjob_client_new(options, &client, NULL));
+    agentjob_options_free(options);
+    return client;
+}
+
+static void client_free(void *client)
+{
+    agentjob_client_free(client);
+}
+
+static void *sender_new(void *client, const char *prompt)
+{
+    struct sender *sender = memory(sizeof *sender);
+    *sender = (struct sender){client, prompt};
+    return sender;
+}
+
+static void sender_send(void *state)
+{
+    const struct sender *sender = state;
     agentjob_job *job = NULL;
-    if (agentjob_client_send_message(state, JOB, PROMPT, AGENTJOB_NUL_TERMINATED, NULL, &job, NULL) != AGENTJOB_OK || strcmp(agentjob_job_id(job), JOB) != 0)
-        abort();
+    check(!agentjob_client_send_message(sender->client, JOB, sender->prompt, AGENTJOB_NUL_TERMINATED, NULL, &job, NULL));
+    check(strcmp(agentjob_job_id(job), JOB) == 0);
     agentjob_job_free(job);
+}
+
+static void sender_free(void *sender)
+{
+    free(sender);
 }
 
 int main(int argc, char **argv)
 {
-    agentjob_options *options = agentjob_options_new();
-    agentjob_client *client = NULL;
-    if (argc < 3 || agentjob_options_set_base_url(options, argv[1], NULL) || agentjob_options_set_api_key(options, argv[2], NULL) ||
-        agentjob_options_set_project_id(options, "demo", NULL) || agentjob_client_new(options, &client, NULL))
-        return 1;
-    agentjob_options_free(options);
-    race(send_one, client);
-    agentjob_client_free(client);
-    return 0;
+    return race(argc, argv);
 }

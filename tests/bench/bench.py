@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Races agentjob against its peers on the same work, and writes the page: what `make bench` runs once all is built.
+
+    bench.py --emulator PROGRAM --library FILE --build FOLDER [--quick] [--sections warm,cold,…]
+
+FOLDER has the entrants (rust/, c/), the interpreters (venv/, niquests/) and the wheels (wheels/). A section that is not asked for
+keeps the results of before. `--page` only writes the page again from the results.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import time
+
+import machine
+import report
+from lineup import Lineup
+from sections import SECTIONS
+
+#: What would send entrants elsewhere, or have them trust others.
+FOREIGN = re.compile(r"(https?|all|no)_proxy|(requests|curl)_ca_bundle|agentjob_.*", re.IGNORECASE)
+HERE = pathlib.Path(__file__).parent
+RESULTS = HERE / "results.json"
+
+
+class Setting:
+    """What a section needs to know."""
+
+    def __init__(self, options):
+        build = options.build.resolve()
+        self.quick = options.quick
+        self.emulator = options.emulator.resolve()
+        self.library = options.library.resolve()
+        self.fixed = build / "rust/fixed"
+        self.wheels = [build / "wheels", options.wheel.resolve().parent]
+        self.lineup = Lineup(build, str(build / "venv/bin/python"), str(build / "niquests/bin/python"))
+
+    def count(self, full, quick):
+        """How many runs."""
+        return quick if self.quick else full
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--emulator", type=pathlib.Path)
+    parser.add_argument("--library", type=pathlib.Path, help="libagentjob.so")
+    parser.add_argument("--wheel", type=pathlib.Path, help="agentjob's wheel")
+    parser.add_argument("--build", type=pathlib.Path)
+    parser.add_argument("--quick", action="store_true", help="fewer runs: a first look, in about two minutes")
+    parser.add_argument("--sections", default=",".join(SECTIONS))
+    parser.add_argument("--results", type=pathlib.Path, default=RESULTS, help="where the results are kept")
+    parser.add_argument("--page", action="store_true", help="measure nothing")
+    options = parser.parse_args()
+    if not options.page:
+        measure(options)
+    report.write(json.loads(options.results.read_text()), options.results.parent)
+
+
+def measure(options):
+    for name in filter(FOREIGN.fullmatch, list(os.environ)):
+        del os.environ[name]
+    setting = Setting(options)
+    options.results.parent.mkdir(parents=True, exist_ok=True)
+    results = json.loads(options.results.read_text()) if options.results.exists() else {"sections": {}}
+    results.update(machine=machine.describe(setting), skipped=setting.lineup.skipped)
+    for name in options.sections.split(","):
+        began = time.monotonic()
+        tables = SECTIONS[name].run(setting)
+        took = time.monotonic() - began
+        results["sections"][name] = {
+            "title": SECTIONS[name].TITLE,
+            "date": machine.today(),
+            "quick": setting.quick,
+            "tables": tables,
+        }
+        results["sections"] = {known: results["sections"][known] for known in SECTIONS if known in results["sections"]}
+        options.results.write_text(json.dumps(rounded(results), indent=1) + "\n")
+        print(f"{SECTIONS[name].TITLE}: {took:.0f} s", flush=True)
+        for table in tables:
+            print(report.plain(table), flush=True)
+
+
+def rounded(value):
+    """Four digits are more than any run is good for."""
+    if isinstance(value, float):
+        return float(f"{value:.4g}")
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    return [rounded(one) for one in value] if isinstance(value, list) else value
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Holds what does not depend on the machine's mood against ceilings.json, and fails on a step back: what `make bench-check` runs.
+
+    check.py --emulator PROGRAM --library FILE --wheel FILE --python PROGRAM --build FOLDER [--bless]
+
+Instructions differ a little with the processor (the C library picks its memcpy by it), the compiler and Python, so their
+ceilings have 5 % of room, all others 3 %. `--bless` writes the ceilings anew from today's figures: say in the commit why.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+from counts import Counting
+
+HERE = pathlib.Path(__file__).parent
+CEILINGS = HERE / "ceilings.json"
+ROOM, ROOM_OF_INSTRUCTIONS = 1.03, 1.05
+#: What is promised, whatever today's figure is: no ceiling goes above it.
+PROMISES = {"library: bytes": 2_000_000, "wheel: bytes": 1_500_000}
+MODULES = "import sys\nbefore = set(sys.modules)\nimport agentjob\nprint(len(set(sys.modules) - before))"
+FACES = {"core": "Rust core", "c": "C ABI", "python": "Python class"}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name in ("emulator", "library", "wheel", "python", "build"):
+        parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
+    parser.add_argument("--bless", action="store_true")
+    options = parser.parse_args()
+    ceilings = json.loads(CEILINGS.read_text()) if CEILINGS.exists() else {"figures": {}}
+    version = python_version(options.python)
+    found = figures(options, None if options.bless else ceilings.get("python"), version)
+    if options.bless:
+        bless(found, version)
+    else:
+        sys.exit(compare(found, ceilings["figures"]))
+
+
+def figures(options, known_version, version):
+    """{name: (figure or None, why there is none)}"""
+    build = options.build.absolute()
+    entrants = {
+        "core": [str(build / "check/core")],
+        "c": [str(build / "c/agentjob")],
+        # Not resolved: the link's own place is what makes it a virtual environment.
+        "python": [str(options.python.absolute()), str(HERE / "entrant.py"), "agentjob"],
+    }
+    counting = Counting(entrants, options.emulator, build / "c/count_allocations.so")
+    found = {}
+    for face, words in FACES.items():
+        found[f"{words}: system calls a message"] = counting.system_calls(face), "strace is not installed, or may not trace"
+        found[f"{words}: allocations a message"] = counting.allocations(face), "the counter needs glibc"
+        name = f"{words}: instructions a message"
+        if face == "python" and known_version not in (None, version):
+            found[name] = None, f"the ceiling is for Python {known_version}, this is {version}"
+        else:
+            found[name] = counting.instructions(face), "valgrind is not installed"
+    found["library: bytes"] = options.library.stat().st_size, ""
+    found["wheel: bytes"] = options.wheel.stat().st_size, ""
+    found["import agentjob: modules"] = int(output(options.python, MODULES)), ""
+    return found
+
+
+def compare(found, ceilings):
+    """Prints all; gives what main exits with."""
+    width = max(map(len, found)) + 2
+    print(f"{'':{width}}{'today':>14}{'at most':>14}")
+    over = 0
+    for name, (figure, why) in found.items():
+        if figure is None:
+            print(f"{name:{width}}SKIPPED: {why}")
+        elif name not in ceilings:
+            print(f"{name:{width}}{figure:14,.2f}{'':14}  has no ceiling: run with --bless")
+            over += 1
+        else:
+            at_most = ceilings[name]["at_most"]
+            over += figure > at_most
+            print(f"{name:{width}}{figure:14,.2f}{at_most:14,.2f}{'  A STEP BACK' if figure > at_most else ''}")
+    return f"{over} of {len(found)} figures are over their ceilings" if over else 0
+
+
+def bless(found, version):
+    known = json.loads(CEILINGS.read_text())["figures"] if CEILINGS.exists() else {}
+    for name, (figure, why) in found.items():
+        if figure is None:
+            print(f"SKIPPED: {name}: {why}; its ceiling stays")
+            continue
+        room = ROOM_OF_INSTRUCTIONS if "instructions" in name else ROOM
+        at_most = min(figure * room, PROMISES.get(name, figure * room))
+        known[name] = {"today": round(figure, 2), "at_most": round(at_most, 2)}
+    CEILINGS.write_text(json.dumps({"python": version, "figures": known}, indent=1) + "\n")
+    print(CEILINGS.read_text())
+
+
+def python_version(python):
+    return output(python, "import sys; print('%d.%d' % sys.version_info[:2])")
+
+
+def output(python, program):
+    return subprocess.run([str(python), "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+
+
+if __name__ == "__main__":
+    main()
