@@ -118,11 +118,14 @@ async def pause(threads: Threads, seconds: float) -> None:
         finally:
             threads.sleepers.discard(alarm)
     else:
-        woken, wake = _alarm(asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        woken, wake = _alarm(loop)
         threads.sleepers.add(wake)
+        timer = loop.call_later(seconds, _end, woken)
         try:
-            await asyncio.wait([woken], timeout=seconds)
+            await woken
         finally:
+            timer.cancel()
             threads.sleepers.discard(wake)
 
 
@@ -146,29 +149,34 @@ def _from_anywhere(say: Callable[[], object]) -> None:
 def _alarm(loop: asyncio.AbstractEventLoop) -> tuple[asyncio.Future[None], Callable[[], None]]:
     """A future, and what ends it from any thread."""
     woken: asyncio.Future[None] = loop.create_future()
+    return woken, partial(_from_anywhere, partial(loop.call_soon_threadsafe, _end, woken))
 
-    def end() -> None:
-        if not woken.done():
-            woken.set_result(None)
 
-    return woken, partial(_from_anywhere, partial(loop.call_soon_threadsafe, end))
+def _end(woken: asyncio.Future[None]) -> None:
+    if not woken.done():
+        woken.set_result(None)
+
+
+async def _over(future: Future[Any], loop: asyncio.AbstractEventLoop) -> None:
+    """Waits for a thread's work, and takes nothing of it along when it is cancelled itself."""
+    woken, wake = _alarm(loop)
+    future.add_done_callback(lambda _: wake())
+    await woken
 
 
 async def _beside_asyncio(threads: Threads, work: Callable[[], T], token: _native.CancelToken, delivers: bool) -> T:
     # The loop first: without one nothing is begun.
     loop = asyncio.get_running_loop()
-    woken, wake = _alarm(loop)
     future = threads.submit(work)
-    future.add_done_callback(lambda _: wake())
     try:
-        await asyncio.wait([woken])
+        await _over(future, loop)
     except asyncio.CancelledError as cancelled:
         token.cancel()
         # One that still waits for its turn never begins.
         future.cancel()
         while not future.done():
             try:
-                await asyncio.wait([woken])
+                await _over(future, loop)
             except asyncio.CancelledError:
                 pass  # it is over in a moment, and then the first cancellation goes on
         _note(cancelled, future, delivers)
