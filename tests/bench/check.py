@@ -3,8 +3,8 @@
 
     check.py --emulator PROGRAM --library FILE --wheel FILE --python PROGRAM --build FOLDER [--bless]
 
-Instructions differ a little with the processor (the C library picks its memcpy by it), the compiler and Python, so their
-ceilings have 5 % of room, all others 3 %. `--bless` writes the ceilings anew from today's figures: say in the commit why.
+Instructions differ a little with the processor (the C library picks its memcpy by it) and the compiler, so their ceilings
+have 5 % of room; what a Python does for its part differs more from build to build, so it has 15 %; all others have 3 %. `--bless` writes the ceilings anew from today's figures: say in the commit why.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from counts import Counting
 
 HERE = pathlib.Path(__file__).parent
 CEILINGS = HERE / "ceilings.json"
-ROOM, ROOM_OF_INSTRUCTIONS = 1.03, 1.05
+ROOM, ROOM_OF_INSTRUCTIONS, ROOM_OF_PYTHON = 1.03, 1.05, 1.15
 #: What is promised, whatever today's figure is: no ceiling goes above it.
 PROMISES = {"library: bytes": 2_000_000, "wheel: bytes": 1_500_000}
 MODULES = "import sys\nbefore = set(sys.modules)\nimport agentjob\nprint(len(set(sys.modules) - before))"
@@ -88,11 +88,16 @@ def bless(found, version):
         if figure is None:
             print(f"SKIPPED: {name}: {why}; its ceiling stays")
             continue
-        room = ROOM_OF_INSTRUCTIONS if "instructions" in name else ROOM
-        at_most = min(figure * room, PROMISES.get(name, figure * room))
+        at_most = min(figure * room(name), PROMISES.get(name, figure * room(name)))
         known[name] = {"today": round(figure, 2), "at_most": round(at_most, 2)}
     CEILINGS.write_text(json.dumps({"python": version, "figures": known}, indent=1) + "\n")
     print(CEILINGS.read_text())
+
+
+def room(name):
+    if name.startswith("Python") and "system calls" not in name:
+        return ROOM_OF_PYTHON
+    return ROOM_OF_INSTRUCTIONS if "instructions" in name else ROOM
 
 
 def python_version(python):
