@@ -34,14 +34,14 @@ class Threads:
     def __init__(self) -> None:
         #: What wakes each wait that pauses.
         self.sleepers: set[Callable[[], None]] = set()
-        self._limiter: Any = None
         self.forget()
         _everyones.add(self)
 
     def forget(self) -> None:
-        """A forked child has the executor, but not its threads, and the lock as some thread of its parent held it."""
+        """A forked child has the executor, but not its threads, and the lock and trio's limiter as its parent held them."""
         self._lock = threading.Lock()
         self._executor: ThreadPoolExecutor | None = None
+        self._limiter: Any = None
         self._busy = 0
         self._used = 0
 
