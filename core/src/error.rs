@@ -46,11 +46,13 @@ pub enum ErrorKind {
     WaitTimeout,
     /// A bug of this library, caught.
     Internal,
+    /// A batch's journal cannot be opened, read or written, is damaged, or another run has it.
+    Journal,
 }
 
 impl ErrorKind {
     /// Every kind, in the order of the codes in C (-1, -2, …).
-    pub const ALL: [ErrorKind; 18] = [
+    pub const ALL: [ErrorKind; 19] = [
         ErrorKind::InvalidArgument,
         ErrorKind::Connect,
         ErrorKind::Tls,
@@ -69,6 +71,7 @@ impl ErrorKind {
         ErrorKind::InvalidResponse,
         ErrorKind::WaitTimeout,
         ErrorKind::Internal,
+        ErrorKind::Journal,
     ];
 
     /// The kind's name in snake case, the same in every language: `not_found`, `wait_timeout`, …
@@ -92,6 +95,7 @@ impl ErrorKind {
             ErrorKind::InvalidResponse => "invalid_response",
             ErrorKind::WaitTimeout => "wait_timeout",
             ErrorKind::Internal => "internal",
+            ErrorKind::Journal => "journal",
         }
     }
 

@@ -22,6 +22,7 @@
 
 mod answer;
 mod attempts;
+mod batch;
 mod client;
 mod config;
 mod control;
@@ -42,6 +43,10 @@ mod retry;
 mod timestamp;
 mod waits;
 
+pub use batch::{
+    Batch, BatchItem, BatchOptions, BatchOutcome, BatchProgress, BatchStatus, BatchStep, BatchUpdate, BegunItem,
+    DEFAULT_CONCURRENCY, DEFAULT_GRACE, DEFAULT_MAX_TROUBLE, MAX_CONCURRENCY, PauseReason, Rate, batch_status,
+};
 pub use client::Client;
 pub use config::{
     ClientBuilder, ClientOptions, DEFAULT_CONNECT_TIMEOUT, DEFAULT_MAX_PROMPT_BYTES, DEFAULT_MAX_RESPONSE_BYTES,

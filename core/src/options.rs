@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::config::check_time;
 use crate::control::{CancelToken, Control};
+use crate::error::Error;
 use crate::poll::{
     DEFAULT_LATENESS, DEFAULT_MAX_INTERVAL, DEFAULT_MIN_INTERVAL, DEFAULT_SETTLE, DEFAULT_WAIT_TIMEOUT, Schedule,
 };
@@ -118,5 +120,10 @@ impl WaitOptions {
     pub fn call(mut self, call: CallOptions) -> WaitOptions {
         self.call = call;
         self
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.call.timeout.map_or(Ok(Duration::ZERO), |timeout| check_time("timeout", timeout))?;
+        self.schedule.check()
     }
 }

@@ -165,6 +165,11 @@ impl PollState {
         self.schedule.timeout
     }
 
+    /// Whether a terminal status at this moment is the message's own.
+    pub(crate) fn has_settled(&self, now: Duration) -> bool {
+        now >= self.settle_until
+    }
+
     /// Whether a 404 at this moment may be the service catching up.
     pub(crate) fn forgives_not_found(&self, now: Duration) -> bool {
         now < self.grace_until

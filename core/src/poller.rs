@@ -44,6 +44,7 @@ pub struct Poller {
     done: bool,
     /// A resumed wait looks at least once, however long nobody went on with it.
     owed: bool,
+    asked: Option<Duration>,
 }
 
 impl Poller {
@@ -63,8 +64,31 @@ impl Poller {
         poller
     }
 
+    /// Goes on from a message that was accepted, and whose answer could not be read.
+    pub(crate) fn after_lost_answer(job_id: &str, schedule: Schedule) -> Poller {
+        let accepted = Accepted { ago: Duration::ZERO, active: false };
+        Poller::from_state(PollState::new(job_id, schedule, Some(accepted)), Duration::ZERO)
+    }
+
     fn from_state(state: PollState, before: Duration) -> Poller {
-        Poller { state, began: Instant::now(), before, job: None, changed: false, done: false, owed: false }
+        Poller { state, began: Instant::now(), before, job: None, changed: false, done: false, owed: false, asked: None }
+    }
+
+    /// Whether a terminal status counts: the job was seen at work, or the time of the previous result is over.
+    pub(crate) fn has_settled(&self) -> bool {
+        self.state.has_settled(self.elapsed())
+    }
+
+    /// How long the service asked to wait when the last look failed.
+    pub(crate) fn asked(&self) -> Option<Duration> {
+        self.asked
+    }
+
+    /// Goes on from a poller's text that was written so long ago, with a schedule of today.
+    pub(crate) fn resume(text: &str, ago: Duration, schedule: Schedule) -> Result<Poller, Error> {
+        let mut poller = Poller::from_text(text, |_| ago)?;
+        poller.state.schedule = schedule;
+        Ok(poller)
     }
 
     /// The job that is waited for.
@@ -124,7 +148,7 @@ impl Poller {
             Some(_) if !self.owed => return Err(self.timed_out()),
             _ => None,
         };
-        self.owed = false;
+        (self.owed, self.asked) = (false, None);
         let looked = client.look(self.job_id(), call, left);
         let now = self.elapsed();
         let (step, reason) = match looked {
@@ -139,6 +163,7 @@ impl Poller {
                 return Err(self.ended(error));
             }
             Err(error) => {
+                self.asked = error.retry_after();
                 let seen = Seen::Nothing { why: &label(&error), retry_after: error.retry_after() };
                 (self.state.observe(now, seen, jitter::draw()), Some(error.message().to_owned()))
             }
@@ -253,6 +278,12 @@ impl FromStr for Poller {
     /// Goes on from a poller's text. The time since it was written counts as waited, by the wall clock, for no other
     /// clock spans two processes; a clock that was set back counts as none.
     fn from_str(text: &str) -> Result<Poller, Error> {
+        Poller::from_text(text, |saved_at_unix_ms| Duration::from_millis(unix_ms().saturating_sub(saved_at_unix_ms)))
+    }
+}
+
+impl Poller {
+    fn from_text(text: &str, ago: impl Fn(u64) -> Duration) -> Result<Poller, Error> {
         let wrong = || Error::invalid("this is no poller's text; give one that a poller wrote");
         let saved: Saved = serde_json::from_str(text).map_err(|_| wrong())?;
         if saved.agentjob_poller != TEXT_VERSION {
@@ -260,8 +291,7 @@ impl FromStr for Poller {
         }
         check_id("job_id", &saved.state.job_id)?;
         saved.state.schedule.check()?;
-        let between = unix_ms().saturating_sub(saved.saved_at_unix_ms);
-        let before = Duration::from_millis(saved.elapsed_ms.saturating_add(between));
+        let before = Duration::from_millis(saved.elapsed_ms).saturating_add(ago(saved.saved_at_unix_ms));
         let mut poller = Poller::from_state(saved.state, before);
         // A finished wait's record is not in its text, so a resumed one looks once more.
         poller.owed = true;

@@ -2,6 +2,8 @@
 
 const MS_PER_MINUTE: i64 = 60_000;
 const MS_PER_DAY: i64 = 24 * 60 * MS_PER_MINUTE;
+const DAYS_PER_ERA: u64 = 146_097;
+const DAYS_FROM_0000_03_01_TO_1970: u64 = 719_468;
 
 /// Milliseconds since 1970-01-01T00:00:00Z, or `None` if the text is no moment.
 ///
@@ -28,6 +30,22 @@ pub(crate) fn unix_ms(text: &str) -> Option<i64> {
     let offset = offset_minutes(&mut rest)?;
     let minutes = hour * 60 + minute - offset;
     rest.is_empty().then(|| days_since_1970(year, month, day) * MS_PER_DAY + minutes * MS_PER_MINUTE + ms)
+}
+
+/// A moment as text: what JavaScript's `toISOString` writes.
+pub(crate) fn iso(unix_ms: u64) -> String {
+    let (days, ms) = (unix_ms / MS_PER_DAY as u64, unix_ms % MS_PER_DAY as u64);
+    // The civil calendar by eras of 400 years, which all have the same days; a year begins in March, its leap day at the end.
+    let day = days + DAYS_FROM_0000_03_01_TO_1970;
+    let (era, day_of_era) = (day / DAYS_PER_ERA, day % DAYS_PER_ERA);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let (hour, minute, second) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", ms % 1000)
 }
 
 /// Takes exactly `count` decimal digits.
@@ -123,6 +141,16 @@ mod tests {
         ];
         for (text, ms) in table {
             assert_eq!(unix_ms(text), Some(ms), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_moment_is_written_as_it_is_read() {
+        assert_eq!(iso(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(iso(1_767_323_045_678), "2026-01-02T03:04:05.678Z");
+        for day in 0..400_000 {
+            let ms = day * 86_400_000 + day * 37 % 86_400_000;
+            assert_eq!(unix_ms(&iso(ms)), Some(ms as i64), "{}", iso(ms));
         }
     }
 

@@ -1,0 +1,129 @@
+//! The journal's lines about one message, as they are written.
+
+use serde_json::{Map, Value};
+
+use super::clock::Stamp;
+use super::item::Planned;
+use super::line::Writer;
+use crate::delivery::Delivery;
+use crate::error::{Error, ErrorKind};
+use crate::job::Job;
+use crate::operation::shown;
+use crate::poller::Poller;
+
+/// How many of a record's keys are documented: they come first.
+const DOCUMENTED_KEYS: usize = 7;
+/// A text that has this much of a prompt's beginning quotes it.
+const QUOTE_CHARS: usize = 24;
+/// A prompt shorter than this is found in any text.
+const QUOTED_AT_LEAST: usize = 8;
+
+fn begin(kind: &str, at: usize, item: &Planned) -> Writer {
+    Writer::new(kind).number("item", at as u64 + 1).text("key", &item.id.to_string())
+}
+
+/// A message is about to leave.
+pub(super) fn sending(at: usize, item: &Planned, now: Stamp) -> String {
+    let writer = begin("sending", at, item).text("prompt", &item.prompt_digest.to_string());
+    writer.text("job_id", item.job_id()).stamp(now).finish()
+}
+
+/// What became of it. The service's words may quote the prompt, which is in no journal: then they are left out.
+pub(super) fn ended(
+    at: usize,
+    item: &Planned,
+    delivery: Delivery,
+    job: Option<&Job>,
+    error: Option<&Error>,
+    poller: Option<&Poller>,
+    now: Stamp,
+) -> String {
+    let mut writer = begin(delivery.as_str(), at, item);
+    if let Some(job) = job {
+        writer = writer.json("job", &record(job, item.prompt()));
+    }
+    if let Some(error) = error {
+        writer = match quotes(error.message(), item.prompt()) {
+            true => writer.error(error, &without_words(error, item, delivery)),
+            false => writer.error(error, error.message()),
+        };
+    }
+    if let Some(poller) = poller {
+        writer = writer.json("poller", &poller.to_string());
+    }
+    writer.stamp(now).finish()
+}
+
+/// A wait has seen its job at work: what it shows from now on is the message's own result.
+pub(super) fn waiting(at: usize, item: &Planned, poller: &Poller, now: Stamp) -> String {
+    begin("waiting", at, item).json("poller", &poller.to_string()).stamp(now).finish()
+}
+
+/// A wait's job is done.
+pub(super) fn finished(at: usize, item: &Planned, job: &Job, now: Stamp) -> String {
+    begin("finished", at, item).json("job", &record(job, item.prompt())).stamp(now).finish()
+}
+
+/// What is said of a message whose run ended between its two lines.
+pub(super) fn interrupted(item: &Planned) -> Error {
+    let message = format!(
+        "message to job {} may have arrived: the run that sent it ended before it noted an answer; look at the job before sending it again",
+        shown(item.job_id())
+    );
+    Error::new(ErrorKind::ConnectionLost, message).with_delivery(Some(Delivery::Unknown))
+}
+
+fn record(job: &Job, prompt: &str) -> String {
+    let json = job.to_json();
+    let escaped = Value::from(prompt).to_string();
+    match quotes(&json, escaped.trim_matches('"')) {
+        true => {
+            let documented = job.fields().take(DOCUMENTED_KEYS);
+            let map: Map<String, Value> = documented.map(|(key, field)| (key.to_owned(), field.to_value())).collect();
+            Value::Object(map).to_string()
+        }
+        false => json,
+    }
+}
+
+fn quotes(text: &str, prompt: &str) -> bool {
+    let end = prompt.char_indices().nth(QUOTE_CHARS).map_or(prompt.len(), |(end, _)| end);
+    end >= QUOTED_AT_LEAST && text.contains(&prompt[..end])
+}
+
+fn without_words(error: &Error, item: &Planned, delivery: Delivery) -> String {
+    let status = error.http_status().map_or_else(String::new, |status| format!(" ({status})"));
+    format!(
+        "message to job {}: {delivery}, {}{status}; the service's words quote the prompt, so they are not kept here",
+        shown(item.job_id()),
+        error.kind()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::item::{BatchItem, plan};
+    use super::*;
+
+    const SECRET: &str = "Rename \"Falcon\" to \"Kestrel\" everywhere";
+
+    fn item() -> Planned {
+        plan([BatchItem::new("job_1", SECRET)], 1000).unwrap().remove(0)
+    }
+
+    #[test]
+    fn a_prompt_that_the_service_quotes_is_not_kept() {
+        let now = Stamp { unix_ms: 0, up_ms: 0 };
+        let echo = serde_json::json!({"id": "job_1", "status": "active", "model": "m", "last": {"prompt": SECRET}, "n": 1});
+        let job = Job::read(echo.to_string().into()).unwrap();
+        let line = ended(0, &item(), Delivery::Accepted, Some(&job), None, None, now);
+        assert!(!line.contains("Falcon") && line.contains("\"model\":\"m\"") && !line.contains("\"n\":1"), "{line}");
+        let plain = Job::read(br#"{"id":"job_1","status":"active","n":1}"#.to_vec()).unwrap();
+        let line = ended(0, &item(), Delivery::Accepted, Some(&plain), None, None, now);
+        assert!(line.contains("\"n\":1"), "what the service adds is kept: {line}");
+        let words = format!("message to job job_1 was rejected: the service answered 400 (bad prompt: {SECRET})");
+        let error = Error::new(ErrorKind::BadRequest, words).with_answer(400, None, None, None);
+        let line = ended(0, &item(), Delivery::Rejected, None, Some(&error), None, now);
+        assert!(!line.contains("Falcon") && line.contains("rejected, bad_request (400)"), "{line}");
+    }
+}

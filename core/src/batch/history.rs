@@ -1,0 +1,310 @@
+//! What a journal tells: its lines taken together, item by item. Pure, so that every order of lines can be tested.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use super::clock::{Clock, Stamp};
+use super::digest::Digest;
+use super::gate::PauseReason;
+use super::journal::Span;
+use super::line::{Line, Place, Run, Said};
+use crate::delivery::Delivery;
+
+/// Where an item stands by the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Past {
+    /// It was about to leave, and nobody wrote what became of it.
+    Sending,
+    /// It ended, or was not sent and will be.
+    Ended(Delivery),
+}
+
+/// An item that was begun.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) number: u64,
+    pub(super) job_id: Box<str>,
+    pub(super) prompt: Digest,
+    pub(super) past: Past,
+    /// The line that says how it ended.
+    pub(super) ended: Option<Span>,
+    /// The line that has where its wait stands, how long ago that was written, and the wait's end.
+    pub(super) poller: Option<Span>,
+    pub(super) poller_age: Duration,
+    pub(super) finished: Option<Span>,
+}
+
+/// The run that a journal told of last.
+#[derive(Debug, Clone)]
+pub(super) struct LastRun {
+    pub(super) base_url: Box<str>,
+    pub(super) project_id: Box<str>,
+    boot: Option<Box<str>>,
+    pub(super) pid: u32,
+    pub(super) items: u64,
+    pub(super) rate: Option<Box<str>>,
+    pub(super) wait: bool,
+    pub(super) began: Stamp,
+}
+
+/// A journal, read.
+#[derive(Debug)]
+pub(super) struct History {
+    clock: Clock,
+    pub(super) runs: u64,
+    pub(super) run: Option<LastRun>,
+    pub(super) items: HashMap<Digest, Entry>,
+    /// The messages that left last, and how long ago: no more than the caller asked for.
+    pub(super) sends: VecDeque<(Digest, Duration)>,
+    keep_sends: usize,
+    /// A pause that is not over, and what is left of it.
+    pub(super) pause: Option<(PauseReason, Duration)>,
+    /// When the last line was written.
+    pub(super) last: Option<Stamp>,
+}
+
+impl History {
+    /// `keep_sends`: how many of the last messages' times are wanted.
+    pub(super) fn new(clock: Clock, keep_sends: usize) -> History {
+        let (items, sends) = (HashMap::new(), VecDeque::new());
+        History { clock, runs: 0, run: None, items, sends, keep_sends, pause: None, last: None }
+    }
+
+    /// Takes in a line, or says in a clause why it cannot stand where it does.
+    pub(super) fn take(&mut self, span: Span, line: Line<'_>) -> Result<(), String> {
+        self.last = Some(line.stamp);
+        match line.said {
+            Said::Run(run) => return self.begin(line.stamp, run),
+            Said::Sending { item, prompt, job_id } => self.sending(line.stamp, item, prompt, &job_id)?,
+            Said::Ended { item, delivery, poller, error, .. } => {
+                let entry = self.begun(item)?;
+                // The unknown one of a run that was killed gets its line in the next run.
+                if entry.past != Past::Sending {
+                    return Err(format!("item {} ends, and was not about to leave", item.number));
+                }
+                entry.past = Past::Ended(delivery);
+                entry.ended = Some(span);
+                entry.poller = poller.map(|_| span);
+                entry.poller_age = Duration::ZERO;
+                let reached = error.is_none_or(|error| error.http_status().is_some());
+                self.note_poller(item, line.stamp);
+                if delivery == Delivery::NotSent && !reached {
+                    self.forget_send(item.id);
+                }
+            }
+            Said::Waiting { item, .. } => {
+                self.accepted(item)?.poller = Some(span);
+                self.note_poller(item, line.stamp);
+            }
+            Said::Finished { item, .. } => self.accepted(item)?.finished = Some(span),
+            Said::Paused { reason, pause_ms } => {
+                let left = Duration::from_millis(pause_ms).saturating_sub(self.age(line.stamp));
+                self.pause = (!left.is_zero()).then_some((reason, left));
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, began: Stamp, run: Run<'_>) -> Result<(), String> {
+        if let Some(before) = &self.run {
+            if *before.base_url != *run.base_url || *before.project_id != *run.project_id {
+                return Err("it is a run for another service or project than the one before".to_owned());
+            }
+        }
+        self.runs += 1;
+        self.run = Some(LastRun {
+            base_url: (*run.base_url).into(),
+            project_id: (*run.project_id).into(),
+            boot: run.boot.as_deref().map(Into::into),
+            pid: run.pid,
+            items: run.items,
+            rate: run.rate.as_deref().map(Into::into),
+            wait: run.wait,
+            began,
+        });
+        Ok(())
+    }
+
+    fn sending(&mut self, at: Stamp, item: Place, prompt: Digest, job_id: &str) -> Result<(), String> {
+        match self.items.get_mut(&item.id) {
+            Some(entry) if entry.prompt != prompt || *entry.job_id != *job_id => {
+                return Err(format!("item {} is another message than before", item.number));
+            }
+            Some(entry) => match entry.past {
+                Past::Ended(Delivery::NotSent | Delivery::Unknown) => {
+                    (entry.past, entry.ended, entry.number) = (Past::Sending, None, item.number);
+                }
+                Past::Ended(delivery) => return Err(format!("item {} was {delivery}, and is sent again", item.number)),
+                Past::Sending => return Err(format!("item {} is sent again before it ended", item.number)),
+            },
+            None => {
+                let entry = Entry {
+                    number: item.number,
+                    job_id: job_id.into(),
+                    prompt,
+                    past: Past::Sending,
+                    ended: None,
+                    poller: None,
+                    poller_age: Duration::ZERO,
+                    finished: None,
+                };
+                self.items.insert(item.id, entry);
+            }
+        }
+        if self.keep_sends > 0 {
+            let age = self.age(at);
+            if self.sends.len() == self.keep_sends {
+                self.sends.pop_front();
+            }
+            self.sends.push_back((item.id, age));
+        }
+        Ok(())
+    }
+
+    fn begun(&mut self, item: Place) -> Result<&mut Entry, String> {
+        self.items.get_mut(&item.id).ok_or_else(|| format!("item {} was never sent", item.number))
+    }
+
+    fn accepted(&mut self, item: Place) -> Result<&mut Entry, String> {
+        let entry = self.begun(item)?;
+        match entry.past {
+            Past::Ended(Delivery::Accepted) => Ok(entry),
+            _ => Err(format!("item {} is waited for, and was not accepted", item.number)),
+        }
+    }
+
+    fn note_poller(&mut self, item: Place, at: Stamp) {
+        let age = self.age(at);
+        if let Some(entry) = self.items.get_mut(&item.id) {
+            entry.poller_age = age;
+        }
+    }
+
+    fn forget_send(&mut self, id: Digest) {
+        if let Some(at) = self.sends.iter().rposition(|(sent, _)| *sent == id) {
+            self.sends.remove(at);
+        }
+    }
+
+    fn age(&self, at: Stamp) -> Duration {
+        self.clock.age(at, self.run.as_ref().and_then(|run| run.boot.as_deref()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{Error, ErrorKind};
+
+    struct Told {
+        history: History,
+        clock: Clock,
+    }
+
+    impl Told {
+        fn new() -> Told {
+            let clock = Clock::new();
+            let mut told = Told { history: History::new(clock.clone(), 100), clock };
+            told.run("http://a", "p").unwrap();
+            told
+        }
+
+        fn say(&mut self, said: Said<'_>) -> Result<(), String> {
+            let line = Line { stamp: self.clock.stamp(), said };
+            self.history.take(Span { start: 7, bytes: 3 }, line)
+        }
+
+        fn run(&mut self, base_url: &str, project_id: &str) -> Result<(), String> {
+            let (boot, base_url, project_id) = (self.clock.boot.clone(), base_url.into(), project_id.into());
+            let boot = boot.as_deref().map(Into::into);
+            self.say(Said::Run(Run { base_url, project_id, boot, pid: 1, items: 9, rate: None, wait: false }))
+        }
+
+        fn sending(&mut self, key: &str) -> Result<(), String> {
+            self.say(Said::Sending { item: item(key), prompt: Digest::of(&[b"p"]), job_id: "job_1".into() })
+        }
+
+        fn ended(&mut self, key: &str, delivery: Delivery, status: Option<u16>) -> Result<(), String> {
+            let error = Error::new(ErrorKind::Connect, "x");
+            let error = status.map_or(error.clone(), |status| error.with_answer(status, None, None, None));
+            let error = (delivery != Delivery::Accepted).then_some(error);
+            self.say(Said::Ended { item: item(key), delivery, job: None, poller: None, error })
+        }
+    }
+
+    fn item(key: &str) -> Place {
+        Place { id: Digest::of(&[key.as_bytes()]), number: 1 }
+    }
+
+    #[test]
+    fn every_order_of_lines_that_cannot_be_is_damage() {
+        use Delivery::*;
+        let mut rows = 0;
+        for before in [None, Some(None), Some(Some(Accepted)), Some(Some(Rejected)), Some(Some(NotSent)), Some(Some(Unknown))] {
+            let told = || {
+                let mut told = Told::new();
+                if let Some(ended) = before {
+                    told.sending("a").unwrap();
+                    if let Some(delivery) = ended {
+                        told.ended("a", delivery, None).unwrap();
+                    }
+                }
+                told
+            };
+            let may_send = matches!(before, None | Some(Some(NotSent | Unknown)));
+            assert_eq!(told().sending("a").is_ok(), may_send, "{before:?}, then sent");
+            for delivery in Delivery::ALL {
+                let may_end = before == Some(None);
+                assert_eq!(told().ended("a", delivery, None).is_ok(), may_end, "{before:?}, then {delivery}");
+                rows += 1;
+            }
+            let waits = before == Some(Some(Accepted));
+            let wait = told().say(Said::Waiting { item: item("a"), poller: "{}" });
+            assert_eq!(wait.is_ok(), waits, "{before:?}, then waited for");
+            let finish = told().say(Said::Finished { item: item("a"), job: "{}" });
+            assert_eq!(finish.is_ok(), waits, "{before:?}, then finished");
+        }
+        assert_eq!(rows, 24);
+        let mut told = Told::new();
+        assert!(told.run("http://b", "p").is_err());
+        assert!(told.run("http://a", "q").is_err());
+        assert!(told.run("http://a", "p").is_ok());
+    }
+
+    #[test]
+    fn another_message_under_the_same_key_is_damage() {
+        let mut told = Told::new();
+        told.sending("a").unwrap();
+        told.ended("a", Delivery::NotSent, None).unwrap();
+        let other = Digest::of(&[b"q"]);
+        let changed = told.say(Said::Sending { item: item("a"), prompt: other, job_id: "job_1".into() });
+        assert_eq!(changed.unwrap_err(), "item 1 is another message than before");
+    }
+
+    #[test]
+    fn the_pace_counts_what_reached_the_service() {
+        let mut told = Told::new();
+        for (key, delivery, status) in [
+            ("a", Delivery::Accepted, None),
+            ("b", Delivery::NotSent, None),
+            ("c", Delivery::NotSent, Some(429)),
+            ("d", Delivery::Unknown, None),
+        ] {
+            told.sending(key).unwrap();
+            told.ended(key, delivery, status).unwrap();
+        }
+        told.sending("e").unwrap();
+        assert_eq!(told.history.sends.len(), 4, "all but the one that found no connection");
+    }
+
+    #[test]
+    fn a_pause_is_over_with_its_time() {
+        let mut told = Told::new();
+        told.sending("a").unwrap();
+        told.say(Said::Paused { reason: PauseReason::RateLimited, pause_ms: 60_000 }).unwrap();
+        told.ended("a", Delivery::Accepted, None).unwrap();
+        assert!(told.history.pause.is_some(), "what was under way when it began says nothing about it");
+        told.say(Said::Paused { reason: PauseReason::RateLimited, pause_ms: 0 }).unwrap();
+        assert!(told.history.pause.is_none());
+    }
+}

@@ -1,0 +1,191 @@
+//! What a batch is to send: its items, checked and told apart before the first is sent.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use super::digest::Digest;
+use crate::error::Error;
+use crate::operation::{Operation, shown};
+
+/// The longest key of an item, in bytes: it is a name, and names have an end.
+const MAX_KEY_BYTES: usize = 1024;
+
+/// One message of a batch.
+#[derive(Clone, PartialEq, Eq)]
+#[must_use]
+pub struct BatchItem {
+    job_id: Box<str>,
+    prompt: Box<str>,
+    key: Option<Box<str>>,
+    line: Option<u64>,
+}
+
+impl BatchItem {
+    /// A message to a job.
+    ///
+    /// Without a [`key`](BatchItem::key) the item is known by its content and its place in the list: the same message at two
+    /// places is two messages.
+    pub fn new(job_id: impl Into<Box<str>>, prompt: impl Into<Box<str>>) -> BatchItem {
+        BatchItem { job_id: job_id.into(), prompt: prompt.into(), key: None, line: None }
+    }
+
+    /// A name that is this item's own in the batch: 1 to 1024 bytes. An item with a key is known by it wherever it stands.
+    pub fn key(mut self, key: impl Into<Box<str>>) -> BatchItem {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// The line of the file that the item is from: errors then name it.
+    pub fn line(mut self, line: u64) -> BatchItem {
+        self.line = Some(line);
+        self
+    }
+}
+
+/// The prompt is in no log.
+impl fmt::Debug for BatchItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BatchItem")
+            .field("job_id", &self.job_id)
+            .field("key", &self.key)
+            .field("line", &self.line)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An item of a batch that was checked.
+pub(super) struct Planned {
+    item: BatchItem,
+    /// What the journal knows it by.
+    pub(super) id: Digest,
+    pub(super) prompt_digest: Digest,
+    /// The next item for the same job, which is not sent before this one has ended.
+    pub(super) next_for_job: Option<u32>,
+    /// Whether an earlier item is for the same job.
+    pub(super) follows: bool,
+}
+
+impl Planned {
+    pub(super) fn job_id(&self) -> &str {
+        &self.item.job_id
+    }
+
+    pub(super) fn prompt(&self) -> &str {
+        &self.item.prompt
+    }
+
+    pub(super) fn line(&self) -> Option<u64> {
+        self.item.line
+    }
+
+    /// The caller's key, or the derived one.
+    pub(super) fn key(&self) -> Box<str> {
+        self.item.key.clone().unwrap_or_else(|| self.id.to_string().into())
+    }
+
+    pub(super) fn has_own_key(&self) -> bool {
+        self.item.key.is_some()
+    }
+}
+
+/// Checks every item and tells them apart.
+///
+/// # Errors
+/// `InvalidArgument`, which names the item by its line or its number, from 1.
+pub(super) fn plan(
+    items: impl IntoIterator<Item = BatchItem>,
+    max_prompt_bytes: usize,
+) -> Result<Vec<Planned>, Error> {
+    let mut planned: Vec<Planned> = Vec::new();
+    let mut keys: HashMap<Box<str>, usize> = HashMap::new();
+    let mut last_for_job: HashMap<Box<str>, usize> = HashMap::new();
+    for item in items {
+        let at = planned.len();
+        let here = label(item.line, at);
+        let wrong = |what: String| Error::invalid(format!("{here}: {what}"));
+        let message = Operation::SendMessage { job_id: &item.job_id, prompt: &item.prompt };
+        message.check(max_prompt_bytes).map_err(|error| wrong(error.message().to_owned()))?;
+        if let Some(key) = &item.key {
+            if key.is_empty() || key.len() > MAX_KEY_BYTES {
+                let bytes = key.len();
+                return Err(wrong(format!("its key is {bytes} bytes long; a key has 1 to {MAX_KEY_BYTES} bytes")));
+            }
+            if let Some(first) = keys.insert(key.clone(), at) {
+                let first = label(planned[first].line(), first);
+                let key = shown(key);
+                return Err(wrong(format!("its key {key:?} is that of {first}, too; give each item a key of its own")));
+            }
+        }
+        let previous = last_for_job.insert(item.job_id.clone(), at);
+        if let Some(previous) = previous {
+            planned[previous].next_for_job = Some(place(at)?);
+        }
+        let number = (at as u64 + 1).to_le_bytes();
+        let id = match &item.key {
+            Some(key) => Digest::of(&[b"key", key.as_bytes()]),
+            None => Digest::of(&[b"place", &number, item.job_id.as_bytes(), item.prompt.as_bytes()]),
+        };
+        let prompt_digest = Digest::of(&[item.prompt.as_bytes()]);
+        planned.push(Planned { item, id, prompt_digest, next_for_job: None, follows: previous.is_some() });
+    }
+    Ok(planned)
+}
+
+/// An item's place, counted from 0, as the batch keeps it.
+fn place(at: usize) -> Result<u32, Error> {
+    u32::try_from(at).map_err(|_| Error::invalid("a batch has at most 4294967295 items"))
+}
+
+/// What an item is called in a sentence: `line 17`, or `item 17` if it is from no file.
+pub(super) fn label(line: Option<u64>, at: usize) -> String {
+    line.map_or_else(|| format!("item {}", at + 1), |line| format!("line {line}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(job_id: &str, prompt: &str) -> BatchItem {
+        BatchItem::new(job_id, prompt)
+    }
+
+    #[test]
+    fn a_bad_item_is_named_with_what_is_wrong() {
+        let good = item("job_1", "p").key("a").line(3);
+        let rows = [
+            (item("", "p"), "item 2: job_id is empty"),
+            (item("job_1", "").line(17), "line 17: prompt is empty"),
+            (item("job_1", "123456").line(17), "line 17: prompt is 6 bytes long; at most 5"),
+            (item("job_1", "p").key("").line(4), "line 4: its key is 0 bytes long"),
+            (item("job_1", "p").key("x".repeat(1025)), "item 2: its key is 1025 bytes long"),
+            (item("job_1", "q").key("a").line(4), "line 4: its key \"a\" is that of line 3, too"),
+        ];
+        for (bad, start) in rows {
+            let error = plan([good.clone(), bad], 5).err().unwrap();
+            assert!(error.message().starts_with(start), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_item_without_a_key_is_known_by_content_and_place() {
+        let ids = |items: &[BatchItem]| -> Vec<Digest> {
+            plan(items.iter().cloned(), 100).unwrap().iter().map(|planned| planned.id).collect()
+        };
+        let twice = ids(&[item("j", "p"), item("j", "p")]);
+        assert_ne!(twice[0], twice[1], "the same message at two places is two messages");
+        assert_eq!(ids(&[item("j", "p").line(9)])[0], twice[0], "the line is only a name");
+        assert_ne!(ids(&[item("j", "q")])[0], twice[0]);
+        assert_ne!(ids(&[item("k", "p")])[0], twice[0]);
+        let keyed = ids(&[item("j", "p").key("k"), item("j", "p").key("l")]);
+        assert_eq!(ids(&[item("j", "p").key("l"), item("j", "p").key("k")]), [keyed[1], keyed[0]]);
+        let digest = twice[0].to_string();
+        assert_ne!(ids(&[item("j", "p").key(digest)])[0], twice[0], "a key cannot pass for a derived one");
+    }
+
+    #[test]
+    fn the_messages_of_one_job_are_a_chain() {
+        let planned = plan([item("a", "1"), item("b", "1"), item("a", "2"), item("a", "3")], 100).unwrap();
+        let chain: Vec<_> = planned.iter().map(|p| (p.follows, p.next_for_job)).collect();
+        assert_eq!(chain, [(false, Some(2)), (false, None), (true, Some(3)), (true, None)]);
+    }
+}

@@ -1,0 +1,270 @@
+//! Many messages: paced, resumable, and none of them sent twice, whatever ends the process.
+//!
+//! A batch keeps a *journal*, a file to which it only appends. Before a message's first byte can leave, the line `sending` is on
+//! the disk; before its thread takes another message, the outcome is. So a process that dies at any point leaves at most its
+//! messages under way uncertain, and the next run names them instead of guessing. `tests/model` proves the protocol, and
+//! `tests/faults` the code.
+
+mod clock;
+mod digest;
+mod entry;
+mod gate;
+mod history;
+mod item;
+mod journal;
+mod line;
+mod options;
+mod outcome;
+mod rate;
+mod resume;
+mod state;
+mod status;
+mod work;
+
+use std::fmt;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+pub use self::gate::PauseReason;
+pub use self::item::BatchItem;
+pub use self::options::{
+    BatchOptions, DEFAULT_CONCURRENCY, DEFAULT_GRACE, DEFAULT_MAX_TROUBLE, MAX_CONCURRENCY,
+};
+pub use self::outcome::{BatchOutcome, BatchProgress, BatchUpdate};
+pub use self::rate::Rate;
+pub use self::status::{BatchStatus, BegunItem, batch_status};
+use self::resume::Earlier;
+use self::state::Told;
+use self::work::Work;
+use crate::client::Client;
+use crate::control::{CancelToken, SLICE};
+use crate::error::{Error, ErrorKind};
+
+impl Client {
+    /// Sends many messages, each at most once, and answers their outcomes as they come.
+    ///
+    /// Every item is checked before the first is sent. The place is kept in `options`' journal: run it again with the same items
+    /// and the same journal, and the batch goes on where it was. Accepted and rejected messages are not sent again; one of
+    /// which the earlier run does not know whether it arrived is reported as unknown, and is not sent again either, unless
+    /// [`resend_unknown`](BatchOptions::resend_unknown) is on.
+    ///
+    /// A 429 holds the whole batch back until the service allows more. Trouble on the way (no connection, timeouts, 5xx) holds it
+    /// back, too, longer each time; then the next job is asked for before one message alone goes. 401, 403, 3xx and a TLS failure
+    /// stop the batch, for every other message would fail alike.
+    ///
+    /// Messages to one job are sent one after the other, in the order of the list. [`CallOptions`](crate::CallOptions) do not
+    /// apply: a message's time is the client's `timeout`, and retries are the batch's own.
+    ///
+    /// ```no_run
+    /// use agentjob_core::{BatchItem, BatchOptions, Client};
+    ///
+    /// # fn main() -> Result<(), agentjob_core::Error> {
+    /// let client = Client::builder().build()?;
+    /// let items = [BatchItem::new("job_1", "Add tests"), BatchItem::new("job_2", "Add tests")];
+    /// let options = BatchOptions::new("night.journal").rate("100/h".parse::<agentjob_core::Rate>()?);
+    /// for outcome in client.send_all(items, &options)? {
+    ///     let outcome = outcome?;
+    ///     println!("{}: {}", outcome.job_id(), outcome.delivery());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidArgument`, which names the item by its line or number: a bad id or prompt, two items with one key, or an item that
+    /// is not the one that the journal has; `Journal`: it cannot be opened or written, is damaged (with the line's number), or
+    /// another run has it. The iterator's own error is what stopped the batch, and comes last.
+    pub fn send_all(
+        &self,
+        items: impl IntoIterator<Item = BatchItem>,
+        options: &BatchOptions,
+    ) -> Result<Batch, Error> {
+        options.check()?;
+        let items = item::plan(items, self.config.max_prompt_bytes)?;
+        resume::begin(self.clone(), items, options.clone())
+    }
+}
+
+/// What a [step](Batch::step) of a batch brought.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BatchStep {
+    /// A message has its outcome.
+    Outcome(BatchOutcome),
+    /// Something happened meanwhile.
+    Update(BatchUpdate),
+    /// Nothing, in the time that was given.
+    Nothing,
+    /// There is nothing more: every message has its outcome, or [`stop`](Batch::stop) was called.
+    Over,
+}
+
+/// A batch at work, in threads of its own: `concurrency` of them, and up to 8 that look after jobs.
+///
+/// As an iterator it answers the outcomes as they come, those of earlier runs first, and ends when every message has one. When
+/// it is dropped before its end it [stops](Batch::stop) and lets the messages that are under way have their answers, for at most
+/// [`grace`](BatchOptions::grace). It belongs to the process that began it: after a fork it is the parent's.
+pub struct Batch {
+    work: Arc<Work>,
+    earlier: Earlier,
+    pid: u32,
+    over: bool,
+}
+
+impl Batch {
+    /// Waits for the next thing that happens, for at most this long.
+    ///
+    /// # Errors
+    /// What stopped the batch: `Journal`, `Unauthorized`, `Forbidden`, `Redirect`, `Tls`, `Closed`, `Cancelled`, or the trouble
+    /// that lasted too long. Each says to run it again. After it the batch is over.
+    pub fn step(&mut self, time: Duration) -> Result<BatchStep, Error> {
+        if self.over {
+            return Ok(BatchStep::Over);
+        }
+        if self.pid != std::process::id() {
+            return Err(Error::invalid("this batch belongs to another process; a forked child cannot go on with it"));
+        }
+        match self.earlier.next(&self.work) {
+            Ok(None) => {}
+            Ok(Some(outcome)) => return Ok(BatchStep::Outcome(outcome)),
+            Err(error) => {
+                self.stop();
+                self.join();
+                return Err(error);
+            }
+        }
+        let end = Instant::now().checked_add(time);
+        let mut state = self.work.lock();
+        loop {
+            match state.told.pop_front() {
+                Some(Told::Outcome(outcome)) => return Ok(BatchStep::Outcome(outcome)),
+                Some(Told::Update(update)) => return Ok(BatchStep::Update(update)),
+                None => {}
+            }
+            if state.live == 0 {
+                drop(state);
+                return self.end();
+            }
+            let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return Ok(BatchStep::Nothing);
+            }
+            let waited = self.work.for_owner.wait_timeout(state, left.min(SLICE));
+            drop(waited.unwrap_or_else(PoisonError::into_inner).0);
+            self.attend();
+            state = self.work.lock();
+        }
+    }
+
+    /// How far the batch is.
+    pub fn progress(&self) -> BatchProgress {
+        if self.pid != std::process::id() {
+            return BatchProgress::default();
+        }
+        self.work.lock().progress(self.work.now())
+    }
+
+    /// Sends nothing more. What is under way has its answer, for at most [`grace`](BatchOptions::grace); then the batch is over.
+    /// Run it again with the same journal to go on.
+    pub fn stop(&self) {
+        if self.pid == std::process::id() {
+            self.work.stop(None);
+        }
+    }
+
+    /// Sees to what may end the batch: its token, the client, and the time of the messages that are under way.
+    fn attend(&self) {
+        let work = &self.work;
+        if work.options.cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
+            work.stop(Some(self.cancelled()));
+        } else if work.client.is_closed() {
+            work.stop(Some(Error::new(ErrorKind::Closed, "the batch was stopped: the client was closed; run it again with the same journal to go on")));
+        }
+        let stopping = work.lock().stopping;
+        if stopping.is_some_and(|since| since.elapsed() >= work.options.grace) {
+            work.abort.cancel();
+        }
+    }
+
+    fn cancelled(&self) -> Error {
+        let left = self.progress().left;
+        let message = format!(
+            "the batch was cancelled with {left} messages left to send; run it again with the same journal to go on"
+        );
+        Error::new(ErrorKind::Cancelled, message)
+    }
+
+    /// Every thread is gone.
+    fn end(&mut self) -> Result<BatchStep, Error> {
+        self.over = true;
+        self.join();
+        let synced = self.work.journal.sync_all();
+        // A thread may have seen the token first.
+        let token = self.work.options.cancel.as_ref().is_some_and(CancelToken::is_cancelled);
+        let mut state = self.work.lock();
+        let unfinished = state.open.contains(&true) || state.progress.waiting > 0;
+        match state.failure.take() {
+            Some(failure) => Err(failure),
+            None if token && unfinished => {
+                drop(state);
+                Err(self.cancelled())
+            }
+            None => synced.map(|()| BatchStep::Over),
+        }
+    }
+
+    fn join(&mut self) {
+        let threads = std::mem::take(&mut *self.work.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            // How it ended is in the state.
+            drop(thread.join());
+        }
+    }
+}
+
+impl fmt::Debug for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batch").field("options", &self.work.options).field("over", &self.over).finish_non_exhaustive()
+    }
+}
+
+impl Iterator for Batch {
+    type Item = Result<BatchOutcome, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.step(Duration::MAX) {
+                Ok(BatchStep::Outcome(outcome)) => return Some(Ok(outcome)),
+                Ok(BatchStep::Update(_) | BatchStep::Nothing) => {}
+                Ok(BatchStep::Over) => return None,
+                Err(error) => {
+                    self.over = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        if self.pid != std::process::id() {
+            // The threads are the parent's.
+            let threads = self.work.threads.try_lock().map(|mut threads| std::mem::take(&mut *threads));
+            return std::mem::forget(threads);
+        }
+        if self.over {
+            return;
+        }
+        self.work.stop(None);
+        let end = Instant::now() + self.work.options.grace;
+        let mut state = self.work.lock();
+        while state.live > 0 && Instant::now() < end {
+            state = self.work.for_owner.wait_timeout(state, SLICE).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(state);
+        self.work.abort.cancel();
+        self.join();
+        // Whatever is lost here is asked for again.
+        drop(self.work.journal.sync_all());
+    }
+}

@@ -1,0 +1,140 @@
+//! The settings of one batch.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::rate::Rate;
+use crate::config::check_time;
+use crate::control::CancelToken;
+use crate::error::Error;
+use crate::options::WaitOptions;
+
+/// How many messages are under way at once.
+pub const DEFAULT_CONCURRENCY: u32 = 4;
+/// The most that may be.
+pub const MAX_CONCURRENCY: u32 = 64;
+/// How long a batch goes on while the service cannot be reached or fails.
+pub const DEFAULT_MAX_TROUBLE: Duration = Duration::from_secs(3600);
+/// How long a batch that is stopped waits for the answers of the messages that are under way.
+pub const DEFAULT_GRACE: Duration = Duration::from_secs(5);
+
+/// What is called with the name of each step of the journal's protocol, and up to where the journal is on the disk.
+pub(super) type StepHandler = Arc<dyn Fn(&'static str) + Send + Sync>;
+
+/// Settings of one batch; see [`Client::send_all`](crate::Client::send_all).
+#[derive(Clone)]
+#[must_use]
+pub struct BatchOptions {
+    pub(super) journal: PathBuf,
+    pub(super) concurrency: u32,
+    pub(super) rate: Option<Rate>,
+    pub(super) wait: Option<WaitOptions>,
+    pub(super) resend_unknown: bool,
+    pub(super) max_trouble: Duration,
+    pub(super) grace: Duration,
+    pub(super) cancel: Option<CancelToken>,
+    pub(super) on_step: Option<StepHandler>,
+}
+
+impl BatchOptions {
+    /// The journal's file. One that exists is gone on with.
+    pub fn new(journal: impl AsRef<Path>) -> BatchOptions {
+        BatchOptions {
+            journal: journal.as_ref().to_owned(),
+            concurrency: DEFAULT_CONCURRENCY,
+            rate: None,
+            wait: None,
+            resend_unknown: false,
+            max_trouble: DEFAULT_MAX_TROUBLE,
+            grace: DEFAULT_GRACE,
+            cancel: None,
+            on_step: None,
+        }
+    }
+
+    /// How many messages are under way at once. 4; 1 to 64. Never two for one job.
+    pub fn concurrency(mut self, messages: u32) -> BatchOptions {
+        self.concurrency = messages;
+        self
+    }
+
+    /// How fast messages are sent, over all runs of the journal. As fast as they are answered.
+    pub fn rate(mut self, rate: impl Into<Option<Rate>>) -> BatchOptions {
+        self.rate = rate.into();
+        self
+    }
+
+    /// Follows each accepted message until its job is done. Not followed.
+    ///
+    /// The options' cancel token and control are not used; the batch's own token ends its waits, too.
+    pub fn wait(mut self, wait: impl Into<Option<WaitOptions>>) -> BatchOptions {
+        self.wait = wait.into();
+        self
+    }
+
+    /// Sends the messages again of which an earlier run does not know whether they arrived. **Those that did arrive are worked on
+    /// twice**, so look at their jobs first. Off.
+    pub fn resend_unknown(mut self, resend: bool) -> BatchOptions {
+        self.resend_unknown = resend;
+        self
+    }
+
+    /// How long the batch goes on trying while no message is answered: no connection, timeouts, 5xx. 1 hour; at most 7 days.
+    pub fn max_trouble(mut self, time: Duration) -> BatchOptions {
+        self.max_trouble = time;
+        self
+    }
+
+    /// How long a batch that is stopped waits for the answers to the messages that are under way, so that it need not call them
+    /// unknown. 5 s; may be 0.
+    pub fn grace(mut self, time: Duration) -> BatchOptions {
+        self.grace = time;
+        self
+    }
+
+    /// A token that ends the batch: nothing more is sent, and the answers that are on their way are taken within
+    /// [`grace`](BatchOptions::grace).
+    pub fn cancel(mut self, token: &CancelToken) -> BatchOptions {
+        self.cancel = Some(token.clone());
+        self
+    }
+
+    /// What to call with the name of each step of the journal's protocol, on the thread that takes it. It is how the proof in
+    /// `tests/faults` stops a batch between any two of them, and no part of the interface.
+    #[doc(hidden)]
+    pub fn on_step(mut self, handler: Arc<dyn Fn(&'static str) + Send + Sync>) -> BatchOptions {
+        self.on_step = Some(handler);
+        self
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if self.journal.as_os_str().is_empty() {
+            return Err(Error::invalid("journal is empty; give the path of the file that keeps the batch's place"));
+        }
+        if !(1..=MAX_CONCURRENCY).contains(&self.concurrency) {
+            return Err(Error::invalid(format!("concurrency is {}; give 1 to {MAX_CONCURRENCY}", self.concurrency)));
+        }
+        check_time("max_trouble", self.max_trouble)?;
+        if !self.grace.is_zero() {
+            check_time("grace", self.grace)?;
+        }
+        self.wait.as_ref().map_or(Ok(()), WaitOptions::check)
+    }
+}
+
+impl fmt::Debug for BatchOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BatchOptions")
+            .field("journal", &self.journal)
+            .field("concurrency", &self.concurrency)
+            .field("rate", &self.rate)
+            .field("wait", &self.wait)
+            .field("resend_unknown", &self.resend_unknown)
+            .field("max_trouble", &self.max_trouble)
+            .field("grace", &self.grace)
+            .field("cancel", &self.cancel)
+            .finish_non_exhaustive()
+    }
+}

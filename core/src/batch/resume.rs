@@ -1,0 +1,276 @@
+//! How a batch begins, and how it goes on from its journal.
+
+use std::sync::{Arc, Condvar, Mutex};
+
+use super::clock::Clock;
+use super::entry;
+use super::history::{Entry, History, Past};
+use super::item::{Planned, label};
+use super::journal::{Journal, Span, damage, problem};
+use super::line::{self, BEGINNING, Line, Said, VERSION, Writer};
+use super::options::BatchOptions;
+use super::outcome::BatchOutcome;
+use super::rate::{Window, moment};
+use super::state::State;
+use super::work::{Work, begin_wait, no_thread, outcome};
+use super::Batch;
+use crate::client::Client;
+use crate::control::CancelToken;
+use crate::delivery::Delivery;
+use crate::error::Error;
+use crate::job::Job;
+use crate::operation::shown;
+use crate::options::WaitOptions;
+use crate::poller::Poller;
+
+/// The outcomes that earlier runs found out: where the journal has them. They are read when they are asked for, so that a long
+/// journal takes little memory.
+#[derive(Debug, Default)]
+pub(super) struct Earlier {
+    found: std::vec::IntoIter<Found>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    at: u32,
+    ended: Span,
+    finished: Option<Span>,
+}
+
+impl Earlier {
+    pub(super) fn next(&mut self, work: &Work) -> Result<Option<BatchOutcome>, Error> {
+        let Some(found) = self.found.next() else { return Ok(None) };
+        let (delivery, mut job, error) = read_ended(&work.journal, found.ended)?;
+        if let Some(span) = found.finished {
+            job = Some(read_finished(&work.journal, span)?);
+        }
+        work.lock().progress.done += 1;
+        Ok(Some(outcome(&work.items, found.at, delivery, job, error, true)))
+    }
+}
+
+/// Opens the journal, holds the items against it, and starts the threads.
+pub(super) fn begin(client: Client, items: Vec<Planned>, options: BatchOptions) -> Result<Batch, Error> {
+    let clock = Clock::new();
+    let journal = Journal::open(&options.journal)?;
+    let keep_sends = options.rate.map_or(0, |rate| rate.messages() as usize);
+    let mut history = History::new(clock.clone(), keep_sends);
+    let cut = journal.replay(|number, span, line| {
+        history.take(span, line).map_err(|what| damage(journal.path(), number, &what))
+    })?;
+    check_service(&history, &client, &journal)?;
+    let mut entries = match_up(&items, &mut history, &journal)?;
+    append_run(&journal, &client, &items, &options, &clock, cut)?;
+    name_interrupted(&journal, &items, &mut entries, &clock)?;
+
+    let now = moment(clock.now());
+    let mut window = Window::new(options.rate);
+    for (_, ago) in &history.sends {
+        window.take(now.saturating_sub(moment(*ago)));
+    }
+    let mut state = State::new(items.len(), window, now);
+    if let Some((reason, left)) = history.pause {
+        state.gate.resume(reason, now.saturating_add(moment(left)));
+    }
+    let mut found = Vec::new();
+    for (at, slot) in entries.into_iter().enumerate() {
+        let place = u32::try_from(at).expect("a plan has at most 2^32 items");
+        let Some((entry, ended)) = slot.and_then(|entry| entry.ended.map(|ended| (entry, ended))) else {
+            state.open[at] = true;
+            continue;
+        };
+        let delivery = match entry.past {
+            Past::Ended(delivery) => delivery,
+            Past::Sending => Delivery::Unknown,
+        };
+        match delivery {
+            Delivery::NotSent => state.open[at] = true,
+            Delivery::Unknown if options.resend_unknown => state.open[at] = true,
+            Delivery::Unknown => state.progress.unknown += 1,
+            Delivery::Rejected => state.progress.rejected += 1,
+            Delivery::Accepted => state.progress.accepted += 1,
+        }
+        if state.open[at] {
+            continue;
+        }
+        match (&options.wait, delivery) {
+            (Some(wait), Delivery::Accepted) if entry.finished.is_none() => {
+                let poller = go_on_waiting(&journal, &items[at], &entry, ended, wait)?;
+                state.wait_for(place, poller, now);
+            }
+            _ => found.push(Found { at: place, ended, finished: entry.finished }),
+        }
+    }
+    state.line_up(&items);
+
+    let senders = state.open.iter().filter(|open| **open).take(options.concurrency as usize).count();
+    let waits = state.waits() > 0;
+    let work = Arc::new(Work {
+        client,
+        options,
+        journal,
+        items,
+        clock,
+        abort: CancelToken::new(),
+        threads: Mutex::default(),
+        state: Mutex::new(state),
+        for_senders: Condvar::new(),
+        for_watchers: Condvar::new(),
+        for_owner: Condvar::new(),
+    });
+    let batch =
+        Batch { work, earlier: Earlier { found: found.into_iter() }, pid: std::process::id(), over: false };
+    for n in 0..senders {
+        match batch.work.start(false) {
+            // One is enough.
+            Err(error) if n == 0 => return Err(no_thread(&error)),
+            _ => {}
+        }
+    }
+    if waits {
+        batch.work.start(true).map_err(|error| no_thread(&error))?;
+    }
+    Ok(batch)
+}
+
+/// A journal is one service's and one project's.
+fn check_service(history: &History, client: &Client, journal: &Journal) -> Result<(), Error> {
+    let Some(run) = &history.run else { return Ok(()) };
+    if *run.base_url == *client.base_url() && *run.project_id == *client.project_id() {
+        return Ok(());
+    }
+    Err(problem(
+        journal.path(),
+        &format!(
+            "belongs to project {} at {}, and this client to project {} at {}; give each its own journal",
+            shown(&run.project_id),
+            shown(&run.base_url),
+            shown(client.project_id()),
+            shown(client.base_url())
+        ),
+    ))
+}
+
+/// Finds each item's entry, and refuses a list from which something was changed or taken that may have been delivered.
+fn match_up(items: &[Planned], history: &mut History, journal: &Journal) -> Result<Vec<Option<Entry>>, Error> {
+    let journal = shown(&journal.path().to_string_lossy());
+    let mut entries = Vec::with_capacity(items.len());
+    for (at, item) in items.iter().enumerate() {
+        let entry = history.items.remove(&item.id);
+        if let Some(entry) = &entry
+            && (entry.prompt != item.prompt_digest || *entry.job_id != *item.job_id())
+        {
+            let what = if entry.prompt == item.prompt_digest { "job" } else { "prompt" };
+            return Err(Error::invalid(format!(
+                "{}: its {what} was changed since journal {journal:?} was begun, which has it as job {}; give the item as it was, or another key, or begin a new journal",
+                label(item.line(), at),
+                shown(&entry.job_id),
+            )));
+        }
+        entries.push(entry);
+    }
+    // What was never delivered may be left out.
+    let lost = history.items.values().filter(|entry| entry.past != Past::Ended(Delivery::NotSent));
+    let Some(entry) = lost.min_by_key(|entry| entry.number) else { return Ok(entries) };
+    let at = usize::try_from(entry.number - 1).unwrap_or(usize::MAX);
+    let (name, there) = match items.get(at) {
+        Some(item) if !item.has_own_key() => (label(item.line(), at), "is another message now"),
+        _ => (format!("item {}", entry.number), "is not in the list any more"),
+    };
+    Err(Error::invalid(format!(
+        "{name} {there}: journal {journal:?} has a message to job {} there, which was begun; give the list as it was, with new items at its end, or begin a new journal",
+        shown(&entry.job_id)
+    )))
+}
+
+fn append_run(
+    journal: &Journal,
+    client: &Client,
+    items: &[Planned],
+    options: &BatchOptions,
+    clock: &Clock,
+    cut: u64,
+) -> Result<(), Error> {
+    let rate = options.rate.map(|rate| rate.to_string());
+    let mut line = Writer::new("run")
+        .number("journal", VERSION.into())
+        .text("agentjob", crate::VERSION)
+        .text("base_url", client.base_url())
+        .text("project_id", client.project_id())
+        .number("pid", std::process::id().into())
+        .text_or_none("boot", clock.boot.as_deref())
+        .number("items", items.len() as u64)
+        .number("concurrency", options.concurrency.into())
+        .text_or_none("rate", rate.as_deref())
+        .json("wait", if options.wait.is_some() { "true" } else { "false" });
+    if cut > 0 {
+        line = line.number("torn_bytes", cut);
+    }
+    let line = line.stamp(clock.stamp()).finish();
+    debug_assert!(line.starts_with(BEGINNING));
+    let span = journal.append(&line)?;
+    journal.sync(span.end())
+}
+
+/// A message that was about to leave when its run ended may have arrived: that is written down before anything else is done.
+fn name_interrupted(
+    journal: &Journal,
+    items: &[Planned],
+    entries: &mut [Option<Entry>],
+    clock: &Clock,
+) -> Result<(), Error> {
+    for (at, entry) in entries.iter_mut().enumerate() {
+        if let Some(entry) = entry
+            && entry.past == Past::Sending
+        {
+            let error = entry::interrupted(&items[at]);
+            let now = clock.stamp();
+            let line = entry::ended(at, &items[at], Delivery::Unknown, None, Some(&error), None, now);
+            entry.ended = Some(journal.append(&line)?);
+            entry.past = Past::Ended(Delivery::Unknown);
+        }
+    }
+    journal.sync_all()
+}
+
+/// A wait of an earlier run goes on where it was. One that never began begins with the message's own answer.
+fn go_on_waiting(
+    journal: &Journal,
+    item: &Planned,
+    entry: &Entry,
+    ended: Span,
+    wait: &WaitOptions,
+) -> Result<Poller, Error> {
+    let span = entry.poller.unwrap_or(ended);
+    let text = journal.line_at(span)?;
+    let (job, poller) = match line::read(&text).map(|line| line.said) {
+        Ok(Said::Ended { job, poller, .. }) => (job, poller),
+        Ok(Said::Waiting { poller, .. }) => (None, Some(poller)),
+        _ => return Err(problem(journal.path(), "was changed while the batch ran")),
+    };
+    match poller {
+        Some(poller) => Poller::resume(poller, entry.poller_age, wait.schedule),
+        None => Ok(begin_wait(item.job_id(), wait, job.and_then(|job| Job::read(job.into()).ok()))),
+    }
+}
+
+type Ended = (Delivery, Option<Job>, Option<Error>);
+
+fn read_ended(journal: &Journal, span: Span) -> Result<Ended, Error> {
+    let text = journal.line_at(span)?;
+    match line::read(&text) {
+        Ok(Line { said: Said::Ended { delivery, job, error, .. }, .. }) => {
+            Ok((delivery, job.and_then(|job| Job::read(job.into()).ok()), error))
+        }
+        _ => Err(problem(journal.path(), "was changed while the batch ran")),
+    }
+}
+
+fn read_finished(journal: &Journal, span: Span) -> Result<Job, Error> {
+    let changed = || problem(journal.path(), "was changed while the batch ran");
+    let text = journal.line_at(span)?;
+    match line::read(&text) {
+        Ok(Line { said: Said::Finished { job, .. }, .. }) => Job::read(job.into()).map_err(|_| changed()),
+        _ => Err(changed()),
+    }
+}

@@ -1,0 +1,211 @@
+//! Where a running batch stands: what its workers share under one lock.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use super::gate::{Gate, Pass};
+use super::item::Planned;
+use super::outcome::{BatchOutcome, BatchProgress, BatchUpdate};
+use super::rate::{Moment, Window};
+use crate::error::Error;
+use crate::poller::Poller;
+
+/// What the batch's owner has not heard yet.
+#[derive(Debug)]
+pub(super) enum Told {
+    Update(BatchUpdate),
+    Outcome(BatchOutcome),
+}
+
+/// What a sender is to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Send this item, which the pace counts under `counted`; ask for its job first, if it is to show whether the service is well.
+    Send { at: u32, counted: Moment, ask_first: bool },
+    /// Come back at this time, or when something has changed.
+    Until(Moment),
+    /// Nothing will ever be to do.
+    Over,
+}
+
+/// What a watcher is to do.
+#[derive(Debug)]
+pub(super) enum Look {
+    /// Look at this item's job, which was due so long ago.
+    At { at: u32, poller: Poller, late: Duration },
+    Until(Moment),
+    Over,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    /// Items that may be sent, the first one first: never two of one job.
+    pub(super) ready: BinaryHeap<Reverse<u32>>,
+    /// Items that are not ended, ready or behind another one of their job.
+    pub(super) open: Vec<bool>,
+    pub(super) in_flight: usize,
+    pub(super) window: Window,
+    pub(super) gate: Gate,
+    waits: BinaryHeap<Reverse<(Moment, u32)>>,
+    pollers: HashMap<u32, Poller>,
+    looking: usize,
+    /// The service asked that nobody looks at a job before this time.
+    quiet_until: Moment,
+    pub(super) told: VecDeque<Told>,
+    pub(super) progress: BatchProgress,
+    /// When this run began, and how many messages it has ended since.
+    pub(super) began: Moment,
+    pub(super) ended: u64,
+    /// Nothing more is taken since then.
+    pub(super) stopping: Option<Instant>,
+    /// Why the batch did not come to its end.
+    pub(super) failure: Option<Error>,
+    /// How many workers there are, and how many of them watch.
+    pub(super) live: usize,
+    pub(super) watchers: usize,
+}
+
+impl State {
+    pub(super) fn new(items: usize, window: Window, began: Moment) -> State {
+        State {
+            ready: BinaryHeap::new(),
+            open: vec![false; items],
+            in_flight: 0,
+            window,
+            gate: Gate::default(),
+            waits: BinaryHeap::new(),
+            pollers: HashMap::new(),
+            looking: 0,
+            quiet_until: Moment::MIN,
+            told: VecDeque::new(),
+            progress: BatchProgress { items: items as u64, ..BatchProgress::default() },
+            began,
+            ended: 0,
+            stopping: None,
+            failure: None,
+            live: 0,
+            watchers: 0,
+        }
+    }
+
+    /// Makes the first open item of each job ready.
+    pub(super) fn line_up(&mut self, items: &[Planned]) {
+        for (at, item) in items.iter().enumerate() {
+            if !item.follows {
+                self.next_of_job(items, u32::try_from(at).ok());
+            }
+        }
+    }
+
+    fn next_of_job(&mut self, items: &[Planned], mut from: Option<u32>) {
+        while let Some(at) = from {
+            if self.open[at as usize] {
+                return self.ready.push(Reverse(at));
+            }
+            from = items[at as usize].next_for_job;
+        }
+    }
+
+    pub(super) fn turn(&mut self, now: Moment) -> Turn {
+        if self.stopping.is_some() || (self.ready.is_empty() && self.in_flight == 0) {
+            return Turn::Over;
+        }
+        let Some(&Reverse(at)) = self.ready.peek() else { return Turn::Until(Moment::MAX) };
+        let ask_first = match self.gate.pass(now, self.in_flight) {
+            Pass::NotYet => return Turn::Until(Moment::MAX),
+            Pass::NotBefore(time) => return Turn::Until(time),
+            _ if self.window.next() > now => return Turn::Until(self.window.next()),
+            Pass::Go => false,
+            Pass::Trial { ask_first } => {
+                self.gate.try_one();
+                ask_first
+            }
+        };
+        self.ready.pop();
+        self.in_flight += 1;
+        Turn::Send { at, counted: self.window.take(now), ask_first }
+    }
+
+    /// An item that was taken is not sent yet.
+    pub(super) fn put_back(&mut self, at: u32) {
+        self.in_flight -= 1;
+        self.ready.push(Reverse(at));
+    }
+
+    /// An item that was taken is ended.
+    pub(super) fn close(&mut self, at: u32, items: &[Planned]) {
+        self.in_flight -= 1;
+        self.ended += 1;
+        self.open[at as usize] = false;
+        self.next_of_job(items, items[at as usize].next_for_job);
+    }
+
+    /// An accepted message's job is waited for from now on.
+    pub(super) fn wait_for(&mut self, at: u32, poller: Poller, now: Moment) {
+        self.waits.push(Reverse((now.saturating_add(super::rate::moment(poller.due_in())), at)));
+        self.pollers.insert(at, poller);
+        self.progress.waiting += 1;
+    }
+
+    pub(super) fn look(&mut self, now: Moment) -> Look {
+        let sending_is_over = self.ready.is_empty() && self.in_flight == 0;
+        if self.stopping.is_some() || (self.pollers.is_empty() && self.looking == 0 && sending_is_over) {
+            return Look::Over;
+        }
+        let Some(&Reverse((due, at))) = self.waits.peek() else { return Look::Until(Moment::MAX) };
+        if due.max(self.quiet_until) > now {
+            return Look::Until(due.max(self.quiet_until));
+        }
+        self.waits.pop();
+        let poller = self.pollers.remove(&at).expect("each due look has its poller");
+        self.looking += 1;
+        let late = Duration::from_millis(u64::try_from(now - due.max(self.quiet_until)).unwrap_or(0));
+        Look::At { at, poller, late }
+    }
+
+    /// A look is over, and its wait goes on.
+    pub(super) fn looked(&mut self, at: u32, poller: Poller, now: Moment) {
+        self.progress.waiting -= 1;
+        self.looking -= 1;
+        self.wait_for(at, poller, now);
+    }
+
+    /// A look was its wait's last.
+    pub(super) fn done_waiting(&mut self) {
+        self.progress.waiting -= 1;
+        self.looking -= 1;
+    }
+
+    /// Nobody looks before this time.
+    pub(super) fn be_quiet(&mut self, until: Moment) {
+        self.quiet_until = self.quiet_until.max(until);
+    }
+
+    /// How many jobs' looks are due or will be.
+    pub(super) fn waits(&self) -> usize {
+        self.waits.len() + self.looking
+    }
+
+    /// How far the batch is.
+    pub(super) fn progress(&self, now: Moment) -> BatchProgress {
+        let ms = |moment: Moment| Duration::from_millis(u64::try_from(moment).unwrap_or(0));
+        let mut progress = self.progress;
+        progress.left = progress.items - progress.accepted - progress.rejected - progress.unknown;
+        progress.sending = self.in_flight as u64;
+        let shut = self.gate.shut(now);
+        progress.pause = shut.map(|(reason, until)| (reason, ms(until - now)));
+        let to_take = usize::try_from(progress.left).unwrap_or(usize::MAX).saturating_sub(self.in_flight);
+        let by_rate = ms(self.window.last_of(to_take, now) - now);
+        let by_pace = (self.ended > 0).then(|| {
+            let each = (now - self.began) as f64 / self.ended as f64;
+            ms((each * progress.left as f64) as Moment)
+        });
+        progress.finishes_in = match (progress.left, by_pace) {
+            (0, _) => Some(Duration::ZERO),
+            (_, None) if by_rate.is_zero() => None,
+            (_, by_pace) => Some(by_rate.max(by_pace.unwrap_or_default()).max(progress.pause.map_or(Duration::ZERO, |p| p.1))),
+        };
+        progress
+    }
+}

@@ -1,0 +1,98 @@
+//! What a journal says of its batch, whether a run is on or not.
+
+use std::path::Path;
+
+use super::clock::Clock;
+use super::history::{History, Past};
+use super::journal::{damage, open_to_read, problem, read_lines};
+use super::outcome::BatchProgress;
+use crate::delivery::Delivery;
+use crate::error::Error;
+use crate::timestamp::iso;
+
+/// A batch as its journal has it; see [`batch_status`].
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct BatchStatus {
+    /// How far it is. `items` is what its last run was given.
+    pub progress: BatchProgress,
+    /// Whether a run is on.
+    pub running: bool,
+    /// The process of the last run.
+    pub pid: u32,
+    /// How often the batch was run.
+    pub runs: u64,
+    /// The service.
+    pub base_url: String,
+    /// The project.
+    pub project_id: String,
+    /// The last run's rate, as text.
+    pub rate: Option<String>,
+    /// Whether the last run waits for the jobs.
+    pub waits: bool,
+    /// When the last run began, ISO 8601.
+    pub began_at: String,
+    /// When the journal was last written, ISO 8601.
+    pub written_at: String,
+    /// The messages of which nobody knows whether they arrived: look at their jobs.
+    pub unknown: Vec<BegunItem>,
+    /// The messages that the service refused.
+    pub rejected: Vec<BegunItem>,
+}
+
+/// An item that a journal knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BegunItem {
+    /// Its place in the list, from 1.
+    pub number: u64,
+    /// Its job.
+    pub job_id: String,
+}
+
+/// Reads a batch's journal, whether a run is on or not. It writes nothing.
+///
+/// # Errors
+/// `Journal`: it cannot be read, is damaged, or is no journal.
+pub fn batch_status(journal: impl AsRef<Path>) -> Result<BatchStatus, Error> {
+    let path = journal.as_ref();
+    let (file, running) = open_to_read(path)?;
+    let mut history = History::new(Clock::new(), 0);
+    read_lines(path, &file, |number, span, line| history.take(span, line).map_err(|what| damage(path, number, &what)))?;
+    let run = history.run.as_ref().ok_or_else(|| problem(path, "has no run in it yet"))?;
+    let mut progress = BatchProgress { items: run.items, pause: history.pause, ..BatchProgress::default() };
+    let (mut unknown, mut rejected) = (Vec::new(), Vec::new());
+    for entry in history.items.values() {
+        let item = || BegunItem { number: entry.number, job_id: (*entry.job_id).to_owned() };
+        match entry.past {
+            Past::Ended(Delivery::Accepted) => {
+                progress.accepted += 1;
+                let waiting = run.wait && entry.finished.is_none();
+                *(if waiting { &mut progress.waiting } else { &mut progress.done }) += 1;
+            }
+            Past::Ended(Delivery::Rejected) => rejected.push(item()),
+            Past::Sending if running => progress.sending += 1,
+            Past::Sending | Past::Ended(Delivery::Unknown) => unknown.push(item()),
+            Past::Ended(Delivery::NotSent) => {}
+        }
+    }
+    unknown.sort_by_key(|item| item.number);
+    rejected.sort_by_key(|item| item.number);
+    (progress.unknown, progress.rejected) = (unknown.len() as u64, rejected.len() as u64);
+    progress.done += progress.unknown + progress.rejected;
+    progress.left = progress.items.saturating_sub(progress.accepted + progress.rejected + progress.unknown);
+    Ok(BatchStatus {
+        progress,
+        running,
+        pid: run.pid,
+        runs: history.runs,
+        base_url: (*run.base_url).to_owned(),
+        project_id: (*run.project_id).to_owned(),
+        rate: run.rate.as_deref().map(str::to_owned),
+        waits: run.wait,
+        began_at: iso(run.began.unix_ms),
+        written_at: history.last.map_or_else(String::new, |stamp| iso(stamp.unix_ms)),
+        unknown,
+        rejected,
+    })
+}

@@ -1,0 +1,544 @@
+//! What a batch's threads do: send, note, look. Every message goes the same way: its line `sending` is on the disk before its
+//! first byte can leave, and its outcome is there before the thread takes another.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::clock::Clock;
+use super::entry;
+use super::gate::{MAX_ASKED, PauseReason};
+use super::item::Planned;
+use super::journal::Journal;
+use super::line::Writer;
+use super::options::BatchOptions;
+use super::outcome::{BatchOutcome, BatchUpdate};
+use super::rate::{Moment, moment};
+use super::state::{Look, State, Told, Turn};
+use crate::client::Client;
+use crate::control::CancelToken;
+use crate::delivery::Delivery;
+use crate::error::{Error, ErrorKind};
+use crate::jitter;
+use crate::job::Job;
+use crate::operation::Operation;
+use crate::options::{CallOptions, WaitOptions};
+use crate::poller::Poller;
+
+/// No sleep is longer: a machine that was put to sleep meanwhile is noticed within it.
+const MAX_SLEEP: Duration = Duration::from_secs(30);
+/// How many threads look after jobs; another one comes when a look was late by more than this.
+const MAX_WATCHERS: usize = 8;
+const LATE: Duration = Duration::from_millis(250);
+/// The stack of a thread that makes calls; TLS needs most of it.
+const STACK: usize = 512 << 10;
+
+/// What the threads of a batch have in common.
+pub(super) struct Work {
+    pub(super) client: Client,
+    pub(super) options: BatchOptions,
+    pub(super) journal: Journal,
+    pub(super) items: Vec<Planned>,
+    pub(super) clock: Clock,
+    /// Ends the calls that are under way.
+    pub(super) abort: CancelToken,
+    pub(super) threads: Mutex<Vec<JoinHandle<()>>>,
+    pub(super) state: Mutex<State>,
+    /// Something changed for senders, for watchers, for the owner.
+    pub(super) for_senders: Condvar,
+    pub(super) for_watchers: Condvar,
+    pub(super) for_owner: Condvar,
+}
+
+/// What a failure means for the whole batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Concern {
+    /// Nothing: it is this message's alone.
+    None,
+    /// The allowance is used up.
+    Allowance,
+    /// The service or the way to it fails, which passes.
+    Trouble,
+    /// Every other message would fail alike, until somebody does something.
+    All,
+}
+
+fn concern(error: &Error) -> Concern {
+    match error.kind() {
+        ErrorKind::RateLimited => Concern::Allowance,
+        ErrorKind::Unauthorized | ErrorKind::Forbidden | ErrorKind::Redirect | ErrorKind::Tls => Concern::All,
+        ErrorKind::Cancelled | ErrorKind::Closed | ErrorKind::Internal | ErrorKind::InvalidArgument => Concern::All,
+        _ if error.delivery() == Some(Delivery::Accepted) => Concern::None,
+        ErrorKind::Connect | ErrorKind::ConnectionLost | ErrorKind::Timeout | ErrorKind::Server => Concern::Trouble,
+        ErrorKind::InvalidResponse => Concern::Trouble,
+        _ if matches!(error.http_status(), Some(408 | 421 | 425)) => Concern::Trouble,
+        _ => Concern::None,
+    }
+}
+
+/// What the journal says of a message that failed. One that was refused for a reason that is not its own will be sent again.
+fn verdict(error: &Error) -> Delivery {
+    match error.delivery() {
+        Some(Delivery::Rejected) if concern(error) != Concern::None => Delivery::NotSent,
+        Some(delivery) => delivery,
+        None => Delivery::Unknown,
+    }
+}
+
+impl Work {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn now(&self) -> Moment {
+        moment(self.clock.now())
+    }
+
+    /// Ends the batch: nothing more is taken. The first failure is the one that is told.
+    pub(super) fn stop(&self, failure: Option<Error>) {
+        let mut state = self.lock();
+        state.stopping.get_or_insert_with(Instant::now);
+        if state.failure.is_none() {
+            state.failure = failure;
+        }
+        drop(state);
+        self.for_senders.notify_all();
+        self.for_watchers.notify_all();
+        self.for_owner.notify_all();
+    }
+
+    /// Starts a thread that sends, or one that watches.
+    pub(super) fn start(self: &Arc<Work>, watches: bool) -> std::io::Result<()> {
+        let count = |change: fn(usize, usize) -> usize| {
+            let mut state = self.lock();
+            state.live = change(state.live, 1);
+            state.watchers = change(state.watchers, usize::from(watches));
+        };
+        // Before it runs, for it may be gone again at once.
+        count(usize::wrapping_add);
+        let work = Arc::clone(self);
+        let thread = std::thread::Builder::new().name("agentjob-batch".to_owned()).stack_size(STACK).spawn(move || {
+            let _leaving = Leaving(&work);
+            if watches { work.watch() } else { work.send() }
+        });
+        match thread {
+            Ok(thread) => {
+                self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+                Ok(())
+            }
+            Err(error) => {
+                count(usize::wrapping_sub);
+                Err(error)
+            }
+        }
+    }
+
+    fn step(&self, name: &'static str) {
+        if let Some(handler) = &self.options.on_step {
+            handler(name);
+        }
+    }
+
+    fn call(&self) -> CallOptions {
+        CallOptions::new().cancel(&self.abort)
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.options.cancel.as_ref().is_some_and(CancelToken::is_cancelled)
+    }
+
+    /// Sends one message after the other, until there is none left.
+    fn send(self: &Arc<Work>) {
+        let mut state = self.lock();
+        loop {
+            if self.is_cancelled() {
+                state.stopping.get_or_insert_with(Instant::now);
+            }
+            match state.turn(self.now()) {
+                Turn::Over => break,
+                Turn::Until(time) => state = self.sleep(&self.for_senders, state, time),
+                Turn::Send { at, counted, ask_first } => {
+                    drop(state);
+                    self.deliver(at, counted, ask_first);
+                    state = self.lock();
+                    // The next one of this job, the first after a pause, or the end: others may wait for it.
+                    self.for_senders.notify_all();
+                }
+            }
+        }
+        drop(state);
+        self.for_senders.notify_all();
+        self.for_watchers.notify_all();
+    }
+
+    fn sleep<'a>(&self, on: &Condvar, state: MutexGuard<'a, State>, until: Moment) -> MutexGuard<'a, State> {
+        let left = u64::try_from(until.saturating_sub(self.now())).unwrap_or(0).max(1);
+        let left = Duration::from_millis(left).min(MAX_SLEEP);
+        on.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    fn deliver(self: &Arc<Work>, at: u32, counted: Moment, ask_first: bool) {
+        let (place, item) = (at as usize, &self.items[at as usize]);
+        let give_back = || {
+            let mut state = self.lock();
+            state.window.give_back(counted);
+            state.put_back(at);
+        };
+        if ask_first {
+            // A look delivers nothing, however it ends.
+            let asked = self.client.execute(&Operation::GetJob { job_id: item.job_id() }, &self.call(), Some(0));
+            if let Err(error) = asked
+                && concern(&error) != Concern::None
+            {
+                give_back();
+                return self.concerned(&error);
+            }
+        }
+        let line = entry::sending(place, item, self.clock.stamp());
+        let noted = self.note(&line, ["sending_written", "sending_synced"]);
+        if let Err(error) = noted {
+            give_back();
+            return self.stop(Some(error));
+        }
+        let message = Operation::SendMessage { job_id: item.job_id(), prompt: item.prompt() };
+        let (delivery, job, error) = match self.client.execute(&message, &self.call(), Some(0)) {
+            Ok(job) => (Delivery::Accepted, Some(job), None),
+            Err(error) => (verdict(&error), None, Some(error)),
+        };
+        self.step("answered");
+        let poller = match (&self.options.wait, delivery) {
+            (Some(wait), Delivery::Accepted) => Some(begin_wait(item.job_id(), wait, job.clone())),
+            _ => None,
+        };
+        let now = self.clock.stamp();
+        let line = entry::ended(place, item, delivery, job.as_ref(), error.as_ref(), poller.as_ref(), now);
+        let noted = self.note(&line, ["ended_written", "ended_synced"]);
+        // A pause begins before anybody can take the message again.
+        if let Some(error) = &error {
+            self.concerned(error);
+        }
+        self.settle(at, counted, delivery, job, error, poller);
+        if let Err(error) = noted {
+            self.stop(Some(error));
+        }
+    }
+
+    /// Writes a line and sees to it that it is on the disk.
+    fn note(&self, line: &str, [written, synced]: [&'static str; 2]) -> Result<(), Error> {
+        let span = self.journal.append(line)?;
+        self.step(written);
+        self.journal.sync(span.end())?;
+        self.step(synced);
+        Ok(())
+    }
+
+    /// Takes in what became of a message.
+    fn settle(
+        self: &Arc<Work>,
+        at: u32,
+        counted: Moment,
+        delivery: Delivery,
+        job: Option<Job>,
+        error: Option<Error>,
+        poller: Option<Poller>,
+    ) {
+        let now = self.now();
+        let mut state = self.lock();
+        match delivery {
+            Delivery::NotSent => {
+                // What the service answered counts for it, so it counts for the pace.
+                if error.as_ref().is_none_or(|error| error.http_status().is_none()) {
+                    state.window.give_back(counted);
+                }
+                return state.put_back(at);
+            }
+            Delivery::Accepted => state.progress.accepted += 1,
+            Delivery::Rejected => state.progress.rejected += 1,
+            Delivery::Unknown => state.progress.unknown += 1,
+        }
+        state.close(at, &self.items);
+        if delivery != Delivery::Unknown && state.gate.answered() {
+            state.told.push_back(Told::Update(BatchUpdate::Resumed));
+        }
+        match poller {
+            Some(poller) if !poller.is_done() => {
+                let item = &self.items[at as usize];
+                let update = BatchUpdate::Accepted { number: u64::from(at) + 1, job_id: item.job_id().into(), job };
+                state.told.push_back(Told::Update(update));
+                state.wait_for(at, poller, now);
+                let first = state.watchers == 0 && state.stopping.is_none();
+                drop(state);
+                match first.then(|| self.start(true)) {
+                    Some(Err(error)) => self.stop(Some(no_thread(&error))),
+                    _ => self.for_watchers.notify_one(),
+                }
+            }
+            Some(_) => {
+                drop(state);
+                if let Some(job) = &job {
+                    self.finish(at, job);
+                }
+                self.tell(at, delivery, job, None);
+            }
+            None => {
+                drop(state);
+                self.tell(at, delivery, job, error);
+            }
+        }
+        self.for_owner.notify_all();
+    }
+
+    /// The owner hears an item's outcome.
+    fn tell(&self, at: u32, delivery: Delivery, job: Option<Job>, error: Option<Error>) {
+        let mut state = self.lock();
+        state.progress.done += 1;
+        let outcome = outcome(&self.items, at, delivery, job, error, false);
+        state.told.push_back(Told::Outcome(outcome));
+        drop(state);
+        self.for_owner.notify_all();
+    }
+
+    /// A failure that is not one message's alone.
+    fn concerned(&self, error: &Error) {
+        let now = self.now();
+        let mut state = self.lock();
+        let before = state.gate.shut(now);
+        let until = match concern(error) {
+            Concern::None => return,
+            // What the owner ended is the owner's to tell.
+            Concern::All if error.kind() == ErrorKind::Cancelled => {
+                drop(state);
+                return self.stop(None);
+            }
+            Concern::All => {
+                drop(state);
+                return self.stop(Some(stopped(error, "")));
+            }
+            Concern::Allowance if error.retry_after().is_some_and(|asked| asked > MAX_ASKED) => {
+                drop(state);
+                return self.stop(Some(stopped(error, " by a service that asks for more than a day")));
+            }
+            Concern::Allowance => state.gate.refused(now, error.retry_after()),
+            Concern::Trouble => state.gate.trouble(now, jitter::draw()),
+        };
+        let troubled = state.gate.troubled_for(now);
+        if !troubled.is_zero() && troubled >= self.options.max_trouble {
+            drop(state);
+            let why = format!(" after {} of trouble (max_trouble)", in_words(troubled));
+            return self.stop(Some(stopped(error, &why)));
+        }
+        if state.gate.shut(now) == before {
+            return;
+        }
+        let reason = state.gate.shut(now).map_or(PauseReason::Trouble, |(reason, _)| reason);
+        let pause = Duration::from_millis(u64::try_from(until - now).unwrap_or(0));
+        let update = BatchUpdate::Paused { reason, pause, error: error.clone() };
+        state.told.push_back(Told::Update(update));
+        drop(state);
+        self.for_owner.notify_all();
+        // A pause that is not noted costs the next run one request.
+        let pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+        let line = Writer::new("paused").text("reason", reason.as_str()).number("pause_ms", pause_ms);
+        drop(self.journal.append(&line.stamp(self.clock.stamp()).finish()));
+    }
+
+    /// Looks at one job after the other, until none is waited for.
+    fn watch(self: &Arc<Work>) {
+        let mut state = self.lock();
+        loop {
+            match state.look(self.now()) {
+                Look::Over => break,
+                Look::Until(time) => state = self.sleep(&self.for_watchers, state, time),
+                Look::At { at, poller, late } => {
+                    let another = late > LATE && state.watchers < MAX_WATCHERS.min(state.waits());
+                    drop(state);
+                    // A thread that cannot be had is missed by nobody: this one is there.
+                    if another && self.start(true).is_ok() {
+                        self.for_watchers.notify_one();
+                    }
+                    self.look(at, poller);
+                    state = self.lock();
+                }
+            }
+        }
+        drop(state);
+        self.for_watchers.notify_all();
+    }
+
+    fn look(self: &Arc<Work>, at: u32, mut poller: Poller) {
+        let (place, item) = (at as usize, &self.items[at as usize]);
+        let was_at_work = poller.has_settled();
+        let looked = poller.poll(&self.client, &self.call());
+        if let Err(error) = &looked
+            && concern(error) == Concern::All
+        {
+            self.lock().looked(at, poller, self.now());
+            return self.concerned(error);
+        }
+        match looked {
+            Ok(None) => {
+                if !was_at_work && poller.has_settled() {
+                    // Not on the disk at once: what is lost is asked for again.
+                    let line = entry::waiting(place, item, &poller, self.clock.stamp());
+                    drop(self.journal.append(&line));
+                    self.step("waiting_written");
+                }
+                let update = match (poller.changed(), poller.job()) {
+                    (true, Some(job)) => Some(BatchUpdate::Job { number: u64::from(at) + 1, job: job.clone() }),
+                    _ => None,
+                };
+                let heard = update.is_some();
+                let asked = poller.asked();
+                let now = self.now();
+                let mut state = self.lock();
+                state.told.extend(update.map(Told::Update));
+                if let Some(asked) = asked {
+                    state.be_quiet(now.saturating_add(moment(asked)));
+                }
+                state.looked(at, poller, now);
+                drop(state);
+                if heard {
+                    self.for_owner.notify_all();
+                }
+                return;
+            }
+            Ok(Some(job)) => {
+                self.finish(at, &job);
+                self.tell(at, Delivery::Accepted, Some(job), None);
+            }
+            Err(error) => {
+                let error = error.with_delivery(Some(Delivery::Accepted));
+                self.tell(at, Delivery::Accepted, error.job().cloned(), Some(error));
+            }
+        }
+        self.lock().done_waiting();
+        self.for_watchers.notify_all();
+    }
+
+    /// Notes that a job is done. Not on the disk at once: what is lost is asked for again.
+    fn finish(&self, at: u32, job: &Job) {
+        let line = entry::finished(at as usize, &self.items[at as usize], job, self.clock.stamp());
+        if let Err(error) = self.journal.append(&line) {
+            self.stop(Some(error));
+        }
+        self.step("finished_written");
+    }
+}
+
+/// The wait for a message that was just accepted.
+pub(super) fn begin_wait(job_id: &str, wait: &WaitOptions, answer: Option<Job>) -> Poller {
+    match answer {
+        Some(answer) => Poller::after_message(job_id, wait.schedule, answer),
+        None => Poller::after_lost_answer(job_id, wait.schedule),
+    }
+}
+
+pub(super) fn outcome(
+    items: &[Planned],
+    at: u32,
+    delivery: Delivery,
+    job: Option<Job>,
+    error: Option<Error>,
+    earlier: bool,
+) -> BatchOutcome {
+    let item = &items[at as usize];
+    BatchOutcome {
+        number: u64::from(at) + 1,
+        line: item.line(),
+        key: item.key(),
+        job_id: item.job_id().into(),
+        delivery,
+        job,
+        error,
+        earlier,
+    }
+}
+
+/// The error that ends a batch: its cause, and what to do.
+fn stopped(error: &Error, why: &str) -> Error {
+    let message = format!(
+        "the batch was stopped{why}: {}; when that is mended, run it again with the same journal: it goes on",
+        error.message()
+    );
+    let ended = Error::new(error.kind(), message);
+    match error.http_status() {
+        Some(status) => ended.with_answer(
+            status,
+            error.retry_after(),
+            error.request_id().map(str::to_owned),
+            error.body().map(str::to_owned),
+        ),
+        None => ended,
+    }
+}
+
+pub(super) fn no_thread(error: &std::io::Error) -> Error {
+    let message = format!("the batch has no thread to work in ({error}); end other threads or raise the limit on them");
+    Error::new(ErrorKind::Connect, message)
+}
+
+fn in_words(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..=119 => format!("{seconds} s"),
+        seconds => format!("{} min", seconds / 60),
+    }
+}
+
+/// A thread goes, by whatever way.
+struct Leaving<'a>(&'a Work);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop(Some(Error::internal("a batch's thread failed", false)));
+        }
+        self.0.lock().live -= 1;
+        self.0.for_owner.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(kind: ErrorKind, delivery: Delivery, status: Option<u16>) -> Error {
+        let error = Error::new(kind, "x").with_delivery(Some(delivery));
+        status.map_or(error.clone(), |status| error.with_answer(status, None, None, None))
+    }
+
+    #[test]
+    fn every_row_of_the_batch_s_table() {
+        use Delivery::*;
+        use ErrorKind as Kind;
+        let rows = [
+            (Kind::Connect, NotSent, None, Concern::Trouble, NotSent),
+            (Kind::Tls, NotSent, None, Concern::All, NotSent),
+            (Kind::Timeout, NotSent, None, Concern::Trouble, NotSent),
+            (Kind::Timeout, Unknown, None, Concern::Trouble, Unknown),
+            (Kind::ConnectionLost, Unknown, None, Concern::Trouble, Unknown),
+            (Kind::Server, Unknown, Some(503), Concern::Trouble, Unknown),
+            (Kind::Server, NotSent, Some(503), Concern::Trouble, NotSent),
+            (Kind::InvalidResponse, Unknown, None, Concern::Trouble, Unknown),
+            (Kind::InvalidResponse, Accepted, Some(200), Concern::None, Accepted),
+            (Kind::Timeout, Accepted, Some(200), Concern::None, Accepted),
+            (Kind::RateLimited, Rejected, Some(429), Concern::Allowance, NotSent),
+            (Kind::Unauthorized, Rejected, Some(401), Concern::All, NotSent),
+            (Kind::Forbidden, Rejected, Some(403), Concern::All, NotSent),
+            (Kind::Redirect, Rejected, Some(307), Concern::All, NotSent),
+            (Kind::Redirect, Unknown, Some(302), Concern::All, Unknown),
+            (Kind::BadRequest, Rejected, Some(408), Concern::Trouble, NotSent),
+            (Kind::BadRequest, Rejected, Some(421), Concern::Trouble, NotSent),
+            (Kind::BadRequest, Rejected, Some(425), Concern::Trouble, NotSent),
+            (Kind::BadRequest, Rejected, Some(400), Concern::None, Rejected),
+            (Kind::NotFound, Rejected, Some(404), Concern::None, Rejected),
+            (Kind::Conflict, Rejected, Some(409), Concern::None, Rejected),
+            (Kind::Cancelled, NotSent, None, Concern::All, NotSent),
+            (Kind::Cancelled, Unknown, None, Concern::All, Unknown),
+            (Kind::Closed, Unknown, None, Concern::All, Unknown),
+        ];
+        for (kind, delivery, status, means, noted) in rows {
+            let error = error(kind, delivery, status);
+            assert_eq!((concern(&error), verdict(&error)), (means, noted), "{kind} {delivery} {status:?}");
+        }
+    }
+}
