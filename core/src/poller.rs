@@ -71,7 +71,16 @@ impl Poller {
     }
 
     fn from_state(state: PollState, before: Duration) -> Poller {
-        Poller { state, began: Instant::now(), before, job: None, changed: false, done: false, owed: false, asked: None }
+        Poller {
+            state,
+            began: Instant::now(),
+            before,
+            job: None,
+            changed: false,
+            done: false,
+            owed: false,
+            asked: None,
+        }
     }
 
     /// Whether a terminal status counts: the job was seen at work, or the time of the previous result is over.

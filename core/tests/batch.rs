@@ -90,3 +90,472 @@ fn every_message_is_sent_once_and_a_second_run_sends_none() {
     let journal = std::fs::read_to_string(folder.journal()).unwrap();
     assert!(!journal.contains("message 1") && !journal.contains(&service.api_key()), "no prompt, no key");
 }
+
+#[test]
+fn the_same_items_go_on_where_a_stopped_run_was() {
+    let (service, folder) = (service(30, r#","rules":[{"method":"POST","delay_ms":20,"status":200}]"#), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()).concurrency(2));
+    let mut first = client.send_all(items(30), &options).unwrap();
+    let begun: Vec<_> = first.by_ref().take(5).map(Result::unwrap).collect();
+    assert_eq!(begun.len(), 5);
+    drop(first);
+    let sent = service.ledger().len();
+    assert!((5..30).contains(&sent), "{sent}");
+    let outcomes = run(&client, items(30), &options);
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_earlier()).count(), sent, "dropping it lost no answer");
+    assert!(outcomes.iter().all(|outcome| outcome.delivery() == Delivery::Accepted));
+    assert_eq!(service.ledger().len(), 30);
+}
+
+#[test]
+fn a_message_that_may_have_arrived_is_named_and_not_sent_again() {
+    let rule = r#","rules":[{"method":"POST","path":"/v2/agent/*/job/job_2/message","nth":1,
+        "fault":{"do":"close","at":"request","process":true}}]"#;
+    let (service, folder) = (service(3, rule), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
+    for earlier in [false, true] {
+        let outcomes = run(&client, items(3), &options);
+        let unknown: Vec<_> = outcomes.iter().filter(|outcome| outcome.delivery() == Delivery::Unknown).collect();
+        assert_eq!(unknown.len(), 1);
+        assert_eq!((unknown[0].number(), unknown[0].job_id(), unknown[0].is_earlier()), (2, "job_2", earlier));
+        let error = unknown[0].error().unwrap();
+        assert_eq!((error.kind(), error.delivery()), (ErrorKind::ConnectionLost, Some(Delivery::Unknown)));
+        assert!(error.message().contains("job job_2 may have arrived"), "{error}");
+    }
+    assert_eq!(service.ledger().len(), 3);
+    let resent = run(&client, items(3), &options.clone().resend_unknown(true));
+    assert!(resent.iter().all(|outcome| outcome.delivery() == Delivery::Accepted));
+    assert_eq!(prompts(&service).iter().filter(|prompt| *prompt == "message 2").count(), 2, "as the caller asked");
+}
+
+#[test]
+fn what_the_service_refuses_is_told_and_not_sent_again() {
+    let (service, folder) = (service(2, ""), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
+    for earlier in [false, true] {
+        let outcomes = run(&client, items(3), &options);
+        let refused = outcomes.iter().find(|outcome| outcome.number() == 3).unwrap();
+        assert_eq!((refused.delivery(), refused.is_earlier()), (Delivery::Rejected, earlier));
+        let error = refused.error().unwrap();
+        assert_eq!((error.kind(), error.http_status()), (ErrorKind::NotFound, Some(404)));
+    }
+    assert_eq!(service.requests().total, 3);
+}
+
+#[test]
+fn a_429_holds_every_message_back_until_it_is_allowed() {
+    let rule = r#","rules":[{"method":"POST","nth":3,"status":429,"headers":{"Retry-After":"1"}}]"#;
+    let (service, folder) = (service(8, rule), Folder::new());
+    let mut batch = client(&service).send_all(items(8), &BatchOptions::new(folder.journal()).concurrency(1)).unwrap();
+    let (mut told, mut accepted) = (Vec::new(), 0);
+    let (took, ()) = timed(|| {
+        loop {
+            match batch.step(Duration::MAX).unwrap() {
+                BatchStep::Outcome(outcome) => accepted += u32::from(outcome.delivery() == Delivery::Accepted),
+                BatchStep::Update(BatchUpdate::Paused { reason, pause, error }) => {
+                    assert_eq!((accepted, reason), (2, PauseReason::RateLimited));
+                    assert!(pause <= ms(1000) && pause > ms(900), "{pause:?}");
+                    assert_eq!(error.http_status(), Some(429));
+                    let progress = batch.progress();
+                    assert_eq!((progress.accepted, progress.left), (2, 6));
+                    assert_eq!(progress.pause.unwrap().0, PauseReason::RateLimited);
+                    assert!(batch_status(folder.journal()).unwrap().running);
+                    told.push("paused");
+                }
+                BatchStep::Update(BatchUpdate::Resumed) => told.push("resumed"),
+                BatchStep::Over => break,
+                _ => {}
+            }
+        }
+    });
+    assert_eq!((told.as_slice(), accepted), (["paused", "resumed"].as_slice(), 8));
+    assert!(took >= ms(1000), "{took:?}");
+    assert_eq!(lines(&folder.journal(), "paused"), 1);
+    assert_eq!(service.ledger().len(), 8);
+}
+
+#[test]
+fn a_pause_holds_over_a_restart() {
+    let rule = r#","rules":[{"method":"POST","nth":1,"status":429,"headers":{"Retry-After":"2"}}]"#;
+    let (service, folder) = (service(2, rule), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
+    let (took, outcomes) = timed(|| {
+        let mut first = client.send_all(items(1), &options).unwrap();
+        assert!(matches!(first.step(Duration::MAX).unwrap(), BatchStep::Update(BatchUpdate::Paused { .. })));
+        drop(first);
+        assert!(batch_status(folder.journal()).unwrap().progress.pause.is_some());
+        run(&client, items(1), &options)
+    });
+    assert_eq!(outcomes[0].delivery(), Delivery::Accepted);
+    assert!(took >= ms(2000), "{took:?}");
+    assert_eq!(service.requests().total, 2);
+}
+
+#[test]
+fn the_rate_holds_over_restarts() {
+    let (service, folder) = (service(9, ""), Folder::new());
+    let rate = agentjob_core::Rate::new(3, ms(500)).unwrap();
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()).rate(rate));
+    for _ in 0..3 {
+        let mut batch = client.send_all(items(9), &options).unwrap();
+        let sent = batch.by_ref().filter(|outcome| !outcome.as_ref().unwrap().is_earlier()).take(3).count();
+        assert_eq!(sent, 3);
+    }
+    let times: Vec<u64> = service.ledger().iter().map(|message| message.at_ms).collect();
+    assert_eq!(times.len(), 9);
+    for window in times.windows(4) {
+        // The service's clock and ours are two; a message takes its time between them.
+        assert!(window[3] - window[0] >= 480, "{times:?}");
+    }
+}
+
+#[test]
+fn trouble_asks_after_the_job_before_it_risks_another_message() {
+    let rule = r#","rules":[{"method":"POST","nth":1,"status":503},{"method":"GET","nth":1,"status":503}]"#;
+    let (service, folder) = (service(3, rule), Folder::new());
+    let options = BatchOptions::new(folder.journal()).concurrency(1);
+    let outcomes = run(&client(&service), items(3), &options);
+    let verdicts: Vec<_> = outcomes.iter().map(BatchOutcome::delivery).collect();
+    assert_eq!(verdicts, [Delivery::Unknown, Delivery::Accepted, Delivery::Accepted]);
+    let methods: Vec<String> =
+        service.requests().requests.iter().filter_map(|request| request.method.clone()).collect();
+    assert_eq!(methods, ["POST", "GET", "GET", "POST", "POST"]);
+}
+
+#[test]
+fn a_service_that_is_away_costs_no_message() {
+    let (service, folder) = (service(4, ""), Folder::new());
+    let (client, address) = (client(&service), service.address());
+    service.stop();
+    let mut batch = client.send_all(items(4), &BatchOptions::new(folder.journal())).unwrap();
+    let step = batch.step(Duration::MAX).unwrap();
+    let BatchStep::Update(BatchUpdate::Paused { reason, error, .. }) = step else { panic!("{step:?}") };
+    assert_eq!((reason, error.delivery()), (PauseReason::Trouble, Some(Delivery::NotSent)));
+    let config = format!(
+        r#"{{"port":{},"jobs":[{{"id":"job_1"}},{{"id":"job_2"}},{{"id":"job_3"}},{{"id":"job_4"}}]}}"#,
+        address.port()
+    );
+    let back = emulator(&config);
+    let outcomes: Vec<_> = batch.map(Result::unwrap).collect();
+    assert_eq!(outcomes.len(), 4);
+    assert!(outcomes.iter().all(|outcome| outcome.delivery() == Delivery::Accepted), "{outcomes:?}");
+    assert_eq!(back.ledger().len(), 4);
+}
+
+#[test]
+fn trouble_without_end_stops_the_batch() {
+    let (service, folder) = (service(50, r#","rules":[{"method":"POST","status":502}]"#), Folder::new());
+    let options = BatchOptions::new(folder.journal()).max_trouble(ms(2500));
+    let (outcomes, error) = run_until_stopped(client(&service).send_all(items(50), &options).unwrap());
+    assert_eq!(error.kind(), ErrorKind::Server);
+    assert!(error.message().starts_with("the batch was stopped after "), "{error}");
+    assert!(error.message().ends_with("run it again with the same journal: it goes on"), "{error}");
+    assert!(outcomes.len() < 8, "it does not burn through the list: {}", outcomes.len());
+    let status = batch_status(folder.journal()).unwrap();
+    assert_eq!((status.progress.unknown, status.progress.left), (outcomes.len() as u64, 50 - outcomes.len() as u64));
+}
+
+#[test]
+fn what_every_message_would_meet_stops_the_batch_and_spends_none() {
+    for (status, kind) in [(401, ErrorKind::Unauthorized), (403, ErrorKind::Forbidden), (307, ErrorKind::Redirect)] {
+        let rule = format!(r#","rules":[{{"method":"POST","nth":1,"status":{status}}}]"#);
+        let (service, folder) = (service(3, &rule), Folder::new());
+        let (client, options) = (client(&service), BatchOptions::new(folder.journal()).concurrency(1));
+        let (outcomes, error) = run_until_stopped(client.send_all(items(3), &options).unwrap());
+        assert_eq!((outcomes.len(), error.kind(), error.http_status()), (0, kind, Some(status)));
+        assert_eq!(service.ledger().len(), 0);
+        assert_eq!(run(&client, items(3), &options).len(), 3, "mended, it goes on");
+        assert_eq!(service.ledger().len(), 3);
+    }
+}
+
+#[test]
+fn messages_to_one_job_keep_their_order() {
+    let rule = r#","rules":[{"method":"POST","nth":1,"delay_ms":150,"status":200}]"#;
+    let (service, folder) = (service(2, rule), Folder::new());
+    let to = |job: &str, n: u32| BatchItem::new(job, format!("{job} {n}"));
+    let items = vec![to("job_1", 1), to("job_1", 2), to("job_2", 1), to("job_1", 3), to("job_2", 2)];
+    run(&client(&service), items, &BatchOptions::new(folder.journal()).concurrency(4));
+    let sent = prompts(&service);
+    for job in ["job_1", "job_2"] {
+        let of_job: Vec<_> = sent.iter().filter(|prompt| prompt.starts_with(job)).collect();
+        assert!(of_job.is_sorted(), "{sent:?}");
+    }
+    assert_eq!(sent.len(), 5);
+}
+
+#[test]
+fn a_batch_that_waits_tells_each_job_s_end() {
+    let (service, folder) = (service(10, ""), Folder::new());
+    let options = BatchOptions::new(folder.journal()).wait(quick());
+    let (client, mut accepted) = (client(&service), 0);
+    let mut batch = client.send_all(items(10), &options).unwrap();
+    let mut done = Vec::new();
+    loop {
+        match batch.step(Duration::MAX).unwrap() {
+            BatchStep::Outcome(outcome) => done.push(outcome),
+            BatchStep::Update(BatchUpdate::Accepted { .. }) => accepted += 1,
+            BatchStep::Over => break,
+            _ => {}
+        }
+    }
+    assert_eq!((accepted, done.len()), (10, 10));
+    assert!(done.iter().all(|outcome| outcome.job().unwrap().status().as_str() == "completed"));
+    assert!(done.iter().all(|outcome| outcome.job().unwrap().pr_link().is_some()), "the new result");
+    let asked = service.requests().total;
+    let again = run(&client, items(10), &options);
+    assert!(again.iter().all(|outcome| outcome.is_earlier() && outcome.job().unwrap().pr_link().is_some()));
+    assert_eq!(service.requests().total, asked, "what is done is not asked for again");
+}
+
+#[test]
+fn a_wait_goes_on_in_the_next_run() {
+    let (service, folder) = (service(3, r#","work_ms":600"#), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()).wait(quick()));
+    let mut first = client.send_all(items(3), &options).unwrap();
+    while first.progress().accepted < 3 {
+        first.step(ms(10)).unwrap();
+    }
+    drop(first);
+    let status = batch_status(folder.journal()).unwrap();
+    assert_eq!((status.progress.waiting, status.progress.accepted, status.running), (3, 3, false));
+    let outcomes = run(&client, items(3), &options);
+    assert!(outcomes.iter().all(|outcome| outcome.job().unwrap().is_terminal() && outcome.error().is_none()));
+    assert_eq!(service.ledger().len(), 3);
+}
+
+#[test]
+fn a_wait_that_is_asked_for_later_begins_then() {
+    let (service, folder) = (service(3, ""), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
+    run(&client, items(3), &options);
+    let outcomes = run(&client, items(3), &options.wait(quick()));
+    assert!(outcomes.iter().all(|outcome| !outcome.is_earlier() && outcome.job().unwrap().pr_link().is_some()));
+    assert_eq!(service.ledger().len(), 3);
+}
+
+#[test]
+fn a_wait_whose_time_is_over_is_an_accepted_message_with_that_error() {
+    let (service, folder) = (service(1, r#","work_ms":60000"#), Folder::new());
+    let wait = quick().timeout(ms(200));
+    let outcomes = run(&client(&service), items(1), &BatchOptions::new(folder.journal()).wait(wait));
+    assert_eq!(outcomes[0].delivery(), Delivery::Accepted);
+    let error = outcomes[0].error().unwrap();
+    assert_eq!((error.kind(), error.delivery()), (ErrorKind::WaitTimeout, Some(Delivery::Accepted)));
+    assert_eq!(outcomes[0].job().unwrap().status().as_str(), "active");
+}
+
+#[test]
+fn a_token_ends_a_batch_and_the_answers_under_way_are_taken() {
+    let rule = r#","rules":[{"method":"POST","delay_ms":300,"status":200}]"#;
+    let (service, folder) = (service(20, rule), Folder::new());
+    let token = CancelToken::new();
+    let options = BatchOptions::new(folder.journal()).cancel(&token);
+    let batch = client(&service).send_all(items(20), &options).unwrap();
+    let canceller = std::thread::spawn(move || {
+        std::thread::sleep(ms(100));
+        token.cancel();
+    });
+    let (outcomes, error) = run_until_stopped(batch);
+    canceller.join().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert_eq!(
+        error.message(),
+        "the batch was cancelled with 16 messages left to send; run it again with the same journal to go on"
+    );
+    assert!(outcomes.iter().all(|outcome| outcome.delivery() == Delivery::Accepted), "{outcomes:?}");
+    assert_eq!((outcomes.len(), service.ledger().len()), (4, 4));
+}
+
+#[test]
+fn without_grace_a_message_under_way_is_unknown() {
+    let rule = r#","rules":[{"method":"POST","fault":{"do":"stall","at":"request","process":true}}]"#;
+    let (service, folder) = (service(1, rule), Folder::new());
+    let options = BatchOptions::new(folder.journal()).grace(Duration::ZERO);
+    let client = client(&service);
+    let batch = client.send_all(items(1), &options).unwrap();
+    while service.ledger().is_empty() {
+        std::thread::sleep(ms(1));
+    }
+    let (took, ()) = timed(|| drop(batch));
+    assert!(took < ms(2000), "{took:?}");
+    let status = batch_status(folder.journal()).unwrap();
+    assert_eq!((status.progress.unknown, status.unknown[0].job_id.as_str()), (1, "job_1"));
+    assert_eq!(run(&client, items(1), &options)[0].delivery(), Delivery::Unknown);
+}
+
+#[test]
+fn closing_the_client_ends_its_batches() {
+    let rule = r#","rules":[{"method":"POST","nth":1,"status":429,"headers":{"Retry-After":"60"}}]"#;
+    let (service, folder) = (service(2, rule), Folder::new());
+    let client = client(&service);
+    let mut batch = client.send_all(items(2), &BatchOptions::new(folder.journal()).concurrency(1)).unwrap();
+    assert!(matches!(batch.step(Duration::MAX).unwrap(), BatchStep::Update(BatchUpdate::Paused { .. })));
+    client.close();
+    assert_eq!(run_until_stopped(batch).1.kind(), ErrorKind::Closed);
+}
+
+#[test]
+fn a_changed_list_is_noticed_and_named() {
+    let (service, folder) = (service(9, ""), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
+    let keyed =
+        |n: u32, prompt: &str| BatchItem::new(format!("job_{n}"), prompt).key(format!("k{n}")).line(u64::from(n) + 1);
+    let plain = |n: u32, prompt: &str| BatchItem::new(format!("job_{n}"), prompt).line(u64::from(n) + 1);
+    let with_keys = vec![keyed(1, "a"), keyed(2, "b")];
+    let without = vec![plain(1, "a"), plain(2, "b")];
+    for (first, rows) in [
+        (
+            with_keys,
+            vec![
+                (vec![keyed(1, "a"), keyed(2, "B")], "line 3: its prompt was changed since journal"),
+                (
+                    vec![keyed(1, "a"), BatchItem::new("job_3", "b").key("k2")],
+                    "item 2: its job was changed since journal",
+                ),
+                (vec![keyed(1, "a")], "item 2 is not in the list any more: journal"),
+            ],
+        ),
+        (
+            without,
+            vec![
+                (vec![plain(1, "a"), plain(2, "B")], "line 3 is another message now: journal"),
+                (vec![plain(2, "b"), plain(1, "a")], "line 3 is another message now: journal"),
+                (vec![plain(1, "a")], "item 2 is not in the list any more: journal"),
+            ],
+        ),
+    ] {
+        drop(std::fs::remove_file(folder.journal()));
+        run(&client, first.clone(), &options);
+        let sent = service.ledger().len();
+        for (changed, start) in rows {
+            let error = client.send_all(changed, &options).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.message().starts_with(start), "{error}");
+        }
+        assert_eq!(service.ledger().len(), sent, "nothing was sent");
+        let mut longer = first;
+        longer.push(plain(9, "new"));
+        assert_eq!(run(&client, longer, &options).len(), 3, "new items at the end are taken");
+    }
+    let reordered = vec![keyed(2, "b"), keyed(1, "a")];
+    let other = BatchOptions::new(folder.0.join("other"));
+    run(&client, vec![keyed(1, "a"), keyed(2, "b")], &other);
+    assert!(run(&client, reordered, &other).iter().all(BatchOutcome::is_earlier), "keys have no order");
+}
+
+#[test]
+fn one_journal_is_one_run_s_and_one_service_s() {
+    let rule = r#","rules":[{"method":"POST","delay_ms":700,"status":200}]"#;
+    let (service, folder) = (service(2, rule), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
+    let first = client.send_all(items(1), &options).unwrap();
+    let error = client.send_all(items(1), &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Journal);
+    let by = format!("is in use by another run, process {} or a child of it", std::process::id());
+    assert!(error.message().contains(&by), "{error}");
+    assert_eq!(first.count(), 1);
+    let other = builder(&service).project_id("another").build().unwrap();
+    let error = other.send_all(items(1), &options).unwrap_err();
+    assert!(error.message().contains("belongs to project demo at http://127.0.0.1"), "{error}");
+}
+
+#[test]
+fn bad_items_and_settings_are_named_before_a_journal_is_begun() {
+    let (service, folder) = (service(1, ""), Folder::new());
+    let (client, journal) = (client(&service), folder.journal());
+    let options = || BatchOptions::new(&journal);
+    let rows = [
+        (client.send_all([BatchItem::new(JOB, "").line(17)], &options()), "line 17: prompt is empty"),
+        (client.send_all(items(1), &options().concurrency(0)), "concurrency is 0; give 1 to 64"),
+        (client.send_all(items(1), &options().concurrency(65)), "concurrency is 65; give 1 to 64"),
+        (client.send_all(items(1), &options().max_trouble(Duration::ZERO)), "max_trouble"),
+        (client.send_all(items(1), &options().wait(quick().lateness(2.0))), "lateness is 2"),
+        (client.send_all(items(1), &BatchOptions::new("")), "journal is empty"),
+    ];
+    for (started, start) in rows {
+        let error = started.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().starts_with(start), "{error}");
+    }
+    assert!(!journal.exists());
+    assert_eq!(service.requests().total, 0);
+    for (path, words) in [
+        (folder.0.join("no/such/folder"), "cannot be opened (No such file or directory"),
+        (folder.0.clone(), "cannot be opened (Is a directory"),
+    ] {
+        let error = client.send_all(items(1), &BatchOptions::new(path)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Journal);
+        assert!(error.message().contains(words), "{error}");
+    }
+}
+
+#[test]
+fn a_torn_last_line_is_dropped_and_other_damage_is_named() {
+    let (service, folder) = (service(3, ""), Folder::new());
+    let (client, journal) = (client(&service), folder.journal());
+    let options = BatchOptions::new(&journal).concurrency(1);
+    run(&client, items(3), &options);
+    let whole = std::fs::read(&journal).unwrap();
+    let ends: Vec<usize> = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
+    assert_eq!(ends.len(), 7, "a run, and two lines a message");
+
+    // Cut anywhere in its last line, it is the journal of a run that was ended there: message 3 was about to leave.
+    for cut in [ends[5] + 1, ends[5] + 40, whole.len() - 1] {
+        std::fs::write(&journal, &whole[..cut]).unwrap();
+        let status = batch_status(&journal).unwrap();
+        assert_eq!((status.progress.unknown, status.progress.accepted), (1, 2));
+        let outcomes = run(&client, items(3), &options);
+        let verdicts: Vec<_> = outcomes.iter().map(BatchOutcome::delivery).collect();
+        assert_eq!(verdicts, [Delivery::Accepted, Delivery::Accepted, Delivery::Unknown]);
+    }
+    // A tail that never reached the disk.
+    let mut zeros = whole[..ends[5] + 10].to_vec();
+    zeros.resize(whole.len() + 100, 0);
+    std::fs::write(&journal, zeros).unwrap();
+    assert_eq!(run(&client, items(3), &options)[2].delivery(), Delivery::Unknown);
+    assert_eq!(service.ledger().len(), 3, "none of this sent anything");
+
+    let damaged = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = whole.clone();
+        change(&mut bytes);
+        std::fs::write(&journal, &bytes).unwrap();
+        let error = client.send_all(items(3), &options).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Journal);
+        assert_eq!(batch_status(&journal).unwrap_err().message(), error.message());
+        assert_eq!(std::fs::read(&journal).unwrap(), bytes, "a damaged journal is left as it is");
+        error.message().to_owned()
+    };
+    let message = damaged(&|bytes| bytes[ends[2] + 30] ^= 1);
+    assert!(message.contains("is damaged: line 4: its checksum is not that of its text"), "{message}");
+    let message = damaged(&|bytes| bytes[ends[5] + 30] ^= 1);
+    assert!(message.contains("line 7: its checksum"), "a whole last line that is wrong is damage, too: {message}");
+    let message = damaged(&|bytes| drop(bytes.drain(ends[0]..ends[1])));
+    assert!(message.contains("line 2: item 1 was never sent"), "{message}");
+    let message = damaged(&|bytes| bytes.extend_from_within(ends[0]..ends[1]));
+    assert!(message.contains("line 8: item 1 was accepted, and is sent again"), "{message}");
+    let message = damaged(&|bytes| bytes[ends[2] + 30] = 0xff);
+    assert!(message.contains("line 4: it is no text"), "{message}");
+    let message = damaged(&|bytes| drop(bytes.drain(..ends[0])));
+    assert!(message.contains("line 1: it is not how a journal begins"), "{message}");
+    for other in ["a letter to a friend", "a letter\nto a friend\n", "{\"line\":\"runner\""] {
+        let message = damaged(&|bytes| *bytes = other.into());
+        assert!(message.contains("is no journal of a batch"), "{message}");
+    }
+}
+
+#[test]
+fn a_journal_whose_first_line_was_torn_begins_anew() {
+    let (service, folder) = (service(1, ""), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
+    for begun in ["", "{\"li", "{\"line\":\"run\",\"journal\":1,\"agentj"] {
+        std::fs::write(folder.journal(), begun).unwrap();
+        assert_eq!(run(&client, items(1), &options)[0].delivery(), Delivery::Accepted);
+    }
+}
+
+#[test]
+fn a_list_without_items_is_done_at_once() {
+    let (service, folder) = (service(1, ""), Folder::new());
+    assert_eq!(run(&client(&service), Vec::new(), &BatchOptions::new(folder.journal()).wait(quick())).len(), 0);
+}

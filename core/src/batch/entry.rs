@@ -114,7 +114,8 @@ mod tests {
     #[test]
     fn a_prompt_that_the_service_quotes_is_not_kept() {
         let now = Stamp { unix_ms: 0, up_ms: 0 };
-        let echo = serde_json::json!({"id": "job_1", "status": "active", "model": "m", "last": {"prompt": SECRET}, "n": 1});
+        let echo =
+            serde_json::json!({"id": "job_1", "status": "active", "model": "m", "last": {"prompt": SECRET}, "n": 1});
         let job = Job::read(echo.to_string().into()).unwrap();
         let line = ended(0, &item(), Delivery::Accepted, Some(&job), None, None, now);
         assert!(!line.contains("Falcon") && line.contains("\"model\":\"m\"") && !line.contains("\"n\":1"), "{line}");

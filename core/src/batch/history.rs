@@ -240,7 +240,9 @@ mod tests {
     fn every_order_of_lines_that_cannot_be_is_damage() {
         use Delivery::*;
         let mut rows = 0;
-        for before in [None, Some(None), Some(Some(Accepted)), Some(Some(Rejected)), Some(Some(NotSent)), Some(Some(Unknown))] {
+        for before in
+            [None, Some(None), Some(Some(Accepted)), Some(Some(Rejected)), Some(Some(NotSent)), Some(Some(Unknown))]
+        {
             let told = || {
                 let mut told = Told::new();
                 if let Some(ended) = before {

@@ -92,10 +92,7 @@ impl Planned {
 ///
 /// # Errors
 /// `InvalidArgument`, which names the item by its line or its number, from 1.
-pub(super) fn plan(
-    items: impl IntoIterator<Item = BatchItem>,
-    max_prompt_bytes: usize,
-) -> Result<Vec<Planned>, Error> {
+pub(super) fn plan(items: impl IntoIterator<Item = BatchItem>, max_prompt_bytes: usize) -> Result<Vec<Planned>, Error> {
     let mut planned: Vec<Planned> = Vec::new();
     let mut keys: HashMap<Box<str>, usize> = HashMap::new();
     let mut last_for_job: HashMap<Box<str>, usize> = HashMap::new();

@@ -147,6 +147,14 @@ impl Journal {
         self.sync(end)
     }
 
+    /// Syncs whatever was written, and lets another run have the journal.
+    pub(super) fn close(&self) -> Result<(), Error> {
+        let synced = self.sync_all();
+        // It is unlocked with the file at the latest.
+        drop(self.file.unlock());
+        synced
+    }
+
     /// One line again, without its end.
     pub(super) fn line_at(&self, span: Span) -> Result<String, Error> {
         let mut bytes = vec![0; span.bytes as usize];
@@ -274,9 +282,8 @@ pub(super) fn problem(path: &Path, what: &str) -> Error {
 
 /// An error about one line of it.
 pub(super) fn damage(path: &Path, number: u64, what: &str) -> Error {
-    let what = format!(
-        "is damaged: line {number}: {what}; restore the file, or look at its jobs and begin a new journal"
-    );
+    let what =
+        format!("is damaged: line {number}: {what}; restore the file, or look at its jobs and begin a new journal");
     problem(path, &what)
 }
 

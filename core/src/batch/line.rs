@@ -206,10 +206,9 @@ impl<'a> Fields<'a> {
             }
             "waiting" => Said::Waiting { item: item()?, poller: self.poller?.get() },
             "finished" => Said::Finished { item: item()?, job: self.job?.get() },
-            "paused" => Said::Paused {
-                reason: PauseReason::from_name(self.reason.as_deref()?)?,
-                pause_ms: self.pause_ms?,
-            },
+            "paused" => {
+                Said::Paused { reason: PauseReason::from_name(self.reason.as_deref()?)?, pause_ms: self.pause_ms? }
+            }
             word => {
                 let delivery = Delivery::ALL.into_iter().find(|delivery| delivery.as_str() == word)?;
                 let (item, job, poller) = (item()?, self.job.map(RawValue::get), self.poller.map(RawValue::get));

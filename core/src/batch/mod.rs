@@ -27,14 +27,12 @@ use std::time::{Duration, Instant};
 
 pub use self::gate::PauseReason;
 pub use self::item::BatchItem;
-pub use self::options::{
-    BatchOptions, DEFAULT_CONCURRENCY, DEFAULT_GRACE, DEFAULT_MAX_TROUBLE, MAX_CONCURRENCY,
-};
+pub use self::options::{BatchOptions, DEFAULT_CONCURRENCY, DEFAULT_GRACE, DEFAULT_MAX_TROUBLE, MAX_CONCURRENCY};
 pub use self::outcome::{BatchOutcome, BatchProgress, BatchUpdate};
 pub use self::rate::Rate;
-pub use self::status::{BatchStatus, BegunItem, batch_status};
 use self::resume::Earlier;
 use self::state::Told;
+pub use self::status::{BatchStatus, BegunItem, batch_status};
 use self::work::Work;
 use crate::client::Client;
 use crate::control::{CancelToken, SLICE};
@@ -73,11 +71,7 @@ impl Client {
     /// `InvalidArgument`, which names the item by its line or number: a bad id or prompt, two items with one key, or an item that
     /// is not the one that the journal has; `Journal`: it cannot be opened or written, is damaged (with the line's number), or
     /// another run has it. The iterator's own error is what stopped the batch, and comes last.
-    pub fn send_all(
-        &self,
-        items: impl IntoIterator<Item = BatchItem>,
-        options: &BatchOptions,
-    ) -> Result<Batch, Error> {
+    pub fn send_all(&self, items: impl IntoIterator<Item = BatchItem>, options: &BatchOptions) -> Result<Batch, Error> {
         options.check()?;
         let items = item::plan(items, self.config.max_prompt_bytes)?;
         resume::begin(self.clone(), items, options.clone())
@@ -129,6 +123,7 @@ impl Batch {
             Err(error) => {
                 self.stop();
                 self.join();
+                self.over = true;
                 return Err(error);
             }
         }
@@ -175,9 +170,12 @@ impl Batch {
     fn attend(&self) {
         let work = &self.work;
         if work.options.cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
-            work.stop(Some(self.cancelled()));
+            work.stop(None);
         } else if work.client.is_closed() {
-            work.stop(Some(Error::new(ErrorKind::Closed, "the batch was stopped: the client was closed; run it again with the same journal to go on")));
+            work.stop(Some(Error::new(
+                ErrorKind::Closed,
+                "the batch was stopped: the client was closed; run it again with the same journal to go on",
+            )));
         }
         let stopping = work.lock().stopping;
         if stopping.is_some_and(|since| since.elapsed() >= work.options.grace) {
@@ -197,8 +195,7 @@ impl Batch {
     fn end(&mut self) -> Result<BatchStep, Error> {
         self.over = true;
         self.join();
-        let synced = self.work.journal.sync_all();
-        // A thread may have seen the token first.
+        let synced = self.work.journal.close();
         let token = self.work.options.cancel.as_ref().is_some_and(CancelToken::is_cancelled);
         let mut state = self.work.lock();
         let unfinished = state.open.contains(&true) || state.progress.waiting > 0;
@@ -236,10 +233,7 @@ impl Iterator for Batch {
                 Ok(BatchStep::Outcome(outcome)) => return Some(Ok(outcome)),
                 Ok(BatchStep::Update(_) | BatchStep::Nothing) => {}
                 Ok(BatchStep::Over) => return None,
-                Err(error) => {
-                    self.over = true;
-                    return Some(Err(error));
-                }
+                Err(error) => return Some(Err(error)),
             }
         }
     }
@@ -265,6 +259,6 @@ impl Drop for Batch {
         self.work.abort.cancel();
         self.join();
         // Whatever is lost here is asked for again.
-        drop(self.work.journal.sync_all());
+        drop(self.work.journal.close());
     }
 }

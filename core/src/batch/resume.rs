@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Condvar, Mutex};
 
+use super::Batch;
 use super::clock::Clock;
 use super::entry;
 use super::history::{Entry, History, Past};
@@ -13,7 +14,6 @@ use super::outcome::BatchOutcome;
 use super::rate::{Window, moment};
 use super::state::State;
 use super::work::{Work, begin_wait, no_thread, outcome};
-use super::Batch;
 use crate::client::Client;
 use crate::control::CancelToken;
 use crate::delivery::Delivery;
@@ -55,9 +55,8 @@ pub(super) fn begin(client: Client, items: Vec<Planned>, options: BatchOptions) 
     let journal = Journal::open(&options.journal)?;
     let keep_sends = options.rate.map_or(0, |rate| rate.messages() as usize);
     let mut history = History::new(clock.clone(), keep_sends);
-    let cut = journal.replay(|number, span, line| {
-        history.take(span, line).map_err(|what| damage(journal.path(), number, &what))
-    })?;
+    let cut = journal
+        .replay(|number, span, line| history.take(span, line).map_err(|what| damage(journal.path(), number, &what)))?;
     check_service(&history, &client, &journal)?;
     let mut entries = match_up(&items, &mut history, &journal)?;
     append_run(&journal, &client, &items, &options, &clock, cut)?;
@@ -118,8 +117,7 @@ pub(super) fn begin(client: Client, items: Vec<Planned>, options: BatchOptions) 
         for_watchers: Condvar::new(),
         for_owner: Condvar::new(),
     });
-    let batch =
-        Batch { work, earlier: Earlier { found: found.into_iter() }, pid: std::process::id(), over: false };
+    let batch = Batch { work, earlier: Earlier { found: found.into_iter() }, pid: std::process::id(), over: false };
     for n in 0..senders {
         match batch.work.start(false) {
             // One is enough.

@@ -33,7 +33,11 @@ pub(super) enum Turn {
 #[derive(Debug)]
 pub(super) enum Look {
     /// Look at this item's job, which was due so long ago.
-    At { at: u32, poller: Poller, late: Duration },
+    At {
+        at: u32,
+        poller: Poller,
+        late: Duration,
+    },
     Until(Moment),
     Over,
 }
@@ -204,7 +208,9 @@ impl State {
         progress.finishes_in = match (progress.left, by_pace) {
             (0, _) => Some(Duration::ZERO),
             (_, None) if by_rate.is_zero() => None,
-            (_, by_pace) => Some(by_rate.max(by_pace.unwrap_or_default()).max(progress.pause.map_or(Duration::ZERO, |p| p.1))),
+            (_, by_pace) => {
+                Some(by_rate.max(by_pace.unwrap_or_default()).max(progress.pause.map_or(Duration::ZERO, |p| p.1)))
+            }
         };
         progress
     }

@@ -3,7 +3,9 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::crypto::{CryptoProvider, KeyProvider};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::sign::SigningKey;
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
 use super::call::Call;
@@ -21,7 +23,7 @@ pub(super) fn configure(extra_roots: &[CertificateDer<'static>]) -> Result<Arc<C
     for root in extra_roots {
         roots.add(root.clone()).map_err(|error| Cause::Tls(format!("a certificate of ca_file: {error}")))?;
     }
-    let mut config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+    let mut config = ClientConfig::builder_with_provider(Arc::new(provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| Cause::Tls(error.to_string()))?
         .with_root_certificates(roots)
@@ -30,6 +32,21 @@ pub(super) fn configure(extra_roots: &[CertificateDer<'static>]) -> Result<Arc<C
     // 0-RTT data may be replayed by anyone in between, which would be a second message. It is off by default; it stays off.
     config.enable_early_data = false;
     Ok(Arc::new(config))
+}
+
+/// ring, without its half that signs: no client certificate is ever shown, and the linker can leave out what would sign for one.
+fn provider() -> CryptoProvider {
+    CryptoProvider { key_provider: &NoKeys, ..rustls::crypto::ring::default_provider() }
+}
+
+/// Takes no private key.
+#[derive(Debug)]
+struct NoKeys;
+
+impl KeyProvider for NoKeys {
+    fn load_private_key(&self, _: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, rustls::Error> {
+        Err(rustls::Error::General("agentjob shows no client certificate".to_owned()))
+    }
 }
 
 /// Shakes hands. Nothing of the request has left before this is done.
@@ -134,5 +151,28 @@ impl Write for Port<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustls::crypto::ring;
+
+    #[test]
+    fn the_provider_is_rings_and_takes_no_private_key() {
+        let (ours, rings) = (provider(), ring::default_provider());
+        assert_eq!(ours.cipher_suites, rings.cipher_suites);
+        assert_eq!(names(&ours), names(&rings));
+        let (checks, of_ring) = (ours.signature_verification_algorithms, rings.signature_verification_algorithms);
+        assert_eq!(checks.supported_schemes(), of_ring.supported_schemes());
+        assert_eq!(checks.all.len(), of_ring.all.len());
+        let key = PrivateKeyDer::Pkcs8(Vec::new().into());
+        let refused = ours.key_provider.load_private_key(key).expect_err("it signs nothing");
+        assert!(refused.to_string().contains("no client certificate"), "{refused}");
+    }
+
+    fn names(provider: &CryptoProvider) -> Vec<rustls::NamedGroup> {
+        provider.kx_groups.iter().map(|group| group.name()).collect()
     }
 }
