@@ -6,7 +6,7 @@ mod support;
 
 use std::process::Command;
 
-use agentjob_core::Client;
+use agentjob_core::{BatchItem, BatchOptions, Client};
 use support::{JOB, emulator, skip};
 
 const SENDS: usize = 50;
@@ -27,24 +27,65 @@ fn child() {
     drop(std::fs::metadata("/agentjob-end"));
 }
 
+/// The same with a batch, whose messages go one after the other.
 #[test]
-fn a_message_over_a_kept_connection_is_one_send_and_one_answer() {
+#[ignore = "it is the process that a test below counts"]
+fn child_with_a_batch() {
+    let url = std::env::var(CHILD).unwrap();
+    let client = Client::builder().base_url(url).api_key("k").project_id("demo").trust_env(false).build().unwrap();
+    let journal = std::env::temp_dir().join(format!("agentjob-traced-{}.journal", std::process::id()));
+    let items = (0..SENDS).map(|n| BatchItem::new(JOB, format!("counted {n}")));
+    let batch = client.send_all(items, &BatchOptions::new(&journal)).unwrap();
+    assert_eq!(batch.map(Result::unwrap).count(), SENDS);
+    std::fs::remove_file(journal).unwrap();
+}
+
+/// What strace sees of one of the children above; none where there is no strace, or it may not trace.
+fn traced(child: &str, options: &[&str]) -> Option<String> {
     let emulator = emulator(r#"{"api_key": "k", "hourly_limit": 1000}"#);
     let traced = Command::new("strace")
         .args(["-f", "-qq", "-o", "/dev/stderr"])
+        .args(options)
         .arg(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "child", "--test-threads=1"])
+        .args(["--ignored", "--exact", child, "--test-threads=1"])
         .env(CHILD, emulator.base_url())
         .output();
     let Ok(traced) = traced else {
         skip("SKIPPED: strace is not installed");
-        return;
+        return None;
     };
-    let text = String::from_utf8_lossy(&traced.stderr);
+    let text = String::from_utf8_lossy(&traced.stderr).into_owned();
     if text.contains("PTRACE_TRACEME") || text.contains("Operation not permitted") {
         skip("SKIPPED: strace may not trace here");
-        return;
+        return None;
     }
+    Some(text)
+}
+
+#[test]
+fn a_message_of_a_batch_leaves_once_its_line_is_on_the_disk() {
+    let options = ["-e", "trace=write,fsync,fdatasync,sendto", "-s", "32"];
+    let Some(text) = traced("child_with_a_batch", &options) else { return };
+    let begin = text.find(r#""{\"line\":\"run\""#).unwrap_or_else(|| panic!("{text}"));
+    let mut steps = Vec::new();
+    for line in text[begin..].lines() {
+        let call = line.split_once(' ').map_or(line, |(_, rest)| rest.trim());
+        steps.extend(match call {
+            _ if call.contains(r#""{\"line\":\"sending\""#) => Some("sending"),
+            _ if call.contains(r#""{\"line\":\"accepted\""#) => Some("accepted"),
+            _ if call.starts_with("sendto(") => Some("send"),
+            _ if call.starts_with("fdatasync(") || call.starts_with("fsync(") => Some("sync"),
+            _ => None,
+        });
+    }
+    let mut expected = vec!["sync"];
+    expected.extend((0..SENDS).flat_map(|_| ["sending", "sync", "send", "accepted", "sync"]));
+    assert_eq!(steps, expected, "two syncs a message, and nothing else: {text}");
+}
+
+#[test]
+fn a_message_over_a_kept_connection_is_one_send_and_one_answer() {
+    let Some(text) = traced("child", &[]) else { return };
     let begin = text.find("/agentjob-begin").unwrap_or_else(|| panic!("{text}"));
     let end = text.find("/agentjob-end").unwrap();
     let mut counts = std::collections::BTreeMap::<&str, usize>::new();
