@@ -19,13 +19,13 @@ BIN     := $(VENV)/bin
 SHARED  := $(TARGET)/release/libagentjob.so
 EMULATOR := $(TARGET)/debug/agentjob-emulator
 
-.PHONY: help demo test test-rust test-c test-install test-memory test-python test-vectors test-readme test-types test-packaging
+.PHONY: help demo test test-rust test-c test-install test-memory test-model test-python test-vectors test-readme test-types test-packaging
 .PHONY: wheels check-wheels gallery faults bench bench-check sizes fmt lint clean
 
 help:
 	@sed -n '3,10s/^# \{0,1\}//p' Makefile
-	@echo "  parts: library test-rust test-c test-install test-memory test-python test-vectors test-readme test-types test-packaging"
-	@echo "         wheels gallery bench-check sizes lint"
+	@echo "  parts: library test-rust test-c test-install test-memory test-model test-python test-vectors test-readme test-types"
+	@echo "         test-packaging wheels gallery bench-check sizes lint"
 
 demo: $(BUILD)/wheel.stamp library
 	$(CARGO) build --quiet --release -p agentjob-core --example follow_up
@@ -49,6 +49,10 @@ test-install: library emulator
 test-memory: emulator
 	$(CARGO) build --quiet -p agentjob-ffi-c
 	$(MAKE) -C tests/c check-valgrind check-sanitize check-threads LIBDIR="$(TARGET)/debug" EMULATOR="$(EMULATOR)" OUT="$(BUILD)/c-debug" CC="$(CC)"
+
+# The batch's journal as a model, explored to its last state, and each mistake that it must not make; without spin a visible skip.
+test-model:
+	CC="$(CC)" tests/model/check.sh
 
 test-python: $(BUILD)/wheel.stamp
 	$(BIN)/python -m pytest -q -rs tests/python
@@ -100,7 +104,7 @@ BENCH_RUST := cd tests/bench/rust && CARGO_TARGET_DIR="$(BENCH)/target" $(CARGO)
 bench: library bench-c $(BUILD)/wheel.stamp
 	$(CARGO) build --quiet --release -p agentjob-emulator --features tls
 	$(BENCH_RUST) --features peers
-	mkdir -p "$(BENCH)/rust" && cp $(foreach program,raw core reqwest ureq_stock fixed,"$(BENCH)/target/release/$(program)") "$(BENCH)/rust"
+	mkdir -p "$(BENCH)/rust" && cp $(foreach program,raw core reqwest ureq_stock fixed batch,"$(BENCH)/target/release/$(program)") "$(BENCH)/rust"
 	@rm -f "$(BENCH)/c/libcurl"; $(CC) -O2 -pthread tests/bench/c/libcurl.c -o "$(BENCH)/c/libcurl" -lcurl 2>/dev/null || \
 		echo "SKIPPED: libcurl has no headers here (libcurl4-openssl-dev)"
 	$(PYTHON) tests/bench/peers.py "$(BENCH)" "$(BUILD)"/wheels/agentjob-*.whl

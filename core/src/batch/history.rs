@@ -26,12 +26,26 @@ pub(super) struct Entry {
     pub(super) job_id: Box<str>,
     pub(super) prompt: Digest,
     pub(super) past: Past,
+    /// Whether it was sent again after nobody knew whether it had arrived: it may have, whatever became of it the second time.
+    pub(super) doubtful: bool,
     /// The line that says how it ended.
     pub(super) ended: Option<Span>,
     /// The line that has where its wait stands, how long ago that was written, and the wait's end.
     pub(super) poller: Option<Span>,
     pub(super) poller_age: Duration,
     pub(super) finished: Option<Span>,
+}
+
+impl Entry {
+    /// What is known of it: none, if it may be sent.
+    pub(super) fn verdict(&self) -> Option<Delivery> {
+        match self.past {
+            Past::Ended(Delivery::NotSent) if !self.doubtful => None,
+            Past::Ended(delivery @ (Delivery::Accepted | Delivery::Unknown)) => Some(delivery),
+            Past::Ended(Delivery::Rejected) if !self.doubtful => Some(Delivery::Rejected),
+            Past::Ended(Delivery::NotSent | Delivery::Rejected) | Past::Sending => Some(Delivery::Unknown),
+        }
+    }
 }
 
 /// The run that a journal told of last.
@@ -106,10 +120,10 @@ impl History {
     }
 
     fn begin(&mut self, began: Stamp, run: Run<'_>) -> Result<(), String> {
-        if let Some(before) = &self.run {
-            if *before.base_url != *run.base_url || *before.project_id != *run.project_id {
-                return Err("it is a run for another service or project than the one before".to_owned());
-            }
+        if let Some(before) = &self.run
+            && (*before.base_url != *run.base_url || *before.project_id != *run.project_id)
+        {
+            return Err("it is a run for another service or project than the one before".to_owned());
         }
         self.runs += 1;
         self.run = Some(LastRun {
@@ -132,6 +146,7 @@ impl History {
             }
             Some(entry) => match entry.past {
                 Past::Ended(Delivery::NotSent | Delivery::Unknown) => {
+                    entry.doubtful |= entry.past == Past::Ended(Delivery::Unknown);
                     (entry.past, entry.ended, entry.number) = (Past::Sending, None, item.number);
                 }
                 Past::Ended(delivery) => return Err(format!("item {} was {delivery}, and is sent again", item.number)),
@@ -143,6 +158,7 @@ impl History {
                     job_id: job_id.into(),
                     prompt,
                     past: Past::Sending,
+                    doubtful: false,
                     ended: None,
                     poller: None,
                     poller_age: Duration::ZERO,
@@ -271,6 +287,21 @@ mod tests {
         assert!(told.run("http://b", "p").is_err());
         assert!(told.run("http://a", "q").is_err());
         assert!(told.run("http://a", "p").is_ok());
+    }
+
+    #[test]
+    fn a_message_that_may_have_arrived_stays_so_whatever_becomes_of_it_when_it_is_sent_again() {
+        use Delivery::*;
+        for (again, verdict) in
+            [(NotSent, Some(Unknown)), (Rejected, Some(Unknown)), (Unknown, Some(Unknown)), (Accepted, Some(Accepted))]
+        {
+            let mut told = Told::new();
+            for delivery in [Unknown, again] {
+                told.sending("a").unwrap();
+                told.ended("a", delivery, None).unwrap();
+            }
+            assert_eq!(told.history.items[&item("a").id].verdict(), verdict, "{again}");
+        }
     }
 
     #[test]

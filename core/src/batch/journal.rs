@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+
 use super::line::{self, BEGINNING, Line, Said};
 use crate::error::{Error, ErrorKind};
 use crate::operation::shown;
@@ -14,6 +17,10 @@ use crate::operation::shown;
 /// Somebody who only looks whether a run is on holds the lock for a moment.
 const LOCK_TRIES: u32 = 10;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
+/// Room that a message's outcome has on the disk before the message leaves, whatever else fills the disk meanwhile: for the
+/// outcomes of all that are under way, if their records are of the usual size. It is asked for by the piece.
+const ROOM: u64 = 128 << 10;
+const PIECE: u64 = 512 << 10;
 /// The longest line: an answer of the service in it is as long as `max_response_bytes` lets it be.
 const MAX_LINE: u64 = 64 << 20;
 
@@ -43,6 +50,8 @@ pub(super) struct Journal {
 #[derive(Debug)]
 struct Tail {
     end: u64,
+    /// Up to where the disk has room for it.
+    reserved: u64,
     /// Why nothing may be written any more.
     broken: Option<String>,
 }
@@ -70,7 +79,7 @@ impl Journal {
             return Err(problem(path, "was replaced while it was opened; try again"));
         }
         sync_folder(path).map_err(|error| failed("is in a folder that cannot be synced", error))?;
-        let tail = Mutex::new(Tail { end: 0, broken: None });
+        let tail = Mutex::new(Tail { end: 0, reserved: 0, broken: None });
         Ok(Journal { path: path.to_owned(), file, tail, synced: Mutex::new(0) })
     }
 
@@ -115,6 +124,27 @@ impl Journal {
         let span = Span { start: tail.end, bytes: u32::try_from(line.len()).unwrap_or(u32::MAX) };
         tail.end += line.len() as u64;
         Ok(span)
+    }
+
+    /// Writes a line that has another one to follow, for which there must be room.
+    ///
+    /// # Errors
+    /// As [`append`](Journal::append).
+    pub(super) fn append_with_room(&self, line: &str) -> Result<Span, Error> {
+        let mut tail = guard(&self.tail);
+        if tail.reserved < tail.end + ROOM {
+            let reserved = rustix::fs::fallocate(&self.file, FallocateFlags::KEEP_SIZE, tail.end, PIECE);
+            tail.reserved = match reserved {
+                Ok(()) => tail.end + PIECE,
+                Err(error) if matches!(error, Errno::NOSPC | Errno::DQUOT) => {
+                    return Err(self.cannot_write(&std::io::Error::from(error).to_string()));
+                }
+                // A file system that knows no such thing.
+                Err(_) => u64::MAX,
+            };
+        }
+        drop(tail);
+        self.append(line)
     }
 
     /// Sees to it that the file is on the disk up to `end`. Lines that several threads wrote share one sync.

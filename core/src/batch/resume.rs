@@ -33,6 +33,7 @@ pub(super) struct Earlier {
 #[derive(Debug, Clone, Copy)]
 struct Found {
     at: u32,
+    delivery: Delivery,
     ended: Span,
     finished: Option<Span>,
 }
@@ -40,12 +41,12 @@ struct Found {
 impl Earlier {
     pub(super) fn next(&mut self, work: &Work) -> Result<Option<BatchOutcome>, Error> {
         let Some(found) = self.found.next() else { return Ok(None) };
-        let (delivery, mut job, error) = read_ended(&work.journal, found.ended)?;
+        let (mut job, error) = read_ended(&work.journal, found.ended)?;
         if let Some(span) = found.finished {
             job = Some(read_finished(&work.journal, span)?);
         }
         work.lock().progress.done += 1;
-        Ok(Some(outcome(&work.items, found.at, delivery, job, error, true)))
+        Ok(Some(outcome(&work.items, found.at, found.delivery, job, error, true)))
     }
 }
 
@@ -74,30 +75,26 @@ pub(super) fn begin(client: Client, items: Vec<Planned>, options: BatchOptions) 
     let mut found = Vec::new();
     for (at, slot) in entries.into_iter().enumerate() {
         let place = u32::try_from(at).expect("a plan has at most 2^32 items");
-        let Some((entry, ended)) = slot.and_then(|entry| entry.ended.map(|ended| (entry, ended))) else {
+        let known = slot.and_then(|entry| Some((entry.verdict()?, entry.ended?, entry)));
+        let Some((delivery, ended, entry)) = known else {
             state.open[at] = true;
             continue;
         };
-        let delivery = match entry.past {
-            Past::Ended(delivery) => delivery,
-            Past::Sending => Delivery::Unknown,
-        };
         match delivery {
-            Delivery::NotSent => state.open[at] = true,
-            Delivery::Unknown if options.resend_unknown => state.open[at] = true,
+            Delivery::Unknown if options.resend_unknown => {
+                (state.open[at], state.doubtful[at]) = (true, true);
+                continue;
+            }
             Delivery::Unknown => state.progress.unknown += 1,
             Delivery::Rejected => state.progress.rejected += 1,
-            Delivery::Accepted => state.progress.accepted += 1,
-        }
-        if state.open[at] {
-            continue;
+            _ => state.progress.accepted += 1,
         }
         match (&options.wait, delivery) {
             (Some(wait), Delivery::Accepted) if entry.finished.is_none() => {
                 let poller = go_on_waiting(&journal, &items[at], &entry, ended, wait)?;
-                state.wait_for(place, poller, now);
+                state.wait_for(place, Box::new(poller), now);
             }
-            _ => found.push(Found { at: place, ended, finished: entry.finished }),
+            _ => found.push(Found { at: place, delivery, ended, finished: entry.finished }),
         }
     }
     state.line_up(&items);
@@ -168,7 +165,7 @@ fn match_up(items: &[Planned], history: &mut History, journal: &Journal) -> Resu
         entries.push(entry);
     }
     // What was never delivered may be left out.
-    let lost = history.items.values().filter(|entry| entry.past != Past::Ended(Delivery::NotSent));
+    let lost = history.items.values().filter(|entry| entry.verdict().is_some());
     let Some(entry) = lost.min_by_key(|entry| entry.number) else { return Ok(entries) };
     let at = usize::try_from(entry.number - 1).unwrap_or(usize::MAX);
     let (name, there) = match items.get(at) {
@@ -252,13 +249,11 @@ fn go_on_waiting(
     }
 }
 
-type Ended = (Delivery, Option<Job>, Option<Error>);
-
-fn read_ended(journal: &Journal, span: Span) -> Result<Ended, Error> {
+fn read_ended(journal: &Journal, span: Span) -> Result<(Option<Job>, Option<Error>), Error> {
     let text = journal.line_at(span)?;
     match line::read(&text) {
-        Ok(Line { said: Said::Ended { delivery, job, error, .. }, .. }) => {
-            Ok((delivery, job.and_then(|job| Job::read(job.into()).ok()), error))
+        Ok(Line { said: Said::Ended { job, error, .. }, .. }) => {
+            Ok((job.and_then(|job| Job::read(job.into()).ok()), error))
         }
         _ => Err(problem(journal.path(), "was changed while the batch ran")),
     }

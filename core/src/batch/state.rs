@@ -35,7 +35,7 @@ pub(super) enum Look {
     /// Look at this item's job, which was due so long ago.
     At {
         at: u32,
-        poller: Poller,
+        poller: Box<Poller>,
         late: Duration,
     },
     Until(Moment),
@@ -48,11 +48,13 @@ pub(super) struct State {
     pub(super) ready: BinaryHeap<Reverse<u32>>,
     /// Items that are not ended, ready or behind another one of their job.
     pub(super) open: Vec<bool>,
+    /// Items that may have arrived, and are sent again nevertheless, for the caller said so.
+    pub(super) doubtful: Vec<bool>,
     pub(super) in_flight: usize,
     pub(super) window: Window,
     pub(super) gate: Gate,
     waits: BinaryHeap<Reverse<(Moment, u32)>>,
-    pollers: HashMap<u32, Poller>,
+    pollers: HashMap<u32, Box<Poller>>,
     looking: usize,
     /// The service asked that nobody looks at a job before this time.
     quiet_until: Moment,
@@ -75,6 +77,7 @@ impl State {
         State {
             ready: BinaryHeap::new(),
             open: vec![false; items],
+            doubtful: vec![false; items],
             in_flight: 0,
             window,
             gate: Gate::default(),
@@ -146,7 +149,7 @@ impl State {
     }
 
     /// An accepted message's job is waited for from now on.
-    pub(super) fn wait_for(&mut self, at: u32, poller: Poller, now: Moment) {
+    pub(super) fn wait_for(&mut self, at: u32, poller: Box<Poller>, now: Moment) {
         self.waits.push(Reverse((now.saturating_add(super::rate::moment(poller.due_in())), at)));
         self.pollers.insert(at, poller);
         self.progress.waiting += 1;
@@ -169,7 +172,7 @@ impl State {
     }
 
     /// A look is over, and its wait goes on.
-    pub(super) fn looked(&mut self, at: u32, poller: Poller, now: Moment) {
+    pub(super) fn looked(&mut self, at: u32, poller: Box<Poller>, now: Moment) {
         self.progress.waiting -= 1;
         self.looking -= 1;
         self.wait_for(at, poller, now);

@@ -64,16 +64,16 @@ pub fn batch_status(journal: impl AsRef<Path>) -> Result<BatchStatus, Error> {
     let (mut unknown, mut rejected) = (Vec::new(), Vec::new());
     for entry in history.items.values() {
         let item = || BegunItem { number: entry.number, job_id: (*entry.job_id).to_owned() };
-        match entry.past {
-            Past::Ended(Delivery::Accepted) => {
+        match entry.verdict() {
+            Some(Delivery::Accepted) => {
                 progress.accepted += 1;
                 let waiting = run.wait && entry.finished.is_none();
                 *(if waiting { &mut progress.waiting } else { &mut progress.done }) += 1;
             }
-            Past::Ended(Delivery::Rejected) => rejected.push(item()),
-            Past::Sending if running => progress.sending += 1,
-            Past::Sending | Past::Ended(Delivery::Unknown) => unknown.push(item()),
-            Past::Ended(Delivery::NotSent) => {}
+            Some(Delivery::Rejected) => rejected.push(item()),
+            Some(Delivery::Unknown) if running && entry.past == Past::Sending => progress.sending += 1,
+            Some(Delivery::Unknown) => unknown.push(item()),
+            Some(Delivery::NotSent) | None => {}
         }
     }
     unknown.sort_by_key(|item| item.number);

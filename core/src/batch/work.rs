@@ -9,7 +9,7 @@ use super::clock::Clock;
 use super::entry;
 use super::gate::{MAX_ASKED, PauseReason};
 use super::item::Planned;
-use super::journal::Journal;
+use super::journal::{Journal, Span};
 use super::line::Writer;
 use super::options::BatchOptions;
 use super::outcome::{BatchOutcome, BatchUpdate};
@@ -195,7 +195,8 @@ impl Work {
             }
         }
         let line = entry::sending(place, item, self.clock.stamp());
-        let noted = self.note(&line, ["sending_written", "sending_synced"]);
+        let written = self.journal.append_with_room(&line);
+        let noted = written.and_then(|span| self.noted(span, ["sending_written", "sending_synced"]));
         if let Err(error) = noted {
             give_back();
             return self.stop(Some(error));
@@ -205,6 +206,9 @@ impl Work {
             Ok(job) => (Delivery::Accepted, Some(job), None),
             Err(error) => (verdict(&error), None, Some(error)),
         };
+        // It says nothing about the time before.
+        let doubtful = delivery == Delivery::Rejected && self.lock().doubtful[place];
+        let delivery = if doubtful { Delivery::Unknown } else { delivery };
         self.step("answered");
         let poller = match (&self.options.wait, delivery) {
             (Some(wait), Delivery::Accepted) => Some(begin_wait(item.job_id(), wait, job.clone())),
@@ -212,7 +216,8 @@ impl Work {
         };
         let now = self.clock.stamp();
         let line = entry::ended(place, item, delivery, job.as_ref(), error.as_ref(), poller.as_ref(), now);
-        let noted = self.note(&line, ["ended_written", "ended_synced"]);
+        let written = self.journal.append(&line);
+        let noted = written.and_then(|span| self.noted(span, ["ended_written", "ended_synced"]));
         // A pause begins before anybody can take the message again.
         if let Some(error) = &error {
             self.concerned(error);
@@ -223,9 +228,8 @@ impl Work {
         }
     }
 
-    /// Writes a line and sees to it that it is on the disk.
-    fn note(&self, line: &str, [written, synced]: [&'static str; 2]) -> Result<(), Error> {
-        let span = self.journal.append(line)?;
+    /// Sees to it that a line that was written is on the disk.
+    fn noted(&self, span: Span, [written, synced]: [&'static str; 2]) -> Result<(), Error> {
         self.step(written);
         self.journal.sync(span.end())?;
         self.step(synced);
@@ -265,7 +269,7 @@ impl Work {
                 let item = &self.items[at as usize];
                 let update = BatchUpdate::Accepted { number: u64::from(at) + 1, job_id: item.job_id().into(), job };
                 state.told.push_back(Told::Update(update));
-                state.wait_for(at, poller, now);
+                state.wait_for(at, Box::new(poller), now);
                 let first = state.watchers == 0 && state.stopping.is_none();
                 drop(state);
                 match first.then(|| self.start(true)) {
@@ -365,7 +369,7 @@ impl Work {
         self.for_watchers.notify_all();
     }
 
-    fn look(self: &Arc<Work>, at: u32, mut poller: Poller) {
+    fn look(self: &Arc<Work>, at: u32, mut poller: Box<Poller>) {
         let (place, item) = (at as usize, &self.items[at as usize]);
         let was_at_work = poller.has_settled();
         let looked = poller.poll(&self.client, &self.call());

@@ -1,0 +1,161 @@
+#!/bin/sh
+# Explores journal.pml to its last state, and then each of its mutations until it is refuted: `check.sh [--large] [ROW...]`.
+#
+#   (nothing)   every row of the table, half a minute; fails if one is not as README.md says
+#   --large     with the larger sizes besides: some minutes, 2 GB
+#   ROW...      these rows alone, each with the story of what went wrong
+#
+# Needs spin and a C compiler; as root it gets spin with apt-get. What is made is made in a temporary folder. NO_INSTALL=1 installs
+# nothing.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+CC=${CC:-cc}
+
+large=
+if [ "${1:-}" = --large ]; then
+    large=yes
+    shift
+fi
+only=" $* "
+
+if ! command -v spin >/dev/null && [ -z "${NO_INSTALL:-}" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    { apt-get update -qq && apt-get install -y -qq --no-install-recommends spin; } >/dev/null 2>&1 || true
+fi
+for tool in spin "$CC"; do
+    if ! command -v "$tool" >/dev/null; then
+        echo "SKIPPED the journal's model: there is no $tool here (apt-get install spin gcc)"
+        exit 0
+    fi
+done
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$work"
+cp "$here/journal.pml" .
+: >rows
+: >refuted
+ran=0
+failed=0
+
+# What pan says, in a word: holds, the claim that is refuted, or why neither was found out.
+verdict() {
+    if grep -q 'assertion violated [a-z]_' out; then
+        sed -n 's/.*assertion violated \([a-z]_[a-z_]*\).*/refuted: \1/p' out | head -n 1
+    elif grep -q 'invalid end state (' out || grep -q 'acceptance cycle (' out; then
+        echo "refuted: h_a_run_left_alone_ends"
+    elif grep -q 'assertion violated' out; then
+        sed -n 's/.*\(assertion violated .*\) (at depth.*/\1/p' out | head -n 1
+    elif grep -q 'max search depth too small\|Search not completed\|out of memory\|hash table full' out ||
+        ! grep -q 'errors: 0$' out; then
+        echo "not finished"
+    elif grep '^unreached in' -A 1 out | grep -q '([1-9][0-9]* of'; then
+        echo "holds, with steps that are never taken"
+    else
+        echo "holds"
+    fi
+}
+
+# row NAME EXPECTED KIND SPIN_FLAGS...: KIND is model (every state, and every step is taken), variant (every state), mutation (until
+# the shortest way to a violation is found), hang (until a state is found that nothing leads out of), or liveness (every state, and every way to go on for ever).
+row() {
+    name=$1
+    expected=$2
+    kind=$3
+    shift 3
+    printf '%s|%s\n' "$name" "$expected" >>rows
+    case "$only" in "  " | *" $name "*) ;; *) return 0 ;; esac
+    ran=$((ran + 1))
+    for flag in "$@"; do
+        define=${flag#-D}
+        grep -q "\b${define%%=*}\b" journal.pml || { echo "journal.pml knows no $define" >&2; exit 1; }
+    done
+
+    rm -f pan* ./*.trail out
+    case $kind in
+    model | variant) build="-O1 -DSAFETY" run="" ;;
+    mutation) build="-O0 -DSAFETY -DBFS" run="-E" ;;
+    hang) build="-O0 -DSAFETY -DBFS" run="" ;;
+    liveness) build="-O1" run="-a" ;;
+    esac
+    # Without partial order reduction (all share all), compressed, in 2 GB.
+    spin -a "$@" journal.pml >log 2>&1 && $CC -w $build -DNOREDUCE -DCOLLAPSE -DMEMLIM=2000 -o pan pan.c >>log 2>&1 ||
+        { cat log >&2; exit 1; }
+    ./pan $run -w22 -m200000 >out 2>&1 || true
+
+    found=$(verdict)
+    # A variant has no use for some steps; the model has for all.
+    [ "$kind $found" != "variant holds, with steps that are never taken" ] || found=holds
+    states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' out | awk '{ printf "%d", $1 }')
+    mark=ok
+    [ "$found" = "$expected" ] || { mark=FAILED failed=$((failed + 1)); }
+    printf '%-34s | %9s | %-50s | %-50s | %s\n' "$name" "$states" "$found" "$expected" "$mark"
+    case $found in refuted:*) printf '%s\n' "${found#refuted: }" >>refuted ;; esac
+    if [ "$only" != "  " ] && [ -f journal.pml.trail ]; then
+        spin -t "$@" journal.pml | sed '/^spin:/,$d; /^#processes/,$d; s/^ */    /'
+    fi
+}
+
+a="refuted: a_processed_at_most_once"
+b="refuted: b_accepted_was_processed_once"
+c="refuted: c_processed_is_never_denied"
+d="refuted: d_a_finished_run_ended_every_item"
+e="refuted: e_one_worker_an_item"
+f="refuted: f_one_open_item_a_worker"
+g="refuted: g_a_finished_runs_report_stays_true"
+h="refuted: h_a_run_left_alone_ends"
+printf '%-34s | %9s | %-50s | %-50s |\n' model states verdict expected
+
+# The protocol.
+row 2_ITEMS_2_WORKERS "holds" model
+row 3_ITEMS_2_WORKERS "holds" model -DITEMS=3
+row 2_ITEMS_3_WORKERS "holds" model -DWORKERS=3
+row LEFT_ALONE "holds" liveness -DLEFT_ALONE
+row RESEND_UNKNOWN "holds" model -DRESEND_UNKNOWN
+if [ -n "$large" ]; then
+    row 4_ITEMS_2_WORKERS "holds" model -DITEMS=4
+    row 3_ITEMS_3_WORKERS "holds" model -DITEMS=3 -DWORKERS=3
+    row RESEND_UNKNOWN_3_ITEMS "holds" model -DRESEND_UNKNOWN -DITEMS=3
+    row OUTCOME_SYNCED_LATE_3_ITEMS "holds" variant -DOUTCOME_SYNCED_LATE -DITEMS=3
+fi
+
+# What is refuted with one thing changed.
+row SENT_BEFORE_FSYNC "$a" mutation -DSENT_BEFORE_FSYNC -DONLY=CLAIM_A
+row SENDING_IS_RESENT "$a" mutation -DSENDING_IS_RESENT -DONLY=CLAIM_A
+row NO_LOCK "$a" mutation -DNO_LOCK -DONLY=CLAIM_A
+row LOCKED_AFTER_READING "$a" mutation -DLOCKED_AFTER_READING -DONLY=CLAIM_A
+row TORN_LINE_IS_BELIEVED "$a" mutation -DTORN_LINE_IS_BELIEVED -DONLY=CLAIM_A
+row TORN_LINE_STAYS "$a" mutation -DTORN_LINE_STAYS -DONLY=CLAIM_A
+row WRITES_ON_AFTER_FAILURE "$a" mutation -DWRITES_ON_AFTER_FAILURE -DONLY=CLAIM_A
+row FSYNC_COVERS_LATER_LINES "$a" mutation -DFSYNC_COVERS_LATER_LINES -DONLY=CLAIM_A
+row FSYNC_IS_RETRIED "$a" mutation -DFSYNC_IS_RETRIED -DONLY=CLAIM_A
+row DIRECTORY_NOT_SYNCED "$a" mutation -DDIRECTORY_NOT_SYNCED -DONLY=CLAIM_A
+row PUT_BACK_BEFORE_RECORDED "$a" mutation -DPUT_BACK_BEFORE_RECORDED -DONLY=CLAIM_A
+row NOT_SENT_IS_A_GUESS "$a" mutation -DNOT_SENT_IS_A_GUESS -DONLY=CLAIM_A
+row OUTCOME_BEFORE_ANSWER "$b" mutation -DOUTCOME_BEFORE_ANSWER -DONLY=CLAIM_B
+row REJECTED_IS_A_GUESS "$c" mutation -DREJECTED_IS_A_GUESS -DONLY=CLAIM_C
+row NOT_SENT_IS_FORGOTTEN "$d" mutation -DNOT_SENT_IS_FORGOTTEN -DONLY=CLAIM_D
+row OUTCOME_MAY_BE_MISSING "$d" mutation -DOUTCOME_MAY_BE_MISSING -DONLY=CLAIM_D
+row OUTCOME_MAY_BE_MISSING_3_ITEMS "$f" mutation -DOUTCOME_MAY_BE_MISSING -DONLY=CLAIM_F -DITEMS=3
+row TAKEN_IN_TWO_STEPS "$e" mutation -DTAKEN_IN_TWO_STEPS -DONLY=CLAIM_E
+row FSYNC_LEFT_TO_ANOTHER "$h" hang -DFSYNC_LEFT_TO_ANOTHER
+
+# What might be done otherwise, and what it costs.
+row OUTCOME_SYNCED_LATE "holds" variant -DOUTCOME_SYNCED_LATE
+row OUTCOME_SYNCED_NEVER "$g" mutation -DOUTCOME_SYNCED_NEVER
+row OUTCOME_SYNCED_NEVER_BUT_G "holds" variant -DOUTCOME_SYNCED_NEVER -DBUT=CLAIM_G
+row RESUME_SYNCS_OWN_LINES_ONLY "$g" mutation -DRESUME_SYNCS_OWN_LINES_ONLY
+row RESUME_SYNCS_NOTHING_BUT_G "holds" variant -DRESUME_SYNCS_NOTHING -DBUT=CLAIM_G
+row RESEND_AND_LAST_LINE_DECIDES "$c" mutation -DRESEND_UNKNOWN -DLAST_LINE_DECIDES
+
+if [ "$only" = "  " ]; then
+    # A claim that no mistake can violate says nothing; a table that says something else helps no one.
+    for claim in a b c d e f g h; do
+        grep -q "^${claim}_" refuted || { echo "FAILED  no row refutes claim $claim"; failed=$((failed + 1)); }
+    done
+    sed -n 's/^| `\([A-Z0-9_]*\)` | \([a-z]*\)\(: `\([a-z_]*\)`\)\{0,1\} |.*/\1|\2: \4/p' "$here/README.md" | sed 's/: $//' |
+        { if [ -n "$large" ]; then cat; else grep -v '^4_ITEMS_2\|^3_ITEMS_3\|^RESEND_UNKNOWN_3\|^OUTCOME_SYNCED_LATE_3'; fi; } >documented
+    diff documented rows || { echo "FAILED  the table of README.md is not that of check.sh"; failed=$((failed + 1)); }
+fi
+echo "$ran rows, $failed failed"
+[ "$ran" -gt 0 ] && [ "$failed" -eq 0 ]
