@@ -34,6 +34,7 @@ class Setting:
         self.emulator = options.emulator.resolve()
         self.library = options.library.resolve()
         self.fixed = build / "rust/fixed"
+        self.batch = build / "rust/batch"
         self.wheels = [build / "wheels", options.wheel.resolve().parent]
         self.lineup = Lineup(build, str(build / "venv/bin/python"), str(build / "niquests/bin/python"))
 

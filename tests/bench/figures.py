@@ -10,6 +10,8 @@ def summary(values):
 
 
 def language(name):
+    if name.startswith("agentjob batch"):
+        return "Rust"
     return ENTRANTS[name][0] if name in ENTRANTS else "Python"
 
 

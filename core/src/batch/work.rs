@@ -30,8 +30,6 @@ const MAX_SLEEP: Duration = Duration::from_secs(30);
 /// How many threads look after jobs; another one comes when a look was late by more than this.
 const MAX_WATCHERS: usize = 8;
 const LATE: Duration = Duration::from_millis(250);
-/// The stack of a thread that makes calls; TLS needs most of it.
-const STACK: usize = 512 << 10;
 
 /// What the threads of a batch have in common.
 pub(super) struct Work {
@@ -117,7 +115,7 @@ impl Work {
         // Before it runs, for it may be gone again at once.
         count(usize::wrapping_add);
         let work = Arc::clone(self);
-        let thread = std::thread::Builder::new().name("agentjob-batch".to_owned()).stack_size(STACK).spawn(move || {
+        let thread = std::thread::Builder::new().name("agentjob-batch".to_owned()).spawn(move || {
             let _leaving = Leaving(&work);
             if watches { work.watch() } else { work.send() }
         });

@@ -57,7 +57,9 @@ impl RequestBuffers {
     /// Grows the output, and wipes the piece that it outgrows: a vector that grows by itself would leave the key there.
     fn make_room(&mut self, needed: usize) {
         if self.output.len() < needed {
-            let mut larger = vec![0; needed.max(self.output.len().saturating_mul(2).min(FLUSH_AT + MIN_FREE))];
+            // What outgrows the kept room is a large prompt, which takes all there is.
+            let room = if needed > KEPT { FLUSH_AT + MIN_FREE } else { self.output.len().saturating_mul(2).min(KEPT) };
+            let mut larger = vec![0; needed.max(room)];
             larger[..self.output.len()].copy_from_slice(&self.output);
             self.output[self.secret.clone()].zeroize();
             self.output = larger;

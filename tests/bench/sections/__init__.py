@@ -1,5 +1,5 @@
 """The sections of the bench, in the page's order. Each has a `TITLE` and `run(setting)`, which gives a list of figures' tables."""
 
-from . import cold, prompts, threads, tls, waits, warm, weight
+from . import batch, cold, prompts, threads, tls, waits, warm, weight
 
-SECTIONS = {"warm": warm, "cold": cold, "tls": tls, "threads": threads, "prompts": prompts, "waits": waits, "weight": weight}
+SECTIONS = {"warm": warm, "cold": cold, "tls": tls, "threads": threads, "prompts": prompts, "waits": waits, "batch": batch, "weight": weight}
