@@ -66,7 +66,8 @@ def examples(options, says, folder):
     results = []
 
     # The last Python example starts an emulator of its own and prints nothing.
-    for example, expected in zip(blocks("python"), ["completed https://", "['completed', 'completed']", ""]):
+    said = ["completed https://", "['completed', 'completed']", "3 accepted completed", ""]
+    for example, expected in zip(blocks("python"), said, strict=True):
         results.append(run("Python", [options.python, "-c", example], folder, environment, expected))
 
     (folder / "follow_up.c").write_text(blocks("c")[0])
@@ -103,8 +104,11 @@ def examples(options, says, folder):
     results.append(run("Rust", command, project, environment, "completed Some("))
 
     shell = dict(environment, PATH=os.path.dirname(os.path.abspath(options.python)) + os.pathsep + environment["PATH"])
+    batch = chapter("agentjob send-all")
+    told_again = '"job_id":"job_gone","delivery":"rejected"'
+    results.append(run("a batch", ["sh", "-ec", batch], folder, shell, told_again))
     for block in blocks("sh"):
-        for line in block.splitlines():
+        for line in block.splitlines() if block != batch else []:
             command = line.split("#")[0].strip()
             if command.startswith("agentjob ") and command.split()[1] not in ("emulator",):
                 results.append(run(command, shlex.split(command), folder, shell, '"status"'))

@@ -10,7 +10,7 @@ A message is never sent twice, and every error says in `.delivery` what became o
 """
 
 from . import errors
-from ._native import CancelToken, Client, Poller, Watch, __version__
+from ._native import Batch, CancelToken, Client, Poller, Watch, __version__, batch_status
 from .errors import (
     BadRequestError,
     CancelledError,
@@ -24,6 +24,7 @@ from .errors import (
     InvalidArgumentError,
     InvalidResponseError,
     JobFailedError,
+    JournalError,
     NotFoundError,
     RateLimitedError,
     RedirectError,
@@ -37,6 +38,7 @@ from .errors import (
 
 __all__ = [
     "BadRequestError",
+    "Batch",
     "CancelToken",
     "CancelledError",
     "Client",
@@ -50,6 +52,7 @@ __all__ = [
     "InvalidArgumentError",
     "InvalidResponseError",
     "JobFailedError",
+    "JournalError",
     "NotFoundError",
     "Poller",
     "RateLimitedError",
@@ -62,6 +65,7 @@ __all__ = [
     "WaitTimeoutError",
     "Watch",
     "__version__",
+    "batch_status",
     "errors",
 ]
 

@@ -19,6 +19,8 @@ COMMANDS = {
     "wait": "wait until a job is done",
     "get": "print a job's record",
     "create": "create a job",
+    "send-all": "send the messages of a file, each at most once, and go on where it was",
+    "batch-status": "tell how far a batch of send-all is, from its journal",
     "demo": "send a message to a stand-in of the service, and wait for it",
     "emulator": "run that stand-in by itself, on loopback",
     "completion": "print what lets a shell complete commands and flags",
@@ -44,6 +46,37 @@ exit status:
   130 interrupted
 """
 
+BATCH_STATUSES = """\
+exit status, the first of them that applies:
+  130 interrupted (143 by SIGTERM, 129 by SIGHUP); the batch can go on
+  2 usage: a wrong flag, setting or line of the file; nothing was sent
+  5 a message may have arrived: look at its job before you send it again
+  3 a message was refused, or the batch was stopped by an error; the batch can go on
+  4 a wait's time was over, and the job goes on
+  1 a job failed (only when waiting)
+  0 done
+"""
+
+STATUS_STATUSES = """\
+exit status:
+  0 the journal was read
+  2 usage
+  3 the journal cannot be read
+  5 no run is on, and a message may have arrived: look at its job before you send it again
+  130 interrupted
+"""
+
+FILE_FORMATS = """\
+the file, every line of which is checked before anything is sent:
+  JSONL   an object a line: {"job_id": "job_1", "prompt": "Add tests", "key": "a name of its own, if you like"}
+  CSV     a header, job_id,prompt or job_id,prompt,key, then a record a message
+  Without a key a message is known by its content and its place: add new ones at the end.
+
+the journal remembers what was sent. Run the same command again, and it goes on where it was, whatever ended it:
+  what was accepted or rejected is not sent again, and what may have arrived is named, and not sent again either.
+  stdout has an outcome a line, as JSON: item, line, key, job_id, delivery, job, error, earlier.
+"""
+
 EXAMPLES = {
     "": """\
   agentjob demo                                     a look at it all; needs no service and no settings
@@ -63,6 +96,15 @@ EXAMPLES = {
 """,
     "get": "  agentjob get job_123\n",
     "create": '  agentjob create "Write the missing tests" --wait\n',
+    "send-all": """\
+  agentjob send-all messages.jsonl --journal night.journal --rate 100/h
+  agentjob send-all messages.csv --journal night.journal --wait | jq -r .job.prLink
+  agentjob send-all messages.jsonl --journal night.journal --resend-unknown
+""",
+    "batch-status": """\
+  agentjob batch-status night.journal
+  agentjob batch-status night.journal --json | jq .progress
+""",
     "demo": "  agentjob demo\n",
     "completion": """\
   eval "$(agentjob completion bash)"                in ~/.bashrc
@@ -77,7 +119,7 @@ def parser():
     top = argparse.ArgumentParser(
         prog="agentjob",
         usage="agentjob COMMAND ...",
-        description=ABOUT + "\ncommands:\n" + "".join(f"  {name:<12}{help}\n" for name, help in COMMANDS.items()),
+        description=ABOUT + "\ncommands:\n" + "".join(f"  {name:<14}{help}\n" for name, help in COMMANDS.items()),
         epilog=epilog(""),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -100,8 +142,13 @@ def parser():
     add_prompt(create)
     add_wait_flags(create, optional=True)
     for sub in (send, wait, get, create):
-        add_client_flags(sub)
+        group = add_client_flags(sub)
+        group.add_argument("--max-retries", type=int, metavar="N", help="how often a failed request is made again (2)")
         add_output_flags(sub)
+    add_batch(command(commands, "send-all", "[flags] FILE --journal RUN"))
+    status = command(commands, "batch-status", "[flags] RUN")
+    status.add_argument("run", metavar="RUN", help="the batch's journal")
+    status.add_argument("--json", action="store_true", help="all of it, as JSON")
     add_output_flags(command(commands, "demo", "[flags]"))
     # Never parsed here: it has the flags of the emulator's own program.
     commands.add_parser("emulator", add_help=False)
@@ -123,9 +170,12 @@ def command(commands, name, usage):
 
 def epilog(name):
     parts = [f"examples:\n{EXAMPLES[name]}"]
-    if name not in ("demo", "completion"):
+    if name == "send-all":
+        parts.append(FILE_FORMATS)
+    if name not in ("batch-status", "demo", "completion"):
         parts.append(SETTINGS)
-    return "\n".join([*parts, STATUSES])
+    statuses = {"send-all": BATCH_STATUSES, "batch-status": STATUS_STATUSES}
+    return "\n".join([*parts, statuses.get(name, STATUSES)])
 
 
 def add_job(sub, **how):
@@ -138,10 +188,10 @@ def add_prompt(sub):
     )
 
 
-def add_wait_flags(sub, optional):
+def add_wait_flags(sub, optional, help="then wait until the job is done"):
     group = sub.add_argument_group("wait")
     if optional:
-        group.add_argument("--wait", action="store_true", help="then wait until the job is done")
+        group.add_argument("--wait", action="store_true", help=help)
     else:
         group.add_argument("--resume", metavar="TEXT", help="go on with a wait that Ctrl-C ended, from what it printed")
 
@@ -157,6 +207,26 @@ def seconds_or_none(text):
     return None if text == "none" else float(text)
 
 
+def add_batch(sub):
+    sub.add_argument("file", metavar="FILE", help="the messages, as JSONL or CSV; - reads them from stdin")
+    batch = sub.add_argument_group("batch")
+    batch.add_argument("--journal", metavar="RUN", required=True, help="the file that remembers what was sent; made if need be")
+    batch.add_argument("--format", metavar="FORMAT", choices=["jsonl", "csv"], help="jsonl or csv (by the name; jsonl)")
+    batch.add_argument("--rate", metavar="RATE", help="no more than so many in any s, min, h or d, like 100/h (no limit)")
+    batch.add_argument("--resend-unknown", action="store_true", help="send again what may have arrived; look at the jobs first")
+
+    def add(flag, kind, metavar, help):
+        batch.add_argument(flag, type=kind, default=argparse.SUPPRESS, metavar=metavar, help=help)
+
+    add("--concurrency", int, "N", "messages under way at once, never two for one job (4)")
+    add("--max-trouble", float, "S", "seconds to go on while the service cannot be reached or fails (3600)")
+    add("--grace", float, "S", "seconds to wait for the answers under way after Ctrl-C (5)")
+    add_wait_flags(sub, optional=True, help="and wait for each job until it is done")
+    add_client_flags(sub)
+    output = add_output_flags(sub)
+    output.add_argument("--json", action="store_true", help="the outcomes on stdout though it is a terminal")
+
+
 def add_client_flags(sub):
     group = sub.add_argument_group("service")
     group.add_argument("--base-url", metavar="URL", help="where the service is (AGENTJOB_BASE_URL)")
@@ -166,12 +236,14 @@ def add_client_flags(sub):
     group.add_argument("--proxy", metavar="URL", help="the HTTP proxy, instead of the environment's")
     group.add_argument("--allow-plaintext", action="store_true", help="let plain http go to another machine")
     group.add_argument("--timeout", type=float, metavar="S", help="total seconds of one request (60; AGENTJOB_TIMEOUT)")
-    group.add_argument("--max-retries", type=int, metavar="N", help="how often a failed request is made again (2)")
+    return group
 
 
 def add_output_flags(sub):
-    group = sub.add_argument_group("output").add_mutually_exclusive_group()
+    output = sub.add_argument_group("output")
+    group = output.add_mutually_exclusive_group()
     group.add_argument("--quiet", action="store_true", help="no progress on stderr, only errors")
     group.add_argument(
         "--json-events", action="store_true", help="progress and errors on stderr as JSON, an object a line"
     )
+    return output

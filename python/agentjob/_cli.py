@@ -1,7 +1,8 @@
 """The command line: `agentjob`, or `python -m agentjob`.
 
 A command is a function that takes the parsed flags and the report, and returns its exit status; `main` turns errors into
-sentences. The report tells of it on stderr: it is a `_progress.Progress` or a `_json_events.JsonEvents`.
+sentences. The report tells of it on stderr: it is a `_progress.Progress` or a `_json_events.JsonEvents`; a batch has its own
+of either kind. Modules that only a batch needs are loaded for a batch.
 """
 
 import json
@@ -29,6 +30,7 @@ def main(argv=None):
         if options.command is None:
             parser().print_help(sys.stderr)
             return USAGE
+        options.words = argv  # for the command that goes on with a batch
         report = report_for(options)
         return COMMANDS[options.command](options, report)
     except errors.Error as error:
@@ -46,6 +48,10 @@ def main(argv=None):
 
 
 def report_for(options):
+    if options.command == "send-all":
+        from ._batch_display import report_for
+
+        return report_for(options)
     if getattr(options, "json_events", False):
         return JsonEvents()
     waits = options.command in ("wait", "demo") or getattr(options, "wait", False)
@@ -88,6 +94,18 @@ def create(options, report):
     return finish(job, report, delivered=True)
 
 
+def send_all(options, report):
+    from ._batch import send_all
+
+    return send_all(options, report)
+
+
+def batch_status(options, report):
+    from ._batch_status import batch_status
+
+    return batch_status(options, report)
+
+
 def demo(options, report):
     from .testing import Emulator
 
@@ -106,7 +124,16 @@ def completion(options, report):
     return DONE
 
 
-COMMANDS = {"send": send, "wait": wait, "get": get, "create": create, "demo": demo, "completion": completion}
+COMMANDS = {
+    "send": send,
+    "wait": wait,
+    "get": get,
+    "create": create,
+    "send-all": send_all,
+    "batch-status": batch_status,
+    "demo": demo,
+    "completion": completion,
+}
 
 
 def client(options, report):

@@ -4,6 +4,9 @@ import shlex
 
 from ._arguments import COMMANDS
 
+#: What stands for the name of a file.
+FILES = ("FILE", "RUN")
+
 BASH = """\
 _agentjob() {{
     local words=
@@ -12,6 +15,11 @@ _agentjob() {{
     case $COMP_CWORD:${{COMP_WORDS[1]}} in
         1:*) words='{commands}' ;;
 {cases}
+    esac
+    ((COMP_CWORD == 1)) || case ${{COMP_WORDS[COMP_CWORD-1]}}:${{COMP_WORDS[1]}}:${{COMP_WORDS[COMP_CWORD]}} in
+{choices}
+        *:-*) ;;
+        {files}) return ;; # names of files
     esac
     COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
 }}
@@ -39,29 +47,38 @@ def script(shell, parser):
 
 
 def tree(parser):
-    """Each command: its name, its flags as (flag, help, value or None), and the words that it takes."""
+    """Each command: its name, its flags as (flag, help, value or None, its words), the words that it takes, whether it takes a file."""
     commands = next(action for action in parser._actions if action.dest == "command")
     for name, sub in commands.choices.items():
-        flags = [(action.option_strings[-1], action.help, action.metavar) for action in sub._actions if action.option_strings]
-        words = [word for action in sub._actions if not action.option_strings for word in action.choices or ()]
-        yield name, flags, words
+        flags = [(a.option_strings[-1], a.help, a.metavar, a.choices or ()) for a in sub._actions if a.option_strings]
+        given = [action for action in sub._actions if not action.option_strings]
+        words = [word for action in given for word in action.choices or ()]
+        yield name, flags, words, any(action.metavar in FILES for action in given)
 
 
 def bash(commands):
-    valued = sorted({flag for _, flags, _ in commands for flag, _, value in flags if value})
+    flags = [flag for _, flags, _, _ in commands for flag in flags]
+    valued = sorted({flag for flag, _, value, words in flags if value and not words})
+    choices = {flag: words for flag, _, _, words in flags if words}
     cases = []
-    for name, flags, words in commands:
-        cases.append(f"        *:{name}) words='{' '.join([*words, *(flag for flag, _, _ in flags)])}' ;;")
-    return BASH.format(valued="|".join(valued), commands=" ".join(COMMANDS), cases="\n".join(cases))
+    for name, flags, words, _ in commands:
+        cases.append(f"        *:{name}) words='{' '.join([*words, *(flag for flag, _, _, _ in flags)])}' ;;")
+    return BASH.format(
+        valued="|".join(valued),
+        commands=" ".join(COMMANDS),
+        cases="\n".join(cases),
+        files=" | ".join(f"*:{name}:*" for name, _, _, takes_file in commands if takes_file),
+        choices="\n".join(f"        {flag}:*) words='{' '.join(words)}' ;;" for flag, words in choices.items()),
+    )
 
 
 def zsh(commands):
     cases = []
-    for name, flags, words in commands:
-        specs = [f"*:word:({' '.join(words)})"]
-        for flag, help, value in flags:
-            value = f":{value}:{'_files' if value == 'FILE' else ''}" if value else ""
-            specs.append(f"{flag}[{help}]{value}")
+    for name, flags, words, takes_file in commands:
+        specs = ["*:file:_files" if takes_file else f"*:word:({' '.join(words)})"]
+        for flag, help, value, words in flags:
+            offered = "_files" if value in FILES else f"({' '.join(words)})" if words else ""
+            specs.append(f"{flag}[{help}]" + (f":{value}:{offered}" if value else ""))
         cases.append(f"        {name}) _arguments {shlex.join(specs)} ;;")
     commands = shlex.join(f"{name}:{help}" for name, help in COMMANDS.items())
     return ZSH.format(commands=commands, cases="\n".join(cases))
@@ -69,12 +86,14 @@ def zsh(commands):
 
 def fish(commands):
     lines = ["complete -c agentjob -f"]
-    for name, flags, words in commands:
+    for name, flags, words, takes_file in commands:
         lines.append(f"complete -c agentjob -n __fish_use_subcommand -a {name} -d {shlex.quote(COMMANDS[name])}")
         here = f"complete -c agentjob -n '__fish_seen_subcommand_from {name}'"
-        for flag, help, value in flags:
-            value = " -r -F" if value == "FILE" else " -x" if value else ""
-            lines.append(f"{here} -l {flag[2:]} -d {shlex.quote(help)}{value}")
+        for flag, help, value, words_of in flags:
+            offered = f" -x -a {shlex.quote(' '.join(words_of))}" if words_of else " -x" if value else ""
+            lines.append(f"{here} -l {flag[2:]} -d {shlex.quote(help)}{' -r -F' if value in FILES else offered}")
         if words:
             lines.append(f"{here} -a {shlex.quote(' '.join(words))}")
+        if takes_file:
+            lines.append(f"{here} -F")
     return "\n".join(lines) + "\n"

@@ -1,15 +1,27 @@
 """The native part of agentjob. Import `agentjob` instead."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
 from types import TracebackType
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 from typing_extensions import Self
 
-from .types import Event, Job
+from .types import BatchItem, BatchOutcome, BatchProgress, BatchStatus, BatchUpdate, Event, Job
 
-__all__ = ["CancelToken", "Client", "Emulator", "Poller", "Watch", "__version__", "add_note", "send_and_poll", "serve_emulator"]
+__all__ = [
+    "Batch",
+    "CancelToken",
+    "Client",
+    "Emulator",
+    "Poller",
+    "Watch",
+    "__version__",
+    "add_note",
+    "batch_status",
+    "send_and_poll",
+    "serve_emulator",
+]
 
 __version__: str
 
@@ -172,6 +184,53 @@ class Client:
         Each step blocks until there is a record. The options are wait's. After an error there are no more.
         """
 
+    def send_all(
+        self,
+        items: Iterable[BatchItem | Mapping[str, object] | tuple[str, str] | tuple[str, str, str | None]],
+        *,
+        journal: str | PathLike[str],
+        concurrency: int = 4,
+        rate: str | None = None,
+        wait: bool = False,
+        timeout: float | None = 1800.0,
+        min_interval: float = 2.0,
+        max_interval: float = 60.0,
+        lateness: float = 0.15,
+        settle: float = 10.0,
+        resend_unknown: bool = False,
+        max_trouble: float = 3600.0,
+        grace: float = 5.0,
+        on_update: Callable[[BatchUpdate], object] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Batch:
+        """Sends many messages, each at most once, and keeps the place in a file: `for outcome in client.send_all(…): …`.
+
+        Run it again with the same items and journal, and it goes on where it was, however the last run ended: accepted and
+        rejected messages are not sent again, nor is one of which nobody knows whether it arrived.
+
+        items: mappings with job_id, prompt and, if they like, key (a name that is the item's own) and line (the line of a file
+            that it is from: errors name it); or tuples (job_id, prompt) and (job_id, prompt, key). All are checked before one
+            is sent.
+        journal: the file that keeps the batch's place. One that exists is gone on with. It holds no prompt and no key.
+        concurrency: how many messages are under way at once, 1 to 64. Never two for one job.
+        rate: at most so many messages in any span of time, over all runs: "100/h", "2/s", "30/min", "500/d".
+        wait: follow each accepted message until its job is done.
+        timeout, min_interval, max_interval, lateness, settle: those of wait, for each job; without wait=True they are not used.
+        resend_unknown: send those again of which an earlier run does not know whether they arrived. Those that did are worked
+            on twice, so look at their jobs first.
+        max_trouble: for how many seconds it goes on while no message is answered: no connection, timeouts, 5xx.
+        grace: how many seconds a batch that is stopped waits for the answers to what is under way; may be 0.
+        on_update: called for what happens between two outcomes, on the thread that iterates. What it raises stops the batch.
+            The client's on_event hears nothing of a batch.
+        cancel: a token that stops it; then CancelledError comes last.
+
+        A 429 holds the whole batch back until the service allows more; trouble on the way does, too, longer each time. A message
+        that is rejected or lost is an outcome, not an exception.
+
+        Raises InvalidArgumentError, which names the item, and JournalError: it cannot be opened or written, is damaged, or another
+        run has it. The iterator raises what stopped the batch, last.
+        """
+
     def poller(
         self,
         job_id: str,
@@ -251,6 +310,57 @@ class Watch(Iterator[Job]):
     def __next__(self) -> Job: ...
 
 @final
+class Batch(Iterator[BatchOutcome]):
+    """Many messages at work; see Client.send_all.
+
+    As an iterator it answers the outcome of each message, those of earlier runs first, and ends when every message has one. It
+    works in threads of its own, whether somebody iterates or not. Ctrl-C in a step, and what on_update raises, stop it: what is
+    under way has its answer, and whoever goes on iterating has the rest of the outcomes.
+
+    Close it, or use it in a with statement. One that is let go of before its end stops, and takes the answers to what is under
+    way in the background, for at most grace; the program's end waits for that. Only one thread at a time may iterate;
+    progress() and stop() are for every thread.
+    """
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> BatchOutcome: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None, /
+    ) -> None: ...
+    def __reduce__(self) -> NoReturn:
+        """TypeError: its threads and its journal's lock are this process's."""
+
+    def step(self, timeout: float | None = None) -> BatchOutcome | None:
+        """The next outcome, or None if there is none within timeout seconds, or the batch is over: `over` tells which.
+
+        timeout: None waits as long as it takes; 0 does not wait.
+        """
+
+    def _take(self, cancel: CancelToken) -> list[tuple[bool, Any]]:
+        """What agentjob.aio takes: outcomes and updates as (is_outcome, dict)."""
+
+    def _close(self, cancel: CancelToken) -> None:
+        """close() for agentjob.aio: the token ends the waiting."""
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing more to come: every message had its outcome, the batch was stopped, failed, or was closed."""
+
+    def progress(self) -> BatchProgress:
+        """How far the batch is. It does not wait."""
+
+    def stop(self) -> None:
+        """Sends nothing more. What is under way has its answer, for at most grace; then the batch is over.
+
+        From any thread, at once. Whoever iterates has the remaining outcomes first. The same items and journal go on with it.
+        """
+
+    def close(self) -> None:
+        """Stops the batch, and waits until what is under way has its answer, for at most grace. Then it is over, and its journal
+        is free for another run. Outcomes that were not heard are in the journal."""
+
+@final
 class Poller:
     """A wait in steps; see Client.poller."""
 
@@ -318,6 +428,13 @@ class Emulator:
 
     def stop(self) -> None:
         """Stops listening and ends every connection."""
+
+def batch_status(journal: str | PathLike[str]) -> BatchStatus:
+    """What a journal says of its batch, whether a run is on or not: how far it is, and which messages were rejected or may have
+    arrived. It sends nothing and writes nothing.
+
+    Raises JournalError: the journal cannot be read, is damaged, or is none.
+    """
 
 def add_note(exception: BaseException, delivery: str, /) -> None:
     """Says at an exception what became of a message, in its `delivery` and in a note: for what the core did not raise."""

@@ -137,9 +137,13 @@ class Plain:
     """A line's looks without rich; `_rich.Styled` is the other."""
 
     frames = "|/-\\"
+    bar = "#=-"  # what of a bar is done, under way, and neither
 
     def line(self, frame, state, times, trouble):
         return f"{frame} {state}{times}"
+
+    def styled(self, *parts):
+        return "".join(words for words, _ in parts)
 
 
 def looks_for(stream):

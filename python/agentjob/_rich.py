@@ -16,12 +16,17 @@ class Styled:
 
     def __init__(self, stream):
         self._console = Console(file=stream, highlight=False)
-        self.frames = FRAMES if self._console.encoding.lower().startswith("utf") else "|/-\\"
+        utf = self._console.encoding.lower().startswith("utf")
+        self.frames = FRAMES if utf else "|/-\\"
+        self.bar = "━━─" if utf else "#=-"
 
     def line(self, frame, state, times, trouble):
         colour = "yellow" if trouble else COLOURS.get(state, "")
+        return self.styled((frame, "bold blue"), (" ", ""), (state, colour), (times, "dim"))
+
+    def styled(self, *parts):
+        """One line of (words, style)."""
         # A Text takes words as they are: what the service says is no markup.
-        text = Text.assemble((frame, "bold blue"), " ", (state, colour), (times, "dim"))
         with self._console.capture() as styled:
-            self._console.print(text, end="", soft_wrap=True)
+            self._console.print(Text.assemble(*parts), end="", soft_wrap=True)
         return styled.get()

@@ -11,7 +11,7 @@
     asyncio.run(main())
 
 A request runs on a thread for as long as it lasts, at most 32 of a client at once; the next ones wait for their turn, which is not
-counted in a `timeout`. A wait holds no thread between its looks, so there may be thousands. Under anyio it runs on either of its
+counted in a `timeout`. A wait holds no thread between its looks, so there may be thousands. A batch has threads of its own. Under anyio it runs on either of its
 backends. To cancel a task ends its call within 100 ms; a
 cancellation that met a message says in a note (Python 3.11 on) what became of it, for to cancel does not unsend.
 """
@@ -21,15 +21,16 @@ from __future__ import annotations
 from functools import partial
 from os import PathLike
 from types import TracebackType
-from typing import Any, AsyncIterator, Awaitable, Callable, TypeVar
+from typing import Any, AsyncIterator, Awaitable, Callable, Iterable, Mapping, TypeVar
 
 from . import _native, _tasks
+from ._async_batch import AsyncBatch
 from ._async_poller import AsyncPoller
 from ._native import CancelToken, Client, Poller
 from .errors import JobFailedError
-from .types import Event, Job
+from .types import BatchItem, BatchUpdate, Event, Job
 
-__all__ = ["AsyncClient", "AsyncPoller"]
+__all__ = ["AsyncBatch", "AsyncClient", "AsyncPoller"]
 
 T = TypeVar("T")
 #: What hears of a record that changed; it may be awaited.
@@ -295,6 +296,58 @@ class AsyncClient:
             if job is not None and (poller.changed or poller.done):
                 yield job
 
+    def send_all(
+        self,
+        items: Iterable[BatchItem | Mapping[str, object] | tuple[str, str] | tuple[str, str, str | None]],
+        *,
+        journal: str | PathLike[str],
+        concurrency: int = 4,
+        rate: str | None = None,
+        wait: bool = False,
+        timeout: float | None = 1800.0,
+        min_interval: float = 2.0,
+        max_interval: float = 60.0,
+        lateness: float = 0.15,
+        settle: float = 10.0,
+        resend_unknown: bool = False,
+        max_trouble: float = 3600.0,
+        grace: float = 5.0,
+        on_update: Callable[[BatchUpdate], object] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> AsyncBatch:
+        """Sends many messages, each at most once: async for outcome in client.send_all(items, journal=...): ...
+
+        The arguments are those of Client.send_all. It begins with the first step, or with `async with`, on a thread, where the
+        items are read, too; so that is where a wrong one is refused. on_update is called on the event loop's thread, and awaited
+        if it answers something awaitable. To cancel a task that waits for an outcome stops the batch.
+
+        >>> async def send(*prompts):
+        ...     items = [("job_demo", prompt) for prompt in prompts]
+        ...     async with agentjob.aio.AsyncClient.of(client).send_all(items, journal=journal) as batch:
+        ...         return [outcome["delivery"] async for outcome in batch]
+        >>> asyncio.run(send("Write tests", "Write docs"))
+        ['accepted', 'accepted']
+        """
+        _check(False, on_update)
+        begin = partial(
+            self._client.send_all,
+            items,
+            journal=journal,
+            concurrency=concurrency,
+            rate=rate,
+            wait=wait,
+            timeout=timeout,
+            min_interval=min_interval,
+            max_interval=max_interval,
+            lateness=lateness,
+            settle=settle,
+            resend_unknown=resend_unknown,
+            max_trouble=max_trouble,
+            grace=grace,
+            cancel=cancel,
+        )
+        return AsyncBatch(begin, partial(_tell, on_update))
+
     def poller(
         self,
         job_id: str,
@@ -356,8 +409,8 @@ def _check(check: object, on_update: Callable[..., object] | None) -> None:
         raise TypeError(f"on_update must be callable, not {type(on_update).__name__}")
 
 
-async def _tell(on_update: OnUpdate | None, job: Job | None) -> None:
-    if on_update is not None and job is not None:
-        answer = on_update(job)
+async def _tell(on_update: Callable[[T], object] | None, news: T | None) -> None:
+    if on_update is not None and news is not None:
+        answer = on_update(news)
         if isinstance(answer, Awaitable):
             await answer

@@ -32,6 +32,7 @@ __all__ = [
     "WaitTimeoutError",
     "JobFailedError",
     "InternalError",
+    "JournalError",
 ]
 
 
@@ -180,3 +181,9 @@ class JobFailedError(Error):
 
 class InternalError(Error):
     """A bug of agentjob, caught."""
+
+
+class JournalError(Error):
+    """A batch's journal cannot be opened, read or written, is damaged, or another run has it."""
+
+    kind = "journal"

@@ -1,8 +1,30 @@
 """The shapes of what agentjob hands out, for type checkers and readers. They exist at runtime, too."""
 
-from typing import Literal, Optional, TypedDict, Union
+from typing import List, Literal, Optional, TypedDict, Union
 
-__all__ = ["AttemptEvent", "Delivery", "Event", "Job", "PollEvent", "RetryEvent", "Source"]
+from .errors import Error
+
+__all__ = [
+    "AttemptEvent",
+    "BatchAcceptedUpdate",
+    "BatchBegunItem",
+    "BatchItem",
+    "BatchJobUpdate",
+    "BatchOutcome",
+    "BatchPause",
+    "BatchPausedUpdate",
+    "BatchProgress",
+    "BatchResumedUpdate",
+    "BatchStatus",
+    "BatchUpdate",
+    "Delivery",
+    "Event",
+    "Job",
+    "PauseReason",
+    "PollEvent",
+    "RetryEvent",
+    "Source",
+]
 
 # One Literal for each: stubtest does not know an alias of a Literal with several values when it sees one.
 Delivery = Union[Literal["not_sent"], Literal["rejected"], Literal["unknown"], Literal["accepted"]]
@@ -77,3 +99,149 @@ class PollEvent(TypedDict):
 
 Event = Union[AttemptEvent, RetryEvent, PollEvent]
 """What on_event is called with."""
+
+
+class _Message(TypedDict):
+    """What every item has."""
+
+    job_id: str
+    prompt: str
+
+
+class BatchItem(_Message, total=False):
+    """One message of a batch."""
+
+    key: Optional[str]
+    """A name that is this item's own in the batch: it is known by it wherever it stands. Without one it is known by its content
+    and its place."""
+    line: Optional[int]
+    """The line of the file that it is from: errors name it."""
+
+
+class BatchOutcome(TypedDict):
+    """What became of one message of a batch."""
+
+    item: int
+    """The item's place in the list, from 1."""
+    line: Optional[int]
+    """The line that was given with it."""
+    key: str
+    """The item's own key, or the one that was derived from its content and place."""
+    job_id: str
+    delivery: Union[Literal["accepted"], Literal["rejected"], Literal["unknown"]]
+    job: Optional[Job]
+    """The job's last record: the answer to the message or, with wait, what the wait saw last."""
+    error: Optional[Error]
+    """Why the message was rejected or may have arrived, or, for an accepted one, why its record or its job's end was not seen."""
+    earlier: bool
+    """Whether an earlier run of the journal found it out."""
+
+
+# One Literal for each, as above.
+PauseReason = Union[Literal["rate_limited"], Literal["trouble"]]
+"""Why nothing is sent: the project's allowance is used up (429); the service cannot be reached, or fails."""
+
+
+class BatchPause(TypedDict):
+    """Nothing is sent now."""
+
+    reason: PauseReason
+    seconds: float
+    """For how long yet."""
+
+
+class BatchProgress(TypedDict):
+    """How far a batch is. What earlier runs of the journal did counts."""
+
+    items: int
+    accepted: int
+    rejected: int
+    unknown: int
+    left: int
+    """How many are still to be sent, those under way included."""
+    sending: int
+    """How many are under way."""
+    waiting: int
+    """How many jobs are waited for."""
+    done: int
+    """How many outcomes are final; with wait an accepted message's is final with its job's end."""
+    pause: Optional[BatchPause]
+    finishes_in: Optional[float]
+    """In how many seconds the last message is sent, at this pace; None as long as there is no pace."""
+
+
+class BatchAcceptedUpdate(TypedDict):
+    """A message was accepted, and its job is waited for: its outcome comes later."""
+
+    event: Literal["accepted"]
+    item: int
+    job_id: str
+    job: Optional[Job]
+    """The answer to the message; None if it could not be read."""
+    progress: BatchProgress
+
+
+class BatchJobUpdate(TypedDict):
+    """A job that is waited for has another record than before."""
+
+    event: Literal["job"]
+    item: int
+    job_id: str
+    job: Job
+    progress: BatchProgress
+
+
+class BatchPausedUpdate(TypedDict):
+    """Nothing is sent for a while."""
+
+    event: Literal["paused"]
+    reason: PauseReason
+    pause: float
+    """Seconds."""
+    error: Error
+    """The failure behind it."""
+    progress: BatchProgress
+
+
+class BatchResumedUpdate(TypedDict):
+    """Messages are sent again after a pause."""
+
+    event: Literal["resumed"]
+    progress: BatchProgress
+
+
+BatchUpdate = Union[BatchAcceptedUpdate, BatchJobUpdate, BatchPausedUpdate, BatchResumedUpdate]
+"""What a batch's on_update is called with."""
+
+
+class BatchBegunItem(TypedDict):
+    """An item that a journal knows."""
+
+    item: int
+    """Its place in the list, from 1."""
+    job_id: str
+
+
+class BatchStatus(TypedDict):
+    """What a journal says of its batch."""
+
+    progress: BatchProgress
+    running: bool
+    """Whether a run is on."""
+    pid: int
+    """The process of the last run."""
+    runs: int
+    base_url: str
+    project_id: str
+    rate: Optional[str]
+    """The last run's rate."""
+    waits: bool
+    """Whether the last run waits for the jobs."""
+    began_at: str
+    """When the last run began, ISO 8601."""
+    written_at: str
+    """When the journal was last written, ISO 8601."""
+    unknown: List[BatchBegunItem]
+    """The messages of which nobody knows whether they arrived: look at their jobs."""
+    rejected: List[BatchBegunItem]
+    """The messages that the service refused."""

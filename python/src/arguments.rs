@@ -103,11 +103,11 @@ fn is_bool(given: &Bound<'_, PyAny>) -> bool {
     given.is_instance_of::<PyBool>()
 }
 
-fn type_name(given: &Bound<'_, PyAny>) -> String {
+pub(crate) fn type_name(given: &Bound<'_, PyAny>) -> String {
     given.get_type().name().map_or_else(|_| "that".to_owned(), |name| name.to_string())
 }
 
-fn wrong_type(name: &str, wanted: &str, given: &str) -> Refused {
+pub(crate) fn wrong_type(name: &str, wanted: &str, given: &str) -> Refused {
     Refused::Type(format!("{name} must be {wanted}, not {given}"))
 }
 

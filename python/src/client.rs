@@ -9,6 +9,8 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::arguments::{Flag, Given, Number, Refused, Whole, text};
+use crate::batch::Batch;
+use crate::batches::BatchSettings;
 use crate::calls::{WholeWait, call_options, message};
 use crate::settings::{Settings, Tuning, pickled};
 use crate::signals::{Detached, Watcher, blocking, guarded};
@@ -343,6 +345,69 @@ impl Client {
             let watch = make().map_err(|refused| refused.raised(py, false))?;
             Ok(Watch::new(watch, watcher))
         })
+    }
+
+    /// Sends many messages, each at most once, and keeps the place in a file: for outcome in client.send_all(items, journal=...): ...
+    ///
+    /// Run it again with the same items and journal, and it goes on where it was, however the last run ended.
+    ///
+    /// - items: mappings with job_id, prompt and, if they like, key (a name that is the item's own) and line (the line of a file that
+    ///   it is from: errors name it); or tuples (job_id, prompt) and (job_id, prompt, key). All are checked before one is sent.
+    /// - journal: the file that keeps the batch's place. One that exists is gone on with.
+    /// - concurrency: how many messages are under way at once, 1 to 64. Never two for one job.
+    /// - rate: at most so many messages in any span of time: '100/h', '2/s', '30/min', '500/d'.
+    /// - wait: follow each accepted message until its job is done; timeout to settle are wait's, and for nothing else.
+    /// - resend_unknown: send those again of which an earlier run does not know whether they arrived. Those that did are worked on
+    ///   twice.
+    /// - max_trouble: for how many seconds it goes on while no message is answered.
+    /// - grace: how many seconds a batch that is stopped waits for the answers to what is under way.
+    /// - on_update: called with a dict (types.BatchUpdate) for what happens between two outcomes, on the thread that iterates. What
+    ///   it raises stops the batch. The client's on_event hears nothing of a batch.
+    /// - cancel: a CancelToken that stops it; then CancelledError comes last.
+    ///
+    /// A message that is refused or lost is an outcome, not an exception. Raises InvalidArgumentError, which names the item, and
+    /// JournalError; the iterator raises what stopped the batch.
+    ///
+    /// >>> items = [("job_demo", "Add tests"), ("job_busy", "Add docs")]
+    /// >>> for outcome in client.send_all(items, journal=journal, concurrency=1):
+    /// ...     print(outcome["item"], outcome["job_id"], outcome["delivery"])
+    /// 1 job_demo accepted
+    /// 2 job_busy accepted
+    /// >>> [outcome["earlier"] for outcome in client.send_all(items, journal=journal)]
+    /// [True, True]
+    /// >>> agentjob.batch_status(journal)["progress"]["accepted"]
+    /// 2
+    #[pyo3(signature = (items, *, journal, concurrency=Given::Right(4), rate=None, wait=Given::Right(false),
+        timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0), max_interval=Given::Right(60.0),
+        lateness=Given::Right(0.15), settle=Given::Right(10.0), resend_unknown=Given::Right(false),
+        max_trouble=Given::Right(3600.0), grace=Given::Right(5.0), on_update=None, cancel=None),
+        text_signature = "($self, items, *, journal, concurrency=4, rate=None, wait=False, timeout=1800.0, \
+        min_interval=2.0, max_interval=60.0, lateness=0.15, settle=10.0, resend_unknown=False, max_trouble=3600.0, \
+        grace=5.0, on_update=None, cancel=None)")]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
+    fn send_all<'py>(
+        &self,
+        py: Python<'py>,
+        items: &Bound<'py, PyAny>,
+        journal: Bound<'py, PyAny>,
+        concurrency: Whole,
+        rate: Option<Bound<'py, PyAny>>,
+        wait: Flag,
+        timeout: Option<Number>,
+        min_interval: Number,
+        max_interval: Number,
+        lateness: Number,
+        settle: Number,
+        resend_unknown: Flag,
+        max_trouble: Number,
+        grace: Number,
+        on_update: Option<Bound<'py, PyAny>>,
+        cancel: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Batch> {
+        let schedule = Schedule { timeout, min_interval, max_interval, lateness, settle };
+        let settings =
+            BatchSettings { journal, concurrency, rate, wait, schedule, resend_unknown, max_trouble, grace, cancel };
+        guarded(py, || self.begin_batch(py, items, settings, on_update))
     }
 
     /// A wait in steps, for programs that own their loop: sleep poller.due_in seconds, then poller.poll().

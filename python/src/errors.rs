@@ -30,6 +30,7 @@ const fn class_name(kind: ErrorKind) -> Option<&'static str> {
         ErrorKind::InvalidResponse => "InvalidResponseError",
         ErrorKind::WaitTimeout => "WaitTimeoutError",
         ErrorKind::Internal => "InternalError",
+        ErrorKind::Journal => "JournalError",
         // The enum may grow, so the compiler asks for this arm; the check below keeps it from being taken.
         _ => return None,
     })

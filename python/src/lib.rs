@@ -1,17 +1,22 @@
 //! `agentjob._native`: the core as Python objects.
 //!
 //! A call goes through one file after the other: `arguments` come in, `calls` hands them to the core, `signals` blocks, and
-//! `convert` and `errors` go out. `client` (with its `settings`), `waits`, `cancel` and `testing` are the classes, `logging` is
-//! the standard logger. Whatever is decided is decided in `agentjob-core`.
+//! `convert` and `errors` go out. `client` (with its `settings`), `waits`, `batch` (with its `batch_items` and `batch_records`,
+//! begun by `batches` and outlived by `leftovers`), `cancel` and `testing` are the classes, `logging` is the standard logger. Whatever is decided is decided in `agentjob-core`.
 
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod batch;
+mod batch_items;
+mod batch_records;
+mod batches;
 mod calls;
 mod cancel;
 mod client;
 mod convert;
 mod errors;
+mod leftovers;
 mod logging;
 mod settings;
 mod signals;
@@ -23,6 +28,10 @@ use pyo3::prelude::*;
 /// The native part of agentjob. Import `agentjob` instead.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::batch::Batch;
+    #[pymodule_export]
+    use super::batches::batch_status;
     #[pymodule_export]
     use super::cancel::CancelToken;
     #[pymodule_export]

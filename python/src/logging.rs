@@ -54,11 +54,20 @@ impl Log {
 
     /// Writes the event as text, with its facts as the record's attribute `agentjob`.
     pub(crate) fn write(&self, py: Python<'_>, event: &Event<'_>, facts: &Bound<'_, PyDict>) -> PyResult<()> {
+        self.line(py, Log::level_of(event), event.to_string(), facts)
+    }
+
+    /// Writes what is worth a line of its own, in the same way.
+    pub(crate) fn news(&self, py: Python<'_>, sentence: String, facts: &Bound<'_, PyDict>) -> PyResult<()> {
+        self.line(py, INFO, sentence, facts)
+    }
+
+    fn line(&self, py: Python<'_>, level: u8, sentence: String, facts: &Bound<'_, PyDict>) -> PyResult<()> {
         let keywords = PyDict::new(py);
         let extra = PyDict::new(py);
         extra.set_item(intern!(py, "agentjob"), facts.copy()?)?;
         keywords.set_item(intern!(py, "extra"), extra)?;
-        let line = (Log::level_of(event), intern!(py, "%s"), event.to_string());
+        let line = (level, intern!(py, "%s"), sentence);
         self.logger.bind(py).call_method(intern!(py, "log"), line, Some(&keywords)).map(drop)
     }
 }

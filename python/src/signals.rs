@@ -4,15 +4,19 @@ use std::any::Any;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use agentjob_core::{Control, Delivery, Error, Event, Interrupted, Job};
+use agentjob_core::{BatchProgress, BatchUpdate, Control, Delivery, Error, Event, Interrupted, Job};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList};
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::logging::Log;
-use crate::{convert, errors};
+use crate::{batch_records, convert, errors};
+
+/// How long something that blocks here does not hear of signals and tokens.
+pub(crate) const SLICE: Duration = Duration::from_millis(50);
 
 /// What a call of the core asks of Python, on the calling thread: signal handlers to run, callbacks to call. What one of
 /// them raises ends the call, is kept here, and is raised in its place.
@@ -43,6 +47,26 @@ impl Watcher {
     /// For the garbage collector.
     pub(crate) fn traverse(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         [&self.on_event, &self.on_update].into_iter().flatten().try_for_each(|call| visit.call(call))
+    }
+
+    /// Tells of what happens in a batch.
+    pub(crate) fn batch(&self, update: &BatchUpdate, progress: &BatchProgress) -> Result<(), Interrupted> {
+        if self.on_update.is_none() && (self.log.is_none() || batch_records::sentence(update).is_none()) {
+            return Ok(());
+        }
+        self.ask(|py| {
+            let record = batch_records::update(py, update, progress)?;
+            self.note(py, update, &record)?;
+            self.on_update.as_ref().map_or(Ok(()), |on_update| on_update.call1(py, (record,)).map(drop))
+        })
+    }
+
+    /// Tells the logger alone.
+    pub(crate) fn note(&self, py: Python<'_>, update: &BatchUpdate, record: &Bound<'_, PyDict>) -> PyResult<()> {
+        match (&self.log, batch_records::sentence(update)) {
+            (Some(log), Some(sentence)) => log.news(py, sentence, record),
+            _ => Ok(()),
+        }
     }
 
     /// Runs Python. An interpreter that is about to end runs none any more, and ends the call.

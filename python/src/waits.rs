@@ -37,7 +37,7 @@ impl Schedule {
 
 /// Takes hold of a wait for one step. Two threads never step it at once, nor a callback from within a step: waiting for
 /// the other would block with the GIL held.
-fn hold<'a, T>(wait: &'a Mutex<T>, name: &str) -> PyResult<MutexGuard<'a, T>> {
+pub(crate) fn hold<'a, T>(wait: &'a Mutex<T>, name: &str) -> PyResult<MutexGuard<'a, T>> {
     match wait.try_lock() {
         Ok(held) => Ok(held),
         Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),

@@ -77,6 +77,19 @@ def test_a_shell_completes_commands_and_flags(shell):
     assert set(completed(shell, "agentjob get --j")) == {"--json-events"}
     assert set(completed(shell, "agentjob completion ")) >= {"bash", "fish", "zsh"}
     assert "--wait" not in completed(shell, "agentjob send --ca-file /nowhere")
+    assert completed(shell, "agentjob send-all messages.jsonl --format j") == ["jsonl"]
+    assert completed(shell, "agentjob send-all --resend") == ["--resend-unknown"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+@pytest.mark.parametrize("line", ["send-all n", "send-all x --journal n", "send-all --json n", "batch-status n", "batch-status --json n"])
+def test_a_shell_completes_the_names_of_files(shell, line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("night.jsonl", "night two"):
+        (tmp_path / name).touch()
+    # bash completes files by itself where it is offered nothing.
+    expected = [] if shell == "bash" else ["night two", "night.jsonl"]
+    assert sorted(filter(None, completed(shell, f"agentjob {line}"))) == expected
 
 
 def test_zsh_is_told_commands_and_flags():
@@ -85,3 +98,6 @@ def test_zsh_is_told_commands_and_flags():
     assert "--wait[then wait until the job is done]" in flags and "*:word:()" in flags
     assert any(flag.startswith("--ca-file[") and flag.endswith("]:FILE:_files") for flag in flags)
     assert "*:word:(bash zsh fish)" in completed("zsh", "agentjob completion ")
+    flags = completed("zsh", "agentjob send-all --")
+    assert "*:file:_files" in flags and any(flag.endswith("]:FORMAT:(jsonl csv)") for flag in flags)
+    assert any(flag.startswith("--journal[") and flag.endswith("]:RUN:_files") for flag in flags)

@@ -25,19 +25,26 @@ IN_FRONT = "import fcntl, os, sys, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0)
 
 
 class Terminal:
-    """A command whose stderr is a terminal."""
+    """A command whose stderr is a terminal; so is its stdout, if that is None."""
 
-    def __init__(self, emulator, *words, columns=80, **environment):
+    def __init__(self, emulator, *words, columns=80, stdout=subprocess.PIPE, **environment):
         self._master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self.resize(columns)
         environment = {"TERM": "xterm-256color", "COLUMNS": "999", "PYTHONIOENCODING": "utf-8", **environment}
         command = [sys.executable, "-c", IN_FRONT, sys.executable, "-m", "agentjob", *words]
-        self.process = start(emulator, command=command, stderr=slave, start_new_session=True, env=environment)
+        stdout = slave if stdout is None else stdout
+        self.process = start(emulator, command=command, stdout=stdout, stderr=slave, start_new_session=True, env=environment)
         os.close(slave)
         self.writes = []  # when, and what
 
+    def resize(self, columns):
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
     def press_ctrl_c(self):
         os.write(self._master, b"\x03")
+
+    def press_ctrl_z(self):
+        os.write(self._master, b"\x1a")
 
     def read_until(self, words):
         while words not in plain(self.shown):

@@ -22,14 +22,21 @@ def examples_of(cls):
     return [test for test in doctest.DocTestFinder().find(cls, cls.__name__, module=False) if test.examples]
 
 
-@pytest.mark.parametrize("cls", [agentjob.Client, agentjob.CancelToken, agentjob.aio.AsyncClient], ids=lambda cls: cls.__name__)
-def test_every_example_runs(cls):
+CLASSES = [agentjob.Client, agentjob.Batch, agentjob.CancelToken, agentjob.aio.AsyncClient]
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_every_example_runs(cls, tmp_path):
     tests = examples_of(cls)
     assert tests, "there are examples"
     with Emulator(work_ms=150, jobs=[{"id": "job_demo"}, BUSY]) as emulator, emulator.client() as client:
         names = {"agentjob": agentjob, "asyncio": asyncio, "client": client, "time": time, "threading": threading}
+        names["journal"] = str(tmp_path / "journal")
+        names["batch"] = client.send_all([("job_demo", "go")] * 20, journal=tmp_path / "slow", rate="2/h")
         # In the order in which they stand in the class: one goes on where the one before left the job.
         for test in sorted(tests, key=lambda test: list(vars(cls)).index(test.name.partition(".")[2]) if "." in test.name else -1):
+            if client.closed:
+                names["client"] = client = emulator.client()
             test.globs.update(names)
             told = []
             doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=told.append)
@@ -37,7 +44,7 @@ def test_every_example_runs(cls):
 
 
 def test_every_method_that_makes_a_call_has_an_example():
-    calls = "send_message get_job create_job wait send_and_wait watch poller resume with_options close"
+    calls = "send_message get_job create_job wait send_and_wait watch send_all poller resume with_options close"
     assert set(calls.split()) <= {test.name.partition(".")[2] for test in examples_of(agentjob.Client)}
 
 

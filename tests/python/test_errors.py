@@ -32,6 +32,7 @@ TREE = {
     "WaitTimeoutError": ("wait_timeout", ("Error", TimeoutError)),
     "JobFailedError": ("job_failed", ("Error",)),
     "InternalError": ("internal", ("Error",)),
+    "JournalError": ("journal", ("Error",)),
 }
 
 FACTS = ("kind", "message", "delivery", "http_status", "retry_after", "request_id", "body", "attempts", "elapsed", "job")

@@ -21,7 +21,7 @@ def test_everything_in_all_is_there_and_documented():
         assert name == "__version__" or inspect.getdoc(thing), name
 
 
-@pytest.mark.parametrize("cls", [agentjob.Client, agentjob.Watch, agentjob.Poller, agentjob.CancelToken])
+@pytest.mark.parametrize("cls", [agentjob.Client, agentjob.Batch, agentjob.Watch, agentjob.Poller, agentjob.CancelToken])
 def test_every_public_method_is_documented(cls):
     for name, member in vars(cls).items():
         if not name.startswith("_"):
@@ -75,7 +75,8 @@ def test_the_stub_has_what_the_module_has():
                 arguments = item.args
                 stubbed = [arg.arg for arg in arguments.posonlyargs + arguments.args + arguments.kwonlyargs]
                 assert stubbed == list(signature.parameters), f"{node.name}.{item.name}"
-                defaults = [ast.literal_eval(default) for default in arguments.kw_defaults]
+                required = inspect.Parameter.empty
+                defaults = [required if default is None else ast.literal_eval(default) for default in arguments.kw_defaults]
                 found = [p.default for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
                 assert defaults == found, f"{node.name}.{item.name}"
 

@@ -33,7 +33,7 @@ pub use self::rate::Rate;
 use self::resume::Earlier;
 use self::state::Told;
 pub use self::status::{BatchStatus, BegunItem, batch_status};
-use self::work::Work;
+use self::work::{Work, closed};
 use crate::client::Client;
 use crate::control::{CancelToken, SLICE};
 use crate::error::{Error, ErrorKind};
@@ -121,12 +121,11 @@ impl Batch {
             Ok(None) => {}
             Ok(Some(outcome)) => return Ok(BatchStep::Outcome(outcome)),
             Err(error) => {
-                self.stop();
-                self.join();
-                self.over = true;
+                self.finish();
                 return Err(error);
             }
         }
+        self.attend();
         let end = Instant::now().checked_add(time);
         let mut state = self.work.lock();
         loop {
@@ -172,10 +171,7 @@ impl Batch {
         if work.options.cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
             work.stop(None);
         } else if work.client.is_closed() {
-            work.stop(Some(Error::new(
-                ErrorKind::Closed,
-                "the batch was stopped: the client was closed; run it again with the same journal to go on",
-            )));
+            work.stop(Some(closed()));
         }
         let stopping = work.lock().stopping;
         if stopping.is_some_and(|since| since.elapsed() >= work.options.grace) {
@@ -207,6 +203,21 @@ impl Batch {
             }
             None => synced.map(|()| BatchStep::Over),
         }
+    }
+
+    /// Stops, and waits until every thread is gone: for the messages under way at most what is left of their grace.
+    fn finish(&mut self) {
+        self.over = true;
+        self.work.stop(None);
+        let mut state = self.work.lock();
+        while state.live > 0 && state.stopping.is_some_and(|since| since.elapsed() < self.work.options.grace) {
+            state = self.work.for_owner.wait_timeout(state, SLICE).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(state);
+        self.work.abort.cancel();
+        self.join();
+        // Whatever is lost here is asked for again.
+        drop(self.work.journal.close());
     }
 
     fn join(&mut self) {
@@ -246,19 +257,8 @@ impl Drop for Batch {
             let threads = self.work.threads.try_lock().map(|mut threads| std::mem::take(&mut *threads));
             return std::mem::forget(threads);
         }
-        if self.over {
-            return;
+        if !self.over {
+            self.finish();
         }
-        self.work.stop(None);
-        let end = Instant::now() + self.work.options.grace;
-        let mut state = self.work.lock();
-        while state.live > 0 && Instant::now() < end {
-            state = self.work.for_owner.wait_timeout(state, SLICE).unwrap_or_else(PoisonError::into_inner).0;
-        }
-        drop(state);
-        self.work.abort.cancel();
-        self.join();
-        // Whatever is lost here is asked for again.
-        drop(self.work.journal.close());
     }
 }

@@ -314,7 +314,8 @@ impl Work {
             }
             Concern::All => {
                 drop(state);
-                return self.stop(Some(stopped(error, "")));
+                let closed = (error.kind() == ErrorKind::Closed).then(closed);
+                return self.stop(Some(closed.unwrap_or_else(|| stopped(error, ""))));
             }
             Concern::Allowance if error.retry_after().is_some_and(|asked| asked > MAX_ASKED) => {
                 drop(state);
@@ -472,6 +473,12 @@ fn stopped(error: &Error, why: &str) -> Error {
         ),
         None => ended,
     }
+}
+
+/// The client was closed, as the batch's end.
+pub(super) fn closed() -> Error {
+    let message = "the batch was stopped: the client was closed; run it again with the same journal to go on";
+    Error::new(ErrorKind::Closed, message)
 }
 
 pub(super) fn no_thread(error: &std::io::Error) -> Error {

@@ -1,0 +1,107 @@
+//! Batches that nobody holds any more and that still take the answers to what is under way: each on a thread of its own, for at
+//! most its `grace`. The next run of the same journal waits for them, and so does the program's end.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::{mem, process, thread};
+
+use agentjob_core::{Batch, Control};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+use crate::signals::{SLICE, Watcher, blocking};
+
+/// Locked with the GIL held only, and for a moment: whoever forks has the GIL, so a forked child does not find it locked.
+static LEFT: Mutex<Vec<Leftover>> = Mutex::new(Vec::new());
+
+/// A batch that ends by itself.
+pub(crate) struct Leftover {
+    journal: PathBuf,
+    pid: u32,
+    /// Hangs up when the batch is gone.
+    gone: Receiver<()>,
+}
+
+impl Leftover {
+    /// Lets go of a batch in the background, or here if there is no thread to be had.
+    pub(crate) fn begin(batch: Batch, journal: &Path) -> Leftover {
+        let (going, gone) = channel::<()>();
+        let end = move || {
+            drop(batch);
+            drop(going);
+        };
+        // Without a thread the batch is dropped with what was to run on it.
+        drop(thread::Builder::new().name("agentjob-batch-end".to_owned()).spawn(end));
+        Leftover { journal: journal.to_owned(), pid: process::id(), gone }
+    }
+
+    /// Answers whether it is gone, after this wait at most. A forked child has no such thread, and waits for none.
+    fn is_gone(&self) -> bool {
+        self.pid != process::id() || self.gone.recv_timeout(SLICE) == Err(RecvTimeoutError::Disconnected)
+    }
+}
+
+/// Waits for these without the GIL, and answers the ones that are not gone when `enough` says so.
+pub(crate) fn wait_for(leftovers: Vec<Leftover>, mut enough: impl FnMut() -> bool) -> Vec<Leftover> {
+    let mut waiting = leftovers;
+    while let Some(last) = waiting.last()
+        && !enough()
+    {
+        if last.is_gone() {
+            waiting.pop();
+        }
+    }
+    waiting
+}
+
+/// Takes those that have this journal: a run of it is about to begin.
+pub(crate) fn take(journal: &Path) -> Vec<Leftover> {
+    with_left(|left| {
+        let (mine, others) = mem::take(left).into_iter().partition(|old| old.journal == journal);
+        *left = others;
+        mine
+    })
+}
+
+/// Leaves them to themselves.
+pub(crate) fn put(leftovers: Vec<Leftover>) {
+    with_left(|left| {
+        left.retain(|old| old.pid == process::id() && old.gone.try_recv().is_err_and(|why| why != HUNG_UP));
+        left.extend(leftovers);
+    });
+}
+
+const HUNG_UP: std::sync::mpsc::TryRecvError = std::sync::mpsc::TryRecvError::Disconnected;
+
+fn with_left<T>(work: impl FnOnce(&mut Vec<Leftover>) -> T) -> T {
+    work(&mut LEFT.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Lets go of a batch wherever its last reference goes. At the interpreter's end, when nobody will wait for a thread any more,
+/// that is done here. Nothing here asks Python for anything: an exception may be on its way.
+pub(crate) fn leave(batch: Batch, journal: &Path) {
+    let mut batch = Some(batch);
+    let _ = Python::try_attach(|py| {
+        if let Some(batch) = batch.take() {
+            put(vec![py.detach(|| Leftover::begin(batch, journal))]);
+        }
+    });
+}
+
+/// Has the program's end wait for those that are left then.
+pub(crate) fn wait_at_exit(py: Python<'_>) -> PyResult<()> {
+    static ASKED: PyOnceLock<()> = PyOnceLock::new();
+    let ask = || py.import("atexit")?.call_method1("register", (pyo3::wrap_pyfunction!(end_all, py)?,)).map(drop);
+    ASKED.get_or_try_init(py, ask).map(drop)
+}
+
+/// Ctrl-C ends it: what has no answer then is unknown to the next run.
+#[pyfunction]
+fn end_all(py: Python<'_>) {
+    let (watcher, left) = (Watcher::default(), with_left(mem::take));
+    let _interrupted = blocking(py, &watcher, false, || {
+        wait_for(left, || watcher.check().is_err());
+        Ok(())
+    });
+}

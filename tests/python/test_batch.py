@@ -1,0 +1,445 @@
+"""Client.send_all: many messages, each at most once, whatever ends the process."""
+
+import collections
+import copy
+import logging
+import os
+import pickle
+import signal
+import threading
+import time
+from types import MappingProxyType
+
+import pytest
+from conftest import PATIENCE, QUICK, wait_for
+
+import agentjob
+from agentjob.testing import Emulator
+
+#: What stays under way until something ends it.
+STALL = {"method": "POST", "fault": {"do": "stall", "at": "request"}}
+
+
+@pytest.fixture
+def emulator():
+    jobs = [{"id": f"job_{n}"} for n in range(1, 41)]
+    with Emulator(work_ms=60, jobs=jobs, hourly_limit=100_000) as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def journal(tmp_path):
+    return tmp_path / "journal"
+
+
+def messages(count):
+    return [(f"job_{n}", f"prompt {n}") for n in range(1, count + 1)]
+
+
+def by_item(outcomes):
+    return sorted(outcomes, key=lambda outcome: outcome["item"])
+
+
+def sent(emulator):
+    return sorted(message["prompt"] for message in emulator.ledger())
+
+
+def test_a_batch_is_sent_once_and_a_second_run_sends_none_of_it(client, emulator, journal):
+    items = [*messages(6), ("nobody", "prompt 7", "mine")]
+    first = by_item(client.send_all(items, journal=journal))
+    assert [(o["item"], o["job_id"], o["delivery"], o["earlier"]) for o in first] == [
+        *((n, f"job_{n}", "accepted", False) for n in range(1, 7)),
+        (7, "nobody", "rejected", False),
+    ]
+    assert all(o["job"]["id"] == o["job_id"] and o["error"] is None and o["line"] is None for o in first[:6])
+    lost = first[6]
+    assert lost["job"] is None and lost["key"] == "mine"
+    assert type(lost["error"]) is agentjob.NotFoundError and lost["error"].delivery == "rejected"
+    assert sent(emulator) == [f"prompt {n}" for n in range(1, 7)]
+
+    again = by_item(client.send_all(items, journal=os.fspath(journal)))
+    assert all(outcome.pop("earlier") for outcome in again)
+    assert [(o["key"], o["delivery"], o["job"]) for o in again] == [(o["key"], o["delivery"], o["job"]) for o in first]
+    assert type(again[6]["error"]) is agentjob.NotFoundError and str(again[6]["error"]) == str(lost["error"])
+    assert again[6]["error"].delivery == "rejected"
+    assert len(emulator.ledger()) == 6
+
+
+def test_items_are_mappings_or_tuples_of_any_iterable(client, emulator, journal):
+    Message = collections.namedtuple("Message", "job_id prompt")
+
+    def items():
+        yield {"job_id": "job_1", "prompt": "a", "key": "one", "line": 3}
+        yield collections.OrderedDict(prompt="b", job_id="job_2", key=None, line=None)
+        yield MappingProxyType({"job_id": "job_3", "prompt": "c"})
+        yield Message("job_4", "d")
+        yield "job_5", "e", None
+
+    outcomes = by_item(client.send_all(items(), journal=journal))
+    assert [(o["item"], o["line"], o["job_id"]) for o in outcomes] == [
+        (1, 3, "job_1"),
+        (2, None, "job_2"),
+        (3, None, "job_3"),
+        (4, None, "job_4"),
+        (5, None, "job_5"),
+    ]
+    assert outcomes[0]["key"] == "one" and sent(emulator) == list("abcde")
+    assert list(client.send_all([], journal=journal.with_name("empty"))) == []
+
+
+WRONG = [
+    ({"job_id": "job_2"}, "item 2: prompt is missing"),
+    ({"prompt": "p", "line": 9}, "line 9: job_id is missing"),
+    ({"job_id": "job_2", "prompt": "p", "promt": "q"}, 'item 2: it has "promt", which is none of job_id, prompt, key and line'),
+    ({"job_id": "job_2", "prompt": "p", 3: "q"}, "item 2: the name of a field must be a str, not int"),
+    ({"job_id": "job_2", "prompt": b"p", "line": 17}, "line 17: prompt must be a str, not bytes"),
+    ({"job_id": "job_2", "prompt": "\ud800"}, "item 2: prompt holds a lone surrogate, which is no text"),
+    ({"job_id": "job_2", "prompt": "p", "line": True}, "item 2: line must be a whole number, not bool"),
+    ({"job_id": "job_2", "prompt": "p", "line": 0}, "item 2: line is 0; lines count from 1"),
+    ({"job_id": "job_2", "prompt": "p", "key": 5}, "item 2: key must be a str, not int"),
+    (("job_2",), "item 2: it has 1 parts; give (job_id, prompt) or (job_id, prompt, key)"),
+    (("job_2", "p", "a"), 'item 2: its key "a" is that of item 1, too; give each item a key of its own'),
+    (("job_2", ""), "item 2: prompt is empty"),
+    (("..", "p"), "item 2: job_id is"),
+    ("job_2", "item 2: it must be a mapping or a tuple, not str"),
+    (None, "item 2: it must be a mapping or a tuple, not NoneType"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "sentence"), WRONG)
+def test_a_wrong_item_is_named_and_nothing_is_sent(client, emulator, journal, wrong, sentence):
+    with pytest.raises(agentjob.InvalidArgumentError) as caught:
+        client.send_all([("job_1", "p", "a"), wrong], journal=journal)
+    assert str(caught.value).startswith(sentence) and isinstance(caught.value, ValueError)
+    assert emulator.requests()["total"] == 0 and not journal.exists()
+
+
+def test_what_the_items_own_code_raises_comes_out_unchanged(client, journal):
+    def items():
+        yield "job_1", "p"
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        client.send_all(items(), journal=journal)
+    with pytest.raises(TypeError, match="items must be an iterable, not int"):
+        client.send_all(3, journal=journal)
+
+
+SETTINGS = [
+    ({"rate": 100}, TypeError, "rate must be a str, not int"),
+    ({"rate": "100 an hour"}, agentjob.InvalidArgumentError, 'rate is "100 an hour"'),
+    ({"concurrency": 65}, agentjob.InvalidArgumentError, "concurrency is 65; give 1 to 64"),
+    ({"concurrency": -1}, agentjob.InvalidArgumentError, "concurrency is negative"),
+    ({"wait": 1}, TypeError, "wait must be True or False, not int"),
+    ({"timeout": "1"}, TypeError, "timeout must be a number, not str"),
+    ({"resend_unknown": None}, TypeError, "resend_unknown must be True or False, not NoneType"),
+    ({"max_trouble": 0}, agentjob.InvalidArgumentError, "max_trouble is 0"),
+    ({"grace": -1}, agentjob.InvalidArgumentError, "grace is -1"),
+    ({"on_update": "print"}, TypeError, "on_update must be callable, not str"),
+    ({"cancel": threading.Event()}, TypeError, "cancel must be an agentjob.CancelToken, not Event"),
+    ({"journal": 3}, TypeError, "journal must be a str or an os.PathLike, not int"),
+    ({"journal": ""}, agentjob.InvalidArgumentError, "journal is empty"),
+]
+
+
+@pytest.mark.parametrize(("setting", "error", "sentence"), SETTINGS, ids=lambda value: str(value)[:20])
+def test_a_wrong_setting_is_named(client, journal, setting, error, sentence):
+    with pytest.raises(error) as caught:
+        client.send_all(messages(1), **{"journal": journal, **setting})
+    assert str(caught.value).startswith(sentence)
+
+
+def test_a_changed_item_is_named(client, emulator, journal):
+    keyed = [{"job_id": "job_1", "prompt": "p", "key": "a", "line": 5}, {"job_id": "job_2", "prompt": "p", "key": "b", "line": 6}]
+    list(client.send_all(keyed, journal=journal))
+    keyed[1]["prompt"] = "q"
+    with pytest.raises(agentjob.InvalidArgumentError, match="^line 6: its prompt was changed since journal"):
+        client.send_all(keyed, journal=journal)
+    with pytest.raises(agentjob.InvalidArgumentError, match="^item 2 is not in the list any more"):
+        client.send_all(keyed[:1], journal=journal)
+    assert len(emulator.ledger()) == 2
+
+
+def test_a_batch_goes_on_after_its_process_was_killed(client, emulator, script, journal):
+    emulator.reset(hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 41)], rules=[{**STALL, "nth": 6}])
+    running = script(
+        f"""
+        items = [(f"job_{{n}}", f"prompt {{n}}") for n in range(1, 41)]
+        print("ready", flush=True)
+        for outcome in client.send_all(items, journal={str(journal)!r}, concurrency=1):
+            pass
+        """
+    )
+    running.wait_until_ready()
+    wait_for(lambda: len(emulator.ledger()) >= 5 and emulator.requests()["total"] >= 6, "one is under way")
+    status = agentjob.batch_status(journal)
+    assert (status["running"], status["pid"], status["progress"]["sending"]) == (True, running.process.pid, 1)
+    with pytest.raises(agentjob.JournalError, match="another"):
+        client.send_all(messages(40), journal=journal)
+    running.process.send_signal(signal.SIGKILL)
+    running.end()
+
+    status = agentjob.batch_status(journal)
+    assert not status["running"] and status["unknown"] == [{"item": 6, "job_id": "job_6"}]
+    outcomes = by_item(client.send_all(messages(40), journal=journal))
+    assert [o["item"] for o in outcomes if o["delivery"] != "accepted"] == [6]
+    assert outcomes[5]["delivery"] == outcomes[5]["error"].delivery == "unknown" and outcomes[5]["earlier"]
+    assert [o["earlier"] for o in outcomes] == [True] * 6 + [False] * 34
+    assert sent(emulator) == sorted(f"prompt {n}" for n in range(1, 41) if n != 6)
+    # Whoever has looked at the job and found nothing there sends it again.
+    outcomes = by_item(client.send_all(messages(40), journal=journal, resend_unknown=True))
+    assert outcomes[5]["delivery"] == "accepted" and not outcomes[5]["earlier"] and len(emulator.ledger()) == 40
+
+
+def test_the_status_of_a_journal_has_every_documented_field(client, journal):
+    list(client.send_all([*messages(2), ("nobody", "p")], journal=journal, rate="1000/h"))
+    status = agentjob.batch_status(journal)
+    assert set(status) == set(agentjob.types.BatchStatus.__annotations__)
+    assert set(status["progress"]) == set(agentjob.types.BatchProgress.__annotations__)
+    assert status["progress"]["items"] == status["progress"]["done"] == 3
+    assert (status["base_url"], status["project_id"], status["pid"]) == (client.base_url, client.project_id, os.getpid())
+    assert (status["runs"], status["rate"], status["waits"], status["running"]) == (1, "1000/h", False, False)
+    assert (status["unknown"], status["rejected"]) == ([], [{"item": 3, "job_id": "nobody"}])
+    assert status["began_at"] <= status["written_at"]
+
+
+def test_a_journal_that_is_none(client, tmp_path):
+    torn = tmp_path / "torn"
+    torn.write_text("this is no journal\n")
+    for call in (agentjob.batch_status, lambda path: client.send_all(messages(1), journal=path)):
+        for path in (torn, tmp_path, tmp_path / "no" / "folder"):
+            with pytest.raises(agentjob.JournalError) as caught:
+                call(path)
+            assert caught.value.kind == "journal" and str(path) in str(caught.value)
+    with pytest.raises(TypeError, match="journal must be a str or an os.PathLike, not int"):
+        agentjob.batch_status(3)
+    assert torn.read_text() == "this is no journal\n"
+
+
+def test_a_429_holds_every_message_back_and_says_so(client, emulator, journal, caplog):
+    refusal = {"method": "POST", "nth": 2, "status": 429, "headers": {"Retry-After": "1"}, "json": {"error": "enough"}}
+    emulator.reset(rules=[refusal], hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 6)])
+    heard = []
+    with caplog.at_level(logging.INFO, "agentjob"):
+        outcomes = list(client.send_all(messages(5), journal=journal, concurrency=1, on_update=heard.append))
+    assert [o["delivery"] for o in outcomes] == ["accepted"] * 5 and len(emulator.ledger()) == 5
+    paused, resumed = heard
+    assert (paused["event"], paused["reason"], resumed["event"]) == ("paused", "rate_limited", "resumed")
+    assert 0.9 < paused["pause"] <= 1.1 and type(paused["error"]) is agentjob.RateLimitedError
+    assert paused["progress"]["pause"]["reason"] == "rate_limited" and 0 < paused["progress"]["pause"]["seconds"] <= 1.1
+    assert resumed["progress"]["pause"] is None
+    told = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "agentjob"]
+    assert told[0] == ("INFO", f"batch: paused for 1.0s (rate_limited): {paused['error']}") and told[1] == ("INFO", "batch: resumed")
+    assert caplog.records[0].agentjob["event"] == "paused"
+
+
+def test_with_wait_an_outcome_is_its_jobs_end(client, emulator, journal):
+    heard = []
+    outcomes = list(client.send_all(messages(3), journal=journal, wait=True, on_update=heard.append, **QUICK))
+    assert [(o["delivery"], o["job"]["status"]) for o in outcomes] == [("accepted", "completed")] * 3
+    accepted = {update["item"]: update for update in heard if update["event"] == "accepted"}
+    assert set(accepted) == {1, 2, 3} and accepted[2]["job_id"] == "job_2" and accepted[2]["job"]["status"] == "active"
+    for update in heard:
+        assert set(update) == set(agentjob.types.BatchAcceptedUpdate.__annotations__)
+        assert set(update["progress"]) == set(agentjob.types.BatchProgress.__annotations__)
+    again = list(client.send_all(messages(3), journal=journal, wait=True, **QUICK))
+    assert [(o["job"]["status"], o["earlier"]) for o in again] == [("completed", True)] * 3
+
+
+def test_a_wait_that_times_out_is_the_outcomes_error(client, emulator, journal):
+    emulator.reset(work_ms=60_000, jobs=[{"id": "job_1"}])
+    [outcome] = client.send_all(messages(1), journal=journal, wait=True, timeout=0.1, **QUICK)
+    assert (outcome["delivery"], outcome["job"]["status"]) == ("accepted", "active")
+    assert type(outcome["error"]) is agentjob.WaitTimeoutError and outcome["error"].delivery == "accepted"
+
+
+def test_step_answers_none_when_nothing_came_in_time(client, emulator, journal):
+    with client.send_all(messages(3), journal=journal, rate="2/h", concurrency=1) as batch:
+        assert [batch.step(timeout=PATIENCE)["item"], batch.step()["item"]] == [1, 2]
+        assert batch.step(timeout=0) is None and batch.step(0.1) is None and not batch.over
+        progress = batch.progress()
+        assert (progress["items"], progress["accepted"], progress["left"], progress["done"]) == (3, 2, 1, 2)
+        assert 3500 < progress["finishes_in"] <= 3600
+        batch.stop()
+        assert batch.step() is None and batch.over and next(batch, None) is None
+        for wrong, error in ((-1, ValueError), ("1", TypeError)):
+            with pytest.raises(error, match="^timeout "):
+                batch.step(wrong)
+    assert repr(batch) == "<Batch: 2 of 3 done, over>"
+
+
+def test_a_batch_that_was_stopped_still_answers_what_was_under_way(client, emulator, journal):
+    emulator.reset(hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 11)], rules=[{"status": 200, "delay_ms": 300}])
+    batch = client.send_all(messages(10), journal=journal, concurrency=2)
+    wait_for(lambda: batch.progress()["sending"] == 2, "two are under way")
+    batch.stop()
+    outcomes = list(batch)
+    assert [o["delivery"] for o in outcomes] == ["accepted"] * 2 and batch.over
+    assert batch.progress()["left"] == 8 and emulator.requests()["total"] == 2
+
+
+def test_close_waits_for_what_is_under_way_for_grace_at_most(client, emulator, journal):
+    emulator.reset(hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 11)], rules=[STALL])
+    with client.send_all(messages(10), journal=journal, concurrency=2, grace=0.3) as batch:
+        wait_for(lambda: emulator.requests()["total"] == 2, "two are under way")
+        begun = time.monotonic()
+    assert 0.25 < time.monotonic() - begun < PATIENCE and batch.over and list(batch) == []
+    batch.close()
+    status = agentjob.batch_status(journal)
+    assert not status["running"] and [item["item"] for item in status["unknown"]] == [1, 2]
+
+
+def test_a_journal_is_free_once_its_batch_is_over(client, journal):
+    first = client.send_all(messages(2), journal=journal)
+    assert len(list(first)) == 2 and first.over
+    second = client.send_all(messages(2), journal=journal)
+    with pytest.raises(agentjob.JournalError, match="another"):
+        client.send_all(messages(2), journal=journal)
+    second.close()
+    assert len(list(client.send_all(messages(2), journal=journal))) == 2
+
+
+def test_a_batch_that_is_let_go_of_ends_in_the_background_and_the_next_run_waits_for_it(client, emulator, journal):
+    emulator.reset(hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 11)], rules=[{"status": 200, "delay_ms": 400}])
+    batch = client.send_all(messages(10), journal=journal, concurrency=2)
+    wait_for(lambda: emulator.requests()["total"] == 2, "two are under way")
+    begun = time.monotonic()
+    del batch
+    assert time.monotonic() - begun < 0.3, "nobody waits here"
+    outcomes = by_item(client.send_all(messages(10), journal=journal, concurrency=10))
+    assert [o["delivery"] for o in outcomes] == ["accepted"] * 10
+    assert [o["earlier"] for o in outcomes] == [True] * 2 + [False] * 8 and emulator.requests()["total"] == 10
+
+
+def test_what_on_update_raises_stops_the_batch(client, emulator, journal):
+    class Enough(Exception):
+        pass
+
+    def on_update(update):
+        raise enough
+
+    enough = Enough()
+    batch = client.send_all(messages(40), journal=journal, concurrency=1, wait=True, on_update=on_update, min_interval=30)
+    with pytest.raises(Enough) as caught:
+        list(batch)
+    assert caught.value is enough and not hasattr(enough, "__notes__")
+    # Long enough for the others, had it not been stopped.
+    time.sleep(0.5)
+    assert 1 <= len(emulator.ledger()) < 40
+    batch.close()
+
+
+def test_a_cancelled_batch_raises_when_what_was_under_way_is_told(client, emulator, journal):
+    token = agentjob.CancelToken()
+    batch = client.send_all(messages(40), journal=journal, rate="5/h", cancel=token)
+    seen = [next(batch) for _ in range(5)]
+    token.cancel()
+    with pytest.raises(agentjob.CancelledError, match="35 messages left.*run it again with the same journal"):
+        next(batch)
+    assert len(seen) == len(emulator.ledger()) == 5 and batch.over and list(batch) == []
+
+
+def test_a_closed_client_and_a_wrong_key_stop_the_batch(emulator, journal):
+    client = emulator.client()
+    batch = client.send_all(messages(40), journal=journal, rate="5/h")
+    client.close()
+    with pytest.raises(agentjob.ClosedError):
+        list(batch)
+    with pytest.raises(agentjob.UnauthorizedError, match="the batch was stopped") as caught:
+        list(emulator.client(api_key="wrong").send_all(messages(40), journal=journal.with_name("other")))
+    assert caught.value.http_status == 401
+
+
+def test_a_batch_is_neither_pickled_nor_copied(client, journal):
+    with client.send_all(messages(1), journal=journal) as batch:
+        for refused in (pickle.dumps, lambda it: pickle.dumps(it, 0), copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match="an agentjob.Batch cannot be pickled or copied"):
+                refused(batch)
+
+
+def test_one_thread_iterates_and_any_thread_looks_and_stops(client, emulator, journal):
+    emulator.reset(hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 41)])
+    batch = client.send_all(messages(40), journal=journal, rate="3/h")
+    outcomes = []
+    thread = threading.Thread(target=lambda: outcomes.extend(batch), daemon=True)
+    thread.start()
+    wait_for(lambda: batch.progress()["done"] == 3, "three are done")
+    with pytest.raises(RuntimeError, match="^this batch is at work already$"):
+        next(batch)
+    assert not batch.over
+    begun = time.monotonic()
+    for _ in range(100):
+        batch.progress()
+    batch.stop()
+    assert time.monotonic() - begun < 1, "neither waits for the thread that iterates"
+    thread.join(PATIENCE)
+    assert not thread.is_alive() and len(outcomes) == 3 and batch.over
+
+
+def test_a_callback_cannot_step_its_own_batch(client, journal):
+    batch = None
+    batch = client.send_all(messages(3), journal=journal, wait=True, on_update=lambda update: next(batch), **QUICK)
+    with pytest.raises(RuntimeError, match="this batch is at work already"):
+        list(batch)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_cannot_go_on_with_its_parents_batch(client, emulator, journal):
+    batch = client.send_all(messages(40), journal=journal, rate="3/h")
+    stepping = threading.Thread(target=lambda: list(batch), daemon=True)
+    stepping.start()
+    wait_for(lambda: batch.progress()["done"] == 3, "three are done")
+    child = os.fork()
+    if child == 0:
+        failed = 1
+        try:
+            for call in (lambda: next(batch), batch.step, batch.progress):
+                try:
+                    call()
+                except agentjob.InvalidArgumentError as error:
+                    assert str(error) == "this batch belongs to another process; a forked child cannot go on with it"
+                else:
+                    raise AssertionError("the child has the batch")
+            batch.stop()
+            batch.close()
+            repr(batch)
+            del batch
+            other = client.send_all(messages(2), journal=str(journal) + ".child")
+            assert len(list(other)) == 2
+            failed = 0
+        finally:
+            os._exit(failed)
+    assert os.waitpid(child, 0)[1] == 0
+    batch.stop()
+    stepping.join(PATIENCE)
+    assert batch.over and batch.progress()["accepted"] == 3 and len(emulator.ledger()) == 5
+
+
+DONE = """
+import agentjob, time
+client = agentjob.Client(trust_env=False)
+base = peak()
+begun = time.perf_counter()
+batch = client.send_all((("job_1", "Add the missing tests, part %d" % n) for n in range(COUNT)), journal=JOURNAL)
+assert sum(outcome["earlier"] for outcome in batch) == COUNT
+print(time.perf_counter() - begun, peak() - base)
+"""
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="on a disk the first run takes minutes: each message is synced")
+def test_a_long_list_that_is_done_is_gone_through_in_little_time_and_memory(emulator, script):
+    # 100,000 take 2 s and 100 MB at most; here are a fifth of them, with room for a slow machine.
+    import tempfile
+
+    count = 20_000
+    emulator.reset(hourly_limit=10**9, keep_requests=False, jobs=[{"id": "job_1"}])
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        prompts = [("job_1", f"Add the missing tests, part {n}") for n in range(count)]
+        with emulator.client() as client:
+            assert sum(o["delivery"] == "accepted" for o in client.send_all(prompts, journal=f"{folder}/j", concurrency=16)) == count
+        peak = "peak = lambda: int(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))\n"
+        out, err, status = script(peak + f"COUNT, JOURNAL = {count}, {folder + '/j'!r}\n" + DONE).end()
+    assert status == 0, err
+    seconds, kilobytes = map(float, out.split())
+    assert seconds < 4 and kilobytes < 25_000

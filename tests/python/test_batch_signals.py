@@ -1,0 +1,122 @@
+"""Ctrl-C in a batch, and the program's end while one runs."""
+
+import time
+
+import agentjob
+from conftest import wait_for
+from test_signals import LATENCY
+
+STALL = {"method": "POST", "fault": {"do": "stall", "at": "request"}}
+SLOW = {"method": "POST", "status": 200, "delay_ms": 500}
+
+#: What each script begins with.
+ITEMS = """
+items = [("job_demo" if n % 2 else "job_busy", f"prompt {n}") for n in range(20)]
+"""
+
+
+def interrupted(emulator, script, journal, source, requests):
+    """Interrupts the script once it has made so many requests. Returns when that was, and its end."""
+    before = emulator.requests()["total"]
+    running = script(ITEMS + f"journal = {str(journal)!r}\n" + "print('ready', flush=True)\n" + source)
+    running.wait_until_ready()
+    wait_for(lambda: emulator.requests()["total"] >= before + requests, "the batch is at work")
+    time.sleep(0.1)
+    at = time.time()
+    running.interrupt()
+    out, err, status = running.end()
+    assert status == 0, err
+    return at, out.splitlines(), time.time()
+
+
+def test_ctrl_c_in_the_loop_leaves_at_once_and_what_is_under_way_has_its_answer_by_the_programs_end(emulator, script, tmp_path):
+    latencies = []
+    for n in range(3):
+        emulator.reset(rules=[SLOW], hourly_limit=1000, jobs=[{"id": "job_demo"}, {"id": "job_busy"}])
+        journal = tmp_path / f"journal {n}"
+        source = """
+try:
+    for outcome in client.send_all(items, journal=journal, concurrency=2):
+        pass
+except KeyboardInterrupt as interrupt:
+    print(time.time(), *getattr(interrupt, "__notes__", ()))
+"""
+        at, (left,), _ = interrupted(emulator, script, journal, source, 2)
+        latencies.append(float(left) - at)
+        status = agentjob.batch_status(journal)
+        assert status["unknown"] == [] and status["progress"]["accepted"] == 2 and status["progress"]["left"] == 18
+        assert emulator.requests()["total"] == 2, "nothing more was sent"
+    assert min(latencies) < LATENCY
+
+
+def test_ctrl_c_stops_the_batch_and_the_rest_can_be_heard(emulator, script, tmp_path):
+    emulator.reset(rules=[SLOW], hourly_limit=1000, jobs=[{"id": "job_demo"}, {"id": "job_busy"}])
+    source = """
+batch = client.send_all(items, journal=journal, concurrency=2)
+try:
+    list(batch)
+except KeyboardInterrupt:
+    print(batch.over)
+print([outcome["item"] for outcome in batch], batch.over)
+"""
+    _, out, _ = interrupted(emulator, script, tmp_path / "journal", source, 2)
+    assert out in (["False", "[1, 2] True"], ["False", "[2, 1] True"])
+
+
+def test_ctrl_c_in_a_with_statement_waits_for_grace_and_a_second_one_does_not(emulator, script, tmp_path):
+    emulator.reset(rules=[STALL], hourly_limit=1000, jobs=[{"id": "job_demo"}, {"id": "job_busy"}])
+    source = """
+import signal
+def again(batch):
+    # As a user does who does not want to wait.
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+begun = None
+try:
+    with client.send_all(items, journal=journal, concurrency=2, grace=1) as batch:
+        try:
+            list(batch)
+        except KeyboardInterrupt:
+            begun = time.time()
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            raise
+except KeyboardInterrupt:
+    print(time.time() - begun < 0.8, batch.over)
+"""
+    at, out, ended = interrupted(emulator, script, tmp_path / "journal", source, 2)
+    assert out == ["True True"] and ended - at < 15
+    assert len(agentjob.batch_status(tmp_path / "journal")["unknown"]) == 2, "the program's end waited for grace"
+
+
+def test_ctrl_c_while_the_items_are_read(emulator, script, tmp_path):
+    source = """
+import itertools
+client.get_job("job_demo")
+try:
+    client.send_all(itertools.repeat(("job_demo", "go")), journal=journal)
+except KeyboardInterrupt:
+    print("left")
+"""
+    assert interrupted(emulator, script, tmp_path / "journal", source, 1)[1] == ["left"]
+    assert emulator.ledger() == [] and not (tmp_path / "journal").exists()
+
+
+def test_a_program_that_ends_with_a_batch_at_work(emulator, script, tmp_path):
+    held = {
+        "a global": "batch = client.send_all(items, journal=journal, concurrency=2, grace=0.3)",
+        "nobody": "client.send_all(items, journal=journal, concurrency=2, grace=0.3)",
+        "a thread": """
+import threading
+threading.Thread(target=lambda: list(client.send_all(items, journal=journal, concurrency=2, grace=0.3)), daemon=True).start()
+""",
+        "a cycle": "cycle = [client.send_all(items, journal=journal, concurrency=2, grace=0.3)]; cycle.append(cycle); del cycle",
+    }
+    for name, begin in held.items():
+        emulator.reset(rules=[STALL], hourly_limit=1000, jobs=[{"id": "job_demo"}, {"id": "job_busy"}])
+        journal = tmp_path / name
+        running = script(ITEMS + f"journal = {str(journal)!r}\n" + begin + "\ntime.sleep(0.3)\nprint('ready', flush=True)\n")
+        begun = time.monotonic()
+        out, err, status = running.end()
+        assert (out, err, status) == ("ready\n", "", 0), name
+        assert time.monotonic() - begun < 15
+        assert agentjob.batch_status(journal)["progress"]["accepted"] == 0

@@ -1,0 +1,378 @@
+"""`agentjob send-all` and `agentjob batch-status`, as processes of their own."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+
+from agentjob.testing import Emulator
+from conftest import PATIENCE, wait_for
+from test_cli import QUICK, run, start
+
+KEYS = ["item", "line", "key", "job_id", "delivery", "job", "error", "earlier"]
+#: Holds every message for so long that a test can do something meanwhile.
+SLOW = {"method": "POST", "status": 200, "delay_ms": 300}
+STALL = {"method": "POST", "from": 3, "fault": {"do": "stall", "at": "request"}}
+
+
+def service(jobs, **config):
+    return Emulator(**{"work_ms": 20, "hourly_limit": 100_000, "jobs": [{"id": f"job_{n}"} for n in range(1, jobs + 1)], **config})
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def messages(count, name="messages.jsonl"):
+    with open(name, "w") as file:
+        for n in range(1, count + 1):
+            file.write(json.dumps({"job_id": f"job_{n}", "prompt": f"message {n}"}) + "\n")
+    return name
+
+
+def send_all(emulator, *flags, file="messages.jsonl", **options):
+    """The exit status, the outcomes and stderr."""
+    status, out, err = run(emulator, "send-all", file, "--journal", "night", *flags, **options)
+    assert out.isascii()
+    outcomes = [json.loads(line) for line in out.splitlines()]
+    assert all(list(outcome) == KEYS for outcome in outcomes)
+    return status, outcomes, err
+
+
+def on_the_way(emulator, *flags, after=1):
+    """A batch of which so many messages came to the service."""
+    process = start(emulator, "send-all", "messages.jsonl", "--journal", "night", *flags)
+    wait_for(lambda: emulator.requests()["total"] >= after, "messages came")
+    return process
+
+
+def to_go_on(err):
+    """The words of the command that goes on, as a shell would read them."""
+    command = re.search(r"to go on.*:\n  (agentjob .*)\n", err)
+    return shlex.split(command.group(1))[1:]
+
+
+def times_sent(emulator):
+    return Counter(message["prompt"] for message in emulator.ledger())
+
+
+def test_every_message_is_sent_once_and_told_as_it_comes(folder):
+    messages(20)
+    with service(20) as emulator:
+        status, outcomes, err = send_all(emulator)
+        assert status == 0 and sorted(outcome["line"] for outcome in outcomes) == list(range(1, 21))
+        assert all(o["delivery"] == "accepted" and o["job"]["id"] == o["job_id"] and not o["earlier"] for o in outcomes)
+        assert err == "agentjob: 20 messages\nagentjob: 20 messages: 20 accepted, 0 left\n"
+        messages(22)
+        status, outcomes, err = send_all(emulator)
+        assert [o["earlier"] for o in outcomes].count(True) == 20 and err.startswith("agentjob: 22 messages; 20 done by earlier runs\n")
+        assert status == 3 and set(times_sent(emulator).values()) == {1}, "there is no job 21"
+
+
+def test_csv_and_stdin(folder):
+    records = 'prompt,job_id\n"two\nlines",job_1\n"",job_2\n'
+    with service(2) as emulator:
+        status, outcomes, err = send_all(emulator, "--format", "csv", file="-", stdin=records)
+        assert (status, outcomes, err) == (2, [], "agentjob: stdin, line 4: prompt is empty\n")
+        status, outcomes, _ = send_all(emulator, "--format", "csv", file="-", stdin=records.replace('""', "x"))
+        assert status == 0 and sorted(o["line"] for o in outcomes) == [2, 4]
+        assert sorted(times_sent(emulator)) == ["two\nlines", "x"]
+
+
+WRONG = [
+    (["send-all"], "usage"),
+    (["send-all", "messages.jsonl"], "--journal"),
+    (["send-all", "nowhere.jsonl", "--journal", "night"], "nowhere.jsonl cannot be read: No such file or directory"),
+    (["send-all", ".", "--journal", "night"], ". cannot be read: Is a directory"),
+    (["send-all", "bad.jsonl", "--journal", "night"], "bad.jsonl, line 2: prompt is missing (and 1 more line)"),
+    (["send-all", "dots.jsonl", "--journal", "night"], "dots.jsonl, line 2: job_id is"),
+    (["send-all", "-", "--journal", "night"], "stdin has no messages in it"),
+    (["send-all", "messages.jsonl", "--journal", ""], "journal is empty"),
+    (["send-all", "messages.jsonl", "--journal", "night", "--rate", "fast"], 'rate is "fast"'),
+    (["send-all", "messages.jsonl", "--journal", "night", "--concurrency", "0"], "concurrency is 0"),
+    (["send-all", "messages.jsonl", "--journal", "night", "--format", "xml"], "--format"),
+    (["send-all", "messages.jsonl", "--journal", "night", "--wait", "--min-interval", "-1"], "min_interval"),
+    (["send-all", "messages.jsonl", "--journal", "night", "--quiet", "--json-events"], "not allowed"),
+    (["batch-status"], "usage"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), WRONG, ids=[" ".join(words) for words, _ in WRONG])
+def test_status_2_is_a_wrong_command_or_file(words, said, folder):
+    messages(3)
+    (folder / "bad.jsonl").write_text('{"job_id":"job_1","prompt":"x"}\n{"job_id":"job_1"}\n[]\n')
+    (folder / "dots.jsonl").write_text('{"job_id":"job_1","prompt":"x"}\n{"job_id":"..","prompt":"x"}\n')
+    with service(3) as emulator:
+        status, out, err = run(emulator, *words)
+        assert (status, out) == (2, "") and said in err
+        assert err.startswith("usage: ") or (err.startswith("agentjob: ") and err.count("\n") == 1)
+        assert emulator.requests()["total"] == 0
+
+
+@pytest.mark.parametrize("change", ["prompt", "gone"])
+def test_a_list_that_was_changed_is_refused_with_its_line(change, folder):
+    messages(3)
+    with service(3) as emulator:
+        assert send_all(emulator)[0] == 0
+        lines = (folder / "messages.jsonl").read_text().splitlines()
+        changed = [lines[0], lines[1].replace("message 2", "another"), lines[2]] if change == "prompt" else [lines[0], lines[2]]
+        (folder / "messages.jsonl").write_text("\n".join(changed))
+        status, outcomes, err = send_all(emulator)
+        assert (status, outcomes) == (2, []) and err.startswith("agentjob: messages.jsonl, line 2") and len(emulator.ledger()) == 3
+
+
+FAILED = {"outcome": "failed"}
+REJECTED = {"rules": [{"path": "/v2/agent/demo/job/job_2/message", "status": 404}]}
+LOST = {"path": "/v2/agent/demo/job/job_1/message", "fault": {"do": "close", "at": "answer:12"}}
+ENDS = {
+    "all is well": ({}, [], 0),
+    "and waited for": ({}, ["--wait"], 0),
+    "jobs fail, and nobody waits": (FAILED, [], 0),
+    "jobs fail": (FAILED, ["--wait"], 1),
+    "a message is refused": (REJECTED, [], 3),
+    "jobs fail, a message is refused": ({**FAILED, **REJECTED}, ["--wait"], 3),
+    "the key is wrong": ({"rules": [{"status": 401}]}, [], 3),
+    "a wait is over": ({"work_ms": 60_000}, ["--wait", "--wait-timeout", "0.2"], 4),
+    "a wait is refused": ({"work_ms": 60_000, "rules": [{"method": "GET", "status": 400}]}, ["--wait"], 3),
+    "an answer is lost": ({"rules": [LOST]}, [], 5),
+    "an answer is lost, a message is refused": ({"rules": [LOST, *REJECTED["rules"]]}, [], 5),
+    "an answer is lost, jobs fail": ({**FAILED, "rules": [LOST]}, ["--wait"], 5),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_the_exit_status_says_what_matters_most(name, folder):
+    config, flags, expected = ENDS[name]
+    messages(3)
+    with service(3, **config) as emulator:
+        status, outcomes, err = send_all(emulator, *flags, *(QUICK if flags else []))
+        assert status == expected, err
+        # Nothing is said of what went well.
+        told = [o for o in outcomes if o["error"] or (flags and o["job"]["status"] == "failed")]
+        assert all(f"agentjob: line {o['line']} ({o['job_id']}): " in err for o in told)
+        assert len(re.findall(r"^agentjob: line \d+ \(job_\d\): (?!unknown whether)", err, re.M)) == len(told)
+        again = send_all(emulator, *flags, *(QUICK if flags else []))[0] if expected != 3 else expected
+        assert again == expected, "the next run of it says the same"
+
+
+def test_an_error_is_an_object(folder):
+    messages(2)
+    with service(1) as emulator:
+        _, outcomes, err = send_all(emulator)
+    (outcome,) = [outcome for outcome in outcomes if outcome["error"]]
+    assert list(outcome["error"]) == ["kind", "message", "delivery", "http_status"] and outcome["job"] is None
+    assert [outcome["error"][name] for name in ("kind", "delivery", "http_status")] == ["not_found", "rejected", 404]
+    assert f"agentjob: line 2 (job_2): rejected: {outcome['error']['message']}\n" in err
+
+
+def test_an_unknown_message_is_named_and_sent_again_only_on_demand(folder):
+    messages(3)
+    with service(3, rules=[{**LOST, "nth": 1}]) as emulator:
+        status, _, err = send_all(emulator)
+        again = "  agentjob send-all --resend-unknown messages.jsonl --journal night\n"
+        assert status == 5 and "agentjob: line 1 (job_1): unknown whether it arrived; look at the job\n" in err and again in err
+        before = len(emulator.ledger())
+        assert send_all(emulator)[0] == 5 and len(emulator.ledger()) == before
+        assert send_all(emulator, "--resend-unknown")[0] == 0 and len(emulator.ledger()) == before + 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_lets_the_answers_come_and_says_how_to_go_on(number, folder):
+    messages(30)
+    with service(30, rules=[SLOW]) as emulator:
+        process = on_the_way(emulator, "--concurrency", "3", after=3)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=PATIENCE)
+        again = "Ctrl-C again" if number == signal.SIGINT else "a second signal"
+        assert process.returncode == 128 + number and "Traceback" not in err
+        assert re.search(rf"^agentjob: stopping: [1-6] messages? (is|are) on (its|their) way; {again} leaves at once$", err, re.M)
+        sent = len(emulator.ledger())
+        assert f"agentjob: 30 messages: {sent} accepted, {30 - sent} left\n" in err and len(out.splitlines()) == sent < 30
+        emulator.reset(**{"hourly_limit": 1000, "jobs": [{"id": f"job_{n}"} for n in range(1, 31)]})
+        assert to_go_on(err) == ["send-all", "messages.jsonl", "--journal", "night", "--concurrency", "3"]
+        status, out, err = run(emulator, *to_go_on(err))
+        assert status == 0 and len(emulator.ledger()) == 30 - sent and len(out.splitlines()) == 30
+
+
+def test_the_command_to_go_on_does_not_send_anew_what_is_unknown(folder):
+    messages(12)
+    with service(12, rules=[STALL]) as emulator:
+        process = on_the_way(emulator, "--resend-unknown", "--grace", "0.2", after=3)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130 and "unknown whether it arrived" in err
+    assert "--resend-unknown" not in to_go_on(err)
+
+
+def test_a_second_signal_leaves_at_once(folder):
+    messages(10)
+    with service(10, rules=[STALL]) as emulator:
+        process = on_the_way(emulator, "--grace", "60", after=4)
+        process.send_signal(signal.SIGINT)
+        told = ""
+        while "stopping" not in told:
+            told += process.stderr.readline()
+        time.sleep(0.3)  # else it would be taken for the first one's echo
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 130 and time.monotonic() - began < 10
+        assert err == "agentjob: left at once; the next run names what was on its way\n"
+        assert run(emulator, "batch-status", "night")[0] == 5
+
+
+def test_a_signal_that_comes_twice_is_one(folder):
+    messages(30)
+    with service(30, rules=[SLOW]) as emulator:
+        process = on_the_way(emulator, after=4)
+        for _ in range(2):  # as a parent does that hands on what the terminal has sent to both
+            process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 130 and f"{len(emulator.ledger())} accepted" in err and "unknown" not in err
+
+
+def test_a_signal_that_a_parent_had_ignored_stays_so(folder):
+    messages(4)
+    with service(4, rules=[SLOW]) as emulator:
+        command = ["sh", "-c", f"trap '' INT; exec {shlex.quote(sys.executable)} -m agentjob send-all messages.jsonl --journal night"]
+        process = start(emulator, command=command)
+        wait_for(lambda: emulator.requests()["total"] >= 1, "messages came")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0 and len(emulator.ledger()) == 4
+
+
+def test_after_a_kill_the_next_run_goes_on_and_sends_nothing_twice(folder):
+    messages(40)
+    with service(40, rules=[{**SLOW, "delay_ms": 40}]) as emulator:
+        process = on_the_way(emulator, after=12)
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+        status, outcomes, err = send_all(emulator)
+        unknown = {o["job_id"] for o in outcomes if o["delivery"] == "unknown"}
+        assert len(outcomes) == 40 and len(unknown) <= 4 and status == (5 if unknown else 0)
+        assert all(f"({job}): unknown whether it arrived" in err for job in unknown)
+        assert set(times_sent(emulator).values()) == {1}
+        assert send_all(emulator, "--resend-unknown")[0] == 0 and len(times_sent(emulator)) == 40
+
+
+def test_a_pause_is_told_with_its_end(folder):
+    messages(5)
+    with service(5, hourly_limit=2) as emulator:
+        process = on_the_way(emulator)
+        told = ""
+        while "paused" not in told:
+            told = process.stderr.readline()
+        assert re.match(r"agentjob: paused: the service allows no more until (\w+ )?\d\d:\d\d:\d\d \(.*429", told)
+        status, out, _ = run(emulator, "batch-status", "night")
+        assert status == 0 and "running as process" in out and "2 accepted, 3 left" in out and "paused: the service allows" in out
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 130 and "agentjob: 5 messages: 2 accepted, 3 left\n" in err
+
+
+def test_an_error_that_stops_the_batch_comes_before_the_summary(folder):
+    messages(5)
+    with service(5, rules=[{"from": 3, "status": 401}]) as emulator:
+        status, outcomes, err = send_all(emulator, "--concurrency", "1")
+    lines = err.splitlines()
+    assert status == 3 and len(outcomes) == 2 and "401" in lines[1] and lines[2] == "agentjob: 5 messages: 2 accepted, 3 left"
+    assert lines[-1] == "  agentjob send-all messages.jsonl --journal night --concurrency 1"
+
+
+def test_a_journal_that_is_none_is_left_alone(folder):
+    messages(2)
+    (folder / "night").write_text("precious\n")
+    with service(2) as emulator:
+        assert send_all(emulator)[0] == 3 and emulator.requests()["total"] == 0
+    assert (folder / "night").read_text() == "precious\n"
+
+
+def test_a_reader_that_goes_away_stops_the_batch(folder):
+    messages(60)
+    with service(60, rules=[{**SLOW, "delay_ms": 20}]) as emulator:
+        read, write = os.pipe()
+        process = start(emulator, "send-all", "messages.jsonl", "--journal", "night", stdout=write)
+        os.close(write)
+        os.read(read, 10)
+        os.close(read)
+        _, err = process.communicate(timeout=PATIENCE)
+        sent = len(emulator.ledger())
+        assert process.returncode == 3 and sent < 60 and "Traceback" not in err and "could not be written" not in err
+        assert f"agentjob: 60 messages: {sent} accepted, {60 - sent} left\n" in err and to_go_on(err)
+
+
+@pytest.mark.parametrize(("broken", "status"), [(">/dev/full", 3), (">&-", 0), ("2>/dev/full", 0), (">/dev/null 2>&-", 0)])
+def test_a_dead_output_loses_no_message(broken, status, folder):
+    messages(3)
+    with service(3) as emulator:
+        command = f"{shlex.quote(sys.executable)} -m agentjob send-all messages.jsonl --journal night {broken}"
+        environment = {**os.environ, **emulator.environment()}
+        done = subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == status and "Traceback" not in done.stderr
+        assert ("an outcome could not be written" in done.stderr) == (status == 3)
+        assert send_all(emulator)[0] == 0 and len(emulator.ledger()) == 3
+
+
+def test_quiet_tells_only_of_a_bad_end(folder):
+    messages(3)
+    with service(2) as emulator:
+        messages(2)
+        assert send_all(emulator, "--quiet")[2] == ""
+        messages(3)
+        assert send_all(emulator, "--quiet")[2] == "agentjob: 3 messages: 2 accepted, 1 rejected, 0 left\n"
+
+
+def test_events_are_objects(folder):
+    messages(3)
+    with service(3, work_ms=150, rules=[{**LOST, "nth": 1}]) as emulator:
+        status, _, err = send_all(emulator, "--wait", "--json-events", *QUICK)
+    events = [json.loads(line) for line in err.splitlines()]
+    assert status == 5 and {event["event"] for event in events} >= {"begin", "accepted", "summary"}
+    assert events[0]["event"] == "begin" and events[0]["earlier"] == 0 and events[0]["progress"]["items"] == 3
+    end = events[-1]
+    assert end["event"] == "summary" and end["status"] == 5 and end["resume"] is None
+    assert end["unknown"] == [{"item": 1, "line": 1, "job_id": "job_1"}] and end["progress"]["unknown"] == 1
+    paused = [event for event in events if event["event"] == "paused"]
+    assert all(event["error"]["kind"] and event["reason"] == "trouble" for event in paused)
+
+
+def test_the_status_of_a_journal(folder):
+    messages(60)
+    rules = [{"path": f"/v2/agent/demo/job/job_{n}/message", "status": 404} for n in range(1, 31)]
+    lost = {**LOST, "path": "/v2/agent/demo/job/job_31/message"}
+    with service(60, rules=[*rules, lost]) as emulator:
+        assert run(emulator, "batch-status", "night")[0] == 3
+        assert send_all(emulator, "--rate", "1000/s")[0] == 5
+    status, out, err = run(None, "batch-status", "night")
+    assert (status, err) == (5, "") and "not running; last written" in out and "1 run" in out
+    assert "60 messages: 29 accepted, 30 rejected, 1 unknown, 0 left; at most 1000/s\n" in out
+    assert "  item 31: job_31\n" in out and "  item 20: job_20\n  and 10 more; --json has all\n" in out
+    assert "agentjob send-all FILE --journal night --resend-unknown\n" in out
+    status, out, err = run(None, "batch-status", "night", "--json")
+    told = json.loads(out)
+    assert status == 5 and len(told["rejected"]) == 30 and told["unknown"] == [{"item": 31, "job_id": "job_31"}]
+    (folder / "other").write_text("x")
+    status, out, err = run(None, "batch-status", "other")
+    assert (status, out) == (3, "") and err.startswith("agentjob: journal ") and err.count("\n") == 1
+
+
+def test_other_commands_load_nothing_of_it(emulator):
+    code = f"""if True:
+        import sys
+        from agentjob._cli import main
+        assert main(["send", "job_demo", "go", "--wait", *{QUICK!r}]) == 0
+        assert not [name for name in sys.modules if name.startswith("agentjob._batch") or name == "csv"]
+    """
+    environment = {**os.environ, **emulator.environment()}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,246 @@
+"""`agentjob send-all` in a terminal: what a person sees at each moment, on a screen that does what a terminal does."""
+
+import io
+import json
+import re
+import statistics
+import sys
+import time
+
+import pytest
+
+from agentjob._batch_display import BatchProgress
+from agentjob._batch_words import clock, finish, frame
+from agentjob._progress import Plain
+from test_cli import QUICK
+from test_cli_batch import STALL, folder, messages, service  # noqa: F401 (a fixture)
+from test_cli_terminal import Terminal, looks, no_wishes_from_outside, plain  # noqa: F401 (fixtures)
+
+COMMAND = ("send-all", "messages.jsonl", "--journal", "night")
+SEQUENCE = re.compile(r"\x1b\[(\??)([\d;]*)([A-Za-z])|(.)", re.S)
+#: What every frame ends with.
+DRAWN = "\x1b[?7h"
+
+
+class Screen:
+    """What a terminal shows, line by line; it never scrolls."""
+
+    def __init__(self, columns):
+        self.columns, self.lines, self.row, self.column, self.wraps = columns, [""], 0, 0, True
+        self.frames = []  # what it showed after each frame
+
+    def feed(self, text):
+        for private, number, letter, char in SEQUENCE.findall(text):
+            if char:
+                self._put(char)
+            elif private:
+                assert number == "7" and letter in "hl", "nothing is switched but wrapping"
+                self.wraps = letter == "h"
+                if self.wraps:
+                    self.frames.append([line.rstrip() for line in self.lines])
+            elif letter in "KJ":
+                self.lines[self.row] = self.lines[self.row][: self.column]
+                del self.lines[self.row + 1 if letter == "J" else len(self.lines) :]
+            elif letter == "A":
+                self.row -= int(number)
+                assert self.row >= 0
+            else:
+                assert letter == "m", f"{letter} is nothing that a terminal must know"
+        return self
+
+    def _put(self, char):
+        if char == "\r":
+            self.column = 0
+            return
+        if char == "\n" or self.column == self.columns:
+            assert char == "\n" or self.wraps, "a line of a frame is too long"
+            self.row, self.column = self.row + 1, self.column if char == "\n" else 0
+            self.lines += [""] * (self.row - len(self.lines) + 1)
+            if char == "\n":
+                return
+        line = self.lines[self.row].ljust(self.column)
+        self.lines[self.row] = line[: self.column] + char + line[self.column + 1 :]
+        self.column += 1
+
+
+def seen(shown, columns=80):
+    return Screen(columns).feed(shown)
+
+
+@pytest.mark.parametrize("columns", [100, 36])
+def test_the_live_lines_live_and_are_wiped(columns, folder, looks):
+    messages(30)
+    with service(30, rules=[{"path": "/v2/agent/demo/job/job_3/message", "status": 404}]) as emulator:
+        terminal = Terminal(emulator, *COMMAND, "--rate", "10/s", "--wait", *QUICK, columns=columns, **looks)
+        out, shown = terminal.read()
+    assert terminal.process.returncode == 3 and len(out.splitlines()) == 30
+    screen = seen(shown, columns)
+    assert len(screen.frames) >= 12
+    for lines in screen.frames:
+        assert lines[0] == "agentjob: 30 messages"
+        assert sum(bool(re.search(r"\d+/30", line)) for line in lines) == 1, "one frame at a time"
+    middle = [" ".join(" ".join(lines).split()) for lines in screen.frames]
+    assert any(re.search(r"10/30 33 %.*9 accepted 1 rejected 20 left", text) for text in middle), middle
+    text = "".join(line.ljust(columns) if len(line) == columns else line + "\n" for line in screen.lines)
+    assert "%" not in text and "agentjob: 30 messages: 29 accepted, 1 rejected, 0 left\n" in text
+    drawn = [at for at, piece in terminal.writes if DRAWN.encode() in piece]
+    assert statistics.median(b - a for a, b in zip(drawn, drawn[1:])) <= 0.15
+    assert bool(re.search(r"\x1b\[[\d;]*m", shown)) == (not looks)
+
+
+def test_ctrl_c_leaves_a_clean_terminal(folder, looks):
+    messages(9)
+    with service(9, rules=[STALL]) as emulator:
+        terminal = Terminal(emulator, *COMMAND, "--concurrency", "2", "--grace", "0.5", **looks)
+        terminal.read_until("2 on their way")
+        terminal.press_ctrl_c()
+        _, shown = terminal.read()
+    assert terminal.process.returncode == 130 and "\x1b[?25l" not in shown, "the cursor was never hidden"
+    lines = [line.rstrip() for line in seen(shown).lines]
+    assert lines[:2] == [
+        "agentjob: 9 messages",
+        "agentjob: stopping: 2 messages are on their way; Ctrl-C again leaves at once",
+    ]
+    assert "agentjob: 9 messages: 2 accepted, 2 unknown, 5 left" in lines and not any("%" in line for line in lines)
+    assert lines[-2:] == ["  agentjob send-all messages.jsonl --journal night --concurrency 2 --grace 0.5", ""]
+
+
+def test_ctrl_c_twice_leaves_at_once(folder, looks):
+    messages(9)
+    with service(9, rules=[STALL]) as emulator:
+        terminal = Terminal(emulator, *COMMAND, "--grace", "60", **looks)
+        terminal.read_until("4 on their way")
+        terminal.press_ctrl_c()
+        terminal.read_until("leaves at once")
+        time.sleep(0.3)  # else it would be taken for the first one's echo
+        began = time.monotonic()
+        terminal.press_ctrl_c()
+        _, shown = terminal.read()
+    assert terminal.process.returncode == 130 and time.monotonic() - began < 10
+    assert [line.rstrip() for line in seen(shown).lines][-2:] == [
+        "agentjob: left at once; the next run names what was on its way",
+        "",
+    ]
+
+
+def test_ctrl_z_finds_the_lines_wiped(folder, looks):
+    messages(12)
+    with service(12) as emulator:
+        terminal = Terminal(emulator, *COMMAND, "--rate", "6/s", **looks)
+        terminal.read_until("6/12")
+        terminal.press_ctrl_z()  # which stops nobody here, for there is no shell to go on from
+        _, shown = terminal.read()
+    assert terminal.process.returncode == 0
+    assert [line.rstrip() for line in seen(shown).lines] == [
+        "agentjob: 12 messages",
+        "agentjob: 12 messages: 12 accepted, 0 left",
+        "",
+    ]
+
+
+def test_a_pause_says_why_and_until_when(folder, looks):
+    messages(5)
+    with service(5, hourly_limit=2) as emulator:
+        terminal = Terminal(emulator, *COMMAND, columns=40, **looks)
+        terminal.read_until("paused")
+        terminal.read_until("paused")
+        terminal.press_ctrl_c()
+        _, shown = terminal.read()
+    assert terminal.process.returncode == 130
+    texts = [" ".join(" ".join(lines).split()) for lines in seen(shown, 40).frames]
+    assert any(re.search(r"3 left paused: the service allows no more until (\w+ )?\d\d:\d\d:\d\d", text) for text in texts), texts
+
+
+def test_a_terminal_that_becomes_narrower_stays_readable(folder, looks):
+    messages(40)
+    with service(40) as emulator:
+        terminal = Terminal(emulator, *COMMAND, "--rate", "20/s", **looks)
+        terminal.read_until("20/40")
+        terminal.resize(24)
+        before = len(terminal.shown)
+        _, shown = terminal.read()
+    # One frame may have been on its way.
+    frames = shown[before:].split(DRAWN)[1:-1]
+    assert frames and terminal.process.returncode == 0
+    for drawing in frames:
+        lines = plain(drawing.partition("\x1b[?7l")[2]).replace("\x1b[K", "").replace("\x1b[J", "").split("\r\n")
+        assert all(len(line.strip("\r")) < 24 for line in lines[:-1]), lines
+
+
+def test_outcomes_on_the_same_terminal_stand_between_the_lines(folder, looks):
+    messages(12)
+    with service(12) as emulator:
+        terminal = Terminal(emulator, *COMMAND, "--rate", "6/s", "--json", columns=2000, stdout=None, **looks)
+        _, shown = terminal.read()
+        screen = seen(shown, 2000)
+        outcomes = [json.loads(line) for line in screen.lines if line.startswith("{")]
+        assert sorted(outcome["line"] for outcome in outcomes) == list(range(1, 13))
+        assert not any("%" in line for line in screen.lines) and any("%" in line for line in screen.frames[0])
+        for term in ("xterm", "dumb"):
+            _, shown = Terminal(emulator, *COMMAND, stdout=None, TERM=term, **looks).read()
+            assert "{" not in shown, "a person did not ask for them"
+
+
+@pytest.mark.parametrize("term", ["dumb", "unknown"])
+def test_a_dumb_terminal_gets_lines(term, folder, looks):
+    messages(8)
+    with service(8) as emulator:
+        _, shown = Terminal(emulator, *COMMAND, "--rate", "4/s", TERM=term, **looks).read()
+    assert shown == "agentjob: 8 messages\r\nagentjob: 8 messages: 8 accepted, 0 left\r\n"
+
+
+def test_no_colours_where_they_are_not_wanted(folder):
+    pytest.importorskip("rich")
+    messages(8)
+    with service(8) as emulator:
+        _, shown = Terminal(emulator, *COMMAND, "--rate", "4/s", NO_COLOR="1").read()
+    assert "4/8" in plain(shown) and not re.search(r"\x1b\[[0-9;]*3[0-7]m", shown)
+
+
+def test_quiet_draws_nothing(folder):
+    messages(8)
+    with service(8) as emulator:
+        assert Terminal(emulator, *COMMAND, "--rate", "4/s", "--quiet").read()[1] == ""
+
+
+PROGRESS = {"items": 300, "accepted": 128, "rejected": 3, "unknown": 1, "left": 168, "sending": 4, "waiting": 12, "done": 120}
+
+
+@pytest.mark.parametrize("columns", [*range(1, 12), 17, 33, 41, 60, 80, 200])
+def test_a_frame_fits_any_terminal(columns):
+    note = ("paused: the service allows no more until 02:15:10", "")
+    for rows in (1, 2, 5, 24):
+        lines = frame(PROGRESS, Plain(), 7, columns, rows, time.time() + 500, [note])
+        shown = [Plain().styled(*line) for line in lines]
+        assert len(shown) <= max(rows - 1, 1) and all(len(line) <= max(columns - 1, 1) for line in shown)
+        if columns >= 17 and rows == 24:
+            words = " ".join(" ".join(shown).split())
+            assert "120/300" in words and "128 accepted 3 rejected 1 unknown 168 left 4 on their way 12 waiting" in words
+            assert words.endswith("until 02:15:10")
+
+
+def test_where_nothing_lives_a_line_tells_of_what_is_new(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setattr("agentjob._batch_display.LINE_SECONDS", 0.0)
+    told = BatchProgress()
+    progress = {**PROGRESS, "pause": None, "finishes_in": 30}
+    told.begins(progress, 120)
+    for _ in range(3):
+        told.tick(lambda: progress)
+    counts = "128 accepted, 3 rejected, 1 unknown, 168 left, 4 on their way, 12 waiting; all sent within a minute"
+    assert sys.stderr.getvalue().splitlines() == [
+        "agentjob: 300 messages; 120 done by earlier runs",
+        f"agentjob: 300 messages: {counts}",
+    ]
+    told.tick(lambda: {**progress, "accepted": 129})
+    assert sys.stderr.getvalue().count("\n") == 3
+
+
+def test_a_time_to_come_has_its_day_when_it_is_not_today_s():
+    now = time.mktime((2026, 7, 14, 20, 0, 0, 0, 0, -1))
+    assert clock(now + 7.5 * 3600, now=now) == "03:30"
+    assert clock(now + 15 * 60, True, now) == "20:15:00"
+    assert re.fullmatch(r"\w+ 21:00", clock(now + 25 * 3600, now=now))
+    assert clock(now + 10 * 24 * 3600, now=now) == "2026-07-24 20:00"
+    assert finish(now + 7.5 * 3600, now) == "all sent about 03:30"
+    assert finish(now + 59, now) == "all sent within a minute"
