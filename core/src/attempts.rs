@@ -1,5 +1,6 @@
 //! One call's requests, made until one of them settles it.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use crate::client::Client;
@@ -20,7 +21,7 @@ pub(crate) struct Attempts<'a> {
     operation: &'a Operation<'a>,
     call: &'a CallOptions,
     limits: Limits,
-    body: Option<Vec<u8>>,
+    body: Option<Cow<'a, [u8]>>,
     began: Instant,
     deadline: Instant,
     /// The process that this is.

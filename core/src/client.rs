@@ -14,6 +14,7 @@ use crate::job::Job;
 use crate::net::{Cause, Net};
 use crate::operation::Operation;
 use crate::options::CallOptions;
+use crate::prompt::Prompt;
 use crate::recent::Recent;
 
 /// A client of one project of one service. Cloning is cheap, and clones share connections.
@@ -42,7 +43,7 @@ impl Client {
     ///
     /// # Errors
     /// Every kind but `WaitTimeout` and `Cancelled`; each says with [`Error::delivery`] what became of the message.
-    pub fn send_message(&self, job_id: &str, prompt: &str) -> Result<Job, Error> {
+    pub fn send_message<'a>(&self, job_id: &str, prompt: impl Into<Prompt<'a>>) -> Result<Job, Error> {
         self.send_message_with(job_id, prompt, &CallOptions::default())
     }
 
@@ -50,8 +51,13 @@ impl Client {
     ///
     /// # Errors
     /// As `send_message`, and `Cancelled`.
-    pub fn send_message_with(&self, job_id: &str, prompt: &str, call: &CallOptions) -> Result<Job, Error> {
-        self.execute(&Operation::SendMessage { job_id, prompt }, call, None)
+    pub fn send_message_with<'a>(
+        &self,
+        job_id: &str,
+        prompt: impl Into<Prompt<'a>>,
+        call: &CallOptions,
+    ) -> Result<Job, Error> {
+        self.execute(&Operation::SendMessage { job_id, prompt: prompt.into() }, call, None)
     }
 
     /// Asks for a job's record (CONTRACT "get job").
@@ -74,7 +80,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`send_message`](Client::send_message).
-    pub fn create_job(&self, prompt: &str) -> Result<Job, Error> {
+    pub fn create_job<'a>(&self, prompt: impl Into<Prompt<'a>>) -> Result<Job, Error> {
         self.create_job_with(prompt, &CallOptions::default())
     }
 
@@ -82,8 +88,8 @@ impl Client {
     ///
     /// # Errors
     /// As `create_job`, and `Cancelled`.
-    pub fn create_job_with(&self, prompt: &str, call: &CallOptions) -> Result<Job, Error> {
-        self.execute(&Operation::CreateJob { prompt }, call, None)
+    pub fn create_job_with<'a>(&self, prompt: impl Into<Prompt<'a>>, call: &CallOptions) -> Result<Job, Error> {
+        self.execute(&Operation::CreateJob { prompt: prompt.into() }, call, None)
     }
 
     /// A client with the same connections and other settings. To close one of the two closes both.

@@ -37,6 +37,7 @@ mod outcome;
 mod poll;
 mod poller;
 mod process;
+mod prompt;
 mod recent;
 mod record;
 mod retry;
@@ -60,6 +61,7 @@ pub use job::{Job, JobStatus};
 pub use options::{CallOptions, WaitOptions};
 pub use poll::{DEFAULT_LATENESS, DEFAULT_MAX_INTERVAL, DEFAULT_MIN_INTERVAL, DEFAULT_SETTLE, DEFAULT_WAIT_TIMEOUT};
 pub use poller::Poller;
+pub use prompt::{EncodedPrompt, Prompt};
 pub use record::{Field, Fields};
 pub use waits::Watch;
 

@@ -1,8 +1,10 @@
 //! The contract's operations as data (CONTRACT "Operations"): method, path, body, and what to call them in a sentence.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::error::Error;
+use crate::prompt::Prompt;
 
 /// The longest id that is taken, in bytes. The contract names no format; a request's head has an end (O).
 const MAX_ID_BYTES: usize = 1024;
@@ -10,9 +12,9 @@ const MAX_ID_BYTES: usize = 1024;
 /// One call of the service.
 #[derive(Clone, Copy)]
 pub(crate) enum Operation<'a> {
-    SendMessage { job_id: &'a str, prompt: &'a str },
+    SendMessage { job_id: &'a str, prompt: Prompt<'a> },
     GetJob { job_id: &'a str },
-    CreateJob { prompt: &'a str },
+    CreateJob { prompt: Prompt<'a> },
 }
 
 impl<'a> Operation<'a> {
@@ -46,9 +48,9 @@ impl<'a> Operation<'a> {
         self.prompt().is_some()
     }
 
-    fn prompt(&self) -> Option<&'a str> {
+    fn prompt(&self) -> Option<Prompt<'a>> {
         match self {
-            Operation::SendMessage { prompt, .. } | Operation::CreateJob { prompt } => Some(prompt),
+            Operation::SendMessage { prompt, .. } | Operation::CreateJob { prompt } => Some(*prompt),
             Operation::GetJob { .. } => None,
         }
     }
@@ -58,11 +60,10 @@ impl<'a> Operation<'a> {
         if !matches!(self, Operation::CreateJob { .. }) {
             check_id("job_id", self.job_id())?;
         }
-        match self.prompt() {
-            Some("") => Err(Error::invalid("prompt is empty; give at least one character of instruction")),
-            Some(prompt) if prompt.len() > max_prompt_bytes => Err(Error::invalid(format!(
-                "prompt is {} bytes long; at most {max_prompt_bytes} bytes are sent (max_prompt_bytes)",
-                prompt.len()
+        match self.prompt().map(Prompt::bytes) {
+            Some(0) => Err(Error::invalid("prompt is empty; give at least one character of instruction")),
+            Some(bytes) if bytes > max_prompt_bytes => Err(Error::invalid(format!(
+                "prompt is {bytes} bytes long; at most {max_prompt_bytes} bytes are sent (max_prompt_bytes)"
             ))),
             _ => Ok(()),
         }
@@ -83,15 +84,8 @@ impl<'a> Operation<'a> {
     }
 
     /// The JSON body of a POST.
-    pub(crate) fn body(&self) -> Option<Vec<u8>> {
-        #[derive(serde::Serialize)]
-        struct Body<'a> {
-            prompt: &'a str,
-        }
-        let prompt = self.prompt()?;
-        let mut json = Vec::with_capacity(prompt.len() + prompt.len() / 16 + 16);
-        serde_json::to_writer(&mut json, &Body { prompt }).expect("a string always becomes JSON");
-        Some(json)
+    pub(crate) fn body(&self) -> Option<Cow<'a, [u8]>> {
+        self.prompt().map(Prompt::body)
     }
 }
 
@@ -158,7 +152,7 @@ mod tests {
     use super::*;
 
     fn send<'a>(job_id: &'a str, prompt: &'a str) -> Operation<'a> {
-        Operation::SendMessage { job_id, prompt }
+        Operation::SendMessage { job_id, prompt: prompt.into() }
     }
 
     #[test]
@@ -166,7 +160,7 @@ mod tests {
         let jobs = jobs_path("", "proj");
         assert_eq!(send("job_1", "p").path(&jobs), "/v2/agent/proj/job/job_1/message");
         assert_eq!(Operation::GetJob { job_id: "job_1" }.path(&jobs), "/v2/agent/proj/job/job_1");
-        assert_eq!(Operation::CreateJob { prompt: "p" }.path(&jobs), "/v2/agent/proj/job");
+        assert_eq!(Operation::CreateJob { prompt: "p".into() }.path(&jobs), "/v2/agent/proj/job");
         assert_eq!(jobs_path("/base", "a/b"), "/base/v2/agent/a%2Fb/job");
         assert_eq!(
             send("j", "say \"hi\"\n\u{1F600}").body().unwrap(),
@@ -200,7 +194,7 @@ mod tests {
             (send(&long, "p"), "job_id is 1025 bytes long"),
             (send("j", ""), "prompt is empty"),
             (send("j", "123456"), "prompt is 6 bytes long; at most 5"),
-            (Operation::CreateJob { prompt: "" }, "prompt is empty"),
+            (Operation::CreateJob { prompt: "".into() }, "prompt is empty"),
         ] {
             let error = operation.check(5).unwrap_err();
             assert!(error.message().starts_with(start), "{error}");

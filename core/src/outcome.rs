@@ -148,8 +148,9 @@ fn with_reply(error: Error, reply: &Reply) -> Error {
 mod tests {
     use super::*;
     use crate::net::Headers;
+    use crate::prompt::Prompt;
 
-    const SEND: Operation<'_> = Operation::SendMessage { job_id: "job_1", prompt: "p" };
+    const SEND: Operation<'_> = Operation::SendMessage { job_id: "job_1", prompt: Prompt::Text("p") };
     const GET: Operation<'_> = Operation::GetJob { job_id: "job_1" };
 
     fn reply(status: u16, body: &str) -> Reply {

@@ -11,6 +11,7 @@ use crate::net::Cause;
 use crate::operation::Operation;
 use crate::options::{CallOptions, WaitOptions};
 use crate::poller::Poller;
+use crate::prompt::Prompt;
 
 impl Client {
     /// Waits until a job is `completed`, `archived` or `failed`, and answers its last record.
@@ -31,7 +32,12 @@ impl Client {
     ///
     /// # Errors
     /// As both. Once the message was accepted every error says so: [`Delivery::Accepted`].
-    pub fn send_and_wait(&self, job_id: &str, prompt: &str, options: &WaitOptions) -> Result<Job, Error> {
+    pub fn send_and_wait<'a>(
+        &self,
+        job_id: &str,
+        prompt: impl Into<Prompt<'a>>,
+        options: &WaitOptions,
+    ) -> Result<Job, Error> {
         let mut poller = self.send_and_poll(job_id, prompt, options)?;
         self.run(&mut poller, options).map_err(|error| error.with_delivery(Some(Delivery::Accepted)))
     }
@@ -41,7 +47,12 @@ impl Client {
     ///
     /// # Errors
     /// As [`send_message`](Client::send_message), and `Cancelled`.
-    pub fn send_and_poll(&self, job_id: &str, prompt: &str, options: &WaitOptions) -> Result<Poller, Error> {
+    pub fn send_and_poll<'a>(
+        &self,
+        job_id: &str,
+        prompt: impl Into<Prompt<'a>>,
+        options: &WaitOptions,
+    ) -> Result<Poller, Error> {
         options.schedule.check().map_err(|error| error.with_delivery(Some(Delivery::NotSent)))?;
         let answer = self.send_message_with(job_id, prompt, &options.call)?;
         Ok(Poller::after_message(job_id, options.schedule, answer))

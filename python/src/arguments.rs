@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use agentjob_core as core;
-use agentjob_core::{Delivery, Error, duration_from_seconds, duration_from_seconds_or_zero};
+use agentjob_core::{Delivery, EncodedPrompt, Error, duration_from_seconds, duration_from_seconds_or_zero};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyString};
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyBool, PySlice, PyString};
 
 use crate::cancel::CancelToken;
 use crate::errors;
@@ -156,8 +157,31 @@ impl Flag {
 /// A str as UTF-8. A lone surrogate, which a str may hold, is no text.
 pub(crate) fn text<'a>(name: &str, given: &'a Bound<'_, PyAny>) -> Result<Cow<'a, str>, Refused> {
     let text = given.cast::<PyString>().map_err(|_| wrong_type(name, "a str", &type_name(given)))?;
-    let lone = |_| Error::invalid_argument(format!("{name} holds a lone surrogate, which is no text"));
-    Ok(text.to_cow().map_err(lone)?)
+    Ok(text.to_cow().map_err(|_| lone_surrogate(name))?)
+}
+
+/// A str as the JSON that is sent. Under the stable ABI of Python 3.9 a str shows its UTF-8 only as a copy, so a long one is taken
+/// in pieces: never is there a whole copy besides the JSON. A piece ends between two characters.
+pub(crate) fn encoded(name: &str, given: &Bound<'_, PyAny>) -> Result<EncodedPrompt, Refused> {
+    const PIECE: usize = 16 << 10;
+    let text = given.cast::<PyString>().map_err(|_| wrong_type(name, "a str", &type_name(given)))?;
+    let characters = text.code_point_len().unwrap_or(0);
+    let mut encoded = EncodedPrompt::with_capacity(characters);
+    // A class of its own may slice as it likes.
+    if characters <= PIECE || !given.is_exact_instance_of::<PyString>() {
+        encoded.push(&PyBackedStr::try_from(text.clone()).map_err(|_| lone_surrogate(name))?);
+        return Ok(encoded);
+    }
+    for begin in (0..characters).step_by(PIECE) {
+        let slice = PySlice::new(given.py(), begin as isize, (begin + PIECE) as isize, 1);
+        let piece = text.get_item(slice).and_then(|piece| piece.extract::<PyBackedStr>());
+        encoded.push(&piece.map_err(|_| lone_surrogate(name))?);
+    }
+    Ok(encoded)
+}
+
+fn lone_surrogate(name: &str) -> Error {
+    Error::invalid_argument(format!("{name} holds a lone surrogate, which is no text"))
 }
 
 /// A str or an os.PathLike.

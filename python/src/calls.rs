@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use agentjob_core as core;
-use agentjob_core::{CallOptions, Error, JobStatus, WaitOptions};
+use agentjob_core::{CallOptions, EncodedPrompt, Error, JobStatus, WaitOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments::{Flag, Number, Refused, callback, cancel_token, text};
+use crate::arguments::{Flag, Number, Refused, callback, cancel_token, encoded, text};
 use crate::client::Client;
 use crate::signals::{Watcher, blocking};
 use crate::waits::Schedule;
@@ -80,7 +80,7 @@ pub(crate) fn call_options(
 /// What a message is made of.
 pub(crate) fn message<'a>(
     job_id: &'a Bound<'_, PyAny>,
-    prompt: &'a Bound<'_, PyAny>,
-) -> Result<(Cow<'a, str>, Cow<'a, str>), Refused> {
-    Ok((text("job_id", job_id)?, text("prompt", prompt)?))
+    prompt: &Bound<'_, PyAny>,
+) -> Result<(Cow<'a, str>, EncodedPrompt), Refused> {
+    Ok((text("job_id", job_id)?, encoded("prompt", prompt)?))
 }

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::arguments::{Flag, Given, Number, Refused, Whole, text};
+use crate::arguments::{Flag, Given, Number, Refused, Whole, encoded, text};
 use crate::batch::Batch;
 use crate::batches::BatchSettings;
 use crate::calls::{WholeWait, call_options, message};
@@ -227,7 +227,7 @@ impl Client {
         cancel: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         guarded(py, || {
-            let prompt = text("prompt", prompt).map_err(|refused| refused.raised(py, true))?;
+            let prompt = encoded("prompt", prompt).map_err(|refused| refused.raised(py, true))?;
             self.request(py, (timeout, cancel), true, |core, call| core.create_job_with(&prompt, call))
         })
     }

@@ -199,7 +199,7 @@ impl Work {
             give_back();
             return self.stop(Some(error));
         }
-        let message = Operation::SendMessage { job_id: item.job_id(), prompt: item.prompt() };
+        let message = Operation::SendMessage { job_id: item.job_id(), prompt: item.prompt().into() };
         let (delivery, job, error) = match self.client.execute(&message, &self.call(), Some(0)) {
             Ok(job) => (Delivery::Accepted, Some(job), None),
             Err(error) => (verdict(&error), None, Some(error)),

@@ -1,0 +1,107 @@
+//! What a message says.
+
+use std::borrow::Cow;
+
+/// What a message says: a text, or one that was encoded piece by piece.
+#[derive(Clone, Copy, Debug)]
+pub enum Prompt<'a> {
+    /// A text.
+    Text(&'a str),
+    /// One that is JSON already.
+    Encoded(&'a EncodedPrompt),
+}
+
+impl<'a> From<&'a str> for Prompt<'a> {
+    fn from(text: &'a str) -> Prompt<'a> {
+        Prompt::Text(text)
+    }
+}
+
+impl<'a> From<&'a String> for Prompt<'a> {
+    fn from(text: &'a String) -> Prompt<'a> {
+        Prompt::Text(text)
+    }
+}
+
+impl<'a> From<&'a EncodedPrompt> for Prompt<'a> {
+    fn from(encoded: &'a EncodedPrompt) -> Prompt<'a> {
+        Prompt::Encoded(encoded)
+    }
+}
+
+impl<'a> Prompt<'a> {
+    /// Its length as UTF-8.
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Prompt::Text(text) => text.len(),
+            Prompt::Encoded(encoded) => encoded.bytes,
+        }
+    }
+
+    /// The JSON body of the POST that sends it.
+    pub(crate) fn body(self) -> Cow<'a, [u8]> {
+        match self {
+            Prompt::Text(text) => {
+                let mut encoded = EncodedPrompt::with_capacity(text.len());
+                encoded.push(text);
+                Cow::Owned(encoded.json)
+            }
+            Prompt::Encoded(encoded) => Cow::Borrowed(&encoded.json),
+        }
+    }
+}
+
+/// A prompt as the JSON that is sent, made from pieces: for those whose strings are not UTF-8 inside, and who would need a second
+/// copy to show one whole.
+pub struct EncodedPrompt {
+    json: Vec<u8>,
+    bytes: usize,
+}
+
+const EMPTY: &[u8] = b"{\"prompt\":\"\"}";
+
+impl EncodedPrompt {
+    /// An empty one, with room for so many bytes of text of which few need escapes.
+    pub fn with_capacity(bytes: usize) -> EncodedPrompt {
+        let mut json = Vec::with_capacity(bytes + bytes / 16 + 16);
+        json.extend_from_slice(EMPTY);
+        EncodedPrompt { json, bytes: 0 }
+    }
+
+    /// Adds a piece of the text.
+    pub fn push(&mut self, piece: &str) {
+        let first = self.bytes == 0;
+        self.json.truncate(self.json.len() - if first { 3 } else { 2 });
+        let begin = self.json.len();
+        serde_json::to_writer(&mut self.json, piece).expect("a string always becomes JSON");
+        if !first {
+            // Its quotes are the whole text's, not the piece's.
+            self.json.remove(begin);
+        }
+        self.json.push(b'}');
+        self.bytes += piece.len();
+    }
+}
+
+impl std::fmt::Debug for EncodedPrompt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EncodedPrompt").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_make_the_body_that_the_whole_text_makes() {
+        for pieces in [&["say \"hi\"\n", "", "\u{1F600}\\", "\"", "\u{1}é"][..], &["", "a"], &["a"], &[]] {
+            let mut encoded = EncodedPrompt::with_capacity(3);
+            pieces.iter().for_each(|piece| encoded.push(piece));
+            let (text, encoded) = (pieces.concat(), Prompt::from(&encoded));
+            assert_eq!(encoded.body(), Prompt::from(&text).body(), "{pieces:?}");
+            assert_eq!(encoded.bytes(), text.len());
+            assert_eq!(encoded.body(), serde_json::json!({ "prompt": text }).to_string().as_bytes());
+        }
+    }
+}
