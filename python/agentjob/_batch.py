@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import stat
 import sys
 import time
 
@@ -115,7 +116,9 @@ class Output:
         self._report = report
         terminal = is_terminal(sys.stdout)
         self._wanted = sys.stdout is not None and (options.json or not terminal)
-        self._beside = terminal  # the display may be on the same one
+        # The display may be on the same terminal, or on the one that a reader such as jq writes to.
+        self._piped = not terminal and is_pipe(sys.stdout)
+        self._beside = terminal or self._piped
         self.left = False  # whether the reader went away, as head does: that is no error of the batch
 
     def write(self, outcome):
@@ -123,7 +126,7 @@ class Output:
         if not self._wanted:
             return None
         if self._beside:
-            self._report.clear()
+            self._report.clear(soon=self._piped)
         # ASCII alone, so it fits any encoding and cannot steer a terminal.
         line = json.dumps({**outcome, "error": error_facts(outcome["error"])}, separators=(",", ":"))
         try:
@@ -142,6 +145,13 @@ def is_terminal(stream):
     try:
         return stream.isatty()
     except (AttributeError, ValueError):  # it is closed
+        return False
+
+
+def is_pipe(stream):
+    try:
+        return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
+    except (AttributeError, OSError, ValueError):
         return False
 
 
@@ -177,7 +187,7 @@ class Stop:
         if self.signal is None:
             self.signal, self.wanted, self._at = number, True, time.monotonic()
         if time.monotonic() - self._at >= ECHO_SECONDS:
-            self._clean_up("agentjob: left at once; the next run names what was on its way\n")
+            self._clean_up(self._report.left())
             os._exit(128 + self.signal)
 
     def _on_suspend(self, number, _):

@@ -1,5 +1,6 @@
 """What is told of a batch on stderr: lines that live on a terminal, plain lines elsewhere, or events for programs."""
 
+import json
 import os
 import time
 
@@ -11,10 +12,14 @@ from ._progress import REDRAW_SECONDS, Plain, Progress, looks_for, printable, wr
 LINE_SECONDS = 60.0
 #: After something else was written to the terminal the lines come back so soon, but no more often.
 CLEARED_SECONDS = 0.02
+#: A reader of stdout has so long to write to the terminal what it makes of an outcome; but the lines are never away for longer
+#: than the second of these.
+READER_SECONDS, LONGEST_SECONDS = 0.04, 0.3
 #: A new estimate of a time is not shown if it is this near to the one that is: the clock shall not tremble.
 STEADY = {"pause": 1.5, "finish": 30.0}
 #: The end of the screen is erased from where the batch's lines begin; the cursor rests there.
 WIPE = "\r\x1b[J"
+LEFT = "left at once; the next run names what was on its way"
 
 
 def report_for(options):
@@ -35,7 +40,8 @@ class BatchProgress(Progress):
         self._turn = 0
         self._due = None  # when the next frame, or line, is
         self._told = None  # the counts of the last line
-        self._error = None  # why the batch pauses
+        self._pause = None  # what was told of a pause
+        self._error = None  # the trouble behind it
         self._steady = {}
         self._drawn_at = 0.0
         self._width = None  # how wide the terminal was then
@@ -44,18 +50,19 @@ class BatchProgress(Progress):
     def begins(self, progress, earlier):
         done = f"; {earlier} done by earlier runs" if earlier else ""
         self.say(plural(progress["items"], "message") + done)
+        if progress["pause"]:  # an earlier run's
+            self._pauses(**progress["pause"])
         self._due = time.monotonic() + (REDRAW_SECONDS if self._live else LINE_SECONDS)
 
     def on_update(self, update):
         if update["event"] == "resumed":
-            self._error = None
+            self._error = self._pause = None
             if self._lines:
                 self.say("going on")
         elif update["event"] == "paused":
-            self._error = printable(str(update["error"]))
-            if self._lines:
-                until = time.time() + update["pause"]
-                self.say(f"paused: {paused(update['reason'], until)} ({self._error})")
+            # Of an allowance that is used up the reason says it all.
+            self._error = printable(str(update["error"])) if update["reason"] == "trouble" else None
+            self._pauses(update["reason"], update["pause"])
 
     def outcome(self, outcome):
         """A message has its outcome. What earlier runs told of is not told again."""
@@ -74,11 +81,14 @@ class BatchProgress(Progress):
             self._due = time.monotonic() + LINE_SECONDS
             self._line(progress())
 
-    def clear(self):
-        """Makes room for what is written to the same terminal by other ways."""
-        if self._drawn:
-            self._wipe()
+    def clear(self, soon):
+        """Makes room for what comes to the same terminal by other ways: now, or soon, from a reader of stdout."""
+        now = time.monotonic()
+        if soon and self._live and self._due is not None:
+            self._due = max(self._due, min(now + READER_SECONDS, self._drawn_at + LONGEST_SECONDS))
+        elif self._drawn:
             self._due = min(self._due, self._drawn_at + CLEARED_SECONDS)
+        self._wipe()
 
     def stopping(self, progress, signal_name):
         again = "Ctrl-C again" if signal_name == "SIGINT" else "a second signal"
@@ -91,6 +101,10 @@ class BatchProgress(Progress):
         told, self._drawn, self._waits = (WIPE if self._drawn else "") + self._waits, False, ""
         return told
 
+    def left(self):
+        """What to write after that when the process ends with messages on their way."""
+        return f"agentjob: {LEFT}\n"
+
     def end(self):
         self._wipe()
         super().end()
@@ -99,6 +113,13 @@ class BatchProgress(Progress):
         self.end()
         if not self._quiet or summary.status:
             self._tell("".join(f"agentjob: {line}\n" for line in summary.lines()))
+
+    def _pauses(self, reason, seconds):
+        words = paused(reason, self._steadily("pause", seconds)) + (f" ({self._error})" if self._error else "")
+        # Messages that were under way together make it together.
+        if self._lines and words != self._pause:
+            self._pause = words
+            self.say(f"paused: {words}")
 
     def _line(self, progress):
         finishes = self._steadily("finish", progress["finishes_in"])
@@ -114,7 +135,7 @@ class BatchProgress(Progress):
         until = self._steadily("pause", pause and pause["seconds"])
         if pause:
             notes.append((f"paused: {paused(pause['reason'], until)}", "yellow"))
-            if pause["reason"] == "trouble" and self._error:
+            if self._error:
                 notes.append((self._error, "yellow"))
         finishes = self._steadily("finish", progress["finishes_in"] if progress["left"] else None)
         columns, rows = self._size()
@@ -182,7 +203,7 @@ class BatchEvents(JsonEvents):
     def tick(self, progress):
         pass
 
-    def clear(self):
+    def clear(self, soon):
         pass
 
     def stopping(self, progress, signal_name):
@@ -190,6 +211,9 @@ class BatchEvents(JsonEvents):
 
     def leaving(self):
         return ""
+
+    def left(self):
+        return json.dumps({"event": "left", "message": LEFT}) + "\n"
 
     def summary(self, summary):
         self.on_event({"event": "summary", **summary.facts()})

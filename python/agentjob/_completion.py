@@ -47,7 +47,7 @@ def script(shell, parser):
 
 
 def tree(parser):
-    """Each command: its name, its flags as (flag, help, value or None, its words), the words that it takes, whether it takes a file."""
+    """Each command: its name, its flags as (flag, help, value or None, its words), its own words, whether it takes a file."""
     commands = next(action for action in parser._actions if action.dest == "command")
     for name, sub in commands.choices.items():
         flags = [(a.option_strings[-1], a.help, a.metavar, a.choices or ()) for a in sub._actions if a.option_strings]

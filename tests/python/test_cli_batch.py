@@ -23,7 +23,9 @@ STALL = {"method": "POST", "from": 3, "fault": {"do": "stall", "at": "request"}}
 
 
 def service(jobs, **config):
-    return Emulator(**{"work_ms": 20, "hourly_limit": 100_000, "jobs": [{"id": f"job_{n}"} for n in range(1, jobs + 1)], **config})
+    """A service that has the jobs of `messages`."""
+    jobs = [{"id": f"job_{n}"} for n in range(1, jobs + 1)]
+    return Emulator(**{"work_ms": 20, "hourly_limit": 100_000, "jobs": jobs, **config})
 
 
 @pytest.fixture
@@ -74,7 +76,8 @@ def test_every_message_is_sent_once_and_told_as_it_comes(folder):
         assert err == "agentjob: 20 messages\nagentjob: 20 messages: 20 accepted, 0 left\n"
         messages(22)
         status, outcomes, err = send_all(emulator)
-        assert [o["earlier"] for o in outcomes].count(True) == 20 and err.startswith("agentjob: 22 messages; 20 done by earlier runs\n")
+        assert [o["earlier"] for o in outcomes].count(True) == 20
+        assert err.startswith("agentjob: 22 messages; 20 done by earlier runs\n")
         assert status == 3 and set(times_sent(emulator).values()) == {1}, "there is no job 21"
 
 
@@ -124,10 +127,11 @@ def test_a_list_that_was_changed_is_refused_with_its_line(change, folder):
     with service(3) as emulator:
         assert send_all(emulator)[0] == 0
         lines = (folder / "messages.jsonl").read_text().splitlines()
-        changed = [lines[0], lines[1].replace("message 2", "another"), lines[2]] if change == "prompt" else [lines[0], lines[2]]
-        (folder / "messages.jsonl").write_text("\n".join(changed))
+        lines[1:2] = [lines[1].replace("message 2", "another")] if change == "prompt" else []
+        (folder / "messages.jsonl").write_text("\n".join(lines))
         status, outcomes, err = send_all(emulator)
-        assert (status, outcomes) == (2, []) and err.startswith("agentjob: messages.jsonl, line 2") and len(emulator.ledger()) == 3
+        assert (status, outcomes) == (2, []) and err.startswith("agentjob: messages.jsonl, line 2")
+        assert len(emulator.ledger()) == 3
 
 
 FAILED = {"outcome": "failed"}
@@ -179,7 +183,8 @@ def test_an_unknown_message_is_named_and_sent_again_only_on_demand(folder):
     with service(3, rules=[{**LOST, "nth": 1}]) as emulator:
         status, _, err = send_all(emulator)
         again = "  agentjob send-all --resend-unknown messages.jsonl --journal night\n"
-        assert status == 5 and "agentjob: line 1 (job_1): unknown whether it arrived; look at the job\n" in err and again in err
+        assert status == 5 and again in err
+        assert "agentjob: line 1 (job_1): unknown whether it arrived; look at the job\n" in err
         before = len(emulator.ledger())
         assert send_all(emulator)[0] == 5 and len(emulator.ledger()) == before
         assert send_all(emulator, "--resend-unknown")[0] == 0 and len(emulator.ledger()) == before + 1
@@ -243,8 +248,8 @@ def test_a_signal_that_comes_twice_is_one(folder):
 def test_a_signal_that_a_parent_had_ignored_stays_so(folder):
     messages(4)
     with service(4, rules=[SLOW]) as emulator:
-        command = ["sh", "-c", f"trap '' INT; exec {shlex.quote(sys.executable)} -m agentjob send-all messages.jsonl --journal night"]
-        process = start(emulator, command=command)
+        command = f"trap '' INT; exec {shlex.quote(sys.executable)} -m agentjob send-all messages.jsonl --journal night"
+        process = start(emulator, command=["sh", "-c", command])
         wait_for(lambda: emulator.requests()["total"] >= 1, "messages came")
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=PATIENCE)
@@ -272,12 +277,28 @@ def test_a_pause_is_told_with_its_end(folder):
         told = ""
         while "paused" not in told:
             told = process.stderr.readline()
-        assert re.match(r"agentjob: paused: the service allows no more until (\w+ )?\d\d:\d\d:\d\d \(.*429", told)
+        assert re.match(r"agentjob: paused: the service allows no more until (\w+ )?\d\d:\d\d:\d\d\n", told)
         status, out, _ = run(emulator, "batch-status", "night")
-        assert status == 0 and "running as process" in out and "2 accepted, 3 left" in out and "paused: the service allows" in out
+        assert status == 0 and f"running as process {process.pid}, since" in out and "not running" not in out
+        assert "2 accepted, 3 left" in out and "paused: the service allows no more until" in out
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130 and "agentjob: 5 messages: 2 accepted, 3 left\n" in err
+        assert "paused" not in err, "those that were refused with it tell nothing new"
+        process = start(emulator, "send-all", "messages.jsonl", "--journal", "night")
+        assert process.stderr.readline() == "agentjob: 5 messages; 2 done by earlier runs\n"
+        assert process.stderr.readline().startswith("agentjob: paused: the service allows no more until ")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE)
+
+
+def test_trouble_is_told_with_its_reason_and_its_end(folder):
+    messages(3)
+    with service(3, rules=[{"method": "POST", "nth": 1, "status": 408}]) as emulator:
+        status, _, err = send_all(emulator, "--concurrency", "1")
+    assert status == 0 and len(emulator.ledger()) == 3
+    trouble = r"agentjob: paused: the service cannot be reached or fails; the next try is at [\d:]+ \(.*408.*\)\nagentjob: going on\n"
+    assert re.search(trouble, err), err
 
 
 def test_an_error_that_stops_the_batch_comes_before_the_summary(folder):
@@ -344,6 +365,26 @@ def test_events_are_objects(folder):
     assert end["unknown"] == [{"item": 1, "line": 1, "job_id": "job_1"}] and end["progress"]["unknown"] == 1
     paused = [event for event in events if event["event"] == "paused"]
     assert all(event["error"]["kind"] and event["reason"] == "trouble" for event in paused)
+
+
+def test_the_end_of_a_batch_is_told_in_events_too(folder):
+    messages(20)
+    with service(20, rules=[STALL]) as emulator:
+        process = on_the_way(emulator, "--json-events", "--grace", "60", after=5)
+        assert json.loads(process.stderr.readline())["event"] == "begin"
+        process.send_signal(signal.SIGTERM)
+        stopping = json.loads(process.stderr.readline())
+        assert [stopping[name] for name in ("event", "signal")] == ["stopping", "SIGTERM"]
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 143 and json.loads(err)["event"] == "left"
+        process = on_the_way(emulator, "--json-events", "--grace", "0.1", after=emulator.requests()["total"] + 1)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=PATIENCE)
+    end = json.loads(err.splitlines()[-1])
+    assert end["event"] == "summary" and end["status"] == process.returncode == 143
+    assert end["resume"] == "agentjob send-all messages.jsonl --journal night --json-events --grace 0.1"
 
 
 def test_the_status_of_a_journal(folder):

@@ -148,7 +148,8 @@ def test_a_pause_says_why_and_until_when(folder, looks):
         _, shown = terminal.read()
     assert terminal.process.returncode == 130
     texts = [" ".join(" ".join(lines).split()) for lines in seen(shown, 40).frames]
-    assert any(re.search(r"3 left paused: the service allows no more until (\w+ )?\d\d:\d\d:\d\d", text) for text in texts), texts
+    paused = re.compile(r"3 left paused: the service allows no more until (\w+ )?\d\d:\d\d:\d\d")
+    assert any(map(paused.search, texts)), texts
 
 
 def test_a_terminal_that_becomes_narrower_stays_readable(folder, looks):

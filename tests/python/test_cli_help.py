@@ -82,7 +82,7 @@ def test_a_shell_completes_commands_and_flags(shell):
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish"])
-@pytest.mark.parametrize("line", ["send-all n", "send-all x --journal n", "send-all --json n", "batch-status n", "batch-status --json n"])
+@pytest.mark.parametrize("line", ["send-all n", "send-all x --journal n", "send-all --json n", "batch-status --json n"])
 def test_a_shell_completes_the_names_of_files(shell, line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("night.jsonl", "night two"):
