@@ -102,8 +102,10 @@ impl History {
                 entry.poller_age = Duration::ZERO;
                 let reached = error.is_none_or(|error| error.http_status().is_some());
                 self.note_poller(item, line.stamp);
-                if delivery == Delivery::NotSent && !reached {
-                    self.forget_send(item.id);
+                // It holds its place in the pace from its end.
+                self.forget_send(item.id);
+                if delivery != Delivery::NotSent || reached {
+                    self.remember_send(item.id, line.stamp);
                 }
             }
             Said::Waiting { item, .. } => {
@@ -167,14 +169,18 @@ impl History {
                 self.items.insert(item.id, entry);
             }
         }
+        self.remember_send(item.id, at);
+        Ok(())
+    }
+
+    fn remember_send(&mut self, id: Digest, at: Stamp) {
         if self.keep_sends > 0 {
             let age = self.age(at);
             if self.sends.len() == self.keep_sends {
                 self.sends.pop_front();
             }
-            self.sends.push_back((item.id, age));
+            self.sends.push_back((id, age));
         }
-        Ok(())
     }
 
     fn begun(&mut self, item: Place) -> Result<&mut Entry, String> {

@@ -95,9 +95,8 @@ impl Journal {
         let whole = read_lines(&self.path, &self.file, each)?;
         let cannot = |error| problem(&self.path, &format!("cannot be read ({error})"));
         let length = self.file.metadata().map_err(cannot)?.len();
-        if length > whole {
-            self.file.set_len(whole).map_err(cannot)?;
-        }
+        // Also if nothing was torn: it gives back what a run that was killed had reserved.
+        self.file.set_len(whole).map_err(cannot)?;
         // What an earlier run wrote and did not sync is synced before anything is built on it.
         self.file.sync_all().map_err(cannot)?;
         *guard(&self.synced) = whole;
@@ -116,8 +115,10 @@ impl Journal {
         }
         if let Err(error) = (&self.file).write_all(line.as_bytes()) {
             // The next line must not follow a stump.
-            if self.file.set_len(tail.end).is_err() {
-                tail.broken = Some(error.to_string());
+            match self.file.set_len(tail.end) {
+                // Which gave back what was reserved.
+                Ok(()) => tail.reserved = tail.end,
+                Err(_) => tail.broken = Some(error.to_string()),
             }
             return Err(self.cannot_write(&error.to_string()));
         }
@@ -133,9 +134,12 @@ impl Journal {
     pub(super) fn append_with_room(&self, line: &str) -> Result<Span, Error> {
         let mut tail = guard(&self.tail);
         if tail.reserved < tail.end + ROOM {
-            let reserved = rustix::fs::fallocate(&self.file, FallocateFlags::KEEP_SIZE, tail.end, PIECE);
-            tail.reserved = match reserved {
-                Ok(()) => tail.end + PIECE,
+            let reserve = |bytes| {
+                rustix::fs::fallocate(&self.file, FallocateFlags::KEEP_SIZE, tail.end, bytes).map(|()| tail.end + bytes)
+            };
+            // A disk that is nearly full may have the room, if not the piece.
+            tail.reserved = match reserve(PIECE).or_else(|_| reserve(ROOM)) {
+                Ok(reserved) => reserved,
                 Err(error) if matches!(error, Errno::NOSPC | Errno::DQUOT) => {
                     return Err(self.cannot_write(&std::io::Error::from(error).to_string()));
                 }
@@ -180,6 +184,11 @@ impl Journal {
     /// Syncs whatever was written, and lets another run have the journal.
     pub(super) fn close(&self) -> Result<(), Error> {
         let synced = self.sync_all();
+        let tail = guard(&self.tail);
+        if tail.broken.is_none() && tail.reserved > tail.end {
+            // What was reserved and not used is the disk's again; if not, the next run gives it back.
+            drop(self.file.set_len(tail.end));
+        }
         // It is unlocked with the file at the latest.
         drop(self.file.unlock());
         synced

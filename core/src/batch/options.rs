@@ -20,7 +20,7 @@ pub const DEFAULT_MAX_TROUBLE: Duration = Duration::from_secs(3600);
 /// How long a batch that is stopped waits for the answers of the messages that are under way.
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(5);
 
-/// What is called with the name of each step of the journal's protocol, and up to where the journal is on the disk.
+/// What is called with the name of each step of the journal's protocol.
 pub(super) type StepHandler = Arc<dyn Fn(&'static str) + Send + Sync>;
 
 /// Settings of one batch; see [`Client::send_all`](crate::Client::send_all).

@@ -77,11 +77,14 @@ impl fmt::Display for Rate {
 
 /// The messages of the last span, and when the next one may go. Pure: whoever drives it owns the clock. A time may be less than
 /// nothing: an earlier run's, before this machine started.
+///
+/// When a message is under way, nobody knows when it reaches the service: it holds its place until a span after its *end*.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     rate: Option<Rate>,
-    /// When each of the last messages went, oldest first; no more than the rate allows.
+    /// When each of the last messages ended, oldest first; no more than the rate allows.
     sent: VecDeque<Moment>,
+    under_way: usize,
 }
 
 /// A time of the batch's clock, in milliseconds.
@@ -93,54 +96,68 @@ pub(super) fn moment(time: Duration) -> Moment {
 
 impl Window {
     pub(super) fn new(rate: Option<Rate>) -> Window {
-        Window { rate, sent: VecDeque::new() }
+        Window { rate, sent: VecDeque::new(), under_way: 0 }
     }
 
     /// When the next message may go; it may be in the past.
     pub(super) fn next(&self) -> Moment {
-        match self.rate {
-            Some(rate) if self.sent.len() >= rate.messages as usize => self.sent[0].saturating_add(span(rate)),
-            _ => Moment::MIN,
+        let Some(rate) = self.rate else { return Moment::MIN };
+        let messages = rate.messages as usize;
+        match (self.sent.len() + self.under_way).checked_sub(messages) {
+            None => Moment::MIN,
+            // Not before one of them has ended.
+            Some(over) => self.sent.get(over).map_or(Moment::MAX, |ended| ended.saturating_add(after(rate))),
         }
     }
 
-    /// A message goes now; answers the time that it is counted under.
-    pub(super) fn take(&mut self, now: Moment) -> Moment {
-        let Some(rate) = self.rate else { return now };
+    /// A message goes.
+    pub(super) fn take(&mut self) {
+        self.under_way += 1;
+    }
+
+    /// A message that was under way has ended: it may have reached the service as late as now.
+    pub(super) fn ended(&mut self, now: Moment) {
+        self.under_way -= 1;
+        self.note(now);
+    }
+
+    /// Counts a message that ended then, also one of an earlier run.
+    pub(super) fn note(&mut self, at: Moment) {
+        let Some(rate) = self.rate else { return };
         if self.sent.len() >= rate.messages as usize {
             self.sent.pop_front();
         }
         // An earlier run's times may stand a little behind each other's.
-        let at = self.sent.back().map_or(now, |last| now.max(*last));
+        let at = self.sent.back().map_or(at, |last| at.max(*last));
         self.sent.push_back(at);
-        at
     }
 
-    /// The message that was counted under `at` never reached the service.
-    pub(super) fn give_back(&mut self, at: Moment) {
-        if let Some(found) = self.sent.iter().rposition(|sent| *sent == at) {
-            self.sent.remove(found);
-        }
+    /// A message that was under way never reached the service.
+    pub(super) fn give_back(&mut self) {
+        self.under_way -= 1;
     }
 
-    /// When the last of `left` more messages may go, if nothing else holds them up.
+    /// When the last of `left` more messages may go, if nothing else holds them up and every message ends as it goes.
     pub(super) fn last_of(&self, left: usize, now: Moment) -> Moment {
-        let (Some(rate), true) = (self.rate, left > 0) else { return now };
-        let (size, per) = (rate.messages as usize, span(rate));
-        let free = size - self.sent.len();
-        if left <= free {
-            return now;
-        }
-        // The places come free in the order in which they were taken; those that are free now, a span after now.
-        let behind = left - free - 1;
-        let rounds = i64::try_from(behind / size).unwrap_or(i64::MAX);
-        let first_free = self.sent.get(behind % size).map_or(now, |sent| now.max(sent.saturating_add(per)) - per);
-        first_free.saturating_add(per.saturating_mul(rounds.saturating_add(1))).max(now)
+        let Some(rate) = self.rate else { return now };
+        let size = rate.messages as usize;
+        let held = self.sent.len() + self.under_way;
+        let Some(behind) = left.checked_sub(size.saturating_sub(held) + 1) else { return now };
+        // The places come free in the order in which they are held: by those that ended, by those under way, by those that go now.
+        let ended = self.sent.get(held.saturating_sub(size) + behind % size).map_or(now, |ended| *ended);
+        let rounds = i64::try_from(behind / size + 1).unwrap_or(i64::MAX);
+        let free = ended.max(now - span(rate)).saturating_add(after(rate).saturating_mul(rounds));
+        free.max(now)
     }
 }
 
 fn span(rate: Rate) -> Moment {
     moment(rate.per).max(1)
+}
+
+/// How long after a message's end its place is free: the millisecond in which it ended may have just begun.
+fn after(rate: Rate) -> Moment {
+    span(rate) + 1
 }
 
 #[cfg(test)]
@@ -161,54 +178,74 @@ mod tests {
         assert_eq!(error.message(), "rate is \"100 an hour\"; give messages per s, min, h or d, like 100/h");
     }
 
+    fn three_in_100_ms() -> Window {
+        Window::new(Some(Rate::new(3, Duration::from_millis(100)).unwrap()))
+    }
+
     #[test]
-    fn no_span_holds_more_than_the_rate() {
-        let mut window = Window::new(Some(Rate::new(3, Duration::from_millis(100)).unwrap()));
-        let (mut now, mut gone) = (0, Vec::new());
-        for n in 0..50 {
-            now = now.max(window.next());
-            window.take(now);
-            gone.push(now);
-            now += n % 7;
+    fn no_span_holds_more_than_the_rate_however_long_a_message_is_under_way() {
+        for length in [0, 1, 7, 60, 250] {
+            let (mut window, mut now) = (three_in_100_ms(), 0);
+            // When each may have reached the service: at any time from its beginning to its end.
+            let mut gone: Vec<(Moment, Moment)> = Vec::new();
+            for n in 0..60 {
+                now = now.max(window.next());
+                window.take();
+                let end = now + length * (n % 3);
+                window.ended(end);
+                gone.push((now, end));
+                now = end.max(now + n % 7);
+            }
+            for (n, (begin, _)) in gone.iter().enumerate().skip(3) {
+                assert!(begin - gone[n - 3].1 > 100, "{gone:?}");
+            }
+            assert_eq!(gone[1].0, gone[0].1, "the first ones go at once");
         }
-        for (n, at) in gone.iter().enumerate().skip(3) {
-            assert!(at - gone[n - 3] >= 100, "{gone:?}");
-        }
-        assert_eq!(&gone[..3], [0, 0, 1], "the first ones go at once");
+    }
+
+    #[test]
+    fn a_message_under_way_holds_its_place() {
+        let mut window = three_in_100_ms();
+        (0..3).for_each(|_| window.take());
+        assert_eq!(window.next(), Moment::MAX, "nobody knows when one of them will have ended");
+        window.ended(40);
+        assert_eq!(window.next(), 141);
+        window.take();
+        assert_eq!(window.next(), Moment::MAX);
     }
 
     #[test]
     fn what_never_left_is_not_counted() {
-        let mut window = Window::new(Some(Rate::new(1, Duration::from_millis(100)).unwrap()));
-        let at = window.take(5);
-        assert_eq!(window.next(), 105);
-        window.give_back(at);
-        assert!(window.next() <= 5);
+        let mut window = three_in_100_ms();
+        (0..3).for_each(|_| window.take());
+        window.give_back();
+        assert_eq!(window.next(), Moment::MIN);
     }
 
     #[test]
     fn without_a_rate_nothing_waits() {
         let mut window = Window::new(None);
-        window.take(5);
-        assert!(window.next() <= 5);
+        window.take();
+        window.ended(5);
+        assert_eq!(window.next(), Moment::MIN);
         assert_eq!(window.last_of(1000, 7), 7);
     }
 
     #[test]
     fn the_last_one_s_time_is_when_the_window_lets_it_go() {
-        for taken in [0, 1, 2, 3, 5] {
+        for (ended, under_way) in [(0, 0), (1, 0), (2, 1), (3, 0), (3, 2), (5, 0), (1, 2)] {
             for left in 1..20 {
-                let mut window = Window::new(Some(Rate::new(3, Duration::from_millis(100)).unwrap()));
-                for n in 0..taken {
-                    window.take(n * 10);
-                }
-                let told = window.last_of(left, 60);
-                let mut now = 60;
+                let mut window = three_in_100_ms();
+                (0..ended).for_each(|n| window.note(n * 10));
+                (0..under_way).for_each(|_| window.take());
+                let (told, mut now) = (window.last_of(left, 60), 60);
+                (0..under_way).for_each(|_| window.ended(60));
                 for _ in 0..left {
                     now = now.max(window.next());
-                    window.take(now);
+                    window.take();
+                    window.ended(now);
                 }
-                assert_eq!(told, now, "{taken} taken, {left} left");
+                assert_eq!(told, now, "{ended} ended, {under_way} under way, {left} left");
             }
         }
     }

@@ -1,5 +1,6 @@
 //! How a batch begins, and how it goes on from its journal.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Condvar, Mutex};
 
 use super::Batch;
@@ -59,14 +60,18 @@ pub(super) fn begin(client: Client, items: Vec<Planned>, options: BatchOptions) 
     let cut = journal
         .replay(|number, span, line| history.take(span, line).map_err(|what| damage(journal.path(), number, &what)))?;
     check_service(&history, &client, &journal)?;
+    let interrupted: HashSet<_> =
+        history.items.iter().filter(|(_, entry)| entry.past == Past::Sending).map(|(id, _)| *id).collect();
     let mut entries = match_up(&items, &mut history, &journal)?;
     append_run(&journal, &client, &items, &options, &clock, cut)?;
     name_interrupted(&journal, &items, &mut entries, &clock)?;
 
     let now = moment(clock.now());
     let mut window = Window::new(options.rate);
-    for (_, ago) in &history.sends {
-        window.take(now.saturating_sub(moment(*ago)));
+    for (id, ago) in &history.sends {
+        // What its run never saw the end of may have reached the service as late as now.
+        let at = if interrupted.contains(id) { now } else { now.saturating_sub(moment(*ago)) };
+        window.note(at);
     }
     let mut state = State::new(items.len(), window, now);
     if let Some((reason, left)) = history.pause {

@@ -21,8 +21,8 @@ pub(super) enum Told {
 /// What a sender is to do.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Send this item, which the pace counts under `counted`; ask for its job first, if it is to show whether the service is well.
-    Send { at: u32, counted: Moment, ask_first: bool },
+    /// Send this item; ask for its job first, if it is to show whether the service is well.
+    Send { at: u32, ask_first: bool },
     /// Come back at this time, or when something has changed.
     Until(Moment),
     /// Nothing will ever be to do.
@@ -131,7 +131,8 @@ impl State {
         };
         self.ready.pop();
         self.in_flight += 1;
-        Turn::Send { at, counted: self.window.take(now), ask_first }
+        self.window.take();
+        Turn::Send { at, ask_first }
     }
 
     /// An item that was taken is not sent yet.

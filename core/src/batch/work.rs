@@ -96,7 +96,10 @@ impl Work {
     pub(super) fn stop(&self, failure: Option<Error>) {
         let mut state = self.lock();
         state.stopping.get_or_insert_with(Instant::now);
-        if state.failure.is_none() {
+        // That the journal could not be written goes before everything: what was told of the messages under way is not in it.
+        let is_journal =
+            |failure: &Option<Error>| failure.as_ref().is_some_and(|error| error.kind() == ErrorKind::Journal);
+        if state.failure.is_none() || (is_journal(&failure) && !is_journal(&state.failure)) {
             state.failure = failure;
         }
         drop(state);
@@ -155,9 +158,9 @@ impl Work {
             match state.turn(self.now()) {
                 Turn::Over => break,
                 Turn::Until(time) => state = self.sleep(&self.for_senders, state, time),
-                Turn::Send { at, counted, ask_first } => {
+                Turn::Send { at, ask_first } => {
                     drop(state);
-                    self.deliver(at, counted, ask_first);
+                    self.deliver(at, ask_first);
                     state = self.lock();
                     // The next one of this job, the first after a pause, or the end: others may wait for it.
                     self.for_senders.notify_all();
@@ -175,11 +178,11 @@ impl Work {
         on.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    fn deliver(self: &Arc<Work>, at: u32, counted: Moment, ask_first: bool) {
+    fn deliver(self: &Arc<Work>, at: u32, ask_first: bool) {
         let (place, item) = (at as usize, &self.items[at as usize]);
         let give_back = || {
             let mut state = self.lock();
-            state.window.give_back(counted);
+            state.window.give_back();
             state.put_back(at);
         };
         if ask_first {
@@ -216,14 +219,15 @@ impl Work {
         let line = entry::ended(place, item, delivery, job.as_ref(), error.as_ref(), poller.as_ref(), now);
         let written = self.journal.append(&line);
         let noted = written.and_then(|span| self.noted(span, ["ended_written", "ended_synced"]));
+        // Before anybody can take the message again: a journal that does not say how it ended must not say that it is sent again.
+        if let Err(error) = noted {
+            self.stop(Some(error));
+        }
         // A pause begins before anybody can take the message again.
         if let Some(error) = &error {
             self.concerned(error);
         }
-        self.settle(at, counted, delivery, job, error, poller);
-        if let Err(error) = noted {
-            self.stop(Some(error));
-        }
+        self.settle(at, delivery, job, error, poller);
     }
 
     /// Sees to it that a line that was written is on the disk.
@@ -238,7 +242,6 @@ impl Work {
     fn settle(
         self: &Arc<Work>,
         at: u32,
-        counted: Moment,
         delivery: Delivery,
         job: Option<Job>,
         error: Option<Error>,
@@ -246,14 +249,13 @@ impl Work {
     ) {
         let now = self.now();
         let mut state = self.lock();
+        // What the service answered counts for it, so it counts for the pace.
+        match delivery == Delivery::NotSent && error.as_ref().is_none_or(|error| error.http_status().is_none()) {
+            true => state.window.give_back(),
+            false => state.window.ended(now),
+        }
         match delivery {
-            Delivery::NotSent => {
-                // What the service answered counts for it, so it counts for the pace.
-                if error.as_ref().is_none_or(|error| error.http_status().is_none()) {
-                    state.window.give_back(counted);
-                }
-                return state.put_back(at);
-            }
+            Delivery::NotSent => return state.put_back(at),
             Delivery::Accepted => state.progress.accepted += 1,
             Delivery::Rejected => state.progress.rejected += 1,
             Delivery::Unknown => state.progress.unknown += 1,
@@ -330,7 +332,11 @@ impl Work {
             let why = format!(" after {} of trouble (max_trouble)", in_words(troubled));
             return self.stop(Some(stopped(error, &why)));
         }
-        if state.gate.shut(now) == before {
+        // Several that were under way at once are told once, though each asks for its own millisecond.
+        let same = |(reason, until): (PauseReason, Moment)| {
+            before.is_some_and(|(known, end)| known == reason && until.saturating_sub(end) < 1000)
+        };
+        if state.gate.shut(now).is_none_or(same) {
             return;
         }
         let reason = state.gate.shut(now).map_or(PauseReason::Trouble, |(reason, _)| reason);
