@@ -3,7 +3,8 @@
 #   make demo    build everything, then do the main job three times over a socket: Python, C, Rust
 #                against the emulator, or: make demo JOB=job_123 with AGENTJOB_BASE_URL, AGENTJOB_API_KEY, AGENTJOB_PROJECT_ID
 #   make test    everything that a fresh machine can run
-#   make faults  the proof of the delivery verdict: 20,000 messages through every fault, against the ledger
+#   make faults  the proof of the delivery verdict and of the journal: 20,000 messages through every fault, and a batch that is killed
+#                at every step, hundreds of times, against the ledger
 #   make bench   the race against the peers on this machine, which writes tests/bench/RESULTS.md (QUICK=1: a first look)
 #   make help    this text, and the parts
 #
@@ -23,7 +24,7 @@ EMULATOR := $(TARGET)/debug/agentjob-emulator
 .PHONY: wheels check-wheels gallery faults bench bench-check sizes fmt lint clean
 
 help:
-	@sed -n '3,10s/^# \{0,1\}//p' Makefile
+	@sed -n '3,11s/^# \{0,1\}//p' Makefile
 	@echo "  parts: library test-rust test-c test-install test-memory test-model test-python test-vectors test-readme test-types"
 	@echo "         test-packaging wheels gallery bench-check sizes lint"
 
@@ -95,6 +96,7 @@ gallery: library emulator
 
 SENDS ?= 20000
 faults:
+	$(CARGO) build --quiet --release -p agentjob-faults
 	$(CARGO) run --quiet --release -p agentjob-faults -- $(SENDS)
 
 # The race against the peers writes tests/bench/RESULTS.md; those that are not there are named and left out. QUICK=1 is a first look

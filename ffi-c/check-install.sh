@@ -115,10 +115,10 @@ install_into() { "$MAKE" --no-print-directory -s -C "$here" install "$@" >"$work
 # 1. A plain prefix, then the same moved.
 install_into PREFIX="$work/first"
 found=$(cd "$work/first" && find . ! -type d | LC_ALL=C sort | tr '\n' ' ')
-[ "$(uname -s)" != Linux ] || [ "$found" = "./include/agentjob.h ./include/agentjob.hpp ./lib/cmake/agentjob/agentjobConfig.cmake\
+[ "$(uname -s)" != Linux ] || [ "$found" = "./include/agentjob.h ./include/agentjob.hpp ./include/agentjob_batch.hpp ./lib/cmake/agentjob/agentjobConfig.cmake\
  ./lib/cmake/agentjob/agentjobConfigVersion.cmake ./lib/libagentjob.a ./lib/libagentjob.so ./lib/libagentjob.so.$ABI ./lib/libagentjob.so.$VERSION\
  ./lib/pkgconfig/agentjob.pc " ] || fail "installed was $found"
-echo "ok      both libraries, both headers, links, pkg-config and CMake files, and nothing else"
+echo "ok      both libraries, the headers, links, pkg-config and CMake files, and nothing else"
 if [ "$(uname -s)" = Linux ]; then
     try "symbols and soname" "$here/../tests/abi/check.sh" "$work/first/lib/libagentjob.so"
 fi

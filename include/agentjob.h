@@ -42,21 +42,22 @@
  * Numbers     Times are milliseconds, as the names say. Codes, verdicts and statuses are never given another meaning, but
  *             there may be new ones: have a default.
  *
- * Threads     Any number of threads may use one client and one cancel token at once, and read one job, one error and one call.
- *             Options, a call that is being changed, and a poller are for one thread at a time. No object is bound to the thread
- *             that made it. Nothing may use an object when it is freed, or later.
+ * Threads     Any number of threads may use one client and one cancel token at once, and read one job, one error, one call, one
+ *             event of a batch and one status. Options, a call that is being changed, a poller and a batch are for one thread at
+ *             a time. No object is bound to the thread that made it. Nothing may use an object when it is freed, or later.
  *
- * Callbacks   Run on the thread that makes the call, never after it returned. They must not throw a C++ exception or longjmp:
- *             either ends the process.
+ * Callbacks   Run on the thread that makes the call, never after it returned; an event function also on a batch's own threads,
+ *             never after the batch is freed. They must not throw a C++ exception or longjmp: either ends the process.
  *
  * Panics      A bug of this library does not end your process: it comes back as AGENTJOB_ERR_INTERNAL, or as the value for
  *             NULL from a function that cannot fail. Its words go to stderr, too.
  *
  * Process     No signal handler is installed, no process-wide setting changed, no thread kept: one that looks up a name ends
- *             with the lookup. Nothing is printed unless AGENTJOB_LOG is "info" or "debug", then to stderr. Sending never
- *             raises SIGPIPE. Any handler may interrupt a call, which goes on; agentjob_cancel_trigger() is the only function
- *             that one may call. A child of fork() may use its parent's client, on connections of its own. Once loaded, the
- *             library must not be unloaded (dlclose).
+ *             with the lookup, and those of a batch end with it. Nothing is printed unless AGENTJOB_LOG is "info" or "debug",
+ *             then to stderr. Sending never raises SIGPIPE. Any handler may interrupt a call, which goes on;
+ *             agentjob_cancel_trigger() is the only function that one may call. A child of fork() may use its parent's client,
+ *             on connections of its own; a batch at work stays the parent's. Once loaded, the library must not be unloaded
+ *             (dlclose).
  *
  * Growth      Every object is opaque, so a program goes on working with every later library of the same AGENTJOB_ABI_VERSION.
  *             @since says which version brought a function; AGENTJOB_VERSION_AT_LEAST asks for it when compiling.
@@ -192,6 +193,10 @@ enum agentjob_code
    * A bug of this library, caught.
    */
   AGENTJOB_ERR_INTERNAL = -18,
+  /**
+   * A batch's journal cannot be opened, read or written, is damaged, or another run has it.
+   */
+  AGENTJOB_ERR_JOURNAL = -19,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -278,6 +283,161 @@ typedef int32_t agentjob_status;
 #endif // __cplusplus
 
 /**
+ * What an event of a batch is; see agentjob_batch_event_kind().
+ * @since 0.1.0
+ */
+enum agentjob_batch_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * Nothing happened in time: there is no event.
+   */
+  AGENTJOB_BATCH_NOTHING = 0,
+  /**
+   * A message has its outcome: agentjob_batch_event_delivery() says which.
+   */
+  AGENTJOB_BATCH_OUTCOME = 1,
+  /**
+   * A message was accepted, and its job is waited for: the outcome comes later. Only with agentjob_batch_set_wait().
+   */
+  AGENTJOB_BATCH_ACCEPTED = 2,
+  /**
+   * A job that is waited for has another record than before. Only with agentjob_batch_set_wait().
+   */
+  AGENTJOB_BATCH_JOB = 3,
+  /**
+   * Nothing is sent for a while.
+   */
+  AGENTJOB_BATCH_PAUSED = 4,
+  /**
+   * Messages are sent again after a pause.
+   */
+  AGENTJOB_BATCH_RESUMED = 5,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum agentjob_batch_kind agentjob_batch_kind;
+#else
+typedef int32_t agentjob_batch_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * Why a batch sends nothing for a while.
+ * @since 0.1.0
+ */
+enum agentjob_pause
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * It sends.
+   */
+  AGENTJOB_PAUSE_NONE = 0,
+  /**
+   * The service said 429: the project's allowance is used up.
+   */
+  AGENTJOB_PAUSE_RATE_LIMITED = 1,
+  /**
+   * The service cannot be reached, or fails.
+   */
+  AGENTJOB_PAUSE_TROUBLE = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum agentjob_pause agentjob_pause;
+#else
+typedef int32_t agentjob_pause;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * What agentjob_progress_count() counts.
+ * @since 0.1.0
+ */
+enum agentjob_count
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * The messages of the batch.
+   */
+  AGENTJOB_COUNT_ITEMS = 0,
+  /**
+   * Those that the service took.
+   */
+  AGENTJOB_COUNT_ACCEPTED = 1,
+  /**
+   * Those that it refused.
+   */
+  AGENTJOB_COUNT_REJECTED = 2,
+  /**
+   * Those of which nobody knows.
+   */
+  AGENTJOB_COUNT_UNKNOWN = 3,
+  /**
+   * Those that are still to be sent, the ones under way included.
+   */
+  AGENTJOB_COUNT_LEFT = 4,
+  /**
+   * Those under way.
+   */
+  AGENTJOB_COUNT_SENDING = 5,
+  /**
+   * Jobs that are waited for.
+   */
+  AGENTJOB_COUNT_WAITING = 6,
+  /**
+   * Outcomes that are final. With a wait, an accepted message's is final with its job's end.
+   */
+  AGENTJOB_COUNT_DONE = 7,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum agentjob_count agentjob_count;
+#else
+typedef int32_t agentjob_count;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * Many messages, each sent at most once, whatever ends the process.
+ *
+ * Made by agentjob_client_batch(), freed by agentjob_batch_free(). Set it up (agentjob_batch_set_...), fill it with
+ * agentjob_batch_add(), begin it with agentjob_batch_start(), then call agentjob_batch_next() until agentjob_batch_is_over().
+ * Its journal, a file, keeps its place: run it again with the same items and the same journal, and it goes on where it was.
+ * What was accepted or rejected is not sent again; a message of which an earlier run does not know whether it arrived is told as
+ * unknown, and is not sent again either unless agentjob_batch_set_resend_unknown() is on.
+ *
+ * It works in threads of its own, from agentjob_batch_start() until it is over or freed. The handle is to be used by one thread
+ * at a time; to end it from another one, or from a signal handler, give it a token. After a fork() it is the parent's: a child
+ * may only free it, which leaves the parent's alone.
+ * @since 0.1.0
+ */
+typedef struct agentjob_batch agentjob_batch;
+
+/**
+ * Something that happened in a batch. It never changes, and may be read by several threads at once.
+ *
+ * It comes from agentjob_batch_next() and is yours: free it with agentjob_batch_event_free(). It lives on when its batch is freed.
+ * Texts, the job and the error are borrowed from it: they live until it is freed.
+ * @since 0.1.0
+ */
+typedef struct agentjob_batch_event agentjob_batch_event;
+
+/**
+ * What a journal said of its batch at one moment. It never changes, and may be read by several threads at once.
+ *
+ * Made by agentjob_batch_status_new(), freed by agentjob_batch_status_free(). Texts and the progress are borrowed from it.
+ * @since 0.1.0
+ */
+typedef struct agentjob_batch_status agentjob_batch_status;
+
+/**
  * Settings of one call. Wherever one is asked for, NULL means the client's own settings.
  *
  * Made by agentjob_call_new(), freed by agentjob_call_free(). It may be used for any number of calls, also at once as long as
@@ -344,10 +504,18 @@ typedef struct agentjob_options agentjob_options;
 typedef struct agentjob_poller agentjob_poller;
 
 /**
+ * How far a batch was at one moment. It never changes while you may look at it, so its numbers fit together.
+ *
+ * Borrowed from what agentjob_batch_progress() or agentjob_batch_status_progress() was asked of.
+ * @since 0.1.0
+ */
+typedef struct agentjob_progress agentjob_progress;
+
+/**
  * What is told of an event.
  *
- * It is called on the thread that makes the call, so by several threads at once if several use the client. It must return
- * soon, and must not throw or longjmp.
+ * It is called on the thread that makes the call, so by several threads at once if several use the client, and by the threads of
+ * its batches. It must return soon, and must not throw or longjmp.
  * @param json one object, like {"event":"attempt","operation":"send_message","job_id":"job_123","attempt":1}; borrowed until
  * you return. It never holds the key, a prompt or a body. Times are seconds; more keys and events may come.
  * @param user_data what was given with the function
@@ -640,7 +808,7 @@ agentjob_code agentjob_options_set_max_response_bytes(agentjob_options *options,
  * @param options the settings
  * @param on_event the function
  * @param user_data handed to it, may be NULL. It must bear being used by every thread that uses the client
- * @param destroy called once with user_data when these options and every client made from them are gone, or when another
+ * @param destroy called once with user_data when these options and every client and batch made from them are gone, or when another
  * function took this one's place; may be NULL. After an error it is not called: user_data stays yours
  * @param err where an error goes, or NULL
  * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
@@ -1266,6 +1434,505 @@ AGENTJOB_API const char *agentjob_poller_to_text(agentjob_poller *poller);
  * @since 0.1.0
  */
 AGENTJOB_API void agentjob_poller_free(agentjob_poller *poller);
+
+/**
+ * Makes an empty batch. Nothing is sent, and the journal is not opened before agentjob_batch_start().
+ * @param client the client; the batch keeps a reference of its own, so it may be freed before it. agentjob_client_close() ends it
+ * @param journal the path of the file that keeps the batch's place; one that exists is gone on with. It holds the jobs' ids and
+ * the service's answers, but no prompt and no key
+ * @param out where the batch goes; free it with agentjob_batch_free()
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_client_batch(const agentjob_client *client,
+                                    const char *journal,
+                                    agentjob_batch **out,
+                                    agentjob_error **err);
+
+/**
+ * Adds a message. Nothing is sent; beyond NULL and UTF-8 it is checked by agentjob_batch_start(), which names a wrong one.
+ * Messages to one job are sent one after the other, in the order in which they were added.
+ * @param batch a batch that was not started
+ * @param job_id the job, copied
+ * @param prompt the instruction, UTF-8, at least 1 byte, copied; a NUL byte inside is sent like any other
+ * @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED
+ * @param key a name that is this message's own in the batch, 1 to 1024 bytes, by which the journal knows it wherever it stands;
+ * or NULL, and it is known by its content and its place
+ * @param line the line of the file that the message is from, to be named in errors; 0 if it is from none
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_batch_add(agentjob_batch *batch,
+                                 const char *job_id,
+                                 const char *prompt,
+                                 size_t prompt_len,
+                                 const char *key,
+                                 uint64_t line,
+                                 agentjob_error **err);
+
+/**
+ * Begins: every setting and every message is checked, the journal is opened and locked, and the threads are started. Before it
+ * returns with an error, nothing was sent by this batch.
+ *
+ * AGENTJOB_ERR_INVALID_ARGUMENT names what is wrong: a setting, a message by its line or its number from 1, two messages with one
+ * key, or a message that is not the one that the journal has. AGENTJOB_ERR_JOURNAL: the journal cannot be opened or written, is
+ * damaged (its line is named), is another service's or project's, or is in use by another batch, of this process or of another.
+ * @param batch a batch that was not started; after an error it is good for nothing but to be freed
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK, AGENTJOB_ERR_INVALID_ARGUMENT, AGENTJOB_ERR_JOURNAL, or AGENTJOB_ERR_CONNECT if no thread could be started
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_batch_start(agentjob_batch *batch,
+                                   agentjob_error **err);
+
+/**
+ * Waits for what happens next. The outcomes of earlier runs come first, then each outcome as it comes; every message has one
+ * when the batch is over.
+ *
+ * A 429 holds the whole batch back until the service allows more, trouble on the way (no connection, timeouts, 5xx) for a time that
+ * grows: both are told as AGENTJOB_BATCH_PAUSED and are no error. What every other message would meet alike ends the batch with an
+ * error: 401, 403, 3xx, TLS, a journal that cannot be written, too long trouble, the batch's token, a closed client. The messages
+ * that are left are for the next run.
+ * @param batch a batch that was started
+ * @param timeout_ms how long to wait: milliseconds, 0 to 604800000 (7 days), or AGENTJOB_FOREVER
+ * @param out where the event goes, NULL if none came in time and when the batch is over; free it with agentjob_batch_event_free()
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK, AGENTJOB_ERR_INVALID_ARGUMENT, or what ended the batch before every message had its outcome:
+ * AGENTJOB_ERR_UNAUTHORIZED, _FORBIDDEN, _REDIRECT, _TLS, _RATE_LIMITED (for more than a day), _CONNECT, _CONNECTION_LOST,
+ * _TIMEOUT, _SERVER, _INVALID_RESPONSE, _CANCELLED, _CLOSED or _JOURNAL. That comes once; agentjob_batch_is_over() is true after it
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_batch_next(agentjob_batch *batch,
+                                  uint64_t timeout_ms,
+                                  agentjob_batch_event **out,
+                                  agentjob_error **err);
+
+/**
+ * Whether nothing more comes from a batch: agentjob_batch_next() said all, or what ended it, or the start failed.
+ * @param batch the batch
+ * @return true also for NULL, so that a loop ends
+ * @since 0.1.0
+ */
+AGENTJOB_API bool agentjob_batch_is_over(const agentjob_batch *batch);
+
+/**
+ * How far the batch is at this moment; what earlier runs of its journal did counts.
+ * @param batch the batch, started or not
+ * @return borrowed from the batch until it is asked again; NULL only for a NULL batch
+ * @since 0.1.0
+ */
+AGENTJOB_API const agentjob_progress *agentjob_batch_progress(agentjob_batch *batch);
+
+/**
+ * Sends nothing more, and returns at once. The messages that are under way have their answers, for at most the grace; go on with
+ * agentjob_batch_next() until the batch is over. Run it again with the same journal to go on.
+ * @param batch the batch; NULL, and one that is not at work, is nothing to stop
+ * @since 0.1.0
+ */
+AGENTJOB_API
+void agentjob_batch_stop(agentjob_batch *batch);
+
+/**
+ * Frees a batch. One at work is stopped first, and waited for: the messages under way have their answers, for at most the
+ * grace; their outcomes are in the journal. Events that came from it live on.
+ * @param batch the batch, used no more; NULL does nothing
+ * @since 0.1.0
+ */
+AGENTJOB_API
+void agentjob_batch_free(agentjob_batch *batch);
+
+/**
+ * How many messages are under way at once, never two for one job. Default 4.
+ * @param batch a batch that was not started
+ * @param messages 1 to 64
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_batch_set_concurrency(agentjob_batch *batch,
+                                             uint32_t messages,
+                                             agentjob_error **err);
+
+/**
+ * How fast messages are sent: at most so many in any span of time, over all runs of the journal. By default as fast as they are
+ * answered.
+ * @param batch a batch that was not started
+ * @param rate "100/h", "2/s", "30/min", "500/d": 1 to 1000000 messages a second, minute, hour or day
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_batch_set_rate(agentjob_batch *batch,
+                                      const char *rate,
+                                      agentjob_error **err);
+
+/**
+ * Follows each accepted message until its job is done: its outcome comes then, with the job's last record. By default an outcome
+ * comes with the service's answer to the message.
+ * @param batch a batch that was not started
+ * @param call the waits' settings (their time, pauses, lateness and settle time), copied; its token and its progress function
+ * are not used. NULL: the defaults
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_batch_set_wait(agentjob_batch *batch,
+                                      const agentjob_call *call,
+                                      agentjob_error **err);
+
+/**
+ * Sends the messages again of which an earlier run does not know whether they arrived. Those that did arrive are worked on
+ * twice, so look at their jobs first (agentjob_batch_status_item_job_id()). Default false.
+ * @param batch a batch that was not started
+ * @param resend whether to
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_batch_set_resend_unknown(agentjob_batch *batch,
+                                                bool resend,
+                                                agentjob_error **err);
+
+/**
+ * How long the batch goes on trying while no message is answered: no connection, timeouts, 5xx. Default 3600000 (1 hour).
+ * @param batch a batch that was not started
+ * @param ms milliseconds, 1 to 604800000 (7 days)
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_batch_set_max_trouble_ms(agentjob_batch *batch,
+                                                uint64_t ms,
+                                                agentjob_error **err);
+
+/**
+ * How long a batch that is stopped, cancelled or freed waits for the answers to the messages under way, so that it need not call
+ * them unknown. Default 5000.
+ * @param batch a batch that was not started
+ * @param ms milliseconds, 0 to 604800000 (7 days)
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_batch_set_grace_ms(agentjob_batch *batch,
+                                          uint64_t ms,
+                                          agentjob_error **err);
+
+/**
+ * A token that ends the batch with AGENTJOB_ERR_CANCELLED, pulled by another thread or in a signal handler: nothing more is sent, and
+ * the answers to the messages under way are taken for at most the grace.
+ * @param batch a batch that was not started
+ * @param cancel the token; the batch keeps a reference of its own, so it may be freed before it
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_batch_set_cancel(agentjob_batch *batch,
+                                        const agentjob_cancel *cancel,
+                                        agentjob_error **err);
+
+/**
+ * What the event is.
+ * @param event the event
+ * @return an AGENTJOB_BATCH_ number; AGENTJOB_BATCH_NOTHING for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API int32_t agentjob_batch_event_kind(const agentjob_batch_event *event);
+
+/**
+ * Which message it is about: its place in the batch, from 1.
+ * @param event the event
+ * @return the number; 0 for a pause and its end, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint64_t agentjob_batch_event_number(const agentjob_batch_event *event);
+
+/**
+ * The line that was given with the message whose outcome it is.
+ * @param event the event
+ * @return the line; 0 if none was given, for an event that is no outcome, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint64_t agentjob_batch_event_line(const agentjob_batch_event *event);
+
+/**
+ * The key of the message whose outcome it is: yours, or the one that was made from its content and place.
+ * @param event the event
+ * @return borrowed from the event; NULL for one that is no outcome
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_batch_event_key(const agentjob_batch_event *event);
+
+/**
+ * The job that the message is for.
+ * @param event the event
+ * @return borrowed from the event; NULL for a pause and its end
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_batch_event_job_id(const agentjob_batch_event *event);
+
+/**
+ * What became of the message whose outcome it is.
+ * @param event the event
+ * @return AGENTJOB_DELIVERY_ACCEPTED, AGENTJOB_DELIVERY_REJECTED or AGENTJOB_DELIVERY_UNKNOWN; AGENTJOB_DELIVERY_NONE for an event
+ * that is no outcome, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API
+int32_t agentjob_batch_event_delivery(const agentjob_batch_event *event);
+
+/**
+ * The job's last record: the answer to the message or, if the batch waits, what the wait saw last.
+ * @param event the event
+ * @return borrowed from the event; NULL if there is none
+ * @since 0.1.0
+ */
+AGENTJOB_API const agentjob_job *agentjob_batch_event_job(const agentjob_batch_event *event);
+
+/**
+ * Why a message was rejected, why nobody knows whether it arrived, or, for an accepted one, why its record or the end of its job
+ * was not seen; for a pause, the failure behind it.
+ * @param event the event
+ * @return borrowed from the event; NULL if there is none
+ * @since 0.1.0
+ */
+AGENTJOB_API
+const agentjob_error *agentjob_batch_event_error(const agentjob_batch_event *event);
+
+/**
+ * Whether an earlier run of the journal found the outcome out.
+ * @param event the event
+ * @return false also for an event that is no outcome, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API bool agentjob_batch_event_is_earlier(const agentjob_batch_event *event);
+
+/**
+ * Why the batch pauses.
+ * @param event the event
+ * @return an AGENTJOB_PAUSE_ number; AGENTJOB_PAUSE_NONE for an event that is no pause, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API int32_t agentjob_batch_event_pause(const agentjob_batch_event *event);
+
+/**
+ * How long the batch pauses, from when the pause began.
+ * @param event the event
+ * @return milliseconds; 0 for an event that is no pause, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint64_t agentjob_batch_event_pause_ms(const agentjob_batch_event *event);
+
+/**
+ * Frees an event. Texts, the job and the error borrowed from it end with it.
+ * @param event the event, used no more; NULL does nothing
+ * @since 0.1.0
+ */
+AGENTJOB_API void agentjob_batch_event_free(agentjob_batch_event *event);
+
+/**
+ * A kind's name, the same in every language: "outcome", "accepted", "job", "paused", "resumed"; "nothing" for
+ * AGENTJOB_BATCH_NOTHING.
+ * @param kind any number
+ * @return a text that lives for ever; "?" for a number that is no kind
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_batch_kind_name(int32_t kind);
+
+/**
+ * One of the counts.
+ * @param progress the progress
+ * @param count an AGENTJOB_COUNT_ number
+ * @return the count; 0 for any other number, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint64_t agentjob_progress_count(const agentjob_progress *progress, int32_t count);
+
+/**
+ * Why nothing was sent at that moment.
+ * @param progress the progress
+ * @return an AGENTJOB_PAUSE_ number; AGENTJOB_PAUSE_NONE if there was no pause, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API int32_t agentjob_progress_pause(const agentjob_progress *progress);
+
+/**
+ * How long the pause still lasted.
+ * @param progress the progress
+ * @return milliseconds; 0 if there was no pause, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint64_t agentjob_progress_pause_ms(const agentjob_progress *progress);
+
+/**
+ * In how long the last message is sent, at this pace.
+ * @param progress the progress
+ * @return milliseconds, 0 when none is left; -1 as long as there is no pace, for a journal, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API int64_t agentjob_progress_finishes_in_ms(const agentjob_progress *progress);
+
+/**
+ * A pause's name, the same in every language: "rate_limited", "trouble"; "none" for AGENTJOB_PAUSE_NONE.
+ * @param pause any number
+ * @return a text that lives for ever; "?" for a number that is no pause
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_pause_name(int32_t pause);
+
+/**
+ * Reads a batch's journal, also while another process runs the batch. Nothing is written, and nothing is sent.
+ * @param journal the path of the journal
+ * @param out where the status goes; free it with agentjob_batch_status_free()
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK, AGENTJOB_ERR_INVALID_ARGUMENT, or AGENTJOB_ERR_JOURNAL: it cannot be read, is damaged (its line is named),
+ * or is no journal
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_batch_status_new(const char *journal,
+                                        agentjob_batch_status **out,
+                                        agentjob_error **err);
+
+/**
+ * How far the batch is. AGENTJOB_COUNT_ITEMS is what its last run was given.
+ * @param status the status
+ * @return borrowed from the status; NULL only for a NULL status
+ * @since 0.1.0
+ */
+AGENTJOB_API const agentjob_progress *agentjob_batch_status_progress(const agentjob_batch_status *status);
+
+/**
+ * Whether a run is on.
+ * @param status the status
+ * @return false also for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API bool agentjob_batch_status_is_running(const agentjob_batch_status *status);
+
+/**
+ * Whether the last run waits for the jobs of its messages.
+ * @param status the status
+ * @return false also for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API bool agentjob_batch_status_waits(const agentjob_batch_status *status);
+
+/**
+ * The process of the last run.
+ * @param status the status
+ * @return its id; 0 for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint32_t agentjob_batch_status_pid(const agentjob_batch_status *status);
+
+/**
+ * How often the batch was run.
+ * @param status the status
+ * @return at least 1; 0 for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint64_t agentjob_batch_status_runs(const agentjob_batch_status *status);
+
+/**
+ * Where the batch's service is.
+ * @param status the status
+ * @return borrowed from the status; NULL only for a NULL status
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_batch_status_base_url(const agentjob_batch_status *status);
+
+/**
+ * The project that the batch's jobs belong to.
+ * @param status the status
+ * @return borrowed from the status; NULL only for a NULL status
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_batch_status_project_id(const agentjob_batch_status *status);
+
+/**
+ * The last run's rate, like "100/h".
+ * @param status the status
+ * @return borrowed from the status; NULL if it has none
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_batch_status_rate(const agentjob_batch_status *status);
+
+/**
+ * When the last run began (ISO 8601).
+ * @param status the status
+ * @return borrowed from the status; NULL only for a NULL status
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_batch_status_began_at(const agentjob_batch_status *status);
+
+/**
+ * When the journal was last written (ISO 8601).
+ * @param status the status
+ * @return borrowed from the status; NULL only for a NULL status
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_batch_status_written_at(const agentjob_batch_status *status);
+
+/**
+ * The place in the batch, from 1, of a message that was rejected, or of which nobody knows whether it arrived.
+ * @param status the status
+ * @param delivery AGENTJOB_DELIVERY_REJECTED or AGENTJOB_DELIVERY_UNKNOWN
+ * @param index which of them, from 0, in the order of the batch
+ * @return the number; 0 past the last one, for another delivery, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API
+uint64_t agentjob_batch_status_item_number(const agentjob_batch_status *status,
+                                           int32_t delivery,
+                                           uint64_t index);
+
+/**
+ * The job of that message: look at it before you send the message again.
+ * @param status the status
+ * @param delivery AGENTJOB_DELIVERY_REJECTED or AGENTJOB_DELIVERY_UNKNOWN
+ * @param index which of them, from 0, in the order of the batch
+ * @return borrowed from the status; NULL past the last one, for another delivery, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API
+const char *agentjob_batch_status_item_job_id(const agentjob_batch_status *status,
+                                              int32_t delivery,
+                                              uint64_t index);
+
+/**
+ * Why the service refused that message, or why nobody knows whether it arrived.
+ * @param status the status
+ * @param delivery AGENTJOB_DELIVERY_REJECTED or AGENTJOB_DELIVERY_UNKNOWN
+ * @param index which of them, from 0, in the order of the batch
+ * @return borrowed from the status; NULL if its run ended before it noted an answer, past the last one, for another delivery, and
+ * for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API
+const char *agentjob_batch_status_item_reason(const agentjob_batch_status *status,
+                                              int32_t delivery,
+                                              uint64_t index);
+
+/**
+ * Frees a status. Texts and the progress borrowed from it end with it.
+ * @param status the status, used no more; NULL does nothing
+ * @since 0.1.0
+ */
+AGENTJOB_API void agentjob_batch_status_free(agentjob_batch_status *status);
 
 #ifdef __cplusplus
 }  // extern "C"

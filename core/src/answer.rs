@@ -19,7 +19,7 @@ pub(crate) fn retry_after(value: &str, date: Option<&str>, now: SystemTime) -> O
         && !value.contains(|c: char| !(c.is_ascii_digit() || c == '.'))
     {
         // A fraction is no RFC form, but some gateways send it, and its meaning is plain.
-        Duration::try_from_secs_f64(value.parse().ok()?).unwrap_or(MAX_RETRY_AFTER)
+        crate::config::decimal(value)?
     } else {
         let at = httpdate::parse_http_date(value).ok()?;
         let from = date.and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now);

@@ -119,8 +119,14 @@ pub fn duration_from_seconds_or_zero(name: &str, seconds: f64) -> Result<Duratio
 }
 
 /// A number in a sentence; one of three hundred digits is no help.
-fn short(number: f64) -> String {
-    if number.abs() < 1e12 { number.to_string() } else { format!("{number:e}") }
+pub(crate) fn short(number: f64) -> String {
+    // serde_json's printer, which is there anyway: std's own would be 13 KB more.
+    match serde_json::Number::from_f64(number) {
+        Some(finite) => finite.to_string().trim_end_matches(".0").to_owned(),
+        None if number.is_nan() => "NaN".to_owned(),
+        None if number > 0.0 => "inf".to_owned(),
+        None => "-inf".to_owned(),
+    }
 }
 
 /// Refuses a time that is none or longer than 7 days.
@@ -185,4 +191,18 @@ fn log_level(environment: &Environment) -> Result<LogLevel, Error> {
         Some("debug") => Ok(LogLevel::Debug),
         Some(other) => Err(Error::invalid(format!("AGENTJOB_LOG is {:?}; give off, info or debug", shown(other)))),
     }
+}
+
+/// Seconds as plain decimal digits.
+pub(crate) fn decimal(text: &str) -> Option<Duration> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(part) || text.len() <= usize::from(text.contains('.')) {
+        return None;
+    }
+    let seconds =
+        whole.bytes().fold(0_u64, |sum, digit| sum.saturating_mul(10).saturating_add(u64::from(digit - b'0')));
+    let nanos =
+        part.bytes().chain(std::iter::repeat(b'0')).take(9).fold(0, |sum, digit| sum * 10 + u32::from(digit - b'0'));
+    Some(Duration::new(seconds, nanos))
 }

@@ -100,16 +100,34 @@ fn verdict(operation: &Operation<'_>, situation: Situation) -> Option<Delivery> 
     operation.delivers().then(|| delivery(situation))
 }
 
+/// What to do with a message after this verdict.
+fn advice(verdict: Delivery) -> &'static str {
+    match verdict {
+        Delivery::NotSent => "nothing was delivered, so it may be sent again",
+        Delivery::Rejected => "mend that, then send it again",
+        Delivery::Unknown => "look at the job before sending it again",
+        Delivery::Accepted => "do not send it again",
+    }
+}
+
+/// An error's sentence without what to do with its message: for those who do it themselves.
+pub(crate) fn without_advice(error: &Error) -> &str {
+    let advice = error.delivery().map_or("", advice);
+    let shorter = error.message().strip_suffix(advice).and_then(|rest| rest.strip_suffix("; "));
+    shorter.unwrap_or(error.message())
+}
+
 /// Subject, verdict, what happened, what to do: one sentence.
 fn sentence(operation: &Operation<'_>, kind: ErrorKind, verdict: Option<Delivery>, what: &str, hint: &str) -> Error {
     let subject = operation.subject();
-    let (lead, advice) = match verdict {
-        None => ("could not be read", ""),
-        Some(Delivery::NotSent) => ("was not sent", "nothing was delivered, so it may be sent again"),
-        Some(Delivery::Rejected) => ("was rejected", "mend that, then send it again"),
-        Some(Delivery::Unknown) => ("may have arrived", "look at the job before sending it again"),
-        Some(Delivery::Accepted) => ("was accepted", "do not send it again"),
+    let lead = match verdict {
+        None => "could not be read",
+        Some(Delivery::NotSent) => "was not sent",
+        Some(Delivery::Rejected) => "was rejected",
+        Some(Delivery::Unknown) => "may have arrived",
+        Some(Delivery::Accepted) => "was accepted",
     };
+    let advice = verdict.map_or("", advice);
     let mut message = format!("{subject} {lead}: {what}");
     for part in [hint, advice] {
         if !part.is_empty() {

@@ -2,10 +2,9 @@
 //!
 //! Times are counted from the moment the wait began; whoever drives the machine owns the clock.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+pub(crate) mod text;
 
-use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 use crate::config::{MAX_TIMEOUT, check_time};
 use crate::error::Error;
@@ -34,16 +33,12 @@ const MIN_TIME: Duration = Duration::from_millis(1);
 const JITTER: f64 = 0.10;
 
 /// A wait's numbers, checked.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Schedule {
-    #[serde(with = "millis_or_none")]
     pub(crate) timeout: Option<Duration>,
-    #[serde(with = "millis")]
     pub(crate) min_interval: Duration,
-    #[serde(with = "millis")]
     pub(crate) max_interval: Duration,
     pub(crate) lateness: f64,
-    #[serde(with = "millis")]
     pub(crate) settle: Duration,
 }
 
@@ -63,7 +58,10 @@ impl Schedule {
             return Err(Error::invalid("min_interval is longer than max_interval"));
         }
         if !(self.lateness > 0.0 && self.lateness <= 1.0) {
-            return Err(Error::invalid(format!("lateness is {}; give a part of 1, like 0.15", self.lateness)));
+            return Err(Error::invalid(format!(
+                "lateness is {}; give a part of 1, like 0.15",
+                crate::config::short(self.lateness)
+            )));
         }
         if self.settle > MAX_TIMEOUT {
             return Err(Error::invalid("settle is longer than 7 days"));
@@ -97,24 +95,21 @@ pub(crate) enum Step {
 }
 
 /// One wait: where it stands. It is what a [`Poller`](crate::Poller)'s text holds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PollState {
     pub(crate) job_id: String,
     pub(crate) schedule: Schedule,
     /// When the next look is due.
-    #[serde(with = "millis")]
     due: Duration,
     /// Until when a terminal status may be the previous result. Over at once when the job was seen at work.
-    #[serde(with = "millis")]
     settle_until: Duration,
     /// Until when a 404 is the service catching up.
-    #[serde(with = "millis")]
     grace_until: Duration,
     pub(crate) polls: u32,
     /// Whether it began with a message, whose own answer was seen, too.
     pub(crate) message: bool,
-    /// What the looks showed, counted: statuses and failures.
-    tally: BTreeMap<String, u32>,
+    /// What the looks showed, counted: statuses and failures, by name.
+    tally: Vec<(String, u32)>,
     last_status: Option<String>,
 }
 
@@ -141,7 +136,7 @@ impl PollState {
             grace_until: left(NOT_FOUND_GRACE),
             polls: 0,
             message: false,
-            tally: BTreeMap::new(),
+            tally: Vec::new(),
             last_status: None,
         }
     }
@@ -217,8 +212,15 @@ impl PollState {
 
     /// The service may make up words without end; the tally has one.
     fn count(&mut self, what: &str) {
-        let known = self.tally.len() < MAX_TALLIED || self.tally.contains_key(what);
-        *self.tally.entry(if known { shown(what) } else { "other".to_owned() }).or_insert(0) += 1;
+        let mut what = shown(what);
+        let place = |tally: &[(String, u32)], what: &str| tally.binary_search_by(|(known, _)| known.as_str().cmp(what));
+        if self.tally.len() >= MAX_TALLIED && place(&self.tally, &what).is_err() {
+            what = "other".to_owned();
+        }
+        match place(&self.tally, &what) {
+            Ok(at) => self.tally[at].1 += 1,
+            Err(at) => self.tally.insert(at, (what, 1)),
+        }
     }
 
     /// How many requests the wait made.
@@ -251,34 +253,6 @@ fn within(schedule: &Schedule, now: Duration, due: Duration) -> Duration {
             if now < last { last } else { end }
         }
         _ => due,
-    }
-}
-
-mod millis {
-    use std::time::Duration;
-
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_u64(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-        u64::deserialize(from).map(Duration::from_millis)
-    }
-}
-
-mod millis_or_none {
-    use std::time::Duration;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(duration: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
-        duration.map(|d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX)).serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
-        Ok(Option::<u64>::deserialize(from)?.map(Duration::from_millis))
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::client::Client;
 use crate::control::Event;
@@ -15,6 +15,7 @@ use crate::net::Cause;
 use crate::operation::{check_id, shown};
 use crate::options::CallOptions;
 use crate::outcome::kind_of;
+use crate::poll::text::{Record, millis, object};
 use crate::poll::{Accepted, PollState, Schedule, Seen, Step};
 
 /// A wait in steps: ask when the next look is due, then look once.
@@ -214,9 +215,10 @@ impl Poller {
             None => ("was not seen".to_owned(), "no poll was answered, so check the service and the network"),
         };
         let message = format!(
-            "job {} {state} after {:.1} s ({}); {advice}",
+            "job {} {state} after {}.{} s ({}); {advice}",
             shown(self.job_id()),
-            self.elapsed().as_secs_f64(),
+            (self.elapsed().as_millis() + 50) / 1000,
+            (self.elapsed().as_millis() + 50) / 100 % 10,
             self.state.summary()
         );
         self.ended(Error::new(ErrorKind::WaitTimeout, message))
@@ -250,19 +252,8 @@ fn label(error: &Error) -> String {
     }
 }
 
-/// What a poller's text holds. Times are milliseconds.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Saved {
-    agentjob_poller: u32,
-    saved_at_unix_ms: u64,
-    elapsed_ms: u64,
-    done: bool,
-    state: PollState,
-}
-
 /// The version of the text. A text of another version is refused, not guessed at.
-const TEXT_VERSION: u32 = 1;
+const TEXT_VERSION: u64 = 1;
 
 fn unix_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
@@ -270,14 +261,14 @@ fn unix_ms() -> u64 {
 
 impl fmt::Display for Poller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let saved = Saved {
-            agentjob_poller: TEXT_VERSION,
-            saved_at_unix_ms: unix_ms(),
-            elapsed_ms: u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX),
-            done: self.done,
-            state: self.state.clone(),
-        };
-        f.write_str(&serde_json::to_string(&saved).map_err(|_| fmt::Error)?)
+        let text = object([
+            ("agentjob_poller", TEXT_VERSION.into()),
+            ("saved_at_unix_ms", unix_ms().into()),
+            ("elapsed_ms", millis(self.elapsed())),
+            ("done", self.done.into()),
+            ("state", self.state.to_record()),
+        ]);
+        fmt::Display::fmt(&text, f)
     }
 }
 
@@ -294,14 +285,23 @@ impl FromStr for Poller {
 impl Poller {
     fn from_text(text: &str, ago: impl Fn(u64) -> Duration) -> Result<Poller, Error> {
         let wrong = || Error::invalid("this is no poller's text; give one that a poller wrote");
-        let saved: Saved = serde_json::from_str(text).map_err(|_| wrong())?;
-        if saved.agentjob_poller != TEXT_VERSION {
+        let mut saved = serde_json::from_str(text).ok().and_then(Record::of).ok_or_else(wrong)?;
+        if saved.number("agentjob_poller") != Some(TEXT_VERSION) {
             return Err(wrong());
         }
-        check_id("job_id", &saved.state.job_id)?;
-        saved.state.schedule.check()?;
-        let before = Duration::from_millis(saved.elapsed_ms).saturating_add(ago(saved.saved_at_unix_ms));
-        let mut poller = Poller::from_state(saved.state, before);
+        let (saved_at, elapsed) = (saved.number("saved_at_unix_ms"), saved.time("elapsed_ms"));
+        let (done, state) = (saved.take("done"), saved.take("state").and_then(PollState::from_record));
+        let (Some(saved_at), Some(elapsed), Some(Value::Bool(_)), Some(state)) = (saved_at, elapsed, done, state)
+        else {
+            return Err(wrong());
+        };
+        if !saved.is_empty() {
+            return Err(wrong());
+        }
+        check_id("job_id", &state.job_id)?;
+        state.schedule.check()?;
+        let before = elapsed.saturating_add(ago(saved_at));
+        let mut poller = Poller::from_state(state, before);
         // A finished wait's record is not in its text, so a resumed one looks once more.
         poller.owed = true;
         Ok(poller)

@@ -122,5 +122,10 @@ mod tests {
         shared::<crate::job::agentjob_job>();
         shared::<agentjob_error>();
         shared::<crate::call::agentjob_call>();
+        shared::<crate::batch_event::agentjob_batch_event>();
+        shared::<crate::batch_status::agentjob_batch_status>();
+        // For one thread at a time, but not bound to one.
+        fn sent<T: Send>() {}
+        sent::<crate::batch::agentjob_batch>();
     }
 }

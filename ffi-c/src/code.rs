@@ -49,6 +49,8 @@ pub enum agentjob_code {
     AGENTJOB_ERR_WAIT_TIMEOUT = -17,
     /// A bug of this library, caught.
     AGENTJOB_ERR_INTERNAL = -18,
+    /// A batch's journal cannot be opened, read or written, is damaged, or another run has it.
+    AGENTJOB_ERR_JOURNAL = -19,
 }
 
 /// What became of a message (or of a job to create) whose call failed; see agentjob_error_delivery().
@@ -106,6 +108,7 @@ impl From<ErrorKind> for agentjob_code {
             ErrorKind::InvalidResponse => agentjob_code::AGENTJOB_ERR_INVALID_RESPONSE,
             ErrorKind::WaitTimeout => agentjob_code::AGENTJOB_ERR_WAIT_TIMEOUT,
             ErrorKind::Internal => agentjob_code::AGENTJOB_ERR_INTERNAL,
+            ErrorKind::Journal => agentjob_code::AGENTJOB_ERR_JOURNAL,
             // The core's list may grow, so Rust asks for this arm; the test below fails before it is ever taken.
             _ => agentjob_code::AGENTJOB_ERR_INTERNAL,
         }
@@ -137,7 +140,7 @@ impl From<&JobStatus> for agentjob_status {
 }
 
 /// What a number that is none of its list is called. No NULL, so that it can be printed without a look.
-const NO_NAME: &CStr = c"?";
+pub(crate) const NO_NAME: &CStr = c"?";
 
 /// A code's name, as it is spelled in this header: "AGENTJOB_ERR_NOT_FOUND".
 /// @param code any number
@@ -207,6 +210,7 @@ fn code_name(code: i32) -> &'static CStr {
         -16 => c"AGENTJOB_ERR_INVALID_RESPONSE",
         -17 => c"AGENTJOB_ERR_WAIT_TIMEOUT",
         -18 => c"AGENTJOB_ERR_INTERNAL",
+        -19 => c"AGENTJOB_ERR_JOURNAL",
         _ => NO_NAME,
     }
 }
@@ -252,7 +256,7 @@ mod tests {
     #[test]
     fn any_other_number_can_be_printed() {
         for of in [agentjob_code_name, agentjob_delivery_name, agentjob_status_name] {
-            for number in [5, 19, -19, i32::MIN, i32::MAX] {
+            for number in [6, 19, -20, i32::MIN, i32::MAX] {
                 assert_eq!(name(of, number), "?");
             }
         }

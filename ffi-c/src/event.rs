@@ -13,8 +13,8 @@ use crate::pointer::null;
 
 /// What is told of an event.
 ///
-/// It is called on the thread that makes the call, so by several threads at once if several use the client. It must return
-/// soon, and must not throw or longjmp.
+/// It is called on the thread that makes the call, so by several threads at once if several use the client, and by the threads of
+/// its batches. It must return soon, and must not throw or longjmp.
 /// @param json one object, like {"event":"attempt","operation":"send_message","job_id":"job_123","attempt":1}; borrowed until
 /// you return. It never holds the key, a prompt or a body. Times are seconds; more keys and events may come.
 /// @param user_data what was given with the function
@@ -62,7 +62,7 @@ impl Drop for Listener {
 /// @param options the settings
 /// @param on_event the function
 /// @param user_data handed to it, may be NULL. It must bear being used by every thread that uses the client
-/// @param destroy called once with user_data when these options and every client made from them are gone, or when another
+/// @param destroy called once with user_data when these options and every client and batch made from them are gone, or when another
 /// function took this one's place; may be NULL. After an error it is not called: user_data stays yours
 /// @param err where an error goes, or NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT

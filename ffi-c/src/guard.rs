@@ -28,6 +28,17 @@ pub(crate) unsafe fn guard(
     delivers: Delivers,
     body: impl FnOnce() -> Result<(), Error>,
 ) -> agentjob_code {
+    let mut body = Some(body);
+    // SAFETY: the caller's promise is the same.
+    unsafe { guarded(err, delivers, &mut || body.take().map_or(Ok(()), |body| body())) }
+}
+
+/// [`guard`], once for all functions: a copy in each of them was a part of the library's size.
+unsafe fn guarded(
+    err: *mut *mut agentjob_error,
+    delivers: Delivers,
+    body: &mut dyn FnMut() -> Result<(), Error>,
+) -> agentjob_code {
     // A handle that a panic left half-changed is still a sound value: all of them are plain Rust.
     let ended = catch_unwind(AssertUnwindSafe(body))
         .unwrap_or_else(|panic| Err(Error::internal(&words(&*panic), delivers == Delivers::Message)));

@@ -6,6 +6,11 @@
 #![expect(non_camel_case_types, reason = "types and numbers carry the names that they have in C")]
 #![expect(clippy::missing_safety_doc, reason = "the header's first page is the safety contract of every function")]
 
+pub mod batch;
+pub mod batch_event;
+pub mod batch_progress;
+pub mod batch_settings;
+pub mod batch_status;
 pub mod call;
 pub mod cancel;
 pub mod client;

@@ -44,9 +44,26 @@ fn macros() -> String {
 
 /// The files that export something, in the order in which a reader wants to meet them. They are named one by one because
 /// cbindgen, given a crate, runs `cargo metadata`, which wants the crates of every platform downloaded.
-const FILES: [&str; 14] = [
-    "version", "code", "text", "options", "limits", "event", "client", "work", "call", "progress", "cancel", "job",
-    "error", "poller",
+const FILES: [&str; 19] = [
+    "version",
+    "code",
+    "text",
+    "options",
+    "limits",
+    "event",
+    "client",
+    "work",
+    "call",
+    "progress",
+    "cancel",
+    "job",
+    "error",
+    "poller",
+    "batch",
+    "batch_settings",
+    "batch_event",
+    "batch_progress",
+    "batch_status",
 ];
 
 fn made_from_the_sources() -> String {

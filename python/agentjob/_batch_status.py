@@ -56,7 +56,8 @@ def lines(status, journal, now):
 def listed(title, items):
     if items:
         yield title
-        yield from (f"  item {item['item']}: {item['job_id']}" for item in items[:LISTED])
+        for item in items[:LISTED]:
+            yield f"  item {item['item']}: {item['reason'] or item['job_id']}"
         if len(items) > LISTED:
             yield f"  and {len(items) - LISTED} more; --json has all"
 

@@ -220,6 +220,8 @@ class BatchBegunItem(TypedDict):
     item: int
     """Its place in the list, from 1."""
     job_id: str
+    reason: Optional[str]
+    """Why it was refused, or why nobody knows whether it arrived; None if its run ended before it noted an answer."""
 
 
 class BatchStatus(TypedDict):

@@ -39,9 +39,9 @@ pub(crate) fn update<'py>(py: Python<'py>, update: &BatchUpdate, progress: &Batc
             dict.set_item(intern!(py, "job_id"), &**job_id)?;
             dict.set_item(intern!(py, "job"), self::job(py, job.as_ref())?)?;
         }
-        BatchUpdate::Job { number, job } => {
+        BatchUpdate::Job { number, job_id, job } => {
             dict.set_item(intern!(py, "item"), number)?;
-            dict.set_item(intern!(py, "job_id"), job.id())?;
+            dict.set_item(intern!(py, "job_id"), &**job_id)?;
             dict.set_item(intern!(py, "job"), convert::job(py, job)?)?;
         }
         BatchUpdate::Paused { reason, pause, error } => {
@@ -106,6 +106,7 @@ fn begun<'py>(py: Python<'py>, items: &[BegunItem]) -> PyResult<Bound<'py, PyLis
         let dict = PyDict::new(py);
         dict.set_item(intern!(py, "item"), item.number)?;
         dict.set_item(intern!(py, "job_id"), &item.job_id)?;
+        dict.set_item(intern!(py, "reason"), &item.reason)?;
         list.append(dict)?;
     }
     Ok(list)

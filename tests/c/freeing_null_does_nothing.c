@@ -10,6 +10,9 @@ int main(void) {
         agentjob_job_free(NULL);
         agentjob_error_free(NULL);
         agentjob_poller_free(NULL);
+        agentjob_batch_free(NULL);
+        agentjob_batch_event_free(NULL);
+        agentjob_batch_status_free(NULL);
     }
     return 0;
 }

@@ -112,6 +112,70 @@ static void work(agentjob_client *client) {
     CHECK_INT(agentjob_client_get_job(NULL, NULL, NULL, NULL, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
 }
 
+static void a_batch(agentjob_client *client) {
+    agentjob_batch *batch = NULL;
+    agentjob_batch_event *event = NULL;
+    agentjob_batch_status *status = NULL;
+    REFUSED("client", agentjob_client_batch(NULL, "journal", &batch, &err));
+    REFUSED("journal", agentjob_client_batch(client, NULL, &batch, &err));
+    REFUSED("out", agentjob_client_batch(client, "journal", NULL, &err));
+    CHECK(batch == NULL);
+    CHECK_OK(agentjob_client_batch(client, "journal", &batch, &err), err);
+    REFUSED("batch", agentjob_batch_set_concurrency(NULL, 1, &err));
+    REFUSED("batch", agentjob_batch_set_rate(NULL, "1/s", &err));
+    REFUSED("rate", agentjob_batch_set_rate(batch, NULL, &err));
+    REFUSED("batch", agentjob_batch_set_wait(NULL, NULL, &err));
+    REFUSED("batch", agentjob_batch_set_resend_unknown(NULL, true, &err));
+    REFUSED("batch", agentjob_batch_set_max_trouble_ms(NULL, 1, &err));
+    REFUSED("batch", agentjob_batch_set_grace_ms(NULL, 1, &err));
+    REFUSED("batch", agentjob_batch_set_cancel(NULL, NULL, &err));
+    REFUSED("cancel", agentjob_batch_set_cancel(batch, NULL, &err));
+    REFUSED("batch", agentjob_batch_add(NULL, "j", "p", 1, NULL, 0, &err));
+    REFUSED("job_id", agentjob_batch_add(batch, NULL, "p", 1, NULL, 0, &err));
+    REFUSED("prompt", agentjob_batch_add(batch, "j", NULL, 1, NULL, 0, &err));
+    REFUSED("prompt", agentjob_batch_add(batch, "j", NULL, AGENTJOB_NUL_TERMINATED, NULL, 0, &err));
+    REFUSED("batch", agentjob_batch_start(NULL, &err));
+    REFUSED("batch", agentjob_batch_next(NULL, 0, &event, &err));
+    REFUSED("out", agentjob_batch_next(batch, 0, NULL, &err));
+    CHECK_INT(agentjob_progress_count(agentjob_batch_progress(batch), AGENTJOB_COUNT_ITEMS), 0);
+    agentjob_batch_free(batch);
+    REFUSED("journal", agentjob_batch_status_new(NULL, &status, &err));
+    REFUSED("out", agentjob_batch_status_new("journal", NULL, &err));
+    CHECK(event == NULL && status == NULL);
+
+    agentjob_batch_stop(NULL);
+    CHECK(agentjob_batch_is_over(NULL)); /* so that a loop ends */
+    CHECK(agentjob_batch_progress(NULL) == NULL);
+    CHECK_INT(agentjob_progress_count(NULL, AGENTJOB_COUNT_ITEMS), 0);
+    CHECK_INT(agentjob_progress_pause(NULL), AGENTJOB_PAUSE_NONE);
+    CHECK_INT(agentjob_progress_pause_ms(NULL), 0);
+    CHECK_INT(agentjob_progress_finishes_in_ms(NULL), -1);
+    CHECK_INT(agentjob_batch_event_kind(NULL), AGENTJOB_BATCH_NOTHING);
+    CHECK_INT(agentjob_batch_event_number(NULL), 0);
+    CHECK_INT(agentjob_batch_event_line(NULL), 0);
+    CHECK(agentjob_batch_event_key(NULL) == NULL);
+    CHECK(agentjob_batch_event_job_id(NULL) == NULL);
+    CHECK_INT(agentjob_batch_event_delivery(NULL), AGENTJOB_DELIVERY_NONE);
+    CHECK(agentjob_batch_event_job(NULL) == NULL);
+    CHECK(agentjob_batch_event_error(NULL) == NULL);
+    CHECK(!agentjob_batch_event_is_earlier(NULL));
+    CHECK_INT(agentjob_batch_event_pause(NULL), AGENTJOB_PAUSE_NONE);
+    CHECK_INT(agentjob_batch_event_pause_ms(NULL), 0);
+    CHECK(agentjob_batch_status_progress(NULL) == NULL);
+    CHECK(!agentjob_batch_status_is_running(NULL));
+    CHECK(!agentjob_batch_status_waits(NULL));
+    CHECK_INT(agentjob_batch_status_pid(NULL), 0);
+    CHECK_INT(agentjob_batch_status_runs(NULL), 0);
+    CHECK(agentjob_batch_status_base_url(NULL) == NULL);
+    CHECK(agentjob_batch_status_project_id(NULL) == NULL);
+    CHECK(agentjob_batch_status_rate(NULL) == NULL);
+    CHECK(agentjob_batch_status_began_at(NULL) == NULL);
+    CHECK(agentjob_batch_status_written_at(NULL) == NULL);
+    CHECK_INT(agentjob_batch_status_item_number(NULL, AGENTJOB_DELIVERY_UNKNOWN, 0), 0);
+    CHECK(agentjob_batch_status_item_job_id(NULL, AGENTJOB_DELIVERY_UNKNOWN, 0) == NULL);
+    CHECK(agentjob_batch_status_item_reason(NULL, AGENTJOB_DELIVERY_UNKNOWN, 0) == NULL);
+}
+
 static void functions_that_cannot_fail(void) {
     size_t len = 7;
     CHECK(agentjob_client_base_url(NULL) == NULL);
@@ -162,6 +226,7 @@ int main(void) {
     agentjob_client *client = emulator_client(&service);
     options_and_call();
     work(client);
+    a_batch(client);
     functions_that_cannot_fail();
     CHECK_INT(emulator_messages(&service), 0);
     agentjob_client_free(client);

@@ -145,6 +145,8 @@ static void numbers_that_are_no_codes(void) {
         CHECK_TEXT(agentjob_code_name(numbers[i]), "?");
         CHECK_TEXT(agentjob_delivery_name(numbers[i]), "?");
         CHECK_TEXT(agentjob_status_name(numbers[i]), "?");
+        CHECK_TEXT(agentjob_pause_name(numbers[i]), "?");
+        CHECK_TEXT(agentjob_batch_kind_name(numbers[i]), "?");
     }
 }
 

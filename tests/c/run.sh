@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs parts of what the Makefile names, one line each: `run.sh PART...`. Called by the Makefile.
 #
-#   headers   both headers by themselves and twice, in every standard that they promise, with every compiler that is here
+#   headers   every header by itself and twice, in every standard that they promise, with every compiler that is here
 #   nulls     whether null_is_looked_for_everywhere.c looks everywhere
 #   symbols   the shared library's symbols and soname
 #   programs  what was built, below RUNNER if there is one; ONLY names some of them
@@ -44,10 +44,11 @@ headers() {
             try "agentjob.h alone, $cxx $standard" $cxx -std=$standard $warnings -x c++ $header
             try "agentjob.h twice, $cxx $standard" $cxx -std=$standard $warnings -include $header -x c++ $header
         done
-        header=$include/agentjob.hpp
         for standard in c++17 c++20; do
-            try "agentjob.hpp alone, $cxx $standard" $cxx -std=$standard $warnings -x c++ $header
-            try "agentjob.hpp twice, $cxx $standard" $cxx -std=$standard $warnings -include $header -x c++ $header
+            for header in agentjob.hpp agentjob_batch.hpp; do
+                try "$header alone, $cxx $standard" $cxx -std=$standard $warnings -x c++ $include/$header
+                try "$header twice, $cxx $standard" $cxx -std=$standard $warnings -include $include/$header -x c++ $include/$header
+            done
             # Templates are only looked at where they are used.
             for source in *.cpp ../../ffi-c/examples/*.cpp; do
                 try "${source##*/}, $cxx $standard" $cxx -std=$standard $warnings $source
@@ -70,7 +71,7 @@ programs() {
     ln -sf "$LIBDIR/libagentjob.so" "$OUT/lib/libagentjob.so.0"
     export LD_LIBRARY_PATH="$OUT/lib" EMULATOR
     for kind in $KINDS; do
-        export FOLLOW_UP="$OUT/$kind/follow_up"
+        export FOLLOW_UP="$OUT/$kind/follow_up" BATCH="$OUT/$kind/batch"
         for name in ${ONLY:-$(ls *.c *.cpp)}; do
             try "$kind/${name%.*}" ${RUNNER:-} "$OUT/$kind/${name%.*}"
         done

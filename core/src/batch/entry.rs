@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::clock::Stamp;
-use super::item::Planned;
+use super::gate::MAX_ASKED;
+use super::item::{Planned, prompts_for_job};
 use super::line::Writer;
 use crate::delivery::Delivery;
 use crate::error::{Error, ErrorKind};
@@ -28,25 +29,31 @@ pub(super) fn sending(at: usize, item: &Planned, now: Stamp) -> String {
     writer.text("job_id", item.job_id()).stamp(now).finish()
 }
 
-/// What became of it. The service's words may quote the prompt, which is in no journal: then they are left out.
+/// What became of it. The service's words may quote a prompt, which is in no journal: then they are left out.
 pub(super) fn ended(
     at: usize,
-    item: &Planned,
+    items: &[Planned],
     delivery: Delivery,
     job: Option<&Job>,
     error: Option<&Error>,
     poller: Option<&Poller>,
     now: Stamp,
 ) -> String {
+    let item = &items[at];
     let mut writer = begin(delivery.as_str(), at, item);
     if let Some(job) = job {
-        writer = writer.json("job", &record(job, item.prompt()));
+        writer = writer.json("job", &record(job, items, at));
     }
     if let Some(error) = error {
-        writer = match quotes(error.message(), item.prompt()) {
+        writer = match prompts_for_job(items, at).any(|prompt| quotes(error.message(), prompt)) {
             true => writer.error(error, &without_words(error, item, delivery)),
             false => writer.error(error, error.message()),
         };
+    }
+    // With the outcome, so that a run that is killed now leaves it to the next.
+    let limited = error.filter(|error| error.kind() == ErrorKind::RateLimited);
+    if let Some(pause) = limited.and_then(Error::retry_after).filter(|pause| *pause <= MAX_ASKED) {
+        writer = writer.number("retry_after_ms", u64::try_from(pause.as_millis()).unwrap_or(u64::MAX));
     }
     if let Some(poller) = poller {
         writer = writer.json("poller", &poller.to_string());
@@ -60,8 +67,8 @@ pub(super) fn waiting(at: usize, item: &Planned, poller: &Poller, now: Stamp) ->
 }
 
 /// A wait's job is done.
-pub(super) fn finished(at: usize, item: &Planned, job: &Job, now: Stamp) -> String {
-    begin("finished", at, item).json("job", &record(job, item.prompt())).stamp(now).finish()
+pub(super) fn finished(at: usize, items: &[Planned], job: &Job, now: Stamp) -> String {
+    begin("finished", at, &items[at]).json("job", &record(job, items, at)).stamp(now).finish()
 }
 
 /// What is said of a message whose run ended between its two lines.
@@ -73,10 +80,12 @@ pub(super) fn interrupted(item: &Planned) -> Error {
     Error::new(ErrorKind::ConnectionLost, message).with_delivery(Some(Delivery::Unknown))
 }
 
-fn record(job: &Job, prompt: &str) -> String {
+/// The record; without the keys that the service adds to the documented ones, if they quote what was said to the job.
+fn record(job: &Job, items: &[Planned], at: usize) -> String {
     let json = job.to_json();
-    let escaped = Value::from(prompt).to_string();
-    match quotes(&json, escaped.trim_matches('"')) {
+    let adds = job.fields().nth(DOCUMENTED_KEYS).is_some();
+    let escaped = |prompt: &str| Value::from(prompt).to_string();
+    match adds && prompts_for_job(items, at).any(|prompt| quotes(&json, escaped(prompt).trim_matches('"'))) {
         true => {
             let documented = job.fields().take(DOCUMENTED_KEYS);
             let map: Map<String, Value> = documented.map(|(key, field)| (key.to_owned(), field.to_value())).collect();
@@ -107,24 +116,28 @@ mod tests {
 
     const SECRET: &str = "Rename \"Falcon\" to \"Kestrel\" everywhere";
 
-    fn item() -> Planned {
-        plan([BatchItem::new("job_1", SECRET)], 1000).unwrap().remove(0)
+    const OTHER: &str = "And then tell nobody";
+
+    fn items() -> Vec<Planned> {
+        plan([BatchItem::new("job_1", SECRET), BatchItem::new("job_1", OTHER)], 1000).unwrap()
     }
 
     #[test]
     fn a_prompt_that_the_service_quotes_is_not_kept() {
         let now = Stamp { unix_ms: 0, up_ms: 0 };
-        let echo =
-            serde_json::json!({"id": "job_1", "status": "active", "model": "m", "last": {"prompt": SECRET}, "n": 1});
-        let job = Job::read(echo.to_string().into()).unwrap();
-        let line = ended(0, &item(), Delivery::Accepted, Some(&job), None, None, now);
-        assert!(!line.contains("Falcon") && line.contains("\"model\":\"m\"") && !line.contains("\"n\":1"), "{line}");
+        for said in [SECRET, OTHER] {
+            let echo = serde_json::json!({"id": "job_1", "status": "active", "model": "m", "last": said, "n": 1});
+            let job = Job::read(echo.to_string().into()).unwrap();
+            let line = ended(0, &items(), Delivery::Accepted, Some(&job), None, None, now);
+            assert!(!line.contains("Falcon") && !line.contains("nobody"), "{line}");
+            assert!(line.contains("\"model\":\"m\"") && !line.contains("\"n\":1"), "{line}");
+        }
         let plain = Job::read(br#"{"id":"job_1","status":"active","n":1}"#.to_vec()).unwrap();
-        let line = ended(0, &item(), Delivery::Accepted, Some(&plain), None, None, now);
+        let line = ended(0, &items(), Delivery::Accepted, Some(&plain), None, None, now);
         assert!(line.contains("\"n\":1"), "what the service adds is kept: {line}");
         let words = format!("message to job job_1 was rejected: the service answered 400 (bad prompt: {SECRET})");
         let error = Error::new(ErrorKind::BadRequest, words).with_answer(400, None, None, None);
-        let line = ended(0, &item(), Delivery::Rejected, None, Some(&error), None, now);
+        let line = ended(0, &items(), Delivery::Rejected, None, Some(&error), None, now);
         assert!(!line.contains("Falcon") && line.contains("rejected, bad_request (400)"), "{line}");
     }
 }

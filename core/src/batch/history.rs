@@ -48,6 +48,39 @@ impl Entry {
     }
 }
 
+/// The items that were begun, in the order in which they were.
+#[derive(Debug, Default)]
+pub(super) struct Items {
+    places: HashMap<Digest, u32>,
+    entries: Vec<Entry>,
+}
+
+impl Items {
+    pub(super) fn get(&self, id: &Digest) -> Option<&Entry> {
+        self.places.get(id).map(|place| &self.entries[*place as usize])
+    }
+
+    fn get_mut(&mut self, id: &Digest) -> Option<&mut Entry> {
+        self.places.get(id).map(|place| &mut self.entries[*place as usize])
+    }
+
+    fn insert(&mut self, id: Digest, entry: Entry) {
+        self.places.insert(id, u32::try_from(self.entries.len()).expect("a batch has at most 2^32 items"));
+        self.entries.push(entry);
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    /// The entries of these, and those that are none of them.
+    pub(super) fn split<'a>(self, ids: impl Iterator<Item = &'a Digest>) -> (Vec<Option<Entry>>, Vec<Option<Entry>>) {
+        let mut entries: Vec<Option<Entry>> = self.entries.into_iter().map(Some).collect();
+        let found = ids.map(|id| self.places.get(id).and_then(|place| entries[*place as usize].take())).collect();
+        (found, entries)
+    }
+}
+
 /// The run that a journal told of last.
 #[derive(Debug, Clone)]
 pub(super) struct LastRun {
@@ -67,7 +100,7 @@ pub(super) struct History {
     clock: Clock,
     pub(super) runs: u64,
     pub(super) run: Option<LastRun>,
-    pub(super) items: HashMap<Digest, Entry>,
+    pub(super) items: Items,
     /// The messages that left last, and how long ago: no more than the caller asked for.
     pub(super) sends: VecDeque<(Digest, Duration)>,
     keep_sends: usize,
@@ -80,7 +113,7 @@ pub(super) struct History {
 impl History {
     /// `keep_sends`: how many of the last messages' times are wanted.
     pub(super) fn new(clock: Clock, keep_sends: usize) -> History {
-        let (items, sends) = (HashMap::new(), VecDeque::new());
+        let (items, sends) = (Items::default(), VecDeque::new());
         History { clock, runs: 0, run: None, items, sends, keep_sends, pause: None, last: None }
     }
 
@@ -90,7 +123,7 @@ impl History {
         match line.said {
             Said::Run(run) => return self.begin(line.stamp, run),
             Said::Sending { item, prompt, job_id } => self.sending(line.stamp, item, prompt, &job_id)?,
-            Said::Ended { item, delivery, poller, error, .. } => {
+            Said::Ended { item, delivery, poller, error, retry_after, .. } => {
                 let entry = self.begun(item)?;
                 // The unknown one of a run that was killed gets its line in the next run.
                 if entry.past != Past::Sending {
@@ -102,6 +135,9 @@ impl History {
                 entry.poller_age = Duration::ZERO;
                 let reached = error.is_none_or(|error| error.http_status().is_some());
                 self.note_poller(item, line.stamp);
+                if let Some(pause) = retry_after {
+                    self.pause(line.stamp, PauseReason::RateLimited, pause);
+                }
                 // It holds its place in the pace from its end.
                 self.forget_send(item.id);
                 if delivery != Delivery::NotSent || reached {
@@ -114,8 +150,7 @@ impl History {
             }
             Said::Finished { item, .. } => self.accepted(item)?.finished = Some(span),
             Said::Paused { reason, pause_ms } => {
-                let left = Duration::from_millis(pause_ms).saturating_sub(self.age(line.stamp));
-                self.pause = (!left.is_zero()).then_some((reason, left));
+                self.pause(line.stamp, reason, Duration::from_millis(pause_ms));
             }
         }
         Ok(())
@@ -171,6 +206,11 @@ impl History {
         }
         self.remember_send(item.id, at);
         Ok(())
+    }
+
+    fn pause(&mut self, at: Stamp, reason: PauseReason, pause: Duration) {
+        let left = pause.saturating_sub(self.age(at));
+        self.pause = (!left.is_zero()).then_some((reason, left));
     }
 
     fn remember_send(&mut self, id: Digest, at: Stamp) {
@@ -250,7 +290,7 @@ mod tests {
             let error = Error::new(ErrorKind::Connect, "x");
             let error = status.map_or(error.clone(), |status| error.with_answer(status, None, None, None));
             let error = (delivery != Delivery::Accepted).then_some(error);
-            self.say(Said::Ended { item: item(key), delivery, job: None, poller: None, error })
+            self.say(Said::Ended { item: item(key), delivery, job: None, poller: None, error, retry_after: None })
         }
     }
 
@@ -306,7 +346,7 @@ mod tests {
                 told.sending("a").unwrap();
                 told.ended("a", delivery, None).unwrap();
             }
-            assert_eq!(told.history.items[&item("a").id].verdict(), verdict, "{again}");
+            assert_eq!(told.history.items.get(&item("a").id).unwrap().verdict(), verdict, "{again}");
         }
     }
 

@@ -61,8 +61,8 @@ pub(super) struct Planned {
     pub(super) prompt_digest: Digest,
     /// The next item for the same job, which is not sent before this one has ended.
     pub(super) next_for_job: Option<u32>,
-    /// Whether an earlier item is for the same job.
-    pub(super) follows: bool,
+    /// The first item for the same job, which may be this one.
+    pub(super) first_for_job: u32,
 }
 
 impl Planned {
@@ -88,42 +88,50 @@ impl Planned {
     }
 }
 
+/// Every prompt for the job of the item at this place.
+pub(super) fn prompts_for_job(items: &[Planned], at: usize) -> impl Iterator<Item = &str> {
+    let first = items[at].first_for_job;
+    let chain = std::iter::successors(Some(first), |at| items[*at as usize].next_for_job);
+    chain.map(|at| items[at as usize].prompt())
+}
+
 /// Checks every item and tells them apart.
 ///
 /// # Errors
 /// `InvalidArgument`, which names the item by its line or its number, from 1.
 pub(super) fn plan(items: impl IntoIterator<Item = BatchItem>, max_prompt_bytes: usize) -> Result<Vec<Planned>, Error> {
     let mut planned: Vec<Planned> = Vec::new();
-    let mut keys: HashMap<Box<str>, usize> = HashMap::new();
-    let mut last_for_job: HashMap<Box<str>, usize> = HashMap::new();
+    let mut keys: HashMap<Digest, u32> = HashMap::new();
+    let mut last_for_job: HashMap<Digest, u32> = HashMap::new();
     for item in items {
         let at = planned.len();
+        let place = place(at)?;
         let here = label(item.line, at);
         let wrong = |what: String| Error::invalid(format!("{here}: {what}"));
         let message = Operation::SendMessage { job_id: &item.job_id, prompt: (&*item.prompt).into() };
         message.check(max_prompt_bytes).map_err(|error| wrong(error.message().to_owned()))?;
-        if let Some(key) = &item.key {
-            if key.is_empty() || key.len() > MAX_KEY_BYTES {
-                let bytes = key.len();
-                return Err(wrong(format!("its key is {bytes} bytes long; a key has 1 to {MAX_KEY_BYTES} bytes")));
-            }
-            if let Some(first) = keys.insert(key.clone(), at) {
-                let first = label(planned[first].line(), first);
-                let key = shown(key);
-                return Err(wrong(format!("its key {key:?} is that of {first}, too; give each item a key of its own")));
-            }
-        }
-        let previous = last_for_job.insert(item.job_id.clone(), at);
-        if let Some(previous) = previous {
-            planned[previous].next_for_job = Some(place(at)?);
+        if let Some(key) = item.key.as_ref().filter(|key| key.is_empty() || key.len() > MAX_KEY_BYTES) {
+            let bytes = key.len();
+            return Err(wrong(format!("its key is {bytes} bytes long; a key has 1 to {MAX_KEY_BYTES} bytes")));
         }
         let number = (at as u64 + 1).to_le_bytes();
         let id = match &item.key {
             Some(key) => Digest::of(&[b"key", key.as_bytes()]),
             None => Digest::of(&[b"place", &number, item.job_id.as_bytes(), item.prompt.as_bytes()]),
         };
+        if let (Some(key), Some(first)) = (&item.key, keys.insert(id, place)) {
+            let first = label(planned[first as usize].line(), first as usize);
+            let key = shown(key);
+            return Err(wrong(format!("its key {key:?} is that of {first}, too; give each item a key of its own")));
+        }
+        let previous = last_for_job.insert(Digest::of(&[item.job_id.as_bytes()]), place);
+        let first_for_job = previous.map_or(place, |previous| {
+            let previous = &mut planned[previous as usize];
+            previous.next_for_job = Some(place);
+            previous.first_for_job
+        });
         let prompt_digest = Digest::of(&[item.prompt.as_bytes()]);
-        planned.push(Planned { item, id, prompt_digest, next_for_job: None, follows: previous.is_some() });
+        planned.push(Planned { item, id, prompt_digest, next_for_job: None, first_for_job });
     }
     Ok(planned)
 }
@@ -182,7 +190,7 @@ mod tests {
     #[test]
     fn the_messages_of_one_job_are_a_chain() {
         let planned = plan([item("a", "1"), item("b", "1"), item("a", "2"), item("a", "3")], 100).unwrap();
-        let chain: Vec<_> = planned.iter().map(|p| (p.follows, p.next_for_job)).collect();
-        assert_eq!(chain, [(false, Some(2)), (false, None), (true, Some(3)), (true, None)]);
+        let chain: Vec<_> = planned.iter().map(|p| (p.first_for_job, p.next_for_job)).collect();
+        assert_eq!(chain, [(0, Some(2)), (1, None), (0, Some(3)), (0, None)]);
     }
 }

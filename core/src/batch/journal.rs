@@ -196,16 +196,20 @@ impl Journal {
 
     /// One line again, without its end.
     pub(super) fn line_at(&self, span: Span) -> Result<String, Error> {
-        let mut bytes = vec![0; span.bytes as usize];
-        let read = self.file.read_exact_at(&mut bytes, span.start);
-        read.map_err(|error| problem(&self.path, &format!("cannot be read ({error})")))?;
-        bytes.pop();
-        String::from_utf8(bytes).map_err(|_| problem(&self.path, "was changed while the batch ran"))
+        line_at(&self.file, span).map_err(|error| problem(&self.path, &format!("cannot be read ({error})")))
     }
 
     fn cannot_write(&self, why: &str) -> Error {
         problem(&self.path, &format!("cannot be written ({why}); mend that, then run the batch again: it goes on"))
     }
+}
+
+/// One line again, without its end.
+pub(super) fn line_at(file: &File, span: Span) -> std::io::Result<String> {
+    let mut bytes = vec![0; span.bytes as usize];
+    file.read_exact_at(&mut bytes, span.start)?;
+    bytes.pop();
+    String::from_utf8(bytes).map_err(|_| IoKind::InvalidData.into())
 }
 
 /// Opens a journal to look at it, and tells whether a run is on.

@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use std::time::Duration;
 
 use super::clock::Stamp;
 use super::digest::{Digest, checksum};
@@ -14,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::timestamp::{iso, unix_ms};
 
 /// The journal's format. One of another version is refused, not guessed at.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u64 = 1;
 /// How every journal begins.
 pub(super) const BEGINNING: &str = r#"{"line":"run","journal":1,"#;
 const SUM: &str = r#","sum":""#;
@@ -82,54 +80,6 @@ impl Writer {
     }
 }
 
-/// A line that was read. Which fields must be there is its kind's affair.
-#[derive(Debug, Deserialize)]
-pub(super) struct Fields<'a> {
-    #[serde(borrow)]
-    line: Cow<'a, str>,
-    journal: Option<u32>,
-    #[serde(borrow)]
-    at: Option<Cow<'a, str>>,
-    up_ms: Option<u64>,
-    item: Option<u64>,
-    #[serde(borrow)]
-    key: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    prompt: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    job_id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    job: Option<&'a RawValue>,
-    #[serde(borrow)]
-    poller: Option<&'a RawValue>,
-    error: Option<ErrorFields<'a>>,
-    #[serde(borrow)]
-    reason: Option<Cow<'a, str>>,
-    pause_ms: Option<u64>,
-    #[serde(borrow)]
-    base_url: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    project_id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    boot: Option<Cow<'a, str>>,
-    pid: Option<u32>,
-    items: Option<u64>,
-    #[serde(borrow)]
-    rate: Option<Cow<'a, str>>,
-    wait: Option<bool>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ErrorFields<'a> {
-    #[serde(borrow)]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    message: Cow<'a, str>,
-    http_status: Option<u16>,
-    #[serde(borrow)]
-    request_id: Option<Cow<'a, str>>,
-}
-
 /// A line of the journal.
 #[derive(Debug)]
 pub(super) struct Line<'a> {
@@ -144,8 +94,16 @@ pub(super) enum Said<'a> {
     Run(Run<'a>),
     /// A message is about to leave.
     Sending { item: Place, prompt: Digest, job_id: Cow<'a, str> },
-    /// What became of it, with the job's record and, if its job is waited for, the wait's beginning; or with an error.
-    Ended { item: Place, delivery: Delivery, job: Option<&'a str>, poller: Option<&'a str>, error: Option<Error> },
+    /// What became of it, with the job's record and, if its job is waited for, the wait's beginning; or with an error, and the
+    /// time for which the service asked that nothing is sent.
+    Ended {
+        item: Place,
+        delivery: Delivery,
+        job: Option<&'a str>,
+        poller: Option<&'a str>,
+        error: Option<Error>,
+        retry_after: Option<Duration>,
+    },
     /// A wait has seen its job at work.
     Waiting { item: Place, poller: &'a str },
     /// A wait's job is done.
@@ -181,57 +139,109 @@ pub(super) fn read(line: &str) -> Result<Line<'_>, &'static str> {
     if sum.as_bytes() != checksum(body.as_bytes()) {
         return Err("its checksum is not that of its text");
     }
-    let fields: Fields<'_> = serde_json::from_str(line).map_err(|_| "it is no line of a journal")?;
-    fields.said().ok_or("it lacks a field that its kind has")
+    let fields = Fields::of(line).ok_or("it is no line of a journal")?;
+    said(&fields).ok_or("it lacks a field that its kind has")
 }
+
+fn said<'a>(fields: &Fields<'a>) -> Option<Line<'a>> {
+    let unix_ms = u64::try_from(unix_ms(&fields.text("at")?)?).ok()?;
+    let stamp = Stamp { unix_ms, up_ms: fields.number("up_ms")? };
+    let digest = |name| Digest::from_hex(&fields.text(name)?);
+    let item = || Some(Place { id: digest("key")?, number: fields.number("item")? });
+    let said = match &*fields.text("line")? {
+        "run" if fields.number("journal") == Some(VERSION) => Said::Run(Run {
+            base_url: fields.text("base_url")?,
+            project_id: fields.text("project_id")?,
+            boot: fields.text("boot"),
+            pid: u32::try_from(fields.number("pid")?).ok()?,
+            items: fields.number("items")?,
+            rate: fields.text("rate"),
+            wait: fields.json("wait")? == "true",
+        }),
+        "sending" => Said::Sending { item: item()?, prompt: digest("prompt")?, job_id: fields.text("job_id")? },
+        "waiting" => Said::Waiting { item: item()?, poller: fields.json("poller")? },
+        "finished" => Said::Finished { item: item()?, job: fields.json("job")? },
+        "paused" => Said::Paused {
+            reason: PauseReason::from_name(&fields.text("reason")?)?,
+            pause_ms: fields.number("pause_ms")?,
+        },
+        word => {
+            let delivery = Delivery::ALL.into_iter().find(|delivery| delivery.as_str() == word)?;
+            let error = match fields.json("error") {
+                Some(error) => Some(read_error(&Fields::of(error)?, delivery)?),
+                None => None,
+            };
+            let (job, poller) = (fields.json("job"), fields.json("poller"));
+            let retry_after = fields.number("retry_after_ms").map(Duration::from_millis);
+            Said::Ended { item: item()?, delivery, job, poller, error, retry_after }
+        }
+    };
+    Some(Line { stamp, said })
+}
+
+fn read_error(fields: &Fields<'_>, delivery: Delivery) -> Option<Error> {
+    let kind = fields.text("kind")?;
+    let kind = ErrorKind::ALL.into_iter().find(|known| known.as_str() == kind)?;
+    let error = Error::new(kind, fields.text("message")?).with_delivery(Some(delivery));
+    let status = fields.number("http_status").and_then(|status| u16::try_from(status).ok());
+    Some(match status {
+        Some(status) => error.with_answer(status, None, fields.text("request_id").map(Cow::into_owned), None),
+        None => error,
+    })
+}
+
+/// The fields of an object, each as its JSON. A line's checksum says that we wrote it, so they need only be found, not judged;
+/// what is no object of ours is none.
+struct Fields<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> Fields<'a> {
-    fn said(self) -> Option<Line<'a>> {
-        let unix_ms = u64::try_from(unix_ms(self.at.as_deref()?)?).ok()?;
-        let stamp = Stamp { unix_ms, up_ms: self.up_ms? };
-        let item = || Some(Place { id: Digest::from_hex(self.key.as_deref()?)?, number: self.item? });
-        let said = match &*self.line {
-            "run" if self.journal == Some(VERSION) => Said::Run(Run {
-                base_url: self.base_url?,
-                project_id: self.project_id?,
-                boot: self.boot,
-                pid: self.pid?,
-                items: self.items?,
-                rate: self.rate,
-                wait: self.wait?,
-            }),
-            "sending" => {
-                let prompt = Digest::from_hex(self.prompt.as_deref()?)?;
-                Said::Sending { item: item()?, prompt, job_id: self.job_id? }
+    fn of(object: &'a str) -> Option<Fields<'a>> {
+        let mut rest = object.strip_prefix('{')?.strip_suffix('}')?;
+        let mut found = Vec::with_capacity(12);
+        loop {
+            let (name, value) = rest.strip_prefix('"')?.split_once("\":")?;
+            let end = value_end(value);
+            found.push((name, &value[..end]));
+            match value.as_bytes().get(end) {
+                Some(_) => rest = &value[end + 1..],
+                None => return Some(Fields(found)),
             }
-            "waiting" => Said::Waiting { item: item()?, poller: self.poller?.get() },
-            "finished" => Said::Finished { item: item()?, job: self.job?.get() },
-            "paused" => {
-                Said::Paused { reason: PauseReason::from_name(self.reason.as_deref()?)?, pause_ms: self.pause_ms? }
-            }
-            word => {
-                let delivery = Delivery::ALL.into_iter().find(|delivery| delivery.as_str() == word)?;
-                let (item, job, poller) = (item()?, self.job.map(RawValue::get), self.poller.map(RawValue::get));
-                let error = match self.error {
-                    Some(error) => Some(error.read(delivery)?),
-                    None => None,
-                };
-                Said::Ended { item, delivery, job, poller, error }
-            }
-        };
-        Some(Line { stamp, said })
+        }
+    }
+
+    fn json(&self, name: &str) -> Option<&'a str> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, json)| *json)
+    }
+
+    fn text(&self, name: &str) -> Option<Cow<'a, str>> {
+        let json = self.json(name)?;
+        match json.contains('\\') {
+            true => serde_json::from_str(json).ok().map(Cow::Owned),
+            false => Some(Cow::Borrowed(json.strip_prefix('"')?.strip_suffix('"')?)),
+        }
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        self.json(name)?.parse().ok()
     }
 }
 
-impl ErrorFields<'_> {
-    fn read(self, delivery: Delivery) -> Option<Error> {
-        let kind = ErrorKind::ALL.into_iter().find(|kind| kind.as_str() == self.kind)?;
-        let error = Error::new(kind, self.message).with_delivery(Some(delivery));
-        Some(match self.http_status {
-            Some(status) => error.with_answer(status, None, self.request_id.map(Cow::into_owned), None),
-            None => error,
-        })
+/// Where a value ends: at a comma that is in none of its texts, objects and arrays, or with the text.
+fn value_end(text: &str) -> usize {
+    let (mut depth, mut in_text, mut escaped) = (0_u32, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => in_text = !in_text,
+            _ if in_text => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => return at,
+            _ => {}
+        }
     }
+    text.len()
 }
 
 #[cfg(test)]
@@ -268,6 +278,18 @@ mod tests {
                 assert!(read(&touched).is_err(), "{touched}");
             }
             assert!(read(&text[..at]).is_err(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_found_whatever_is_in_it() {
+        let object = r#"{"a":"x,\"}{","b":{"c":[1,{"d":"],}"}],"e":"\\"},"f":17,"g":null}"#;
+        let fields = Fields::of(object).unwrap();
+        assert_eq!(fields.text("a").as_deref(), Some("x,\"}{"));
+        assert_eq!(fields.json("b"), Some(r#"{"c":[1,{"d":"],}"}],"e":"\\"}"#));
+        assert_eq!((fields.number("f"), fields.json("g"), fields.json("c")), (Some(17), Some("null"), None));
+        for wrong in ["", "{}", "[]", r#"{"a"}"#, r#"{"a":1,}"#, r#"{a:1}"#, r#"{"a":1"#] {
+            assert!(Fields::of(wrong).is_none(), "{wrong}");
         }
     }
 

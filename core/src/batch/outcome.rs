@@ -80,6 +80,8 @@ pub enum BatchUpdate {
     Job {
         /// The item's place in the list, from 1.
         number: u64,
+        /// The job.
+        job_id: Box<str>,
         /// Its record.
         job: Job,
     },

@@ -1,12 +1,11 @@
 //! How a batch begins, and how it goes on from its journal.
 
-use std::collections::HashSet;
 use std::sync::{Arc, Condvar, Mutex};
 
 use super::Batch;
 use super::clock::Clock;
 use super::entry;
-use super::history::{Entry, History, Past};
+use super::history::{Entry, History, Items, Past};
 use super::item::{Planned, label};
 use super::journal::{Journal, Span, damage, problem};
 use super::line::{self, BEGINNING, Line, Said, VERSION, Writer};
@@ -60,19 +59,17 @@ pub(super) fn begin(client: Client, items: Vec<Planned>, options: BatchOptions) 
     let cut = journal
         .replay(|number, span, line| history.take(span, line).map_err(|what| damage(journal.path(), number, &what)))?;
     check_service(&history, &client, &journal)?;
-    let interrupted: HashSet<_> =
-        history.items.iter().filter(|(_, entry)| entry.past == Past::Sending).map(|(id, _)| *id).collect();
-    let mut entries = match_up(&items, &mut history, &journal)?;
+    let mut window = Window::new(options.rate);
+    let now = moment(clock.now());
+    for (id, ago) in &history.sends {
+        // What its run never saw the end of may have reached the service as late as now.
+        let interrupted = history.items.get(id).is_some_and(|entry| entry.past == Past::Sending);
+        window.note(if interrupted { now } else { now.saturating_sub(moment(*ago)) });
+    }
+    let mut entries = match_up(&items, std::mem::take(&mut history.items), &journal)?;
     append_run(&journal, &client, &items, &options, &clock, cut)?;
     name_interrupted(&journal, &items, &mut entries, &clock)?;
 
-    let now = moment(clock.now());
-    let mut window = Window::new(options.rate);
-    for (id, ago) in &history.sends {
-        // What its run never saw the end of may have reached the service as late as now.
-        let at = if interrupted.contains(id) { now } else { now.saturating_sub(moment(*ago)) };
-        window.note(at);
-    }
     let mut state = State::new(items.len(), window, now);
     if let Some((reason, left)) = history.pause {
         state.gate.resume(reason, now.saturating_add(moment(left)));
@@ -152,12 +149,11 @@ fn check_service(history: &History, client: &Client, journal: &Journal) -> Resul
 }
 
 /// Finds each item's entry, and refuses a list from which something was changed or taken that may have been delivered.
-fn match_up(items: &[Planned], history: &mut History, journal: &Journal) -> Result<Vec<Option<Entry>>, Error> {
+fn match_up(items: &[Planned], begun: Items, journal: &Journal) -> Result<Vec<Option<Entry>>, Error> {
     let journal = shown(&journal.path().to_string_lossy());
-    let mut entries = Vec::with_capacity(items.len());
-    for (at, item) in items.iter().enumerate() {
-        let entry = history.items.remove(&item.id);
-        if let Some(entry) = &entry
+    let (entries, others) = begun.split(items.iter().map(|item| &item.id));
+    for (at, (item, entry)) in items.iter().zip(&entries).enumerate() {
+        if let Some(entry) = entry
             && (entry.prompt != item.prompt_digest || *entry.job_id != *item.job_id())
         {
             let what = if entry.prompt == item.prompt_digest { "job" } else { "prompt" };
@@ -167,12 +163,11 @@ fn match_up(items: &[Planned], history: &mut History, journal: &Journal) -> Resu
                 shown(&entry.job_id),
             )));
         }
-        entries.push(entry);
     }
     // What was never delivered may be left out.
-    let lost = history.items.values().filter(|entry| entry.verdict().is_some());
+    let lost = others.into_iter().flatten().filter(|entry| entry.verdict().is_some());
     let Some(entry) = lost.min_by_key(|entry| entry.number) else { return Ok(entries) };
-    let at = usize::try_from(entry.number - 1).unwrap_or(usize::MAX);
+    let at = usize::try_from(entry.number).unwrap_or(0).wrapping_sub(1);
     let (name, there) = match items.get(at) {
         Some(item) if !item.has_own_key() => (label(item.line(), at), "is another message now"),
         _ => (format!("item {}", entry.number), "is not in the list any more"),
@@ -193,7 +188,7 @@ fn append_run(
 ) -> Result<(), Error> {
     let rate = options.rate.map(|rate| rate.to_string());
     let mut line = Writer::new("run")
-        .number("journal", VERSION.into())
+        .number("journal", VERSION)
         .text("agentjob", crate::VERSION)
         .text("base_url", client.base_url())
         .text("project_id", client.project_id())
@@ -225,7 +220,7 @@ fn name_interrupted(
         {
             let error = entry::interrupted(&items[at]);
             let now = clock.stamp();
-            let line = entry::ended(at, &items[at], Delivery::Unknown, None, Some(&error), None, now);
+            let line = entry::ended(at, items, Delivery::Unknown, None, Some(&error), None, now);
             entry.ended = Some(journal.append(&line)?);
             entry.past = Past::Ended(Delivery::Unknown);
         }

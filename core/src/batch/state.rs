@@ -1,7 +1,7 @@
 //! Where a running batch stands: what its workers share under one lock.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::gate::{Gate, Pass};
@@ -54,7 +54,7 @@ pub(super) struct State {
     pub(super) window: Window,
     pub(super) gate: Gate,
     waits: BinaryHeap<Reverse<(Moment, u32)>>,
-    pollers: HashMap<u32, Box<Poller>>,
+    pollers: Vec<Option<Box<Poller>>>,
     looking: usize,
     /// The service asked that nobody looks at a job before this time.
     quiet_until: Moment,
@@ -82,7 +82,7 @@ impl State {
             window,
             gate: Gate::default(),
             waits: BinaryHeap::new(),
-            pollers: HashMap::new(),
+            pollers: Vec::new(),
             looking: 0,
             quiet_until: Moment::MIN,
             told: VecDeque::new(),
@@ -99,8 +99,8 @@ impl State {
     /// Makes the first open item of each job ready.
     pub(super) fn line_up(&mut self, items: &[Planned]) {
         for (at, item) in items.iter().enumerate() {
-            if !item.follows {
-                self.next_of_job(items, u32::try_from(at).ok());
+            if item.first_for_job as usize == at {
+                self.next_of_job(items, Some(item.first_for_job));
             }
         }
     }
@@ -152,13 +152,17 @@ impl State {
     /// An accepted message's job is waited for from now on.
     pub(super) fn wait_for(&mut self, at: u32, poller: Box<Poller>, now: Moment) {
         self.waits.push(Reverse((now.saturating_add(super::rate::moment(poller.due_in())), at)));
-        self.pollers.insert(at, poller);
+        let place = at as usize;
+        if self.pollers.len() <= place {
+            self.pollers.resize_with(place + 1, || None);
+        }
+        self.pollers[place] = Some(poller);
         self.progress.waiting += 1;
     }
 
     pub(super) fn look(&mut self, now: Moment) -> Look {
         let sending_is_over = self.ready.is_empty() && self.in_flight == 0;
-        if self.stopping.is_some() || (self.pollers.is_empty() && self.looking == 0 && sending_is_over) {
+        if self.stopping.is_some() || (self.waits() == 0 && sending_is_over) {
             return Look::Over;
         }
         let Some(&Reverse((due, at))) = self.waits.peek() else { return Look::Until(Moment::MAX) };
@@ -166,7 +170,7 @@ impl State {
             return Look::Until(due.max(self.quiet_until));
         }
         self.waits.pop();
-        let poller = self.pollers.remove(&at).expect("each due look has its poller");
+        let poller = self.pollers[at as usize].take().expect("each due look has its poller");
         self.looking += 1;
         let late = Duration::from_millis(u64::try_from(now - due.max(self.quiet_until)).unwrap_or(0));
         Look::At { at, poller, late }

@@ -1,13 +1,17 @@
 //! What a journal says of its batch, whether a run is on or not.
 
+use std::collections::BinaryHeap;
+use std::fs::File;
 use std::path::Path;
 
 use super::clock::Clock;
 use super::history::{History, Past};
-use super::journal::{damage, open_to_read, problem, read_lines};
+use super::journal::{Span, damage, line_at, open_to_read, problem, read_lines};
+use super::line::{self, Said};
 use super::outcome::BatchProgress;
 use crate::delivery::Delivery;
 use crate::error::Error;
+use crate::outcome::without_advice;
 use crate::timestamp::iso;
 
 /// A batch as its journal has it; see [`batch_status`].
@@ -41,13 +45,24 @@ pub struct BatchStatus {
 }
 
 /// An item that a journal knows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct BegunItem {
     /// Its place in the list, from 1.
     pub number: u64,
     /// Its job.
     pub job_id: String,
+    /// Why it was refused, or why nobody knows whether it arrived; none if its run ended before it noted an answer.
+    pub reason: Option<String>,
+}
+
+/// The error in a line that was read before.
+fn reason(file: &File, span: Span) -> Option<String> {
+    let text = line_at(file, span).ok()?;
+    match line::read(&text).ok()?.said {
+        Said::Ended { error: Some(error), .. } => Some(without_advice(&error).to_owned()),
+        _ => None,
+    }
 }
 
 /// Reads a batch's journal, whether a run is on or not. It writes nothing.
@@ -61,9 +76,13 @@ pub fn batch_status(journal: impl AsRef<Path>) -> Result<BatchStatus, Error> {
     read_lines(path, &file, |number, span, line| history.take(span, line).map_err(|what| damage(path, number, &what)))?;
     let run = history.run.as_ref().ok_or_else(|| problem(path, "has no run in it yet"))?;
     let mut progress = BatchProgress { items: run.items, pause: history.pause, ..BatchProgress::default() };
-    let (mut unknown, mut rejected) = (Vec::new(), Vec::new());
-    for entry in history.items.values() {
-        let item = || BegunItem { number: entry.number, job_id: (*entry.job_id).to_owned() };
+    let (mut unknown, mut rejected) = (BinaryHeap::new(), BinaryHeap::new());
+    for entry in history.items.iter() {
+        let item = || BegunItem {
+            number: entry.number,
+            job_id: (*entry.job_id).to_owned(),
+            reason: entry.ended.and_then(|span| reason(&file, span)),
+        };
         match entry.verdict() {
             Some(Delivery::Accepted) => {
                 progress.accepted += 1;
@@ -76,8 +95,6 @@ pub fn batch_status(journal: impl AsRef<Path>) -> Result<BatchStatus, Error> {
             Some(Delivery::NotSent) | None => {}
         }
     }
-    unknown.sort_by_key(|item| item.number);
-    rejected.sort_by_key(|item| item.number);
     (progress.unknown, progress.rejected) = (unknown.len() as u64, rejected.len() as u64);
     progress.done += progress.unknown + progress.rejected;
     progress.left = progress.items.saturating_sub(progress.accepted + progress.rejected + progress.unknown);
@@ -92,7 +109,7 @@ pub fn batch_status(journal: impl AsRef<Path>) -> Result<BatchStatus, Error> {
         waits: run.wait,
         began_at: iso(run.began.unix_ms),
         written_at: history.last.map_or_else(String::new, |stamp| iso(stamp.unix_ms)),
-        unknown,
-        rejected,
+        unknown: unknown.into_sorted_vec(),
+        rejected: rejected.into_sorted_vec(),
     })
 }

@@ -23,6 +23,7 @@ use crate::jitter;
 use crate::job::Job;
 use crate::operation::Operation;
 use crate::options::{CallOptions, WaitOptions};
+use crate::outcome::without_advice;
 use crate::poller::Poller;
 
 /// No sleep is longer: a machine that was put to sleep meanwhile is noticed within it.
@@ -216,7 +217,7 @@ impl Work {
             _ => None,
         };
         let now = self.clock.stamp();
-        let line = entry::ended(place, item, delivery, job.as_ref(), error.as_ref(), poller.as_ref(), now);
+        let line = entry::ended(place, &self.items, delivery, job.as_ref(), error.as_ref(), poller.as_ref(), now);
         let written = self.journal.append(&line);
         let noted = written.and_then(|span| self.noted(span, ["ended_written", "ended_synced"]));
         // Before anybody can take the message again: a journal that does not say how it ended must not say that it is sent again.
@@ -393,7 +394,11 @@ impl Work {
                     self.step("waiting_written");
                 }
                 let update = match (poller.changed(), poller.job()) {
-                    (true, Some(job)) => Some(BatchUpdate::Job { number: u64::from(at) + 1, job: job.clone() }),
+                    (true, Some(job)) => Some(BatchUpdate::Job {
+                        number: u64::from(at) + 1,
+                        job_id: item.job_id().into(),
+                        job: job.clone(),
+                    }),
                     _ => None,
                 };
                 let heard = update.is_some();
@@ -426,7 +431,7 @@ impl Work {
 
     /// Notes that a job is done. Not on the disk at once: what is lost is asked for again.
     fn finish(&self, at: u32, job: &Job) {
-        let line = entry::finished(at as usize, &self.items[at as usize], job, self.clock.stamp());
+        let line = entry::finished(at as usize, &self.items, job, self.clock.stamp());
         if let Err(error) = self.journal.append(&line) {
             self.stop(Some(error));
         }
@@ -467,7 +472,7 @@ pub(super) fn outcome(
 fn stopped(error: &Error, why: &str) -> Error {
     let message = format!(
         "the batch was stopped{why}: {}; when that is mended, run it again with the same journal: it goes on",
-        error.message()
+        without_advice(error)
     );
     let ended = Error::new(error.kind(), message);
     match error.http_status() {

@@ -11,8 +11,8 @@ use super::proxy::Proxy;
 use super::secret::{KeySource, Secret};
 use super::{
     ClientOptions, Config, DEFAULT_CONNECT_TIMEOUT, DEFAULT_MAX_PROMPT_BYTES, DEFAULT_MAX_RESPONSE_BYTES,
-    DEFAULT_MAX_RETRIES, DEFAULT_MAX_RETRY_AFTER, DEFAULT_TIMEOUT, Endpoint, Head, duration_from_seconds, log_level,
-    not_seconds, read_roots, user_agent,
+    DEFAULT_MAX_RETRIES, DEFAULT_MAX_RETRY_AFTER, DEFAULT_TIMEOUT, Endpoint, Head, check_time, log_level, not_seconds,
+    read_roots, user_agent,
 };
 use crate::client::Client;
 use crate::error::Error;
@@ -108,8 +108,9 @@ impl ClientBuilder {
         if tuning.timeout.is_none()
             && let Some(text) = environment.get("AGENTJOB_TIMEOUT")?
         {
-            let seconds = text.trim().parse().map_err(|_| not_seconds("AGENTJOB_TIMEOUT", &shown(&text)))?;
-            tuning.timeout = Some(duration_from_seconds("AGENTJOB_TIMEOUT", seconds)?);
+            let seconds =
+                crate::config::decimal(text.trim()).ok_or_else(|| not_seconds("AGENTJOB_TIMEOUT", &shown(&text)))?;
+            tuning.timeout = Some(check_time("AGENTJOB_TIMEOUT", seconds)?);
         }
         let extra_roots = match (self.ca_file, environment.get("AGENTJOB_CA_FILE")?) {
             (Some(path), _) => read_roots("ca_file", &path)?,

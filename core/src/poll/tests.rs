@@ -2,7 +2,7 @@
 
 use super::*;
 
-const SCHEDULE: Schedule = Schedule {
+pub(super) const SCHEDULE: Schedule = Schedule {
     timeout: Some(DEFAULT_WAIT_TIMEOUT),
     min_interval: DEFAULT_MIN_INTERVAL,
     max_interval: DEFAULT_MAX_INTERVAL,

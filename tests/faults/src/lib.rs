@@ -4,6 +4,7 @@
 //! against the public API. After each call the verdict is held against the emulator's ledger, which lists what was really
 //! processed. `make faults` runs at least 20,000 messages and prints the table; `cargo test` runs each fault once or more.
 
+pub mod batch;
 mod cases;
 mod judge;
 mod situation;

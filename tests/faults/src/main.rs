@@ -1,12 +1,29 @@
-//! `cargo run --release -p agentjob-faults -- [SENDS]`: the proof, as a table. Exit status 1 if any verdict was wrong.
+//! `cargo run --release -p agentjob-faults -- [SENDS]`: the two proofs, as tables. Exit status 1 if anything was wrong.
+//!
+//! `-- batch` is the batch's alone. Its sender stands beside this program: `cargo build --release -p agentjob-faults` first.
 
 use std::process::ExitCode;
 
+use agentjob_faults::batch::{self, Form};
 use agentjob_faults::{all, run};
 
-#[expect(clippy::print_stdout, reason = "the table is what this program is for")]
+/// Every run of the proof draws the same.
+const SEED: u64 = 1;
+/// More is not shown.
+const SHOWN: usize = 20;
+
 fn main() -> ExitCode {
-    let sends = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(20_000);
+    let argument = std::env::args().nth(1);
+    let mut wrong = Vec::new();
+    if argument.as_deref() != Some("batch") {
+        wrong.extend(verdicts(argument.and_then(|text| text.parse().ok()).unwrap_or(20_000)));
+    }
+    wrong.extend(journals());
+    ExitCode::from(u8::from(!wrong.is_empty()))
+}
+
+#[expect(clippy::print_stdout, reason = "the table is what this program is for")]
+fn verdicts(sends: u64) -> Vec<String> {
     let tally = run(&all(true), sends);
     println!(
         "{:42}{:>8}{:>8}{:>10}{:>10}{:>9}{:>10}{:>12}{:>7}",
@@ -21,8 +38,25 @@ fn main() -> ExitCode {
     }
     println!("{} messages sent", tally.sends());
     println!("worst deadline overshoot {:.1?}, worst cancel delay {:.1?}", tally.worst_overshoot, tally.worst_cancel);
-    for wrong in tally.wrong.iter().take(20) {
+    show(&tally.wrong);
+    tally.wrong
+}
+
+#[expect(clippy::print_stdout, reason = "the table is what this program is for")]
+fn journals() -> Vec<String> {
+    let here = std::env::current_exe().expect("a program knows where it is");
+    let seed = std::env::var("AGENTJOB_FAULTS_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(SEED);
+    let table = batch::run(&here.with_file_name("agentjob-faults-sender"), Form::Full, seed);
+    print!("{table}");
+    println!("{} processes killed", table.kills());
+    let wrong = table.wrong();
+    show(&wrong);
+    wrong
+}
+
+#[expect(clippy::print_stdout, reason = "the table is what this program is for")]
+fn show(wrong: &[String]) {
+    for wrong in wrong.iter().take(SHOWN) {
         println!("WRONG {wrong}");
     }
-    ExitCode::from(u8::from(!tally.wrong.is_empty()))
 }

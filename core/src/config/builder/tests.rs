@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::ErrorKind;
 use crate::config::LogLevel;
+use crate::config::duration_from_seconds;
 
 const FULL: &[(&str, &str)] = &[
     ("AGENTJOB_BASE_URL", "https://variable.example"),
@@ -91,7 +92,7 @@ fn a_wrong_setting_is_named() {
         (with(FULL).proxy("socks5://p:1"), "proxy names a SOCKS proxy"),
         (with(FULL).user_agent_suffix("a\nb"), "user_agent_suffix must be"),
         (with(&[FULL, &[("AGENTJOB_TIMEOUT", "soon")]].concat()), "AGENTJOB_TIMEOUT is soon"),
-        (with(&[FULL, &[("AGENTJOB_TIMEOUT", "nan")]].concat()), "AGENTJOB_TIMEOUT is NaN"),
+        (with(&[FULL, &[("AGENTJOB_TIMEOUT", "nan")]].concat()), "AGENTJOB_TIMEOUT is nan"),
         (with(&[FULL, &[("AGENTJOB_LOG", "loud")]].concat()), "AGENTJOB_LOG is \"loud\""),
         (with(&[FULL, &[("HTTPS_PROXY", "socks5://p:1")]].concat()), "HTTPS_PROXY names a SOCKS proxy"),
     ] {

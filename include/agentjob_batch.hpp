@@ -1,0 +1,210 @@
+/*
+ * agentjob_batch.hpp: the batches of agentjob.h for C++17 and later, beside agentjob.hpp and in its manner.
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ *     agentjob::client client;                                   // settings from the AGENTJOB_ variables
+ *     agentjob::batch batch(client, "night.journal");
+ *     batch.rate("100/h");
+ *     batch.add("job_1", "Add tests");
+ *     batch.add("job_2", "Add tests");
+ *     batch.start();
+ *     for (const agentjob::batch_event &event : batch) {         // waits; throws what stops the batch
+ *         if (event.kind() == AGENTJOB_BATCH_OUTCOME) {
+ *             std::cout << event.job_id() << ": " << event.delivery_name() << '\n';
+ *         }
+ *     }
+ *
+ * What a function means stands in agentjob.h at the C function of the same name, and what holds for all of them in agentjob.hpp.
+ */
+#ifndef AGENTJOB_BATCH_HPP
+#define AGENTJOB_BATCH_HPP
+
+#include "agentjob.hpp"
+
+#include <iterator>
+#include <vector>
+
+namespace agentjob {
+
+/** How far a batch was at one moment. */
+struct batch_progress {
+    std::uint64_t items, accepted, rejected, unknown, left, sending, waiting, done;
+    /** Why nothing was sent, and for how long; AGENTJOB_PAUSE_NONE if there was no pause. */
+    agentjob_pause pause;
+    std::chrono::milliseconds pause_left;
+    /** In how long the last message is sent; nothing as long as there is no pace, and for a journal. */
+    std::optional<std::chrono::milliseconds> finishes_in;
+
+    /** Copies a progress that C lends. */
+    static batch_progress of(const agentjob_progress *borrowed) {
+        const auto count = [borrowed](agentjob_count which) { return agentjob_progress_count(borrowed, which); };
+        const std::int64_t finishes_in_ms = agentjob_progress_finishes_in_ms(borrowed);
+        return {count(AGENTJOB_COUNT_ITEMS), count(AGENTJOB_COUNT_ACCEPTED), count(AGENTJOB_COUNT_REJECTED),
+                count(AGENTJOB_COUNT_UNKNOWN), count(AGENTJOB_COUNT_LEFT), count(AGENTJOB_COUNT_SENDING),
+                count(AGENTJOB_COUNT_WAITING), count(AGENTJOB_COUNT_DONE),
+                static_cast<agentjob_pause>(agentjob_progress_pause(borrowed)),
+                detail::duration(agentjob_progress_pause_ms(borrowed)),
+                finishes_in_ms < 0 ? std::nullopt : std::optional(std::chrono::milliseconds(finishes_in_ms))};
+    }
+};
+
+/** Something that happened in a batch. It never changes, lives on when its batch is gone, and is cheap to copy. */
+class batch_event {
+public:
+    /** Takes over an event that is yours. */
+    explicit batch_event(agentjob_batch_event *handle) : handle_(handle, agentjob_batch_event_free) {}
+
+    agentjob_batch_kind kind() const noexcept { return static_cast<agentjob_batch_kind>(agentjob_batch_event_kind(get())); }
+    const char *kind_name() const noexcept { return agentjob_batch_kind_name(kind()); }
+    /** The message's place in the batch, from 1; 0 for a pause and its end. */
+    std::uint64_t number() const noexcept { return agentjob_batch_event_number(get()); }
+    /** The line that was given with the message; 0 if none was. Only an outcome has it, and a key. */
+    std::uint64_t line() const noexcept { return agentjob_batch_event_line(get()); }
+    std::optional<std::string> key() const { return detail::maybe_text(agentjob_batch_event_key(get())); }
+    /** Empty for a pause and its end. */
+    std::string job_id() const { return detail::text(agentjob_batch_event_job_id(get())); }
+    /** What became of the message; AGENTJOB_DELIVERY_NONE for an event that is no outcome. */
+    agentjob_delivery delivery() const noexcept { return static_cast<agentjob_delivery>(agentjob_batch_event_delivery(get())); }
+    const char *delivery_name() const noexcept { return agentjob_delivery_name(delivery()); }
+    std::optional<agentjob::job> job() const {
+        const agentjob_job *last = agentjob_batch_event_job(get());
+        return last ? std::optional(agentjob::job(agentjob_job_clone(last))) : std::nullopt;
+    }
+    /** Why it was not accepted, or its record not seen; for a pause, the failure behind it. */
+    std::optional<agentjob::error> error() const {
+        const agentjob_error *why = agentjob_batch_event_error(get());
+        // It lives in the event, so it keeps the event.
+        return why ? std::optional(agentjob::error(std::shared_ptr<const agentjob_error>(handle_, why))) : std::nullopt;
+    }
+    bool is_earlier() const noexcept { return agentjob_batch_event_is_earlier(get()); }
+    agentjob_pause pause() const noexcept { return static_cast<agentjob_pause>(agentjob_batch_event_pause(get())); }
+    const char *pause_name() const noexcept { return agentjob_pause_name(pause()); }
+    std::chrono::milliseconds pause_time() const noexcept { return detail::duration(agentjob_batch_event_pause_ms(get())); }
+    const agentjob_batch_event *get() const noexcept { return handle_.get(); }
+
+private:
+    std::shared_ptr<agentjob_batch_event> handle_;
+};
+
+/** Many messages, each sent at most once, whatever ends the process. For one thread at a time; destroying it waits for the grace. */
+class batch {
+public:
+    /** The client may go before the batch. */
+    batch(const client &client, std::string_view journal)
+        : handle_(detail::made<owned>(agentjob_client_batch, client.get(), detail::c_text("journal", journal).c_str())) {}
+
+    batch &concurrency(std::uint32_t messages) { return set(agentjob_batch_set_concurrency, messages); }
+    /** "100/h" */
+    batch &rate(std::string_view rate) { return set(agentjob_batch_set_rate, detail::c_text("rate", rate).c_str()); }
+    batch &wait(const call &settings = {}) { return set(agentjob_batch_set_wait, settings.get()); }
+    batch &resend_unknown(bool resend) { return set(agentjob_batch_set_resend_unknown, resend); }
+    batch &max_trouble(std::chrono::milliseconds time) { return set(agentjob_batch_set_max_trouble_ms, detail::ms(time)); }
+    batch &grace(std::chrono::milliseconds time) { return set(agentjob_batch_set_grace_ms, detail::ms(time)); }
+    /** The token may go before the batch. */
+    batch &cancel(const cancel_token &token) { return set(agentjob_batch_set_cancel, token.get()); }
+
+    /** Nothing is sent. Line 0: it is from no file. */
+    batch &add(std::string_view job_id, std::string_view prompt, std::optional<std::string_view> key = std::nullopt,
+               std::uint64_t line = 0) {
+        const std::string id = detail::c_text("job_id", job_id), name = detail::c_text("key", key.value_or(""));
+        return set(agentjob_batch_add, id.c_str(), prompt.data(), prompt.size(), key ? name.c_str() : nullptr, line);
+    }
+    void start() { set(agentjob_batch_start); }
+
+    /** What happens next, or nothing if nothing came in time or the batch is over. Time may be agentjob::forever. */
+    std::optional<batch_event> next(std::chrono::milliseconds time = forever) {
+        agentjob_batch_event *event = nullptr;
+        set(agentjob_batch_next, time == forever ? AGENTJOB_FOREVER : detail::ms(time), &event);
+        return event ? std::optional(batch_event(event)) : std::nullopt;
+    }
+    bool is_over() const noexcept { return agentjob_batch_is_over(handle_.get()); }
+    batch_progress progress() { return batch_progress::of(agentjob_batch_progress(handle_.get())); }
+    void stop() noexcept { agentjob_batch_stop(handle_.get()); }
+    agentjob_batch *get() noexcept { return handle_.get(); }
+
+    /** Goes from event to event until the batch is over, waiting for each; throws what stops it. Leave the batch where it is meanwhile. */
+    class iterator {
+    public:
+        using iterator_category = std::input_iterator_tag;
+        using value_type = batch_event;
+        using difference_type = std::ptrdiff_t;
+        using pointer = const batch_event *;
+        using reference = const batch_event &;
+
+        iterator() = default;
+        explicit iterator(batch *from) : from_(from) { ++*this; }
+        reference operator*() const { return *event_; }
+        pointer operator->() const { return &*event_; }
+        iterator &operator++() {
+            do {
+                event_ = from_->next();
+            } while (!event_ && !from_->is_over());
+            return *this;
+        }
+        void operator++(int) { ++*this; }
+        /** Only with the end: whether there is nothing more. */
+        friend bool operator==(const iterator &a, const iterator &b) { return !a.event_ == !b.event_; }
+        friend bool operator!=(const iterator &a, const iterator &b) { return !(a == b); }
+
+    private:
+        batch *from_ = nullptr;
+        std::optional<batch_event> event_;
+    };
+    iterator begin() { return iterator(this); }
+    iterator end() { return {}; }
+
+private:
+    using owned = detail::owned<agentjob_batch, agentjob_batch_free>;
+    template <class Function, class... Values>
+    batch &set(Function *function, Values... values) {
+        detail::run([&](agentjob_error **err) { return function(handle_.get(), values..., err); });
+        return *this;
+    }
+    owned handle_;
+};
+
+/** What a journal said of its batch, whether a run is on or not. */
+class batch_status {
+public:
+    /** A message that was rejected, or of which nobody knows whether it arrived. */
+    struct item {
+        std::uint64_t number;
+        std::string job_id;
+        std::optional<std::string> reason;
+    };
+
+    explicit batch_status(std::string_view journal)
+        : handle_(detail::made<owned>(agentjob_batch_status_new, detail::c_text("journal", journal).c_str())) {}
+
+    batch_progress progress() const { return batch_progress::of(agentjob_batch_status_progress(get())); }
+    bool is_running() const noexcept { return agentjob_batch_status_is_running(get()); }
+    bool waits() const noexcept { return agentjob_batch_status_waits(get()); }
+    std::uint32_t pid() const noexcept { return agentjob_batch_status_pid(get()); }
+    std::uint64_t runs() const noexcept { return agentjob_batch_status_runs(get()); }
+    std::string base_url() const { return detail::text(agentjob_batch_status_base_url(get())); }
+    std::string project_id() const { return detail::text(agentjob_batch_status_project_id(get())); }
+    std::optional<std::string> rate() const { return detail::maybe_text(agentjob_batch_status_rate(get())); }
+    std::string began_at() const { return detail::text(agentjob_batch_status_began_at(get())); }
+    std::string written_at() const { return detail::text(agentjob_batch_status_written_at(get())); }
+    std::vector<item> unknown() const { return items(AGENTJOB_DELIVERY_UNKNOWN); }
+    std::vector<item> rejected() const { return items(AGENTJOB_DELIVERY_REJECTED); }
+    const agentjob_batch_status *get() const noexcept { return handle_.get(); }
+
+private:
+    using owned = detail::owned<agentjob_batch_status, agentjob_batch_status_free>;
+    std::vector<item> items(agentjob_delivery delivery) const {
+        std::vector<item> found;
+        while (const char *job_id = agentjob_batch_status_item_job_id(get(), delivery, found.size())) {
+            const std::size_t at = found.size();
+            found.push_back({agentjob_batch_status_item_number(get(), delivery, at), job_id,
+                             detail::maybe_text(agentjob_batch_status_item_reason(get(), delivery, at))});
+        }
+        return found;
+    }
+    owned handle_;
+};
+
+}  // namespace agentjob
+
+#endif /* AGENTJOB_BATCH_HPP */

@@ -1,0 +1,27 @@
+//! The proof of the batch's journal: the sending process dies at every step and at any time, the power goes, the disk is full, the
+//! clock is set; then the batch is run again with the same journal until it comes to its end, and journal and outcomes are held
+//! against the ledger.
+//!
+//! The sender is a process of its own, the service is the emulator in this one, so that the ledger outlives every kill. A round
+//! is one batch, made from a seed; `AGENTJOB_FAULTS_ONLY=words` plays the situations that have these words in their name,
+//! `AGENTJOB_FAULTS_KEEP=1` keeps what it takes to understand a finding.
+
+mod clock;
+#[cfg(test)]
+mod doctored;
+mod files;
+mod journal;
+mod judge;
+mod notes;
+mod plan;
+mod power;
+mod process;
+mod round;
+mod script;
+mod sender;
+mod situations;
+mod table;
+
+pub use judge::Findings;
+pub use sender::send;
+pub use table::{Form, Row, Table, run};

@@ -1,0 +1,60 @@
+//! What one process is to do: the parent writes it down, the sender reads it.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// One message.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Item {
+    pub(crate) job_id: String,
+    pub(crate) prompt: String,
+    pub(crate) key: Option<String>,
+}
+
+/// Where the process ends itself with SIGKILL: when it takes this step the n-th time.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Kill {
+    pub(crate) step: String,
+    pub(crate) nth: u64,
+}
+
+/// One run of a batch.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    pub(crate) base_url: String,
+    pub(crate) api_key: String,
+    pub(crate) project_id: String,
+    pub(crate) items: Vec<Item>,
+    pub(crate) journal: PathBuf,
+    /// Where the process notes what is on the disk; see [`Notes`](super::notes::Notes).
+    pub(crate) notes: PathBuf,
+    pub(crate) concurrency: u32,
+    pub(crate) wait: bool,
+    pub(crate) rate: Option<String>,
+    pub(crate) resend_unknown: bool,
+    pub(crate) timeout_ms: u64,
+    pub(crate) kill: Option<Kill>,
+    /// A seed: the threads pause for a moment at steps it draws, so that they meet in other orders. 0: they do not.
+    pub(crate) jostle: u64,
+    /// How long the thread that takes this step is held up there, one time in three.
+    pub(crate) slow: Option<(String, u64)>,
+    /// How long the process lets a file become (RLIMIT_FSIZE): a full disk that needs no rights.
+    pub(crate) file_limit: Option<u64>,
+}
+
+/// What the sender says on its standard output, one JSON object a line.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Said {
+    /// The journal is this process's; by the calendar it is so many milliseconds after 1970.
+    Begun { unix_ms: u64 },
+    /// An item has its outcome.
+    Told { number: u64, delivery: String, error: Option<String>, earlier: bool },
+    /// Nothing is sent for so long.
+    Paused { ms: u64 },
+    /// The batch came to its end.
+    Over,
+    /// It did not.
+    Failed { kind: String, message: String },
+}

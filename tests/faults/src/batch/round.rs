@@ -1,0 +1,222 @@
+//! One batch from its first run to its end: a folder, a service, a list, and the runs that it takes.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use agentjob_emulator::{Config, Emulator};
+use fastrand::Rng;
+use serde_json::{Value, json};
+
+use super::judge::{Evidence, Findings, Processed, judge};
+use super::plan::{Item, Plan, Said};
+use super::process::{Ended, Process, With};
+use super::script;
+
+/// More runs than this no batch takes that is left alone.
+const MOST_RUNS: usize = 30;
+/// How long a request that nobody waits for any more may take to be counted.
+pub(crate) const LAGGARDS: Duration = Duration::from_millis(50);
+
+/// A batch under way.
+#[derive(Debug)]
+pub(crate) struct Round {
+    sender: PathBuf,
+    pub(crate) rng: Rng,
+    seed: u64,
+    pub(crate) folder: PathBuf,
+    pub(crate) emulator: Emulator,
+    /// What its next run is to do, but for what is done to that run.
+    pub(crate) plan: Plan,
+    pub(crate) told: Vec<Vec<Said>>,
+    pub(crate) kills: u64,
+    pub(crate) over: bool,
+    resend: bool,
+    pub(crate) findings: Findings,
+}
+
+impl Round {
+    /// A list of messages for a few jobs, some of them with keys of their own, and a service that does as `rules` say.
+    pub(crate) fn new(sender: &Path, seed: u64, rules: impl FnOnce(&mut Rng, usize) -> Vec<Value>) -> Round {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let next = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mut rng = Rng::with_seed(seed);
+        let folder = std::env::temp_dir().join(format!("agentjob-faults-{}-{next}", std::process::id()));
+        std::fs::create_dir(&folder).expect("the temporary folder can be written");
+        let messages = rng.usize(6..=16);
+        let jobs = rng.usize(messages / 2..=messages);
+        let items: Vec<Item> = (1..=messages)
+            .map(|n| Item {
+                job_id: format!("job_{}", rng.usize(1..=jobs)),
+                prompt: format!("secret{:016x}{} do item {n}", rng.u64(..), "x".repeat(rng.usize(..60))),
+                key: (rng.u8(..3) == 0).then(|| format!("key {n}")),
+            })
+            .collect();
+        let mut rules = rules(&mut rng, messages);
+        rules.extend(echo(&mut rng, &items));
+        let jobs: Vec<Value> = (1..=jobs).map(|n| json!({ "id": format!("job_{n}"), "status": "completed" })).collect();
+        let config = json!({
+            "work_ms": rng.u64(20..300),
+            "stale_ms": *script::pick(&mut rng, &[0, 60, 60]),
+            "hourly_limit": 1_000_000,
+            "jobs": jobs,
+            "rules": rules,
+        });
+        let config = Config::from_json(&config.to_string()).expect("a round's script is valid");
+        let emulator = Emulator::start(config).expect("a free port");
+        let plan = Plan {
+            base_url: emulator.base_url().to_owned(),
+            api_key: emulator.api_key(),
+            project_id: emulator.project_id(),
+            items,
+            journal: folder.join("journal"),
+            notes: folder.join("notes"),
+            concurrency: rng.u32(1..=8),
+            wait: rng.bool(),
+            timeout_ms: 1500,
+            jostle: rng.u64(1..1 << 40),
+            ..Plan::default()
+        };
+        let sender = sender.to_owned();
+        let (told, findings) = (Vec::new(), Findings::default());
+        Round { sender, rng, seed, folder, emulator, plan, told, kills: 0, over: false, resend: false, findings }
+    }
+
+    /// From now on it is this program that sends.
+    pub(crate) fn send_with(&mut self, sender: PathBuf) {
+        self.sender = sender;
+    }
+
+    /// Starts a run of this plan; [`ended`](Round::ended) takes in how it ends.
+    pub(crate) fn start(&mut self, plan: &Plan, with: &With<'_>) -> Process {
+        self.resend |= plan.resend_unknown;
+        let file = self.folder.join(format!("plan-{}", self.rng.u32(..)));
+        Process::start(&self.sender, plan, &file, with)
+    }
+
+    /// A run, and what is done to it from outside.
+    pub(crate) fn run(&mut self, plan: &Plan, with: &With<'_>, act: impl FnOnce(&mut Process, &mut Rng)) -> Ended {
+        let mut process = self.start(plan, with);
+        act(&mut process, &mut self.rng);
+        let ended = process.end();
+        self.ended(&ended);
+        ended
+    }
+
+    /// Takes in how a run ended, and looks at what it left.
+    pub(crate) fn ended(&mut self, ended: &Ended) {
+        self.told.push(ended.said.clone());
+        self.kills += u64::from(ended.was_killed());
+        self.over = ended.is_over();
+        if ended.stuck {
+            self.wrong(|f| &mut f.never_ended, "a run had to be ended because it took too long".into());
+        } else if !ended.was_killed() && !matches!(ended.status.code(), Some(0 | 1)) {
+            self.wrong(|f| &mut f.lies, format!("a run ended by itself, and badly: {}", ended.status));
+        }
+        self.look();
+    }
+
+    /// Runs with nothing done to it, until the batch is over.
+    pub(crate) fn finish(&mut self, with: &With<'_>) {
+        let mut failure = String::new();
+        for _ in 0..MOST_RUNS {
+            let plan = self.plan.clone();
+            let ended = self.run(&plan, with, |_, _| {});
+            if self.over || !self.findings.words.is_empty() {
+                return;
+            }
+            failure = ended.failure().map_or_else(|| ended.status.to_string(), |(_, message)| message.to_owned());
+            if failure.contains("is damaged") {
+                break;
+            }
+        }
+        self.wrong(|f| &mut f.never_ended, format!("the batch does not come to its end: {failure}"));
+    }
+
+    /// Holds what there is now against the ledger. What was found once is not counted again.
+    fn look(&mut self) {
+        if !self.findings.words.is_empty() {
+            return;
+        }
+        if self.over {
+            std::thread::sleep(LAGGARDS);
+        }
+        let ledger = self.ledger();
+        // The ledger first: what is in it now is in a journal that nobody writes any more.
+        let journal = std::fs::read(&self.plan.journal).unwrap_or_default();
+        let found = judge(&Evidence {
+            items: &self.plan.items,
+            api_key: &self.plan.api_key,
+            journal: &journal,
+            told: &self.told,
+            ledger: &ledger,
+            over: self.over,
+            resend: self.resend,
+        });
+        self.take_in(found, &journal);
+    }
+
+    fn take_in(&mut self, found: Findings, journal: &[u8]) {
+        if found.words.is_empty() {
+            return;
+        }
+        self.findings.add(found);
+        // What it takes to understand it.
+        let kept = std::env::temp_dir().join(format!("agentjob-faults-wrong-{}", self.seed));
+        let told = self.told.iter().map(|said| format!("{said:?}")).collect::<Vec<_>>().join("\n");
+        let ledger = format!("{:#?}", self.emulator.ledger());
+        let requests = format!("{:#?}", self.emulator.requests());
+        let all = [&*String::from_utf8_lossy(journal), &told, &ledger, &requests].join("\n----\n");
+        if std::env::var_os("AGENTJOB_FAULTS_KEEP").is_some() && std::fs::write(&kept, all).is_ok() {
+            self.findings.words.push(format!("kept in {}", kept.display()));
+        }
+    }
+
+    pub(crate) fn wrong(&mut self, count: fn(&mut Findings) -> &mut u64, what: String) {
+        let mut found = Findings { words: vec![what], ..Findings::default() };
+        *count(&mut found) += 1;
+        let journal = std::fs::read(&self.plan.journal).unwrap_or_default();
+        self.take_in(found, &journal);
+    }
+
+    pub(crate) fn ledger(&self) -> Vec<Processed> {
+        let message =
+            |message: agentjob_emulator::Message| Processed { job_id: message.job_id, prompt: message.prompt };
+        self.emulator.ledger().into_iter().map(message).collect()
+    }
+
+    /// When each message was processed, by the service's clock.
+    pub(crate) fn times_ms(&self) -> Vec<u64> {
+        self.emulator.ledger().iter().map(|message| message.at_ms).collect()
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+}
+
+impl Drop for Round {
+    fn drop(&mut self) {
+        self.emulator.stop();
+        // A folder that somebody else removed is no loss.
+        drop(std::fs::remove_dir_all(&self.folder));
+    }
+}
+
+/// A service that quotes the prompt, in a refusal or in the record. Its job has no other message: it quotes only what it got.
+fn echo(rng: &mut Rng, items: &[Item]) -> Option<Value> {
+    let alone = |item: &&Item| items.iter().filter(|other| other.job_id == item.job_id).count() == 1;
+    let item = items.iter().find(alone)?;
+    let (job, path) = (&item.job_id, format!("/v2/agent/*/job/{}", item.job_id));
+    let record =
+        |status: &str| json!({ "id": job, "status": status, "source": {}, "you_said": [{ "text": item.prompt }] });
+    let mut rule = match rng.u8(..6) {
+        0 => json!({ "status": 400, "json": { "error": { "message": item.prompt } } }),
+        1 => json!({ "status": 200, "json": record("active") }),
+        2 => return Some(json!({ "method": "GET", "path": path, "status": 200, "json": record("completed") })),
+        _ => return None,
+    };
+    rule["method"] = "POST".into();
+    rule["path"] = (path + "/message").into();
+    Some(rule)
+}

@@ -1,0 +1,249 @@
+//! What is done to a batch: each situation drives a round from its first run to its end.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use agentjob_core::DEFAULT_GRACE;
+use rustix::process::Signal;
+
+use super::plan::{Kill, Said};
+use super::power::{self, Loss};
+use super::process::{Process, With};
+use super::round::Round;
+use super::script;
+use super::{clock, files};
+
+/// Each step of the journal's protocol, and whether only a batch that waits takes it.
+const STEPS: [(&str, &str, bool); 7] = [
+    ("kill at sending_written", "sending_written", false),
+    ("kill at sending_synced", "sending_synced", false),
+    ("kill at answered", "answered", false),
+    ("kill at ended_written", "ended_written", false),
+    ("kill at ended_synced", "ended_synced", false),
+    ("kill at waiting_written", "waiting_written", true),
+    ("kill at finished_written", "finished_written", true),
+];
+
+/// What a machine with much else to do may add to it.
+const SLACK: Duration = Duration::from_secs(3);
+
+/// Why a situation cannot be played here.
+pub(crate) type Skip = String;
+
+/// One row of the table.
+pub(crate) struct Situation {
+    pub(crate) name: &'static str,
+    /// How many rounds, in full and in the quick form.
+    pub(crate) rounds: [usize; 2],
+    pub(crate) play: Box<Play>,
+}
+
+/// A round of it, with this sender and this seed.
+pub(crate) type Play = dyn Fn(&Path, u64) -> Result<Round, Skip> + Send + Sync;
+
+/// All of them; those that take their time first.
+pub(crate) fn all() -> Vec<Situation> {
+    let mut all = vec![
+        row("429 without Retry-After", [6, 0], clock::unnamed_pause),
+        row("clock set between runs, rate 5/s", [8, 1], clock::set_between_runs),
+        row("clock set during a run, rate 5/s", [8, 1], clock::set_during_a_run),
+        row("rate 5/s, slow disk", [8, 1], clock::slow_disk),
+        row("killed in a 429's pause", [12, 2], clock::killed_in_a_pause),
+        row("two processes", [16, 2], two_processes),
+        row("disk full (RLIMIT_FSIZE)", [60, 4], files::limit),
+        row("disk full (tmpfs)", [30, 2], files::full),
+        row("journal read-only", [12, 1], files::read_only_journal),
+        row("folder read-only", [12, 1], files::read_only_folder),
+        row("SIGTERM", [30, 2], |sender, seed| signalled(sender, seed, Signal::TERM)),
+        row("Ctrl-C", [30, 2], ctrl_c),
+        row("Ctrl-C in trouble", [30, 2], ctrl_c_in_trouble),
+        row("kill at any time", [80, 4], killed_at_any_time),
+        row("kill, then resend_unknown", [40, 2], resent),
+        row("power loss, tail cut", [60, 4], |sender, seed| powerless(sender, seed, Loss::Cut)),
+        row("power loss, tail of zeros", [60, 4], |sender, seed| powerless(sender, seed, Loss::Zeros)),
+    ];
+    for (name, step, waits) in STEPS {
+        all.push(row(name, [30, 3], move |sender, seed| killed_at(sender, seed, step, waits)));
+    }
+    all
+}
+
+fn row(
+    name: &'static str,
+    rounds: [usize; 2],
+    play: impl Fn(&Path, u64) -> Result<Round, Skip> + Send + Sync + 'static,
+) -> Situation {
+    Situation { name, rounds, play: Box::new(play) }
+}
+
+/// The n-th time that the process takes this step it is gone.
+fn killed_at(sender: &Path, seed: u64, step: &str, waits: bool) -> Result<Round, Skip> {
+    let mut round = Round::new(sender, seed, script::faults);
+    round.plan.wait |= waits;
+    for _ in 0..round.rng.u32(1..=3) {
+        kill_at_step(&mut round, step);
+    }
+    round.finish(&With::default());
+    Ok(round)
+}
+
+fn kill_at_step(round: &mut Round, step: &str) {
+    let mut plan = round.plan.clone();
+    // Few waits are long enough to be noted.
+    let most = if step == "waiting_written" { 2 } else { plan.items.len() as u64 / 2 };
+    plan.kill = Some(Kill { step: step.to_owned(), nth: round.rng.u64(1..=most) });
+    round.run(&plan, &With::default(), |_, _| {});
+}
+
+fn killed_at_any_time(sender: &Path, seed: u64) -> Result<Round, Skip> {
+    let mut round = Round::new(sender, seed, script::faults);
+    for _ in 0..round.rng.u32(1..=4) {
+        kill_at_a_time(&mut round);
+    }
+    round.finish(&With::default());
+    Ok(round)
+}
+
+fn kill_at_a_time(round: &mut Round) {
+    let plan = round.plan.clone();
+    round.run(&plan, &With::default(), |process, rng| after_a_while(process, rng, Signal::KILL));
+}
+
+/// The caller looked, and says so: what is in doubt is sent once more, a killed run after the other.
+fn resent(sender: &Path, seed: u64) -> Result<Round, Skip> {
+    let mut round = Round::new(sender, seed, script::faults);
+    for _ in 0..round.rng.u32(2..=5) {
+        round.plan.resend_unknown = round.rng.bool();
+        match round.rng.usize(..STEPS.len() * 2) {
+            step if step < 5 => kill_at_step(&mut round, STEPS[step].1),
+            _ => kill_at_a_time(&mut round),
+        }
+    }
+    round.plan.resend_unknown = false;
+    round.finish(&With::default());
+    Ok(round)
+}
+
+/// Sometimes while it starts, mostly while it sends.
+fn after_a_while(process: &mut Process, rng: &mut fastrand::Rng, signal: Signal) {
+    let most = *script::pick(rng, &[20_000, 60_000, 150_000, 1_500_000]);
+    std::thread::sleep(Duration::from_micros(rng.u64(..most)));
+    process.signal(signal);
+}
+
+/// A kill, and then the machine's own: of what was not synced, some is gone.
+fn powerless(sender: &Path, seed: u64, loss: Loss) -> Result<Round, Skip> {
+    let mut round = Round::new(sender, seed, script::faults);
+    if seed.is_multiple_of(3) {
+        // With one thread it is known to the byte what was synced.
+        round.plan.concurrency = 1;
+    }
+    for _ in 0..round.rng.u32(1..=4) {
+        match round.rng.u8(..4) {
+            0 => kill_at_a_time(&mut round),
+            n => {
+                let most = if round.plan.wait { 7 } else { 5 };
+                let step = round.rng.usize(usize::from(n)..=most) % most;
+                kill_at_step(&mut round, STEPS[step].1);
+            }
+        }
+        if !round.over {
+            power::lose(&round.plan.journal, &round.plan.notes, loss, &mut round.rng);
+        }
+    }
+    round.finish(&With::default());
+    Ok(round)
+}
+
+/// A program without a handler.
+fn signalled(sender: &Path, seed: u64, signal: Signal) -> Result<Round, Skip> {
+    let mut round = Round::new(sender, seed, script::faults);
+    for _ in 0..round.rng.u32(1..=3) {
+        let plan = round.plan.clone();
+        round.run(&plan, &With::default(), |process, rng| after_a_while(process, rng, signal));
+    }
+    round.finish(&With::default());
+    Ok(round)
+}
+
+/// A program that cancels its token while the service is well: what is under way has its answer, so nothing is unknown.
+fn ctrl_c(sender: &Path, seed: u64) -> Result<Round, Skip> {
+    let mut round = Round::new(sender, seed, |rng, messages| script::delays(rng, messages, 150));
+    interrupt(&mut round, 30_000);
+    let unknown = |said: &Said| matches!(said, Said::Told { delivery, .. } if delivery == "unknown");
+    if round.told.iter().flatten().any(unknown) {
+        round.wrong(|f| &mut f.lies, "Ctrl-C left a message unknown, though its answer came".into());
+    }
+    Ok(round)
+}
+
+/// The same while it is not: in pauses, and in silences that outlast the batch's grace.
+fn ctrl_c_in_trouble(sender: &Path, seed: u64) -> Result<Round, Skip> {
+    let mut round = Round::new(sender, seed, script::faults);
+    interrupt(&mut round, 9000);
+    Ok(round)
+}
+
+fn interrupt(round: &mut Round, timeout_ms: u64) {
+    for _ in 0..round.rng.u32(1..=3) {
+        let mut plan = round.plan.clone();
+        plan.timeout_ms = timeout_ms;
+        let mut since = None;
+        let ended = round.run(&plan, &With::default(), |process, rng| {
+            if process.hear(|said| matches!(said, Said::Begun { .. })) {
+                after_a_while(process, rng, Signal::INT);
+                since = Some(Instant::now());
+            }
+        });
+        let took = since.map_or(Duration::ZERO, |since| since.elapsed());
+        if took > DEFAULT_GRACE + SLACK {
+            round.wrong(|f| &mut f.lies, format!("the process ended {took:?} after Ctrl-C"));
+        }
+        match ended.failure() {
+            Some(("cancelled", _)) => round.kills += 1,
+            // The service's refusal came first.
+            Some(("unauthorized" | "forbidden" | "redirect", _)) => {}
+            _ if ended.is_over() => {}
+            how => {
+                let how = format!("Ctrl-C ended the process otherwise: {how:?}, {}", ended.status);
+                round.wrong(|f| &mut f.lies, how);
+            }
+        }
+    }
+    round.finish(&With::default());
+}
+
+/// Two runs of one journal at once: one has it, the other says so.
+fn two_processes(sender: &Path, seed: u64) -> Result<Round, Skip> {
+    // Slow enough that the first is not done before the second gives up.
+    let mut round = Round::new(sender, seed, |_, messages| {
+        (1..=messages * 2).map(|nth| serde_json::json!({ "method": "POST", "nth": nth, "delay_ms": 400 })).collect()
+    });
+    round.plan.concurrency = 1;
+    round.plan.timeout_ms = 30_000;
+    let plan = round.plan.clone();
+    let first = round.start(&plan, &With::default());
+    std::thread::sleep(Duration::from_millis(round.rng.u64(..200)));
+    let mut second_plan = plan.clone();
+    second_plan.notes = round.folder.join("notes-2");
+    let second = round.start(&second_plan, &With::default());
+    std::thread::sleep(Duration::from_millis(round.rng.u64(900..2000)));
+    if round.rng.bool() {
+        first.signal(Signal::KILL);
+        second.signal(Signal::KILL);
+    }
+    let (first, second) = (first.end(), second.end());
+    let refused = [&first, &second].map(|ended| {
+        ended.failure().is_some_and(|(kind, message)| kind == "journal" && message.contains("is in use by another run"))
+    });
+    let (owner, other) = if refused[0] { (second, first) } else { (first, second) };
+    if refused[0] == refused[1] || !other.said.iter().all(|said| matches!(said, Said::Failed { .. })) {
+        round.wrong(|f| &mut f.lies, format!("not exactly one of two processes ran: {owner:?} {other:?}"));
+    }
+    round.told.push(other.said);
+    round.ended(&owner);
+    if !round.over {
+        round.finish(&With::default());
+    }
+    Ok(round)
+}
