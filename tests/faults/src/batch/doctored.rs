@@ -68,6 +68,7 @@ fn bytes_judged(case: &Case, journal: &[u8]) -> Findings {
         ledger: &case.ledger,
         over: case.over,
         resend: false,
+        disk_full: false,
     })
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) over: bool,
     /// Whether a run was told to send again what is in doubt.
     pub(crate) resend: bool,
+    /// Whether a run's disk was full.
+    pub(crate) disk_full: bool,
 }
 
 /// What is wrong, and how often.
@@ -125,6 +127,9 @@ fn outcomes(evidence: &Evidence<'_>, journal: &Journal, found: &mut Findings) {
         let mut told: BTreeMap<u64, &str> = BTreeMap::new();
         // A run whose journal failed knows more than its journal, and told it.
         let failed = said.iter().any(|said| matches!(said, Said::Failed { kind, .. } if kind == "journal"));
+        // Nor did one that was killed before it could say so.
+        let killed = !said.iter().any(|said| matches!(said, Said::Failed { .. } | Said::Over));
+        let failed = failed || (killed && evidence.disk_full);
         for said in said {
             let Said::Told { number, delivery, .. } = said else { continue };
             let here = |what: &str| format!("run {}: item {number} was told as {delivery}, {what}", run + 1);

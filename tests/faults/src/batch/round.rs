@@ -32,6 +32,7 @@ pub(crate) struct Round {
     pub(crate) kills: u64,
     pub(crate) over: bool,
     resend: bool,
+    disk_full: bool,
     pub(crate) findings: Findings,
 }
 
@@ -79,7 +80,8 @@ impl Round {
         };
         let sender = sender.to_owned();
         let (told, findings) = (Vec::new(), Findings::default());
-        Round { sender, rng, seed, folder, emulator, plan, told, kills: 0, over: false, resend: false, findings }
+        let (over, resend, disk_full) = (false, false, false);
+        Round { sender, rng, seed, folder, emulator, plan, told, kills: 0, over, resend, disk_full, findings }
     }
 
     /// From now on it is this program that sends.
@@ -90,6 +92,7 @@ impl Round {
     /// Starts a run of this plan; [`ended`](Round::ended) takes in how it ends.
     pub(crate) fn start(&mut self, plan: &Plan, with: &With<'_>) -> Process {
         self.resend |= plan.resend_unknown;
+        self.disk_full |= plan.file_limit.is_some();
         let file = self.folder.join(format!("plan-{}", self.rng.u32(..)));
         Process::start(&self.sender, plan, &file, with)
     }
@@ -152,6 +155,7 @@ impl Round {
             ledger: &ledger,
             over: self.over,
             resend: self.resend,
+            disk_full: self.disk_full,
         });
         self.take_in(found, &journal);
     }
