@@ -89,6 +89,11 @@ impl Poller {
         self.state.has_settled(self.elapsed())
     }
 
+    /// How long until the wait is over without another look; none if it has no end, or owes a look.
+    pub(crate) fn ends_in(&self) -> Option<Duration> {
+        self.state.deadline().filter(|_| !self.owed).map(|end| end.saturating_sub(self.elapsed()))
+    }
+
     /// How long the service asked to wait when the last look failed.
     pub(crate) fn asked(&self) -> Option<Duration> {
         self.asked

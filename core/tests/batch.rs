@@ -347,17 +347,16 @@ fn a_wait_whose_time_is_over_is_an_accepted_message_with_that_error() {
 
 #[test]
 fn a_token_ends_a_batch_and_the_answers_under_way_are_taken() {
-    let rule = r#","rules":[{"method":"POST","delay_ms":300,"status":200}]"#;
+    let rule = r#","rules":[{"method":"POST","delay_ms":1000,"process":true,"status":200}]"#;
     let (service, folder) = (service(20, rule), Folder::new());
     let token = CancelToken::new();
     let options = BatchOptions::new(folder.journal()).cancel(&token);
     let batch = client(&service).send_all(items(20), &options).unwrap();
-    let canceller = std::thread::spawn(move || {
-        std::thread::sleep(ms(100));
-        token.cancel();
-    });
+    while service.ledger().len() < 4 {
+        std::thread::sleep(ms(1));
+    }
+    token.cancel();
     let (outcomes, error) = run_until_stopped(batch);
-    canceller.join().unwrap();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     assert_eq!(
         error.message(),
@@ -446,7 +445,7 @@ fn a_changed_list_is_noticed_and_named() {
 
 #[test]
 fn one_journal_is_one_run_s_and_one_service_s() {
-    let rule = r#","rules":[{"method":"POST","delay_ms":700,"status":200}]"#;
+    let rule = r#","rules":[{"method":"POST","delay_ms":3000,"status":200}]"#;
     let (service, folder) = (service(2, rule), Folder::new());
     let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
     let first = client.send_all(items(1), &options).unwrap();
@@ -558,4 +557,105 @@ fn a_journal_whose_first_line_was_torn_begins_anew() {
 fn a_list_without_items_is_done_at_once() {
     let (service, folder) = (service(1, ""), Folder::new());
     assert_eq!(run(&client(&service), Vec::new(), &BatchOptions::new(folder.journal()).wait(quick())).len(), 0);
+}
+
+/// A first run leaves message 1 unknown, and a pause begun.
+fn doubtful(service: &Emulator, folder: &Folder) -> BatchOptions {
+    let options = BatchOptions::new(folder.journal()).concurrency(1);
+    let mut first = client(service).send_all(items(3), &options).unwrap();
+    loop {
+        if let BatchStep::Outcome(outcome) = first.step(Duration::MAX).unwrap() {
+            assert_eq!((outcome.number(), outcome.delivery()), (1, Delivery::Unknown));
+            return options;
+        }
+    }
+}
+
+#[test]
+fn a_message_in_doubt_that_is_refused_when_it_is_sent_again_stays_in_doubt_and_the_batch_goes_on() {
+    let rules = r#","rules":[
+        {"method":"POST","path":"/v2/agent/*/job/job_1/message","nth":1,"status":503},
+        {"method":"POST","path":"/v2/agent/*/job/job_1/message","status":404}]"#;
+    let (service, folder) = (service(3, rules), Folder::new());
+    let options = doubtful(&service, &folder).resend_unknown(true);
+    let outcomes = run(&client(&service), items(3), &options);
+    let verdicts: Vec<_> = outcomes.iter().map(BatchOutcome::delivery).collect();
+    assert_eq!(verdicts, [Delivery::Unknown, Delivery::Accepted, Delivery::Accepted]);
+    let error = outcomes[0].error().unwrap();
+    let words = "message to job job_1 may have arrived in an earlier run, and when it was sent again it was rejected: the service answered 404";
+    assert!(error.message().starts_with(words), "{error}");
+    assert!(error.message().ends_with("; look at the job before sending it again"), "{error}");
+    assert_eq!((error.delivery(), error.http_status()), (Some(Delivery::Unknown), Some(404)));
+    assert!(batch_status(folder.journal()).unwrap().unknown[0].reason.as_ref().unwrap().starts_with(words));
+}
+
+#[test]
+fn a_message_in_doubt_that_is_not_sent_again_after_all_stays_in_doubt() {
+    let rules = r#","rules":[
+        {"method":"POST","nth":1,"status":503},
+        {"method":"POST","nth":2,"status":429,"headers":{"Retry-After":"1"}}]"#;
+    let (service, folder) = (service(3, rules), Folder::new());
+    let options = doubtful(&service, &folder);
+    let mut second = client(&service).send_all(items(3), &options.clone().resend_unknown(true)).unwrap();
+    while !matches!(second.step(Duration::MAX).unwrap(), BatchStep::Update(BatchUpdate::Paused { .. })) {}
+    drop(second);
+    let status = batch_status(folder.journal()).unwrap();
+    assert_eq!((status.progress.unknown, status.progress.left), (1, 2));
+    let outcomes = run(&client(&service), items(3), &options);
+    assert_eq!((outcomes[0].number(), outcomes[0].delivery()), (1, Delivery::Unknown));
+    let error = outcomes[0].error().unwrap();
+    assert_eq!(error.delivery(), Some(Delivery::Unknown));
+    assert!(error.message().contains("may have arrived in an earlier run"), "{error}");
+    assert_eq!(prompts(&service), ["message 2", "message 3"]);
+}
+
+#[test]
+fn a_429_that_says_at_once_is_asked_again_less_and_less_often() {
+    let rules = r#","rules":[{"method":"POST","status":429,"headers":{"Retry-After":"0"}}]"#;
+    let (service, folder) = (service(1, rules), Folder::new());
+    let mut batch = client(&service).send_all(items(1), &BatchOptions::new(folder.journal())).unwrap();
+    let mut pauses = Vec::new();
+    while pauses.len() < 2 {
+        if let BatchStep::Update(BatchUpdate::Paused { pause, .. }) = batch.step(Duration::MAX).unwrap() {
+            pauses.push(pause.as_secs_f64().round());
+        }
+    }
+    assert_eq!(pauses, [1.0, 2.0]);
+    assert_eq!(service.requests().total, 2);
+}
+
+#[test]
+fn a_service_that_wants_quiet_does_not_keep_a_wait_beyond_its_time() {
+    let rules = r#","work_ms":60000,"rules":[{"method":"GET","nth":1,"status":429,"headers":{"Retry-After":"30"}}]"#;
+    let (service, folder) = (service(2, rules), Folder::new());
+    let options = BatchOptions::new(folder.journal()).wait(quick().timeout(ms(1000)));
+    let (took, outcomes) = timed(|| run(&client(&service), items(2), &options));
+    assert!(took < ms(5000), "{took:?}");
+    assert!(outcomes.iter().all(|outcome| outcome.error().unwrap().kind() == ErrorKind::WaitTimeout));
+    let looks = service.requests().requests.iter().filter(|request| request.method.as_deref() == Some("GET")).count();
+    assert_eq!(looks, 1, "and nobody looks meanwhile");
+}
+
+#[test]
+fn what_is_stopped_while_it_asks_after_a_job_sends_nothing_more() {
+    let rules = r#","rules":[{"method":"POST","nth":1,"status":503},{"method":"GET","delay_ms":1500}]"#;
+    let (service, folder) = (service(2, rules), Folder::new());
+    let options = BatchOptions::new(folder.journal()).concurrency(1);
+    let mut batch = client(&service).send_all(items(2), &options).unwrap();
+    while service.requests().total < 2 {
+        batch.step(ms(5)).unwrap();
+    }
+    batch.stop();
+    assert!(batch.by_ref().all(|outcome| outcome.is_ok()));
+    assert_eq!((service.requests().total, service.ledger().len()), (2, 0));
+}
+
+#[test]
+fn one_message_that_always_fails_does_not_hold_up_the_others() {
+    let rules = r#","rules":[{"method":"POST","path":"/v2/agent/*/job/job_1/message","status":408}]"#;
+    let (service, folder) = (service(3, rules), Folder::new());
+    let options = BatchOptions::new(folder.journal()).concurrency(1).max_trouble(ms(2500));
+    let (outcomes, error) = run_until_stopped(client(&service).send_all(items(3), &options).unwrap());
+    assert_eq!(outcomes.iter().map(BatchOutcome::number).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(error.http_status(), Some(408));
 }

@@ -115,7 +115,7 @@ class Wait:
     def _wait_anew(self):
         """The command for another wait. The text of one whose time is over is no use, for its time stays over."""
         at = stand(self._poller)
-        if not self._resumable or at["elapsed_ms"] < at["state"]["settle_until"]:
+        if not self._resumable or at["elapsed_ms"] < at["state"]["settle_until_ms"]:
             return None  # what a finished job shows may still be the previous result
         # The job comes last, behind --: its id may look like a flag.
         return self._command(*(["--"] if self._job_id.startswith("-") else []), self._job_id)

@@ -180,7 +180,7 @@ def test_a_batch_goes_on_after_its_process_was_killed(client, emulator, script, 
     running.end()
 
     status = agentjob.batch_status(journal)
-    assert not status["running"] and status["unknown"] == [{"item": 6, "job_id": "job_6"}]
+    assert not status["running"] and status["unknown"] == [{"item": 6, "job_id": "job_6", "reason": None}]
     outcomes = by_item(client.send_all(messages(40), journal=journal))
     assert [o["item"] for o in outcomes if o["delivery"] != "accepted"] == [6]
     assert outcomes[5]["delivery"] == outcomes[5]["error"].delivery == "unknown" and outcomes[5]["earlier"]

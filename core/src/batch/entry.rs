@@ -10,10 +10,13 @@ use crate::delivery::Delivery;
 use crate::error::{Error, ErrorKind};
 use crate::job::Job;
 use crate::operation::shown;
+use crate::outcome::without_advice;
 use crate::poller::Poller;
 
 /// How many of a record's keys are documented: they come first.
 const DOCUMENTED_KEYS: usize = 7;
+/// A record longer than this, in bytes, is kept by its id and status alone.
+const MAX_RECORD: usize = 16 << 20;
 /// A text that has this much of a prompt's beginning quotes it.
 const QUOTE_CHARS: usize = 24;
 /// A prompt shorter than this is found in any text.
@@ -80,9 +83,28 @@ pub(super) fn interrupted(item: &Planned) -> Error {
     Error::new(ErrorKind::ConnectionLost, message).with_delivery(Some(Delivery::Unknown))
 }
 
+/// What is said of a message that may have arrived in an earlier run, and was sent again in vain.
+pub(super) fn still_in_doubt(job_id: &str, error: &Error) -> Error {
+    let job = shown(job_id);
+    let again = without_advice(error);
+    let again = again.strip_prefix(&format!("message to job {job} ")).unwrap_or(again);
+    let message = format!(
+        "message to job {job} may have arrived in an earlier run, and when it was sent again it {again}; look at the job before sending it again"
+    );
+    let doubt = Error::new(error.kind(), message);
+    let doubt = match error.http_status() {
+        Some(status) => doubt.with_answer(status, error.retry_after(), error.request_id().map(str::to_owned), None),
+        None => doubt,
+    };
+    doubt.with_delivery(Some(Delivery::Unknown))
+}
+
 /// The record; without the keys that the service adds to the documented ones, if they quote what was said to the job.
 fn record(job: &Job, items: &[Planned], at: usize) -> String {
     let json = job.to_json();
+    if json.len() > MAX_RECORD {
+        return Writer::of("id", job.id()).text("status", job.status().as_str()).json_text();
+    }
     let adds = job.fields().nth(DOCUMENTED_KEYS).is_some();
     let escaped = |prompt: &str| Value::from(prompt).to_string();
     match adds && prompts_for_job(items, at).any(|prompt| quotes(&json, escaped(prompt).trim_matches('"'))) {

@@ -70,7 +70,7 @@ impl Gate {
         match self.shut {
             None => Pass::Go,
             Some((_, until)) if now < until => Pass::NotBefore(until),
-            Some(_) if self.on_trial || in_flight > 0 => Pass::NotYet,
+            Some(_) if in_flight > 0 => Pass::NotYet,
             Some((reason, _)) => Pass::Trial { ask_first: reason == PauseReason::Trouble },
         }
     }
@@ -94,14 +94,20 @@ impl Gate {
         // It is an answer.
         self.troubles = 0;
         self.troubled_since = None;
-        // Several that were under way at once are one refusal.
-        if let (None, Some((_, until))) = (asked, self.shut(now)) {
-            return until;
-        }
-        let pause = asked.unwrap_or_else(|| {
-            self.refusals += 1;
-            FIRST_ALLOWANCE_PAUSE.saturating_mul(1 << (self.refusals - 1).min(8)).min(MAX_ALLOWANCE_PAUSE)
-        });
+        let pause = match (asked.filter(|asked| *asked >= FIRST_BACKOFF), self.shut(now)) {
+            (Some(asked), _) => asked,
+            // Several that were under way at once are one refusal.
+            (None, Some((_, until))) => return until,
+            (None, None) => {
+                let doublings = 1 << self.refusals.min(16);
+                self.refusals += 1;
+                match asked {
+                    // "At once", and refused again: it is not to be asked without end.
+                    Some(_) => FIRST_BACKOFF.saturating_mul(doublings).min(MAX_BACKOFF),
+                    None => FIRST_ALLOWANCE_PAUSE.saturating_mul(doublings).min(MAX_ALLOWANCE_PAUSE),
+                }
+            }
+        };
         self.shut_until(PauseReason::RateLimited, now.saturating_add(moment(pause)))
     }
 
@@ -177,6 +183,20 @@ mod tests {
             gate.try_one();
         }
         assert_eq!(pauses, [60, 120, 240, 480, 900, 900, 900]);
+    }
+
+    #[test]
+    fn a_429_that_says_at_once_is_not_asked_without_end() {
+        let (mut gate, mut now, mut pauses) = (Gate::default(), 0, Vec::new());
+        for _ in 0..5 {
+            let until = gate.refused(now, Some(Duration::ZERO));
+            pauses.push((until - now) / 1000);
+            now = until;
+            gate.try_one();
+        }
+        assert_eq!(pauses, [1, 2, 4, 8, 16]);
+        gate.answered();
+        assert_eq!(gate.refused(now, Some(Duration::from_millis(10))) - now, 1000);
     }
 
     #[test]

@@ -135,7 +135,8 @@ impl Journal {
         let mut tail = guard(&self.tail);
         if tail.reserved < tail.end + ROOM {
             let reserve = |bytes| {
-                rustix::fs::fallocate(&self.file, FallocateFlags::KEEP_SIZE, tail.end, bytes).map(|()| tail.end + bytes)
+                let asked = || rustix::fs::fallocate(&self.file, FallocateFlags::KEEP_SIZE, tail.end, bytes);
+                rustix::io::retry_on_intr(asked).map(|()| tail.end + bytes)
             };
             // A disk that is nearly full may have the room, if not the piece.
             tail.reserved = match reserve(PIECE).or_else(|_| reserve(ROOM)) {
@@ -243,7 +244,9 @@ pub(super) fn read_lines(
             return Ok(whole);
         }
         number += 1;
-        let last = reader.fill_buf().map_err(cannot)?.is_empty();
+        // A line without an end is the last, also if a run that is on has written on meanwhile.
+        let is_cut = line.last() != Some(&b'\n') && (line.len() as u64) < MAX_LINE;
+        let last = is_cut || reader.fill_buf().map_err(cannot)?.is_empty();
         if last && is_torn(&line) {
             return match number == 1 && !begins(&line) {
                 true => Err(problem(path, "is no journal of a batch; give a path of its own")),

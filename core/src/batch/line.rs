@@ -19,7 +19,7 @@ const SUM: &str = r#","sum":""#;
 const END: &str = "\"}\n";
 
 /// A line under construction.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Writer(String);
 
 impl Writer {
@@ -55,15 +55,26 @@ impl Writer {
         self.text("at", &iso(at.unix_ms)).number("up_ms", at.up_ms)
     }
 
+    /// An object that is no line, and begins with this text.
+    pub(super) fn of(name: &str, text: &str) -> Writer {
+        let mut writer = Writer::default();
+        writer = writer.text(name, text);
+        writer.0.replace_range(..1, "{");
+        writer
+    }
+
+    /// An object that is no line, whole.
+    pub(super) fn json_text(self) -> String {
+        self.0 + "}"
+    }
+
     pub(super) fn error(self, error: &Error, message: &str) -> Writer {
-        let mut facts = Writer::new("error");
-        facts.0 = "{\"kind\":\"".to_owned() + error.kind().as_str() + "\"";
-        let mut facts = facts.text("message", message);
+        let mut facts = Writer::of("kind", error.kind().as_str()).text("message", message);
         if let Some(status) = error.http_status() {
             facts = facts.number("http_status", status.into());
         }
         facts = facts.text_or_none("request_id", error.request_id());
-        self.json("error", &(facts.0 + "}"))
+        self.json("error", &facts.json_text())
     }
 
     fn push(&mut self, name: &str, json: &str) {

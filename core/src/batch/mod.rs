@@ -6,6 +6,7 @@
 //! `tests/faults` the code.
 
 mod clock;
+mod concern;
 mod digest;
 mod entry;
 mod gate;
@@ -19,6 +20,7 @@ mod rate;
 mod resume;
 mod state;
 mod status;
+mod watch;
 mod work;
 
 use std::fmt;
@@ -115,6 +117,7 @@ impl Batch {
             return Ok(BatchStep::Over);
         }
         if self.pid != std::process::id() {
+            self.over = true;
             return Err(Error::invalid("this batch belongs to another process; a forked child cannot go on with it"));
         }
         match self.earlier.next(&self.work) {

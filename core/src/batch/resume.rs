@@ -41,7 +41,10 @@ struct Found {
 impl Earlier {
     pub(super) fn next(&mut self, work: &Work) -> Result<Option<BatchOutcome>, Error> {
         let Some(found) = self.found.next() else { return Ok(None) };
-        let (mut job, error) = read_ended(&work.journal, found.ended)?;
+        let (mut job, mut error) = read_ended(&work.journal, found.ended)?;
+        if error.as_ref().is_some_and(|error| error.delivery() != Some(found.delivery)) {
+            error = error.map(|error| entry::still_in_doubt(work.items[found.at as usize].job_id(), &error));
+        }
         if let Some(span) = found.finished {
             job = Some(read_finished(&work.journal, span)?);
         }
@@ -61,11 +64,9 @@ pub(super) fn begin(client: Client, items: Vec<Planned>, options: BatchOptions) 
     check_service(&history, &client, &journal)?;
     let mut window = Window::new(options.rate);
     let now = moment(clock.now());
-    for (id, ago) in &history.sends {
-        // What its run never saw the end of may have reached the service as late as now.
-        let interrupted = history.items.get(id).is_some_and(|entry| entry.past == Past::Sending);
-        window.note(if interrupted { now } else { now.saturating_sub(moment(*ago)) });
-    }
+    history.sends.iter().for_each(|ago| window.note(now.saturating_sub(moment(*ago))));
+    // What its run never saw the end of may have reached the service as late as now.
+    history.items.iter().filter(|entry| entry.past == Past::Sending).for_each(|_| window.note(now));
     let mut entries = match_up(&items, std::mem::take(&mut history.items), &journal)?;
     append_run(&journal, &client, &items, &options, &clock, cut)?;
     name_interrupted(&journal, &items, &mut entries, &clock)?;

@@ -45,7 +45,9 @@ pub(super) enum Look {
 #[derive(Debug)]
 pub(super) struct State {
     /// Items that may be sent, the first one first: never two of one job.
-    pub(super) ready: BinaryHeap<Reverse<u32>>,
+    ready: BinaryHeap<Reverse<(u64, u32)>>,
+    /// How many items were put behind the others.
+    put_behind: u64,
     /// Items that are not ended, ready or behind another one of their job.
     pub(super) open: Vec<bool>,
     /// Items that may have arrived, and are sent again nevertheless, for the caller said so.
@@ -76,6 +78,7 @@ impl State {
     pub(super) fn new(items: usize, window: Window, began: Moment) -> State {
         State {
             ready: BinaryHeap::new(),
+            put_behind: 0,
             open: vec![false; items],
             doubtful: vec![false; items],
             in_flight: 0,
@@ -108,7 +111,7 @@ impl State {
     fn next_of_job(&mut self, items: &[Planned], mut from: Option<u32>) {
         while let Some(at) = from {
             if self.open[at as usize] {
-                return self.ready.push(Reverse(at));
+                return self.ready.push(Reverse((at.into(), at)));
             }
             from = items[at as usize].next_for_job;
         }
@@ -118,7 +121,7 @@ impl State {
         if self.stopping.is_some() || (self.ready.is_empty() && self.in_flight == 0) {
             return Turn::Over;
         }
-        let Some(&Reverse(at)) = self.ready.peek() else { return Turn::Until(Moment::MAX) };
+        let Some(&Reverse((_, at))) = self.ready.peek() else { return Turn::Until(Moment::MAX) };
         let ask_first = match self.gate.pass(now, self.in_flight) {
             Pass::NotYet => return Turn::Until(Moment::MAX),
             Pass::NotBefore(time) => return Turn::Until(time),
@@ -135,10 +138,13 @@ impl State {
         Turn::Send { at, ask_first }
     }
 
-    /// An item that was taken is not sent yet.
-    pub(super) fn put_back(&mut self, at: u32) {
+    /// An item that was taken is not sent yet. One that failed where others might not goes behind them: it must not be the one
+    /// that is tried for ever.
+    pub(super) fn put_back(&mut self, at: u32, behind: bool) {
         self.in_flight -= 1;
-        self.ready.push(Reverse(at));
+        self.put_behind += u64::from(behind);
+        let order = if behind { self.open.len() as u64 + self.put_behind } else { at.into() };
+        self.ready.push(Reverse((order, at)));
     }
 
     /// An item that was taken is ended.
@@ -165,15 +171,29 @@ impl State {
         if self.stopping.is_some() || (self.waits() == 0 && sending_is_over) {
             return Look::Over;
         }
-        let Some(&Reverse((due, at))) = self.waits.peek() else { return Look::Until(Moment::MAX) };
-        if due.max(self.quiet_until) > now {
-            return Look::Until(due.max(self.quiet_until));
+        loop {
+            let Some(&Reverse((due, at))) = self.waits.peek() else { return Look::Until(Moment::MAX) };
+            if due > now {
+                return Look::Until(due);
+            }
+            self.waits.pop();
+            let poller = self.pollers[at as usize].take().expect("each due look has its poller");
+            // Nobody looks while the service wants quiet, but a wait ends when its time is over.
+            let ends = match poller.ends_in() {
+                Some(Duration::ZERO) => now,
+                // The millisecond that it is over in has to be over, too.
+                Some(left) => now.saturating_add(super::rate::moment(left) + 1),
+                None => Moment::MAX,
+            };
+            if self.quiet_until.min(ends) > now {
+                self.waits.push(Reverse((self.quiet_until.min(ends), at)));
+                self.pollers[at as usize] = Some(poller);
+                continue;
+            }
+            self.looking += 1;
+            let late = Duration::from_millis(u64::try_from(now - due).unwrap_or(0));
+            return Look::At { at, poller, late };
         }
-        self.waits.pop();
-        let poller = self.pollers[at as usize].take().expect("each due look has its poller");
-        self.looking += 1;
-        let late = Duration::from_millis(u64::try_from(now - due.max(self.quiet_until)).unwrap_or(0));
-        Look::At { at, poller, late }
     }
 
     /// A look is over, and its wait goes on.
@@ -197,6 +217,18 @@ impl State {
     /// How many jobs' looks are due or will be.
     pub(super) fn waits(&self) -> usize {
         self.waits.len() + self.looking
+    }
+
+    /// A worker more, which watches or sends.
+    pub(super) fn count(&mut self, watches: bool) {
+        self.live += 1;
+        self.watchers += usize::from(watches);
+    }
+
+    /// A worker less.
+    pub(super) fn discount(&mut self, watches: bool) {
+        self.live -= 1;
+        self.watchers -= usize::from(watches);
     }
 
     /// How far the batch is.

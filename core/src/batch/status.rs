@@ -5,7 +5,8 @@ use std::fs::File;
 use std::path::Path;
 
 use super::clock::Clock;
-use super::history::{History, Past};
+use super::entry::still_in_doubt;
+use super::history::{Entry, History, Past};
 use super::journal::{Span, damage, line_at, open_to_read, problem, read_lines};
 use super::line::{self, Said};
 use super::outcome::BatchProgress;
@@ -57,9 +58,12 @@ pub struct BegunItem {
 }
 
 /// The error in a line that was read before.
-fn reason(file: &File, span: Span) -> Option<String> {
+fn reason(file: &File, span: Span, entry: &Entry) -> Option<String> {
     let text = line_at(file, span).ok()?;
     match line::read(&text).ok()?.said {
+        Said::Ended { error: Some(error), .. } if error.delivery() != entry.verdict() => {
+            Some(without_advice(&still_in_doubt(&entry.job_id, &error)).to_owned())
+        }
         Said::Ended { error: Some(error), .. } => Some(without_advice(&error).to_owned()),
         _ => None,
     }
@@ -81,7 +85,7 @@ pub fn batch_status(journal: impl AsRef<Path>) -> Result<BatchStatus, Error> {
         let item = || BegunItem {
             number: entry.number,
             job_id: (*entry.job_id).to_owned(),
-            reason: entry.ended.and_then(|span| reason(&file, span)),
+            reason: entry.ended.and_then(|span| reason(&file, span, entry)),
         };
         match entry.verdict() {
             Some(Delivery::Accepted) => {

@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::clock::Clock;
+use super::concern::{Concern, concern, verdict};
 use super::entry;
 use super::gate::{MAX_ASKED, PauseReason};
 use super::item::Planned;
@@ -14,7 +15,7 @@ use super::line::Writer;
 use super::options::BatchOptions;
 use super::outcome::{BatchOutcome, BatchUpdate};
 use super::rate::{Moment, moment};
-use super::state::{Look, State, Told, Turn};
+use super::state::{State, Told, Turn};
 use crate::client::Client;
 use crate::control::CancelToken;
 use crate::delivery::Delivery;
@@ -28,9 +29,6 @@ use crate::poller::Poller;
 
 /// No sleep is longer: a machine that was put to sleep meanwhile is noticed within it.
 const MAX_SLEEP: Duration = Duration::from_secs(30);
-/// How many threads look after jobs; another one comes when a look was late by more than this.
-const MAX_WATCHERS: usize = 8;
-const LATE: Duration = Duration::from_millis(250);
 
 /// What the threads of a batch have in common.
 pub(super) struct Work {
@@ -47,41 +45,6 @@ pub(super) struct Work {
     pub(super) for_senders: Condvar,
     pub(super) for_watchers: Condvar,
     pub(super) for_owner: Condvar,
-}
-
-/// What a failure means for the whole batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Concern {
-    /// Nothing: it is this message's alone.
-    None,
-    /// The allowance is used up.
-    Allowance,
-    /// The service or the way to it fails, which passes.
-    Trouble,
-    /// Every other message would fail alike, until somebody does something.
-    All,
-}
-
-fn concern(error: &Error) -> Concern {
-    match error.kind() {
-        ErrorKind::RateLimited => Concern::Allowance,
-        ErrorKind::Unauthorized | ErrorKind::Forbidden | ErrorKind::Redirect | ErrorKind::Tls => Concern::All,
-        ErrorKind::Cancelled | ErrorKind::Closed | ErrorKind::Internal | ErrorKind::InvalidArgument => Concern::All,
-        _ if error.delivery() == Some(Delivery::Accepted) => Concern::None,
-        ErrorKind::Connect | ErrorKind::ConnectionLost | ErrorKind::Timeout | ErrorKind::Server => Concern::Trouble,
-        ErrorKind::InvalidResponse => Concern::Trouble,
-        _ if matches!(error.http_status(), Some(408 | 421 | 425)) => Concern::Trouble,
-        _ => Concern::None,
-    }
-}
-
-/// What the journal says of a message that failed. One that was refused for a reason that is not its own will be sent again.
-fn verdict(error: &Error) -> Delivery {
-    match error.delivery() {
-        Some(Delivery::Rejected) if concern(error) != Concern::None => Delivery::NotSent,
-        Some(delivery) => delivery,
-        None => Delivery::Unknown,
-    }
 }
 
 impl Work {
@@ -111,16 +74,15 @@ impl Work {
 
     /// Starts a thread that sends, or one that watches.
     pub(super) fn start(self: &Arc<Work>, watches: bool) -> std::io::Result<()> {
-        let count = |change: fn(usize, usize) -> usize| {
-            let mut state = self.lock();
-            state.live = change(state.live, 1);
-            state.watchers = change(state.watchers, usize::from(watches));
-        };
-        // Before it runs, for it may be gone again at once.
-        count(usize::wrapping_add);
+        self.lock().count(watches);
+        self.spawn(watches)
+    }
+
+    /// Starts a thread that is counted already: it may be gone again at once.
+    pub(super) fn spawn(self: &Arc<Work>, watches: bool) -> std::io::Result<()> {
         let work = Arc::clone(self);
         let thread = std::thread::Builder::new().name("agentjob-batch".to_owned()).spawn(move || {
-            let _leaving = Leaving(&work);
+            let _leaving = Leaving { work: &work, watches };
             if watches { work.watch() } else { work.send() }
         });
         match thread {
@@ -129,20 +91,25 @@ impl Work {
                 Ok(())
             }
             Err(error) => {
-                count(usize::wrapping_sub);
+                self.lock().discount(watches);
                 Err(error)
             }
         }
     }
 
-    fn step(&self, name: &'static str) {
+    pub(super) fn step(&self, name: &'static str) {
         if let Some(handler) = &self.options.on_step {
             handler(name);
         }
     }
 
-    fn call(&self) -> CallOptions {
+    pub(super) fn call(&self) -> CallOptions {
         CallOptions::new().cancel(&self.abort)
+    }
+
+    /// Whether nothing more is to be sent.
+    fn is_stopping(&self) -> bool {
+        self.is_cancelled() || self.lock().stopping.is_some()
     }
 
     fn is_cancelled(&self) -> bool {
@@ -173,7 +140,7 @@ impl Work {
         self.for_watchers.notify_all();
     }
 
-    fn sleep<'a>(&self, on: &Condvar, state: MutexGuard<'a, State>, until: Moment) -> MutexGuard<'a, State> {
+    pub(super) fn sleep<'a>(&self, on: &Condvar, state: MutexGuard<'a, State>, until: Moment) -> MutexGuard<'a, State> {
         let left = u64::try_from(until.saturating_sub(self.now())).unwrap_or(0).max(1);
         let left = Duration::from_millis(left).min(MAX_SLEEP);
         on.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
@@ -184,7 +151,7 @@ impl Work {
         let give_back = || {
             let mut state = self.lock();
             state.window.give_back();
-            state.put_back(at);
+            state.put_back(at, false);
         };
         if ask_first {
             // A look delivers nothing, however it ends.
@@ -192,8 +159,12 @@ impl Work {
             if let Err(error) = asked
                 && concern(&error) != Concern::None
             {
-                give_back();
-                return self.concerned(&error);
+                // A pause begins before anybody can take the message again.
+                self.concerned(&error);
+                return give_back();
+            }
+            if self.is_stopping() {
+                return give_back();
             }
         }
         let line = entry::sending(place, item, self.clock.stamp());
@@ -208,9 +179,13 @@ impl Work {
             Ok(job) => (Delivery::Accepted, Some(job), None),
             Err(error) => (verdict(&error), None, Some(error)),
         };
-        // It says nothing about the time before.
+        let answered = !matches!(delivery, Delivery::Unknown | Delivery::NotSent);
+        // What is said of the second time says nothing of the first.
         let doubtful = delivery == Delivery::Rejected && self.lock().doubtful[place];
-        let delivery = if doubtful { Delivery::Unknown } else { delivery };
+        let (delivery, error) = match error {
+            Some(error) if doubtful => (Delivery::Unknown, Some(entry::still_in_doubt(item.job_id(), &error))),
+            error => (delivery, error),
+        };
         self.step("answered");
         let poller = match (&self.options.wait, delivery) {
             (Some(wait), Delivery::Accepted) => Some(begin_wait(item.job_id(), wait, job.clone())),
@@ -228,7 +203,7 @@ impl Work {
         if let Some(error) = &error {
             self.concerned(error);
         }
-        self.settle(at, delivery, job, error, poller);
+        self.settle(at, Settled { delivery, answered, tried: ask_first, job, error, poller });
     }
 
     /// Sees to it that a line that was written is on the disk.
@@ -240,14 +215,8 @@ impl Work {
     }
 
     /// Takes in what became of a message.
-    fn settle(
-        self: &Arc<Work>,
-        at: u32,
-        delivery: Delivery,
-        job: Option<Job>,
-        error: Option<Error>,
-        poller: Option<Poller>,
-    ) {
+    fn settle(self: &Arc<Work>, at: u32, settled: Settled) {
+        let Settled { delivery, answered, tried, job, error, poller } = settled;
         let now = self.now();
         let mut state = self.lock();
         // What the service answered counts for it, so it counts for the pace.
@@ -256,13 +225,16 @@ impl Work {
             false => state.window.ended(now),
         }
         match delivery {
-            Delivery::NotSent => return state.put_back(at),
+            Delivery::NotSent => {
+                let passes = error.as_ref().is_some_and(|error| concern(error) == Concern::Trouble);
+                return state.put_back(at, tried && passes);
+            }
             Delivery::Accepted => state.progress.accepted += 1,
             Delivery::Rejected => state.progress.rejected += 1,
             Delivery::Unknown => state.progress.unknown += 1,
         }
         state.close(at, &self.items);
-        if delivery != Delivery::Unknown && state.gate.answered() {
+        if answered && state.gate.answered() {
             state.told.push_back(Told::Update(BatchUpdate::Resumed));
         }
         match poller {
@@ -272,8 +244,11 @@ impl Work {
                 state.told.push_back(Told::Update(update));
                 state.wait_for(at, Box::new(poller), now);
                 let first = state.watchers == 0 && state.stopping.is_none();
+                if first {
+                    state.count(true);
+                }
                 drop(state);
-                match first.then(|| self.start(true)) {
+                match first.then(|| self.spawn(true)) {
                     Some(Err(error)) => self.stop(Some(no_thread(&error))),
                     _ => self.for_watchers.notify_one(),
                 }
@@ -294,7 +269,7 @@ impl Work {
     }
 
     /// The owner hears an item's outcome.
-    fn tell(&self, at: u32, delivery: Delivery, job: Option<Job>, error: Option<Error>) {
+    pub(super) fn tell(&self, at: u32, delivery: Delivery, job: Option<Job>, error: Option<Error>) {
         let mut state = self.lock();
         state.progress.done += 1;
         let outcome = outcome(&self.items, at, delivery, job, error, false);
@@ -304,7 +279,7 @@ impl Work {
     }
 
     /// A failure that is not one message's alone.
-    fn concerned(&self, error: &Error) {
+    pub(super) fn concerned(&self, error: &Error) {
         let now = self.now();
         let mut state = self.lock();
         let before = state.gate.shut(now);
@@ -350,92 +325,6 @@ impl Work {
         let pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
         let line = Writer::new("paused").text("reason", reason.as_str()).number("pause_ms", pause_ms);
         drop(self.journal.append(&line.stamp(self.clock.stamp()).finish()));
-    }
-
-    /// Looks at one job after the other, until none is waited for.
-    fn watch(self: &Arc<Work>) {
-        let mut state = self.lock();
-        loop {
-            match state.look(self.now()) {
-                Look::Over => break,
-                Look::Until(time) => state = self.sleep(&self.for_watchers, state, time),
-                Look::At { at, poller, late } => {
-                    let another = late > LATE && state.watchers < MAX_WATCHERS.min(state.waits());
-                    drop(state);
-                    // A thread that cannot be had is missed by nobody: this one is there.
-                    if another && self.start(true).is_ok() {
-                        self.for_watchers.notify_one();
-                    }
-                    self.look(at, poller);
-                    state = self.lock();
-                }
-            }
-        }
-        drop(state);
-        self.for_watchers.notify_all();
-    }
-
-    fn look(self: &Arc<Work>, at: u32, mut poller: Box<Poller>) {
-        let (place, item) = (at as usize, &self.items[at as usize]);
-        let was_at_work = poller.has_settled();
-        let looked = poller.poll(&self.client, &self.call());
-        if let Err(error) = &looked
-            && concern(error) == Concern::All
-        {
-            self.lock().looked(at, poller, self.now());
-            return self.concerned(error);
-        }
-        match looked {
-            Ok(None) => {
-                if !was_at_work && poller.has_settled() {
-                    // Not on the disk at once: what is lost is asked for again.
-                    let line = entry::waiting(place, item, &poller, self.clock.stamp());
-                    drop(self.journal.append(&line));
-                    self.step("waiting_written");
-                }
-                let update = match (poller.changed(), poller.job()) {
-                    (true, Some(job)) => Some(BatchUpdate::Job {
-                        number: u64::from(at) + 1,
-                        job_id: item.job_id().into(),
-                        job: job.clone(),
-                    }),
-                    _ => None,
-                };
-                let heard = update.is_some();
-                let asked = poller.asked();
-                let now = self.now();
-                let mut state = self.lock();
-                state.told.extend(update.map(Told::Update));
-                if let Some(asked) = asked {
-                    state.be_quiet(now.saturating_add(moment(asked)));
-                }
-                state.looked(at, poller, now);
-                drop(state);
-                if heard {
-                    self.for_owner.notify_all();
-                }
-                return;
-            }
-            Ok(Some(job)) => {
-                self.finish(at, &job);
-                self.tell(at, Delivery::Accepted, Some(job), None);
-            }
-            Err(error) => {
-                let error = error.with_delivery(Some(Delivery::Accepted));
-                self.tell(at, Delivery::Accepted, error.job().cloned(), Some(error));
-            }
-        }
-        self.lock().done_waiting();
-        self.for_watchers.notify_all();
-    }
-
-    /// Notes that a job is done. Not on the disk at once: what is lost is asked for again.
-    fn finish(&self, at: u32, job: &Job) {
-        let line = entry::finished(at as usize, &self.items, job, self.clock.stamp());
-        if let Err(error) = self.journal.append(&line) {
-            self.stop(Some(error));
-        }
-        self.step("finished_written");
     }
 }
 
@@ -504,61 +393,30 @@ fn in_words(time: Duration) -> String {
     }
 }
 
+/// What became of a message that was taken.
+struct Settled {
+    delivery: Delivery,
+    /// Whether the service said whether it took it.
+    answered: bool,
+    /// Whether it went alone, after a look that was answered.
+    tried: bool,
+    job: Option<Job>,
+    error: Option<Error>,
+    poller: Option<Poller>,
+}
+
 /// A thread goes, by whatever way.
-struct Leaving<'a>(&'a Work);
+struct Leaving<'a> {
+    work: &'a Work,
+    watches: bool,
+}
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.stop(Some(Error::internal("a batch's thread failed", false)));
+            self.work.stop(Some(Error::internal("a batch's thread failed", false)));
         }
-        self.0.lock().live -= 1;
-        self.0.for_owner.notify_all();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn error(kind: ErrorKind, delivery: Delivery, status: Option<u16>) -> Error {
-        let error = Error::new(kind, "x").with_delivery(Some(delivery));
-        status.map_or(error.clone(), |status| error.with_answer(status, None, None, None))
-    }
-
-    #[test]
-    fn every_row_of_the_batch_s_table() {
-        use Delivery::*;
-        use ErrorKind as Kind;
-        let rows = [
-            (Kind::Connect, NotSent, None, Concern::Trouble, NotSent),
-            (Kind::Tls, NotSent, None, Concern::All, NotSent),
-            (Kind::Timeout, NotSent, None, Concern::Trouble, NotSent),
-            (Kind::Timeout, Unknown, None, Concern::Trouble, Unknown),
-            (Kind::ConnectionLost, Unknown, None, Concern::Trouble, Unknown),
-            (Kind::Server, Unknown, Some(503), Concern::Trouble, Unknown),
-            (Kind::Server, NotSent, Some(503), Concern::Trouble, NotSent),
-            (Kind::InvalidResponse, Unknown, None, Concern::Trouble, Unknown),
-            (Kind::InvalidResponse, Accepted, Some(200), Concern::None, Accepted),
-            (Kind::Timeout, Accepted, Some(200), Concern::None, Accepted),
-            (Kind::RateLimited, Rejected, Some(429), Concern::Allowance, NotSent),
-            (Kind::Unauthorized, Rejected, Some(401), Concern::All, NotSent),
-            (Kind::Forbidden, Rejected, Some(403), Concern::All, NotSent),
-            (Kind::Redirect, Rejected, Some(307), Concern::All, NotSent),
-            (Kind::Redirect, Unknown, Some(302), Concern::All, Unknown),
-            (Kind::BadRequest, Rejected, Some(408), Concern::Trouble, NotSent),
-            (Kind::BadRequest, Rejected, Some(421), Concern::Trouble, NotSent),
-            (Kind::BadRequest, Rejected, Some(425), Concern::Trouble, NotSent),
-            (Kind::BadRequest, Rejected, Some(400), Concern::None, Rejected),
-            (Kind::NotFound, Rejected, Some(404), Concern::None, Rejected),
-            (Kind::Conflict, Rejected, Some(409), Concern::None, Rejected),
-            (Kind::Cancelled, NotSent, None, Concern::All, NotSent),
-            (Kind::Cancelled, Unknown, None, Concern::All, Unknown),
-            (Kind::Closed, Unknown, None, Concern::All, Unknown),
-        ];
-        for (kind, delivery, status, means, noted) in rows {
-            let error = error(kind, delivery, status);
-            assert_eq!((concern(&error), verdict(&error)), (means, noted), "{kind} {delivery} {status:?}");
-        }
+        self.work.lock().discount(self.watches);
+        self.work.for_owner.notify_all();
     }
 }
