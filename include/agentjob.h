@@ -1524,7 +1524,7 @@ AGENTJOB_API bool agentjob_batch_is_over(const agentjob_batch *batch);
 /**
  * How far the batch is at this moment; what earlier runs of its journal did counts.
  * @param batch the batch, started or not
- * @return borrowed from the batch until it is asked again; NULL only for a NULL batch
+ * @return borrowed from the batch until it is used again; NULL only for a NULL batch
  * @since 0.1.0
  */
 AGENTJOB_API const agentjob_progress *agentjob_batch_progress(agentjob_batch *batch);

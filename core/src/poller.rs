@@ -99,10 +99,11 @@ impl Poller {
         self.asked
     }
 
-    /// Goes on from a poller's text that was written so long ago, with a schedule of today.
+    /// Goes on from a poller's text that was written so long ago, with a schedule of today, whose time counts from now.
     pub(crate) fn resume(text: &str, ago: Duration, schedule: Schedule) -> Result<Poller, Error> {
         let mut poller = Poller::from_text(text, |_| ago)?;
-        poller.state.schedule = schedule;
+        let timeout = schedule.timeout.map(|timeout| poller.before.saturating_add(timeout));
+        poller.state.schedule = Schedule { timeout, ..schedule };
         Ok(poller)
     }
 

@@ -659,3 +659,40 @@ fn one_message_that_always_fails_does_not_hold_up_the_others() {
     assert_eq!(outcomes.iter().map(BatchOutcome::number).collect::<Vec<_>>(), [2, 3]);
     assert_eq!(error.http_status(), Some(408));
 }
+
+#[test]
+fn a_journal_that_is_taken_away_stops_the_batch() {
+    let rule = r#","rules":[{"method":"POST","delay_ms":100,"process":true,"status":200}]"#;
+    let (service, folder) = (service(20, rule), Folder::new());
+    let mut batch = client(&service).send_all(items(20), &BatchOptions::new(folder.journal()).concurrency(1)).unwrap();
+    assert!(batch.next().unwrap().is_ok());
+    let elsewhere = folder.0.join("elsewhere");
+    std::fs::rename(folder.journal(), &elsewhere).unwrap();
+    let (outcomes, error) = run_until_stopped(batch);
+    assert_eq!(error.kind(), ErrorKind::Journal);
+    assert!(error.message().contains("was removed or replaced while the batch ran"), "{error}");
+    assert_eq!(service.ledger().len(), 1 + outcomes.len());
+    std::fs::rename(&elsewhere, folder.journal()).unwrap();
+    assert_eq!(run(&client(&service), items(20), &BatchOptions::new(folder.journal())).len(), 20);
+    assert_eq!(service.ledger().len(), 20);
+}
+
+#[test]
+fn a_wait_that_timed_out_waits_anew_in_the_next_run() {
+    let (service, folder) = (service(1, r#","work_ms":1500"#), Folder::new());
+    let options = BatchOptions::new(folder.journal());
+    let short = options.clone().wait(quick().timeout(ms(100)));
+    assert_eq!(run(&client(&service), items(1), &short)[0].error().unwrap().kind(), ErrorKind::WaitTimeout);
+    let outcomes = run(&client(&service), items(1), &options.wait(quick()));
+    assert!(outcomes[0].error().is_none() && outcomes[0].job().unwrap().is_terminal());
+}
+
+#[test]
+fn what_is_no_file_is_no_journal() {
+    let folder = Folder::new();
+    let pipe = folder.0.join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in [pipe, folder.0.clone(), "/dev/null".into()] {
+        assert!(batch_status(&path).unwrap_err().message().contains("is no file"), "{path:?}");
+    }
+}

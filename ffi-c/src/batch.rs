@@ -251,7 +251,7 @@ pub unsafe extern "C" fn agentjob_batch_is_over(batch: *const agentjob_batch) ->
 
 /// How far the batch is at this moment; what earlier runs of its journal did counts.
 /// @param batch the batch, started or not
-/// @return borrowed from the batch until it is asked again; NULL only for a NULL batch
+/// @return borrowed from the batch until it is used again; NULL only for a NULL batch
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_progress(batch: *mut agentjob_batch) -> *const agentjob_progress {

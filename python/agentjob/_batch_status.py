@@ -47,8 +47,9 @@ def lines(status, journal, now):
     yield from listed("rejected:", status["rejected"])
     if not status["running"]:
         again = f"agentjob send-all FILE --journal {shlex.quote(journal)}"
+        again += (f" --rate {rate}" if rate else "") + (" --wait" if status["waits"] else "")
         if progress["left"] or progress["waiting"]:
-            yield f"to go on, with the list that it had: {again}{' --wait' if status['waits'] else ''}"
+            yield f"to go on, with the list that it had: {again}"
         if status["unknown"]:
             yield f"once you know that what is unknown did not arrive, send it again: {again} --resend-unknown"
 

@@ -62,6 +62,8 @@ class Summary:
             left += [f"{at_work} still at work"] if self.progress["waiting"] else []
             same = ", with the same list on stdin" if self._options.file == "-" else ""
             yield f"{' and '.join(left)}; journal {printable(self._journal)} has the place; to go on{same}:\n  {self.command()}"
+        elif self._timed_out:
+            yield f"to go on waiting, as long again:\n  {self.command()}"
 
     def facts(self):
         """The summary for a program."""
@@ -71,7 +73,7 @@ class Summary:
             "jobs_failed": self._failed_jobs,
             "waits_timed_out": self._timed_out,
             "unknown": self._unknown,
-            "resume": self.command() if self._unfinished else None,
+            "resume": self.command() if self._unfinished or self._timed_out else None,
         }
 
     def command(self, resend=False):

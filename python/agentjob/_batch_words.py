@@ -64,7 +64,8 @@ def trouble_with(outcome):
     """What a person is to be told of an outcome; None if it went well."""
     error, job = outcome["error"], outcome["job"]
     if outcome["delivery"] != "accepted":
-        return f"{place(outcome)}: {outcome['delivery']}: {error}"
+        # The error's own sentence begins with the job and the verdict.
+        return f"{place(outcome)}: {error}"
     if error is not None:
         return f"{place(outcome)}: accepted, but: {error}"
     return f"{place(outcome)}: the job failed" if job is not None and job["status"] == "failed" else None

@@ -46,7 +46,7 @@ pub(crate) struct Batch {
     /// Held for a whole step.
     reader: Mutex<Reader>,
     /// Held for a slice of a step. Nothing once the batch is over: its journal is free again then.
-    core: Mutex<Option<core::Batch>>,
+    core: leftovers::Shared,
     /// Somebody wants it to stop.
     stopping: AtomicBool,
     over: AtomicBool,
@@ -68,13 +68,16 @@ enum Told {
 
 impl Batch {
     pub(crate) fn new(core: core::Batch, watcher: Arc<Watcher>, journal: PathBuf) -> Batch {
+        let progress = Mutex::new(core.progress());
+        let core = Arc::new(Mutex::new(Some(core)));
+        leftovers::hold(&core, &journal);
         Batch {
             watcher,
             journal,
             pid: std::process::id(),
             reader: Mutex::default(),
-            progress: Mutex::new(core.progress()),
-            core: Mutex::new(Some(core)),
+            progress,
+            core,
             stopping: AtomicBool::new(false),
             over: AtomicBool::new(false),
         }
@@ -272,17 +275,19 @@ impl Batch {
             });
             ended.inspect_err(|_| self.stop_now())?;
             let taken = PyList::empty(py);
-            for told in reader.told.drain(..) {
+            // A handler that raises loses nothing: what it was told of is heard in the next step.
+            for told in &reader.told {
                 let (is_outcome, record) = match told {
-                    Told::Outcome(outcome) => (true, batch_records::outcome(py, &outcome)?),
+                    Told::Outcome(outcome) => (true, batch_records::outcome(py, outcome)?),
                     Told::Update(update, progress) => {
-                        let record = batch_records::update(py, &update, &progress)?;
-                        self.watcher.note(py, &update, &record)?;
+                        let record = batch_records::update(py, update, progress)?;
+                        self.watcher.note(py, update, &record)?;
                         (false, record)
                     }
                 };
                 taken.append((is_outcome, record))?;
             }
+            reader.told.clear();
             Ok(taken)
         })
     }
@@ -372,7 +377,8 @@ impl Batch {
 
 impl Drop for Batch {
     fn drop(&mut self) {
-        let Some(core) = self.core.get_mut().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        // Locked only where a forked child got it from a step of its parent, to whom it belongs.
+        let Some(core) = self.core.try_lock().ok().and_then(|mut core| core.take()) else { return };
         // Whoever lets go of it by an exception is not to wait here for the answers that are under way.
         leftovers::leave(core, &self.journal);
     }

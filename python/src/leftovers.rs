@@ -1,9 +1,9 @@
-//! Batches that nobody holds any more and that still take the answers to what is under way: each on a thread of its own, for at
+//! Batches at the program's end, and those that nobody holds any more and that still take the answers to what is under way: each on a thread of its own, for at
 //! most its `grace`. The next run of the same journal waits for them, and so does the program's end.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::{mem, process, thread};
 
 use agentjob_core::{Batch, Control};
@@ -14,6 +14,34 @@ use crate::signals::{SLICE, Watcher, blocking};
 
 /// Locked with the GIL held only, and for a moment: whoever forks has the GIL, so a forked child does not find it locked.
 static LEFT: Mutex<Vec<Leftover>> = Mutex::new(Vec::new());
+
+/// Those that somebody holds, for the program's end. Locked as `LEFT` is.
+static LIVE: Mutex<Vec<Live>> = Mutex::new(Vec::new());
+
+/// A batch that its object and the program's end share: whoever comes first takes it.
+pub(crate) type Shared = Arc<Mutex<Option<Batch>>>;
+
+struct Live {
+    journal: PathBuf,
+    pid: u32,
+    batch: Weak<Mutex<Option<Batch>>>,
+}
+
+impl Live {
+    /// Takes the batch, which a step holds for a slice at most.
+    fn begin(&self) -> Option<Leftover> {
+        let batch = self.batch.upgrade().filter(|_| self.pid == process::id())?;
+        let batch = batch.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some(Leftover::begin(batch, &self.journal))
+    }
+}
+
+/// Keeps in mind that somebody holds this one.
+pub(crate) fn hold(batch: &Shared, journal: &Path) {
+    let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
+    live.retain(|live| live.batch.strong_count() > 0);
+    live.push(Live { journal: journal.to_owned(), pid: process::id(), batch: Arc::downgrade(batch) });
+}
 
 /// A batch that ends by itself.
 pub(crate) struct Leftover {
@@ -99,8 +127,10 @@ pub(crate) fn wait_at_exit(py: Python<'_>) -> PyResult<()> {
 /// Ctrl-C ends it: what has no answer then is unknown to the next run.
 #[pyfunction]
 fn end_all(py: Python<'_>) {
-    let (watcher, left) = (Watcher::default(), with_left(mem::take));
+    let (watcher, mut left) = (Watcher::default(), with_left(mem::take));
+    let live = mem::take(&mut *LIVE.lock().unwrap_or_else(PoisonError::into_inner));
     let _interrupted = blocking(py, &watcher, false, || {
+        left.extend(live.iter().filter_map(Live::begin));
         wait_for(left, || watcher.check().is_err());
         Ok(())
     });

@@ -199,7 +199,8 @@ def test_the_status_of_a_journal_has_every_documented_field(client, journal):
     assert status["progress"]["items"] == status["progress"]["done"] == 3
     assert (status["base_url"], status["project_id"], status["pid"]) == (client.base_url, client.project_id, os.getpid())
     assert (status["runs"], status["rate"], status["waits"], status["running"]) == (1, "1000/h", False, False)
-    assert (status["unknown"], status["rejected"]) == ([], [{"item": 3, "job_id": "nobody"}])
+    refused = "message to job nobody was rejected: the service answered 404 (job not found); check the job id, the project id and the base URL"
+    assert (status["unknown"], status["rejected"]) == ([], [{"item": 3, "job_id": "nobody", "reason": refused}])
     assert status["began_at"] <= status["written_at"]
 
 

@@ -74,8 +74,7 @@ impl Journal {
             return Err(problem(path, "is no file; give a file's path"));
         }
         lock(&file, path)?;
-        let here = std::fs::metadata(path).map_err(|error| failed("went away", error))?;
-        if (here.dev(), here.ino()) != (about.dev(), about.ino()) {
+        if !is_at(&file, path) {
             return Err(problem(path, "was replaced while it was opened; try again"));
         }
         sync_folder(path).map_err(|error| failed("is in a folder that cannot be synced", error))?;
@@ -132,6 +131,13 @@ impl Journal {
     /// # Errors
     /// As [`append`](Journal::append).
     pub(super) fn append_with_room(&self, line: &str) -> Result<Span, Error> {
+        if !is_at(&self.file, &self.path) {
+            // What is written into a file that nobody will find is not written.
+            return Err(problem(
+                &self.path,
+                "was removed or replaced while the batch ran; bring it back before you run the batch again",
+            ));
+        }
         let mut tail = guard(&self.tail);
         if tail.reserved < tail.end + ROOM {
             let reserve = |bytes| {
@@ -215,7 +221,12 @@ pub(super) fn line_at(file: &File, span: Span) -> std::io::Result<String> {
 
 /// Opens a journal to look at it, and tells whether a run is on.
 pub(super) fn open_to_read(path: &Path) -> Result<(File, bool), Error> {
-    let file = File::open(path).map_err(|error| problem(path, &format!("cannot be opened ({error})")))?;
+    let cannot = |error: std::io::Error| problem(path, &format!("cannot be opened ({error})"));
+    // To open a pipe would wait for somebody who writes.
+    if !std::fs::metadata(path).map_err(cannot)?.is_file() {
+        return Err(problem(path, "is no file; give a file's path"));
+    }
+    let file = File::open(path).map_err(cannot)?;
     let running = match file.try_lock_shared() {
         Ok(()) => {
             drop(file.unlock());
@@ -306,6 +317,12 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
         None => "another run".to_owned(),
     };
     Err(problem(path, &format!("is in use by {by}; wait until that has ended, or give another path")))
+}
+
+/// Whether the path still leads to this file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let place = |about: &std::fs::Metadata| (about.dev(), about.ino());
+    matches!((file.metadata(), std::fs::metadata(path)), (Ok(file), Ok(path)) if place(&file) == place(&path))
 }
 
 /// A new file's name is on the disk once its folder is.
