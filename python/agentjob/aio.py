@@ -11,9 +11,10 @@
     asyncio.run(main())
 
 A request runs on a thread for as long as it lasts, at most 32 of a client at once; the next ones wait for their turn, which is not
-counted in a `timeout`. A wait holds no thread between its looks, so there may be thousands. A batch has threads of its own. Under anyio it runs on either of its
-backends. To cancel a task ends its call within 100 ms; a
-cancellation that met a message says in a note (Python 3.11 on) what became of it, for to cancel does not unsend.
+counted in a `timeout`. A wait holds no thread between its looks, so there may be thousands. A batch has threads of its own. Under
+anyio it runs on either of its backends. To cancel a task ends its call within 100 ms, but for a batch that is just beginning, which
+reads its items and its journal first; a cancellation that met a message says in a note (Python 3.11 on) what became of it, for to
+cancel does not unsend.
 """
 
 from __future__ import annotations

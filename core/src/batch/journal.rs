@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
 use super::line::{self, BEGINNING, Line, Said};
@@ -140,10 +139,7 @@ impl Journal {
         }
         let mut tail = guard(&self.tail);
         if tail.reserved < tail.end + ROOM {
-            let reserve = |bytes| {
-                let asked = || rustix::fs::fallocate(&self.file, FallocateFlags::KEEP_SIZE, tail.end, bytes);
-                rustix::io::retry_on_intr(asked).map(|()| tail.end + bytes)
-            };
+            let reserve = |bytes| reserve(&self.file, tail.end, bytes).map(|()| tail.end + bytes);
             // A disk that is nearly full may have the room, if not the piece.
             tail.reserved = match reserve(PIECE).or_else(|_| reserve(ROOM)) {
                 Ok(reserved) => reserved,
@@ -317,6 +313,17 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
         None => "another run".to_owned(),
     };
     Err(problem(path, &format!("is in use by {by}; wait until that has ended, or give another path")))
+}
+
+/// Has the disk keep room for a file that stays as long as it is.
+#[cfg(target_os = "linux")]
+fn reserve(file: &File, end: u64, bytes: u64) -> Result<(), Errno> {
+    rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, end, bytes))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn reserve(_: &File, _: u64, _: u64) -> Result<(), Errno> {
+    Err(Errno::NOTSUP)
 }
 
 /// Whether the path still leads to this file.
