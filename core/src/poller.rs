@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -17,6 +17,7 @@ use crate::options::CallOptions;
 use crate::outcome::kind_of;
 use crate::poll::text::{Record, millis, object};
 use crate::poll::{Accepted, PollState, Schedule, Seen, Step};
+use crate::timestamp::now_unix_ms;
 
 /// A wait in steps: ask when the next look is due, then look once.
 ///
@@ -261,15 +262,11 @@ fn label(error: &Error) -> String {
 /// The version of the text. A text of another version is refused, not guessed at.
 const TEXT_VERSION: u64 = 1;
 
-fn unix_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-}
-
 impl fmt::Display for Poller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = object([
             ("agentjob_poller", TEXT_VERSION.into()),
-            ("saved_at_unix_ms", unix_ms().into()),
+            ("saved_at_unix_ms", now_unix_ms().into()),
             ("elapsed_ms", millis(self.elapsed())),
             ("done", self.done.into()),
             ("state", self.state.to_record()),
@@ -284,7 +281,9 @@ impl FromStr for Poller {
     /// Goes on from a poller's text. The time since it was written counts as waited, by the wall clock, for no other
     /// clock spans two processes; a clock that was set back counts as none.
     fn from_str(text: &str) -> Result<Poller, Error> {
-        Poller::from_text(text, |saved_at_unix_ms| Duration::from_millis(unix_ms().saturating_sub(saved_at_unix_ms)))
+        Poller::from_text(text, |saved_at_unix_ms| {
+            Duration::from_millis(now_unix_ms().saturating_sub(saved_at_unix_ms))
+        })
     }
 }
 

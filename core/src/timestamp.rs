@@ -1,5 +1,7 @@
 //! A moment in ISO 8601, as the contract's `createdAt` and `archivedAt` write it, as a number that can be computed with.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 const MS_PER_MINUTE: i64 = 60_000;
 const MS_PER_DAY: i64 = 24 * 60 * MS_PER_MINUTE;
 const DAYS_PER_ERA: u64 = 146_097;
@@ -30,6 +32,11 @@ pub(crate) fn unix_ms(text: &str) -> Option<i64> {
     let offset = offset_minutes(&mut rest)?;
     let minutes = hour * 60 + minute - offset;
     rest.is_empty().then(|| days_since_1970(year, month, day) * MS_PER_DAY + minutes * MS_PER_MINUTE + ms)
+}
+
+/// The calendar's time now, in milliseconds since 1970; a calendar of before says 0.
+pub(crate) fn now_unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// A moment as text: what JavaScript's `toISOString` writes.

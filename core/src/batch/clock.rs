@@ -1,7 +1,9 @@
 //! The batch's time. Pacing must hold over restarts, a laptop's sleep and a clock that somebody sets, so a moment is kept by two
 //! clocks: the calendar's, which people read, and the time since the machine started, which nobody can set.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
+
+use crate::timestamp::now_unix_ms;
 
 /// A moment as a journal keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +33,7 @@ impl Clock {
     }
 
     pub(super) fn stamp(&self) -> Stamp {
-        Stamp { unix_ms: unix_ms(), up_ms: u64::try_from(self.now().as_millis()).unwrap_or(u64::MAX) }
+        Stamp { unix_ms: now_unix_ms(), up_ms: u64::try_from(self.now().as_millis()).unwrap_or(u64::MAX) }
     }
 
     /// How long ago a stamp is that was made during the start `boot`. A calendar that was set back makes it "just now".
@@ -43,10 +45,6 @@ impl Clock {
             false => now.unix_ms.saturating_sub(stamp.unix_ms),
         })
     }
-}
-
-pub(super) fn unix_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 #[cfg(target_os = "linux")]

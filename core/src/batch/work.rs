@@ -171,8 +171,9 @@ impl Work {
         let written = self.journal.append_with_room(&line);
         let noted = written.and_then(|span| self.noted(span, ["sending_written", "sending_synced"]));
         if let Err(error) = noted {
-            give_back();
-            return self.stop(Some(error));
+            // Before anybody can take it again.
+            self.stop(Some(error));
+            return give_back();
         }
         let message = Operation::SendMessage { job_id: item.job_id(), prompt: item.prompt().into() };
         let (delivery, job, error) = match self.client.execute(&message, &self.call(), Some(0)) {
