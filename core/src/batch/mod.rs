@@ -8,6 +8,7 @@
 mod clock;
 mod concern;
 mod digest;
+mod ending;
 mod entry;
 mod gate;
 mod history;
@@ -27,6 +28,7 @@ use std::fmt;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use self::ending::closed;
 pub use self::gate::PauseReason;
 pub use self::item::BatchItem;
 pub use self::options::{BatchOptions, DEFAULT_CONCURRENCY, DEFAULT_GRACE, DEFAULT_MAX_TROUBLE, MAX_CONCURRENCY};
@@ -35,7 +37,7 @@ pub use self::rate::Rate;
 use self::resume::Earlier;
 use self::state::Told;
 pub use self::status::{BatchStatus, BegunItem, batch_status};
-use self::work::{Work, closed};
+use self::work::Work;
 use crate::client::Client;
 use crate::control::{CancelToken, SLICE};
 use crate::error::{Error, ErrorKind};

@@ -4,6 +4,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use super::Batch;
 use super::clock::Clock;
+use super::ending::no_thread;
 use super::entry;
 use super::history::{Entry, History, Items, Past};
 use super::item::{Planned, label};
@@ -13,7 +14,7 @@ use super::options::BatchOptions;
 use super::outcome::BatchOutcome;
 use super::rate::{Window, moment};
 use super::state::State;
-use super::work::{Work, begin_wait, no_thread, outcome};
+use super::work::{Work, begin_wait, outcome};
 use crate::client::Client;
 use crate::control::CancelToken;
 use crate::delivery::Delivery;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::clock::Clock;
 use super::concern::{Concern, concern, verdict};
+use super::ending::{closed, in_words, no_thread, stopped};
 use super::entry;
 use super::gate::{MAX_ASKED, PauseReason};
 use super::item::Planned;
@@ -24,7 +25,6 @@ use crate::jitter;
 use crate::job::Job;
 use crate::operation::Operation;
 use crate::options::{CallOptions, WaitOptions};
-use crate::outcome::without_advice;
 use crate::poller::Poller;
 
 /// No sleep is longer: a machine that was put to sleep meanwhile is noticed within it.
@@ -355,42 +355,6 @@ pub(super) fn outcome(
         job,
         error,
         earlier,
-    }
-}
-
-/// The error that ends a batch: its cause, and what to do.
-fn stopped(error: &Error, why: &str) -> Error {
-    let message = format!(
-        "the batch was stopped{why}: {}; when that is mended, run it again with the same journal: it goes on",
-        without_advice(error)
-    );
-    let ended = Error::new(error.kind(), message);
-    match error.http_status() {
-        Some(status) => ended.with_answer(
-            status,
-            error.retry_after(),
-            error.request_id().map(str::to_owned),
-            error.body().map(str::to_owned),
-        ),
-        None => ended,
-    }
-}
-
-/// The client was closed, as the batch's end.
-pub(super) fn closed() -> Error {
-    let message = "the batch was stopped: the client was closed; run it again with the same journal to go on";
-    Error::new(ErrorKind::Closed, message)
-}
-
-pub(super) fn no_thread(error: &std::io::Error) -> Error {
-    let message = format!("the batch has no thread to work in ({error}); end other threads or raise the limit on them");
-    Error::new(ErrorKind::Connect, message)
-}
-
-fn in_words(time: Duration) -> String {
-    match time.as_secs() {
-        seconds @ 0..=119 => format!("{seconds} s"),
-        seconds => format!("{} min", seconds / 60),
     }
 }
 
