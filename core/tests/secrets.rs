@@ -67,7 +67,8 @@ fn neither_the_key_nor_the_prompt_is_shown_anywhere() {
         r#"{"fault": {"do": "stall", "at": "request"}}"#,
     ] {
         let emulator = emulator(&format!(r#"{{"api_key": "{KEY}", "rules": [{rule}]}}"#));
-        let settings = builder(&emulator).api_key(KEY).timeout(ms(200)).max_retries(1);
+        let timeout = if rule.contains("stall") { ms(200) } else { ms(20_000) };
+        let settings = builder(&emulator).api_key(KEY).timeout(timeout).max_retries(1);
         shown.push_str(&format!("{settings:?}"));
         let client = settings.build().unwrap();
         shown.push_str(&format!("{client:?}"));

@@ -85,16 +85,38 @@ fn a_message_of_a_batch_leaves_once_its_line_is_on_the_disk() {
 
 #[test]
 fn a_message_over_a_kept_connection_is_one_send_and_one_answer() {
-    let Some(text) = traced("child", &[]) else { return };
+    let expected = [("getpid", SENDS), ("recvfrom", 2 * SENDS), ("sendto", SENDS)];
+    let expected = expected.map(|(call, times)| (call.to_owned(), times)).into_iter().collect::<Counts>();
+    let mut counts = Counts::new();
+    for _ in 0..10 {
+        match counted() {
+            None => return,
+            Some(found) => counts = found,
+        }
+        // Where an answer takes longer than 50 ms, its call looks whether it was cancelled and reads again; only a machine that is
+        // busy answers so late.
+        if counts == expected {
+            break;
+        }
+    }
+    assert_eq!(counts, expected, "one look at the connection, one send, one answer");
+}
+
+type Counts = std::collections::BTreeMap<String, usize>;
+
+/// How often the child asked what of the kernel; none where it cannot be traced.
+fn counted() -> Option<Counts> {
+    let text = traced("child", &[])?;
     let begin = text.find("/agentjob-begin").unwrap_or_else(|| panic!("{text}"));
     let end = text.find("/agentjob-end").unwrap();
-    let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+    let mut counts = Counts::new();
     for line in text[begin..end].lines().skip(1) {
         let call = line.split_once(' ').map_or("", |(_, rest)| rest.trim()).split('(').next().unwrap();
-        *counts.entry(call).or_default() += 1;
+        *counts.entry(call.to_owned()).or_default() += 1;
     }
     // The two metadata calls themselves, and the memory that grows now and then, do not count.
-    counts.retain(|call, _| !matches!(*call, "statx" | "newfstatat" | "stat" | "brk" | "mmap" | "munmap" | "madvise"));
-    let expected = [("getpid", SENDS), ("recvfrom", 2 * SENDS), ("sendto", SENDS)];
-    assert_eq!(counts, expected.into_iter().collect(), "one look at the connection, one send, one answer");
+    counts.retain(|call, _| {
+        !matches!(call.as_str(), "statx" | "newfstatat" | "stat" | "brk" | "mmap" | "munmap" | "madvise")
+    });
+    Some(counts)
 }

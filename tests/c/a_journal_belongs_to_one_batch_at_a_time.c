@@ -90,7 +90,7 @@ static void damaged(const agentjob_client *client, const folder *place) {
 }
 
 int main(void) {
-    emulator service = emulator_with_jobs(",\"rules\": [{\"method\": \"POST\", \"nth\": 1, \"delay_ms\": 1500, \"status\": 200}]");
+    emulator service = emulator_with_jobs(",\"rules\": [{\"method\": \"POST\", \"nth\": 1, \"delay_ms\": 4000, \"status\": 200}]");
     folder place = folder_new();
     agentjob_client *client = emulator_client(&service);
     in_use(client, &place);

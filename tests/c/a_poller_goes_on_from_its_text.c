@@ -2,7 +2,7 @@
 #include "support.h"
 
 int main(void) {
-    emulator service = emulator_start("{\"work_ms\": 1000}");
+    emulator service = emulator_start("{\"work_ms\": 3000}");
     agentjob_error *err = NULL;
     agentjob_client *client = emulator_client(&service);
     agentjob_call *call = impatient_call();

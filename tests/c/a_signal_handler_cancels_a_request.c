@@ -1,17 +1,28 @@
 /* SIGALRM comes while a request waits for its answer: the handler pulls the token, and the error still tells the verdict. */
+#include <pthread.h>
 #include <signal.h>
 
 #include "support.h"
 
 static agentjob_cancel *token;
+static emulator service;
+static pthread_t sender;
 
 static void pull(int signal_number) {
     (void)signal_number;
     agentjob_cancel_trigger(token);
 }
 
+static void *alarm_when_it_arrived(void *nothing) {
+    while (emulator_messages(&service) == 0) {
+        sleep_ms(10);
+    }
+    CHECK(pthread_kill(sender, SIGALRM) == 0);
+    return nothing;
+}
+
 int main(void) {
-    emulator service = emulator_start("{\"rules\": [{\"method\": \"POST\", \"status\": 200, \"delay_ms\": 20000}]}");
+    service = emulator_start("{\"rules\": [{\"method\": \"POST\", \"status\": 200, \"delay_ms\": 20000}]}");
     agentjob_error *err = NULL;
     agentjob_client *client = emulator_client(&service);
     agentjob_call *call = agentjob_call_new();
@@ -22,13 +33,16 @@ int main(void) {
     memset(&action, 0, sizeof action);
     action.sa_handler = pull; /* without SA_RESTART: system calls are interrupted, too */
     CHECK(sigaction(SIGALRM, &action, NULL) == 0);
-    alarm(1);
+    pthread_t thread;
+    sender = pthread_self();
+    CHECK(pthread_create(&thread, NULL, alarm_when_it_arrived, NULL) == 0);
 
     uint64_t began = now_ms();
     agentjob_job *job = NULL;
     CHECK_INT(agentjob_client_send_message(client, service.job_id, "Go on", AGENTJOB_NUL_TERMINATED, call, &job, &err),
               AGENTJOB_ERR_CANCELLED);
     CHECK(now_ms() - began < 10000);
+    CHECK(pthread_join(thread, NULL) == 0);
     CHECK_INT(agentjob_error_delivery(err), AGENTJOB_DELIVERY_UNKNOWN);
     agentjob_error_free(err);
 

@@ -28,7 +28,7 @@ int main(void) {
     CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0);
     CHECK_OK(code, err);
     CHECK_INT(agentjob_job_status(job), AGENTJOB_STATUS_COMPLETED);
-    CHECK(fired > 50);
+    CHECK(fired > 20); /* those that came while the machine did something else are one */
     CHECK_INT(emulator_messages(&service), 1);
 
     agentjob_job_free(job);

@@ -1,6 +1,7 @@
-"""What the tests share: an emulator for each, and a Python that runs a script beside it."""
+"""What the tests share: an emulator for each, a Python that runs a script beside it, and limits: no test runs forever."""
 
 import contextlib
+import faulthandler
 import os
 import signal
 import subprocess
@@ -17,13 +18,59 @@ BUSY = {"id": "job_busy", "status": "active"}
 #: Options of a wait that looks often.
 QUICK = {"min_interval": 0.02, "max_interval": 0.02}
 #: Long enough for a starved machine, short enough to see a hang.
-PATIENCE = 20
+PATIENCE = 60
+#: The limit of one test, in seconds. It fails then; one that cannot even fail ends the whole run 60 s later.
+LIMIT = 240
+
+#: Variables that change how a Python or a terminal behaves, and would change what the command line does in a test.
+OUTSIDE = ("AGENTJOB_", "PYTHON", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+#: These say where Python finds what it needs.
+KEPT = ("PYTHONHOME", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
+
+
+def pytest_configure(config):
+    heed_signals()
+    # The run's own stderr, whatever is captured later.
+    config.limit_file = os.fdopen(os.dup(2), "w")
+
+
+def heed_signals():
+    """A signal that is ignored here, as SIGINT is in a shell's background and SIGHUP below nohup, would be ignored by every command
+    that a test starts. One that is handled is not: it has its default effect there. Here, it still does nothing."""
+    for number in signal.valid_signals() - {signal.SIGPIPE}:
+        if signal.getsignal(number) == signal.SIG_IGN:
+            with contextlib.suppress(OSError, ValueError):  # those that nobody may handle
+                signal.signal(number, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    faulthandler.dump_traceback_later(LIMIT + 60, exit=True, file=item.config.limit_file)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    def over(*_):
+        pytest.fail(f"it was still running after {LIMIT} s")
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.alarm(LIMIT)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(autouse=True)
 def no_settings_from_outside(monkeypatch):
     for name in list(os.environ):
-        if name.startswith("AGENTJOB_"):
+        if (name.startswith(OUTSIDE) and name not in KEPT) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
 
 
@@ -48,13 +95,19 @@ class Script:
         self.process = subprocess.Popen(
             [sys.executable, "-c", code],
             env=environment,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
         )
 
     def wait_until_ready(self):
         assert self.process.stdout.readline() == "ready\n", self.process.communicate()
+
+    def go_on(self):
+        """Answers the script's `sys.stdin.readline()`."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
 
     def interrupt(self):
         self.process.send_signal(signal.SIGINT)
@@ -83,3 +136,28 @@ def wait_for(condition, what):
     while not condition():
         assert time.monotonic() < deadline, f"waited in vain until {what}"
         time.sleep(0.005)
+
+
+def arrived(emulator):
+    """How many requests the service has read as far as it ever will: it has answered them, is about to, or has fallen silent."""
+    return sum(entry["status"] is not None or entry["fault"] is not None for entry in emulator.requests()["requests"])
+
+
+def read_until(stream, words):
+    """The lines of a command up to the one that holds these words."""
+    lines = [stream.readline()]
+    while words not in lines[-1]:
+        assert lines[-1], f"it ended without {words!r}: {''.join(lines)!r}"
+        lines.append(stream.readline())
+    return lines
+
+
+def tried(times, attempt):
+    """Tries what has to do with the clock until it succeeds once: a machine that is busy stalls now and then, and what the library
+    can do shows when it does not. An attempt fails with an AssertionError; the last one's counts."""
+    for n in range(times):
+        try:
+            return attempt(n)
+        except AssertionError:
+            if n == times - 1:
+                raise

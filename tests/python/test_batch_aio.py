@@ -153,7 +153,7 @@ def test_a_task_that_is_cancelled_stops_its_batch_and_leaves_no_thread(emulator,
             begun = time.monotonic()
             await cancel()
             # 150 ms, on a machine that is not busy.
-            assert time.monotonic() - begun < 1
+            assert time.monotonic() - begun < 10
         await batch.aclose()
         assert batch.over and len(agentjob.batch_status(journal)["unknown"]) == 2
 

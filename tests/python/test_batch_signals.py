@@ -3,11 +3,11 @@
 import time
 
 import agentjob
-from conftest import wait_for
+from conftest import arrived, tried, wait_for
 from test_signals import LATENCY
 
 STALL = {"method": "POST", "fault": {"do": "stall", "at": "request"}}
-SLOW = {"method": "POST", "status": 200, "delay_ms": 500}
+SLOW = {"method": "POST", "status": 200, "delay_ms": 2000}
 
 #: What each script begins with.
 ITEMS = """
@@ -17,21 +17,20 @@ items = [("job_demo" if n % 2 else "job_busy", f"prompt {n}") for n in range(20)
 
 def interrupted(emulator, script, journal, source, requests):
     """Interrupts the script once it has made so many requests. Returns when that was, and its end."""
-    before = emulator.requests()["total"]
+    before = arrived(emulator)
     running = script(ITEMS + f"journal = {str(journal)!r}\n" + "print('ready', flush=True)\n" + source)
     running.wait_until_ready()
-    wait_for(lambda: emulator.requests()["total"] >= before + requests, "the batch is at work")
+    wait_for(lambda: arrived(emulator) >= before + requests, "the batch is at work")
     time.sleep(0.1)
-    at = time.time()
+    at = time.monotonic()
     running.interrupt()
     out, err, status = running.end()
     assert status == 0, err
-    return at, out.splitlines(), time.time()
+    return at, out.splitlines(), time.monotonic()
 
 
 def test_ctrl_c_in_the_loop_leaves_at_once_and_what_is_under_way_has_its_answer_by_the_programs_end(emulator, script, tmp_path):
-    latencies = []
-    for n in range(3):
+    def attempt(n):
         emulator.reset(rules=[SLOW], hourly_limit=1000, jobs=[{"id": "job_demo"}, {"id": "job_busy"}])
         journal = tmp_path / f"journal {n}"
         source = """
@@ -39,14 +38,15 @@ try:
     for outcome in client.send_all(items, journal=journal, concurrency=2):
         pass
 except KeyboardInterrupt as interrupt:
-    print(time.time(), *getattr(interrupt, "__notes__", ()))
+    print(time.monotonic(), *getattr(interrupt, "__notes__", ()))
 """
         at, (left,), _ = interrupted(emulator, script, journal, source, 2)
-        latencies.append(float(left) - at)
         status = agentjob.batch_status(journal)
         assert status["unknown"] == [] and status["progress"]["accepted"] == 2 and status["progress"]["left"] == 18
         assert emulator.requests()["total"] == 2, "nothing more was sent"
-    assert min(latencies) < LATENCY
+        assert float(left) - at < LATENCY
+
+    tried(5, attempt)
 
 
 def test_ctrl_c_stops_the_batch_and_the_rest_can_be_heard(emulator, script, tmp_path):
@@ -73,18 +73,18 @@ def again(batch):
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 begun = None
 try:
-    with client.send_all(items, journal=journal, concurrency=2, grace=1) as batch:
+    with client.send_all(items, journal=journal, concurrency=2, grace=4) as batch:
         try:
             list(batch)
         except KeyboardInterrupt:
-            begun = time.time()
+            begun = time.monotonic()
             signal.setitimer(signal.ITIMER_REAL, 0.2)
             raise
 except KeyboardInterrupt:
-    print(time.time() - begun < 0.8, batch.over)
+    print(time.monotonic() - begun < 3, batch.over)
 """
     at, out, ended = interrupted(emulator, script, tmp_path / "journal", source, 2)
-    assert out == ["True True"] and ended - at < 15
+    assert out == ["True True"] and ended - at < 30
     unknown = agentjob.batch_status(tmp_path / "journal")["unknown"]
     assert len(unknown) == 2 and all(item["reason"] for item in unknown), "the program's end waited for grace"
 
@@ -115,10 +115,14 @@ threading.Thread(target=lambda: list(client.send_all(items, journal=journal, con
     for name, begin in held.items():
         emulator.reset(rules=[STALL], hourly_limit=1000, jobs=[{"id": "job_demo"}, {"id": "job_busy"}])
         journal = tmp_path / name
-        running = script(ITEMS + f"journal = {str(journal)!r}\n" + begin + "\ntime.sleep(0.3)\nprint('ready', flush=True)\n")
+        ends = "sys.stdin.readline()\nprint('ready', flush=True)\n"
+        running = script(ITEMS + f"journal = {str(journal)!r}\n" + begin + "\n" + ends)
+        # One that nobody holds is stopped, perhaps before it sent anything.
+        wait_for(lambda: arrived(emulator) == 2 or name == "nobody", "two are under way")
         begun = time.monotonic()
+        running.go_on()
         out, err, status = running.end()
         assert (out, err, status) == ("ready\n", "", 0), name
-        assert time.monotonic() - begun < 15
+        assert time.monotonic() - begun < 30
         unknown = agentjob.batch_status(journal)["unknown"]
-        assert len(unknown) == 2 and all(item["reason"] for item in unknown), f"{name}: the end waited for grace"
+        assert len(unknown) == arrived(emulator) and all(item["reason"] for item in unknown), f"{name}: the end waited for grace"

@@ -6,22 +6,21 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 import agentjob
-from conftest import PATIENCE, wait_for
+from conftest import PATIENCE, arrived, wait_for
 
 QUICK = ["--min-interval", "0.02", "--max-interval", "0.05"]
 
 
 def start(emulator, *words, **options):
-    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    environment = dict(os.environ)
     environment.update(emulator.environment() if emulator else {})
     environment.update(options.pop("env", {}))
     command = options.pop("command", None) or [sys.executable, "-m", "agentjob", *words]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8", **options}
     return subprocess.Popen(command, env=environment, **pipes)
 
 
@@ -101,7 +100,7 @@ def test_status_2_is_a_wrong_command(emulator, words):
 
 
 def test_a_prompt_that_is_not_text_is_a_wrong_command(emulator):
-    process = start(emulator, "send", "job_demo", "-", text=False)
+    process = start(emulator, "send", "job_demo", "-", encoding=None)
     _, err = process.communicate(b"\xff\xfe", timeout=PATIENCE)
     assert process.returncode == 2 and b"UTF-8" in err
 
@@ -141,10 +140,9 @@ def test_status_130_is_an_interrupt(emulator):
 def test_an_interrupted_message_says_what_became_of_it(emulator):
     emulator.reset(rules=[{"fault": {"do": "stall", "at": "request"}}])
     for words in (["send", "job_demo", "go"], ["send", "job_demo", "go", "--wait"]):
-        before = emulator.requests()["total"]
+        before = arrived(emulator)
         process = start(emulator, *words)
-        wait_for(lambda: emulator.requests()["total"] == before + 1, "the message is on its way")
-        time.sleep(0.05)
+        wait_for(lambda: arrived(emulator) == before + 1, "the message is there")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, out) == (130, "")

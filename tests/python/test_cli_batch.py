@@ -13,7 +13,7 @@ from collections import Counter
 import pytest
 
 from agentjob.testing import Emulator
-from conftest import PATIENCE, wait_for
+from conftest import PATIENCE, read_until, tried, wait_for
 from test_cli import QUICK, run, start
 
 KEYS = ["item", "line", "key", "job_id", "delivery", "job", "error", "earlier"]
@@ -223,9 +223,7 @@ def test_a_second_signal_leaves_at_once(folder):
     with service(10, rules=[STALL]) as emulator:
         process = on_the_way(emulator, "--grace", "60", after=4)
         process.send_signal(signal.SIGINT)
-        told = ""
-        while "stopping" not in told:
-            told += process.stderr.readline()
+        read_until(process.stderr, "stopping")
         time.sleep(0.3)  # else it would be taken for the first one's echo
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
@@ -237,12 +235,18 @@ def test_a_second_signal_leaves_at_once(folder):
 
 def test_a_signal_that_comes_twice_is_one(folder):
     messages(30)
-    with service(30, rules=[SLOW]) as emulator:
-        process = on_the_way(emulator, after=4)
-        for _ in range(2):  # as a parent does that hands on what the terminal has sent to both
-            process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 130 and f"{len(emulator.ledger())} accepted" in err and "unknown" not in err
+
+    def attempt(n):
+        (folder / "night").unlink(missing_ok=True)
+        with service(30, rules=[SLOW]) as emulator:
+            process = on_the_way(emulator, after=4)
+            for _ in range(2):  # as a parent does that hands on what the terminal has sent to both
+                process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=PATIENCE)
+            # On a machine that stalls between the two, they are two.
+            assert process.returncode == 130 and f"{len(emulator.ledger())} accepted" in err and "unknown" not in err
+
+    tried(5, attempt)
 
 
 def test_a_signal_that_a_parent_had_ignored_stays_so(folder):
@@ -274,9 +278,7 @@ def test_a_pause_is_told_with_its_end(folder):
     messages(5)
     with service(5, hourly_limit=2) as emulator:
         process = on_the_way(emulator)
-        told = ""
-        while "paused" not in told:
-            told = process.stderr.readline()
+        told = read_until(process.stderr, "paused")[-1]
         assert re.match(r"agentjob: paused: the service allows no more until (\w+ )?\d\d:\d\d:\d\d\n", told)
         status, out, _ = run(emulator, "batch-status", "night")
         assert status == 0 and f"running as process {process.pid}, since" in out and "not running" not in out
@@ -320,7 +322,7 @@ def test_a_journal_that_is_none_is_left_alone(folder):
 
 def test_a_reader_that_goes_away_stops_the_batch(folder):
     messages(60)
-    with service(60, rules=[{**SLOW, "delay_ms": 20}]) as emulator:
+    with service(60, rules=[{**SLOW, "delay_ms": 150}]) as emulator:
         read, write = os.pipe()
         process = start(emulator, "send-all", "messages.jsonl", "--journal", "night", stdout=write)
         os.close(write)

@@ -12,9 +12,10 @@ import pytest
 from agentjob._batch_display import BatchProgress
 from agentjob._batch_words import clock, finish, frame
 from agentjob._progress import Plain
+from conftest import tried
 from test_cli import QUICK
 from test_cli_batch import STALL, folder, messages, service  # noqa: F401 (a fixture)
-from test_cli_terminal import Terminal, looks, no_wishes_from_outside, plain  # noqa: F401 (fixtures)
+from test_cli_terminal import Terminal, looks, plain  # noqa: F401 (a fixture)
 
 COMMAND = ("send-all", "messages.jsonl", "--journal", "night")
 SEQUENCE = re.compile(r"\x1b\[(\??)([\d;]*)([A-Za-z])|(.)", re.S)
@@ -69,6 +70,14 @@ def seen(shown, columns=80):
 
 @pytest.mark.parametrize("columns", [100, 36])
 def test_the_live_lines_live_and_are_wiped(columns, folder, looks):
+    def attempt(_):
+        (folder / "night").unlink(missing_ok=True)
+        the_live_lines_live(columns, looks)
+
+    tried(5, attempt)
+
+
+def the_live_lines_live(columns, looks):
     messages(30)
     with service(30, rules=[{"path": "/v2/agent/demo/job/job_3/message", "status": 404}]) as emulator:
         terminal = Terminal(emulator, *COMMAND, "--rate", "10/s", "--wait", *QUICK, columns=columns, **looks)

@@ -7,20 +7,20 @@ import time
 
 import pytest
 
-from conftest import PATIENCE, wait_for
+from conftest import PATIENCE, arrived, read_until, tried, wait_for
 from test_cli import QUICK, run, start
 
 HINT = "the job goes on; to go on waiting:\n  "
 
 
 def interrupted(emulator, *words, after=None):
-    """The stderr of a command that Ctrl-C ended, after it got so far."""
-    before = emulator.requests()["total"]
+    """The stderr of a command that Ctrl-C ended after it got so far: to the first status that it shows."""
     process = start(emulator, *words)
-    wait_for(after or (lambda: emulator.requests()["total"] > before), "it waits")
-    time.sleep(0.05)
+    shown = "" if after else "".join(read_until(process.stderr, " s)\n"))
+    (after or (lambda: time.sleep(0.05)))()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
+    err = shown + err
     assert (process.returncode, out) == (130, "") and "agentjob: interrupted\n" in err and "Traceback" not in err
     return err
 
@@ -34,7 +34,7 @@ def hinted(err):
 
 def test_a_wait_goes_on_where_it_was(emulator):
     flags = ["--base-url", emulator.base_url, "--timeout", "30", "--max-retries", "1", "--allow-plaintext"]
-    words = hinted(interrupted(emulator, "wait", "job_busy", *flags, "--min-interval", "0.3"))
+    words = hinted(interrupted(emulator, "wait", "job_busy", *flags, "--min-interval", "2"))
     assert words[1:-2] == ["--base-url", emulator.base_url, "--timeout", "30.0", "--max-retries", "1", "--allow-plaintext"]
     again = hinted(interrupted(emulator, *words))  # and once more
     first, second = json.loads(words[-1]), json.loads(again[-1])
@@ -63,10 +63,20 @@ def test_the_previous_result_is_not_taken_for_the_new_one(emulator):
 
 
 def test_an_answer_that_was_cut_short_by_ctrl_c_is_waited_for_all_the_same(emulator):
-    emulator.reset(work_ms=2000, rules=[{"nth": 1, "status": 200, "drip": {"bytes": 160, "every_ms": 3000}}])
     words = "send", "job_demo", "go", "--wait", *QUICK
-    err = interrupted(emulator, *words, after=lambda: emulator.ledger() and not time.sleep(0.3))
-    assert "agentjob: the message was accepted; do not send it again\n" in err
+
+    def cut_short(n):
+        emulator.reset(work_ms=2000, rules=[{"nth": 1, "status": 200, "drip": {"bytes": 160, "every_ms": 20_000}}])
+
+        def after():
+            wait_for(lambda: arrived(emulator), "it was answered")
+            time.sleep(0.2 * 2**n)  # and now it is read
+
+        err = interrupted(emulator, *words, after=after)
+        assert "agentjob: the message was accepted; do not send it again\n" in err
+        return err
+
+    err = tried(6, cut_short)
     status, out, _ = run(emulator, *hinted(err))
     assert (status, json.loads(out)["status"]) == (0, "completed") and len(emulator.ledger()) == 1
 
@@ -95,8 +105,8 @@ def test_a_wait_whose_time_was_over_says_how_to_wait_anew(emulator):
 
 
 def test_a_wait_that_is_resumed_too_late_says_how_to_wait_anew(emulator):
-    words = hinted(interrupted(emulator, "wait", "job_busy", "--wait-timeout", "1.5", "--min-interval", "1"))
-    time.sleep(1.5)
+    words = hinted(interrupted(emulator, "wait", "job_busy", "--wait-timeout", "4", "--min-interval", "1"))
+    time.sleep(4)
     status, _, err = run(emulator, *words)
     assert status == 4 and hinted(err) == ["wait", "job_busy"]
 
@@ -130,8 +140,7 @@ def test_an_error_that_says_itself_what_became_of_the_message_is_one_sentence(em
 
 def test_a_demo_is_not_resumed(emulator):
     process = start(None, "demo")
-    while "active" not in process.stderr.readline():
-        pass
+    read_until(process.stderr, "active")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (130, "") and "agentjob wait" not in err

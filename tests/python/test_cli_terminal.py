@@ -16,7 +16,7 @@ import unicodedata
 import pytest
 
 from agentjob.testing import Emulator
-from conftest import BUSY, PATIENCE
+from conftest import BUSY, PATIENCE, tried
 from test_cli import QUICK, start
 
 WIPE = "\r\x1b[K"
@@ -84,12 +84,6 @@ def glimpse(emulator, *words, seen, **environment):
     return shown
 
 
-@pytest.fixture(autouse=True)
-def no_wishes_from_outside(monkeypatch):
-    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
-        monkeypatch.delenv(name, raising=False)
-
-
 @pytest.fixture(params=["rich", "plain"])
 def looks(request, tmp_path):
     """The environment of a command that finds rich, and of one that does not."""
@@ -120,6 +114,10 @@ def width(line):
 
 
 def test_the_live_line_lives_and_is_wiped(looks):
+    tried(5, lambda _: the_live_line_lives(looks))
+
+
+def the_live_line_lives(looks):
     with Emulator(work_ms=1500) as emulator:
         terminal = Terminal(emulator, "send", "job_demo", "go", "--wait", "--min-interval", "0.5", columns=36, **looks)
         out, shown = terminal.read()

@@ -1,8 +1,11 @@
 """Ctrl-C and other signals, while the core blocks."""
 
+import signal
 import time
 
-from conftest import wait_for
+import pytest
+
+from conftest import arrived, tried, wait_for
 
 #: From the signal to the exception's arrival in Python (DESIGN 4.3).
 LATENCY = 0.150
@@ -10,6 +13,8 @@ LATENCY = 0.150
 STALL = {"method": "POST", "fault": {"do": "stall", "at": "request", "process": True}}
 
 MAY_HAVE_ARRIVED = "agentjob: the message may have arrived; look at the job before sending it again"
+NOT_SENT = "agentjob: the message was not sent, so it may be sent again"
+ACCEPTED = "agentjob: the message was accepted; do not send it again"
 
 #: A listener that accepts nothing: the kernel connects, and then there is silence.
 SILENT = "full_listener(0).replace('http:', 'https:')"
@@ -29,76 +34,67 @@ PREPARE = """
             knocking.connect_ex(listener.getsockname())
         return "http://127.0.0.1:%d" % listener.getsockname()[1]
 
-    print("ready", flush=True)
     try:
+        print("ready", flush=True)
         {call}
     except KeyboardInterrupt as interrupt:
-        left = time.time()
+        left = time.monotonic()
         print(left, *getattr(interrupt, "__notes__", ()), sep="\\n")
 """
 
 
-def interrupted(emulator, script, call):
-    """Interrupts the call once it blocks. Returns the seconds from the signal to the exception, and the notes."""
-    before = emulator.requests()["total"]
-    running = script(PREPARE.format(call=call))
-    running.wait_until_ready()
-    if NOWHERE not in call and SILENT not in call:
-        wait_for(lambda: emulator.requests()["total"] > before, "the request is there")
-    time.sleep(0.1)
-    at = time.time()
-    running.interrupt()
-    out, err, status = running.end()
-    assert status == 0, err
-    left, *notes = out.splitlines()
-    return float(left) - at, notes
+def interrupted(emulator, script, call, *expected, requests=1):
+    """Interrupts the call once it blocks: the exception comes in time, with these notes."""
 
+    def attempt(n):
+        before, sent = arrived(emulator), len(emulator.ledger())
+        running = script(PREPARE.format(call=call))
+        running.wait_until_ready()
+        if NOWHERE not in call and SILENT not in call:
+            wait_for(lambda: arrived(emulator) >= before + requests, "the service has what it needs")
+        # How far the program is with the answer, it alone knows; and it may still be on its way to where nothing answers.
+        time.sleep(0.1 * 2**n)
+        at = time.monotonic()
+        running.interrupt()
+        out, err, status = running.end()
+        assert status == 0, err
+        left, *notes = out.splitlines()
+        if NOT_SENT in notes and len(emulator.ledger()) > sent:
+            pytest.fail("it was sent, and once is too often")
+        assert notes in [list(one) if isinstance(one, tuple) else [one] for one in expected]
+        assert float(left) - at < LATENCY
 
-def best_of(times, emulator, script, call):
-    """A shared machine stalls now and then; the library is as fast as its best."""
-    return min(interrupted(emulator, script, call) for _ in range(times))
+    tried(7, attempt)
 
 
 def test_ctrl_c_in_a_wait(emulator, script):
-    latency, notes = best_of(3, emulator, script, 'client.wait("job_busy", min_interval=30, max_interval=30)')
-    assert latency < LATENCY
-    assert notes == []
+    interrupted(emulator, script, 'client.wait("job_busy", min_interval=30, max_interval=30)', ())
 
 
 def test_ctrl_c_in_a_request(emulator, script):
     emulator.reset(rules=[STALL])
-    latency, notes = best_of(3, emulator, script, 'client.send_message("job_demo", "go")')
-    assert latency < LATENCY
-    assert notes == [MAY_HAVE_ARRIVED]
+    interrupted(emulator, script, 'client.send_message("job_demo", "go")', MAY_HAVE_ARRIVED)
 
 
 def test_ctrl_c_while_connecting(emulator, script):
     call = f"agentjob.Client(base_url={NOWHERE}, trust_env=False).send_message('job_demo', 'go')"
-    latency, notes = best_of(3, emulator, script, call)
-    assert latency < LATENCY
-    assert notes == ["agentjob: the message was not sent, so it may be sent again"]
+    interrupted(emulator, script, call, NOT_SENT)
 
 
 def test_ctrl_c_in_a_tls_handshake(emulator, script):
     call = f"agentjob.Client(base_url={SILENT}, trust_env=False).send_message('job_demo', 'go')"
-    latency, notes = best_of(3, emulator, script, call)
-    assert latency < LATENCY
-    assert notes == ["agentjob: the message was not sent, so it may be sent again"]
+    interrupted(emulator, script, call, NOT_SENT)
 
 
 def test_ctrl_c_while_a_large_prompt_is_written(emulator, script):
     emulator.reset(rules=[{"fault": {"do": "stall", "at": "body:100"}}])
-    latency, notes = best_of(3, emulator, script, 'client.send_message("job_demo", "x" * 4_000_000)')
-    assert latency < LATENCY
     # How much the kernel takes by itself is its own affair.
-    assert notes in (["agentjob: the message was not sent, so it may be sent again"], [MAY_HAVE_ARRIVED])
+    interrupted(emulator, script, 'client.send_message("job_demo", "x" * 4_000_000)', NOT_SENT, MAY_HAVE_ARRIVED)
 
 
 def test_ctrl_c_in_the_middle_of_an_answer(emulator, script):
     emulator.reset(rules=[{"method": "POST", "fault": {"do": "stall", "at": "answer:120"}}])
-    latency, notes = best_of(3, emulator, script, 'client.send_message("job_demo", "go")')
-    assert latency < LATENCY
-    assert notes == ["agentjob: the message was accepted; do not send it again"]
+    interrupted(emulator, script, 'client.send_message("job_demo", "go")', ACCEPTED)
 
 
 def test_ctrl_c_while_other_threads_work_and_wait(emulator, script):
@@ -110,37 +106,24 @@ def test_ctrl_c_while_other_threads_work_and_wait(emulator, script):
         threading.Thread(target=lambda: [n * n for n in iter(int, 1)], daemon=True).start()
         client.send_message("job_demo", "go")
     """
-    before = emulator.requests()["total"]
-    running = script(PREPARE.format(call=call.strip()))
-    running.wait_until_ready()
-    wait_for(lambda: emulator.requests()["total"] >= before + 9, "every thread blocks")
-    at = time.time()
-    running.interrupt()
-    out, err, status = running.end()
-    left, *notes = out.splitlines()
-    assert status == 0 and notes == [MAY_HAVE_ARRIVED], err
-    assert float(left) - at < LATENCY
+    interrupted(emulator, script, call.strip(), MAY_HAVE_ARRIVED, requests=9)
 
 
 def test_ctrl_c_in_the_pause_before_a_retry(emulator, script):
     emulator.reset(rules=[{"status": 429, "headers": {"Retry-After": "30"}}])
-    latency, notes = best_of(2, emulator, script, 'client.send_message("job_demo", "go")')
-    assert latency < LATENCY
-    assert notes == ["agentjob: the service rejected the message; mend the cause, then send it again"]
+    rejected = "agentjob: the service rejected the message; mend the cause, then send it again"
+    interrupted(emulator, script, 'client.send_message("job_demo", "go")', rejected)
 
 
 def test_ctrl_c_in_the_wait_after_a_message(emulator, script):
     emulator.reset(work_ms=60_000)
-    call = 'client.send_and_wait("job_demo", "go", min_interval=30)'
-    latency, notes = best_of(2, emulator, script, call)
-    assert latency < LATENCY
-    assert notes == ["agentjob: the message was accepted; do not send it again"]
+    interrupted(emulator, script, 'client.send_and_wait("job_demo", "go", min_interval=30)', ACCEPTED)
 
 
 def test_ctrl_c_in_a_watch_and_a_poller(emulator, script):
-    assert best_of(2, emulator, script, 'list(client.watch("job_busy", min_interval=30))')[0] < LATENCY
+    interrupted(emulator, script, 'list(client.watch("job_busy", min_interval=30))', ())
     emulator.reset(rules=[{"fault": {"do": "stall", "at": "request"}}])
-    assert best_of(2, emulator, script, 'client.poller("job_demo").poll()')[0] < LATENCY
+    interrupted(emulator, script, 'client.poller("job_demo").poll()', ())
 
 
 def test_no_signal_is_lost_where_the_program_logs(emulator, script):
@@ -160,14 +143,14 @@ def test_no_signal_is_lost_where_the_program_logs(emulator, script):
 
         signal.signal(signal.SIGALRM, ring)
         end = time.monotonic() + 2
-        while time.monotonic() < end:
+        while time.monotonic() < end or came_out <= 100:
             try:
                 signal.setitimer(signal.ITIMER_REAL, 0.001)
                 while True:
                     client.get_job("job_demo")
             except Alarm:
                 came_out += 1
-        print("ready", raised == came_out > 100, flush=True)
+        print("ready", raised == came_out, flush=True)
         """
     )
     assert running.end()[0] == "ready True\n"
@@ -183,7 +166,6 @@ def test_what_a_signal_handler_raises_comes_out_unchanged(emulator, script):
         def handler(*arguments): raise raised
         signal.signal(signal.SIGALRM, handler)
         print("ready", flush=True)
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
         try:
             client.send_message("job_demo", "go")
         except Enough as caught:
@@ -191,12 +173,14 @@ def test_what_a_signal_handler_raises_comes_out_unchanged(emulator, script):
         """
     )
     running.wait_until_ready()
+    wait_for(lambda: arrived(emulator) == 1, "the message is there")
+    running.process.send_signal(signal.SIGALRM)
     out, err, status = running.end()
     assert out == "True agentjob: the message may have arrived; look at the job before sending it again\n", err
 
 
 def test_a_handler_that_raises_nothing_lets_the_call_go_on(emulator, script):
-    emulator.reset(rules=[{"status": 200, "delay_ms": 300}])
+    emulator.reset(rules=[{"status": 200, "delay_ms": 600}])
     running = script(
         """
         import signal
@@ -228,7 +212,6 @@ def test_a_client_is_of_use_after_an_interrupt(emulator, script):
         """
     )
     running.wait_until_ready()
-    wait_for(lambda: emulator.requests()["total"] == 1, "the request is there")
-    time.sleep(0.05)
+    wait_for(lambda: arrived(emulator) == 1, "the request is there")
     running.interrupt()
     assert running.end()[0] == "job_demo\n"

@@ -67,7 +67,7 @@ def test_other_threads_run_while_a_request_blocks():
         token.cancel()
         thread.join(PATIENCE)
         assert type(ended[0]) is agentjob.CancelledError and ended[0].delivery == "unknown"
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 10
 
 
 def test_close_ends_the_calls_of_all_threads(emulator):
@@ -182,7 +182,7 @@ def test_a_kept_connection_is_small():
             thread.join()
 
     # The answers come late, so each thread needs a connection of its own, and all of them are kept.
-    with Emulator(rules=[{"delay_ms": 400}]) as emulator, emulator.client() as client:
+    with Emulator(rules=[{"delay_ms": 800}]) as emulator, emulator.client() as client:
         at_once(client, 2)
         before, connections = in_use(), emulator.requests()["connections"]
         at_once(client, 30)

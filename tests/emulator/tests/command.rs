@@ -1,13 +1,17 @@
 //! The program: one JSON line, the flags, and how it ends.
 
+mod common;
+
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
 use agentjob_emulator::Listening;
+use common::limited;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_agentjob-emulator");
 
 fn spawn(args: &[&str]) -> Child {
+    limited();
     let mut command = Command::new(PROGRAM);
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().expect("the program starts")

@@ -48,7 +48,7 @@ fn the_outcome_is_as_configured() {
 
 #[test]
 fn a_created_job_can_be_invisible_at_first() {
-    let emulator = emulator(r#"{"visible_after_ms": 100, "work_ms": 60000}"#);
+    let emulator = emulator(r#"{"visible_after_ms": 1500, "work_ms": 60000}"#);
     let mut peer = Peer::connect(&emulator);
     let created = peer.post(CREATE, r#"{"prompt": "Fix the typo"}"#);
     assert_eq!((created.status, created.job_status().as_str()), (201, "active"));
@@ -61,7 +61,7 @@ fn a_created_job_can_be_invisible_at_first() {
 
 #[test]
 fn a_finished_job_can_still_show_its_previous_record() {
-    let emulator = emulator(r#"{"stale_ms": 300, "work_ms": 60000}"#);
+    let emulator = emulator(r#"{"stale_ms": 1500, "work_ms": 60000}"#);
     let mut peer = Peer::connect(&emulator);
     let previous = peer.get(JOB).json();
     assert_eq!(peer.post(MESSAGE, BODY).json(), previous);

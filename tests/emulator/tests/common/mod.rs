@@ -1,11 +1,15 @@
 //! A client of the tests' own: raw bytes over a socket, and an answer taken apart by hand.
 #![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of this")]
 
+#[path = "../../../../core/tests/support/limit.rs"]
+mod limit;
+
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use agentjob_emulator::{Config, Emulator};
+pub use limit::limited;
 use serde_json::Value;
 
 pub const JOB: &str = "/v2/agent/demo/job/job_demo";
@@ -15,6 +19,7 @@ pub const BODY: &str = r#"{"prompt":"Also cover the error cases"}"#;
 const KEY: &str = "emulator_0123456789abcdef";
 
 pub fn emulator(config: &str) -> Emulator {
+    limited();
     Emulator::start(Config::from_json(config).expect(config)).expect("a free port")
 }
 
@@ -53,8 +58,8 @@ pub struct Peer(pub TcpStream);
 impl Peer {
     pub fn connect(emulator: &Emulator) -> Self {
         let stream = TcpStream::connect(emulator.address()).expect("the emulator listens");
-        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        stream.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_write_timeout(Some(Duration::from_secs(60))).unwrap();
         stream.set_nodelay(true).unwrap();
         Self(stream)
     }
@@ -156,7 +161,12 @@ pub fn request(method: &str, path: &str, body: &str) -> String {
 pub fn until(what: &str, mut done: impl FnMut() -> bool) {
     let start = Instant::now();
     while !done() {
-        assert!(start.elapsed() < Duration::from_secs(10), "never happened: {what}");
+        assert!(start.elapsed() < Duration::from_secs(60), "never happened: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Whether something takes less than `bound` at least once in twenty times: a machine that is busy oversleeps now and then.
+pub fn once_within(bound: Duration, mut something: impl FnMut() -> Duration) -> bool {
+    (0..20).any(|_| something() < bound)
 }

@@ -1,0 +1,36 @@
+//! No test runs forever: one that is still running after [`LIMIT`] ends its program, and is named.
+
+use std::cell::OnceCell;
+use std::io::Write;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// Far beyond what any test needs, on a starved machine, too.
+const LIMIT: Duration = Duration::from_secs(180);
+
+thread_local! {
+    /// Its sender goes with the test's thread, which tells the watchdog that the test is over.
+    static WATCHED: OnceCell<Sender<()>> = const { OnceCell::new() };
+}
+
+/// Sets the limit of the test that runs on this thread. The harness gives each test a thread that has its name; a second call
+/// changes nothing.
+pub fn limited() {
+    let current = std::thread::current();
+    // With one test at a time, all of them run on the main thread: no test's end can be seen there.
+    let Some(name) = current.name().filter(|name| *name != "main") else { return };
+    let name = name.to_owned();
+    WATCHED.with(|watched| {
+        watched.get_or_init(|| {
+            let (running, over) = channel::<()>();
+            std::thread::spawn(move || {
+                if over.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout) {
+                    // Past the harness, which shows a test's output only once the test is over.
+                    drop(writeln!(std::io::stderr(), "\ntest {name} is still running after {} s", LIMIT.as_secs()));
+                    std::process::abort();
+                }
+            });
+            running
+        });
+    });
+}
