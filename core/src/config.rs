@@ -27,6 +27,7 @@ pub use tuning::ClientOptions;
 use crate::control::Event;
 use crate::error::Error;
 use crate::operation::shown;
+use crate::redact::Redactor;
 use crate::retry::Limits;
 
 /// The total time of one call.
@@ -82,6 +83,13 @@ pub(crate) struct Config {
     pub(crate) proxy: Option<Proxy>,
     pub(crate) on_event: Option<EventHandler>,
     pub(crate) log: LogLevel,
+}
+
+impl Config {
+    /// Takes the key, and the proxy's password, out of what is shown.
+    pub(crate) fn redactor(&self) -> Redactor<'_> {
+        Redactor::new([self.head.key(), self.proxy.as_ref().map_or(b"", Proxy::password)])
+    }
 }
 
 #[cfg(test)]

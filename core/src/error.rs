@@ -1,10 +1,12 @@
 //! The one error of the library: a kind to branch on, a sentence to read, and the facts behind it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
 use crate::delivery::Delivery;
 use crate::job::Job;
+use crate::redact::Redactor;
 
 /// What went wrong. One list for every language: each kind is one Python class and one C code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -190,6 +192,14 @@ impl Error {
         self.0.retry_after = retry_after;
         self.0.request_id = request_id;
         self.0.body = body;
+        self
+    }
+
+    /// Without secrets in its sentence; its other texts were redacted when they were put in.
+    pub(crate) fn redacted(mut self, redactor: &Redactor<'_>) -> Error {
+        if let Cow::Owned(message) = redactor.redact(&self.0.message) {
+            self.0.message = message;
+        }
         self
     }
 

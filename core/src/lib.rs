@@ -40,6 +40,7 @@ mod process;
 mod prompt;
 mod recent;
 mod record;
+mod redact;
 mod retry;
 mod timestamp;
 mod waits;
