@@ -90,6 +90,9 @@ fn rest(batch: Batch) -> (Vec<Delivery>, Option<ErrorKind>) {
     (outcomes, ended)
 }
 
+/// A way to end a batch.
+type Ending = fn(&Situation, Batch);
+
 const ALL_ACCEPTED: [Delivery; IN_FLIGHT as usize] = [Delivery::Accepted; IN_FLIGHT as usize];
 
 #[test]
@@ -198,7 +201,7 @@ fn a_call_that_is_no_batchs_ends_at_once_when_the_client_is_closed() {
 #[test]
 fn a_service_that_never_answers_is_left_when_the_grace_is_over() {
     for grace in [Duration::ZERO, ms(300)] {
-        let endings: [(&str, fn(&Situation, Batch)); 4] = [
+        let endings: [(&str, Ending); 4] = [
             ("drop", |_, batch| drop(batch)),
             ("stop", |_, batch| {
                 batch.stop();
