@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::attempts::Attempts;
+use crate::batch::Batches;
 use crate::config::{ClientBuilder, ClientOptions, Config, KeySource, LogLevel, check_time};
 use crate::control::Event;
 use crate::delivery::Delivery;
@@ -25,6 +26,7 @@ pub struct Client {
     pub(crate) config: Arc<Config>,
     pub(crate) net: Arc<Net>,
     pub(crate) recent: Arc<Recent>,
+    pub(crate) batches: Arc<Batches>,
 }
 
 impl Client {
@@ -34,7 +36,12 @@ impl Client {
     }
 
     pub(crate) fn new(config: Config) -> Client {
-        Client { net: Arc::new(Net::new(&config)), recent: Arc::default(), config: Arc::new(config) }
+        Client {
+            net: Arc::new(Net::new(&config)),
+            recent: Arc::default(),
+            batches: Arc::default(),
+            config: Arc::new(config),
+        }
     }
 
     /// Sends a follow-up instruction to a job, and answers the job's record (CONTRACT "send message").
@@ -103,9 +110,13 @@ impl Client {
     }
 
     /// Ends every call of this client and its clones, in every thread, with `Closed`, refuses new ones, and closes the
-    /// connections that are kept.
+    /// connections that are kept. It does not block.
+    ///
+    /// A batch sends nothing more, and ends with `Closed`, but its messages in flight have their answers, for at most its
+    /// [`grace`](crate::BatchOptions::grace): its own iterator or drop waits for them, or [`batches`](Client::batches).
     pub fn close(&self) {
         self.net.close(&self.config);
+        self.batches.close();
     }
 
     /// Whether [`close`](Client::close) was called.

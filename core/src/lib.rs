@@ -46,8 +46,9 @@ mod timestamp;
 mod waits;
 
 pub use batch::{
-    Batch, BatchItem, BatchOptions, BatchOutcome, BatchProgress, BatchStatus, BatchStep, BatchUpdate, BegunItem,
-    DEFAULT_CONCURRENCY, DEFAULT_GRACE, DEFAULT_MAX_TROUBLE, MAX_CONCURRENCY, PauseReason, Rate, batch_status,
+    Batch, BatchHandle, BatchItem, BatchOptions, BatchOutcome, BatchProgress, BatchStatus, BatchStep, BatchUpdate,
+    BegunItem, DEFAULT_CONCURRENCY, DEFAULT_GRACE, DEFAULT_MAX_TROUBLE, MAX_CONCURRENCY, PauseReason, Rate,
+    batch_status,
 };
 pub use client::Client;
 pub use config::{

@@ -17,6 +17,8 @@ pub struct CallOptions {
     pub(crate) timeout: Option<Duration>,
     pub(crate) cancel: Option<CancelToken>,
     pub(crate) control: Option<Arc<dyn Control>>,
+    /// Closing the client does not end the call.
+    pub(crate) outlives_close: bool,
 }
 
 impl CallOptions {
@@ -43,6 +45,13 @@ impl CallOptions {
     #[must_use]
     pub fn control(mut self, control: Arc<dyn Control>) -> CallOptions {
         self.control = Some(control);
+        self
+    }
+
+    /// Closing the client does not end the call: a batch ends its own, after their grace.
+    #[must_use]
+    pub(crate) fn outliving_close(mut self) -> CallOptions {
+        self.outlives_close = true;
         self
     }
 }

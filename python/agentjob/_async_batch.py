@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections import deque
 from functools import partial
 from types import TracebackType
 from typing import Any, Awaitable, Callable
 
 from . import _tasks
-from ._native import Batch, CancelToken
+from ._native import Batch, CancelToken, Client
 from .types import BatchOutcome, BatchProgress, BatchUpdate
 
 
@@ -90,19 +92,15 @@ class AsyncBatch:
             self._batch.stop()
 
     async def aclose(self) -> None:
-        """Stops the batch, and waits until what is under way has its answer, for at most grace. Then it is over, and its journal
-        is free for another run. To cancel this leaves the rest to the background."""
+        """Stops the batch, and waits for the answers to its messages in flight, for at most grace. Then it is over, and its journal
+        is free for another run. To cancel this leaves the rest of the grace to the background; in the wake of a first cancellation
+        it ends the grace, too."""
         self.stop()
         self._hold()
         self._told.clear()
         try:
             if self._batch is not None:
-                await self._run(self._batch._close)
-        except BaseException:
-            if self._batch is not None:
-                # It may not have begun.
-                self._batch._close(_cancelled())
-            raise
+                await leave(self._threads, self._batch)
         finally:
             self._threads.close()
             self._stepping = False
@@ -134,7 +132,35 @@ class AsyncBatch:
             self._told.extend(self._batch._take(token))
 
 
-def _cancelled() -> CancelToken:
+async def leave(threads: _tasks.Threads, leaving: Batch | Client) -> None:
+    """Closes a batch, or a client with its batches, and waits for the answers in flight, at most their grace.
+
+    In the wake of a cancellation the wait is shielded from it, for the grace bounds it; another cancellation ends the grace.
+    """
+    raised = sys.exc_info()[1]
+    again = raised is not None and not isinstance(raised, Exception)
+    token = CancelToken()
+    try:
+        with _shield() if again else contextlib.nullcontext():
+            await _tasks.run(threads, partial(leaving._close, token), token, False)
+    except BaseException:
+        if again:
+            leaving._abort()
+        # The wait may not have begun.
+        leaving._close(cancelled())
+        raise
+
+
+def _shield() -> contextlib.AbstractContextManager[Any]:
+    """Keeps a scope that was cancelled from cancelling the body again and again, as trio and anyio do."""
+    library = sys.modules.get("trio" if _tasks._in_trio() else "anyio")
+    scope: Any = getattr(library, "CancelScope", None)  # there is none without the library, or while it is imported
+    shield: contextlib.AbstractContextManager[Any] = contextlib.nullcontext() if scope is None else scope(shield=True)
+    return shield
+
+
+def cancelled() -> CancelToken:
+    """A token that lets nothing wait."""
     token = CancelToken()
     token.cancel()
     return token

@@ -250,7 +250,17 @@ class Client:
         """Goes on with a wait in steps from a poller's text. The time since it was written counts as waited."""
 
     def close(self) -> None:
-        """Ends every call of this client, in every thread, with ClosedError, and refuses new ones."""
+        """Ends every call of this client, in every thread, with ClosedError, and refuses new ones.
+
+        Its batches send nothing more, but the answers to their messages in flight are awaited here, for at most each batch's
+        grace. Leaving a with statement does the same.
+        """
+
+    def _close(self, cancel: CancelToken) -> bool:
+        """close() for agentjob.aio: the token ends the waiting. Returns whether no message is in flight any more."""
+
+    def _abort(self) -> None:
+        """Ends the grace of its batches, for agentjob.aio: what has no answer yet is unknown."""
 
     def __copy__(self) -> Client:
         """Itself: a client is immutable, and safe to share."""
@@ -342,6 +352,9 @@ class Batch(Iterator[BatchOutcome]):
 
     def _close(self, cancel: CancelToken) -> None:
         """close() for agentjob.aio: the token ends the waiting."""
+
+    def _abort(self) -> None:
+        """Ends the grace, for agentjob.aio: what has no answer yet is unknown."""
 
     @property
     def over(self) -> bool:

@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import Any, AsyncIterator, Awaitable, Callable, Iterable, Mapping, TypeVar
 
 from . import _native, _tasks
-from ._async_batch import AsyncBatch
+from ._async_batch import AsyncBatch, cancelled, leave
 from ._async_poller import AsyncPoller
 from ._native import CancelToken, Client, Poller
 from .errors import JobFailedError
@@ -125,6 +125,12 @@ class AsyncClient:
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None, /
     ) -> None:
         self.close()
+        if not self._client._close(cancelled()):
+            threads = _tasks.Threads()
+            try:
+                await leave(threads, self._client)
+            finally:
+                threads.close()
 
     @property
     def closed(self) -> bool:
@@ -152,8 +158,9 @@ class AsyncClient:
         return self._client.max_retries
 
     def close(self) -> None:
-        """Ends every call of this client with ClosedError, a wait that pauses, too, and refuses new ones. It does not block."""
-        self._client.close()
+        """Ends every call of this client with ClosedError, a wait that pauses, too, and refuses new ones. It does not block: the
+        answers to its batches' messages in flight come in the background. Leaving `async with` waits for them."""
+        self._client._close(cancelled())
         self._threads.close()
 
     def with_options(

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentjob_core as core;
-use agentjob_core::{BatchOutcome, BatchProgress, BatchStep, BatchUpdate, Control, Error};
+use agentjob_core::{BatchHandle, BatchOutcome, BatchProgress, BatchStep, BatchUpdate, Control, Error};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -17,7 +17,7 @@ use crate::arguments::{Number, Refused, cancel_token};
 use crate::batch_records;
 use crate::errors;
 use crate::leftovers::{self, Leftover};
-use crate::signals::{SLICE, Watcher, blocking, guarded};
+use crate::signals::{SLICE, Watcher, blocking, guarded, is_interrupted};
 use crate::waits::hold;
 
 /// As many outcomes and updates at once for a program that takes them in bulk.
@@ -47,8 +47,8 @@ pub(crate) struct Batch {
     reader: Mutex<Reader>,
     /// Held for a slice of a step. Nothing once the batch is over: its journal is free again then.
     core: leftovers::Shared,
-    /// Somebody wants it to stop.
-    stopping: AtomicBool,
+    /// Stops it, whoever has the core.
+    handle: BatchHandle,
     over: AtomicBool,
     /// As it was after the last slice.
     progress: Mutex<BatchProgress>,
@@ -69,6 +69,7 @@ enum Told {
 impl Batch {
     pub(crate) fn new(core: core::Batch, watcher: Arc<Watcher>, journal: PathBuf) -> Batch {
         let progress = Mutex::new(core.progress());
+        let handle = core.handle();
         let core = Arc::new(Mutex::new(Some(core)));
         leftovers::hold(&core, &journal);
         Batch {
@@ -78,7 +79,7 @@ impl Batch {
             reader: Mutex::default(),
             progress,
             core,
-            stopping: AtomicBool::new(false),
+            handle,
             over: AtomicBool::new(false),
         }
     }
@@ -96,44 +97,22 @@ impl Batch {
         self.pid == std::process::id()
     }
 
-    /// Does something with the core, if the batch is not over, and sees to it that nobody's wish to stop is lost: whoever finds
-    /// the core taken leaves the wish, and whoever has it looks for one after he has given it back.
+    /// Does something with the core, if the batch is not over.
     fn with_core<T>(
         &self,
         mut core: MutexGuard<'_, Option<core::Batch>>,
         work: impl FnOnce(&mut core::Batch) -> T,
     ) -> Option<T> {
-        let heed = |core: &Option<core::Batch>| {
-            if let Some(core) = core
-                && self.stopping.load(Ordering::SeqCst)
-            {
-                core.stop();
-            }
-        };
-        heed(&core);
-        let done = core.as_mut().map(|core| {
+        core.as_mut().map(|core| {
             let done = work(core);
             *guard(&self.progress) = core.progress();
             done
-        });
-        drop(core);
-        if self.stopping.load(Ordering::SeqCst)
-            && let Ok(core) = self.core.try_lock()
-        {
-            heed(&core);
-        }
-        done
+        })
     }
 
     /// The same if nobody has the core at this moment: nothing waits here.
     fn try_core<T>(&self, work: impl FnOnce(&mut core::Batch) -> T) -> Option<T> {
         self.with_core(self.core.try_lock().ok()?, work)
-    }
-
-    /// Never blocks: whoever has the core now stops it when he gives it back.
-    fn stop_now(&self) {
-        self.stopping.store(true, Ordering::SeqCst);
-        self.try_core(|_| ());
     }
 
     /// Takes one thing that the core tells, if one comes in this time. Nothing more comes once the batch is over.
@@ -199,27 +178,34 @@ impl Batch {
                 }
             }
         });
-        ended.inspect_err(|_| self.stop_now())?;
+        ended.inspect_err(|_| self.handle.stop())?;
         Ok(match reader.told.pop_front() {
             Some(Told::Outcome(outcome)) => Some(outcome),
             _ => None,
         })
     }
 
-    /// Waits until its threads are gone, for about grace, or until the token is cancelled; what then is not over goes on alone.
+    /// Waits until its threads are gone, for about grace, or until the token is cancelled; what then is not over goes on alone. A
+    /// second interruption ends it at once.
     fn leave(&self, py: Python<'_>, token: Option<&core::CancelToken>) -> PyResult<()> {
         if !self.is_owned() {
             return Ok(());
         }
-        self.stop_now();
+        self.handle.stop();
         let reader = &mut *hold(&self.reader, "batch")?;
         *reader = Reader::default();
         self.over.store(true, Ordering::SeqCst);
-        let mut left = Vec::new();
+        let (mut left, again) = (Vec::new(), is_interrupted(py));
         let ended = blocking(py, &self.watcher, false, || {
             if let Some(core) = guard(&self.core).take() {
                 left = leftovers::wait_for(vec![Leftover::begin(core, &self.journal)], || {
-                    self.watcher.check().is_err() || token.is_some_and(core::CancelToken::is_cancelled)
+                    if self.watcher.check().is_err() {
+                        if again {
+                            self.handle.abort();
+                        }
+                        return true;
+                    }
+                    token.is_some_and(core::CancelToken::is_cancelled)
                 });
             }
             Ok(())
@@ -263,7 +249,7 @@ impl Batch {
                     let time = if reader.told.is_empty() { SLICE } else { Duration::ZERO };
                     let more = self.take(reader, time);
                     if token.is_cancelled() {
-                        self.stop_now();
+                        self.handle.stop();
                         break;
                     }
                     if !more && (self.is_over() || !reader.told.is_empty()) {
@@ -273,7 +259,7 @@ impl Batch {
                 let failure = reader.failure.take_if(|_| reader.told.is_empty());
                 failure.map_or(Ok(()), Err)
             });
-            ended.inspect_err(|_| self.stop_now())?;
+            ended.inspect_err(|_| self.handle.stop())?;
             let taken = PyList::empty(py);
             // A handler that raises loses nothing: what it was told of is heard in the next step.
             for told in &reader.told {
@@ -322,14 +308,15 @@ impl Batch {
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         guarded(py, || {
             if self.is_owned() {
-                self.stop_now();
+                self.handle.stop();
             }
             Ok(())
         })
     }
 
-    /// Stops the batch, and waits until what is under way has its answer, for at most grace. Then it is over, and its journal is
-    /// free for another run. Outcomes that were not heard are in the journal.
+    /// Stops the batch, and waits for the answers to its messages in flight, for at most grace. Then it is over, and its journal is
+    /// free for another run. Outcomes that were not heard are in the journal. Ctrl-C while it waits leaves the rest of the grace to
+    /// the background; in the wake of a first one it ends the grace, too.
     ///
     /// >>> batch.close()
     /// >>> batch.over, list(batch)
@@ -344,6 +331,11 @@ impl Batch {
             let token = cancel_token("cancel", &cancel).map_err(|refused: Refused| refused.raised(py, false))?;
             self.leave(py, Some(&token))
         })
+    }
+
+    /// Ends the grace: what has no answer yet is unknown. For agentjob.aio.
+    fn _abort(&self) {
+        self.handle.abort();
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {

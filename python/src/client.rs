@@ -8,10 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::arguments::{Flag, Given, Number, Refused, Whole, encoded, text};
+use crate::arguments::{Flag, Given, Number, Refused, Whole, cancel_token, encoded, text};
 use crate::batch::Batch;
 use crate::batches::BatchSettings;
 use crate::calls::{WholeWait, call_options, message};
+use crate::leftovers;
 use crate::settings::{Settings, Tuning, pickled};
 use crate::signals::{Detached, Watcher, blocking, guarded};
 use crate::waits::{Poller, Schedule, Watch};
@@ -457,13 +458,30 @@ impl Client {
 
     /// Ends every call of this client, in every thread, with ClosedError, and refuses new ones.
     ///
+    /// Its batches send nothing more, but the answers to their messages in flight are awaited here, for at most each batch's grace.
+    /// Whoever iterates has the remaining outcomes, then ClosedError. Ctrl-C ends the waiting; what has no answer by then goes on in
+    /// the background, but in the wake of a first Ctrl-C it is unknown. Leaving a with statement does the same.
+    ///
     /// >>> with agentjob.Client(base_url=client.base_url, api_key="k", project_id="p") as other:
     /// ...     other.closed
     /// False
     /// >>> other.closed
     /// True
-    fn close(&self) {
-        self.core.close();
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        guarded(py, || leftovers::close(py, &self.core, None).map(drop))
+    }
+
+    /// The same for agentjob.aio: the token ends the waiting. Returns whether no message is in flight any more.
+    fn _close(&self, py: Python<'_>, cancel: &Bound<'_, PyAny>) -> PyResult<bool> {
+        guarded(py, || {
+            let token = cancel_token("cancel", cancel).map_err(|refused| refused.raised(py, false))?;
+            leftovers::close(py, &self.core, Some(&token))
+        })
+    }
+
+    /// Ends the grace of the client's batches: what has no answer yet is unknown. For agentjob.aio.
+    fn _abort(&self) {
+        self.core.batches().iter().for_each(core::BatchHandle::abort);
     }
 
     /// Whether the client was closed.
@@ -501,8 +519,8 @@ impl Client {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) {
-        self.close();
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

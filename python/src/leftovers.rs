@@ -4,13 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 use std::{mem, process, thread};
 
-use agentjob_core::{Batch, Control};
+use agentjob_core::{Batch, BatchHandle, CancelToken, Client, Control};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
-use crate::signals::{SLICE, Watcher, blocking};
+use crate::signals::{SLICE, Watcher, blocking, is_interrupted};
 
 /// Locked with the GIL held only, and for a moment: whoever forks has the GIL, so a forked child does not find it locked.
 static LEFT: Mutex<Vec<Leftover>> = Mutex::new(Vec::new());
@@ -46,6 +47,7 @@ pub(crate) fn hold(batch: &Shared, journal: &Path) {
 /// A batch that ends by itself.
 pub(crate) struct Leftover {
     journal: PathBuf,
+    batch: BatchHandle,
     pid: u32,
     /// Hangs up when the batch is gone.
     gone: Receiver<()>,
@@ -54,6 +56,7 @@ pub(crate) struct Leftover {
 impl Leftover {
     /// Lets go of a batch in the background, or here if there is no thread to be had.
     pub(crate) fn begin(batch: Batch, journal: &Path) -> Leftover {
+        let handle = batch.handle();
         let (going, gone) = channel::<()>();
         let end = move || {
             drop(batch);
@@ -61,7 +64,7 @@ impl Leftover {
         };
         // Without a thread the batch is dropped with what was to run on it.
         drop(thread::Builder::new().name("agentjob-batch-end".to_owned()).spawn(end));
-        Leftover { journal: journal.to_owned(), pid: process::id(), gone }
+        Leftover { journal: journal.to_owned(), batch: handle, pid: process::id(), gone }
     }
 
     /// Answers whether it is gone, after this wait at most. A forked child has no such thread, and waits for none.
@@ -85,11 +88,49 @@ pub(crate) fn wait_for(leftovers: Vec<Leftover>, mut enough: impl FnMut() -> boo
 
 /// Takes those that have this journal: a run of it is about to begin.
 pub(crate) fn take(journal: &Path) -> Vec<Leftover> {
+    take_those(|old| old.journal == journal)
+}
+
+fn take_those(wanted: impl FnMut(&Leftover) -> bool) -> Vec<Leftover> {
     with_left(|left| {
-        let (mine, others) = mem::take(left).into_iter().partition(|old| old.journal == journal);
+        let (mine, others) = mem::take(left).into_iter().partition(wanted);
         *left = others;
         mine
     })
+}
+
+/// Closes a client, and waits for the answers to its batches' messages in flight: for their grace, until `token` is cancelled, or until a
+/// signal handler raises, which in the wake of a first interruption ends the grace, too. Returns whether none is in flight any more.
+pub(crate) fn close(py: Python<'_>, client: &Client, token: Option<&CancelToken>) -> PyResult<bool> {
+    py.detach(|| client.close());
+    let (watcher, again, batches) = (Watcher::default(), is_interrupted(py), client.batches());
+    let mut left = take_those(|old| batches.contains(&old.batch));
+    let mut over = true;
+    let ended = blocking(py, &watcher, false, || {
+        let enough = || {
+            let interrupted = watcher.check().is_err();
+            if interrupted && again {
+                batches.iter().for_each(BatchHandle::abort);
+            }
+            interrupted || token.is_some_and(CancelToken::is_cancelled)
+        };
+        over = batches.iter().all(|batch| {
+            while !batch.wait(Duration::ZERO) {
+                if enough() {
+                    return false;
+                }
+                batch.wait(SLICE);
+            }
+            true
+        });
+        if over {
+            left = wait_for(mem::take(&mut left), enough);
+        }
+        Ok(())
+    });
+    over &= left.is_empty();
+    put(left);
+    ended.map(|()| over)
 }
 
 /// Leaves them to themselves.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentjob_core::{BatchProgress, BatchUpdate, Control, Delivery, Error, Event, Interrupted, Job};
+use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -136,6 +137,16 @@ pub(crate) fn blocking<T: Send>(
             Err(raised)
         }
     }
+}
+
+/// Whether this is called in the wake of Ctrl-C or a cancellation: in an `except`, a `finally` or the exit of a `with` statement that
+/// one of them runs through. Another one is the second then.
+pub(crate) fn is_interrupted(py: Python<'_>) -> bool {
+    let handled = || -> PyResult<bool> {
+        let exception = py.import(intern!(py, "sys"))?.call_method0(intern!(py, "exc_info"))?.get_item(1)?;
+        Ok(!exception.is_none() && !exception.is_instance_of::<PyException>())
+    };
+    handled().unwrap_or(false)
 }
 
 /// Does a piece of work that does not block, closed to panics: pyo3 would raise one as a BaseException.

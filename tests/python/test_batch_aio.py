@@ -181,30 +181,6 @@ def test_what_came_before_a_cancellation_is_not_lost(emulator, run, journal):
     run(main)
 
 
-def test_a_cancelled_exit_leaves_the_rest_to_the_background(emulator, run, journal):
-    emulator.reset(rules=[STALL], jobs=JOBS, hourly_limit=1000)
-
-    async def main():
-        begun = time.monotonic()
-
-        async def work():
-            async with client_of(emulator).send_all(messages(4), journal=journal, grace=2) as batch:
-                async for _ in batch:
-                    pass
-
-        async with beside(work) as cancel:
-            while emulator.requests()["total"] < 4:
-                await sleep(0.01)
-            await sleep(0.1)
-            await cancel()
-            # trio cancels the exit, too; asyncio's exit waits, unless it is cancelled itself.
-            assert time.monotonic() - begun < (2 if aio._tasks._in_trio() else PATIENCE)
-
-    run(main)
-    # The journal is free when what was under way is given up.
-    assert [o["delivery"] for o in emulator.client().send_all(messages(4), journal=journal)] == ["unknown"] * 4
-
-
 def test_two_tasks_do_not_step_one_batch(emulator, run, journal):
     async def main():
         async with client_of(emulator).send_all(messages(3), journal=journal, rate="2/h") as batch:

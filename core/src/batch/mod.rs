@@ -11,6 +11,7 @@ mod digest;
 mod ending;
 mod entry;
 mod gate;
+mod handle;
 mod history;
 mod item;
 mod journal;
@@ -28,8 +29,9 @@ use std::fmt;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use self::ending::closed;
 pub use self::gate::PauseReason;
+pub use self::handle::BatchHandle;
+pub(crate) use self::handle::Batches;
 pub use self::item::BatchItem;
 pub use self::options::{BatchOptions, DEFAULT_CONCURRENCY, DEFAULT_GRACE, DEFAULT_MAX_TROUBLE, MAX_CONCURRENCY};
 pub use self::outcome::{BatchOutcome, BatchProgress, BatchUpdate};
@@ -130,7 +132,7 @@ impl Batch {
                 return Err(error);
             }
         }
-        self.attend();
+        self.work.attend();
         let end = Instant::now().checked_add(time);
         let mut state = self.work.lock();
         loop {
@@ -149,7 +151,7 @@ impl Batch {
             }
             let waited = self.work.for_owner.wait_timeout(state, left.min(SLICE));
             drop(waited.unwrap_or_else(PoisonError::into_inner).0);
-            self.attend();
+            self.work.attend();
             state = self.work.lock();
         }
     }
@@ -170,18 +172,9 @@ impl Batch {
         }
     }
 
-    /// Sees to what may end the batch: its token, the client, and the time of the messages that are under way.
-    fn attend(&self) {
-        let work = &self.work;
-        if work.options.cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
-            work.stop(None);
-        } else if work.client.is_closed() {
-            work.stop(Some(closed()));
-        }
-        let stopping = work.lock().stopping;
-        if stopping.is_some_and(|since| since.elapsed() >= work.options.grace) {
-            work.abort.cancel();
-        }
+    /// What reaches this batch from any thread: to stop it, to wait for its answers, or to end its grace.
+    pub fn handle(&self) -> BatchHandle {
+        BatchHandle::new(&self.work, self.pid)
     }
 
     fn cancelled(&self) -> Error {

@@ -6,6 +6,7 @@ use super::Batch;
 use super::clock::Clock;
 use super::ending::no_thread;
 use super::entry;
+use super::handle::BatchHandle;
 use super::history::{Entry, History, Items, Past};
 use super::item::{Planned, label};
 use super::journal::{Journal, Span, damage, problem};
@@ -118,6 +119,9 @@ pub(super) fn begin(client: Client, items: Vec<Planned>, options: BatchOptions) 
         for_watchers: Condvar::new(),
         for_owner: Condvar::new(),
     });
+    work.client.batches.add(BatchHandle::new(&work, std::process::id()));
+    // One that began while the client was closed sends nothing.
+    work.attend();
     let batch = Batch { work, earlier: Earlier { found: found.into_iter() }, pid: std::process::id(), over: false };
     for n in 0..senders {
         match batch.work.start(false) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::clock::Clock;
 use super::concern::{Concern, concern, verdict};
-use super::ending::{closed, in_words, no_thread, stopped};
+use super::ending::{in_words, no_thread, stopped};
 use super::entry;
 use super::gate::{MAX_ASKED, PauseReason};
 use super::item::Planned;
@@ -104,7 +104,7 @@ impl Work {
     }
 
     pub(super) fn call(&self) -> CallOptions {
-        CallOptions::new().cancel(&self.abort)
+        CallOptions::new().cancel(&self.abort).outliving_close()
     }
 
     /// Whether nothing more is to be sent.
@@ -113,7 +113,7 @@ impl Work {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.options.cancel.as_ref().is_some_and(CancelToken::is_cancelled)
+        self.client.is_closed() || self.options.cancel.as_ref().is_some_and(CancelToken::is_cancelled)
     }
 
     /// Sends one message after the other, until there is none left.
@@ -293,8 +293,7 @@ impl Work {
             }
             Concern::All => {
                 drop(state);
-                let closed = (error.kind() == ErrorKind::Closed).then(closed);
-                return self.stop(Some(closed.unwrap_or_else(|| stopped(error, ""))));
+                return self.stop(Some(stopped(error, "")));
             }
             Concern::Allowance if error.retry_after().is_some_and(|asked| asked > MAX_ASKED) => {
                 drop(state);

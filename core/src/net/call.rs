@@ -31,8 +31,8 @@ pub(super) struct Gate {
 
 impl Gate {
     /// What costs two loads to ask.
-    pub(super) fn glance(&self, cancel: Option<&CancelToken>) -> Result<(), Cause> {
-        if self.closed.load(Ordering::Acquire) {
+    pub(super) fn glance(&self, cancel: Option<&CancelToken>, outlives_close: bool) -> Result<(), Cause> {
+        if !outlives_close && self.closed.load(Ordering::Acquire) {
             return Err(Cause::Closed);
         }
         if cancel.is_some_and(CancelToken::is_cancelled) {
@@ -48,15 +48,21 @@ pub(super) struct Hold {
     gate: Arc<Gate>,
     cancel: Option<CancelToken>,
     control: Option<Arc<dyn Control>>,
+    outlives_close: bool,
 }
 
 impl Hold {
     pub(super) fn new(gate: &Arc<Gate>, call: &CallOptions) -> Hold {
-        Hold { gate: gate.clone(), cancel: call.cancel.clone(), control: call.control.clone() }
+        Hold {
+            gate: gate.clone(),
+            cancel: call.cancel.clone(),
+            control: call.control.clone(),
+            outlives_close: call.outlives_close,
+        }
     }
 
     fn glance(&self) -> Result<(), Cause> {
-        self.gate.glance(self.cancel.as_ref())
+        self.gate.glance(self.cancel.as_ref(), self.outlives_close)
     }
 
     /// The whole of it; a control may run a program's code.

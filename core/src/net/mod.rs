@@ -190,7 +190,7 @@ impl Net {
 
     /// Whether a call that has not begun is already over.
     pub(crate) fn glance(&self, call: &CallOptions) -> Result<(), Cause> {
-        self.gate.glance(call.cancel.as_ref())
+        self.gate.glance(call.cancel.as_ref(), call.outlives_close)
     }
 
     /// Sleeps, heard within a slice by everything that may end the call.

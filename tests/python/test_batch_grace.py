@@ -1,0 +1,300 @@
+"""A batch that ends early has the answers that are in flight, for its grace: the rows of the README's table that are blocking
+Python's."""
+
+import contextlib
+import gc
+import subprocess
+import threading
+
+import pytest
+from conftest import PATIENCE, wait_for
+from grace import GRACE, IN_FLIGHT, ITEMS, SILENT, SLOW, Timer, arrived, in_flight, is_all_accepted, is_all_unknown, prepare
+
+import agentjob
+
+
+@pytest.fixture
+def journal(tmp_path):
+    return tmp_path / "journal"
+
+
+@pytest.fixture
+def begin(emulator, journal):
+    """Begins a batch; nothing of it but its first message is answered soon."""
+
+    def begin(client, rules=SLOW, **options):
+        prepare(emulator, rules)
+        return client.send_all(ITEMS, journal=journal, concurrency=IN_FLIGHT, **{"grace": GRACE, **options})
+
+    return begin
+
+
+class Enough(Exception):
+    pass
+
+
+def test_break_in_a_with_client_awaits_the_answers_in_flight(emulator, begin, journal):
+    with emulator.client() as client:
+        for outcome in begin(client):
+            assert outcome["delivery"] == "accepted"
+            arrived(emulator)
+            break
+    is_all_accepted(emulator, journal)
+
+
+def test_an_exception_in_a_with_client_awaits_them(emulator, begin, journal):
+    with pytest.raises(Enough), emulator.client() as client:
+        for _ in begin(client):
+            arrived(emulator)
+            raise Enough
+    is_all_accepted(emulator, journal)
+
+
+def test_an_exception_in_a_with_client_awaits_them_though_the_batch_has_a_name(emulator, begin, journal):
+    with pytest.raises(Enough), emulator.client() as client:
+        batch = begin(client)
+        for _ in batch:
+            arrived(emulator)
+            raise Enough
+    is_all_accepted(emulator, journal)
+    rest = []
+    with pytest.raises(agentjob.ClosedError):
+        rest.extend(batch)
+    assert batch.over
+
+
+def test_break_in_a_with_batch_awaits_them_and_the_journal_is_free(emulator, begin, journal):
+    client = emulator.client()
+    with begin(client) as batch:
+        for _ in batch:
+            arrived(emulator)
+            break
+    is_all_accepted(emulator, journal)
+    assert batch.over and not agentjob.batch_status(journal)["running"]
+
+
+def test_close_of_a_batch_awaits_them(emulator, begin, journal):
+    batch = begin(emulator.client())
+    arrived(emulator)
+    batch.close()
+    is_all_accepted(emulator, journal)
+
+
+def test_close_of_a_client_awaits_them_and_the_iterator_has_their_outcomes(emulator, begin, journal):
+    client = emulator.client()
+    batch = begin(client)
+    next(batch)
+    arrived(emulator)
+    client.close()
+    is_all_accepted(emulator, journal)
+    rest = []
+    with pytest.raises(agentjob.ClosedError):
+        for outcome in batch:
+            rest.append(outcome["delivery"])
+    assert rest == ["accepted"] * IN_FLIGHT
+
+
+def by_another_thread(client):
+    thread = threading.Thread(target=client.close)
+    thread.start()
+    thread.join(PATIENCE)
+
+
+@pytest.mark.parametrize("close", [by_another_thread, agentjob.Client.close])
+def test_close_of_a_client_within_a_step_awaits_them(emulator, begin, journal, close):
+    client, answered = emulator.client(), []
+
+    def on_update(update):
+        if update["event"] == "accepted" and not answered:
+            arrived(emulator)
+            close(client)
+            answered.append(agentjob.batch_status(journal)["progress"]["accepted"])
+
+    with pytest.raises(agentjob.ClosedError):
+        list(begin(client, wait=True, min_interval=5, on_update=on_update))
+    assert answered == [1 + IN_FLIGHT], "close came back after the answers"
+    is_all_accepted(emulator, journal)
+
+
+def test_stop_awaits_them_and_the_iterator_has_their_outcomes(emulator, begin, journal):
+    batch = begin(emulator.client())
+    next(batch)
+    arrived(emulator)
+    batch.stop()
+    assert [outcome["delivery"] for outcome in batch] == ["accepted"] * IN_FLIGHT
+    is_all_accepted(emulator, journal)
+
+
+def test_a_cancelled_token_awaits_them_and_comes_last(emulator, begin, journal):
+    token, rest = agentjob.CancelToken(), []
+    batch = begin(emulator.client(), cancel=token)
+    next(batch)
+    arrived(emulator)
+    token.cancel()
+    with pytest.raises(agentjob.CancelledError):
+        for outcome in batch:
+            rest.append(outcome["delivery"])
+    assert rest == ["accepted"] * IN_FLIGHT
+    is_all_accepted(emulator, journal)
+
+
+def test_a_batch_that_nobody_holds_any_more_awaits_them_in_the_background(emulator, begin, journal):
+    client = emulator.client()
+    cycle = [begin(client)]
+    cycle.append(cycle)
+    arrived(emulator)
+    with Timer() as timer:
+        del cycle
+        gc.collect()
+    assert timer.took < 1, "that does not block"
+    # The next run of the journal waits for it.
+    again = client.send_all(ITEMS, journal=journal, rate="1/d")
+    assert [next(again)["earlier"] for _ in range(1 + IN_FLIGHT)] == [True] * (1 + IN_FLIGHT)
+    is_all_accepted(emulator, journal)
+
+
+#: How a program begins that is interrupted: Ctrl-C works there, however the tests were started.
+PROGRAM = """
+import os
+import signal
+from grace import *
+signal.signal(signal.SIGINT, signal.default_int_handler)
+options = {"journal": %r, "concurrency": IN_FLIGHT, "grace": %r}
+"""
+
+
+@pytest.fixture
+def program(emulator, script, journal, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", __file__.rpartition("/")[0])
+
+    def start(source, rules=SLOW, grace=GRACE):
+        prepare(emulator, rules)
+        running = script(PROGRAM % (str(journal), grace) + source)
+        arrived(emulator)
+        return running
+
+    return start
+
+
+LOOPS = {
+    "with Client()": """
+with client:
+    for outcome in client.send_all(ITEMS, **options):
+        if outcome["item"] == 1:
+            print("ready", flush=True)
+""",
+    "with batch": """
+with client.send_all(ITEMS, **options) as batch:
+    for outcome in batch:
+        if outcome["item"] == 1:
+            print("ready", flush=True)
+""",
+    "close in finally": """
+batch = client.send_all(ITEMS, **options)
+try:
+    for outcome in batch:
+        if outcome["item"] == 1:
+            print("ready", flush=True)
+finally:
+    client.close()
+""",
+    "nothing": """
+for outcome in client.send_all(ITEMS, **options):
+    if outcome["item"] == 1:
+        print("ready", flush=True)
+""",
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
+def test_ctrl_c_awaits_them_before_the_program_is_gone(emulator, program, journal, loop):
+    running = program(loop)
+    running.wait_until_ready()
+    running.interrupt()
+    out, err, _ = running.end()
+    assert out == "" and err.rstrip().endswith("KeyboardInterrupt"), err
+    is_all_accepted(emulator, journal)
+
+
+@pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
+def test_a_second_ctrl_c_ends_the_grace_at_once(emulator, program, journal, loop):
+    running = program(loop, SILENT)
+    running.wait_until_ready()
+    with Timer() as timer:
+        running.interrupt()
+        # Two that come too close are one, so it is said again until the program is gone.
+        while running.process.poll() is None and timer.now() < PATIENCE:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                running.process.wait(0.3)
+                break
+            running.interrupt()
+        running.end()
+    assert timer.took < GRACE / 2
+    if loop == LOOPS["nothing"]:
+        # The program's end left them to the next run.
+        assert [item["reason"] for item in agentjob.batch_status(journal)["unknown"]] == [None] * IN_FLIGHT
+    else:
+        is_all_unknown(emulator, journal)
+
+
+@pytest.mark.parametrize("last", ["", "del batch\n"], ids=["held", "let go of"])
+def test_the_programs_end_awaits_them(emulator, program, journal, last):
+    goes = journal.with_name("goes")
+    running = program(
+        f"""
+batch = client.send_all(ITEMS, **options)
+while not os.path.exists({str(goes)!r}):
+    time.sleep(0.01)
+{last}"""
+    )
+    goes.touch()
+    assert running.end() == ("", "", 0)
+    is_all_accepted(emulator, journal)
+
+
+def close_client(client, batch):
+    client.close()
+
+
+def close_batch(client, batch):
+    batch.close()
+
+
+def stop_and_iterate(client, batch):
+    batch.stop()
+    assert [outcome["delivery"] for outcome in batch] == ["unknown"] * IN_FLIGHT
+
+
+@pytest.mark.parametrize("grace", [0, 0.3])
+@pytest.mark.parametrize("end", [close_client, close_batch, stop_and_iterate])
+def test_a_service_that_never_answers_is_left_when_the_grace_is_over(emulator, begin, journal, end, grace):
+    client = emulator.client()
+    batch = begin(client, SILENT, grace=grace)
+    next(batch)
+    arrived(emulator)
+    with Timer() as timer:
+        end(client, batch)
+    assert grace <= timer.took < grace + 2
+    del batch
+    wait_for(lambda: not agentjob.batch_status(journal)["running"], "it is gone")
+    is_all_unknown(emulator, journal)
+
+
+def test_a_client_without_a_batch_closes_at_once_and_ends_its_calls(emulator):
+    emulator.reset(rules=SILENT[1:])
+    client, ended = emulator.client(), []
+
+    def call():
+        try:
+            client.send_message("job_demo", "alone")
+        except agentjob.ClosedError as error:
+            ended.append(error.delivery)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    wait_for(lambda: any(request["complete"] for request in emulator.requests()["requests"]), "it is at the service")
+    with Timer() as timer:
+        client.close()
+        thread.join(PATIENCE)
+    assert ended == ["unknown"] and timer.took < 5
+    assert not in_flight(emulator)

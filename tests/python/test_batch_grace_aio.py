@@ -1,0 +1,360 @@
+"""A batch that ends early has the answers that are in flight, for its grace: the rows of the README's table that are asyncio's, trio's
+and anyio's."""
+
+import asyncio
+import contextlib
+import gc
+import sys
+
+import anyio
+import pytest
+import trio
+from conftest import PATIENCE, wait_for
+from grace import GRACE, IN_FLIGHT, ITEMS, SILENT, SLOW, Timer, arrived, in_flight, is_all_accepted, is_all_unknown, prepare
+from test_aio import RUNNERS, client_of, in_trio, no_noise, run
+
+import agentjob
+
+__all__ = ["no_noise", "run"]
+
+
+@pytest.fixture
+def journal(tmp_path):
+    return tmp_path / "journal"
+
+
+@pytest.fixture
+def begin(emulator, journal):
+    """A batch that begins with its first step; nothing of it but its first message is answered soon."""
+
+    def begin(client, rules=SLOW, grace=GRACE):
+        prepare(emulator, rules)
+        return client.send_all(ITEMS, journal=journal, concurrency=IN_FLIGHT, grace=grace)
+
+    return begin
+
+
+class Enough(Exception):
+    pass
+
+
+async def until(condition):
+    with Timer() as timer:
+        while not condition():
+            assert timer.now() < PATIENCE
+            await (trio.sleep(0.005) if in_trio() else asyncio.sleep(0.005))
+
+
+#: How a task that is in a batch's loop is cancelled from beside it, once `ready`: (library, way).
+def by_task_cancel(main, ready):
+    async def beside():
+        task = asyncio.ensure_future(main())
+        await until(ready)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(beside())
+
+
+def by_asyncio_timeout(main, ready):
+    async def timed():
+        with pytest.raises(asyncio.TimeoutError):
+            async with asyncio.timeout(None) as limit:
+
+                async def end():
+                    await until(ready)
+                    limit.reschedule(0)
+
+                ending = asyncio.ensure_future(end())
+                await main()
+        await ending
+
+    asyncio.run(timed())
+
+
+def by_trio_scope(main, ready):
+    async def beside():
+        async with trio.open_nursery() as nursery:
+
+            async def end():
+                await until(ready)
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(end)
+            await main()
+
+    trio.run(beside)
+
+
+def by_trio_deadline(main, ready):
+    async def timed():
+        with trio.move_on_after(PATIENCE) as scope:
+            async with trio.open_nursery() as nursery:
+
+                async def end():
+                    await until(ready)
+                    scope.deadline = trio.current_time()
+
+                nursery.start_soon(end)
+                await main()
+        assert scope.cancelled_caught
+
+    trio.run(timed)
+
+
+def by_anyio_scope(backend):
+    def cancel(main, ready):
+        async def beside():
+            async with anyio.create_task_group() as tasks:
+
+                async def end():
+                    await until(ready)
+                    tasks.cancel_scope.cancel()
+
+                tasks.start_soon(end)
+                await main()
+
+        anyio.run(beside, backend=backend)
+
+    return cancel
+
+
+CANCELS = {
+    "task.cancel()": by_task_cancel,
+    "trio's cancel scope": by_trio_scope,
+    "trio's deadline": by_trio_deadline,
+    "anyio's cancel scope on asyncio": by_anyio_scope("asyncio"),
+    "anyio's cancel scope on trio": by_anyio_scope("trio"),
+}
+if sys.version_info >= (3, 11):
+    CANCELS["asyncio.timeout()"] = by_asyncio_timeout
+
+
+def in_a_client(client, batch):
+    async def main():
+        async with client:
+            async for _ in batch:
+                pass
+
+    return main
+
+
+def in_a_batch(client, batch):
+    async def main():
+        async with batch:
+            async for _ in batch:
+                pass
+
+    return main
+
+
+def in_nothing(client, batch):
+    async def main():
+        async for _ in batch:
+            pass
+
+    return main
+
+
+@pytest.mark.parametrize("cancel", CANCELS.values(), ids=CANCELS)
+@pytest.mark.parametrize("loop", [in_a_client, in_a_batch])
+def test_a_cancellation_awaits_the_answers_in_flight(emulator, begin, journal, loop, cancel):
+    client = client_of(emulator)
+    batch = begin(client)
+    cancel(loop(client, batch), lambda: in_flight(emulator))
+    is_all_accepted(emulator, journal)
+
+
+@pytest.mark.parametrize("cancel", CANCELS.values(), ids=CANCELS)
+def test_a_cancellation_out_of_a_bare_loop_leaves_them_to_the_background(emulator, begin, journal, cancel):
+    client = client_of(emulator)
+    batch = begin(client)
+    # It comes out at once; whoever iterates again has the outcomes.
+    cancel(in_nothing(client, batch), lambda: in_flight(emulator))
+    assert agentjob.batch_status(journal)["progress"]["accepted"] == 1
+
+    async def rest():
+        return [outcome["delivery"] async for outcome in batch]
+
+    assert set(asyncio.run(rest())) == {"accepted"}
+    is_all_accepted(emulator, journal)
+
+
+@pytest.mark.parametrize("grace", [0, 0.3])
+@pytest.mark.parametrize("cancel", CANCELS.values(), ids=CANCELS)
+@pytest.mark.parametrize("loop", [in_a_client, in_a_batch])
+def test_a_service_that_never_answers_is_left_when_the_grace_is_over(emulator, begin, journal, loop, cancel, grace):
+    client = client_of(emulator)
+    batch = begin(client, SILENT, grace)
+    ended = []
+
+    def ready():
+        if in_flight(emulator):
+            ended.append(Timer().__enter__())
+        return ended
+
+    cancel(loop(client, batch), ready)
+    assert grace <= ended[0].now() < grace + 2
+    del batch
+    gc.collect()
+    wait_for(lambda: not agentjob.batch_status(journal)["running"], "it is gone")
+    is_all_unknown(emulator, journal)
+
+
+def test_break_awaits_them(emulator, run, begin, journal):
+    async def main():
+        async with client_of(emulator) as client:
+            async for _ in begin(client):
+                await until(lambda: in_flight(emulator))
+                break
+        is_all_accepted(emulator, journal)
+
+    run(main)
+
+
+def test_an_exception_awaits_them(emulator, run, begin, journal):
+    async def main():
+        with pytest.raises(Enough):
+            async with client_of(emulator) as client:
+                batch = begin(client)
+                async for _ in batch:
+                    await until(lambda: in_flight(emulator))
+                    raise Enough
+        is_all_accepted(emulator, journal)
+        with pytest.raises(agentjob.ClosedError):
+            async for outcome in batch:
+                assert outcome["delivery"] == "accepted"
+
+    run(main)
+
+
+def test_break_and_an_exception_in_an_async_with_batch_await_them(emulator, run, begin, journal):
+    async def main():
+        async with begin(client_of(emulator)) as batch:
+            async for _ in batch:
+                await until(lambda: in_flight(emulator))
+                break
+        is_all_accepted(emulator, journal)
+        journal.unlink()
+        with pytest.raises(Enough):
+            async with begin(client_of(emulator)) as batch:
+                async for _ in batch:
+                    await until(lambda: in_flight(emulator))
+                    raise Enough
+        is_all_accepted(emulator, journal)
+
+    run(main)
+
+
+def test_a_batch_that_nobody_holds_any_more_awaits_them_in_the_background(emulator, run, begin, journal):
+    async def main():
+        async for _ in begin(client_of(emulator)):
+            await until(lambda: in_flight(emulator))
+            break
+        gc.collect()
+
+    run(main)
+    # The next run of the journal waits for it.
+    again = emulator.client().send_all(ITEMS, journal=journal, rate="1/d")
+    assert [next(again)["earlier"] for _ in range(1 + IN_FLIGHT)] == [True] * (1 + IN_FLIGHT)
+    is_all_accepted(emulator, journal)
+
+
+def test_close_does_not_block_and_leaves_them_to_the_background(emulator, run, begin, journal):
+    async def main():
+        client = client_of(emulator)
+        batch = begin(client)
+        await batch.__anext__()
+        await until(lambda: in_flight(emulator))
+        client.close()
+        assert agentjob.batch_status(journal)["progress"]["accepted"] == 1
+        rest = []
+        with pytest.raises(agentjob.ClosedError):
+            async for outcome in batch:
+                rest.append(outcome["delivery"])
+        assert rest == ["accepted"] * IN_FLIGHT
+
+    run(main)
+    is_all_accepted(emulator, journal)
+
+
+@pytest.mark.parametrize("loop", [in_a_client, in_a_batch])
+def test_a_second_cancellation_of_an_asyncio_task_ends_the_grace(emulator, begin, journal, loop):
+    client = client_of(emulator)
+    batch = begin(client, SILENT)
+
+    async def main():
+        task = asyncio.ensure_future(loop(client, batch)())
+        await until(lambda: in_flight(emulator))
+        task.cancel()
+        await asyncio.wait([task], timeout=0.5)
+        assert not task.done(), "it awaits the answers"
+        with Timer() as timer:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        assert timer.took < 5
+
+    asyncio.run(main())
+    del batch
+    gc.collect()
+    wait_for(lambda: not agentjob.batch_status(journal)["running"], "it is gone")
+    is_all_unknown(emulator, journal)
+
+
+def test_a_first_cancellation_of_an_exit_leaves_them_to_the_background(emulator, run, begin, journal):
+    async def main():
+        async with contextlib.AsyncExitStack() as stack:
+            batch = await stack.enter_async_context(begin(client_of(emulator), SILENT, grace=2))
+            await until(lambda: in_flight(emulator))
+            with Timer() as timer:
+                with contextlib.suppress(asyncio.TimeoutError):
+                    if in_trio():
+                        with trio.move_on_after(0.1):
+                            await batch.aclose()
+                    else:
+                        await asyncio.wait_for(batch.aclose(), 0.1)
+            assert timer.took < 1.5
+
+    run(main)
+    # The journal is free when what is in flight is given up.
+    again = emulator.client().send_all(ITEMS, journal=journal, rate="1/d")
+    earlier = [next(again) for _ in range(1 + IN_FLIGHT)]
+    assert sorted(outcome["delivery"] for outcome in earlier) == ["accepted"] + ["unknown"] * IN_FLIGHT
+
+
+#: Ctrl-C works in the program, however the tests were started.
+PROGRAM = """
+import asyncio, signal, trio, anyio
+from agentjob.aio import AsyncClient
+from grace import *
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+async def main():
+    async with AsyncClient.of(client) as service:
+        async for outcome in service.send_all(ITEMS, journal={journal!r}, concurrency=IN_FLIGHT, grace=GRACE):
+            if outcome["item"] == 1:
+                print("ready", flush=True)
+
+{run}
+"""
+RUNS = {
+    "asyncio": "asyncio.run(main())",
+    "trio": "trio.run(main)",
+    "anyio on asyncio": "anyio.run(main, backend='asyncio')",
+    "anyio on trio": "anyio.run(main, backend='trio')",
+}
+
+
+@pytest.mark.parametrize("way", RUNNERS)
+def test_ctrl_c_awaits_them(emulator, script, monkeypatch, journal, way):
+    monkeypatch.setenv("PYTHONPATH", __file__.rpartition("/")[0])
+    prepare(emulator, SLOW)
+    running = script(PROGRAM.format(journal=str(journal), run=RUNS[way]))
+    running.wait_until_ready()
+    arrived(emulator)
+    running.interrupt()
+    out, err, _ = running.end()
+    assert out == "" and err.rstrip().endswith("KeyboardInterrupt"), err
+    is_all_accepted(emulator, journal)
