@@ -172,21 +172,26 @@ $(BUILD)/packaging.stamp: tests/packaging/requirements.txt
 # The wheels that are published, for this processor and every Linux with glibc 2.17 (2014) or newer: zig links them, so this
 # machine's own glibc does not count. No interpreter need be here, maturin knows them by name. The free-threaded ones come apart:
 # asked for together, 3.15t's stable ABI would win, and the wheel for 3.9 would be for 3.9 alone.
+#
+# zig would link an unwinder of its own (LLVM's libunwind) into the module. CPython up to 3.13 ends a daemon thread with pthread_exit,
+# which unwinds by the system's libgcc_s, and one unwinder in another's frames is a segmentation fault. So the module takes libgcc_s,
+# too, which every Linux with glibc has, and which is what a linker other than zig does by itself.
 DIST ?= $(BUILD)/dist
 PACKAGING := PATH="$(BUILD)/packaging/venv/bin:$$PATH" CARGO_TARGET_DIR="$(BUILD)/packaging/target" \
 	python -m pytest -q -rs -p no:cacheprovider --dist "$(DIST)"
 MATURIN := PATH="$(BUILD)/packaging/venv/bin:$$PATH" CARGO_TARGET_DIR="$(BUILD)/packaging/target" \
 	maturin build --quiet --release --locked --zig --compatibility manylinux_2_17 --out "$(BUILD)/dist"
+UNWINDER = -- -C link-arg="$(shell $(CC) -print-file-name=libgcc_s.so.1)"
 ifeq ($(shell uname -s),Linux)
 wheels: $(BUILD)/dist.stamp
 else
 wheels: $(BUILD)/packaging.stamp
 	@echo "SKIPPED: make wheels builds manylinux wheels, on Linux; .github/workflows/wheels.yml builds the others"
 endif
-$(BUILD)/dist.stamp: $(BUILD)/packaging.stamp $(PACKAGE)
+$(BUILD)/dist.stamp: $(BUILD)/packaging.stamp $(PACKAGE) Makefile
 	rm -rf "$(BUILD)/dist"
-	$(MATURIN) --interpreter python3.9
-	$(MATURIN) --interpreter python3.14t --interpreter python3.15t
+	$(MATURIN) --interpreter python3.9 $(UNWINDER)
+	$(MATURIN) --interpreter python3.14t --interpreter python3.15t $(UNWINDER)
 	@ls -l "$(BUILD)/dist"
 	@touch $@
 

@@ -107,39 +107,63 @@ def test_its_bill_of_materials_names_what_was_built_in(wheel):
 
 
 def needed_versions(elf):
-    """The symbol versions that a 64-bit little-endian ELF file needs of others, from its .gnu.version_r."""
+    """The symbol versions that a 64-bit little-endian ELF file needs, by library, from its .gnu.version_r."""
     assert elf[:6] == b"\x7fELF\x02\x01"
     (table,) = struct.unpack_from("<Q", elf, 0x28)
     size, count = struct.unpack_from("<HH", elf, 0x3A)
     sections = [struct.unpack_from("<IIQQQQII", elf, table + index * size) for index in range(count)]
-    found = set()
+    found = {}
+
+    def text(strings, name):
+        start = sections[strings][4] + name
+        return elf[start : elf.index(b"\0", start)].decode()
+
     for _, kind, _, _, need, _, strings, needs in sections:
         if kind != 0x6FFFFFFE:  # SHT_GNU_verneed
             continue
         for _ in range(needs):
-            _, versions, _, first, following = struct.unpack_from("<HHIII", elf, need)
+            _, versions, library, first, following = struct.unpack_from("<HHIII", elf, need)
+            of_it = found.setdefault(text(strings, library), set())
             at = need + first
             for _ in range(versions):
                 _, _, _, name, step = struct.unpack_from("<IHHII", elf, at)
-                start = sections[strings][4] + name
-                found.add(elf[start : elf.index(b"\0", start)].decode())
+                of_it.add(text(strings, name))
                 at += step
             need += following
     return found
 
 
-def test_it_asks_for_no_newer_glibc_than_its_name_says(wheel):
-    where = tags(wheel)[1]
-    if "linux" not in where:
+def native_elf(wheel):
+    """The native module; a skip where it is no ELF file."""
+    if "linux" not in tags(wheel)[1]:
         pytest.skip("no ELF file")
     with zipfile.ZipFile(wheel) as archive:
-        native = next(name for name in archive.namelist() if name.endswith(".so"))
-        needed = needed_versions(archive.read(native))
-    glibc = {tuple(map(int, version.split("_")[1].split("."))) for version in needed if version.startswith("GLIBC_")}
-    if where.startswith("musllinux"):
-        assert not glibc
+        return archive.read(next(name for name in archive.namelist() if name.endswith(".so")))
+
+
+def newest(needed, prefix):
+    """The newest version with this prefix that is needed of any library; (0,) for none."""
+    versions = {version for of_it in needed.values() for version in of_it if version.startswith(prefix)}
+    return max((tuple(map(int, version[len(prefix) :].split("."))) for version in versions), default=(0,))
+
+
+def test_it_needs_no_newer_system_than_its_name_says(wheel):
+    """The ceilings are PEP 599's and PEP 600's, as auditwheel holds them."""
+    needed = needed_versions(native_elf(wheel))
+    if tags(wheel)[1].startswith("musllinux"):
+        assert newest(needed, "GLIBC_") == (0,)
     else:
-        assert glibc and max(glibc) <= (2, 17)
+        assert (2,) < newest(needed, "GLIBC_") <= (2, 17)
+        assert newest(needed, "GCC_") <= (4, 8)
+
+
+def test_it_brings_no_unwinder_of_its_own(wheel):
+    """CPython up to 3.13 ends a daemon thread with pthread_exit, which unwinds through the module by the system's libgcc_s: a
+    second unwinder in it is a crash at the program's end. musl's pthread_exit does not unwind."""
+    elf = native_elf(wheel)
+    assert b"libunwind: " not in elf, "LLVM's unwinder is linked in"
+    if tags(wheel)[1].startswith("manylinux"):
+        assert "GCC_3.0" in needed_versions(elf).get("libgcc_s.so.1", ())
 
 
 def interpreter(version):
