@@ -1,10 +1,10 @@
 //! The one error of the library: a kind to branch on, a sentence to read, and the facts behind it.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
 use crate::delivery::Delivery;
+use crate::escape::escape;
 use crate::job::Job;
 use crate::redact::Redactor;
 
@@ -195,11 +195,9 @@ impl Error {
         self
     }
 
-    /// Without secrets in its sentence; its other texts were redacted when they were put in.
+    /// Without secrets in its sentence, and escaped; its other texts were redacted when they were put in.
     pub(crate) fn redacted(mut self, redactor: &Redactor<'_>) -> Error {
-        if let Cow::Owned(message) = redactor.redact(&self.0.message) {
-            self.0.message = message;
-        }
+        self.0.message = escape(&redactor.redact(&self.0.message)).into_owned();
         self
     }
 

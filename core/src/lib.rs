@@ -28,6 +28,7 @@ mod config;
 mod control;
 mod delivery;
 mod error;
+mod escape;
 mod jitter;
 mod job;
 mod net;
@@ -59,6 +60,7 @@ pub use config::{
 pub use control::{CancelToken, Control, Event, Interrupted};
 pub use delivery::Delivery;
 pub use error::{Error, ErrorKind};
+pub use escape::escape;
 pub use job::{Job, JobStatus};
 pub use options::{CallOptions, WaitOptions};
 pub use poll::{DEFAULT_LATENESS, DEFAULT_MAX_INTERVAL, DEFAULT_MIN_INTERVAL, DEFAULT_SETTLE, DEFAULT_WAIT_TIMEOUT};
