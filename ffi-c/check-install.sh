@@ -115,7 +115,7 @@ install_into() { "$MAKE" --no-print-directory -s -C "$here" install "$@" >"$work
 # 1. A plain prefix, then the same moved.
 install_into PREFIX="$work/first"
 found=$(cd "$work/first" && find . ! -type d | LC_ALL=C sort | tr '\n' ' ')
-[ "$(uname -s)" != Linux ] || [ "$found" = "./include/agentjob.h ./include/agentjob.hpp ./include/agentjob_batch.hpp ./lib/cmake/agentjob/agentjobConfig.cmake\
+[ "$(uname -s)" != Linux ] || [ "$found" = "./include/agentjob.h ./include/agentjob.hpp ./include/agentjob_batch.hpp ./include/agentjob_types.hpp ./lib/cmake/agentjob/agentjobConfig.cmake\
  ./lib/cmake/agentjob/agentjobConfigVersion.cmake ./lib/libagentjob.a ./lib/libagentjob.so ./lib/libagentjob.so.$ABI ./lib/libagentjob.so.$VERSION\
  ./lib/pkgconfig/agentjob.pc " ] || fail "installed was $found"
 echo "ok      both libraries, the headers, links, pkg-config and CMake files, and nothing else"

@@ -837,10 +837,14 @@ agentjob_code agentjob_client_new(const agentjob_options *options,
 /**
  * Ends every call of this client, in every thread, with AGENTJOB_ERR_CLOSED, and refuses new ones. It does not wait for
  * them. From any thread; again is no harm.
+ *
+ * A batch of the client sends nothing more and ends with AGENTJOB_ERR_CLOSED, but the answers to its messages in flight are awaited,
+ * for at most its grace: by agentjob_batch_next(), which has their outcomes first, or by agentjob_batch_free().
  * @param client the client; NULL does nothing
  * @since 0.1.0
  */
-AGENTJOB_API void agentjob_client_close(const agentjob_client *client);
+AGENTJOB_API
+void agentjob_client_close(const agentjob_client *client);
 
 /**
  * Whether agentjob_client_close() was called.

@@ -18,188 +18,21 @@
  * Errors      What C returns as a code is thrown as agentjob::error, with all that the C error carries.
  * Texts       Go in as std::string_view. A NUL byte is sent in a prompt, and refused in every other text.
  * Times       Are std::chrono durations; a negative one is refused. agentjob::forever is for call::wait_timeout() alone.
- * Callbacks   What a progress function throws ends the call and comes out of it. What an event function throws is dropped,
- *             for a log must not hide whether a message arrived.
+ * Callbacks   An exception that leaves a progress function ends the call that called it, and no other. That call throws
+ *             agentjob::callback_error: an agentjob::error with the message's verdict, in which the function's exception is nested
+ *             (std::rethrow_if_nested()). A C function that was lent a call's settings ends with AGENTJOB_ERR_CANCELLED instead,
+ *             and the exception is dropped. So is one that leaves an event function: a log must not hide whether a message arrived.
  * Threads     As in C: any number of threads may share a client, a cancel_token, a job, an error, and a call that nobody
  *             changes. cancel_token::trigger() may be called in a signal handler.
  */
 #ifndef AGENTJOB_HPP
 #define AGENTJOB_HPP
 
-#include "agentjob.h"
+#include "agentjob_types.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <exception>
 #include <functional>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
 
 namespace agentjob {
-
-/** Give this as a wait's time to wait for ever. */
-inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::max();
-
-namespace detail {
-
-template <auto free_handle>
-struct freed_by {
-    template <class T>
-    void operator()(T *handle) const noexcept { free_handle(handle); }
-};
-
-template <class T, auto free_handle>
-using owned = std::unique_ptr<T, freed_by<free_handle>>;
-
-inline std::string text(const char *borrowed) { return borrowed ? borrowed : ""; }
-
-inline std::optional<std::string> maybe_text(const char *borrowed) {
-    return borrowed ? std::optional<std::string>(borrowed) : std::nullopt;
-}
-
-/** Milliseconds for C, where a negative duration is no number: it becomes one that every setting refuses. */
-inline std::uint64_t ms(std::chrono::milliseconds duration) noexcept {
-    return duration.count() < 0 ? UINT64_MAX - 1 : static_cast<std::uint64_t>(duration.count());
-}
-
-inline std::chrono::milliseconds duration(std::uint64_t ms) noexcept {
-    return std::chrono::milliseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(ms, INT64_MAX)));
-}
-
-/** What the progress function of the call that this thread is in has thrown. */
-inline std::exception_ptr &thrown() noexcept {
-    thread_local std::exception_ptr exception;
-    return exception;
-}
-
-}  // namespace detail
-
-/** A job's record at one moment; it never changes. */
-class job {
-public:
-    using time_point = std::chrono::system_clock::time_point;
-
-    /** Takes over a record that is yours. */
-    explicit job(agentjob_job *handle) noexcept : handle_(handle) {}
-    /** A record of the same moment; it costs next to nothing. */
-    job clone() const { return job(agentjob_job_clone(get())); }
-
-    std::string id() const { return detail::text(agentjob_job_id(get())); }
-    agentjob_status status() const noexcept { return static_cast<agentjob_status>(agentjob_job_status(get())); }
-    /** The service's own word, also one that this version does not know. */
-    std::string status_name() const { return detail::text(agentjob_job_status_name(get())); }
-    bool is_terminal() const noexcept { return agentjob_job_is_terminal(get()); }
-    std::optional<std::string> source_repository() const { return detail::maybe_text(agentjob_job_source_repository(get())); }
-    std::optional<std::string> source_ref() const { return detail::maybe_text(agentjob_job_source_ref(get())); }
-    std::optional<std::string> model() const { return detail::maybe_text(agentjob_job_model(get())); }
-    std::optional<std::string> pr_link() const { return detail::maybe_text(agentjob_job_pr_link(get())); }
-    /** The moment as the service wrote it. */
-    std::optional<std::string> created_at_text() const { return detail::maybe_text(agentjob_job_created_at(get())); }
-    std::optional<std::string> archived_at_text() const { return detail::maybe_text(agentjob_job_archived_at(get())); }
-    std::optional<time_point> created_at() const { return moment(agentjob_job_created_at_unix_ms(get())); }
-    std::optional<time_point> archived_at() const { return moment(agentjob_job_archived_at_unix_ms(get())); }
-    /** The whole record. */
-    std::string json() const {
-        std::size_t length = 0;
-        const char *json = agentjob_job_json(get(), &length);
-        return std::string(json ? json : "", length);
-    }
-    const agentjob_job *get() const noexcept { return handle_.get(); }
-
-private:
-    static std::optional<time_point> moment(std::int64_t unix_ms) {
-        return unix_ms < 0 ? std::nullopt : std::optional(time_point(std::chrono::milliseconds(unix_ms)));
-    }
-    detail::owned<agentjob_job, agentjob_job_free> handle_;
-};
-
-/** Why a call failed: what() is one sentence for a person, the rest is for the program. */
-class error : public std::runtime_error {
-public:
-    /** Takes over an error that is yours. */
-    explicit error(std::shared_ptr<const agentjob_error> handle)
-        : std::runtime_error(detail::text(agentjob_error_message(handle.get()))), handle_(std::move(handle)) {}
-    /** An argument that this header refuses by itself. Nothing was sent. */
-    error(const std::string &message, agentjob_delivery delivery) : std::runtime_error(message), refused_(delivery) {}
-
-    agentjob_code code() const noexcept { return handle_ ? agentjob_error_code(get()) : AGENTJOB_ERR_INVALID_ARGUMENT; }
-    std::string kind() const { return handle_ ? agentjob_error_kind(get()) : "invalid_argument"; }
-    /** What became of the message: whether sending it again is safe. */
-    agentjob_delivery delivery() const noexcept {
-        return handle_ ? static_cast<agentjob_delivery>(agentjob_error_delivery(get())) : refused_;
-    }
-    const char *delivery_name() const noexcept { return agentjob_delivery_name(delivery()); }
-    /** The status of the service's answer; 0 if none was read. */
-    int http_status() const noexcept { return agentjob_error_http_status(get()); }
-    std::optional<std::chrono::milliseconds> retry_after() const {
-        const std::int64_t ms = agentjob_error_retry_after_ms(get());
-        return ms < 0 ? std::nullopt : std::optional(std::chrono::milliseconds(ms));
-    }
-    std::optional<std::string> request_id() const { return detail::maybe_text(agentjob_error_request_id(get())); }
-    std::optional<std::string> body() const {
-        std::size_t length = 0;
-        const char *body = agentjob_error_body(get(), &length);
-        return body ? std::optional(std::string(body, length)) : std::nullopt;
-    }
-    std::uint32_t attempts() const noexcept { return agentjob_error_attempts(get()); }
-    std::chrono::milliseconds elapsed() const noexcept { return detail::duration(agentjob_error_elapsed_ms(get())); }
-    /** The last record that a wait saw. */
-    std::optional<agentjob::job> job() const {
-        const agentjob_job *last = agentjob_error_job(get());
-        return last ? std::optional(agentjob::job(agentjob_job_clone(last))) : std::nullopt;
-    }
-    /** NULL if this header refused an argument by itself. */
-    const agentjob_error *get() const noexcept { return handle_.get(); }
-
-private:
-    std::shared_ptr<const agentjob_error> handle_;
-    agentjob_delivery refused_ = AGENTJOB_DELIVERY_NONE;
-};
-
-namespace detail {
-
-/** Makes a call that takes a place for its error, and throws what went wrong. */
-template <class Call>
-void run(const Call &c_call) {
-    agentjob_error *err = nullptr;
-    const agentjob_code code = c_call(&err);
-    owned<agentjob_error, agentjob_error_free> failure(err);
-    if (const std::exception_ptr exception = std::exchange(thrown(), nullptr)) {
-        std::rethrow_exception(exception);
-    }
-    if (code != AGENTJOB_OK) {
-        throw error(std::shared_ptr<const agentjob_error>(std::move(failure)));
-    }
-}
-
-/** The same for a C function that gives a handle through `out`. */
-template <class Owned, class Function, class... Arguments>
-Owned made(Function *function, Arguments... arguments) {
-    Owned owned;
-    run([&](agentjob_error **err) {
-        typename Owned::pointer out = nullptr;
-        const agentjob_code code = function(arguments..., &out, err);
-        owned.reset(out);
-        return code;
-    });
-    return owned;
-}
-
-/** A text for a C function that reads up to a NUL: one inside would cut it, and send a message to another job. */
-inline std::string c_text(const char *name, std::string_view text, agentjob_delivery delivery = AGENTJOB_DELIVERY_NONE) {
-    if (const std::size_t at = text.find('\0'); at != text.npos) {
-        throw error(std::string(name) + " holds a NUL at byte " + std::to_string(at), delivery);
-    }
-    return std::string(text);
-}
-
-}  // namespace detail
 
 /** Ends calls from another thread, or from a signal handler. */
 class cancel_token {
@@ -252,6 +85,7 @@ private:
         return set(function, detail::c_text(name, value).c_str());
     }
     static void tell(const char *json, void *function) noexcept {
+        const detail::thrown_goes_to nowhere(nullptr);
         try {
             (*static_cast<event_function *>(function))(json);
         } catch (...) {
@@ -264,7 +98,7 @@ private:
 /** Settings of one call; `{}` means the client's own. It must live until the calls made with it have returned. */
 class call {
 public:
-    /** Told of each new record that a wait sees: true goes on, false ends the call with AGENTJOB_ERR_CANCELLED. */
+    /** Called with each new record that a wait sees: true continues; false, or an exception, ends the call with AGENTJOB_ERR_CANCELLED. */
     using progress_function = std::function<bool(const job &)>;
 
     call &timeout(std::chrono::milliseconds time) { return set(agentjob_call_set_timeout_ms, detail::ms(time)); }
@@ -296,10 +130,13 @@ private:
         return *this;
     }
     static std::int32_t tell(const agentjob_job *record, void *function) noexcept {
+        const detail::thrown_goes_to nowhere(nullptr);
         try {
             return (*static_cast<progress_function *>(function))(job(agentjob_job_clone(record))) ? 0 : 1;
         } catch (...) {
-            detail::thrown() = std::current_exception();
+            if (nowhere.former) {
+                *nowhere.former = std::current_exception();
+            }
             return 1;
         }
     }

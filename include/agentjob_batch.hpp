@@ -87,7 +87,10 @@ private:
     std::shared_ptr<agentjob_batch_event> handle_;
 };
 
-/** Many messages, each sent at most once, whatever ends the process. For one thread at a time; destroying it waits for the grace. */
+/**
+ * Many messages, each sent at most once, whatever ends the process. For one thread at a time. Destroying it, also after a break or while
+ * an exception goes through, sends nothing more and waits for the answers to its messages in flight, for at most the grace.
+ */
 class batch {
 public:
     /** The client may go before the batch. */

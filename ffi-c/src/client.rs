@@ -50,6 +50,9 @@ pub unsafe extern "C" fn agentjob_client_new(
 
 /// Ends every call of this client, in every thread, with AGENTJOB_ERR_CLOSED, and refuses new ones. It does not wait for
 /// them. From any thread; again is no harm.
+///
+/// A batch of the client sends nothing more and ends with AGENTJOB_ERR_CLOSED, but the answers to its messages in flight are awaited,
+/// for at most its grace: by agentjob_batch_next(), which has their outcomes first, or by agentjob_batch_free().
 /// @param client the client; NULL does nothing
 /// @since 0.1.0
 #[unsafe(no_mangle)]

@@ -1,70 +1,11 @@
-// agentjob.hpp: a progress function that throws or says no, a token in another thread, a client that is closed.
+// agentjob.hpp: a progress function that says no, a token in another thread, a client that is closed.
 #include <thread>
 
 #include "support.hpp"
 
 using namespace std::chrono_literals;
 
-struct enough {
-    int polls;
-};
-
 static const char *const AT_WORK = "{\"work_ms\": 60000, \"jobs\": [{\"id\": \"job_1\", \"status\": \"active\"}]}";
-
-static void what_progress_throws_comes_out_of_the_call() {
-    service service(AT_WORK);
-    const agentjob::client client = service.client();
-    agentjob::call call = impatient();
-    call.progress([](const agentjob::job &) -> bool { throw enough{7}; });
-    for (int times = 0; times < 2; times++) {  // nothing of the first is left for the second
-        try {
-            client.send_and_wait("job_1", "Go on", call);
-            CHECK(false);
-        } catch (const enough &thrown) {
-            CHECK_INT(thrown.polls, 7);
-        }
-    }
-    CHECK(client.get_job("job_1").status() == AGENTJOB_STATUS_ACTIVE);
-    CHECK_INT(emulator_messages(&service.it), 2);
-}
-
-// Even when the record is the last one and the wait is over anyway; and what it waited for is not leaked.
-static void it_comes_out_of_a_finished_wait_too() {
-    service service;
-    agentjob::call call = impatient();
-    call.progress([](const agentjob::job &job) -> bool { throw std::runtime_error(job.status_name()); });
-    try {
-        service.client().wait(service.it.job_id, call);
-        CHECK(false);
-    } catch (const std::runtime_error &thrown) {
-        CHECK_TEXT(thrown.what(), "completed");
-    }
-}
-
-// A wait within a wait: the inner one's exception is the inner one's, until it leaves that progress function, too.
-static void a_wait_in_a_progress_function_has_its_own_exceptions() {
-    service service(AT_WORK);
-    const agentjob::client client = service.client();
-    agentjob::call inner = impatient(), outer = impatient();
-    int caught = 0;
-    inner.progress([](const agentjob::job &) -> bool { throw enough{1}; });
-    outer.progress([&](const agentjob::job &) -> bool {
-        try {
-            client.wait("job_1", inner);
-        } catch (const enough &) {
-            caught++;
-        }
-        client.wait("job_1", inner);
-        return true;
-    });
-    try {
-        client.wait("job_1", outer);
-        CHECK(false);
-    } catch (const enough &thrown) {
-        CHECK_INT(thrown.polls, 1);
-    }
-    CHECK_INT(caught, 1);
-}
 
 static void progress_that_says_no_is_a_cancel() {
     service service(AT_WORK);
@@ -124,9 +65,6 @@ static void a_poller_goes_on_from_its_text() {
 }
 
 int main() {
-    what_progress_throws_comes_out_of_the_call();
-    it_comes_out_of_a_finished_wait_too();
-    a_wait_in_a_progress_function_has_its_own_exceptions();
     progress_that_says_no_is_a_cancel();
     another_thread_triggers_a_token();
     closing_ends_the_calls_of_every_thread();

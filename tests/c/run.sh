@@ -45,7 +45,7 @@ headers() {
             try "agentjob.h twice, $cxx $standard" $cxx -std=$standard $warnings -include $header -x c++ $header
         done
         for standard in c++17 c++20; do
-            for header in agentjob.hpp agentjob_batch.hpp; do
+            for header in agentjob.hpp agentjob_batch.hpp agentjob_types.hpp; do
                 try "$header alone, $cxx $standard" $cxx -std=$standard $warnings -x c++ $include/$header
                 try "$header twice, $cxx $standard" $cxx -std=$standard $warnings -include $include/$header -x c++ $include/$header
             done
