@@ -91,7 +91,7 @@ pub(crate) fn kind_of(cause: &Cause) -> ErrorKind {
         Cause::ConnectTimeout | Cause::Timeout => ErrorKind::Timeout,
         Cause::Cancelled => ErrorKind::Cancelled,
         Cause::Closed => ErrorKind::Closed,
-        Cause::Garbled(_) | Cause::TooLarge { .. } => ErrorKind::InvalidResponse,
+        Cause::Garbled(_) | Cause::TooLarge { .. } | Cause::NoMemory { .. } => ErrorKind::InvalidResponse,
         Cause::Bug(_) => ErrorKind::Internal,
     }
 }
@@ -154,7 +154,9 @@ fn hint(reply: &Reply, kind: ErrorKind) -> &'static str {
 
 /// How long the service asked to wait.
 fn asked(reply: &Reply) -> Option<Duration> {
-    retry_after(reply.headers.text("retry-after")?, reply.headers.text("date"), SystemTime::now())
+    let now = SystemTime::now();
+    // Where two gateways each say how long, the longer one is right for both.
+    reply.headers.all("retry-after").filter_map(|value| retry_after(value, reply.headers.text("date"), now)).max()
 }
 
 fn with_reply(error: Error, reply: &Reply) -> Error {
