@@ -279,7 +279,8 @@ impl Declared {
                 let mut elements = list(codings.as_bytes());
                 let chunked = elements.next().is_some_and(|first| first.eq_ignore_ascii_case(b"chunked"));
                 if minor_version == 0 || !chunked || elements.next().is_some() {
-                    let why = format!("its Transfer-Encoding is not understood ({})", crate::operation::shown(&codings));
+                    let why =
+                        format!("its Transfer-Encoding is not understood ({})", crate::operation::shown(&codings));
                     return Ok((Framing::Unreadable(why), false));
                 }
                 // A sender that declares both may be a smuggler: the rest of the connection is not to be trusted.
