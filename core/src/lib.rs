@@ -27,6 +27,7 @@ mod client;
 mod config;
 mod control;
 mod delivery;
+mod descriptor;
 mod error;
 mod jitter;
 mod job;
@@ -41,6 +42,7 @@ mod prompt;
 mod recent;
 mod record;
 mod retry;
+mod thread;
 mod timestamp;
 mod waits;
 

@@ -136,8 +136,8 @@ impl Call {
         let config = Config::for_test();
         let gate = Arc::new(Gate { closed: false.into(), head: config.head.clone() });
         let now = Instant::now();
-        let (path, deadline) = (String::new(), now + timeout);
-        let exchange = Exchange { path, body: None, now, deadline, fresh: false, pid: 0, call: &options };
+        let (path, deadline, pid) = (String::new(), now + timeout, std::process::id());
+        let exchange = Exchange { path, body: None, now, deadline, fresh: false, pid, call: &options };
         Call::new(Hold::new(&gate, &options), &exchange, &config, Duration::MAX)
     }
 

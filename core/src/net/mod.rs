@@ -14,6 +14,7 @@ mod contract;
 mod dial;
 mod head;
 mod incoming;
+mod lookup;
 mod socket;
 mod tls;
 mod tunnel;
