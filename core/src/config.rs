@@ -170,7 +170,7 @@ fn read_roots(name: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, E
             Err(Error::invalid(format!("{name} {path:?} holds no certificate; give a PEM file with at least one")))
         }
         Ok(roots) => Ok(roots),
-        Err(error) => Err(Error::invalid(format!("{name} {path:?} is no PEM file: {error}"))),
+        Err(_) => Err(Error::invalid(format!("{name} {path:?} is no PEM file; give one with certificates"))),
     }
 }
 

@@ -73,7 +73,7 @@ fn unanswered(operation: &Operation<'_>, broken: Broken) -> Failure {
         (_, Sent::Part) => Situation::CutShort,
         (_, Sent::All) => Situation::NoAnswer,
         (Cause::Cancelled | Cause::Closed | Cause::Bug(_), Sent::Nothing) => Situation::NeverBegan,
-        (Cause::Tls(_), Sent::Nothing) => Situation::NoTls,
+        (Cause::Tls { .. }, Sent::Nothing) => Situation::NoTls,
         (Cause::Stale, Sent::Nothing) => Situation::StaleConnection,
         (_, Sent::Nothing) => Situation::NoConnection,
     };
@@ -86,7 +86,7 @@ fn unanswered(operation: &Operation<'_>, broken: Broken) -> Failure {
 pub(crate) fn kind_of(cause: &Cause) -> ErrorKind {
     match cause {
         Cause::Resolve { .. } | Cause::Connect { .. } | Cause::Proxy(_) | Cause::Resources(_) => ErrorKind::Connect,
-        Cause::Tls(_) => ErrorKind::Tls,
+        Cause::Tls { .. } => ErrorKind::Tls,
         Cause::Stale | Cause::Lost(_) => ErrorKind::ConnectionLost,
         Cause::ConnectTimeout | Cause::Timeout => ErrorKind::Timeout,
         Cause::Cancelled => ErrorKind::Cancelled,

@@ -15,7 +15,7 @@ use super::call::{self, Call};
 use super::cause::Cause;
 use super::incoming::Incoming;
 use super::socket::{Idle, Socket, Wrote};
-use super::tls;
+use super::{tls, tls_failure};
 use crate::delivery::Sent;
 
 /// A connection, plain or TLS.
@@ -139,8 +139,7 @@ impl Connection {
                 Err(error) => return Err(Cause::Lost(error.to_string())),
             }
             tls::read_records(call, tls, &self.socket)?;
-            let state =
-                tls.process_new_packets().map_err(|error| Cause::Lost(format!("TLS: {}", tls::plain(&error))))?;
+            let state = tls.process_new_packets().map_err(|error| Cause::Lost(tls_failure::describe(&error).0))?;
             // The peer's goodbye may come in one piece with its answer; the socket below would look alive for long.
             self.ending |= state.peer_has_closed();
         }

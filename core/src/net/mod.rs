@@ -15,8 +15,10 @@ mod dial;
 mod head;
 mod incoming;
 mod lookup;
+mod roots;
 mod socket;
 mod tls;
+mod tls_failure;
 mod tunnel;
 
 use std::io::{self, Read};
@@ -270,7 +272,7 @@ fn read_body(body: &mut ureq::Body, limit: usize, call: &Call) -> (Vec<u8>, Opti
 fn no_answer(error: &ureq::Error) -> Cause {
     match error {
         ureq::Error::Io(error) => Cause::Lost(cause::words(error)),
-        ureq::Error::Protocol(error) => Cause::Garbled(error.to_string()),
+        ureq::Error::Protocol(_) => Cause::Garbled("it is not HTTP/1.1".to_owned()),
         other => Cause::Bug(other.to_string()),
     }
 }
@@ -278,7 +280,7 @@ fn no_answer(error: &ureq::Error) -> Cause {
 fn cut_short(error: &io::Error) -> Cause {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<ureq::Error>());
     match inner {
-        Some(ureq::Error::Protocol(error)) => Cause::Garbled(error.to_string()),
+        Some(ureq::Error::Protocol(_)) => Cause::Garbled("its body is not HTTP/1.1".to_owned()),
         _ => Cause::Lost("the answer ended too early".to_owned()),
     }
 }
