@@ -18,10 +18,12 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 pub(crate) fn retry_after(value: &str, date: Option<&str>, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     let seconds = if value.starts_with(|c: char| c.is_ascii_digit())
-        && !value.contains(|c: char| !(c.is_ascii_digit() || c == '.'))
+        && !value.contains(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | ' ')))
     {
-        // A fraction is no RFC form, but some gateways send it, and its meaning is plain.
-        crate::config::decimal(value)?
+        // A fraction is no RFC form, but some gateways send it, and its meaning is plain; so is that of a list, which a proxy
+        // makes of two fields.
+        let all: Option<Vec<Duration>> = value.split(',').map(|number| crate::config::decimal(number.trim())).collect();
+        all?.into_iter().max()?
     } else {
         let at = httpdate::parse_http_date(value).ok()?;
         let from = date.and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now);
@@ -96,6 +98,9 @@ mod tests {
             ("120", None, Some(120.0)),
             (" 7 ", None, Some(7.0)),
             ("1.5", None, Some(1.5)),
+            ("5, 60,7", None, Some(60.0)),
+            ("5,", None, None),
+            ("5 6", None, None),
             ("99999999999999999999999999", None, ten_years),
             ("Fri, 20 Nov 2026 10:00:30 GMT", None, Some(30.0)),
             ("Fri, 20 Nov 2026 09:00:00 GMT", None, Some(0.0)),

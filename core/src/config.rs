@@ -25,6 +25,7 @@ pub use secret::KeySource;
 pub use tuning::ClientOptions;
 
 use crate::control::Event;
+use crate::descriptor::above_standard;
 use crate::error::Error;
 use crate::operation::shown;
 use crate::redact::Redactor;
@@ -160,7 +161,7 @@ fn check_bytes(name: &str, bytes: usize) -> Result<usize, Error> {
 /// Reads a file that a setting names, up to a bound: whatever the path leads to, it may have no end.
 fn read_bounded(name: &str, path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     let unreadable = |error: std::io::Error| Error::invalid(format!("{name} {path:?} cannot be read: {error}"));
-    let file = std::fs::File::open(path).map_err(unreadable)?;
+    let file = std::fs::File::open(path).and_then(above_standard).map_err(unreadable)?;
     let mut bytes = Vec::with_capacity(usize::try_from(limit.min(64 << 10)).unwrap_or(0));
     file.take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > limit {
@@ -177,7 +178,7 @@ fn read_roots(name: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, E
             Err(Error::invalid(format!("{name} {path:?} holds no certificate; give a PEM file with at least one")))
         }
         Ok(roots) => Ok(roots),
-        Err(error) => Err(Error::invalid(format!("{name} {path:?} is no PEM file: {error}"))),
+        Err(_) => Err(Error::invalid(format!("{name} {path:?} is no PEM file; give one with certificates"))),
     }
 }
 

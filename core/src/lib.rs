@@ -27,6 +27,7 @@ mod client;
 mod config;
 mod control;
 mod delivery;
+mod descriptor;
 mod error;
 mod escape;
 mod jitter;
@@ -43,6 +44,7 @@ mod recent;
 mod record;
 mod redact;
 mod retry;
+mod thread;
 mod timestamp;
 mod waits;
 

@@ -84,7 +84,7 @@ fn unanswered(operation: &Operation<'_>, broken: Broken) -> Failure {
         (_, Sent::Part) => Situation::CutShort,
         (_, Sent::All) => Situation::NoAnswer,
         (Cause::Cancelled | Cause::Closed | Cause::Bug(_), Sent::Nothing) => Situation::NeverBegan,
-        (Cause::Tls(_), Sent::Nothing) => Situation::NoTls,
+        (Cause::Tls { .. }, Sent::Nothing) => Situation::NoTls,
         (Cause::Stale, Sent::Nothing) => Situation::StaleConnection,
         (_, Sent::Nothing) => Situation::NoConnection,
     };
@@ -97,12 +97,12 @@ fn unanswered(operation: &Operation<'_>, broken: Broken) -> Failure {
 pub(crate) fn kind_of(cause: &Cause) -> ErrorKind {
     match cause {
         Cause::Resolve { .. } | Cause::Connect { .. } | Cause::Proxy(_) | Cause::Resources(_) => ErrorKind::Connect,
-        Cause::Tls(_) => ErrorKind::Tls,
+        Cause::Tls { .. } => ErrorKind::Tls,
         Cause::Stale | Cause::Lost(_) => ErrorKind::ConnectionLost,
         Cause::ConnectTimeout | Cause::Timeout => ErrorKind::Timeout,
         Cause::Cancelled => ErrorKind::Cancelled,
         Cause::Closed => ErrorKind::Closed,
-        Cause::Garbled(_) | Cause::TooLarge { .. } => ErrorKind::InvalidResponse,
+        Cause::Garbled(_) | Cause::TooLarge { .. } | Cause::NoMemory { .. } => ErrorKind::InvalidResponse,
         Cause::Bug(_) => ErrorKind::Internal,
     }
 }
@@ -165,7 +165,9 @@ fn hint(reply: &Reply, kind: ErrorKind) -> &'static str {
 
 /// How long the service asked to wait.
 fn asked(reply: &Reply) -> Option<Duration> {
-    retry_after(reply.headers.text("retry-after")?, reply.headers.text("date"), SystemTime::now())
+    let now = SystemTime::now();
+    // Where two gateways each say how long, the longer one is right for both.
+    reply.headers.all("retry-after").filter_map(|value| retry_after(value, reply.headers.text("date"), now)).max()
 }
 
 fn with_reply(error: Error, reply: &Reply, redactor: &Redactor<'_>) -> Error {

@@ -1,5 +1,5 @@
-//! Which authorities are trusted: the platform's, as `SSL_CERT_FILE` and `SSL_CERT_DIR` name them, or the bundled ones
-//! where there is no store. Each case is a process of its own, for the variables are the process's.
+//! Which authorities are trusted: those that `SSL_CERT_FILE` and `SSL_CERT_DIR` name, the platform's, or the bundled ones where
+//! there is no store. Each case is a process of its own, for the variables are the process's.
 
 mod support;
 
@@ -36,21 +36,60 @@ fn told(emulator: &Emulator, variables: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn the_platforms_variables_count_and_an_empty_store_falls_back_to_the_bundled_roots() {
+fn the_platforms_variables_count_and_one_that_leads_nowhere_is_named() {
     limited();
     let config = Config::from_json(r#"{"api_key": "k"}"#).unwrap();
     let emulator = Emulator::start_tls(config).unwrap();
-    let path = std::env::temp_dir().join(format!("agentjob-roots-{}.pem", std::process::id()));
-    std::fs::write(&path, emulator.ca_pem().unwrap()).unwrap();
-    let (file, nothing) = (path.to_str().unwrap(), "/nonexistent");
+    let folder = std::env::temp_dir().join(format!("agentjob-roots-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("empty")).unwrap();
+    let place = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    std::fs::write(place("good.pem"), emulator.ca_pem().unwrap()).unwrap();
+    std::fs::write(place("garbage.pem"), "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").unwrap();
+    std::fs::write(place("empty.pem"), "").unwrap();
+    let good = place("good.pem");
 
-    assert!(told(&emulator, &[("SSL_CERT_FILE", file)]).contains("ok job_demo"));
-    assert!(told(&emulator, &[("AGENTJOB_CA_FILE", file)]).contains("ok job_demo"));
-    let both = [("SSL_CERT_FILE", nothing), ("SSL_CERT_DIR", nothing), ("AGENTJOB_CA_FILE", file)];
-    assert!(told(&emulator, &both).contains("ok job_demo"), "ca_file is added to whatever there is");
-    let none = told(&emulator, &[("SSL_CERT_FILE", nothing), ("SSL_CERT_DIR", nothing)]);
-    assert!(none.contains("tls message to job job_demo was not sent"), "{none}");
-    assert!(none.contains("UnknownIssuer"), "there are roots, but not this one: {none}");
-    assert_eq!(emulator.ledger().len(), 3);
-    std::fs::remove_file(path).unwrap();
+    assert!(told(&emulator, &[("SSL_CERT_FILE", &good)]).contains("ok job_demo"));
+    assert!(told(&emulator, &[("AGENTJOB_CA_FILE", &good)]).contains("ok job_demo"));
+    for wrong in ["/nonexistent", &place("garbage.pem"), &place("empty.pem"), &place("empty")] {
+        for variables in [vec!["SSL_CERT_FILE"], vec!["SSL_CERT_DIR"], vec!["SSL_CERT_FILE", "SSL_CERT_DIR"]] {
+            let mut set: Vec<(&str, &str)> = variables.iter().map(|name| (*name, wrong)).collect();
+            let none = told(&emulator, &set);
+            assert!(none.contains("tls message to job job_demo was not sent"), "{none}");
+            let named: Vec<_> = variables.iter().map(|name| format!("{name}={wrong}")).collect();
+            let sentence = format!("no certificate authority was found in {})", named.join(" and "));
+            assert!(none.contains(&sentence), "{sentence}: {none}");
+            assert!(none.contains("correct or unset these variables, or give ca_file"), "{none}");
+            set.push(("AGENTJOB_CA_FILE", &good));
+            assert!(told(&emulator, &set).contains("ok job_demo"), "ca_file is added to whatever there is");
+        }
+    }
+    let file_wrong_folder_right = [("SSL_CERT_FILE", "/nonexistent"), ("SSL_CERT_DIR", folder.to_str().unwrap())];
+    assert!(told(&emulator, &file_wrong_folder_right).contains("ok job_demo"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// In a namespace of its own where the folders with the certificates are empty, as in a slim container.
+#[test]
+#[cfg(target_os = "linux")]
+fn without_a_store_the_bundled_roots_stand_in() {
+    let config = Config::from_json(r#"{"api_key": "k"}"#).unwrap();
+    let emulator = Emulator::start_tls(config).unwrap();
+    let script = r#"for folder in /etc/ssl /usr/lib/ssl /etc/pki /usr/local/share /usr/share/ca-certificates; do
+        if test -d $folder; then mount -t tmpfs none $folder || exit 77; fi; done; exec "$0" "$@""#;
+    let ended = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "child", "--nocapture"])
+        .env(CHILD, emulator.base_url())
+        .env_remove("AGENTJOB_CA_FILE")
+        .env_remove("SSL_CERT_FILE")
+        .env_remove("SSL_CERT_DIR")
+        .output();
+    match ended {
+        Ok(Output { status, stderr, .. }) if status.success() => {
+            let text = String::from_utf8(stderr).unwrap();
+            assert!(text.contains("signed by an unknown authority"), "there are roots, but not this one: {text}");
+        }
+        _ => support::skip("skipped: no mount namespace here, so the machine's certificates cannot be hidden"),
+    }
 }

@@ -81,7 +81,8 @@ impl Work {
     /// Starts a thread that is counted already: it may be gone again at once.
     pub(super) fn spawn(self: &Arc<Work>, watches: bool) -> std::io::Result<()> {
         let work = Arc::clone(self);
-        let thread = std::thread::Builder::new().name("agentjob-batch".to_owned()).spawn(move || {
+        let builder = std::thread::Builder::new().name("agentjob-batch".to_owned());
+        let thread = crate::thread::spawn(builder, move || {
             let _leaving = Leaving { work: &work, watches };
             if watches { work.watch() } else { work.send() }
         });

@@ -13,8 +13,8 @@ pub(super) const FLUSH_AT: usize = 64 << 10;
 const KEPT: usize = 12 << 10;
 /// The input grows from this …
 const FIRST_INPUT: usize = 4 << 10;
-/// … to this: more than the longest head that is taken.
-const MAX_INPUT: usize = 32 << 10;
+/// … to this: more than the longest head that is read.
+const MAX_INPUT: usize = 2 * super::head::MAX_BYTES;
 
 /// Gathers output until it is flushed, so that head and body leave in one write.
 #[derive(Default)]
@@ -70,6 +70,22 @@ impl RequestBuffers {
     pub(super) fn clear_pending(&mut self) {
         self.output[self.secret.clone()].zeroize();
         (self.pending, self.secret) = (0, 0..0);
+    }
+
+    /// Puts `shorter` in place of the input's first `length` bytes.
+    pub(super) fn replace_input(&mut self, length: usize, shorter: &[u8]) {
+        self.start += length - shorter.len();
+        self.input[self.start..][..shorter.len()].copy_from_slice(shorter);
+    }
+
+    /// The input's last `length` bytes, to be worked on in place.
+    pub(super) fn last_input(&mut self, length: usize) -> &mut [u8] {
+        &mut self.input[self.end - length..self.end]
+    }
+
+    /// Drops the input's last `length` bytes.
+    pub(super) fn drop_input(&mut self, length: usize) {
+        self.end -= length;
     }
 
     /// Gives back what a large request took.

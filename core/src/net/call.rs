@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::Exchange;
 use super::cause::Cause;
+use super::head::Head as ResponseHead;
 use crate::config::{Config, Head};
 use crate::control::{CancelToken, Control, SLICE};
 use crate::delivery::Sent;
@@ -98,8 +99,9 @@ pub(super) struct Call {
     answered: Cell<Option<Instant>>,
     deadline: Instant,
     connect_timeout: Duration,
-    /// Sooner than the call's while it connects.
-    connect_deadline: Cell<Instant>,
+    /// Sooner than the call's while it connects, or while it reads an error's body.
+    phase_deadline: Cell<Instant>,
+    connecting: Cell<bool>,
     /// No kept connection may be used.
     fresh: bool,
     /// The process that makes the call.
@@ -108,6 +110,8 @@ pub(super) struct Call {
     /// A kept connection that idled longer than this is not used.
     max_idle: Duration,
     sent: Cell<Sent>,
+    /// The response's, once it is here; ureq has only what it needs of it.
+    response: RefCell<Option<ResponseHead>>,
     cause: RefCell<Option<Cause>>,
 }
 
@@ -120,12 +124,14 @@ impl Call {
             answered: Cell::new(None),
             deadline: exchange.deadline,
             connect_timeout: config.connect_timeout,
-            connect_deadline: Cell::new(exchange.deadline),
+            phase_deadline: Cell::new(exchange.deadline),
+            connecting: Cell::new(false),
             fresh: exchange.fresh,
             pid: exchange.pid,
             posts: exchange.body.is_some(),
             max_idle,
             sent: Cell::new(Sent::Nothing),
+            response: RefCell::new(None),
             cause: RefCell::new(None),
         }
     }
@@ -136,8 +142,8 @@ impl Call {
         let config = Config::for_test();
         let gate = Arc::new(Gate { closed: false.into(), head: config.head.clone() });
         let now = Instant::now();
-        let (path, deadline) = (String::new(), now + timeout);
-        let exchange = Exchange { path, body: None, now, deadline, fresh: false, pid: 0, call: &options };
+        let (path, deadline, pid) = (String::new(), now + timeout, std::process::id());
+        let exchange = Exchange { path, body: None, now, deadline, fresh: false, pid, call: &options };
         Call::new(Hold::new(&gate, &options), &exchange, &config, Duration::MAX)
     }
 
@@ -160,28 +166,35 @@ impl Call {
 
     fn check_time(&self) -> Result<(), Cause> {
         let now = Instant::now();
-        if now >= self.deadline {
-            Err(Cause::Timeout)
-        } else if now >= self.connect_deadline.get() {
+        if now < self.phase_deadline.get() {
+            Ok(())
+        } else if self.connecting.get() && now < self.deadline {
             Err(Cause::ConnectTimeout)
         } else {
-            Ok(())
+            Err(Cause::Timeout)
         }
     }
 
     /// How long one wait of the current phase may last.
     pub(super) fn slice(&self) -> Duration {
         // Never nothing: a poll of no length would not wait at all, and the check after it ends the call.
-        self.connect_deadline.get().saturating_duration_since(Instant::now()).clamp(Duration::from_millis(1), SLICE)
+        self.phase_deadline.get().saturating_duration_since(Instant::now()).clamp(Duration::from_millis(1), SLICE)
     }
 
     /// Runs the phase that `connect_timeout` bounds.
     pub(super) fn connecting<T>(&self, phase: impl FnOnce() -> Result<T, Cause>) -> Result<T, Cause> {
-        self.timely.set(false);
-        self.connect_deadline.set(self.deadline.min(Instant::now() + self.connect_timeout));
+        self.bound(self.connect_timeout);
+        self.connecting.set(true);
         let made = phase();
-        self.connect_deadline.set(self.deadline);
+        self.connecting.set(false);
+        self.phase_deadline.set(self.deadline);
         made
+    }
+
+    /// Gives what is left of the call no longer than this.
+    pub(super) fn bound(&self, length: Duration) {
+        self.timely.set(false);
+        self.phase_deadline.set(self.deadline.min(Instant::now() + length));
     }
 
     /// Whether a connection that was last used then may be used for this call.
@@ -204,6 +217,15 @@ impl Call {
 
     pub(super) fn answered_at(&self) -> Option<Instant> {
         self.answered.get()
+    }
+
+    /// The final head of the response is here.
+    pub(super) fn head_came(&self, head: ResponseHead) {
+        self.response.replace(Some(head));
+    }
+
+    pub(super) fn take_head(&self) -> Option<ResponseHead> {
+        self.response.take()
     }
 
     /// The kernel took some of the request.

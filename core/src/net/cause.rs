@@ -15,8 +15,8 @@ pub(crate) enum Cause {
     Proxy(String),
     /// The process has no descriptor or thread left for a connection.
     Resources(String),
-    /// The TLS handshake failed.
-    Tls(String),
+    /// The TLS handshake failed, and what helps, if anything is known to.
+    Tls { why: String, hint: &'static str },
     /// A kept connection was dead before a byte of the request left.
     Stale,
     /// The connection ended.
@@ -31,6 +31,8 @@ pub(crate) enum Cause {
     Garbled(String),
     /// The body is longer than `max_response_bytes`.
     TooLarge { limit: usize },
+    /// There is no memory for the body.
+    NoMemory { bytes: usize },
     /// A panic below us.
     Bug(String),
 }
@@ -44,7 +46,7 @@ impl Cause {
             Cause::ConnectTimeout => "no connection within connect_timeout".to_owned(),
             Cause::Proxy(why) => format!("the proxy {why}"),
             Cause::Resources(why) => format!("no connection could be begun ({why})"),
-            Cause::Tls(why) => format!("no TLS connection ({why})"),
+            Cause::Tls { why, .. } => format!("no TLS connection ({why})"),
             Cause::Stale => "the kept connection was dead".to_owned(),
             Cause::Lost(why) => format!("the connection was lost ({why})"),
             Cause::Timeout => "the call's time (timeout) was over".to_owned(),
@@ -52,6 +54,7 @@ impl Cause {
             Cause::Closed => "the client is closed".to_owned(),
             Cause::Garbled(why) => format!("the answer is not the service's ({why})"),
             Cause::TooLarge { limit } => format!("the answer is longer than {limit} bytes (max_response_bytes)"),
+            Cause::NoMemory { bytes } => format!("there is no memory for an answer of {bytes} bytes or more"),
             Cause::Bug(what) => format!("agentjob failed inside, which is a bug of agentjob ({what})"),
         }
     }
@@ -61,9 +64,7 @@ impl Cause {
         match self {
             Cause::Resolve { .. } | Cause::Connect { .. } => "check base_url and the network",
             Cause::Proxy(_) => "check the proxy, or set trust_env to false to go without",
-            Cause::Tls(why) if why.contains("UnknownIssuer") => {
-                "if the authority is your own, give its certificate as ca_file"
-            }
+            Cause::Tls { hint, .. } => hint,
             _ => "",
         }
     }

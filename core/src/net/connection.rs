@@ -13,8 +13,9 @@ use ureq::unversioned::transport::{Buffers, NextTimeout, Transport};
 use super::buffers::{FLUSH_AT, RequestBuffers};
 use super::call::{self, Call};
 use super::cause::Cause;
+use super::incoming::Incoming;
 use super::socket::{Idle, Socket, Wrote};
-use super::tls;
+use super::{tls, tls_failure};
 use crate::delivery::Sent;
 
 /// A connection, plain or TLS.
@@ -31,9 +32,11 @@ pub(super) struct Connection {
     headless: bool,
     /// The request's first byte is still here.
     unbegun: bool,
+    /// The response that this request gets.
+    incoming: Incoming,
     /// The peer takes no more of the request, but may have answered.
     write_broken: bool,
-    /// The peer said goodbye: this answer is the last one.
+    /// The peer said goodbye, or its response leaves the connection in no known state: this one is the last.
     ending: bool,
     /// Never to be used again.
     dead: bool,
@@ -50,6 +53,7 @@ impl Connection {
             last_used: Instant::now(),
             headless: true,
             unbegun: true,
+            incoming: Incoming::new(),
             write_broken: false,
             ending: false,
             dead: false,
@@ -119,7 +123,7 @@ impl Connection {
     fn receive(&mut self, call: &Call) -> Result<usize, Cause> {
         let room = self.buffers.input_append_buf();
         if room.is_empty() {
-            return Err(Cause::Garbled("its head is longer than 16 KiB".to_owned()));
+            return Err(Cause::Bug("ureq does not read what came".to_owned()));
         }
         let Some(tls) = self.tls.as_mut() else {
             return self.socket.read(call, room);
@@ -135,8 +139,7 @@ impl Connection {
                 Err(error) => return Err(Cause::Lost(error.to_string())),
             }
             tls::read_records(call, tls, &self.socket)?;
-            let state =
-                tls.process_new_packets().map_err(|error| Cause::Lost(format!("TLS: {}", tls::plain(&error))))?;
+            let state = tls.process_new_packets().map_err(|error| Cause::Lost(tls_failure::describe(&error).0))?;
             // The peer's goodbye may come in one piece with its answer; the socket below would look alive for long.
             self.ending |= state.peer_has_closed();
         }
@@ -232,18 +235,35 @@ impl Transport for Connection {
             if !this.write_broken {
                 call.sent_all();
             }
-            let n = match this.receive(call) {
-                // The write had failed before a byte was taken, on a connection that had worked: it died while idle.
-                Ok(0) | Err(Cause::Lost(_)) if this.write_broken && this.kept && call.sent() == Sent::Nothing => {
-                    return Err(Cause::Stale);
+            loop {
+                if let Some(why) = this.incoming.fault() {
+                    return Err(Cause::Garbled(why.to_owned()));
                 }
-                received => received?,
-            };
-            this.buffers.input_appended(n);
-            if n == 0 {
-                this.dead = true;
+                let n = match this.receive(call) {
+                    // The write had failed before a byte was taken, on a connection that had worked: it died while idle.
+                    Ok(0) | Err(Cause::Lost(_)) if this.write_broken && this.kept && call.sent() == Sent::Nothing => {
+                        return Err(Cause::Stale);
+                    }
+                    received => received?,
+                };
+                if n == 0 {
+                    this.dead = true;
+                    if this.incoming.is_headless() {
+                        return Err(Cause::Lost("the service closed it without an answer".to_owned()));
+                    }
+                    return Ok(false);
+                }
+                this.buffers.input_appended(n);
+                let taken = this.incoming.take(&mut this.buffers, n).map_err(Cause::Garbled)?;
+                this.ending |= taken.surplus;
+                if let Some(head) = taken.head {
+                    this.ending |= !head.reusable;
+                    call.head_came(head);
+                }
+                if taken.ready {
+                    return Ok(true);
+                }
             }
-            Ok(n > 0)
         })
     }
 
@@ -258,6 +278,7 @@ impl Transport for Connection {
             return call.may_reuse(self.last_used);
         }
         self.buffers.shrink();
+        self.incoming = Incoming::new();
         (self.kept, self.headless, self.unbegun, self.last_used) = (true, true, true, call.answered());
         true
     }

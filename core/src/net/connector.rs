@@ -52,7 +52,9 @@ impl ServiceConnector {
         };
         let tls = match to.https {
             true => Some(tls::handshake(call, self.tls_config()?, &to.host, &socket).map_err(|cause| match cause {
-                Cause::Lost(why) => Cause::Tls(format!("the connection was lost in the handshake: {why}")),
+                Cause::Lost(why) => {
+                    Cause::Tls { why: format!("the connection was lost in the handshake: {why}"), hint: "" }
+                }
                 other => other,
             })?),
             false => None,

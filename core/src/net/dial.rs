@@ -1,10 +1,7 @@
 //! From a name to a connected socket: looked up aside, raced over its addresses, interruptible throughout.
 
-use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,24 +10,20 @@ use rustix::net::{AddressFamily, SocketType};
 
 use super::call::Call;
 use super::cause::{Cause, words};
+use super::lookup;
 use super::socket::Socket;
+use crate::descriptor::above_standard;
 
 /// RFC 8305 "Connection Attempt Delay": how long an address is given before the next one is tried beside it.
 const STAGGER: Duration = Duration::from_millis(250);
-/// Name lookups that may be under way in this process at once, those given up on included: getaddrinfo cannot be
-/// interrupted, so one that hangs keeps its thread until the system's resolver gives up.
-const MAX_LOOKUPS: usize = 32;
-
-static LOOKUPS: AtomicUsize = AtomicUsize::new(0);
-/// The process whose lookups those are: after a fork the parent's threads are not here to end them.
-static LOOKUPS_OF: AtomicU32 = AtomicU32::new(0);
 
 /// Connects to `host`. With `loopback_only` no other machine's address is used, whatever the name resolves to.
 pub(super) fn dial(call: &Call, host: &str, port: u16, loopback_only: bool) -> Result<Socket, Cause> {
     let mut addresses = match host.parse::<IpAddr>() {
         Ok(address) => vec![SocketAddr::new(address, port)],
-        Err(_) => look_up(call, host, port, |host, port| (host, port).to_socket_addrs().map(Iterator::collect))?,
+        Err(_) => lookup::look_up(call, host, |host| (host, 0).to_socket_addrs().map(Iterator::collect))?,
     };
+    addresses.iter_mut().for_each(|address| address.set_port(port));
     if loopback_only {
         addresses.retain(|address| address.ip().is_loopback());
     }
@@ -41,48 +34,6 @@ pub(super) fn dial(call: &Call, host: &str, port: u16, loopback_only: bool) -> R
     let to = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
     let stream = race(call, &to, alternating(addresses))?;
     Socket::new(stream).map_err(|error| Cause::Connect { to, why: words(&error) })
-}
-
-/// Asks the system's resolver on a thread of its own, so that a slow one can be walked away from.
-fn look_up(
-    call: &Call,
-    host: &str,
-    port: u16,
-    resolve: impl FnOnce(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + 'static,
-) -> Result<Vec<SocketAddr>, Cause> {
-    if LOOKUPS_OF.swap(call.pid, Ordering::AcqRel) != call.pid {
-        LOOKUPS.store(0, Ordering::Release);
-    }
-    if LOOKUPS.fetch_add(1, Ordering::AcqRel) >= MAX_LOOKUPS {
-        LOOKUPS.fetch_sub(1, Ordering::AcqRel);
-        return Err(Cause::Resources(format!("{MAX_LOOKUPS} name lookups are already waiting for an answer")));
-    }
-    let (answer, answered) = sync_channel(1);
-    let name = host.to_owned();
-    let spawned = std::thread::Builder::new().name("agentjob-lookup".into()).stack_size(256 << 10).spawn(move || {
-        let found = resolve(&name, port);
-        LOOKUPS.fetch_sub(1, Ordering::AcqRel);
-        // Nobody listens any more once the call was given up.
-        drop(answer.send(found));
-    });
-    if let Err(error) = spawned {
-        LOOKUPS.fetch_sub(1, Ordering::AcqRel);
-        return Err(Cause::Resources(format!("no thread for the name lookup: {}", words(&error))));
-    }
-    loop {
-        match answered.recv_timeout(call.slice()) {
-            Ok(Ok(addresses)) => return Ok(addresses),
-            Ok(Err(error)) => return Err(Cause::Resolve { host: host.to_owned(), why: reason(&error) }),
-            Err(RecvTimeoutError::Timeout) => call.check()?,
-            Err(RecvTimeoutError::Disconnected) => return Err(Cause::Bug("the name lookup ended".to_owned())),
-        }
-    }
-}
-
-/// The resolver's own words, without std's preface.
-fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.strip_prefix("failed to lookup address information: ").unwrap_or(&text).to_owned()
 }
 
 /// The resolver's order, but the two families in turn (RFC 8305 section 4), so that a broken one costs one stagger.
@@ -147,7 +98,7 @@ fn race(call: &Call, to: &str, addresses: Vec<SocketAddr>) -> Result<TcpStream, 
 /// Begins to connect without waiting. `true`: it is already there, as on loopback.
 fn begin(address: &SocketAddr) -> Result<(OwnedFd, bool), Errno> {
     let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
-    let socket = open(family)?;
+    let socket = above_standard(open(family)?).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::MFILE))?;
     rustix::io::ioctl_fionbio(&socket, true)?;
     match rustix::net::connect(&socket, address) {
         Ok(()) => Ok((socket, true)),
@@ -194,40 +145,6 @@ fn finished(socket: &OwnedFd) -> Option<Result<(), Errno>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CancelToken;
-
-    fn slow(_: &str, _: u16) -> io::Result<Vec<SocketAddr>> {
-        std::thread::sleep(Duration::from_millis(1500));
-        Ok(Vec::new())
-    }
-
-    /// One test, for the lookups are counted for the whole process.
-    #[test]
-    fn a_slow_lookup_is_walked_away_from_and_its_threads_are_bounded() {
-        let token = CancelToken::new();
-        let began = Instant::now();
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(Duration::from_millis(100));
-                token.cancel();
-            });
-            let call = Call::for_test(&token, Duration::from_secs(10));
-            assert_eq!(look_up(&call, "slow.invalid", 1, slow), Err(Cause::Cancelled));
-        });
-        assert!(began.elapsed() < Duration::from_millis(300), "{:?}", began.elapsed());
-
-        let call = Call::for_test(&CancelToken::new(), Duration::from_millis(100));
-        assert_eq!(look_up(&call, "slow.invalid", 1, slow), Err(Cause::Timeout));
-
-        let out_of_time = || Call::for_test(&CancelToken::new(), Duration::from_millis(1));
-        let ended: Vec<_> = (0..MAX_LOOKUPS).map(|_| look_up(&out_of_time(), "slow.invalid", 1, slow)).collect();
-        assert!(ended.iter().any(|end| matches!(end, Err(Cause::Resources(_)))), "{ended:?}");
-
-        std::thread::sleep(Duration::from_millis(2000));
-        assert_eq!(LOOKUPS.load(Ordering::Acquire), 0, "every thread ended");
-        let call = Call::for_test(&CancelToken::new(), Duration::from_secs(10));
-        assert!(look_up(&call, "localhost", 1, |_, _| Ok(vec![])).is_ok(), "and lookups work again");
-    }
 
     #[test]
     fn the_families_take_turns_and_the_resolvers_first_stays_first() {

@@ -6,13 +6,19 @@
 mod buffers;
 mod call;
 mod cause;
+mod chunks;
 mod connection;
 mod connector;
 #[cfg(test)]
 mod contract;
 mod dial;
+mod head;
+mod incoming;
+mod lookup;
+mod roots;
 mod socket;
 mod tls;
+mod tls_failure;
 mod tunnel;
 
 use std::io::{self, Read};
@@ -23,11 +29,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use ureq::Agent;
-use ureq::http::header::{AsHeaderName, CONTENT_ENCODING};
-use ureq::http::{self, HeaderMap, Method, Request, Uri, uri};
+use ureq::http::{self, Method, Request, Uri, uri};
 
 use self::call::{Call, Gate, Hold};
 pub(crate) use self::cause::Cause;
+use self::head::{Framing, REQUEST_IDS};
 use crate::config::Config;
 use crate::delivery::Sent;
 use crate::operation::shown;
@@ -35,10 +41,11 @@ use crate::options::CallOptions;
 use crate::process::PerProcess;
 use crate::redact::Redactor;
 
-/// The longest head of an answer.
-const MAX_HEAD_BYTES: usize = 16 << 10;
 /// How much of an error's body is read; more of it is kept from nobody.
 const MAX_ERROR_BODY_READ: usize = 64 << 10;
+/// How long an error's body is waited for once its head is here: the status says all that decides, and the error is to be
+/// there within a second.
+const ERROR_BODY_TIME: Duration = Duration::from_millis(900);
 /// What is set aside for an answer of unknown length.
 const USUAL_BODY_BYTES: u64 = 1 << 10;
 /// What is set aside on a service's word that so much will come.
@@ -88,41 +95,44 @@ pub(crate) struct Reply {
     pub(crate) at: Instant,
 }
 
-/// The answer's header fields; they are looked at when something went wrong.
+/// The answer's header fields that are kept; they are looked at when something went wrong.
 #[derive(Debug, Default)]
-pub(crate) struct Headers(HeaderMap);
+pub(crate) struct Headers(Vec<head::Field>);
 
 impl Headers {
-    /// A field's value, if it is text that could be shown; a header may hold any byte.
-    pub(crate) fn text(&self, name: impl AsHeaderName) -> Option<&str> {
-        self.0.get(name)?.to_str().ok()
+    /// Every value of a field, in the answer's order.
+    pub(crate) fn all(&self, name: &'static str) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |(kept, _)| *kept == name).map(|(_, value)| value.as_str())
     }
 
-    /// A field's value as it may be shown. A secret may be split over several lines of one name, so all of them are looked
-    /// through before the first is taken.
-    pub(crate) fn redacted(&self, name: &str, redactor: &Redactor<'_>) -> Option<String> {
-        let values: Vec<&str> = self.0.get_all(name).iter().filter_map(|value| value.to_str().ok()).collect();
-        values.first()?;
-        Some(redactor.redact(&values.join("\n")).lines().next().unwrap_or_default().to_owned())
+    /// A field's first value, if it is text that could be shown; a header may hold any byte.
+    pub(crate) fn text(&self, name: &'static str) -> Option<&str> {
+        self.all(name).next().filter(|value| is_printable(value))
+    }
+
+    /// Every value of a field that could be shown, a line each. A secret may be split over several lines of one name, so they are
+    /// looked through together.
+    fn redacted(&self, name: &'static str, redactor: &Redactor<'_>) -> String {
+        let values: Vec<&str> = self.all(name).filter(|value| is_printable(value)).collect();
+        redactor.redact(&values.join("\n")).into_owned()
     }
 
     /// The service's or a gateway's name for the request, by the field names in use.
     pub(crate) fn request_id(&self, redactor: &Redactor<'_>) -> Option<String> {
-        const NAMES: [&str; 6] =
-            ["x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid", "x-vercel-id", "cf-ray"];
         const MAX_BYTES: usize = 256;
-        let id = NAMES.iter().find_map(|name| self.redacted(name, redactor).filter(|id| !id.is_empty()))?;
+        let first = |name| self.redacted(name, redactor).lines().next().filter(|id| !id.is_empty()).map(str::to_owned);
+        let id = REQUEST_IDS.into_iter().find_map(first)?;
         Some(id.chars().take(MAX_BYTES).collect())
     }
 
     #[cfg(test)]
     pub(crate) fn of(fields: &[(&'static str, &'static str)]) -> Headers {
-        use ureq::http::{HeaderName, HeaderValue};
-        let field = |(name, value): &(&'static str, &'static str)| {
-            (HeaderName::from_static(name), HeaderValue::from_static(value))
-        };
-        Headers(fields.iter().map(field).collect())
+        Headers(fields.iter().map(|(name, value)| (*name, (*value).to_owned())).collect())
     }
+}
+
+fn is_printable(value: &str) -> bool {
+    value.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t'))
 }
 
 /// No answer.
@@ -165,14 +175,20 @@ impl Net {
             None => agent.run(request(Method::GET, uri, ())),
         };
         let response = answered.map_err(|error| broken(call.take_cause().unwrap_or_else(|| no_answer(&error))))?;
-        let (parts, mut body) = response.into_parts();
-        let (status, headers) = (parts.status.as_u16(), Headers(parts.headers));
-        let limit = if parts.status.is_success() { config.max_response_bytes } else { MAX_ERROR_BODY_READ };
+        let mut body = response.into_body();
+        let head = call.take_head().ok_or_else(|| broken(Cause::Bug("an answer without a head".to_owned())))?;
+        let (status, headers) = (head.status, Headers(head.fields));
+        let success = (200..300).contains(&status);
+        if !success {
+            call.bound(ERROR_BODY_TIME);
+        }
+        let limit = if success { config.max_response_bytes } else { MAX_ERROR_BODY_READ };
         let (body, mut cut) = read_body(&mut body, limit, call);
-        if parts.status.is_success()
-            && headers.text(CONTENT_ENCODING).is_some_and(|name| !name.eq_ignore_ascii_case("identity"))
+        if let Framing::Unreadable(why) = head.framing {
+            cut = Some(Cause::Garbled(why));
+        } else if success && headers.all("content-encoding").any(|name| !name.eq_ignore_ascii_case("identity"))
         {
-            let encoding = headers.redacted(CONTENT_ENCODING.as_str(), &config.redactor()).unwrap_or_default();
+            let encoding = headers.redacted("content-encoding", &config.redactor()).replace('\n', ", ");
             cut = Some(Cause::Garbled(format!("it is encoded ({}), which nobody asked for", shown(&encoding))));
         }
         let at = call.answered_at().unwrap_or_else(Instant::now);
@@ -221,7 +237,6 @@ fn agent(config: &Config) -> Arc<Agent> {
         .user_agent("")
         .accept("")
         .accept_encoding("")
-        .max_response_header_size(MAX_HEAD_BYTES)
         .max_idle_connections(MAX_KEPT)
         .max_idle_connections_per_host(MAX_KEPT)
         .max_idle_age(MAX_IDLE)
@@ -239,13 +254,21 @@ fn request<T>(method: Method, uri: Uri, body: T) -> Request<T> {
 fn read_body(body: &mut ureq::Body, limit: usize, call: &Call) -> (Vec<u8>, Option<Cause>) {
     let length = body.content_length().map_or(USUAL_BODY_BYTES, |length| length.min(MAX_FIRST_BODY_BYTES));
     // ureq's own limit errs at exactly the limit; one byte more tells "as long" from "longer".
-    let reader = body.with_config().limit(limit as u64 + 2).reader();
-    let mut whole = Vec::with_capacity(length as usize);
-    let read = reader.take(limit as u64 + 1).read_to_end(&mut whole);
-    let cut = match read {
-        Err(error) => Some(call.take_cause().unwrap_or_else(|| cut_short(&error))),
-        Ok(_) if whole.len() > limit => Some(Cause::TooLarge { limit }),
-        Ok(_) => None,
+    let mut reader = body.with_config().limit(limit as u64 + 2).reader();
+    let mut whole = Vec::new();
+    let mut more = length as usize + 1;
+    let cut = loop {
+        let room = more.min(limit + 1 - whole.len());
+        if whole.try_reserve_exact(room).is_err() {
+            break Some(Cause::NoMemory { bytes: whole.len() + room });
+        }
+        match reader.by_ref().take(room as u64).read_to_end(&mut whole) {
+            Err(error) => break Some(call.take_cause().unwrap_or_else(|| cut_short(&error))),
+            Ok(_) if whole.len() > limit => break Some(Cause::TooLarge { limit }),
+            Ok(n) if n < room => break None,
+            // By half, so that no more is set aside than is soon needed.
+            Ok(_) => more = whole.len() / 2 + 1,
+        }
     };
     whole.truncate(limit);
     (whole, cut)
@@ -254,12 +277,8 @@ fn read_body(body: &mut ureq::Body, limit: usize, call: &Call) -> (Vec<u8>, Opti
 /// What ureq itself found wrong before there was an answer; what our transport found is in the call.
 fn no_answer(error: &ureq::Error) -> Cause {
     match error {
-        ureq::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            Cause::Lost("the service closed it without an answer".to_owned())
-        }
         ureq::Error::Io(error) => Cause::Lost(cause::words(error)),
-        ureq::Error::LargeResponseHeader(..) => Cause::Garbled("its head is longer than 16 KiB".to_owned()),
-        ureq::Error::Protocol(error) => Cause::Garbled(error.to_string()),
+        ureq::Error::Protocol(_) => Cause::Garbled("it is not HTTP/1.1".to_owned()),
         other => Cause::Bug(other.to_string()),
     }
 }
@@ -267,7 +286,7 @@ fn no_answer(error: &ureq::Error) -> Cause {
 fn cut_short(error: &io::Error) -> Cause {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<ureq::Error>());
     match inner {
-        Some(ureq::Error::Protocol(error)) => Cause::Garbled(error.to_string()),
+        Some(ureq::Error::Protocol(_)) => Cause::Garbled("its body is not HTTP/1.1".to_owned()),
         _ => Cause::Lost("the answer ended too early".to_owned()),
     }
 }

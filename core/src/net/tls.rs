@@ -6,26 +6,19 @@ use std::sync::Arc;
 use rustls::crypto::{CryptoProvider, KeyProvider};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::sign::SigningKey;
-use rustls::{ClientConfig, ClientConnection, RootCertStore};
+use rustls::{ClientConfig, ClientConnection};
 
 use super::call::Call;
 use super::cause::Cause;
 use super::socket::{Socket, Wrote};
+use super::{roots, tls_failure};
 
-/// Reads the platform's roots (`SSL_CERT_FILE` and `SSL_CERT_DIR` count there) and adds the client's own. Where there is
-/// no store, as in slim containers, the roots that Mozilla ships stand in.
+/// What every connection of a client shares, with these roots besides the platform's.
 pub(super) fn configure(extra_roots: &[CertificateDer<'static>]) -> Result<Arc<ClientConfig>, Cause> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if roots.is_empty() {
-        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    }
-    for root in extra_roots {
-        roots.add(root.clone()).map_err(|error| Cause::Tls(format!("a certificate of ca_file: {error}")))?;
-    }
+    let roots = roots::load(extra_roots)?;
     let mut config = ClientConfig::builder_with_provider(Arc::new(provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|error| Cause::Tls(error.to_string()))?
+        .map_err(|error| tls_failure::failure(&error))?
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
@@ -56,9 +49,9 @@ pub(super) fn handshake(
     host: &str,
     socket: &Socket,
 ) -> Result<ClientConnection, Cause> {
-    let failed = |error: rustls::Error| Cause::Tls(plain(&error));
-    let name = ServerName::try_from(host.to_owned()).map_err(|_| Cause::Tls(format!("{host} is no name for TLS")))?;
-    let mut tls = ClientConnection::new(config, name).map_err(failed)?;
+    let ended = |why: String| Cause::Tls { why, hint: "" };
+    let name = ServerName::try_from(host.to_owned()).map_err(|_| ended(format!("{host} is no name for TLS")))?;
+    let mut tls = ClientConnection::new(config, name).map_err(|error| tls_failure::failure(&error))?;
     let mut taken = true;
     while tls.is_handshaking() || (taken && tls.wants_write()) {
         if taken && tls.wants_write() {
@@ -71,12 +64,12 @@ pub(super) fn handshake(
         }
         if tls.is_handshaking() {
             if read_records(call, &mut tls, socket)? == 0 {
-                return Err(Cause::Tls("the service closed the connection in the handshake".to_owned()));
+                return Err(ended("the service closed the connection in the handshake".to_owned()));
             }
             if let Err(error) = tls.process_new_packets() {
                 // The alert tells the service why; whether it arrives does not matter.
                 drop(write_records(call, &mut tls, socket));
-                return Err(failed(error));
+                return Err(tls_failure::failure(&error));
             }
         }
     }
@@ -105,15 +98,6 @@ pub(super) fn read_records(call: &Call, tls: &mut ClientConnection, socket: &Soc
             Some(Ended::Cause(cause)) => Err(cause),
             _ => Err(Cause::Lost(error.to_string())),
         },
-    }
-}
-
-/// A certificate's fault in words that name it.
-pub(super) fn plain(error: &rustls::Error) -> String {
-    match error {
-        rustls::Error::InvalidMessage(_) => "what answers there does not speak TLS".to_owned(),
-        rustls::Error::InvalidCertificate(fault) => format!("the certificate is refused: {fault}"),
-        other => other.to_string(),
     }
 }
 

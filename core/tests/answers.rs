@@ -1,0 +1,365 @@
+//! What a service may put on the wire, byte for byte: each response comes cut in two at every place, and byte by byte, and
+//! always means the same.
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use agentjob_core::{Client, Delivery, Error, ErrorKind, Job};
+use support::{JOB, ms, timed};
+
+/// A service that gives each request the next response, in the pieces it is told.
+struct Service {
+    client: Client,
+    responses: Sender<Response>,
+    /// The connection that each request came over, by number.
+    seen: Receiver<usize>,
+}
+
+struct Response {
+    pieces: Vec<Vec<u8>>,
+    /// Whether the connection is closed after it.
+    close: bool,
+}
+
+impl Service {
+    fn new() -> Service {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (responses, next) = channel();
+        let (saw, seen) = channel();
+        std::thread::spawn(move || {
+            for (number, stream) in listener.incoming().flatten().enumerate() {
+                if !serve(stream, number, &next, &saw) {
+                    return;
+                }
+            }
+        });
+        let builder = Client::builder().base_url(url).api_key("key_of_the_service").project_id("demo");
+        let client = builder.trust_env(false).max_retries(0).timeout(Duration::from_secs(20)).build().unwrap();
+        Service { client, responses, seen }
+    }
+
+    fn answer(&self, pieces: Vec<Vec<u8>>, close: bool) {
+        self.responses.send(Response { pieces, close }).unwrap();
+    }
+
+    /// Sends a message that gets this response. What the client made of it, and the connection it went over.
+    fn send(&self, pieces: Vec<Vec<u8>>, close: bool) -> (Result<Job, Error>, usize) {
+        self.answer(pieces, close);
+        let ended = self.client.send_message(JOB, "p");
+        let seen = self.seen.recv_timeout(ms(5000));
+        let number = seen.unwrap_or_else(|_| panic!("no request came: {ended:?}"));
+        (ended, number)
+    }
+}
+
+/// Serves one connection, and says whether there is another after it.
+fn serve(mut stream: TcpStream, number: usize, next: &Receiver<Response>, saw: &Sender<usize>) -> bool {
+    stream.set_nodelay(true).unwrap();
+    while read_request(&mut stream) {
+        saw.send(number).unwrap();
+        let Ok(response) = next.recv() else { return false };
+        for (n, piece) in response.pieces.iter().enumerate() {
+            if n > 0 {
+                // The one before is on its way by itself; should the two arrive together, nothing else is expected.
+                std::thread::yield_now();
+            }
+            if stream.write_all(piece).is_err() {
+                return true;
+            }
+        }
+        if response.close {
+            return true;
+        }
+    }
+    true
+}
+
+fn read_request(stream: &mut TcpStream) -> bool {
+    let mut request = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        match stream.read(&mut piece) {
+            Ok(n) if n > 0 => request.extend_from_slice(&piece[..n]),
+            _ => return false,
+        }
+        if let Some(end) = request.windows(4).position(|window| window == b"\r\n\r\n") {
+            let head = String::from_utf8_lossy(&request[..end]).to_lowercase();
+            let length = head.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next());
+            if request.len() >= end + 4 + length.map_or(0, |length| length.parse().unwrap()) {
+                return true;
+            }
+        }
+    }
+}
+
+fn whole(bytes: &str) -> Vec<Vec<u8>> {
+    vec![bytes.as_bytes().to_vec()]
+}
+
+/// Every way of cutting this response in two, then the response byte by byte, then whole.
+fn cuts(bytes: &str) -> impl Iterator<Item = Vec<Vec<u8>>> {
+    let all = bytes.as_bytes().to_vec();
+    let dripped = all.iter().map(|byte| vec![*byte]).collect();
+    let two = (1..all.len()).map({
+        let all = all.clone();
+        move |at| vec![all[..at].to_vec(), all[at..].to_vec()]
+    });
+    two.chain([dripped, vec![all]])
+}
+
+const RECORD: &str = r#"{"id":"job_demo","status":"active"}"#;
+
+fn sized(lines: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\n{lines}Content-Length: {}\r\n\r\n{RECORD}", RECORD.len())
+}
+
+fn chunked(lines: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\n{lines}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n{RECORD}\r\n0\r\n\r\n", RECORD.len())
+}
+
+/// What becomes of the connection.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum After {
+    Kept,
+    Left,
+}
+use After::{Kept, Left};
+
+#[test]
+fn a_response_that_rfc_9112_allows_is_read_however_it_is_cut() {
+    let early = "HTTP/1.1 100 Continue\r\nServer: nginx\r\nX-Folded: a\r\n b\r\n\r\n";
+    let hints = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n";
+    let length = RECORD.len();
+    let rows: Vec<(String, After)> = vec![
+        (sized(""), Kept),
+        (format!("HTTP/1.1 100 Continue\r\n\r\n{}", sized("")), Kept),
+        (format!("{early}{}", sized("")), Kept),
+        (format!("{hints}{early}{}", sized("")), Kept),
+        (format!("HTTP/1.1 199 x\r\nContent-Length: 99\r\nTransfer-Encoding: gzip\r\n\r\n{}", sized("")), Kept),
+        (sized("X-Folded: a,\r\n\tb,\r\n c\r\n"), Kept),
+        (sized("X-Folded:\r\n \r\n"), Kept),
+        (sized("X-Empty:\r\nX-Bytes: \u{e9}\u{ff}\r\nX-Space : y\r\n"), Kept),
+        (sized("").replace("\r\n", "\n"), Kept),
+        (sized("").replace(" OK", ""), Kept),
+        (sized("").replace(" OK", " "), Kept),
+        (format!("\r\n{}", sized("")), Kept),
+        (sized(&format!("Content-Length: {length}, {length}\r\n")), Kept),
+        (sized("Connection: close\r\n"), Left),
+        (sized("").replace("HTTP/1.1", "HTTP/1.0"), Left),
+        (sized("Connection: keep-alive\r\n").replace("HTTP/1.1", "HTTP/1.0"), Kept),
+        (chunked(""), Kept),
+        (chunked("Content-Length: 3\r\n"), Left),
+        (format!("{early}{}", chunked("X: y\r\n z\r\n")), Kept),
+        (chunked("").replace("\r\n0\r\n", "\r\n000;a=\"b\"\r\nX-Trailer: y\r\n z\r\n"), Kept),
+        (chunked("").replace("23\r\n", &format!("0023 ; a={}\r\n", "x".repeat(40))), Kept),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n21\r\n\"id\":\"job_demo\",\"status\":\"active\"\r\n1\r\n}\r\n0\r\n\r\n"
+                .to_owned(),
+            Kept,
+        ),
+    ];
+    let service = Service::new();
+    for (response, after) in rows {
+        for pieces in cuts(&response) {
+            let shown = pieces.iter().map(|p| String::from_utf8_lossy(p).into_owned()).collect::<Vec<_>>();
+            let (ended, first) = service.send(pieces, after == Left);
+            assert_eq!(ended.unwrap_or_else(|error| panic!("{error}: {shown:?}")).id(), JOB);
+            let (next, second) = service.send(whole(&sized("")), false);
+            next.unwrap();
+            assert_eq!(if second == first { Kept } else { Left }, after, "{shown:?}");
+        }
+    }
+}
+
+#[test]
+fn bytes_behind_a_response_end_its_connection() {
+    let service = Service::new();
+    for response in [format!("{}HTTP/1.1 200 OK\r\n", sized("")), format!("{}more", chunked(""))] {
+        let (ended, first) = service.send(whole(&response), false);
+        ended.unwrap();
+        let (next, second) = service.send(whole(&sized("")), false);
+        next.unwrap();
+        assert_ne!(first, second, "{response:?}");
+    }
+}
+
+#[test]
+fn a_body_that_ends_with_the_connection_is_read() {
+    let service = Service::new();
+    for pieces in cuts(&format!("HTTP/1.1 200 OK\r\n\r\n{RECORD}")) {
+        assert_eq!(service.send(pieces, true).0.unwrap().id(), JOB);
+    }
+}
+
+#[test]
+fn a_response_that_rfc_9112_forbids_has_its_verdict_however_it_is_cut() {
+    let coded = |coding: &str| sized(&format!("Transfer-Encoding: {coding}\r\n"));
+    let size = |size: &str| chunked("").replace("\r\n23\r\n", &format!("\r\n{size}\r\n"));
+    // The head is garbled, so nothing is known of the message.
+    let unknown = [
+        sized("no field\r\n"),
+        sized(": no name\r\n"),
+        sized("a b: c\r\n"),
+        sized("X: a\0b\r\n"),
+        sized("X: a\rb\r\n"),
+        sized("Content-Length: 5\r\n"),
+        sized("Content-Length: x\r\n"),
+        sized("Content-Length: 35, 36\r\n"),
+        sized("").replace("HTTP/1.1", "HTTP/2"),
+        sized("").replace("200", "20"),
+        format!("SSH-2.0-x\r\n\r\n{}", sized("")),
+        format!("HTTP/1.1 100 Continue\r\n\r\n{{}}{}", sized("")),
+    ];
+    // The head says that the message was taken; only its record is lost.
+    let accepted = [
+        coded("gzip, chunked"),
+        coded("identity"),
+        coded("chunked, chunked"),
+        coded("chunked\r\nTransfer-Encoding: chunked"),
+        chunked("").replace("HTTP/1.1", "HTTP/1.0"),
+        size("0x23"),
+        size("+23"),
+        size("-23"),
+        size(" 23"),
+        size("23 "),
+        size("2 3"),
+        size(""),
+        size("22"),
+        size("g"),
+        size("10000000000000023"),
+        chunked("").replace("\r\n23\r\n", "\r\n23\n"),
+        chunked("").replace("}\r\n0", "}\n0"),
+        chunked("").replace("\r\n0\r\n\r\n", "\r\n0\n\r\n"),
+        sized("Content-Encoding: gzip\r\n"),
+        sized("Content-Encoding: identity\r\nContent-Encoding: br\r\n"),
+    ];
+    let service = Service::new();
+    let rows = unknown.iter().map(|response| (response, Delivery::Unknown));
+    for (response, verdict) in rows.chain(accepted.iter().map(|response| (response, Delivery::Accepted))) {
+        for pieces in cuts(response) {
+            let shown = pieces.iter().map(|p| String::from_utf8_lossy(p).into_owned()).collect::<Vec<_>>();
+            let encoded = response.contains("Content-Encoding");
+            let (ended, first) = service.send(pieces, !encoded);
+            let error = ended.map(|_| ()).expect_err(response);
+            assert_eq!(
+                (error.kind(), error.delivery()),
+                (ErrorKind::InvalidResponse, Some(verdict)),
+                "{error}: {shown:?}"
+            );
+            let (next, second) = service.send(whole(&sized("")), false);
+            next.unwrap();
+            assert!(encoded || second != first, "the connection is not used again: {shown:?}");
+        }
+    }
+}
+
+#[test]
+fn a_connection_is_not_used_again_after_a_transfer_encoding_that_is_not_understood() {
+    let service = Service::new();
+    // The service leaves it open, and would take the next message as part of whatever it thinks was said.
+    for coding in ["gzip, chunked", "identity"] {
+        let response = sized(&format!("Transfer-Encoding: {coding}\r\n"));
+        service.answer(whole(&response), false);
+        let error = service.client.send_message(JOB, "p").unwrap_err();
+        assert_eq!(error.delivery(), Some(Delivery::Accepted), "{error}");
+        assert!(error.message().contains(&format!("its Transfer-Encoding is not understood ({coding})")), "{error}");
+        let first = service.seen.recv_timeout(ms(5000)).unwrap();
+        let (next, second) = service.send(whole(&sized("")), false);
+        next.unwrap();
+        assert_ne!(first, second);
+    }
+}
+
+#[test]
+fn a_refusal_in_an_encoding_that_is_not_understood_is_still_a_refusal() {
+    let service = Service::new();
+    let response = "HTTP/1.1 404 Not Found\r\nTransfer-Encoding: gzip\r\nX-Request-Id: r1\r\n\r\nabc";
+    let error = service.send(whole(response), true).0.unwrap_err();
+    assert_eq!((error.kind(), error.delivery()), (ErrorKind::NotFound, Some(Delivery::Rejected)), "{error}");
+    assert_eq!(error.request_id(), Some("r1"));
+}
+
+#[test]
+fn a_head_of_512_lines_or_64_kib_is_read_and_no_longer_one() {
+    let service = Service::new();
+    let lines = |n: usize| sized(&"X: y\r\n".repeat(n));
+    let bytes = |n: usize| sized(&format!("X: {}\r\n", "y".repeat(n - 6 - sized("").len() + RECORD.len() + 1)));
+    assert_eq!(bytes(60_000).len() - RECORD.len(), 60_000);
+    for (response, good) in
+        [(lines(510), true), (lines(511), false), (bytes(64 << 10), true), (bytes((64 << 10) + 1), false)]
+    {
+        let ended = service.send(response.as_bytes().chunks(1000).map(<[u8]>::to_vec).collect(), !good).0;
+        match ended {
+            Ok(_) => assert!(good, "{} bytes", response.len()),
+            Err(error) => {
+                assert!(!good, "{error}");
+                assert_eq!(error.delivery(), Some(Delivery::Unknown));
+                assert!(error.message().contains("its head"), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn interim_responses_without_end_do_not_hold_a_call() {
+    let service = Service::new();
+    let flood = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(1001);
+    let few = format!("{}{}", &flood[..flood.len() / 1001 * 1000], sized(""));
+    service.send(whole(&few), false).0.unwrap();
+    let (took, (ended, _)) = timed(|| service.send(whole(&flood), true));
+    let error = ended.unwrap_err();
+    assert_eq!((error.kind(), error.delivery()), (ErrorKind::InvalidResponse, Some(Delivery::Unknown)), "{error}");
+    assert!(took < ms(5000), "{took:?}");
+}
+
+#[test]
+fn a_protocol_that_is_switched_to_unasked_is_no_answer() {
+    let service = Service::new();
+    let response = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n";
+    let (ended, first) = service.send(whole(response), false);
+    let error = ended.unwrap_err();
+    assert_eq!((error.kind(), error.delivery()), (ErrorKind::InvalidResponse, Some(Delivery::Unknown)), "{error}");
+    assert_ne!(service.send(whole(&sized("")), false).1, first);
+}
+
+#[test]
+fn of_several_retry_after_the_longest_counts() {
+    let service = Service::new();
+    for (lines, seconds) in [
+        ("Retry-After: 100\r\nRetry-After: 3600\r\n", 3600),
+        ("Retry-After: 3600\r\nRetry-After: 100\r\n", 3600),
+        ("Retry-After: 100, 3600\r\n", 3600),
+        ("Retry-After: soon\r\nRetry-After: 100\r\n", 100),
+        ("Retry-After:\r\n 100\r\n", 100),
+        (
+            "Date: Fri, 20 Nov 2026 10:00:00 GMT\r\nRetry-After: 100\r\nRetry-After: Fri, 20 Nov 2026 11:00:00 GMT\r\n",
+            3600,
+        ),
+    ] {
+        let response = format!("HTTP/1.1 429 Too Many Requests\r\n{lines}Content-Length: 0\r\n\r\n");
+        let error = service.send(whole(&response), false).0.unwrap_err();
+        assert_eq!(error.retry_after().map(|after| after.as_secs()), Some(seconds), "{lines:?}");
+    }
+}
+
+#[test]
+fn an_error_whose_body_stalls_or_drips_is_an_error_within_a_second() {
+    let service = Service::new();
+    let stalled = "HTTP/1.1 404 Not Found\r\nContent-Length: 100\r\n\r\n{\"error\":\"no such job\"}";
+    let head = "HTTP/1.1 503 x\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (response, kind) in [(stalled, ErrorKind::NotFound), (head, ErrorKind::Server)] {
+        let (took, (ended, first)) = timed(|| service.send(whole(response), false));
+        let error = ended.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(took < ms(1000), "{took:?}");
+        if kind == ErrorKind::NotFound {
+            assert_eq!(error.body(), Some(r#"{"error":"no such job"}"#), "what came is shown");
+        }
+        assert_ne!(service.send(whole(&sized("")), false).1, first, "the connection is not used again");
+    }
+}
