@@ -28,7 +28,7 @@ pub(crate) struct Attempts<'a> {
     pid: u32,
     /// Requests made.
     made: u32,
-    /// When the last one had its answer.
+    /// When the last one had its answer; before the first one, when it could have begun.
     ended: Instant,
     failed: Counts,
     /// The next request takes no kept connection.
@@ -54,7 +54,8 @@ impl<'a> Attempts<'a> {
         timeout: Duration,
     ) -> Attempts<'a> {
         let body = operation.body();
-        let began = Instant::now();
+        let now = Instant::now();
+        let began = call.started.unwrap_or(now);
         Attempts {
             client,
             operation,
@@ -65,7 +66,7 @@ impl<'a> Attempts<'a> {
             deadline: began + timeout,
             pid: std::process::id(),
             made: 0,
-            ended: began,
+            ended: now,
             failed: Counts::default(),
             fresh: false,
             verdict: operation.delivers().then_some(Delivery::NotSent),
@@ -101,17 +102,22 @@ impl<'a> Attempts<'a> {
     fn attempt(&mut self) -> Result<Result<Job, Failure>, Error> {
         let attempt = self.made + 1;
         let event = Event::Attempt { operation: self.operation.name(), job_id: self.operation.job_id(), attempt };
-        let begun = self.client.net.glance(self.call).and_then(|()| self.client.tell(self.call, &event));
-        begun.map_err(|cause| self.interrupted(cause))?;
+        let begun = self.client.net.glance(self.call).and_then(|()| self.check_time());
+        begun.and_then(|()| self.client.tell(self.call, &event)).map_err(|cause| self.interrupted(cause))?;
         self.made = attempt;
         let (path, body) = (self.operation.path(&self.client.config.jobs_path), self.body.as_deref());
         let (deadline, fresh, pid, call) = (self.deadline, self.fresh, self.pid, self.call);
         // Nobody else's code has run since the call began, unless somebody listens.
-        let now = if attempt == 1 && !self.client.is_heard(call) { self.began } else { Instant::now() };
+        let now = if attempt == 1 && !self.client.is_heard(call) { self.ended } else { Instant::now() };
         let exchange = Exchange { path, body, now, deadline, fresh, pid, call };
         let ended = self.client.net.exchange(&self.client.config, exchange);
         self.ended = ended.as_ref().map_or_else(|_| Instant::now(), |reply| reply.at);
         Ok(outcome::read(self.operation, ended, &self.client.config.redactor()))
+    }
+
+    /// A call that queued may have no time left to begin.
+    fn check_time(&self) -> Result<(), Cause> {
+        if self.ended < self.deadline { Ok(()) } else { Err(Cause::Timeout) }
     }
 
     fn judged(&self, failure: &Failure) -> Failed {

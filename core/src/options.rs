@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::config::check_time;
 use crate::control::{CancelToken, Control};
@@ -15,6 +15,7 @@ use crate::poll::{
 #[derive(Clone, Default)]
 pub struct CallOptions {
     pub(crate) timeout: Option<Duration>,
+    pub(crate) started: Option<Instant>,
     pub(crate) cancel: Option<CancelToken>,
     pub(crate) control: Option<Arc<dyn Control>>,
     /// Closing the client does not end the call.
@@ -22,7 +23,7 @@ pub struct CallOptions {
 }
 
 impl CallOptions {
-    /// The client's settings, no token, no control.
+    /// The client's settings, from now, no token, no control.
     pub fn new() -> CallOptions {
         CallOptions::default()
     }
@@ -31,6 +32,15 @@ impl CallOptions {
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> CallOptions {
         self.timeout = Some(timeout);
+        self
+    }
+
+    /// When the call's time began, for programs whose calls queue for a thread: the timeout and
+    /// [`Error::elapsed`](crate::Error::elapsed) count from here. By default, when the call is made. A call whose time is
+    /// over already makes no request, and ends with [`Timeout`](crate::ErrorKind::Timeout).
+    #[must_use]
+    pub fn started(mut self, at: Instant) -> CallOptions {
+        self.started = Some(at);
         self
     }
 
@@ -60,6 +70,7 @@ impl fmt::Debug for CallOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallOptions")
             .field("timeout", &self.timeout)
+            .field("started", &self.started)
             .field("cancel", &self.cancel)
             .field("control", &self.control.is_some())
             .finish()

@@ -93,8 +93,8 @@ impl Poller {
         self.state.has_settled(self.elapsed())
     }
 
-    /// How long until the wait is over without another look; none if it has no end, or owes a look.
-    pub(crate) fn ends_in(&self) -> Option<Duration> {
+    /// How long until the wait's time is over, for programs whose looks queue; none if it has no end, or owes a look.
+    pub fn ends_in(&self) -> Option<Duration> {
         self.state.deadline().filter(|_| !self.owed).map(|end| end.saturating_sub(self.elapsed()))
     }
 

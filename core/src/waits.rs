@@ -80,8 +80,11 @@ impl Client {
     /// One look: one request, within what is left of the wait.
     pub(crate) fn look(&self, job_id: &str, call: &CallOptions, left: Option<Duration>) -> Result<Job, Error> {
         let timeout = call.timeout.map_or(Ok(self.config.timeout), |timeout| check_time("timeout", timeout))?;
-        let call = CallOptions { timeout: Some(left.map_or(timeout, |left| timeout.min(left))), ..call.clone() };
         let began = Instant::now();
+        // The look's time may have begun before it did, but what is left of the wait is left from now.
+        let queued = call.started.map_or(Duration::ZERO, |started| began.saturating_duration_since(started));
+        let timeout = left.map_or(timeout, |left| timeout.min(left + queued));
+        let call = CallOptions { timeout: Some(timeout), ..call.clone() };
         let job = self.execute(&Operation::GetJob { job_id }, &call, Some(0))?;
         if !job.is_terminal() {
             self.recent.seen_at_work(job_id, began);

@@ -3,9 +3,9 @@
 mod support;
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use agentjob_core::{ClientOptions, ErrorKind, Event};
+use agentjob_core::{CallOptions, ClientOptions, Delivery, ErrorKind, Event, WaitOptions};
 use support::{JOB, builder, client, emulator, ms, quick, timed};
 
 #[test]
@@ -40,6 +40,48 @@ fn each_option_has_its_effect() {
     assert!(error.kind() == ErrorKind::Timeout && took < ms(15_000), "{took:?} {error}");
     assert!(changed.send_message(JOB, "four").unwrap_err().message().contains("at most 3 bytes"));
     assert_eq!(*told.lock().unwrap(), ["attempt", "attempt"]);
+}
+
+#[test]
+fn the_time_that_a_call_queued_counts() {
+    let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "request"}}]}"#);
+    let told = Arc::new(Mutex::new(0));
+    let counter = told.clone();
+    let handler = Arc::new(move |_: &Event<'_>| *counter.lock().unwrap() += 1);
+    let client = builder(&emulator).on_event(handler).build().unwrap();
+    let queued = |timeout: u64| {
+        let started = Instant::now().checked_sub(ms(400)).unwrap();
+        CallOptions::new().timeout(ms(timeout)).started(started)
+    };
+    // Its time was over in the queue: no request, no event.
+    let error = client.send_message_with(JOB, "p", &queued(300)).unwrap_err();
+    assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Timeout, Some(Delivery::NotSent), 0));
+    assert!(error.elapsed() >= ms(400) && error.message().contains("time (timeout) was over"), "{error:?}");
+    let error = client.get_job_with(JOB, &queued(300)).unwrap_err();
+    assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Timeout, None, 0));
+    assert_eq!((*told.lock().unwrap(), emulator.requests().total), (0, 0));
+    // What the queue left of it is the request's.
+    let (took, error) = timed(|| client.send_message_with(JOB, "p", &queued(700)).unwrap_err());
+    assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Timeout, Some(Delivery::Unknown), 1));
+    assert!(took < ms(500) && error.elapsed() >= ms(700), "{took:?} {error:?}");
+    client.close();
+    assert_eq!(client.send_message_with(JOB, "p", &queued(300)).unwrap_err().kind(), ErrorKind::Closed);
+}
+
+#[test]
+fn the_time_that_a_look_queued_counts_and_the_waits_end_stays_where_it_is() {
+    let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "request"}}]}"#);
+    let client = client(&emulator);
+    let queued = || CallOptions::new().started(Instant::now().checked_sub(ms(400)).unwrap());
+    let mut poller = client.poller(JOB, &WaitOptions::new().timeout(ms(600))).unwrap();
+    assert!(poller.ends_in().unwrap() > ms(300));
+    // A look whose time was over in the queue is one that failed, and the wait goes on.
+    assert_eq!(poller.poll(&client, &queued().timeout(ms(300))).unwrap(), None);
+    assert_eq!((poller.polls(), emulator.requests().total), (1, 0));
+    // The next one may take all that is left of the wait, however long it queued.
+    let (took, error) = timed(|| poller.poll(&client, &queued()).unwrap_err());
+    assert_eq!((error.kind(), emulator.requests().total), (ErrorKind::WaitTimeout, 1));
+    assert!((ms(450)..ms(800)).contains(&took) && error.elapsed() >= ms(600), "{took:?} {error:?}");
 }
 
 #[test]

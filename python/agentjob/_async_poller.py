@@ -11,8 +11,8 @@ from .types import Job
 class AsyncPoller:
     """A wait in steps; see AsyncClient.poller."""
 
-    def __init__(self, run: Callable[[Callable[..., Job | None]], Awaitable[Job | None]], poller: Poller) -> None:
-        self._run = run
+    def __init__(self, poll: Callable[[Poller], Awaitable[Job | None]], poller: Poller) -> None:
+        self._poll = poll
         self._poller = poller
 
     def __repr__(self) -> str:
@@ -23,7 +23,7 @@ class AsyncPoller:
 
     async def poll(self) -> Job | None:
         """Looks at the job once, now. Returns its last record when the job is done, None when it is not; see Poller.poll."""
-        return await self._run(self._poller.poll)
+        return await self._poll(self._poller)
 
     @property
     def job_id(self) -> str:

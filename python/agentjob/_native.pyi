@@ -19,6 +19,7 @@ __all__ = [
     "__version__",
     "add_note",
     "batch_status",
+    "call_token",
     "send_and_poll",
     "serve_emulator",
 ]
@@ -312,6 +313,9 @@ class CancelToken:
     def cancelled(self) -> bool:
         """Whether cancel() was called."""
 
+    @property
+    def _left(self) -> float | None: ...
+
 @final
 class Watch(Iterator[Job]):
     """The records of a job as they change; see Client.watch."""
@@ -384,6 +388,7 @@ class Poller:
         returns None. Raises WaitTimeoutError once the wait's time is over.
         """
 
+    def _call_token(self) -> CancelToken: ...
     @property
     def job_id(self) -> str:
         """The job that is waited for."""
@@ -448,6 +453,9 @@ def batch_status(journal: str | PathLike[str]) -> BatchStatus:
 
     Raises JournalError: the journal cannot be read, is damaged, or is none.
     """
+
+def call_token(client: Client, timeout: float | None = None, *, delivers: bool = False) -> CancelToken:
+    """A token for one call of the client, whose time begins now, before it queues for a thread: for agentjob.aio."""
 
 def add_note(exception: BaseException, delivery: str, /) -> None:
     """Says at an exception what became of a message, in its `delivery` and in a note: for what the core did not raise."""

@@ -1,7 +1,9 @@
 """How agentjob.aio runs a call that blocks: on a thread for the length of one request, beside asyncio or trio.
 
-A task that is cancelled takes its call along: the call's token is cancelled, which the thread hears within 100 ms, and only then
-does the cancellation go on, with a note of what became of the message. So no thread works for nobody, and nobody has to guess.
+A call's time runs while it queues for a thread. One whose time is over in the queue leaves it and ends there and then, with the
+core's own error: no request was made. A task that is cancelled takes its call along: the call's token is cancelled, which the
+thread hears within 100 ms, and only then does the cancellation go on, with a note of what became of the message. So no thread works
+for nobody, and nobody has to guess.
 """
 
 from __future__ import annotations
@@ -9,135 +11,149 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-import os
+import math
 import sys
-import threading
-import weakref
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
-from typing import Any, Awaitable, Callable, TypeVar
+from typing import Any, Callable, Protocol, TypeVar
 
 from . import _native
+from ._threads import MAX_THREADS, Threads
+
+__all__ = ["MAX_THREADS", "Threads", "pause", "run"]
 
 T = TypeVar("T")
-
-#: Requests of one client under way at once; more of them wait for their turn.
-MAX_THREADS = 32
-#: After so many seconds without a request the threads are let go.
-IDLE_SECONDS = 1.0
+#: Ends a sleep, from any thread.
+Wake = Callable[[], None]
 
 
-class Threads:
-    """What a client and those with its connections share beside their connections: the threads that come with the first request
-    and go when there is none, and the waits that pause."""
-
-    def __init__(self) -> None:
-        #: What wakes each wait that pauses.
-        self.sleepers: set[Callable[[], None]] = set()
-        self.forget()
-        _everyones.add(self)
-
-    def forget(self) -> None:
-        """A forked child has the executor, but not its threads, and the lock and trio's limiter as its parent held them."""
-        self._lock = threading.Lock()
-        self._executor: ThreadPoolExecutor | None = None
-        self._limiter: Any = None
-        self._busy = 0
-        self._used = 0
-
-    def submit(self, work: Callable[[], T]) -> Future[T]:
-        with self._lock:
-            if self._executor is None:
-                self._executor = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="agentjob")
-            self._busy += 1
-            self._used += 1
-            return self._executor.submit(work)
-
-    def done(self, loop: asyncio.AbstractEventLoop) -> None:
-        """A call is over. Its loop looks after the threads a while later."""
-        with self._lock:
-            self._busy -= 1
-            if self._busy > 0:
-                return
-        try:
-            loop.call_later(IDLE_SECONDS, self._rest, self._used)
-        except RuntimeError:  # the loop is closed
-            self._rest(self._used)
-
-    def _rest(self, used: int) -> None:
-        if self._used == used:
-            self._let_go()
-
-    def _let_go(self) -> None:
-        with self._lock:
-            executor, self._executor = self._executor, None
-        if executor is not None:
-            executor.shutdown(wait=False)
-
-    def close(self) -> None:
-        self._let_go()
-        for wake in list(self.sleepers):
-            wake()
-
-    def trio_limiter(self, trio: Any) -> Any:
-        if self._limiter is None:
-            self._limiter = trio.CapacityLimiter(MAX_THREADS)
-        return self._limiter
-
-
-_everyones: weakref.WeakSet[Threads] = weakref.WeakSet()
-
-
-def _forget_all() -> None:
-    for threads in _everyones:
-        threads.forget()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
-
-
-def run(threads: Threads, work: Callable[[], T], token: _native.CancelToken, delivers: bool) -> Awaitable[T]:
-    """Runs `work`, which heeds `token`, beside whichever event loop is running."""
+async def run(threads: Threads, work: Callable[[], T], token: _native.CancelToken, delivers: bool) -> T:
+    """Runs `work`, which heeds `token`, beside whichever event loop is running. A token of one call has that call's time."""
+    # The loop first: without one nothing is begun.
+    loop = _running_loop()
     work = partial(contextvars.copy_context().run, work)
-    if _in_trio():
-        return _beside_trio(threads, work, token, delivers)
-    return _beside_asyncio(threads, work, token, delivers)
+    try:
+        future = threads.submit(work)
+    except RuntimeError as error:  # there is no thread to be had
+        _note(error, "not_sent" if delivers else None)
+        raise
+    try:
+        await _over(loop, future, token._left)
+        while not future.done():
+            if token._left == 0.0 and future.cancel():
+                return work()  # it ends at once, for its time is over
+            await _over(loop, future, token._left or None)
+    except loop.cancelled as cancelled:
+        token.cancel()
+        # One that still queues never begins.
+        future.cancel()
+        await loop.outlast(future)
+        _note(cancelled, _verdict(future) if delivers else None)
+        raise
+    except BaseException:
+        # The coroutine was thrown away, perhaps with its loop.
+        token.cancel()
+        future.cancel()
+        raise
+    finally:
+        threads.done(loop.later)
+    return future.result()
 
 
 async def pause(threads: Threads, seconds: float) -> None:
     """Sleeps, until the client is closed at most."""
-    if _in_trio():
-        trio = sys.modules["trio"]
-        event, loop = trio.Event(), trio.lowlevel.current_trio_token()
-        alarm: Callable[[], None] = partial(_from_anywhere, partial(loop.run_sync_soon, event.set))
-        threads.sleepers.add(alarm)
-        try:
-            with trio.move_on_after(seconds):
-                await event.wait()
-        finally:
-            threads.sleepers.discard(alarm)
-    else:
-        loop = asyncio.get_running_loop()
-        woken, wake = _alarm(loop)
+    armed: list[Wake] = []
+
+    def arm(wake: Wake) -> None:
+        armed.append(wake)
         threads.sleepers.add(wake)
-        timer = loop.call_later(seconds, _end, woken)
+
+    try:
+        await _running_loop().sleep(seconds, arm)
+    finally:
+        threads.sleepers.difference_update(armed)
+
+
+async def _over(loop: Loop, future: Future[Any], seconds: float | None) -> None:
+    """Waits for a thread's work, for so long at most, and takes nothing of it along when it is cancelled itself."""
+    await loop.sleep(seconds, lambda wake: future.add_done_callback(lambda _: wake()))
+
+
+class Loop(Protocol):
+    """What is needed of an event loop."""
+
+    #: How it tells a task that it is cancelled.
+    cancelled: type[BaseException] | tuple[type[BaseException], ...]
+
+    async def sleep(self, seconds: float | None, arm: Callable[[Wake], object]) -> None:
+        """Sleeps for so long at most, or until what it hands to `arm` is called."""
+
+    async def outlast(self, future: Future[Any]) -> None:
+        """Waits for a thread's work whose end is near, whoever cancels this."""
+
+    def later(self, seconds: float, call: Callable[[], None]) -> object:
+        """Calls this after a while."""
+
+
+class _Asyncio:
+    cancelled = asyncio.CancelledError
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.later = self._loop.call_later
+
+    async def sleep(self, seconds: float | None, arm: Callable[[Wake], object]) -> None:
+        woken: asyncio.Future[None] = self._loop.create_future()
+        timer = None if seconds is None else self._loop.call_later(seconds, _end, woken)
+        arm(partial(_from_anywhere, partial(self._loop.call_soon_threadsafe, _end, woken)))
         try:
             await woken
         finally:
-            timer.cancel()
-            threads.sleepers.discard(wake)
+            if timer is not None:
+                timer.cancel()
+
+    async def outlast(self, future: Future[Any]) -> None:
+        # anyio cancels a task again and again, so nothing is waited for that is over.
+        while not future.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await _over(self, future, None)
 
 
-def _in_trio() -> bool:
+class _Trio:
+    def __init__(self, trio: Any) -> None:
+        self._trio = trio
+        self._token = trio.lowlevel.current_trio_token()
+        #: Ctrl-C comes to the main task wherever it waits.
+        self.cancelled = (trio.Cancelled, KeyboardInterrupt)
+
+    async def sleep(self, seconds: float | None, arm: Callable[[Wake], object]) -> None:
+        woken = self._trio.Event()
+        arm(partial(_from_anywhere, partial(self._token.run_sync_soon, woken.set)))
+        with self._trio.move_on_after(math.inf if seconds is None else seconds):
+            await woken.wait()
+
+    async def outlast(self, future: Future[Any]) -> None:
+        with self._trio.CancelScope(shield=True):
+            await _over(self, future, None)
+
+    def later(self, seconds: float, call: Callable[[], None]) -> object:
+        async def wait() -> None:
+            try:
+                await self._trio.sleep(seconds)
+            finally:  # the loop's end comes first
+                call()
+
+        return self._trio.lowlevel.spawn_system_task(wait)
+
+
+def _running_loop() -> Loop:
     trio = sys.modules.get("trio")
-    if trio is None:
-        return False
-    try:
-        trio.lowlevel.current_task()
-    except (RuntimeError, AttributeError):  # not in it, or not whole yet
-        return False
-    return True
+    if trio is not None:
+        # Not in it, or not whole yet.
+        with contextlib.suppress(RuntimeError, AttributeError):
+            trio.lowlevel.current_task()
+            return _Trio(trio)
+    return _Asyncio()
 
 
 def _from_anywhere(say: Callable[[], object]) -> None:
@@ -146,100 +162,20 @@ def _from_anywhere(say: Callable[[], object]) -> None:
         say()
 
 
-def _alarm(loop: asyncio.AbstractEventLoop) -> tuple[asyncio.Future[None], Callable[[], None]]:
-    """A future, and what ends it from any thread."""
-    woken: asyncio.Future[None] = loop.create_future()
-    return woken, partial(_from_anywhere, partial(loop.call_soon_threadsafe, _end, woken))
-
-
 def _end(woken: asyncio.Future[None]) -> None:
     if not woken.done():
         woken.set_result(None)
 
 
-async def _over(future: Future[Any], loop: asyncio.AbstractEventLoop) -> None:
-    """Waits for a thread's work, and takes nothing of it along when it is cancelled itself."""
-    woken, wake = _alarm(loop)
-    future.add_done_callback(lambda _: wake())
-    await woken
+def _verdict(future: Future[Any]) -> str | None:
+    """What became of the message of a call that is over."""
+    if future.cancelled():
+        return "not_sent"
+    error = future.exception()
+    return "accepted" if error is None else getattr(error, "delivery", None)
 
 
-async def _beside_asyncio(threads: Threads, work: Callable[[], T], token: _native.CancelToken, delivers: bool) -> T:
-    # The loop first: without one nothing is begun.
-    loop = asyncio.get_running_loop()
-    future = threads.submit(work)
-    try:
-        await _over(future, loop)
-    except asyncio.CancelledError as cancelled:
-        token.cancel()
-        # One that still waits for its turn never begins.
-        future.cancel()
-        while not future.done():
-            try:
-                await _over(future, loop)
-            except asyncio.CancelledError:
-                pass  # it is over in a moment, and then the first cancellation goes on
-        _note(cancelled, future, delivers)
-        raise
-    except BaseException:
-        # The coroutine was thrown away, perhaps with its loop.
-        token.cancel()
-        future.cancel()
-        raise
-    finally:
-        threads.done(loop)
-    return future.result()
-
-
-async def _beside_trio(threads: Threads, work: Callable[[], T], token: _native.CancelToken, delivers: bool) -> T:
-    trio: Any = sys.modules["trio"]
-    limiter, turn = threads.trio_limiter(trio), object()
-    future: Future[T] = Future()
-    try:
-        await limiter.acquire_on_behalf_of(turn)
-    except trio.Cancelled as cancelled:
-        future.cancel()
-        _note(cancelled, future, delivers)
-        raise
-    try:
-        task, loop = trio.lowlevel.current_task(), trio.lowlevel.current_trio_token()
-        raise_cancel: Callable[[], None] | None = None
-
-        def begin() -> None:
-            try:
-                future.set_result(work())
-            except BaseException as error:
-                future.set_exception(error)
-
-        def ended(_: object) -> None:
-            _from_anywhere(lambda: loop.run_sync_soon(trio.lowlevel.reschedule, task))
-
-        def abort(raising: Callable[[], None]) -> Any:
-            nonlocal raise_cancel
-            raise_cancel = raising
-            token.cancel()
-            return trio.lowlevel.Abort.FAILED
-
-        trio.lowlevel.start_thread_soon(begin, ended)
-        await trio.lowlevel.wait_task_rescheduled(abort)
-    finally:
-        limiter.release_on_behalf_of(turn)
-    if raise_cancel is not None:
-        try:
-            raise_cancel()
-        except BaseException as cancelled:
-            _note(cancelled, future, delivers)
-            raise
-    return future.result()
-
-
-def _note(cancelled: BaseException, future: Future[Any], delivers: bool) -> None:
-    """Says under a cancellation what became of the message."""
-    if not delivers:
-        return
-    error = None if future.cancelled() else future.exception()
-    verdict: str | None = getattr(error, "delivery", None)
-    if error is None:
-        verdict = "not_sent" if future.cancelled() else "accepted"
+def _note(error: BaseException, verdict: str | None) -> None:
+    """Says under what did not come out of the call what became of its message."""
     if verdict is not None:
-        _native.add_note(cancelled, verdict)
+        _native.add_note(error, verdict)

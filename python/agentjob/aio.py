@@ -10,9 +10,10 @@
 
     asyncio.run(main())
 
-A request runs on a thread for as long as it lasts, at most 32 of a client at once; the next ones wait for their turn, which is not
-counted in a `timeout`. A wait holds no thread between its looks, so there may be thousands. A batch has threads of its own. Under
-anyio it runs on either of its backends. To cancel a task ends its call within 100 ms, but for a batch that is just beginning, which
+A request runs on a thread for as long as it lasts. There are as many as there are requests in flight, at most `max_threads` (128);
+further requests queue, and that time counts: a call whose `timeout` is over in the queue ends then with RequestTimeoutError, and
+its message was not sent. A wait holds no thread between its looks, so there may be thousands. A batch has threads of its own. They
+block every signal, and end after a second without a request. Under anyio it runs on either of its backends. To cancel a task ends its call within 100 ms, but for a batch that is just beginning, which
 reads its items and its journal first; a cancellation that met a message says in a note (Python 3.11 on) what became of it, for to
 cancel does not unsend.
 """
@@ -28,7 +29,7 @@ from . import _native, _tasks
 from ._async_batch import AsyncBatch, cancelled, leave
 from ._async_poller import AsyncPoller
 from ._native import CancelToken, Client, Poller
-from .errors import JobFailedError
+from .errors import InvalidArgumentError, JobFailedError
 from .types import BatchItem, BatchUpdate, Event, Job
 
 __all__ = ["AsyncBatch", "AsyncClient", "AsyncPoller"]
@@ -41,8 +42,9 @@ OnUpdate = Callable[[Job], object]
 class AsyncClient:
     """`agentjob.Client` for asyncio and trio: same settings, same methods, same errors.
 
-    `on_event` is called on the thread that makes the request; `on_update` on the event loop's, and awaited if it answers
-    something awaitable.
+    `max_threads`, from 1 to 1024, is how many requests it makes at once, with the clients that share its connections. `on_event`
+    is called on the thread that makes the request, or on the event loop's for a look whose time was over in the queue;
+    `on_update` on the event loop's, and awaited if it answers something awaitable.
 
     >>> async def follow_up(*prompts):
     ...     async with agentjob.aio.AsyncClient.of(client) as service:
@@ -72,7 +74,9 @@ class AsyncClient:
         allow_plaintext: bool = False,
         user_agent_suffix: str | None = None,
         on_event: Callable[[Event], object] | None = None,
+        max_threads: int = _tasks.MAX_THREADS,
     ) -> None:
+        threads = _threads(max_threads)
         self._begin(
             Client(
                 base_url=base_url,
@@ -92,7 +96,7 @@ class AsyncClient:
                 user_agent_suffix=user_agent_suffix,
                 on_event=on_event,
             ),
-            _tasks.Threads(),
+            threads,
         )
 
     def _begin(self, client: Client, threads: _tasks.Threads) -> None:
@@ -100,11 +104,11 @@ class AsyncClient:
         self._threads = threads
 
     @classmethod
-    def of(cls, client: Client) -> AsyncClient:
+    def of(cls, client: Client, *, max_threads: int = _tasks.MAX_THREADS) -> AsyncClient:
         """An AsyncClient that shares a Client's connections and settings. To close one of the two closes both."""
         if not isinstance(client, Client):
             raise TypeError(f"client must be an agentjob.Client, not {type(client).__name__}")
-        return cls._made(client, _tasks.Threads())
+        return cls._made(client, _threads(max_threads))
 
     @classmethod
     def _made(cls, client: Client, threads: _tasks.Threads) -> AsyncClient:
@@ -113,7 +117,7 @@ class AsyncClient:
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).of, (self._client,)
+        return partial(type(self).of, max_threads=self._threads.most), (self._client,)
 
     def __repr__(self) -> str:
         return "Async" + repr(self._client)
@@ -191,21 +195,23 @@ class AsyncClient:
 
         timeout: total seconds of this call instead of the client's.
         """
-        return await self._run(partial(self._client.send_message, job_id, prompt, timeout=timeout), delivers=True)
+        send = partial(self._client.send_message, job_id, prompt, timeout=timeout)
+        return await self._run(send, timeout, delivers=True)
 
     async def get_job(self, job_id: str, *, timeout: float | None = None) -> Job:
         """Asks for a job's record; see Client.get_job.
 
         timeout: total seconds of this call instead of the client's.
         """
-        return await self._run(partial(self._client.get_job, job_id, timeout=timeout))
+        return await self._run(partial(self._client.get_job, job_id, timeout=timeout), timeout)
 
     async def create_job(self, prompt: str, *, timeout: float | None = None) -> Job:
         """Creates a job, and returns its record; see Client.create_job.
 
         timeout: total seconds of this call instead of the client's.
         """
-        return await self._run(partial(self._client.create_job, prompt, timeout=timeout), delivers=True)
+        create = partial(self._client.create_job, prompt, timeout=timeout)
+        return await self._run(create, timeout, delivers=True)
 
     async def wait(
         self,
@@ -378,11 +384,11 @@ class AsyncClient:
             lateness=lateness,
             settle=settle,
         )
-        return AsyncPoller(self._run, poller)
+        return AsyncPoller(self._poll, poller)
 
     def resume(self, text: str) -> AsyncPoller:
         """Goes on with a wait in steps from a poller's text. The time since it was written counts as waited."""
-        return AsyncPoller(self._run, self._client.resume(text))
+        return AsyncPoller(self._poll, self._client.resume(text))
 
     async def _follow(self, poller: Poller, check: bool, on_update: OnUpdate | None) -> Job:
         job = poller.job  # there already if a message was its first look
@@ -402,11 +408,23 @@ class AsyncClient:
     async def _step(self, poller: Poller) -> None:
         if not self._client.closed:
             await _tasks.pause(self._threads, poller.due_in)
-        await self._run(poller.poll)
+        await self._poll(poller)
 
-    async def _run(self, call: Callable[..., T], delivers: bool = False) -> T:
-        token = CancelToken()
+    async def _poll(self, poller: Poller) -> Job | None:
+        token = poller._call_token()
+        return await _tasks.run(self._threads, partial(poller.poll, cancel=token), token, False)
+
+    async def _run(self, call: Callable[..., T], timeout: float | None = None, delivers: bool = False) -> T:
+        token = _native.call_token(self._client, timeout, delivers=delivers)
         return await _tasks.run(self._threads, partial(call, cancel=token), token, delivers)
+
+
+def _threads(most: object) -> _tasks.Threads:
+    if not isinstance(most, int) or isinstance(most, bool):
+        raise TypeError(f"max_threads must be a whole number, not {type(most).__name__}")
+    if not 1 <= most <= 1024:
+        raise InvalidArgumentError(f"max_threads is {most}; give a number from 1 to 1024")
+    return _tasks.Threads(most)
 
 
 def _check(check: object, on_update: Callable[..., object] | None) -> None:

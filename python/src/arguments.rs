@@ -6,7 +6,6 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agentjob_core as core;
 use agentjob_core::{Delivery, EncodedPrompt, Error, duration_from_seconds, duration_from_seconds_or_zero};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
@@ -190,9 +189,9 @@ pub(crate) fn path(name: &str, given: &Bound<'_, PyAny>) -> Result<PathBuf, Refu
 }
 
 /// A token that can end a call.
-pub(crate) fn cancel_token(name: &str, given: &Bound<'_, PyAny>) -> Result<core::CancelToken, Refused> {
+pub(crate) fn cancel_token<'a>(name: &str, given: &'a Bound<'_, PyAny>) -> Result<&'a CancelToken, Refused> {
     match given.cast::<CancelToken>() {
-        Ok(token) => Ok(token.get().core().clone()),
+        Ok(token) => Ok(token.get()),
         Err(_) => Err(wrong_type(name, "an agentjob.CancelToken", &type_name(given))),
     }
 }

@@ -241,7 +241,7 @@ impl Batch {
     /// over or the token is cancelled, which stops the batch.
     fn _take<'py>(&self, py: Python<'py>, cancel: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         guarded(py, || {
-            let token = cancel_token("cancel", &cancel).map_err(|refused| refused.raised(py, false))?;
+            let token = cancel_token("cancel", &cancel).map_err(|refused| refused.raised(py, false))?.core();
             self.owned(py)?;
             let reader = &mut *hold(&self.reader, "batch")?;
             let ended = blocking(py, &self.watcher, false, || {
@@ -328,8 +328,8 @@ impl Batch {
     /// The same for agentjob.aio: the token ends the waiting.
     fn _close(&self, py: Python<'_>, cancel: Bound<'_, PyAny>) -> PyResult<()> {
         guarded(py, || {
-            let token = cancel_token("cancel", &cancel).map_err(|refused: Refused| refused.raised(py, false))?;
-            self.leave(py, Some(&token))
+            let token = cancel_token("cancel", &cancel).map_err(|refused: Refused| refused.raised(py, false))?.core();
+            self.leave(py, Some(token))
         })
     }
 

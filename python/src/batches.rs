@@ -40,7 +40,7 @@ impl BatchSettings<'_> {
             .max_trouble(self.max_trouble.seconds("max_trouble")?)
             .grace(self.grace.seconds_or_none("grace")?);
         if let Some(cancel) = &self.cancel {
-            options = options.cancel(&cancel_token("cancel", cancel)?);
+            options = options.cancel(cancel_token("cancel", cancel)?.core());
         }
         Ok(options)
     }

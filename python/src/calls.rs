@@ -72,7 +72,11 @@ pub(crate) fn call_options(
         options = options.timeout(timeout.seconds("timeout")?);
     }
     if let Some(cancel) = cancel {
-        options = options.cancel(&cancel_token("cancel", &cancel)?);
+        let token = cancel_token("cancel", &cancel)?;
+        options = options.cancel(token.core());
+        if let Some(started) = token.started() {
+            options = options.started(started);
+        }
     }
     Ok(options)
 }

@@ -33,7 +33,7 @@ mod _native {
     #[pymodule_export]
     use super::batches::batch_status;
     #[pymodule_export]
-    use super::cancel::CancelToken;
+    use super::cancel::{CancelToken, call_token};
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]

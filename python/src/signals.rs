@@ -1,8 +1,10 @@
 //! The one place that blocks: without the GIL, awake for signals, and closed to panics.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -89,7 +91,7 @@ impl Watcher {
 
 impl Control for Watcher {
     fn check(&self) -> Result<(), Interrupted> {
-        self.ask(|py| py.check_signals())
+        if runs_signal_handlers() { self.ask(|py| py.check_signals()) } else { Ok(()) }
     }
 
     fn event(&self, event: &Event<'_>) -> Result<(), Interrupted> {
@@ -110,6 +112,32 @@ impl Control for Watcher {
     }
 }
 
+thread_local! {
+    /// Whether this is Python's main thread, and the process that it was asked in.
+    static MAIN: Cell<Option<(bool, u32)>> = const { Cell::new(None) };
+}
+
+/// Whether Python runs signal handlers on this thread. Its other threads need not come for the GIL twenty times a second, and at the
+/// interpreter's end must not: before Python 3.13 one that comes in the wrong moment crashes the process.
+fn runs_signal_handlers() -> bool {
+    MAIN.get().is_none_or(|(main, _)| main)
+}
+
+/// Finds that out, once. A thread that forks is the child's main thread.
+fn know_thread(py: Python<'_>) {
+    if MAIN.get().is_none_or(|(main, pid)| !main && pid != process::id()) {
+        MAIN.set(Some((is_main(py).unwrap_or(true), process::id())));
+    }
+}
+
+fn is_main(py: Python<'_>) -> PyResult<bool> {
+    // Until somebody has loaded threading there is one thread.
+    let loaded = py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?;
+    let Some(threading) = loaded.get_item("threading")? else { return Ok(true) };
+    let this = py.import("_thread")?.call_method0("get_ident")?;
+    threading.call_method0("main_thread")?.getattr("ident")?.eq(this)
+}
+
 /// Makes a call of the core that may take long. `delivers` says that it is to deliver a message.
 pub(crate) fn blocking<T: Send>(
     py: Python<'_>,
@@ -117,6 +145,7 @@ pub(crate) fn blocking<T: Send>(
     delivers: bool,
     call: impl FnOnce() -> Result<T, Error> + Send,
 ) -> PyResult<T> {
+    know_thread(py);
     let ended = py.detach(|| {
         catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| Err(Error::internal(&words(&*panic), delivers)))
     });

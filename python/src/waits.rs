@@ -11,6 +11,7 @@ use pyo3::{PyTraverseError, PyVisit};
 
 use crate::arguments::{Given, Number, Refused};
 use crate::calls::{call_options, message};
+use crate::cancel::CancelToken;
 use crate::client::Client;
 use crate::convert;
 use crate::signals::{Detached, Watcher, blocking, guarded};
@@ -154,6 +155,12 @@ impl Poller {
             *self.stand() = poller;
             looked?.map(|job| convert::job(py, &job)).transpose()
         })
+    }
+
+    /// A token for the next look, whose time begins now and is over with the wait's at the latest; see call_token.
+    fn _call_token(&self) -> CancelToken {
+        let timeout = self.client.get().core().timeout();
+        CancelToken::of_call(self.stand().ends_in().map_or(timeout, |left| timeout.min(left)))
     }
 
     /// The job that is waited for.

@@ -1,0 +1,351 @@
+"""agentjob.aio with more requests than threads: the time in the queue is the call's."""
+
+import asyncio
+import collections
+import json
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+
+import agentjob
+from agentjob import aio
+from agentjob.testing import Emulator
+from conftest import BUSY, PATIENCE
+
+anyio = pytest.importorskip("anyio", reason="anyio is not installed")
+trio = pytest.importorskip("trio", reason="trio is not installed")
+try:
+    import uvloop
+except ImportError:
+    uvloop = None
+
+#: What runs a coroutine function.
+RUNNERS = {
+    "asyncio": lambda main: asyncio.run(main()),
+    "trio": trio.run,
+    "anyio on asyncio": lambda main: anyio.run(main, backend="asyncio"),
+    "anyio on trio": lambda main: anyio.run(main, backend="trio"),
+    "uvloop": lambda main: uvloop.run(main()),
+}
+STALL = {"fault": {"do": "stall", "at": "request"}}
+#: What a machine with other work to do may add to a second: a thread that comes late, a thousand errors made at once.
+MARGIN = 1.0
+
+
+@pytest.fixture(params=RUNNERS.values(), ids=RUNNERS)
+def run(request):
+    if request.param is RUNNERS["uvloop"] and uvloop is None:
+        pytest.skip("uvloop is not installed")
+    return request.param
+
+
+@pytest.fixture
+def stalled():
+    """An emulator that takes messages whole and never answers; it answers GETs."""
+    with Emulator(jobs=[{"id": "job_demo"}, BUSY], rules=[{"method": "POST", **STALL}]) as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def served():
+    """Starts an emulator in a process of its own, for a crowd of requests would share this one's GIL with it."""
+    started = []
+
+    def start(**config):
+        code = f"""
+            import json, sys
+            from agentjob.testing import Emulator
+            with Emulator(**json.loads({json.dumps(config)!r})) as emulator:
+                print(json.dumps(emulator.environment()), flush=True)
+                sys.stdin.read()
+                print(json.dumps(emulator.ledger()))
+        """
+        process = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(code)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        started.append(process)
+        settings = json.loads(process.stdout.readline())
+        names = {"base_url": "AGENTJOB_BASE_URL", "api_key": "AGENTJOB_API_KEY", "project_id": "AGENTJOB_PROJECT_ID"}
+        options = {name: settings[variable] for name, variable in names.items()}
+        return options, lambda: json.loads(process.communicate(timeout=PATIENCE)[0])
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+class Ended:
+    """How a call ended, and when."""
+
+    def __init__(self, began, error=None):
+        self.took, self.error = time.monotonic() - began, error
+        self.verdict = "accepted" if error is None else getattr(error, "delivery", None)
+
+
+async def timed(call):
+    began = time.monotonic()
+    try:
+        await call
+    except agentjob.Error as error:
+        return Ended(began, error)
+    return Ended(began)
+
+
+async def together(*calls, in_order_of=None):
+    """How each of them ended. Which begins first is the loop's to say, unless a client is given whose queue is waited for."""
+    ended = [None] * len(calls)
+
+    async def one(n, call):
+        ended[n] = await timed(call)
+
+    async with anyio.create_task_group() as tasks:
+        for n, call in enumerate(calls):
+            tasks.start_soon(one, n, call)
+            while in_order_of is not None and in_order_of._threads._used <= n:
+                await anyio.sleep(0)
+    return ended
+
+
+@pytest.mark.parametrize(
+    ("answers", "count"), [("after 300 ms", 200), ("never", 200), ("after 300 ms", 1000), ("never", 1000)]
+)
+def test_every_call_ends_in_its_time_however_many_there_are(served, run, answers, count):
+    rules = [STALL] if answers == "never" else [{"delay_ms": 300}]
+    options, ledger = served(rules=rules, hourly_limit=10_000, keep_requests=False)
+    ended = []
+
+    async def main():
+        # Few threads for a long queue.
+        async with aio.AsyncClient(**options, trust_env=False, timeout=1, max_threads=32) as client:
+            ended.extend(await together(*(client.send_message("job_demo", str(n)) for n in range(count))))
+
+    run(main)
+    assert max(end.took for end in ended) < 1 + MARGIN
+    verdicts = collections.defaultdict(set)
+    for n, end in enumerate(ended):
+        verdicts[end.verdict].add(str(n))
+        if end.error is not None:
+            assert type(end.error) is agentjob.RequestTimeoutError
+            assert 1 <= end.error.elapsed <= end.took, "the error says how long the call really took"
+            assert end.verdict == "not_sent" or end.error.attempts == 1
+    assert set(verdicts) <= {"accepted", "not_sent", "unknown"} and len(verdicts["not_sent"]) > 0
+    taken = [message["prompt"] for message in ledger()]
+    assert len(set(taken)) == len(taken)
+    assert verdicts["accepted"] <= set(taken) <= verdicts["accepted"] | verdicts["unknown"]
+
+
+def test_a_call_has_what_the_queue_left_of_its_time(stalled, run):
+    async def main():
+        client = aio.AsyncClient.of(stalled.client(), max_threads=1)
+        first, second, third = await together(
+            client.send_message("job_demo", "first", timeout=0.5),
+            client.send_message("job_demo", "second", timeout=1.0),
+            client.create_job("third", timeout=0.8),
+            in_order_of=client,
+        )
+        assert [end.verdict for end in (first, second, third)] == ["unknown", "unknown", "not_sent"]
+        assert [end.error.attempts for end in (first, second, third)] == [1, 1, 0]
+        for end, timeout in (first, 0.5), (second, 1.0), (third, 0.8):
+            assert timeout <= end.error.elapsed <= end.took < timeout + 0.4
+
+    run(main)
+
+
+def test_a_message_before_a_wait_and_the_waits_looks_queue_in_their_time(stalled, run):
+    async def main():
+        client = aio.AsyncClient.of(stalled.client(timeout=0.5), max_threads=1)
+        quick = {"min_interval": 0.02, "max_interval": 0.02}
+        ahead, send, wait = await together(
+            client.send_message("job_demo", "ahead", timeout=1.5),
+            client.send_and_wait("job_demo", "go", timeout=10, **quick),
+            client.wait("job_busy", timeout=1.0, **quick),
+            in_order_of=client,
+        )
+        assert (ahead.verdict, send.verdict, wait.verdict) == ("unknown", "not_sent", None)
+        assert type(send.error) is agentjob.RequestTimeoutError and 0.5 <= send.error.elapsed <= send.took < 0.9
+        assert type(wait.error) is agentjob.WaitTimeoutError and 1.0 <= wait.error.elapsed <= wait.took < 1.4
+        assert "timeout" in str(wait.error), "looks that ran out of time in the queue are counted as failed"
+        assert wait.error.attempts == 1
+        # With a free thread the wait in steps looks again.
+        poller = client.poller("job_busy", timeout=5, **quick)
+        assert await poller.poll() is None and poller.job["status"] == "active"
+
+    run(main)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_message_that_is_cancelled_in_the_queue_was_not_sent(stalled, backend):
+    told = []
+
+    async def last(client):
+        try:
+            await client.send_message("job_demo", "last")
+        except BaseException as error:
+            told.append((time.monotonic(), error))
+            raise
+
+    async def main():
+        client = aio.AsyncClient.of(stalled.client(), max_threads=4)
+        async with anyio.create_task_group() as tasks:
+            for n in range(4):
+                tasks.start_soon(timed, client.send_message("job_demo", str(n), timeout=1))
+            while stalled.requests()["total"] < 4:
+                await anyio.sleep(0.01)
+            async with anyio.create_task_group() as queued:
+                queued.start_soon(last, client)
+                await anyio.sleep(0.05)
+                began = time.monotonic()
+                queued.cancel_scope.cancel()
+        ((ended, error),) = told
+        assert ended - began < 0.2, "no thread has to hear of it"
+        assert error.delivery == "not_sent"
+        assert error.__notes__ == ["agentjob: the message was not sent, so it may be sent again"]
+
+    anyio.run(main, backend=backend)
+    assert stalled.requests()["total"] == 4
+
+
+def test_close_ends_what_queues(stalled, run):
+    async def main():
+        client = aio.AsyncClient.of(stalled.client(), max_threads=2)
+        calls = [client.send_message("job_demo", str(n)) for n in range(20)]
+
+        async def close():
+            while stalled.requests()["total"] < 2:
+                await anyio.sleep(0.01)
+            client.close()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(close)
+            ended = await together(*calls)
+        assert {type(end.error) for end in ended} == {agentjob.ClosedError}
+        assert collections.Counter(end.verdict for end in ended) == {"unknown": 2, "not_sent": 18}
+        assert max(end.took for end in ended) < 5
+
+    run(main)
+
+
+def our_threads():
+    return [thread for thread in threading.enumerate() if thread.name.startswith("agentjob")]
+
+
+def test_threads_follow_the_load_and_end_with_it(run):
+    with Emulator(rules=[{"delay_ms": 200}], hourly_limit=1000) as emulator:
+        seen = {}
+
+        async def main():
+            client = aio.AsyncClient.of(emulator.client(), max_threads=50)
+            for load in (1, 20, 100):
+                calls = [client.get_job("job_demo") for _ in range(load)]
+                async with anyio.create_task_group() as tasks:
+                    for call in calls:
+                        tasks.start_soon(timed, call)
+                    await anyio.sleep(0.15)
+                    seen[load] = len(our_threads())
+            while our_threads():
+                await anyio.sleep(0.05)
+
+        run(main)
+        assert seen == {1: 1, 20: 20, 100: 50}
+
+
+def test_a_thread_that_cannot_be_had_is_a_longer_queue(monkeypatch):
+    begin, left = threading.Thread.start, [2]
+
+    def start(thread):
+        if thread.name.startswith("agentjob"):
+            left[0] -= 1
+            if left[0] < 0:
+                raise RuntimeError("can't start new thread")
+        begin(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with Emulator(rules=[{"delay_ms": 50}]) as emulator:
+
+        async def main():
+            client = aio.AsyncClient.of(emulator.client())
+            ended = await together(*(client.send_message("job_demo", str(n)) for n in range(8)))
+            assert [end.verdict for end in ended] == ["accepted"] * 8
+            # And without any there is no queue either.
+            with pytest.raises(RuntimeError, match="can't start new thread") as caught:
+                await aio.AsyncClient.of(emulator.client()).send_message("job_demo", "never")
+            assert caught.value.delivery == "not_sent"
+
+        asyncio.run(main())
+        assert sorted(message["prompt"] for message in emulator.ledger()) == [str(n) for n in range(8)]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no signal masks here")
+def test_its_threads_leave_every_signal_to_the_programs_own(emulator, run):
+    masks = []
+
+    def on_event(event):
+        masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+
+    async def main():
+        await aio.AsyncClient.of(emulator.client(on_event=on_event)).get_job("job_demo")
+
+    run(main)
+    (blocked,) = masks
+    assert {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGUSR1} <= blocked
+    assert signal.SIGSEGV not in blocked, "a fault of the thread's own still has its say"
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set(), "the program's threads are as they were"
+
+
+def test_a_program_that_waits_for_its_signals_gets_them(stalled, script):
+    running = script(
+        """
+        import asyncio, signal, threading
+
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+
+        async def main():
+            client = agentjob.aio.AsyncClient.of(agentjob.Client(trust_env=False))
+            calls = [asyncio.ensure_future(client.get_job("job_demo")) for _ in range(20)]
+            await asyncio.gather(*calls)
+            print("ready", flush=True)
+            got = await asyncio.get_running_loop().run_in_executor(None, signal.sigwait, {signal.SIGTERM})
+            print(got.name)
+
+        asyncio.run(main())
+        """
+    )
+    running.wait_until_ready()
+    running.process.send_signal(signal.SIGTERM)
+    assert running.end() == ("SIGTERM\n", "", 0)
+
+
+def test_how_many_threads_is_checked_shared_and_travels(emulator, monkeypatch):
+    for name, value in emulator.environment().items():
+        monkeypatch.setenv(name, value)
+    for wrong, kind in ("4", TypeError), (True, TypeError), (2.0, TypeError), (0, agentjob.InvalidArgumentError), (1025, ValueError):
+        with pytest.raises(kind, match="max_threads"):
+            aio.AsyncClient(max_threads=wrong)
+        with pytest.raises(kind, match="max_threads"):
+            aio.AsyncClient.of(emulator.client(), max_threads=wrong)
+    client = aio.AsyncClient(trust_env=False, max_threads=3)
+    assert client.with_options(timeout=5)._threads is client._threads
+    assert pickle.loads(pickle.dumps(client))._threads.most == 3
+
+
+def test_wrong_times_are_refused_before_the_queue(emulator, run):
+    async def main():
+        client = aio.AsyncClient.of(emulator.client())
+        for wrong in (0, -1, float("nan"), float("inf"), 10**400):
+            with pytest.raises(agentjob.InvalidArgumentError, match="timeout") as caught:
+                await client.send_message("job_demo", "go", timeout=wrong)
+            assert caught.value.delivery == "not_sent"
+        with pytest.raises(TypeError, match="timeout must be a number, not str"):
+            await client.get_job("job_demo", timeout="1")
+
+    run(main)
+    assert emulator.requests()["total"] == 0
