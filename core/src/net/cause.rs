@@ -31,6 +31,8 @@ pub(crate) enum Cause {
     Garbled(String),
     /// The body is longer than `max_response_bytes`.
     TooLarge { limit: usize },
+    /// There is no memory for the answer.
+    NoMemory,
     /// A panic below us.
     Bug(String),
 }
@@ -52,6 +54,7 @@ impl Cause {
             Cause::Closed => "the client is closed".to_owned(),
             Cause::Garbled(why) => format!("the answer is not the service's ({why})"),
             Cause::TooLarge { limit } => format!("the answer is longer than {limit} bytes (max_response_bytes)"),
+            Cause::NoMemory => "there is no memory for the answer".to_owned(),
             Cause::Bug(what) => format!("agentjob failed inside, which is a bug of agentjob ({what})"),
         }
     }

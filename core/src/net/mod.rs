@@ -29,6 +29,7 @@ use ureq::http::{self, HeaderMap, Method, Request, Uri, uri};
 use self::call::{Call, Gate, Hold};
 pub(crate) use self::cause::Cause;
 use crate::config::Config;
+use crate::control::SLICE;
 use crate::delivery::Sent;
 use crate::operation::shown;
 use crate::options::CallOptions;
@@ -198,6 +199,27 @@ impl Net {
         self.gate.glance(call.cancel.as_ref())
     }
 
+    /// Asks everything that may end a call which computes instead of waiting; the control only when a slice has passed.
+    pub(crate) fn checks<'a>(
+        &'a self,
+        call: &'a CallOptions,
+        deadline: Option<Instant>,
+    ) -> impl FnMut() -> Result<(), Cause> + 'a {
+        let mut slice_began = None;
+        move || {
+            self.glance(call)?;
+            let now = Instant::now();
+            if deadline.is_some_and(|deadline| now >= deadline) {
+                return Err(Cause::Timeout);
+            }
+            if now.duration_since(*slice_began.get_or_insert(now)) >= SLICE {
+                slice_began = Some(now);
+                return Hold::new(&self.gate, call).check();
+            }
+            Ok(())
+        }
+    }
+
     /// Sleeps, heard within a slice by everything that may end the call.
     pub(crate) fn pause(&self, length: Duration, call: &CallOptions) -> Result<(), Cause> {
         Hold::new(&self.gate, call).pause(length)
@@ -270,6 +292,9 @@ fn no_answer(error: &ureq::Error) -> Cause {
 }
 
 fn cut_short(error: &io::Error) -> Cause {
+    if error.kind() == io::ErrorKind::OutOfMemory {
+        return Cause::NoMemory;
+    }
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<ureq::Error>());
     match inner {
         Some(ureq::Error::Protocol(error)) => Cause::Garbled(error.to_string()),

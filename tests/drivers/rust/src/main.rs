@@ -50,7 +50,7 @@ fn call(settings: &Settings) -> Result<Value, Error> {
     }
     let wait = wait_options(settings)?.call(options.clone());
 
-    let record = |job: Job| json!(job);
+    let record = |job: Job| value(&job);
     match text("operation") {
         "send_message" => client.send_message_with(job_id, prompt, &options).map(record),
         "get_job" => client.get_job_with(job_id, &options).map(record),
@@ -128,6 +128,10 @@ fn number(value: &str, key: &str) -> Result<Duration, Error> {
     duration_from_seconds(name, seconds)
 }
 
+fn value(job: &Job) -> Value {
+    serde_json::from_str(&job.to_json()).expect("a record is JSON")
+}
+
 fn told(error: &Error) -> Value {
     json!({
         "kind": error.kind().as_str(),
@@ -138,7 +142,7 @@ fn told(error: &Error) -> Value {
         "request_id": error.request_id(),
         "body": error.body(),
         "attempts": error.attempts(),
-        "job": error.job(),
+        "job": error.job().map(value),
     })
 }
 
