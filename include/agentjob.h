@@ -1224,10 +1224,10 @@ int64_t agentjob_job_archived_at_unix_ms(const agentjob_job *job);
 
 /**
  * The whole record as compact JSON: the documented keys in their order, null where the service left them out, then the keys that
- * this version does not know, untouched and in the service's order.
+ * this version does not know, as the service wrote them and in its order. It is made when it is first asked for.
  * @param job the record
  * @param len where the length goes, in bytes without the NUL at the end; NULL if you do not want it
- * @return borrowed from the record; NULL, and 0 in *len, only for a NULL record
+ * @return borrowed from the record; NULL, and 0 in *len, for a NULL record and when there is no memory for it
  * @since 0.1.0
  */
 AGENTJOB_API

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
-use serde_json::Value;
-
+use crate::json::Json;
 use crate::operation::shown;
 use crate::redact::Redactor;
 
 /// How much of an error's body is kept.
 const MAX_ERROR_BODY_BYTES: usize = 8 << 10;
+/// How many objects an error's words may lie within.
+const MAX_WORDS_DEPTH: u32 = 8;
 /// A longer `Retry-After` says no more than this one: ten years.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
@@ -52,8 +53,8 @@ pub(crate) fn bounded_text(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> O
 /// `{"message": …}`, `{"error": {"message": …}}`, or the first line of plain text. HTML is a gateway's page and says nothing.
 pub(crate) fn best_words(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> Option<String> {
     let body = beginning(body, MAX_ERROR_BODY_BYTES, cut);
-    let words = match serde_json::from_str::<Value>(&body.0) {
-        Ok(value) => redactor.redact(words_of(&value)?).into_owned(),
+    let words = match Json::read(&body.0) {
+        Ok(json) => redactor.redact(&words_of(json, MAX_WORDS_DEPTH)?).into_owned(),
         // A secret may be folded over lines, so all of them are looked through.
         Err(_) => redacted(&body, redactor).trim().lines().next()?.trim().to_owned(),
     };
@@ -70,16 +71,14 @@ fn redacted((text, cut): &(Cow<'_, str>, bool), redactor: &Redactor<'_>) -> Stri
     if *cut { redactor.redact_cut(text) } else { redactor.redact(text) }.into_owned()
 }
 
-fn words_of(value: &Value) -> Option<&str> {
-    if let Value::String(text) = value {
-        return Some(text);
+/// The text that a value is, or the first that its members of these names have, at most so many levels below.
+fn words_of(json: Json<'_>, levels: u32) -> Option<Cow<'_, str>> {
+    if let Some(text) = json.as_text() {
+        return Some(text.decode()).filter(|words| !words.is_empty());
     }
-    let own = ["error", "message", "detail", "title", "error_description"];
-    own.iter().find_map(|key| match value.get(key)? {
-        Value::String(text) if !text.is_empty() => Some(text.as_str()),
-        inner @ Value::Object(_) => words_of(inner),
-        _ => None,
-    })
+    let names = ["error", "message", "detail", "title", "error_description"];
+    let below = levels.checked_sub(1)?;
+    names.iter().find_map(|name| words_of(json.member(name)?, below))
 }
 
 #[cfg(test)]
@@ -129,6 +128,8 @@ mod tests {
             (r#"{"type":"x","title":"Bad","detail":"the prompt is bad"}"#, Some("the prompt is bad")),
             (r#"{"title":"Bad Gateway"}"#, Some("Bad Gateway")),
             (r#"{"error":null,"message":"m"}"#, Some("m")),
+            (r#"{"error":{"code":1},"message":"m"}"#, Some("m")),
+            (r#"{"error":"unknown\u002c \ud800"}"#, Some("unknown, \u{fffd}")),
             (r#""just text""#, Some("just text")),
             ("upstream connect error\nline two", Some("upstream connect error")),
             ("\x1b[31mred", Some("\\u{1b}[31mred")),

@@ -112,7 +112,8 @@ impl<'a> Attempts<'a> {
         let exchange = Exchange { path, body, now, deadline, fresh, pid, call };
         let ended = self.client.net.exchange(&self.client.config, exchange);
         self.ended = ended.as_ref().map_or_else(|_| Instant::now(), |reply| reply.at);
-        Ok(outcome::read(self.operation, ended, &self.client.config.redactor()))
+        let check = &mut self.client.net.checks(call, Some(deadline));
+        Ok(outcome::read(self.operation, ended, &self.client.config.redactor(), check))
     }
 
     /// A call that queued may have no time left to begin.

@@ -1,11 +1,11 @@
 //! How a caller watches and interrupts a call.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::escape::escape;
 use crate::job::Job;
@@ -117,11 +117,10 @@ impl Event<'_> {
         }
     }
 
-    /// The event as an object, the same in every language. Durations are seconds.
-    pub fn to_record(&self) -> Map<String, Value> {
-        let mut record = Map::new();
-        let mut put = |key: &str, value: Value| record.insert(key.to_owned(), value);
-        put("event", self.name().into());
+    /// The event as a JSON object, the same in every language. Durations are seconds.
+    pub fn to_json(&self) -> String {
+        let mut json = format!("{{\"event\":\"{}\"", self.name());
+        let mut put = |key: &str, value: Value| write!(json, ",\"{key}\":{value}").expect("a String takes every write");
         match *self {
             Event::Attempt { operation, job_id, attempt } => {
                 put("operation", operation.into());
@@ -144,7 +143,8 @@ impl Event<'_> {
                 put("next", next.map_or(Value::Null, seconds));
             }
         }
-        record
+        json.push('}');
+        json
     }
 }
 

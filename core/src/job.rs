@@ -1,11 +1,11 @@
 //! The job record (CONTRACT "Job record"): what the service said, kept whole, with typed ways in.
 
+use std::collections::TryReserveError;
 use std::fmt;
+use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
-use serde_json::Value;
-
-use crate::record::{Field, Fields, Key, Record, SourceKey};
+use crate::json::{Continue, Flaw, MAX_DEPTH, Scanner};
+use crate::record::{Field, Fields, Key, Record, SourceKey, Unread};
 use crate::timestamp::unix_ms;
 
 /// Where a job stands.
@@ -25,14 +25,19 @@ pub enum JobStatus {
 }
 
 impl JobStatus {
-    fn from_word(word: &str) -> Self {
-        match word {
+    fn from_word(word: &str) -> Result<Self, TryReserveError> {
+        Ok(match word {
             "active" => JobStatus::Active,
             "completed" => JobStatus::Completed,
             "archived" => JobStatus::Archived,
             "failed" => JobStatus::Failed,
-            other => JobStatus::Other(other.into()),
-        }
+            other => {
+                let mut kept = String::new();
+                kept.try_reserve_exact(other.len())?;
+                kept.push_str(other);
+                JobStatus::Other(kept.into_boxed_str())
+            }
+        })
     }
 
     /// The service's own word.
@@ -58,80 +63,107 @@ impl fmt::Display for JobStatus {
     }
 }
 
-/// One answer of the service about a job: an immutable snapshot.
+/// One answer of the service about a job: an immutable snapshot. A clone shares it.
 ///
 /// The documented keys are always in the record, `null` where the service left them out; keys that this version does
-/// not know are handed on untouched, numbers digit by digit.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Job {
+/// not know are handed on as they came. Two records are equal if they say the same, however it was written.
+#[derive(Debug, Clone)]
+pub struct Job(Arc<Kept>);
+
+#[derive(Debug)]
+struct Kept {
     status: JobStatus,
-    record: Box<Record>,
+    record: Record,
+}
+
+/// A documented field that is a text.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextField {
+    Id,
+    Status,
+    SourceRepository,
+    SourceRef,
+    Model,
+    PrLink,
+    CreatedAt,
+    ArchivedAt,
+}
+
+/// Why an answer is no job's record.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NoJob {
+    /// What is wrong with it, in a clause.
+    Wrong(String),
+    /// The caller did not want it any more.
+    Stopped,
+    /// There is no memory to keep it.
+    NoMemory,
 }
 
 impl Job {
-    /// Reads a record from the service's JSON, or says in a clause what is wrong with it.
-    pub(crate) fn read(json: Vec<u8>) -> Result<Job, String> {
-        let Ok(text) = String::from_utf8(json) else { return Err("it is not UTF-8".to_owned()) };
-        if text.is_empty() {
-            return Err("it is empty".to_owned());
-        }
-        let read = match text.trim_ascii_start().starts_with('{') {
-            true => Record::read(text).map(Job::of),
-            false => serde_json::from_str::<Value>(&text).map(|_| Err("it is JSON, but not an object".to_owned())),
-        };
-        read.unwrap_or_else(|error| match error.is_eof() {
-            true => Err("its JSON ends too early".to_owned()),
-            // The parser's text names line and column; it never quotes the document.
-            false => Err(format!("it is not JSON ({error})")),
-        })
+    /// Reads a record from JSON.
+    pub(crate) fn read(json: Vec<u8>) -> Result<Job, NoJob> {
+        Job::read_asking(json, &mut || true)
     }
 
-    fn of(record: Record) -> Result<Job, String> {
-        let status = JobStatus::from_word(required_text(&record, Key::Status)?);
+    /// Reads a record from the service's JSON. `proceed` is asked now and then whether to continue.
+    pub(crate) fn read_asking(json: Vec<u8>, proceed: Continue<'_>) -> Result<Job, NoJob> {
+        let Ok(text) = String::from_utf8(json) else { return Err(NoJob::wrong("it is not UTF-8")) };
+        if text.is_empty() {
+            return Err(NoJob::wrong("it is empty"));
+        }
+        if !text.trim_ascii_start().starts_with('{') {
+            let mut scanner = Scanner::asking(&text, proceed);
+            scanner.value(0).and_then(|_| scanner.end())?;
+            return Err(NoJob::wrong("it is JSON, but not an object"));
+        }
+        let record = Record::read(text, proceed)?;
+        let status = JobStatus::from_word(required_text(&record, Key::Status)?).map_err(|_| NoJob::NoMemory)?;
         required_text(&record, Key::Id)?;
-        Ok(Job { status, record: Box::new(record) })
+        Ok(Job(Arc::new(Kept { status, record })))
     }
 
     /// The job's id.
     pub fn id(&self) -> &str {
-        self.record.field(Key::Id).as_text().unwrap_or_default()
+        self.text(TextField::Id).unwrap_or_default()
     }
 
     /// Where the job stands.
     pub fn status(&self) -> &JobStatus {
-        &self.status
+        &self.0.status
     }
 
     /// Whether the job is done: `completed`, `archived` or `failed`.
     pub fn is_terminal(&self) -> bool {
-        self.status.is_terminal()
+        self.0.status.is_terminal()
     }
 
     /// The repository that the job works on, usually its full URL.
     pub fn source_repository(&self) -> Option<&str> {
-        self.record.source_field(SourceKey::Repository)?.as_text()
+        self.text(TextField::SourceRepository)
     }
 
     /// The ref that the job works on, usually a branch.
     pub fn source_ref(&self) -> Option<&str> {
-        self.record.source_field(SourceKey::Ref)?.as_text()
+        self.text(TextField::SourceRef)
     }
 
     /// The AI model.
     pub fn model(&self) -> Option<&str> {
-        self.record.field(Key::Model).as_text()
+        self.text(TextField::Model)
     }
 
     /// The pull request's URL: none while the job is active, and none when no file changed.
     ///
     /// It is the service's text, unchecked: do not open it without looking at it.
     pub fn pr_link(&self) -> Option<&str> {
-        self.record.field(Key::PrLink).as_text()
+        self.text(TextField::PrLink)
     }
 
     /// When the job was created, as the service wrote it (ISO 8601).
     pub fn created_at(&self) -> Option<&str> {
-        self.record.field(Key::CreatedAt).as_text()
+        self.text(TextField::CreatedAt)
     }
 
     /// When the job was created, in milliseconds since 1970-01-01T00:00:00Z; none also if the service's text is no moment.
@@ -141,7 +173,7 @@ impl Job {
 
     /// When the job was archived, as the service wrote it (ISO 8601).
     pub fn archived_at(&self) -> Option<&str> {
-        self.record.field(Key::ArchivedAt).as_text()
+        self.text(TextField::ArchivedAt)
     }
 
     /// When the job was archived, in milliseconds since 1970-01-01T00:00:00Z; none also if the service's text is no moment.
@@ -151,35 +183,93 @@ impl Job {
 
     /// Any key of the record, also one that this version does not know. `None` only for one that is not there.
     pub fn get(&self, key: &str) -> Option<Field<'_>> {
-        self.fields().find(|(known, _)| *known == key).map(|(_, field)| field)
+        self.fields().filter(|(known, _)| *known == key).last().map(|(_, field)| field)
     }
 
-    /// The whole record: the documented keys in their order, then the others in the service's. [`Fields::to_map`] makes a
-    /// JSON object of it.
+    /// The whole record: the documented keys in their order, then the others in the service's.
     pub fn fields(&self) -> Fields<'_> {
-        self.record.fields()
+        Fields::of_record(&self.0.record)
     }
 
-    /// The whole record as compact JSON.
+    /// The whole record as compact JSON, with the documented keys first.
     pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("a record that was JSON can be written as JSON")
+        self.try_to_json().expect("there is memory for a record twice")
+    }
+
+    /// [`to_json`](Job::to_json) where memory may run out.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub fn try_to_json(&self) -> Result<String, TryReserveError> {
+        self.0.record.to_json()
+    }
+
+    /// Whether both say the same; none if the caller does not want to know any more.
+    pub(crate) fn same_as(&self, other: &Job, proceed: Continue<'_>) -> Option<bool> {
+        if Arc::ptr_eq(&self.0, &other.0) { Some(true) } else { self.0.record.same_as(&other.0.record, proceed) }
+    }
+
+    fn text(&self, field: TextField) -> Option<&str> {
+        self.text_with_nul(field)?.strip_suffix('\0')
+    }
+
+    /// A documented field's text, with a NUL behind it, as C wants it.
+    #[doc(hidden)]
+    pub fn text_with_nul(&self, field: TextField) -> Option<&str> {
+        let record = &self.0.record;
+        let key = match field {
+            TextField::SourceRepository => return record.source_text_with_nul(SourceKey::Repository),
+            TextField::SourceRef => return record.source_text_with_nul(SourceKey::Ref),
+            TextField::Id => Key::Id,
+            TextField::Status => Key::Status,
+            TextField::Model => Key::Model,
+            TextField::PrLink => Key::PrLink,
+            TextField::CreatedAt => Key::CreatedAt,
+            TextField::ArchivedAt => Key::ArchivedAt,
+        };
+        record.text_with_nul(key)
     }
 }
 
-/// The whole record, as [`Job::fields`] has it.
-impl Serialize for Job {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.fields().serialize(serializer)
+impl PartialEq for Job {
+    fn eq(&self, other: &Job) -> bool {
+        self.same_as(other, &mut || true) == Some(true)
     }
 }
 
-fn required_text(record: &Record, key: Key) -> Result<&str, String> {
+impl NoJob {
+    fn wrong(clause: impl Into<String>) -> NoJob {
+        NoJob::Wrong(clause.into())
+    }
+}
+
+impl From<Flaw> for NoJob {
+    fn from(flaw: Flaw) -> NoJob {
+        match flaw {
+            Flaw::Ended => NoJob::wrong("its JSON ends too early"),
+            Flaw::Expected { what, at } => NoJob::wrong(format!("it is not JSON ({what} is expected at byte {at})")),
+            Flaw::TooDeep => NoJob::wrong(format!("its JSON nests deeper than {MAX_DEPTH} levels")),
+            Flaw::Stopped => NoJob::Stopped,
+        }
+    }
+}
+
+impl From<Unread> for NoJob {
+    fn from(unread: Unread) -> NoJob {
+        match unread {
+            Unread::Flaw(flaw) => flaw.into(),
+            Unread::NoMemory => NoJob::NoMemory,
+        }
+    }
+}
+
+fn required_text(record: &Record, key: Key) -> Result<&str, NoJob> {
     let name = key.name();
     match record.field(key) {
-        Field::Text("") => Err(format!("its {name:?} is empty")),
+        Field::Text("") => Err(NoJob::wrong(format!("its {name:?} is empty"))),
         Field::Text(text) => Ok(text),
-        Field::Value(Value::Null) => Err(format!("it has no {name:?}")),
-        _ => Err(format!("its {name:?} is not a string")),
+        Field::Json(json) if json.is_null() => Err(NoJob::wrong(format!("it has no {name:?}"))),
+        _ => Err(NoJob::wrong(format!("its {name:?} is not a string"))),
     }
 }
 
@@ -250,8 +340,9 @@ mod tests {
         );
         assert_eq!(
             job.to_json(),
-            r#"{"id":"b","status":"active","source":{"repository":null,"ref":"s","z":1},"model":null,"prLink":null,"createdAt":null,"archivedAt":null,"y":2,"x":{"n":3}}"#
+            r#"{"id":"b","status":"active","source":{"repository":null,"ref":"s","z":0,"z":1},"model":null,"prLink":null,"createdAt":null,"archivedAt":null,"x":1,"y":2,"x":{"n":3}}"#
         );
+        assert!(matches!(job.get("x"), Some(Field::Json(last)) if last.as_str() == r#"{"n":3}"#));
     }
 
     #[test]
@@ -263,8 +354,11 @@ mod tests {
         assert_eq!(escaped.id(), "café \"x\"");
         assert_eq!(escaped.status(), &JobStatus::Active);
         assert_eq!(escaped.source_ref(), plain.source_ref());
-        assert_eq!(escaped.get("kü").and_then(|field| field.as_text().map(str::to_owned)), Some("\n".to_owned()));
-        assert_eq!(escaped.to_json(), plain.to_json());
+        assert_eq!(escaped.get("kü").and_then(|field| field.as_text()).as_deref(), Some("\n"));
+        assert_eq!(
+            escaped.to_json(),
+            r#"{"id":"caf\u00e9 \"x\"","status":"\u0061ctive","source":{"repository":null,"ref":"a\/b"},"model":null,"prLink":null,"createdAt":null,"archivedAt":null,"k\u00fc":"\n"}"#
+        );
         assert_eq!(escaped, plain, "however it was written");
         assert_ne!(escaped, job(r#"{"id":"b","status":"active"}"#));
     }
@@ -274,7 +368,7 @@ mod tests {
         let job = job(r#"{"id":"a","status":"active","model":7,"source":"s","prLink":{}}"#);
         assert_eq!(job.model(), None);
         assert_eq!(job.source_ref(), None);
-        assert_eq!(job.get("model").map(|field| field.to_value()), Some(serde_json::json!(7)));
+        assert!(matches!(job.get("model"), Some(Field::Json(json)) if json.as_str() == "7"));
     }
 
     #[test]
@@ -289,11 +383,47 @@ mod tests {
             (r#"{"id":"a""#, "its JSON ends too early"),
             ("", "it is empty"),
         ];
+        let wrong = |json: &[u8]| match Job::read(json.into()) {
+            Err(NoJob::Wrong(clause)) => clause,
+            other => panic!("{other:?}"),
+        };
         for (json, clause) in cases {
-            assert_eq!(Job::read(json.into()).unwrap_err(), clause, "{json}");
+            assert_eq!(wrong(json.as_bytes()), clause, "{json}");
         }
-        assert!(Job::read(b"<html>".into()).unwrap_err().starts_with("it is not JSON"));
+        assert_eq!(wrong(b"<html>"), "it is not JSON (a value is expected at byte 0)");
+        assert_eq!(wrong(b"{\"id\":\"\xff\"}"), "it is not UTF-8");
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        assert!(Job::read(deep.into()).unwrap_err().contains("recursion limit"));
+        assert_eq!(wrong(deep.as_bytes()), "its JSON nests deeper than 128 levels");
+    }
+
+    #[test]
+    fn half_of_a_surrogate_pair_is_the_replacement_character_in_keys_and_in_texts() {
+        let job =
+            job(r#"{"id":"a\ud800b","status":"active","\udc00":"\ud83d\ude00\ud83d","m\u006fdel":"\ud800\u0041"}"#);
+        assert_eq!(job.id(), "a\u{fffd}b");
+        assert_eq!(job.model(), Some("\u{fffd}A"));
+        assert_eq!(job.get("\u{fffd}").and_then(|field| field.as_text()).as_deref(), Some("\u{1f600}\u{fffd}"));
+        assert_eq!(
+            job.to_json(),
+            r#"{"id":"a\ufffdb","status":"active","source":{"repository":null,"ref":null},"model":"\ufffd\u0041","prLink":null,"createdAt":null,"archivedAt":null,"\ufffd":"\ud83d\ude00\ufffd"}"#
+        );
+    }
+
+    #[test]
+    fn what_a_json_library_takes_for_its_own_is_handed_on_as_it_came() {
+        let added = format!(r#""n":{{"$serde_json::private::Number":"5"}},"big":{}"#, "7".repeat(5000));
+        let job =
+            job(&format!(r#"{{"id":"a","status":"active","model":{{"$serde_json::private::Number":"x"}},{added}}}"#));
+        assert!(job.to_json().contains(r#""model":{"$serde_json::private::Number":"x"}"#));
+        assert!(job.to_json().ends_with(&format!("{added}}}")));
+    }
+
+    #[test]
+    fn a_text_has_a_nul_behind_it_for_c() {
+        let job = job(r#"{"id":"a\u0000b","status":"active","source":{"ref":"m"}}"#);
+        assert_eq!(job.id(), "a\0b");
+        assert_eq!(job.text_with_nul(TextField::Id), Some("a\0b\0"));
+        assert_eq!(job.text_with_nul(TextField::SourceRef), Some("m\0"));
+        assert_eq!(job.text_with_nul(TextField::Model), None);
     }
 }

@@ -32,6 +32,7 @@ mod error;
 mod escape;
 mod jitter;
 mod job;
+mod json;
 mod net;
 mod operation;
 mod options;
@@ -63,7 +64,10 @@ pub use control::{CancelToken, Control, Event, Interrupted};
 pub use delivery::Delivery;
 pub use error::{Error, ErrorKind};
 pub use escape::escape;
+#[doc(hidden)]
+pub use job::TextField;
 pub use job::{Job, JobStatus};
+pub use json::{Json, JsonText, JsonToken, JsonTokens};
 pub use options::{CallOptions, WaitOptions};
 pub use poll::{DEFAULT_LATENESS, DEFAULT_MAX_INTERVAL, DEFAULT_MIN_INTERVAL, DEFAULT_SETTLE, DEFAULT_WAIT_TIMEOUT};
 pub use poller::Poller;

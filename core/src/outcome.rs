@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 use crate::answer::{best_words, bounded_text, retry_after};
 use crate::delivery::{Delivery, Sent, Situation, delivery};
 use crate::error::{Error, ErrorKind};
-use crate::job::Job;
+use crate::job::{Job, NoJob};
 use crate::net::{Broken, Cause, Reply};
-use crate::operation::Operation;
+use crate::operation::{Operation, shown};
 use crate::redact::Redactor;
 
 /// A request that failed.
@@ -18,14 +18,16 @@ pub(crate) struct Failure {
 }
 
 /// Reads an exchange's end. Nothing of an error holds a secret: what is shortened was redacted before, and at the end the whole
-/// sentence is. A record is the service's own data, which is handed on as it is.
+/// sentence is. A record is the service's own data, which is handed on as it is. `check` is asked now and then, while a long
+/// record is read, what has ended the call.
 pub(crate) fn read(
     operation: &Operation<'_>,
     ended: Result<Reply, Broken>,
     redactor: &Redactor<'_>,
+    check: &mut dyn FnMut() -> Result<(), Cause>,
 ) -> Result<Job, Failure> {
     let failed = match ended {
-        Ok(reply) if (200..300).contains(&reply.status) => read_record(operation, reply, redactor),
+        Ok(reply) if (200..300).contains(&reply.status) => read_record(operation, reply, redactor, check),
         Ok(reply) => Err(refused(operation, &reply, redactor)),
         Err(broken) => Err(unanswered(operation, broken)),
     };
@@ -37,23 +39,78 @@ pub(crate) fn interrupted(operation: &Operation<'_>, cause: &Cause, verdict: Opt
     sentence(operation, kind_of(cause), verdict, &cause.clause(), "")
 }
 
-/// A 2xx: any of them with a readable record is a success (CONTRACT "Operations").
-fn read_record(operation: &Operation<'_>, mut reply: Reply, redactor: &Redactor<'_>) -> Result<Job, Failure> {
-    let (kind, what, cut) = match &reply.cut {
-        Some(cause) => (kind_of(cause), format!("its record did not come whole: {}", cause.clause()), true),
-        None => match Job::read(std::mem::take(&mut reply.body)) {
+/// A 2xx: any of them with a readable record of the job that was asked for is a success (CONTRACT "Operations").
+fn read_record(
+    operation: &Operation<'_>,
+    mut reply: Reply,
+    redactor: &Redactor<'_>,
+    check: &mut dyn FnMut() -> Result<(), Cause>,
+) -> Result<Job, Failure> {
+    if reply.cut.is_none() {
+        match record_of(operation, std::mem::take(&mut reply.body), redactor, check) {
             Ok(job) => return Ok(job),
-            Err(what) => (ErrorKind::InvalidResponse, format!("its record cannot be read: {what}"), false),
-        },
-    };
+            Err(Unusable::Wrong(what)) => {
+                return Err(no_record(
+                    operation,
+                    &reply,
+                    redactor,
+                    ErrorKind::InvalidResponse,
+                    Situation::NoRecord,
+                    &what,
+                ));
+            }
+            Err(Unusable::Cut(cause)) => reply.cut = Some(cause),
+        }
+    }
+    let Some(cause) = &reply.cut else { unreachable!("an answer that is whole was read") };
     // What was asked for may be asked again when it was lost on the way.
-    let lost = cut && !matches!(reply.cut, Some(Cause::Cancelled | Cause::Closed | Cause::TooLarge { .. }));
-    let situation = if lost && !operation.delivers() { Situation::NoAnswer } else { Situation::NoRecord };
+    let final_cause =
+        matches!(cause, Cause::Cancelled | Cause::Closed | Cause::TooLarge { .. } | Cause::NoMemory { .. });
+    let situation = if final_cause || operation.delivers() { Situation::NoRecord } else { Situation::NoAnswer };
+    let what = format!("its record did not come whole: {}", cause.clause());
+    Err(no_record(operation, &reply, redactor, kind_of(cause), situation, &what))
+}
+
+/// Why an answer that came whole is not used.
+enum Unusable {
+    /// What is wrong with it, in a clause.
+    Wrong(String),
+    Cut(Cause),
+}
+
+fn record_of(
+    operation: &Operation<'_>,
+    body: Vec<u8>,
+    redactor: &Redactor<'_>,
+    check: &mut dyn FnMut() -> Result<(), Cause>,
+) -> Result<Job, Unusable> {
+    let (bytes, mut ended) = (body.len(), None);
+    let read = Job::read_asking(body, &mut || check().map_err(|cause| ended = Some(cause)).is_ok());
+    let job = read.map_err(|no_job| match no_job {
+        NoJob::Wrong(what) => Unusable::Wrong(format!("its record cannot be read: {what}")),
+        NoJob::NoMemory => Unusable::Cut(Cause::NoMemory { bytes }),
+        NoJob::Stopped => Unusable::Cut(ended.unwrap_or(Cause::Timeout)),
+    })?;
+    let asked = operation.job_id();
+    if !asked.is_empty() && job.id() != asked {
+        return Err(Unusable::Wrong(format!("its record is of another job ({})", shown(&redactor.redact(job.id())))));
+    }
+    Ok(job)
+}
+
+fn no_record(
+    operation: &Operation<'_>,
+    reply: &Reply,
+    redactor: &Redactor<'_>,
+    kind: ErrorKind,
+    situation: Situation,
+    what: &str,
+) -> Failure {
     let what = format!("the service answered {}, but {what}", reply.status);
-    Err(Failure {
+    Failure {
         situation,
-        error: with_reply(sentence(operation, kind, verdict(operation, situation), &what, ""), &reply, redactor),
-    })
+        error: with_reply(sentence(operation, kind, verdict(operation, situation), &what, ""), reply, redactor),
+    }
 }
 
 /// An answer that is no success.
@@ -192,7 +249,7 @@ mod tests {
     const NO_SECRETS: Redactor<'_> = Redactor::new([b"", b""]);
 
     fn failure(operation: &Operation<'_>, ended: Result<Reply, Broken>) -> Failure {
-        read(operation, ended, &NO_SECRETS).unwrap_err()
+        read(operation, ended, &NO_SECRETS, &mut || Ok(())).unwrap_err()
     }
 
     #[test]
@@ -248,15 +305,57 @@ mod tests {
             let cut = Reply { cut: Some(cut), ..reply(200, "{") };
             assert_eq!(failure(&SEND, Ok(cut)).error.delivery(), Some(Delivery::Accepted));
         }
-        for body in ["", "null", "[]", "{", r#"{"id":"j"}"#, "<html>"] {
+        let other = r#"{"id":"job_2","status":"active"}"#;
+        for body in ["", "null", "[]", "{", r#"{"id":"job_1"}"#, "<html>", other] {
             let failure = failure(&SEND, Ok(reply(200, body)));
             assert_eq!(failure.error.delivery(), Some(Delivery::Accepted), "{body}");
             assert_eq!(failure.error.kind(), ErrorKind::InvalidResponse, "{body}");
         }
+        let record = r#"{"id":"job_1","status":"active"}"#;
+        assert!(read(&SEND, Ok(reply(202, record)), &NO_SECRETS, &mut || Ok(())).is_ok(), "any 2xx with a record");
+        let create = Operation::CreateJob { prompt: Prompt::Text("p") };
         assert!(
-            read(&SEND, Ok(reply(202, r#"{"id":"j","status":"active"}"#)), &NO_SECRETS).is_ok(),
-            "any 2xx with a record"
+            read(&create, Ok(reply(201, record)), &NO_SECRETS, &mut || Ok(())).is_ok(),
+            "a new job's id is the service's to choose"
         );
+    }
+
+    #[test]
+    fn a_record_of_another_job_is_no_answer_to_what_was_asked() {
+        let record = |id: &str| reply(200, &format!(r#"{{"id":"{id}","status":"completed"}}"#));
+        for (id, same) in
+            [("job_1", true), (r"job\u005f1", true), ("job_2", false), ("JOB_1", false), ("job_1 ", false)]
+        {
+            for operation in [&SEND, &GET] {
+                let ended = read(operation, Ok(record(id)), &NO_SECRETS, &mut || Ok(()));
+                assert_eq!(ended.is_ok(), same, "{id:?}");
+                if let Err(failure) = ended {
+                    assert_eq!(failure.error.kind(), ErrorKind::InvalidResponse);
+                    assert_eq!(failure.situation, Situation::NoRecord);
+                    assert!(failure.error.message().contains("its record is of another job"), "{}", failure.error);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_ends_the_call_while_its_record_is_read_leaves_the_message_accepted() {
+        let body = format!(r#"{{"id":"job_1","status":"active","x":[{}0]}}"#, "0,".repeat(100_000));
+        for (cause, kind) in [
+            (Cause::Cancelled, ErrorKind::Cancelled),
+            (Cause::Closed, ErrorKind::Closed),
+            (Cause::Timeout, ErrorKind::Timeout),
+        ] {
+            let mut asked = 0;
+            let mut check = || {
+                asked += 1;
+                if asked < 2 { Ok(()) } else { Err(cause.clone()) }
+            };
+            let failure = read(&SEND, Ok(reply(200, &body)), &NO_SECRETS, &mut check).unwrap_err();
+            assert_eq!(failure.error.kind(), kind);
+            assert_eq!(failure.error.delivery(), Some(Delivery::Accepted));
+            assert!(asked == 2, "it is asked as long as it reads, and no longer");
+        }
     }
 
     #[test]

@@ -176,7 +176,7 @@ impl Poller {
             Ok(job) => {
                 let seen = Seen::Job(&job, &status(&job, &redactor));
                 let step = self.state.observe(now, seen, jitter::draw());
-                self.changed = self.job.as_ref() != Some(&job);
+                self.changed = self.differs(&job, client, call)?;
                 self.job = Some(job);
                 (step, None)
             }
@@ -191,11 +191,10 @@ impl Poller {
             }
         };
         self.done = step == Step::Done;
-        let seen = self.job.as_ref().filter(|_| reason.is_none()).map(|job| status(job, &redactor));
         let event = Event::Poll {
             job_id: self.job_id(),
             polls: self.state.polls,
-            status: seen.as_deref(),
+            status: if reason.is_none() { self.state.last_status() } else { None },
             reason: reason.as_deref(),
             elapsed: now,
             next: (!self.done).then(|| self.due_in()),
@@ -207,6 +206,15 @@ impl Poller {
         if self.state.deadline().is_some_and(|end| now >= end) { Err(self.timed_out()) } else { Ok(None) }
     }
 
+    /// Whether a record says something else than the one before it.
+    fn differs(&self, job: &Job, client: &Client, call: &CallOptions) -> Result<bool, Error> {
+        let Some(before) = &self.job else { return Ok(true) };
+        let mut ended = None;
+        let mut check = client.net.checks(call, None);
+        let same = before.same_as(job, &mut || check().map_err(|cause| ended = Some(cause)).is_ok());
+        same.map(|same| !same).ok_or_else(|| self.interrupted(ended.unwrap_or(Cause::Cancelled)))
+    }
+
     /// Whether a failed look leaves the wait going.
     fn passes(&self, error: &Error, now: Duration) -> bool {
         match error.kind() {
@@ -214,8 +222,8 @@ impl Poller {
             ErrorKind::RateLimited | ErrorKind::Server => true,
             ErrorKind::NotFound => self.state.forgives_not_found(now),
             ErrorKind::BadRequest => error.http_status() == Some(408),
-            // A cut or garbled answer passes; an answer that is whole and no record will be none next time either.
-            ErrorKind::InvalidResponse => error.http_status().is_none(),
+            // Something between here and the service may say 200 in its place, once.
+            ErrorKind::InvalidResponse => true,
             _ => false,
         }
     }

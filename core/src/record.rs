@@ -1,19 +1,25 @@
-//! A record as it came, read in one pass: the answer is kept, and most of the record's texts are lent from there.
+//! A job's record as the text that came: checked in one pass, its documented fields at hand, everything else found again when
+//! somebody asks.
 
-mod reading;
+mod fields;
 #[cfg(test)]
 mod tests;
 
-use serde::de::DeserializeSeed;
-use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::{Map, Value};
+use std::collections::TryReserveError;
+use std::ops::Range;
 
-use self::reading::ObjectSeed;
+pub use self::fields::{Field, Fields};
+use crate::json::{
+    Continue, Flaw, Json, JsonText, Members, Scanner, append_from_within, fingerprint, mixed, push_compact,
+    push_quoted, text_hash,
+};
 
 /// Keys of a record that are always there, `null` where the service left them out.
 const RECORD_KEYS: [&str; 7] = ["id", "status", "source", "model", "prLink", "createdAt", "archivedAt"];
 /// The same for the record's `source`.
 const SOURCE_KEYS: [&str; 2] = ["repository", "ref"];
+/// More bytes than these keys take with nothing in them.
+const EMPTY_RECORD_BYTES: usize = 160;
 
 /// A place among the record's keys.
 #[derive(Clone, Copy)]
@@ -40,201 +46,217 @@ pub(crate) enum SourceKey {
     Ref,
 }
 
-/// A JSON object, its documented fields at hand. It says nothing yet about what must be in it.
-#[derive(Debug, Clone)]
-pub(crate) struct Record {
-    answer: Box<str>,
-    object: Object<{ RECORD_KEYS.len() }>,
+/// Why an answer is no record.
+#[derive(Debug)]
+pub(crate) enum Unread {
+    /// It is no JSON object.
+    Flaw(Flaw),
+    /// There is no memory to keep it.
+    NoMemory,
 }
 
-type Source = Object<{ SOURCE_KEYS.len() }>;
+impl From<Flaw> for Unread {
+    fn from(flaw: Flaw) -> Unread {
+        Unread::Flaw(flaw)
+    }
+}
+
+/// A JSON object, its documented fields at hand. It says nothing yet about what must be in it.
+#[derive(Debug)]
+pub(crate) struct Record {
+    /// The answer; behind it the documented fields that are texts, without escapes and each with a NUL behind it.
+    text: Box<str>,
+    /// Where the object is.
+    object: Range<usize>,
+    known: [Slot; RECORD_KEYS.len()],
+    source: [Slot; SOURCE_KEYS.len()],
+}
+
+/// A documented field.
+#[derive(Debug, Clone, Default)]
+struct Slot {
+    /// Where its value is; empty if it is not there.
+    value: Range<usize>,
+    /// Where its text is, if it is one.
+    text: Option<Range<usize>>,
+}
 
 impl Record {
     /// Reads an answer that is an object.
-    pub(crate) fn read(answer: String) -> Result<Record, serde_json::Error> {
-        let mut json = serde_json::Deserializer::from_str(&answer);
-        let mut object = ObjectSeed { answer: &answer, keys: &RECORD_KEYS }.deserialize(&mut json)?;
-        json.end()?;
-        let source = &mut object.known[Key::Source as usize];
-        match source {
-            Stored::Null => *source = Stored::Source(Box::default()),
-            // Its key was written with escapes.
-            Stored::Other(value) => {
-                if let Value::Object(object) = value.as_mut() {
-                    *source = Stored::Source(Box::new(Source::of(std::mem::take(object))));
-                }
-            }
-            _ => {}
+    pub(crate) fn read(mut text: String, proceed: Continue<'_>) -> Result<Record, Unread> {
+        let (mut known, mut source) = <([Slot; RECORD_KEYS.len()], [Slot; SOURCE_KEYS.len()])>::default();
+        let mut scanner = Scanner::asking(&text, proceed);
+        scanner.peek()?;
+        let start = scanner.at();
+        read_object(&mut scanner, &text, 0, &RECORD_KEYS, &mut known, Some(&mut source))?;
+        let object = start..scanner.at();
+        scanner.end()?;
+        let texts = || known.iter().chain(&source).filter_map(|slot| slot.quoted(&text));
+        let room: usize = texts().map(|quoted| JsonText::written(&text[quoted]).decoded_len() + 1).sum();
+        text.try_reserve_exact(room).map_err(|_| Unread::NoMemory)?;
+        for slot in known.iter_mut().chain(&mut source) {
+            slot.text = slot.quoted(&text).map(|quoted| append_from_within(&mut text, quoted));
         }
-        Ok(Record { answer: answer.into_boxed_str(), object })
+        Ok(Record { text: text.into_boxed_str(), object, known, source })
     }
 
     /// A documented field.
     pub(crate) fn field(&self, key: Key) -> Field<'_> {
-        self.object.known[key as usize].lent(&self.answer)
-    }
-
-    /// A documented field of the source, if the source is an object.
-    pub(crate) fn source_field(&self, key: SourceKey) -> Option<Field<'_>> {
-        match &self.object.known[Key::Source as usize] {
-            Stored::Source(source) => Some(source.known[key as usize].lent(&self.answer)),
-            _ => None,
+        match key {
+            Key::Source if self.has_source() => Field::Object(Fields::of_source(self)),
+            _ => self.lent(&self.known[key as usize]),
         }
     }
 
-    pub(crate) fn fields(&self) -> Fields<'_> {
-        self.object.fields(&RECORD_KEYS, &self.answer)
+    /// A documented text, with a NUL behind it.
+    pub(crate) fn text_with_nul(&self, key: Key) -> Option<&str> {
+        self.known[key as usize].text.clone().map(|at| &self.text[at.start..=at.end])
     }
-}
 
-/// The same fields with the same values, in whatever order and however they were written.
-impl PartialEq for Record {
-    fn eq(&self, other: &Record) -> bool {
-        self.answer == other.answer || self.fields().to_map() == other.fields().to_map()
+    /// A documented text of the source, with a NUL behind it.
+    pub(crate) fn source_text_with_nul(&self, key: SourceKey) -> Option<&str> {
+        self.source[key as usize].text.clone().map(|at| &self.text[at.start..=at.end])
     }
-}
 
-/// A field of a record.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum Field<'a> {
-    /// A text.
-    Text(&'a str),
-    /// The record's `source`, unless it is of another shape.
-    Object(Fields<'a>),
-    /// Anything else: a documented field that is `null`, one of another type than the contract's, or one that this version
-    /// does not know. A number is kept digit by digit.
-    Value(&'a Value),
-}
+    /// Whether the source is what the contract says: an object, or nothing.
+    fn has_source(&self) -> bool {
+        let source = self.json(&self.known[Key::Source as usize]);
+        source.is_null() || source.as_str().starts_with('{')
+    }
 
-impl<'a> Field<'a> {
-    /// The text, if it is one.
-    pub fn as_text(&self) -> Option<&'a str> {
-        match self {
-            Field::Text(text) => Some(text),
-            Field::Value(value) => value.as_str(),
-            Field::Object(_) => None,
+    fn json(&self, slot: &Slot) -> Json<'_> {
+        if slot.value.is_empty() { Json::NULL } else { Json::checked(&self.text[slot.value.clone()]) }
+    }
+
+    fn lent(&self, slot: &Slot) -> Field<'_> {
+        match &slot.text {
+            Some(at) => Field::Text(&self.text[at.clone()]),
+            None => Field::Json(self.json(slot)),
         }
     }
 
-    /// A copy as a JSON value.
-    pub fn to_value(&self) -> Value {
-        match self {
-            Field::Text(text) => Value::String((*text).to_owned()),
-            Field::Object(fields) => Value::Object(fields.to_map()),
-            Field::Value(value) => (*value).clone(),
-        }
+    /// What the service added to the documented fields.
+    fn others(&self) -> impl Iterator<Item = (JsonText<'_>, Json<'_>)> {
+        others(Json::checked(&self.text[self.object.clone()]).members(), &RECORD_KEYS)
     }
-}
 
-impl Serialize for Field<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Field::Text(text) => serializer.serialize_str(text),
-            Field::Object(fields) => fields.serialize(serializer),
-            Field::Value(value) => value.serialize(serializer),
-        }
+    fn source_others(&self) -> impl Iterator<Item = (JsonText<'_>, Json<'_>)> {
+        others(self.json(&self.known[Key::Source as usize]).members(), &SOURCE_KEYS)
     }
-}
 
-/// An object's fields with their keys: the documented ones in their order, then the others in the service's.
-#[derive(Debug, Clone)]
-pub struct Fields<'a> {
-    answer: &'a str,
-    keys: &'static [&'static str],
-    known: &'a [Stored],
-    unknown: &'a [(String, Value)],
-}
-
-impl Fields<'_> {
-    /// A copy as a JSON object.
-    pub fn to_map(&self) -> Map<String, Value> {
-        self.clone().map(|(key, field)| (key.to_owned(), field.to_value())).collect()
-    }
-}
-
-impl<'a> Iterator for Fields<'a> {
-    type Item = (&'a str, Field<'a>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if let ([key, keys @ ..], [field, known @ ..]) = (self.keys, self.known) {
-            (self.keys, self.known) = (keys, known);
-            return Some((*key, field.lent(self.answer)));
-        }
-        let ((key, value), unknown) = self.unknown.split_first()?;
-        self.unknown = unknown;
-        Some((key, Field::Value(value)))
-    }
-}
-
-impl Serialize for Fields<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.known.len() + self.unknown.len()))?;
-        for (key, field) in self.clone() {
-            map.serialize_entry(key, &field)?;
-        }
-        map.end()
-    }
-}
-
-/// An object: its documented fields in the order of their keys, and the others.
-#[derive(Debug, Clone)]
-struct Object<const N: usize> {
-    known: [Stored; N],
-    unknown: Vec<(String, Value)>,
-}
-
-impl<const N: usize> Object<N> {
-    fn fields<'a>(&'a self, keys: &'static [&'static str; N], answer: &'a str) -> Fields<'a> {
-        Fields { answer, keys, known: &self.known, unknown: &self.unknown }
-    }
-}
-
-impl Source {
-    fn of(object: Map<String, Value>) -> Source {
-        let mut source = Source::default();
-        for (key, value) in object {
-            match (SOURCE_KEYS.iter().position(|known| *known == key), value) {
-                (None, value) => source.unknown.push((key, value)),
-                (Some(at), Value::String(text)) => source.known[at] = Stored::Text(text.into()),
-                (Some(_), Value::Null) => {}
-                (Some(at), value) => source.known[at] = Stored::other(value),
+    /// The whole record on one line.
+    pub(crate) fn to_json(&self) -> Result<String, TryReserveError> {
+        let mut json = String::new();
+        json.try_reserve_exact(self.object.len() + EMPTY_RECORD_BYTES)?;
+        let room = json.capacity();
+        let known = RECORD_KEYS.iter().zip(&self.known).map(|(key, slot)| (JsonText::written(key), self.json(slot)));
+        push_object(&mut json, known.chain(self.others()), |json, key, value| {
+            if self.has_source() && key == Key::Source.name() {
+                let known = SOURCE_KEYS.iter().zip(&self.source);
+                let known = known.map(|(key, slot)| (JsonText::written(key), self.json(slot)));
+                push_object(json, known.chain(self.source_others()), |json, _, value| push_compact(json, value));
+            } else {
+                push_compact(json, value);
             }
+        });
+        debug_assert_eq!(json.capacity(), room, "the room that was made is enough");
+        Ok(json)
+    }
+
+    /// Whether two records have the same fields with the same values, however they were written. None if the caller does not
+    /// want to know any more.
+    pub(crate) fn same_as(&self, other: &Record, proceed: Continue<'_>) -> Option<bool> {
+        let alike = self.text[self.object.clone()] == other.text[other.object.clone()];
+        Some(alike || self.fingerprint(proceed)? == other.fingerprint(proceed)?)
+    }
+
+    fn fingerprint(&self, proceed: Continue<'_>) -> Option<u64> {
+        let mut sum = 0_u64;
+        let mut add = |key: u64, value| sum = sum.wrapping_add(mixed(key, value));
+        for (at, slot) in self.known.iter().enumerate().filter(|(at, _)| *at != Key::Source as usize) {
+            add(at as u64, fingerprint(self.json(slot), proceed)?);
         }
-        source
+        if self.has_source() {
+            for (at, slot) in self.source.iter().enumerate() {
+                add((RECORD_KEYS.len() + at) as u64, fingerprint(self.json(slot), proceed)?);
+            }
+            for (key, value) in self.source_others() {
+                add(mixed(Key::Source as u64, text_hash(key)), fingerprint(value, proceed)?);
+            }
+        } else {
+            add(Key::Source as u64, fingerprint(self.json(&self.known[Key::Source as usize]), proceed)?);
+        }
+        for (key, value) in self.others() {
+            add(text_hash(key), fingerprint(value, proceed)?);
+        }
+        Some(sum)
     }
 }
 
-impl<const N: usize> Default for Object<N> {
-    fn default() -> Object<N> {
-        Object { known: [const { Stored::Null }; N], unknown: Vec::new() }
+impl Slot {
+    /// Where the text is between its quotes, if it is one.
+    fn quoted(&self, text: &str) -> Option<Range<usize>> {
+        let is_text = text[self.value.clone()].starts_with('"');
+        is_text.then(|| self.value.start + 1..self.value.end - 1)
     }
 }
 
-/// The value of a documented field.
-#[derive(Debug, Clone)]
-enum Stored {
-    Null,
-    /// A text, from here to there in the answer.
-    Span(usize, usize),
-    /// A text that the answer writes with escapes.
-    Text(Box<str>),
-    Source(Box<Source>),
-    Other(Box<Value>),
-}
-
-impl Stored {
-    fn other(value: impl Into<Value>) -> Stored {
-        Stored::Other(Box::new(value.into()))
+/// Moves over an object whose values lie `depth` levels deep, and notes where its documented fields are. Of a key that comes
+/// twice the last value counts. `source` is where the record's own source goes.
+fn read_object(
+    scanner: &mut Scanner<'_, '_>,
+    text: &str,
+    depth: u32,
+    keys: &[&str],
+    slots: &mut [Slot],
+    mut source: Option<&mut [Slot; SOURCE_KEYS.len()]>,
+) -> Result<(), Flaw> {
+    scanner.require(b'{', "an object")?;
+    if scanner.take(b'}')? {
+        return Ok(());
     }
-
-    fn lent<'a>(&'a self, answer: &'a str) -> Field<'a> {
-        match self {
-            Stored::Null => Field::Value(&Value::Null),
-            Stored::Span(start, end) => Field::Text(&answer[*start..*end]),
-            Stored::Text(text) => Field::Text(text),
-            Stored::Source(source) => Field::Object(source.fields(&SOURCE_KEYS, answer)),
-            Stored::Other(value) => Field::Value(value),
+    loop {
+        let key = JsonText::written(&text[scanner.key()?]);
+        let at = keys.iter().position(|known| key == *known);
+        let value = match &mut source {
+            Some(source) if at == Some(Key::Source as usize) => {
+                **source = Default::default();
+                if scanner.peek()? == Some(b'{') {
+                    let start = scanner.at();
+                    read_object(scanner, text, depth + 1, &SOURCE_KEYS, &mut source[..], None)?;
+                    start..scanner.at()
+                } else {
+                    scanner.value(depth + 1)?
+                }
+            }
+            _ => scanner.value(depth + 1)?,
+        };
+        if let Some(at) = at {
+            slots[at].value = value;
+        }
+        if !scanner.take(b',')? {
+            return scanner.require(b'}', "a comma or }");
         }
     }
+}
+
+fn others<'a>(members: Members<'a>, known: &[&str]) -> impl Iterator<Item = (JsonText<'a>, Json<'a>)> {
+    members.filter(|(key, _)| !known.iter().any(|known| *key == *known))
+}
+
+fn push_object<'a>(
+    to: &mut String,
+    members: impl Iterator<Item = (JsonText<'a>, Json<'a>)>,
+    push_value: impl Fn(&mut String, JsonText<'a>, Json<'a>),
+) {
+    to.push('{');
+    for (n, (key, value)) in members.enumerate() {
+        if n > 0 {
+            to.push(',');
+        }
+        push_quoted(to, key);
+        to.push(':');
+        push_value(to, key, value);
+    }
+    to.push('}');
 }

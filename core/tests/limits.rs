@@ -55,7 +55,7 @@ fn an_answer_without_measure_is_a_clear_error_in_little_memory() {
             Delivery::Unknown,
             "timeout",
         ),
-        ("deep JSON", &deep, ErrorKind::InvalidResponse, Delivery::Accepted, "recursion limit"),
+        ("deep JSON", &deep, ErrorKind::InvalidResponse, Delivery::Accepted, "deeper than 128 levels"),
         (
             "an error without end",
             r#"{"status": 500, "endless": "body"}"#,

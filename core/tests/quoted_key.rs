@@ -98,7 +98,7 @@ struct Listener(Arc<Mutex<String>>);
 
 impl Control for Listener {
     fn event(&self, event: &Event<'_>) -> Result<(), Interrupted> {
-        let told = format!("{event}\n{event:?}\n{}\n", serde_json::Value::from(event.to_record()));
+        let told = format!("{event}\n{event:?}\n{}\n", event.to_json());
         self.0.lock().unwrap().push_str(&told);
         Ok(())
     }

@@ -33,7 +33,7 @@ struct Listener(Mutex<String>);
 
 impl Control for Listener {
     fn event(&self, event: &Event<'_>) -> Result<(), Interrupted> {
-        let told = format!("{event} {event:?} {}\n", serde_json::Value::from(event.to_record()));
+        let told = format!("{event} {event:?} {}\n", event.to_json());
         self.0.lock().unwrap().push_str(&told);
         Ok(())
     }

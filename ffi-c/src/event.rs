@@ -42,8 +42,7 @@ unsafe impl Sync for Listener {}
 impl Listener {
     fn tell(&self, event: &Event<'_>) {
         // JSON escapes every control character, so there is no NUL inside.
-        let json = serde_json::to_string(&event.to_record()).unwrap_or_default();
-        let json = CString::new(json).unwrap_or_default();
+        let json = CString::new(event.to_json()).unwrap_or_default();
         // SAFETY: a C function that was given for this, with its own user data.
         unsafe { (self.on_event)(json.as_ptr(), self.user_data) }
     }

@@ -1,15 +1,16 @@
-//! The job record as C sees it: every text is made once, when it is first asked for, and borrowed ever after.
+//! The job record as C sees it. The documented texts are the core's, which keeps each with a NUL behind it; the record's JSON
+//! is made once, when it is first asked for, and borrowed ever after.
 
 use std::ffi::c_char;
 use std::ptr;
 use std::sync::{Arc, OnceLock};
 
-use agentjob_core::Job;
+use agentjob_core::{Job, TextField};
 
 use crate::code::agentjob_status;
 use crate::guard::guard_or;
 use crate::pointer;
-use crate::text::{Text, borrow, borrow_sized};
+use crate::text::{Text, borrow_sized};
 
 /// What the service said about a job at one moment. It never changes.
 ///
@@ -21,46 +22,23 @@ pub struct agentjob_job(Arc<Record>);
 
 struct Record {
     job: Job,
-    id: Lazy,
-    status_name: Lazy,
-    source_repository: Lazy,
-    source_ref: Lazy,
-    model: Lazy,
-    pr_link: Lazy,
-    created_at: Lazy,
-    archived_at: Lazy,
-    json: Lazy,
-}
-
-/// A text of the record with the NUL that C wants behind it. Made when somebody asks: most callers look at one or two.
-#[derive(Default)]
-struct Lazy(OnceLock<Text>);
-
-impl Lazy {
-    fn of(&self, text: &str) -> &Text {
-        self.made(|| text.into())
-    }
-
-    fn made(&self, text: impl FnOnce() -> Vec<u8>) -> &Text {
-        self.0.get_or_init(|| Text::new(text()))
-    }
+    json: OnceLock<Text>,
 }
 
 impl agentjob_job {
     pub(crate) fn new(job: Job) -> agentjob_job {
-        let lazy = Lazy::default;
-        agentjob_job(Arc::new(Record {
-            job,
-            id: lazy(),
-            status_name: lazy(),
-            source_repository: lazy(),
-            source_ref: lazy(),
-            model: lazy(),
-            pr_link: lazy(),
-            created_at: lazy(),
-            archived_at: lazy(),
-            json: lazy(),
-        }))
+        agentjob_job(Arc::new(Record { job, json: OnceLock::new() }))
+    }
+}
+
+impl Record {
+    /// The record's JSON, unless there is no memory for it.
+    fn json(&self) -> Option<&Text> {
+        if self.json.get().is_none() {
+            // The core leaves room for the NUL. Should another thread be faster, its text is the one that lives.
+            let _ = self.json.set(Text::new(self.job.try_to_json().ok()?));
+        }
+        self.json.get()
     }
 }
 
@@ -78,6 +56,16 @@ unsafe fn record<'a>(job: *const agentjob_job) -> Option<&'a Record> {
     unsafe { job.as_ref() }.map(|job| &*job.0)
 }
 
+/// A documented text, or NULL where there is none.
+///
+/// # Safety
+/// As for [`record`].
+unsafe fn text(job: *const agentjob_job, field: TextField) -> *const c_char {
+    // SAFETY: the caller's promise is the same.
+    let text = unsafe { record(job) }.and_then(|record| record.job.text_with_nul(field));
+    text.map_or(ptr::null(), |text| text.as_ptr().cast())
+}
+
 /// The job's id.
 /// @param job the record
 /// @return borrowed from the record; NULL only for a NULL record
@@ -86,7 +74,7 @@ unsafe fn record<'a>(job: *const agentjob_job) -> Option<&'a Record> {
 pub unsafe extern "C" fn agentjob_job_id(job: *const agentjob_job) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record by the header's rules.
-        borrow(unsafe { record(job) }.map(|record| record.id.of(record.job.id())))
+        unsafe { text(job, TextField::Id) }
     })
 }
 
@@ -111,7 +99,7 @@ pub unsafe extern "C" fn agentjob_job_status(job: *const agentjob_job) -> i32 {
 pub unsafe extern "C" fn agentjob_job_status_name(job: *const agentjob_job) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record by the header's rules.
-        borrow(unsafe { record(job) }.map(|record| record.status_name.of(record.job.status().as_str())))
+        unsafe { text(job, TextField::Status) }
     })
 }
 
@@ -135,10 +123,7 @@ pub unsafe extern "C" fn agentjob_job_is_terminal(job: *const agentjob_job) -> b
 pub unsafe extern "C" fn agentjob_job_source_repository(job: *const agentjob_job) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record by the header's rules.
-        borrow(
-            unsafe { record(job) }
-                .and_then(|record| Some(record.source_repository.of(record.job.source_repository()?))),
-        )
+        unsafe { text(job, TextField::SourceRepository) }
     })
 }
 
@@ -150,7 +135,7 @@ pub unsafe extern "C" fn agentjob_job_source_repository(job: *const agentjob_job
 pub unsafe extern "C" fn agentjob_job_source_ref(job: *const agentjob_job) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record by the header's rules.
-        borrow(unsafe { record(job) }.and_then(|record| Some(record.source_ref.of(record.job.source_ref()?))))
+        unsafe { text(job, TextField::SourceRef) }
     })
 }
 
@@ -162,7 +147,7 @@ pub unsafe extern "C" fn agentjob_job_source_ref(job: *const agentjob_job) -> *c
 pub unsafe extern "C" fn agentjob_job_model(job: *const agentjob_job) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record by the header's rules.
-        borrow(unsafe { record(job) }.and_then(|record| Some(record.model.of(record.job.model()?))))
+        unsafe { text(job, TextField::Model) }
     })
 }
 
@@ -174,7 +159,7 @@ pub unsafe extern "C" fn agentjob_job_model(job: *const agentjob_job) -> *const 
 pub unsafe extern "C" fn agentjob_job_pr_link(job: *const agentjob_job) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record by the header's rules.
-        borrow(unsafe { record(job) }.and_then(|record| Some(record.pr_link.of(record.job.pr_link()?))))
+        unsafe { text(job, TextField::PrLink) }
     })
 }
 
@@ -186,7 +171,7 @@ pub unsafe extern "C" fn agentjob_job_pr_link(job: *const agentjob_job) -> *cons
 pub unsafe extern "C" fn agentjob_job_created_at(job: *const agentjob_job) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record by the header's rules.
-        borrow(unsafe { record(job) }.and_then(|record| Some(record.created_at.of(record.job.created_at()?))))
+        unsafe { text(job, TextField::CreatedAt) }
     })
 }
 
@@ -210,7 +195,7 @@ pub unsafe extern "C" fn agentjob_job_created_at_unix_ms(job: *const agentjob_jo
 pub unsafe extern "C" fn agentjob_job_archived_at(job: *const agentjob_job) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record by the header's rules.
-        borrow(unsafe { record(job) }.and_then(|record| Some(record.archived_at.of(record.job.archived_at()?))))
+        unsafe { text(job, TextField::ArchivedAt) }
     })
 }
 
@@ -227,16 +212,16 @@ pub unsafe extern "C" fn agentjob_job_archived_at_unix_ms(job: *const agentjob_j
 }
 
 /// The whole record as compact JSON: the documented keys in their order, null where the service left them out, then the keys that
-/// this version does not know, untouched and in the service's order.
+/// this version does not know, as the service wrote them and in its order. It is made when it is first asked for.
 /// @param job the record
 /// @param len where the length goes, in bytes without the NUL at the end; NULL if you do not want it
-/// @return borrowed from the record; NULL, and 0 in *len, only for a NULL record
+/// @return borrowed from the record; NULL, and 0 in *len, for a NULL record and when there is no memory for it
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_json(job: *const agentjob_job, len: *mut usize) -> *const c_char {
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living record, and NULL or a place for a length, by the header's rules.
-        unsafe { borrow_sized(record(job).map(|record| record.json.made(|| record.job.to_json().into())), len) }
+        unsafe { borrow_sized(record(job).and_then(Record::json), len) }
     })
 }
 

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use agentjob_core as core;
-use agentjob_core::{CallOptions, EncodedPrompt, Error, JobStatus, WaitOptions};
+use agentjob_core::{CallOptions, Delivery, EncodedPrompt, Error, JobStatus, WaitOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arguments::{Flag, Number, Refused, callback, cancel_token, encoded, text};
 use crate::client::Client;
-use crate::signals::{Watcher, blocking};
+use crate::signals::{Watcher, add_note, blocking};
 use crate::waits::Schedule;
 use crate::{convert, errors};
 
@@ -26,7 +26,7 @@ impl Client {
         let watcher = self.watcher(py, None, delivers)?;
         let options = call_options(&watcher, timeout, cancel).map_err(|refused| refused.raised(py, delivers))?;
         let job = blocking(py, &watcher, delivers, || call(self.core(), &options))?;
-        convert::job(py, &job)
+        returned(py, &job, delivers)
     }
 
     /// One wait, to its end.
@@ -49,8 +49,17 @@ impl Client {
         if check && *job.status() == JobStatus::Failed {
             return Err(errors::job_failed(py, &job, delivers));
         }
-        convert::job(py, &job)
+        returned(py, &job, delivers)
     }
+}
+
+/// The record as what a call returns. `delivers` says that it delivered a message, which an error has to tell.
+fn returned<'py>(py: Python<'py>, job: &core::Job, delivers: bool) -> PyResult<Bound<'py, PyDict>> {
+    convert::job(py, job).inspect_err(|raised| {
+        if delivers {
+            add_note(raised.value(py), Delivery::Accepted);
+        }
+    })
 }
 
 /// What `wait` and `send_and_wait` take.

@@ -1,84 +1,160 @@
-//! JSON values as Python objects, as `json.loads` would give them: ints exact, floats nearest, keys in order.
+//! JSON as Python objects, as `json.loads` would give them: ints exact, floats nearest, keys in order. They are built from the
+//! text, piece by piece, and memory that runs out is a MemoryError: nothing here panics then.
 
-use agentjob_core::{Field, Fields, Job};
+use agentjob_core::{Event, Field, Fields, Job, Json, JsonText, JsonToken};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString};
-use serde_json::{Map, Number, Value};
 
-/// As many digits as Python itself takes for an int by default (`sys.set_int_max_str_digits`): the time to read one grows
-/// with the square of its length. A longer one, which `json.loads` refuses, is handed on as text.
-const MAX_INT_DIGITS: usize = 4300;
-/// Fewer digits than the least that Python's limit can be set to (640), so that reading these never fails.
+/// Fewer digits than the least that Python's limit for reading an int (`sys.set_int_max_str_digits`) can be set to, 640.
 const DIGITS_AT_ONCE: usize = 512;
 
 /// A job's record.
 pub(crate) fn job<'py>(py: Python<'py>, job: &Job) -> PyResult<Bound<'py, PyDict>> {
-    fields(py, job.fields())
+    let mut builder = Builder::new(py);
+    builder.fields(job.fields())
 }
 
-pub(crate) fn object<'py>(py: Python<'py>, map: &Map<String, Value>) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    for (key, item) in map {
-        dict.set_item(key, value(py, item)?)?;
+/// What happens in a call.
+pub(crate) fn event<'py>(py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'py, PyDict>> {
+    Ok(json(py, &event.to_json())?.cast_into()?)
+}
+
+/// Any JSON of our own.
+pub(crate) fn json<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
+    value(py, Json::parse(json).unwrap_or_default())
+}
+
+/// Any value.
+fn value<'py>(py: Python<'py>, json: Json<'_>) -> PyResult<Bound<'py, PyAny>> {
+    Builder::new(py).value(json)
+}
+
+struct Builder<'py> {
+    py: Python<'py>,
+    /// Where texts are decoded.
+    decoded: String,
+}
+
+/// A dict or a list that is not whole yet.
+enum Open<'py> {
+    Dict(Bound<'py, PyDict>, Option<Bound<'py, PyString>>),
+    List(Bound<'py, PyList>),
+}
+
+impl<'py> Builder<'py> {
+    fn new(py: Python<'py>) -> Builder<'py> {
+        Builder { py, decoded: String::new() }
     }
-    Ok(dict)
-}
 
-fn fields<'py>(py: Python<'py>, fields: Fields<'_>) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    for (key, field) in fields {
-        match field {
-            Field::Text(text) => dict.set_item(key, text)?,
-            Field::Object(inner) => dict.set_item(key, self::fields(py, inner)?)?,
-            Field::Value(item) => dict.set_item(key, value(py, item)?)?,
-            _ => dict.set_item(key, value(py, &field.to_value())?)?,
-        }
-    }
-    Ok(dict)
-}
-
-/// Any value. The core bounds how deep it nests.
-pub(crate) fn value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
-    Ok(match value {
-        Value::Null => py.None().into_bound(py),
-        Value::Bool(given) => given.into_pyobject(py)?.to_owned().into_any(),
-        Value::Number(number) => self::number(py, number)?,
-        Value::String(text) => PyString::new(py, text).into_any(),
-        Value::Array(items) => {
-            let list = PyList::empty(py);
-            for item in items {
-                list.append(self::value(py, item)?)?;
+    fn fields(&mut self, fields: Fields<'_>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = self.dict()?;
+        for (key, field) in fields {
+            let key = self.text(key)?;
+            match field {
+                Field::Text(text) => dict.set_item(key, string(self.py, text)?)?,
+                Field::Object(inner) => dict.set_item(key, self.fields(inner)?)?,
+                Field::Json(json) => dict.set_item(key, self.value(json)?)?,
+                _ => {}
             }
-            list.into_any()
         }
-        Value::Object(map) => object(py, map)?.into_any(),
-    })
+        Ok(dict)
+    }
+
+    fn value(&mut self, json: Json<'_>) -> PyResult<Bound<'py, PyAny>> {
+        let mut open: Vec<Open<'py>> = Vec::new();
+        for token in json.tokens() {
+            let value = match token {
+                JsonToken::Object => {
+                    open.push(Open::Dict(self.dict()?, None));
+                    continue;
+                }
+                JsonToken::List => {
+                    open.push(Open::List(self.py.get_type::<PyList>().call0()?.cast_into()?));
+                    continue;
+                }
+                JsonToken::Key(text) => {
+                    if let Some(Open::Dict(_, key)) = open.last_mut() {
+                        *key = Some(self.text(text)?);
+                    }
+                    continue;
+                }
+                JsonToken::End => match open.pop() {
+                    Some(Open::Dict(dict, _)) => dict.into_any(),
+                    Some(Open::List(list)) => list.into_any(),
+                    None => break,
+                },
+                JsonToken::Text(text) => self.text(text)?.into_any(),
+                JsonToken::Number(digits) => number(self.py, digits)?,
+                JsonToken::Bool(given) => given.into_pyobject(self.py)?.to_owned().into_any(),
+                _ => self.py.None().into_bound(self.py),
+            };
+            match open.last_mut() {
+                Some(Open::Dict(dict, key)) => dict.set_item(key.take(), value)?,
+                Some(Open::List(list)) => list.append(value)?,
+                None => return Ok(value),
+            }
+        }
+        Ok(self.py.None().into_bound(self.py))
+    }
+
+    fn dict(&self) -> PyResult<Bound<'py, PyDict>> {
+        Ok(self.py.get_type::<PyDict>().call0()?.cast_into()?)
+    }
+
+    fn text(&mut self, text: JsonText<'_>) -> PyResult<Bound<'py, PyString>> {
+        if !text.as_written().contains('\\') {
+            return string(self.py, text.as_written());
+        }
+        self.decoded.clear();
+        text.decode_into(&mut self.decoded).map_err(|_| PyMemoryError::new_err(()))?;
+        string(self.py, &self.decoded)
+    }
+}
+
+fn string<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
+    PyString::from_bytes(py, text.as_bytes())
 }
 
 /// A number by its digits: an int if it has no fraction and no exponent.
-fn number<'py>(py: Python<'py>, number: &Number) -> PyResult<Bound<'py, PyAny>> {
-    let digits = number.as_str();
-    if let Ok(small) = digits.parse::<i64>() {
-        return Ok(small.into_pyobject(py)?.into_any());
+fn number<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
+    if let Ok(byte) = digits.parse::<u8>() {
+        // Python has these ready.
+        return Ok(byte.into_pyobject(py)?.into_any());
     }
     if digits.contains(['.', 'e', 'E']) {
-        // Rust and Python both take the nearest double, and infinity for what is too large.
-        return Ok(PyFloat::new(py, digits.parse().unwrap_or(f64::NAN)).into_any());
+        return py.get_type::<PyFloat>().call1((string(py, digits)?,));
     }
-    if digits.trim_start_matches('-').len() > MAX_INT_DIGITS {
-        return Ok(PyString::new(py, digits).into_any());
+    if digits.len() <= DIGITS_AT_ONCE {
+        return py.get_type::<PyInt>().call1((string(py, digits)?,));
     }
-    long_int(py, digits)
+    match digits.strip_prefix('-') {
+        Some(digits) => long_int(py, digits)?.neg(),
+        None => long_int(py, digits),
+    }
 }
 
+/// An int of any length. Neighbours are joined pair by pair, for one that grows by a little each time takes a time that grows with
+/// the square of its length.
 fn long_int<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
-    let (negative, digits) = digits.strip_prefix('-').map_or((false, digits), |digits| (true, digits));
     let int = py.get_type::<PyInt>();
-    let mut read = int.call0()?;
-    for part in digits.as_bytes().chunks(DIGITS_AT_ONCE) {
-        let part = std::str::from_utf8(part).unwrap_or_default();
-        let scale = PyInt::new(py, 10).pow(part.len(), py.None())?;
-        read = read.mul(scale)?.add(int.call1((part,))?)?;
+    let (first, others) = digits.as_bytes().split_at(digits.len() % DIGITS_AT_ONCE);
+    let mut parts = Vec::new();
+    for part in [first].into_iter().filter(|part| !part.is_empty()).chain(others.chunks(DIGITS_AT_ONCE)) {
+        parts.push(int.call1((PyString::from_bytes(py, part)?,))?);
     }
-    if negative { read.neg() } else { Ok(read) }
+    let mut scale = int.call1((10,))?.pow(DIGITS_AT_ONCE, py.None())?;
+    while parts.len() > 1 {
+        let odd = parts.len() % 2;
+        let mut joined = Vec::with_capacity(parts.len().div_ceil(2));
+        joined.extend(parts[..odd].iter().cloned());
+        for pair in parts[odd..].chunks(2) {
+            joined.push(pair[0].mul(&scale)?.add(&pair[1])?);
+        }
+        parts = joined;
+        if parts.len() > 1 {
+            scale = scale.mul(&scale)?;
+        }
+    }
+    Ok(parts.swap_remove(0))
 }

@@ -63,7 +63,7 @@ pub(crate) fn job_failed(py: Python<'_>, job: &Job, delivers: bool) -> PyErr {
         if delivers {
             add_note(&error, Delivery::Accepted);
         }
-        error.setattr(intern!(py, "job"), convert::job(py, job)?)?;
+        error.setattr(intern!(py, "job"), convert::job(py, job).ok())?;
         Ok(PyErr::from_value(error))
     };
     make().unwrap_or_else(|failed| failed)
@@ -79,7 +79,8 @@ fn exception(py: Python<'_>, error: &Error, delivery: Option<Delivery>) -> PyRes
     made.setattr(intern!(py, "body"), error.body())?;
     made.setattr(intern!(py, "attempts"), error.attempts())?;
     made.setattr(intern!(py, "elapsed"), error.elapsed().as_secs_f64())?;
-    let job = error.job().map(|job| convert::job(py, job)).transpose()?;
+    // A record that memory has no room for takes neither the error nor its verdict away.
+    let job = error.job().and_then(|job| convert::job(py, job).ok());
     made.setattr(intern!(py, "job"), job)?;
     if let Some(delivery) = delivery {
         add_note(&made, delivery);

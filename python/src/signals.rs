@@ -100,7 +100,7 @@ impl Control for Watcher {
             return Ok(());
         }
         self.ask(|py| {
-            let record = convert::object(py, &event.to_record())?;
+            let record = convert::event(py, event)?;
             log.map_or(Ok(()), |log| log.write(py, event, &record))?;
             self.on_event.as_ref().map_or(Ok(()), |on_event| on_event.call1(py, (record,)).map(drop))
         })

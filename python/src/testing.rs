@@ -7,7 +7,6 @@ use agentjob_core::Error;
 use agentjob_emulator as emulator;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use serde_json::Value;
 
 use crate::convert;
 use crate::errors;
@@ -35,8 +34,8 @@ fn invalid(py: Python<'_>, sentence: &str) -> PyErr {
     errors::raised(py, &Error::invalid_argument(format!("the emulator's configuration: {sentence}")))
 }
 
-fn plain<'py>(py: Python<'py>, truth: Result<Value, serde_json::Error>) -> PyResult<Bound<'py, PyAny>> {
-    convert::value(py, &truth.map_err(|error| errors::raised(py, &Error::internal(&error.to_string(), false)))?)
+fn plain<'py>(py: Python<'py>, truth: Result<String, serde_json::Error>) -> PyResult<Bound<'py, PyAny>> {
+    convert::json(py, &truth.map_err(|error| errors::raised(py, &Error::internal(&error.to_string(), false)))?)
 }
 
 #[pymethods]
@@ -75,12 +74,12 @@ impl Emulator {
 
     /// Every message that was really processed.
     fn ledger<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        guarded(py, || plain(py, py.detach(|| serde_json::to_value(self.core().ledger()))))
+        guarded(py, || plain(py, py.detach(|| serde_json::to_string(&self.core().ledger()))))
     }
 
     /// Every request that began.
     fn requests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        guarded(py, || plain(py, py.detach(|| serde_json::to_value(self.core().requests()))))
+        guarded(py, || plain(py, py.detach(|| serde_json::to_string(&self.core().requests()))))
     }
 
     /// Starts everything again with another configuration (JSON); connections stay.

@@ -1,6 +1,6 @@
 //! The journal's lines about one message, as they are written.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::clock::Stamp;
 use super::gate::MAX_ASKED;
@@ -109,9 +109,15 @@ fn record(job: &Job, items: &[Planned], at: usize) -> String {
     let escaped = |prompt: &str| Value::from(prompt).to_string();
     match adds && prompts_for_job(items, at).any(|prompt| quotes(&json, escaped(prompt).trim_matches('"'))) {
         true => {
-            let documented = job.fields().take(DOCUMENTED_KEYS);
-            let map: Map<String, Value> = documented.map(|(key, field)| (key.to_owned(), field.to_value())).collect();
-            Value::Object(map).to_string()
+            let source = serde_json::json!({"repository": job.source_repository(), "ref": job.source_ref()});
+            Writer::of("id", job.id())
+                .text("status", job.status().as_str())
+                .json("source", &source.to_string())
+                .text_or_none("model", job.model())
+                .text_or_none("prLink", job.pr_link())
+                .text_or_none("createdAt", job.created_at())
+                .text_or_none("archivedAt", job.archived_at())
+                .json_text()
         }
         false => json,
     }

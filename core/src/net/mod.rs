@@ -35,6 +35,7 @@ use self::call::{Call, Gate, Hold};
 pub(crate) use self::cause::Cause;
 use self::head::{Framing, REQUEST_IDS};
 use crate::config::Config;
+use crate::control::SLICE;
 use crate::delivery::Sent;
 use crate::operation::shown;
 use crate::options::CallOptions;
@@ -186,8 +187,7 @@ impl Net {
         let (body, mut cut) = read_body(&mut body, limit, call);
         if let Framing::Unreadable(why) = head.framing {
             cut = Some(Cause::Garbled(why));
-        } else if success && headers.all("content-encoding").any(|name| !name.eq_ignore_ascii_case("identity"))
-        {
+        } else if success && headers.all("content-encoding").any(|name| !name.eq_ignore_ascii_case("identity")) {
             let encoding = headers.redacted("content-encoding", &config.redactor()).replace('\n', ", ");
             cut = Some(Cause::Garbled(format!("it is encoded ({}), which nobody asked for", shown(&encoding))));
         }
@@ -207,6 +207,27 @@ impl Net {
     /// Whether a call that has not begun is already over.
     pub(crate) fn glance(&self, call: &CallOptions) -> Result<(), Cause> {
         self.gate.glance(call.cancel.as_ref(), call.outlives_close)
+    }
+
+    /// Asks everything that may end a call which computes instead of waiting; the control only when a slice has passed.
+    pub(crate) fn checks<'a>(
+        &'a self,
+        call: &'a CallOptions,
+        deadline: Option<Instant>,
+    ) -> impl FnMut() -> Result<(), Cause> + 'a {
+        let mut slice_began = None;
+        move || {
+            self.glance(call)?;
+            let now = Instant::now();
+            if deadline.is_some_and(|deadline| now >= deadline) {
+                return Err(Cause::Timeout);
+            }
+            if now.duration_since(*slice_began.get_or_insert(now)) >= SLICE {
+                slice_began = Some(now);
+                return Hold::new(&self.gate, call).check();
+            }
+            Ok(())
+        }
     }
 
     /// Sleeps, heard within a slice by everything that may end the call.

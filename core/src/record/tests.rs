@@ -1,5 +1,7 @@
 //! A record against the plain way of reading one.
 
+use serde_json::{Map, Value};
+
 use super::*;
 
 /// Any JSON value, written in any of the ways in which it may be written.
@@ -7,7 +9,7 @@ fn any(random: &mut fastrand::Rng, depth: u32) -> String {
     match random.u32(..if depth == 0 { 5 } else { 7 }) {
         0 => "null".to_owned(),
         1 => ["true", "false"][random.usize(..2)].to_owned(),
-        2 => ["0", "-0", "7", "-12", "1.10", "1e5", "-1E-3", "18446744073709551616", "0.1e400"][random.usize(..9)]
+        2 => ["0", "-0", "7", "-12", "1.10", "1e+5", "-1e-3", "18446744073709551616", "0.1e+400"][random.usize(..9)]
             .to_owned(),
         3 | 4 => text(random),
         5 => {
@@ -55,19 +57,45 @@ fn plainly(json: &str) -> Map<String, Value> {
     record
 }
 
+/// The record's fields as a tree, from what is lent out.
+fn as_map(fields: Fields<'_>) -> Map<String, Value> {
+    let value = |field| match field {
+        Field::Text(text) => text.into(),
+        Field::Object(fields) => as_map(fields).into(),
+        Field::Json(json) => serde_json::from_str(json.as_str()).expect("a field is JSON"),
+    };
+    fields.map(|(key, field)| (key.decode().into_owned(), value(field))).collect()
+}
+
+fn read(json: &str) -> Result<Record, Unread> {
+    Record::read(json.to_owned(), &mut || true)
+}
+
 #[test]
 fn a_record_is_what_the_plain_way_makes_of_it() {
     let mut random = fastrand::Rng::with_seed(7);
     let keys = [&RECORD_KEYS[..], &["source", "source", "x", "y", "repository", ""]].concat();
+    let mut before: Option<(Record, Map<String, Value>)> = None;
     for _ in 0..20_000 {
         let json = object(&mut random, &keys, 3);
-        let record = Record::read(json.clone()).expect(&json);
-        assert_eq!(record.fields().to_map(), plainly(&json), "{json}");
-        let written = serde_json::to_string(&record.fields()).unwrap();
-        assert_eq!(serde_json::from_str::<Map<String, Value>>(&written).unwrap(), plainly(&json), "{json}");
+        let (record, plain) = (read(&json).expect(&json), plainly(&json));
+        assert_eq!(as_map(Fields::of_record(&record)), plain, "{json}");
+        let written = record.to_json().unwrap();
+        assert_eq!(serde_json::from_str::<Map<String, Value>>(&written).unwrap(), plain, "{json}");
+        assert!(!written.contains([' ', '\t', '\n']), "on one line: {written}");
+        assert_eq!(record.same_as(&read(&written).unwrap(), &mut || true), Some(true), "{json}");
+        let other = serde_json::to_string_pretty(&plain).unwrap();
+        // Of a key that comes twice both count here: a difference too many, never one too few.
+        let alike = record.same_as(&read(&other).unwrap(), &mut || true).unwrap();
+        assert!(alike || serde_json::to_string(&plain).unwrap().len() < written.len(), "{json}");
+        if let Some((before, plain_before)) = &before {
+            let alike = record.same_as(before, &mut || true).unwrap();
+            assert!(!alike || plain == *plain_before, "{json} and {}", before.text);
+        }
+        before = Some((record, plain));
         // What is cut off, or has something behind it, is as little JSON to the one as to the other.
         let cut: String = json.chars().take(random.usize(..json.chars().count())).collect();
-        assert!(Record::read(cut.clone()).is_err(), "{cut}");
-        assert!(Record::read(format!("{json} x")).is_err(), "{json}");
+        assert!(read(&cut).is_err(), "{cut}");
+        assert!(read(&format!("{json} x")).is_err(), "{json}");
     }
 }

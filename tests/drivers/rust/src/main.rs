@@ -7,7 +7,7 @@ use std::time::Duration;
 use agentjob_core::{
     CallOptions, CancelToken, Client, Error, Job, WaitOptions, duration_from_seconds, duration_from_seconds_or_zero,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 type Settings = BTreeMap<String, String>;
 
@@ -18,11 +18,10 @@ fn main() -> io::Result<()> {
         if let Some((key, value)) = line.split_once('=') {
             settings.insert(key.to_owned(), decoded(value));
         } else if !settings.is_empty() {
-            let answer = match call(&settings) {
-                Ok(record) => json!({ "ok": record }),
-                Err(error) => json!({ "error": told(&error) }),
-            };
-            writeln!(out, "{answer}")?;
+            match call(&settings) {
+                Ok(record) => writeln!(out, "{{\"ok\":{record}}}")?,
+                Err(error) => writeln!(out, "{{\"error\":{}}}", told(&error))?,
+            }
             out.flush()?;
             settings.clear();
         }
@@ -31,7 +30,7 @@ fn main() -> io::Result<()> {
 }
 
 /// Makes the call that the settings describe.
-fn call(settings: &Settings) -> Result<Value, Error> {
+fn call(settings: &Settings) -> Result<String, Error> {
     let client = client(settings)?;
     let text = |key: &str| settings.get(key).map_or("", String::as_str);
     let (job_id, prompt) = (text("job_id"), text("prompt"));
@@ -50,7 +49,7 @@ fn call(settings: &Settings) -> Result<Value, Error> {
     }
     let wait = wait_options(settings)?.call(options.clone());
 
-    let record = |job: Job| json!(job);
+    let record = |job: Job| job.to_json();
     match text("operation") {
         "send_message" => client.send_message_with(job_id, prompt, &options).map(record),
         "get_job" => client.get_job_with(job_id, &options).map(record),
@@ -58,7 +57,8 @@ fn call(settings: &Settings) -> Result<Value, Error> {
         "wait" => client.wait(job_id, &wait).map(record),
         "send_and_wait" => client.send_and_wait(job_id, prompt, &wait).map(record),
         "watch" => {
-            client.watch(job_id, &wait)?.map(|job| job.map(record)).collect::<Result<Vec<_>, _>>().map(Value::from)
+            let jobs: Vec<_> = client.watch(job_id, &wait)?.map(|job| job.map(record)).collect::<Result<_, _>>()?;
+            Ok(format!("[{}]", jobs.join(",")))
         }
         other => Err(Error::invalid_argument(format!("operation {other:?} is not known"))),
     }
@@ -128,8 +128,9 @@ fn number(value: &str, key: &str) -> Result<Duration, Error> {
     duration_from_seconds(name, seconds)
 }
 
-fn told(error: &Error) -> Value {
-    json!({
+/// The error as JSON. Its record is put in as text, for serde_json would read some of it in its own way.
+fn told(error: &Error) -> String {
+    let facts = json!({
         "kind": error.kind().as_str(),
         "delivery": error.delivery().map(|delivery| delivery.as_str()),
         "message": error.message(),
@@ -138,8 +139,10 @@ fn told(error: &Error) -> Value {
         "request_id": error.request_id(),
         "body": error.body(),
         "attempts": error.attempts(),
-        "job": error.job(),
-    })
+    });
+    let job = error.job().map_or_else(|| "null".to_owned(), Job::to_json);
+    let facts = facts.to_string();
+    format!("{},\"job\":{job}}}", facts.strip_suffix('}').expect("an object ends"))
 }
 
 fn decoded(value: &str) -> String {

@@ -1,0 +1,245 @@
+//! One pass over JSON by the grammar of RFC 8259: no recursion, no allocation, and a question to the caller every so often.
+
+use std::ops::Range;
+
+/// How deep JSON may nest: a level costs one bit.
+pub(crate) const MAX_DEPTH: u32 = u128::BITS;
+/// How many bytes are read between two questions whether to continue: some tens of microseconds.
+const CHECK_EVERY: usize = 64 << 10;
+
+/// Asked now and then while something long is read: whether to continue.
+pub(crate) type Continue<'c> = &'c mut dyn FnMut() -> bool;
+
+/// Why a text was not read to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// It ends in the middle.
+    Ended,
+    /// Something else stands there, counted in bytes from the text's beginning.
+    Expected { what: &'static str, at: usize },
+    /// It nests deeper than [`MAX_DEPTH`].
+    TooDeep,
+    /// The caller does not want more of it.
+    Stopped,
+}
+
+/// A place in a text, which moves over values.
+pub(crate) struct Scanner<'a, 'c> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Where the caller is asked next.
+    check_at: usize,
+    proceed: Option<Continue<'c>>,
+}
+
+impl<'a, 'c> Scanner<'a, 'c> {
+    /// A scanner that reads to the end, whatever the length.
+    pub(crate) fn new(text: &'a str, at: usize) -> Scanner<'a, 'c> {
+        Scanner { bytes: text.as_bytes(), at, check_at: usize::MAX, proceed: None }
+    }
+
+    /// A scanner that asks `proceed` now and then.
+    pub(crate) fn asking(text: &'a str, proceed: Continue<'c>) -> Scanner<'a, 'c> {
+        Scanner { bytes: text.as_bytes(), at: 0, check_at: CHECK_EVERY, proceed: Some(proceed) }
+    }
+
+    /// How many bytes are behind it.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// The byte ahead that is no white space.
+    pub(crate) fn peek(&mut self) -> Result<Option<u8>, Flaw> {
+        if self.bytes.get(self.at).is_some_and(|byte| *byte <= b' ') {
+            self.run(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))?;
+        }
+        Ok(self.bytes.get(self.at).copied())
+    }
+
+    /// Moves over this byte, and white space before it, if it is next.
+    pub(crate) fn take(&mut self, wanted: u8) -> Result<bool, Flaw> {
+        let is_next = self.peek()? == Some(wanted);
+        self.at += usize::from(is_next);
+        Ok(is_next)
+    }
+
+    /// Moves over a byte that must be next.
+    pub(crate) fn require(&mut self, wanted: u8, what: &'static str) -> Result<(), Flaw> {
+        if self.take(wanted)? { Ok(()) } else { Err(self.expected(what)) }
+    }
+
+    /// What is wrong where it stands.
+    pub(crate) fn expected(&self, what: &'static str) -> Flaw {
+        if self.at >= self.bytes.len() { Flaw::Ended } else { Flaw::Expected { what, at: self.at } }
+    }
+
+    /// Moves over an object's key and its colon, and returns where the key is, without its quotes.
+    pub(crate) fn key(&mut self) -> Result<Range<usize>, Flaw> {
+        self.require(b'"', "a key in quotes")?;
+        let key = self.rest_of_text()?;
+        self.require(b':', "a colon")?;
+        Ok(key)
+    }
+
+    /// Moves over one value that lies `depth` levels deep, and returns where it is.
+    pub(crate) fn value(&mut self, depth: u32) -> Result<Range<usize>, Flaw> {
+        self.peek()?;
+        let start = self.at;
+        // The containers that are open, the innermost in the lowest bit: 1 is an object.
+        let (mut open, mut inner) = (0_u128, 0_u32);
+        'value: loop {
+            if self.at >= self.check_at {
+                self.check()?;
+            }
+            match self.peek()? {
+                Some(b'"') => {
+                    self.at += 1;
+                    self.rest_of_text()?;
+                }
+                Some(kind @ (b'{' | b'[')) => {
+                    if depth + inner >= MAX_DEPTH {
+                        return Err(Flaw::TooDeep);
+                    }
+                    let object = kind == b'{';
+                    (open, inner) = (open << 1 | u128::from(object), inner + 1);
+                    self.at += 1;
+                    if object && self.peek()? != Some(b'}') {
+                        self.key()?;
+                        continue 'value;
+                    }
+                    if !object && self.peek()? != Some(b']') {
+                        continue 'value;
+                    }
+                }
+                Some(b'-' | b'0'..=b'9') => self.number()?,
+                Some(b't') => self.word(b"true")?,
+                Some(b'f') => self.word(b"false")?,
+                Some(b'n') => self.word(b"null")?,
+                _ => return Err(self.expected("a value")),
+            }
+            // Behind a value, or behind the opening of an empty container.
+            while inner > 0 {
+                let object = open & 1 == 1;
+                match self.peek()? {
+                    Some(b'}') if object => {}
+                    Some(b']') if !object => {}
+                    Some(b',') => {
+                        self.at += 1;
+                        if object {
+                            self.key()?;
+                        }
+                        continue 'value;
+                    }
+                    _ => return Err(self.expected(if object { "a comma or }" } else { "a comma or ]" })),
+                }
+                self.at += 1;
+                (open, inner) = (open >> 1, inner - 1);
+            }
+            return Ok(start..self.at);
+        }
+    }
+
+    /// Nothing but white space may be left.
+    pub(crate) fn end(&mut self) -> Result<(), Flaw> {
+        match self.peek()? {
+            None => Ok(()),
+            Some(_) => Err(self.expected("the end")),
+        }
+    }
+
+    /// Moves behind a text's closing quote, and returns where the text is, without its quotes.
+    fn rest_of_text(&mut self) -> Result<Range<usize>, Flaw> {
+        let start = self.at;
+        loop {
+            self.run(|byte| byte != b'"' && byte != b'\\' && byte >= b' ')?;
+            match self.bytes.get(self.at) {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(start..self.at - 1);
+                }
+                Some(b'\\') => self.escape()?,
+                _ => return Err(self.expected("no control character in a text")),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), Flaw> {
+        self.at += 1;
+        match self.bytes.get(self.at) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+            Some(b'u') => {
+                self.at += 1;
+                for _ in 0..4 {
+                    if !self.bytes.get(self.at).is_some_and(u8::is_ascii_hexdigit) {
+                        return Err(self.expected("four hexadecimal digits"));
+                    }
+                    self.at += 1;
+                }
+            }
+            _ => return Err(self.expected("an escape")),
+        }
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<(), Flaw> {
+        self.at += usize::from(self.bytes[self.at] == b'-');
+        if self.bytes.get(self.at) == Some(&b'0') {
+            self.at += 1;
+        } else {
+            self.digits()?;
+        }
+        if self.bytes.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.bytes.get(self.at) {
+            self.at += 1;
+            self.at += usize::from(matches!(self.bytes.get(self.at), Some(b'+' | b'-')));
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    /// At least one digit.
+    fn digits(&mut self) -> Result<(), Flaw> {
+        let start = self.at;
+        self.run(|byte| byte.is_ascii_digit())?;
+        if self.at > start { Ok(()) } else { Err(self.expected("a digit")) }
+    }
+
+    fn word(&mut self, word: &[u8]) -> Result<(), Flaw> {
+        for wanted in word {
+            if self.bytes.get(self.at) != Some(wanted) {
+                return Err(self.expected("a value"));
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    /// Moves over the bytes that are wanted.
+    #[inline]
+    fn run(&mut self, wanted: impl Fn(u8) -> bool) -> Result<(), Flaw> {
+        loop {
+            let end = self.bytes.len().min(self.check_at);
+            let mut at = self.at;
+            while at < end && wanted(self.bytes[at]) {
+                at += 1;
+            }
+            self.at = at;
+            if at < self.check_at {
+                return Ok(());
+            }
+            self.check()?;
+        }
+    }
+
+    #[cold]
+    fn check(&mut self) -> Result<(), Flaw> {
+        self.check_at = self.at.saturating_add(CHECK_EVERY);
+        match self.proceed.as_mut().is_none_or(|proceed| proceed()) {
+            true => Ok(()),
+            false => Err(Flaw::Stopped),
+        }
+    }
+}

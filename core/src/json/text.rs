@@ -1,0 +1,176 @@
+//! A text in JSON, with its escapes.
+
+use std::borrow::Cow;
+use std::collections::TryReserveError;
+use std::fmt;
+use std::ops::Range;
+
+/// A key or a text in JSON, as it was written between its quotes. Compare it with `==` to a `&str`, or [`decode`](Self::decode) it.
+///
+/// Half of a surrogate pair that stands alone (`\ud800`) is no character, and reads as U+FFFD.
+#[derive(Debug, Clone, Copy)]
+pub struct JsonText<'a>(&'a str);
+
+impl<'a> JsonText<'a> {
+    /// What stood between two quotes that a scanner has moved over.
+    pub(crate) fn written(text: &'a str) -> JsonText<'a> {
+        JsonText(text)
+    }
+
+    /// The text between its quotes, with its escapes.
+    pub fn as_written(self) -> &'a str {
+        self.0
+    }
+
+    /// The text without escapes; it is copied only if there are any.
+    pub fn decode(self) -> Cow<'a, str> {
+        if !self.0.contains('\\') {
+            return Cow::Borrowed(self.0);
+        }
+        let mut decoded = String::with_capacity(self.0.len());
+        self.pieces().for_each(|piece| piece.push_to(&mut decoded));
+        Cow::Owned(decoded)
+    }
+
+    /// Appends the text without escapes.
+    ///
+    /// # Errors
+    /// There is no memory for it; then nothing was appended.
+    pub fn decode_into(self, to: &mut String) -> Result<(), TryReserveError> {
+        // An escape is never shorter than the character that it stands for.
+        to.try_reserve(self.0.len())?;
+        self.pieces().for_each(|piece| piece.push_to(to));
+        Ok(())
+    }
+
+    pub(super) fn pieces(self) -> Pieces<'a> {
+        Pieces { rest: self.0 }
+    }
+
+    /// How many bytes the decoded text has.
+    pub(crate) fn decoded_len(self) -> usize {
+        self.pieces().map(|piece| piece.len()).sum()
+    }
+}
+
+impl PartialEq<str> for JsonText<'_> {
+    fn eq(&self, other: &str) -> bool {
+        if !self.0.contains('\\') {
+            return self.0 == other;
+        }
+        let mut rest = other;
+        for piece in self.pieces() {
+            let left = match piece {
+                Piece::Plain(plain) => rest.strip_prefix(plain),
+                Piece::Escaped(character) => rest.strip_prefix(character),
+            };
+            let Some(left) = left else { return false };
+            rest = left;
+        }
+        rest.is_empty()
+    }
+}
+
+impl PartialEq<&str> for JsonText<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        *self == **other
+    }
+}
+
+/// The text without escapes.
+impl fmt::Display for JsonText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.decode())
+    }
+}
+
+/// A part of a text.
+#[derive(Clone, Copy)]
+pub(super) enum Piece<'a> {
+    Plain(&'a str),
+    Escaped(char),
+}
+
+impl Piece<'_> {
+    fn push_to(self, text: &mut String) {
+        match self {
+            Piece::Plain(plain) => text.push_str(plain),
+            Piece::Escaped(character) => text.push(character),
+        }
+    }
+
+    fn len(self) -> usize {
+        match self {
+            Piece::Plain(plain) => plain.len(),
+            Piece::Escaped(character) => character.len_utf8(),
+        }
+    }
+}
+
+pub(super) struct Pieces<'a> {
+    rest: &'a str,
+}
+
+/// Appends the text that stands there in `text` itself, without its escapes and with a NUL behind it, and returns where it is
+/// now. The caller has made room.
+pub(crate) fn append_from_within(text: &mut String, written: Range<usize>) -> Range<usize> {
+    let (start, mut at) = (text.len(), written.start);
+    while at < written.end {
+        let mut pieces = JsonText(&text[at..written.end]).pieces();
+        let piece = pieces.next();
+        let behind = written.end - pieces.rest.len();
+        match piece {
+            Some(Piece::Escaped(character)) => text.push(character),
+            _ => text.extend_from_within(at..behind),
+        }
+        at = behind;
+    }
+    text.push('\0');
+    start..text.len() - 1
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        let bytes = self.rest.as_bytes();
+        if *bytes.first()? != b'\\' {
+            let (plain, rest) = self.rest.split_at(self.rest.find('\\').unwrap_or(self.rest.len()));
+            self.rest = rest;
+            return Some(Piece::Plain(plain));
+        }
+        let (character, length) = match *bytes.get(1)? {
+            b'b' => ('\u{8}', 2),
+            b'f' => ('\u{c}', 2),
+            b'n' => ('\n', 2),
+            b'r' => ('\r', 2),
+            b't' => ('\t', 2),
+            b'u' => unicode(bytes)?,
+            itself => (char::from(itself), 2),
+        };
+        self.rest = &self.rest[length..];
+        Some(Piece::Escaped(character))
+    }
+}
+
+/// The character of a `\u` escape, and how many bytes it takes there: twelve for a pair of surrogates.
+pub(super) fn unicode(bytes: &[u8]) -> Option<(char, usize)> {
+    let unit = code_unit(bytes)?;
+    if let Some(character) = char::from_u32(unit) {
+        return Some((character, 6));
+    }
+    let low = bytes.get(6..).and_then(code_unit).filter(|low| (0xdc00..0xe000).contains(low));
+    match low {
+        Some(low) if unit < 0xdc00 => {
+            let pair = 0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+            Some((char::from_u32(pair)?, 12))
+        }
+        _ => Some((char::REPLACEMENT_CHARACTER, 6)),
+    }
+}
+
+fn code_unit(bytes: &[u8]) -> Option<u32> {
+    let [b'\\', b'u', digits @ ..] = bytes else { return None };
+    let digits = digits.get(..4)?;
+    digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
+}

@@ -1,0 +1,73 @@
+//! A record's fields one by one.
+
+use std::borrow::Cow;
+
+use super::{Key, RECORD_KEYS, Record, SOURCE_KEYS};
+use crate::json::{Json, JsonText, Members};
+
+/// A field of a record.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Field<'a> {
+    /// A documented field that is a text.
+    Text(&'a str),
+    /// The record's `source`, unless it is of another shape.
+    Object(Fields<'a>),
+    /// Anything else: a documented field that is `null`, one of another type than the contract's, or one that this version
+    /// does not know. It is handed on as it came.
+    Json(Json<'a>),
+}
+
+impl<'a> Field<'a> {
+    /// The text, if it is one.
+    pub fn as_text(&self) -> Option<Cow<'a, str>> {
+        match self {
+            Field::Text(text) => Some(Cow::Borrowed(text)),
+            Field::Json(json) => json.as_text().map(JsonText::decode),
+            Field::Object(_) => None,
+        }
+    }
+}
+
+/// An object's fields with their keys: the documented ones in their order, then the others as the service sent them. Of
+/// another key that came twice, the last value counts.
+#[derive(Debug, Clone)]
+pub struct Fields<'a> {
+    record: &'a Record,
+    keys: &'static [&'static str],
+    /// How many documented fields are behind it.
+    at: usize,
+    of_source: bool,
+    members: Members<'a>,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn of_source(record: &'a Record) -> Fields<'a> {
+        let members = record.json(&record.known[Key::Source as usize]).members();
+        Fields { record, keys: &SOURCE_KEYS, at: 0, of_source: true, members }
+    }
+
+    pub(crate) fn of_record(record: &'a Record) -> Fields<'a> {
+        let members = Json::checked(&record.text[record.object.clone()]).members();
+        Fields { record, keys: &RECORD_KEYS, at: 0, of_source: false, members }
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = (JsonText<'a>, Field<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(key) = self.keys.get(self.at) {
+            let field = match self.of_source {
+                true => self.record.lent(&self.record.source[self.at]),
+                false if self.at == Key::Source as usize => self.record.field(Key::Source),
+                false => self.record.lent(&self.record.known[self.at]),
+            };
+            self.at += 1;
+            return Some((JsonText::written(key), field));
+        }
+        let is_other = |key: &JsonText<'_>| !self.keys.iter().any(|known| *key == *known);
+        let (key, value) = self.members.find(|(key, _)| is_other(key))?;
+        Some((key, Field::Json(value)))
+    }
+}
