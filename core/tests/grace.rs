@@ -5,13 +5,14 @@ mod support;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use agentjob_core::{
-    Batch, BatchItem, BatchOptions, BatchStep, CancelToken, Client, Delivery, ErrorKind, batch_status,
+    Batch, BatchItem, BatchOptions, BatchStep, CancelToken, Client, Delivery, ErrorKind, Event, batch_status,
 };
 use agentjob_emulator::Emulator;
-use support::{client, emulator, ms, timed};
+use support::{builder, client, emulator, ms, timed};
 
 /// How many messages are in flight when a batch is ended; as many again were not sent.
 const IN_FLIGHT: u32 = 3;
@@ -164,6 +165,22 @@ fn after_a_close_they_can_be_waited_for_without_the_batch() {
     it.is_all_accepted();
     drop(batch);
     assert!(it.client.batches().is_empty() && batches[0].wait(Duration::ZERO));
+}
+
+#[test]
+fn an_event_handler_on_a_batchs_thread_may_close_the_client() {
+    let mut it = Situation::new(SLOW);
+    let (own, attempts) = (Arc::new(OnceLock::<Client>::new()), AtomicU32::new(0));
+    let handler = own.clone();
+    let builder = builder(&it.service).on_event(Arc::new(move |_: &Event<'_>| {
+        if attempts.fetch_add(1, Ordering::Relaxed) + 1 == IN_FLIGHT {
+            handler.get().unwrap().close();
+        }
+    }));
+    it.client = builder.build().unwrap();
+    own.set(it.client.clone()).unwrap();
+    assert_eq!(rest(it.begin(GRACE)), (ALL_ACCEPTED.to_vec(), Some(ErrorKind::Closed)));
+    it.is_all_accepted();
 }
 
 #[test]

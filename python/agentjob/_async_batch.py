@@ -18,7 +18,8 @@ class AsyncBatch:
     """Many messages at work; see AsyncClient.send_all.
 
     As an asynchronous iterator it answers the outcome of each message, those of earlier runs first. Close it, or use it in an
-    `async with` statement; one that is let go of before its end stops by itself, like a Batch.
+    `async with` statement, or its client; leaving that awaits the answers to its messages in flight, for at most grace, also in a
+    task or scope that is cancelled. One that is let go of before its end stops by itself, like a Batch.
     """
 
     def __init__(self, begin: Callable[[], Batch], tell: Callable[[BatchUpdate], Awaitable[None]]) -> None:
@@ -133,11 +134,14 @@ class AsyncBatch:
 
 
 async def leave(threads: _tasks.Threads, leaving: Batch | Client) -> None:
-    """Closes a batch, or a client with its batches, and waits for the answers in flight, at most their grace.
+    """Closes a batch, or a client with its batches, that is stopped, and waits for the answers in flight, at most their grace.
 
-    In the wake of a cancellation the wait is shielded from it, for the grace bounds it; another cancellation ends the grace.
+    In the wake of a cancellation the wait is shielded from it, for the grace bounds it; another cancellation ends the grace. A
+    coroutine that is thrown away must not wait: then they are awaited in the background.
     """
     raised = sys.exc_info()[1]
+    if isinstance(raised, GeneratorExit):
+        return
     again = raised is not None and not isinstance(raised, Exception)
     token = CancelToken()
     try:

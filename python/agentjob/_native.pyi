@@ -220,7 +220,7 @@ class Client:
         resend_unknown: send those again of which an earlier run does not know whether they arrived. Those that did are worked
             on twice, so look at their jobs first.
         max_trouble: for how many seconds it goes on while no message is answered: no connection, timeouts, 5xx.
-        grace: how many seconds a batch that is stopped waits for the answers to what is under way; may be 0.
+        grace: for how many seconds the answers to messages in flight are awaited when the batch ends early, however it ends; may be 0.
         on_update: called for what happens between two outcomes, on the thread that iterates. What it raises stops the batch.
             The client's on_event hears nothing of a batch.
         cancel: a token that stops it; then CancelledError comes last.
@@ -331,9 +331,9 @@ class Batch(Iterator[BatchOutcome]):
     works in threads of its own, whether somebody iterates or not. Ctrl-C in a step, and what on_update raises, stop it: what is
     under way has its answer, and whoever goes on iterating has the rest of the outcomes.
 
-    Close it, or use it in a with statement. One that is let go of before its end stops, and takes the answers to what is under
-    way in the background, for at most grace; the program's end waits for that. Only one thread at a time may iterate;
-    progress() and stop() are for every thread.
+    Close it, or use it in a with statement, or its client; leaving that awaits the answers to its messages in flight, for at most
+    grace. One that is let go of before its end stops, and they are awaited in the background; the program's end waits for that.
+    Only one thread at a time may iterate; progress() and stop() are for every thread.
     """
 
     def __iter__(self) -> Self: ...

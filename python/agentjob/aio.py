@@ -333,7 +333,8 @@ class AsyncClient:
 
         The arguments are those of Client.send_all. It begins with the first step, or with `async with`, on a thread, where the
         items are read, too; so that is where a wrong one is refused. on_update is called on the event loop's thread, and awaited
-        if it answers something awaitable. To cancel a task that waits for an outcome stops the batch.
+        if it answers something awaitable. To cancel a task that waits for an outcome stops the batch;
+        leaving `async with` then awaits the answers to its messages in flight, for at most grace.
 
         >>> async def send(*prompts):
         ...     items = [("job_demo", prompt) for prompt in prompts]

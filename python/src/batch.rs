@@ -29,9 +29,9 @@ const MAX_TAKEN: usize = 256;
 /// It works in threads of its own, whether somebody iterates or not. Ctrl-C in a step, and what on_update raises, stop it: what
 /// is under way has its answer, and whoever goes on iterating has the rest of the outcomes.
 ///
-/// Close it, or use it in a with statement. One that is let go of before its end stops, and takes the answers to what is under way
-/// in the background, for at most grace; the program's end waits for that. Only one thread at a time may iterate; progress()
-/// and stop() are for every thread.
+/// Close it, or use it in a with statement, or its client; leaving that awaits the answers to its messages in flight, for at most grace.
+/// One that is let go of before its end stops, and they are awaited in the background; the program's end waits for that. Only one
+/// thread at a time may iterate; progress() and stop() are for every thread.
 ///
 /// >>> with client.send_all([("job_demo", "Add tests")], journal=journal, wait=True, min_interval=0.02) as batch:
 /// ...     while not batch.over:

@@ -361,7 +361,7 @@ impl Client {
     /// - resend_unknown: send those again of which an earlier run does not know whether they arrived. Those that did are worked on
     ///   twice.
     /// - max_trouble: for how many seconds it goes on while no message is answered.
-    /// - grace: how many seconds a batch that is stopped waits for the answers to what is under way.
+    /// - grace: for how many seconds the answers to messages in flight are awaited when the batch ends early, however it ends.
     /// - on_update: called with a dict (types.BatchUpdate) for what happens between two outcomes, on the thread that iterates. What
     ///   it raises stops the batch. The client's on_event hears nothing of a batch.
     /// - cancel: a CancelToken that stops it; then CancelledError comes last.

@@ -3,6 +3,7 @@ and anyio's."""
 
 import asyncio
 import contextlib
+import contextvars
 import gc
 import sys
 
@@ -258,6 +259,29 @@ def test_a_batch_that_nobody_holds_any_more_awaits_them_in_the_background(emulat
     # The next run of the journal waits for it.
     again = emulator.client().send_all(ITEMS, journal=journal, rate="1/d")
     assert [next(again)["earlier"] for _ in range(1 + IN_FLIGHT)] == [True] * (1 + IN_FLIGHT)
+    is_all_accepted(emulator, journal)
+
+
+@pytest.mark.parametrize("loop", [in_a_client, in_a_batch])
+def test_a_coroutine_that_is_thrown_away_leaves_them_to_the_background(emulator, begin, journal, loop):
+    client = client_of(emulator)
+    batch = begin(client)
+
+    async def main():
+        coroutine = loop(client, batch)()
+        # A step of its own loop, as a task has; but nobody goes on with it.
+        context = contextvars.copy_context()
+        awaited = context.run(coroutine.send, None)
+        while not in_flight(emulator):
+            if awaited.done():
+                awaited = context.run(coroutine.send, None)
+            await asyncio.sleep(0.005)
+        coroutine.close()
+
+    asyncio.run(main())
+    del batch
+    gc.collect()
+    wait_for(lambda: not agentjob.batch_status(journal)["running"], "it is gone")
     is_all_accepted(emulator, journal)
 
 
