@@ -2,7 +2,9 @@
 #
 #   make demo    build everything, then do the main job three times over a socket: Python, C, Rust
 #                against the emulator, or: make demo JOB=job_123 with AGENTJOB_BASE_URL, AGENTJOB_API_KEY, AGENTJOB_PROJECT_ID
-#   make test    everything that a fresh machine can run
+#   make test    what to run after every change: Rust, C, C++, Python, the vectors through all three, the README's examples
+#   make check   what must pass before a change lands: make test, and installing, packaging, types, the C ABI from other languages,
+#                memory, the journal's model, and what a message costs
 #   make faults  the proof of the delivery verdict and of the journal: 20,000 messages through every fault, and a batch that is killed
 #                at every step, hundreds of times, against the ledger
 #   make bench   the race against the peers on this machine, which writes tests/bench/RESULTS.md (QUICK=1: a first look)
@@ -19,28 +21,43 @@ VENV    := $(BUILD)/venv
 BIN     := $(VENV)/bin
 SHARED  := $(TARGET)/release/libagentjob.so
 EMULATOR := $(TARGET)/debug/agentjob-emulator
+CORES   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
-.PHONY: help demo test test-rust test-c test-install test-memory test-model test-python test-vectors test-readme test-types test-packaging
+# What is tested does not depend on who tests it.
+ifeq ($(filter demo,$(MAKECMDGOALS)),)
+unexport AGENTJOB_BASE_URL AGENTJOB_API_KEY AGENTJOB_API_KEY_FILE AGENTJOB_PROJECT_ID AGENTJOB_TIMEOUT AGENTJOB_CA_FILE AGENTJOB_LOG
+unexport PYTHONUNBUFFERED
+endif
+
+.PHONY: help demo test check test-rust test-c test-install test-memory test-model test-python test-vectors test-readme test-types test-packaging
 .PHONY: wheels check-wheels gallery faults bench bench-check sizes fmt lint clean
 
 help:
-	@sed -n '3,11s/^# \{0,1\}//p' Makefile
-	@echo "  parts: library test-rust test-c test-install test-memory test-model test-python test-vectors test-readme test-types"
-	@echo "         test-packaging wheels gallery bench-check sizes lint"
+	@sed -n '3,13s/^# \{0,1\}//p' Makefile
+	@echo "  test's parts:  $(TEST_PARTS)"
+	@echo "  check's parts: these and $(CHECK_PARTS)"
+	@echo "  besides:       library wheels lint fmt clean"
 
 demo: $(BUILD)/wheel.stamp library
 	$(CARGO) build --quiet --release -p agentjob-core --example follow_up
 	PATH="$(BIN):$$PATH" TARGET="$(TARGET)" BUILD="$(BUILD)" CC="$(CC)" JOB="$(JOB)" bash tests/demo.sh
 
-test: sizes test-rust test-c test-install test-python test-types test-vectors test-readme test-packaging
+# Each part alone is a target, too. The table at the end says what ran, what was skipped, and how long it took.
+TEST_PARTS := sizes test-rust test-c test-python test-vectors test-readme
+CHECK_PARTS := test-install test-types test-memory test-model gallery test-packaging bench-check
+test:
+	@MAKE="$(MAKE)" $(PYTHON) tests/parts.py $(TEST_PARTS)
+check:
+	@MAKE="$(MAKE)" $(PYTHON) tests/parts.py $(TEST_PARTS) $(CHECK_PARTS)
 
-# Apart, for the faces switch logging off for the whole build, and one test of the core listens to it.
+# One selection for everything that is built to be tested: with another one, cargo would build the crates below it again. Most Rust
+# tests wait more than they work, so several run at a time.
+DEV := --workspace --exclude agentjob-python --features agentjob-emulator/tls
 test-rust:
-	$(CARGO) test --workspace --exclude agentjob-ffi-c --exclude agentjob-python --features agentjob-emulator/tls
-	$(CARGO) test -p agentjob-ffi-c
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} $(CARGO) test $(DEV)
 
 test-c: library emulator
-	$(MAKE) -C tests/c check LIBDIR="$(TARGET)/release" EMULATOR="$(EMULATOR)" OUT="$(BUILD)/c" CC="$(CC)"
+	$(MAKE) -j $(CORES) -C tests/c check LIBDIR="$(TARGET)/release" EMULATOR="$(EMULATOR)" OUT="$(BUILD)/c" CC="$(CC)"
 
 # A C and a C++ program, built and run four ways from an installed tree, which is then moved.
 test-install: library emulator
@@ -48,15 +65,14 @@ test-install: library emulator
 
 # The C programs under valgrind and the sanitizers; what is not installed is a visible skip.
 test-memory: emulator
-	$(CARGO) build --quiet -p agentjob-ffi-c
-	$(MAKE) -C tests/c check-valgrind check-sanitize check-threads LIBDIR="$(TARGET)/debug" EMULATOR="$(EMULATOR)" OUT="$(BUILD)/c-debug" CC="$(CC)"
+	$(MAKE) -j $(CORES) -C tests/c check-valgrind check-sanitize check-threads LIBDIR="$(TARGET)/debug" EMULATOR="$(EMULATOR)" OUT="$(BUILD)/c-debug" CC="$(CC)"
 
 # The batch's journal as a model, explored to its last state, and each mistake that it must not make; without spin a visible skip.
 test-model:
 	CC="$(CC)" tests/model/check.sh
 
 test-python: $(BUILD)/wheel.stamp
-	$(BIN)/python -m pytest -q -rs tests/python
+	$(BIN)/python -m pytest -q -rs -n 6 tests/python
 
 # What type checkers see of the installed package: the stub is the module's, no exceptions listed, and every public name has a type.
 # Modules with an underscore are nobody's interface.
@@ -80,7 +96,6 @@ check-wheels: $(BUILD)/packaging.stamp
 	$(PACKAGING) tests/packaging/test_wheels.py --platforms "$(PLATFORMS)"
 
 test-vectors: library emulator $(BUILD)/wheel.stamp
-	$(CARGO) build --quiet -p agentjob-driver-rust
 	mkdir -p "$(BUILD)/c"
 	$(CC) -std=c11 -O1 -Wall -Wextra -Wpedantic -Werror -pthread -Iinclude tests/drivers/c/driver.c -o "$(BUILD)/c/driver" \
 		-L"$(TARGET)/release" -Wl,-rpath,"$(TARGET)/release" -lagentjob
@@ -139,7 +154,7 @@ library:
 	@$(MAKE) -s -C ffi-c build
 	@ln -sf libagentjob.so "$(TARGET)/release/libagentjob.so.0"
 emulator:
-	$(CARGO) build --quiet -p agentjob-emulator --features tls
+	$(CARGO) build --quiet $(DEV)
 
 $(BUILD)/venv.stamp: tests/python/requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 9))' || { echo "agentjob needs Python 3.9 or newer; set PYTHON=…"; exit 1; }

@@ -4,26 +4,25 @@
 #   headers   every header by itself and twice, in every standard that they promise, with every compiler that is here
 #   nulls     whether null_is_looked_for_everywhere.c looks everywhere
 #   symbols   the shared library's symbols and soname
-#   programs  what was built, below RUNNER if there is one; ONLY names some of them
+#   programs  what was built, below RUNNER if there is one, AT_A_TIME at a time; ONLY names some of them
 set -u
 cd "$(dirname "$0")"
 include=../../include
-log=$OUT/log
-passed=0
-failed=0
+results=$OUT/results.$$
 
-# try NAME COMMAND...: silent if it succeeds, all that it said if it does not.
+# try NAME COMMAND...: silent if it succeeds, all that it said if it does not. No command runs forever.
 try() {
     name=$1
+    log=$OUT/log.$$
     shift
-    if timeout 120 "$@" >"$log" 2>&1; then
-        passed=$((passed + 1))
+    if timeout 300 "$@" >"$log" 2>&1; then
         echo "ok      $name"
     else
-        failed=$((failed + 1))
-        echo "FAILED  $name"
-        sed 's/^/        /' "$log"
+        # In one piece, for others write, too.
+        printf '%s\n' "FAILED  $name
+$(sed 's/^/        /' "$log")"
     fi
+    rm -f "$log"
 }
 
 headers() {
@@ -65,23 +64,33 @@ without_null() {
         done
 }
 
+# run_one KIND NAME: one program. "NAME, C++" is NAME with the example that is written in C++.
+run_one() {
+    program=${2%, C++}
+    example=follow_up
+    [ "$program" = "$2" ] || example=follow_up_cpp
+    export FOLLOW_UP="$OUT/$1/$example" BATCH="$OUT/$1/batch"
+    try "$1/$2" ${RUNNER:-} "$OUT/$1/$program"
+}
+
 programs() {
     # They look for the library by its soname, which an installation links to it.
     mkdir -p "$OUT/lib"
     ln -sf "$LIBDIR/libagentjob.so" "$OUT/lib/libagentjob.so.0"
-    export LD_LIBRARY_PATH="$OUT/lib" EMULATOR
+    export LD_LIBRARY_PATH="$OUT/lib" EMULATOR OUT
+    export RUNNER="${RUNNER:-}"
     for kind in $KINDS; do
-        export FOLLOW_UP="$OUT/$kind/follow_up" BATCH="$OUT/$kind/batch"
         for name in ${ONLY:-$(ls *.c *.cpp)}; do
-            try "$kind/${name%.*}" ${RUNNER:-} "$OUT/$kind/${name%.*}"
+            printf '%s\0%s\0' "$kind" "${name%.*}"
         done
-        if [ -z "${ONLY:-}" ]; then
-            example=the_example_exits_like_the_command_line
-            FOLLOW_UP="$OUT/$kind/follow_up_cpp" try "$kind/$example, C++" ${RUNNER:-} "$OUT/$kind/$example"
-        fi
-    done
+        [ -n "${ONLY:-}" ] || printf '%s\0%s\0' "$kind" "the_example_exits_like_the_command_line, C++"
+    done | xargs -0 -n 2 -P "${AT_A_TIME:-1}" ./run.sh --one
 }
 
+if [ "$1" = --one ]; then
+    run_one "$2" "$3"
+    exit
+fi
 mkdir -p "$OUT"
 for part in "$@"; do
     case $part in
@@ -90,6 +99,9 @@ for part in "$@"; do
     symbols) try "symbols and soname" ../abi/check.sh "$LIBDIR/libagentjob.so" ;;
     programs) programs ;;
     esac
-done
+done | tee "$results"
+failed=$(grep -c '^FAILED ' "$results")
+passed=$(grep -c '^ok ' "$results")
 echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+rm -f "$results"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

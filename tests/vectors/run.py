@@ -7,6 +7,7 @@ A driver is NAME=COMMAND. README.md beside this file says what a vector holds.
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -17,11 +18,16 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
+#: How long a driver has for its end, and for one answer: no vector takes long, and none may keep the others from running.
 DRIVER_SECONDS = 60
+ANSWER_SECONDS = 120
+#: How many drivers run at a time: most vectors wait more than they work.
+AT_A_TIME = 4
 # What differs from run to run and says nothing about the language.
 VOLATILE = [
     (re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z"), "<time>"),
@@ -75,12 +81,16 @@ class Driver:
                 self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environment
             )
         block = "".join(f"{key}={encoded(value)}\n" for key, value in settings.items()) + "\n"
+        ended = threading.Timer(ANSWER_SECONDS, self.process.kill)
+        ended.start()
         try:
             self.process.stdin.write(block.encode())
             self.process.stdin.flush()
             line = self.process.stdout.readline()
         except BrokenPipeError:
             line = b""
+        finally:
+            ended.cancel()
         if not line:
             status = self.process.wait(DRIVER_SECONDS)
             self.process = None
@@ -95,6 +105,12 @@ class Driver:
             self.process = None
             return status
         return 0
+
+    def kill(self):
+        """Ends it if it still runs."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
 
 
 def number(text):
@@ -132,13 +148,15 @@ def matches(expected, seen, where=""):
     return [f"{where}: expected {json.dumps(expected)}, got {json.dumps(seen)[:400]}"]
 
 
-def settled(answer):
-    """The answer without what differs from run to run."""
+def settled(answer, places):
+    """The answer without what differs from run to run and from one driver's emulator to another's."""
     error = answer.get("error")
     if error and error["kind"] in ("wait_timeout", "cancelled"):
         # How often a wait could look before it ended is a matter of milliseconds.
         answer = {"error": dict(error, attempts="<some>")}
     text = json.dumps(answer, sort_keys=True)
+    for name, place in places.items():
+        text = re.sub(rf"{re.escape(place)}(?!\d)", f"${name}", text)
     for pattern, word in VOLATILE:
         text = pattern.sub(word, text)
     return text
@@ -205,6 +223,36 @@ def load(only):
     return vectors
 
 
+def run_all(driver, vectors, options, folder):
+    """Takes all vectors through one driver, which has the service and a folder for itself. Returns what each ended with and what was
+    wrong with it, and how the driver ended."""
+    emulators = {tls: Emulator(options.emulator, tls) for tls in (False, True)}
+    plain, over_tls = (emulators[tls].says for tls in (False, True))
+    folder.mkdir()
+    (folder / "key").write_text(plain["api_key"] + "\n")
+    (folder / "empty.pem").write_text("no certificate\n")
+    places = {
+        "refused": f"http://127.0.0.1:{unused_port()}",
+        "base_url": plain["base_url"],
+        "key_file": str(folder / "key"),
+        "empty_file": str(folder / "empty.pem"),
+        "no_file": str(folder / "nothing"),
+        "port": plain["base_url"].rsplit(":", 1)[1],
+    }
+    # What a sentence may name besides.
+    known = {**places, "tls_url": over_tls["base_url"], "tls_port": over_tls["base_url"].rsplit(":", 1)[1], "ca_file": over_tls["ca_file"]}
+    results = []
+    try:
+        for vector in vectors:
+            answer, wrong = run_vector(vector, driver, emulators[vector.get("tls", False)], places)
+            results.append((settled(answer, known), wrong))
+        return results, driver.stop()
+    finally:
+        driver.kill()
+        for emulator in emulators.values():
+            emulator.stop()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--emulator", required=True, help="the emulator's command, built with its tls feature")
@@ -214,45 +262,23 @@ def main():
 
     environment = {key: value for key, value in os.environ.items() if not key.startswith("AGENTJOB_")}
     drivers = [Driver(*driver.split("=", 1), environment) for driver in options.driver]
-    emulators = {tls: Emulator(options.emulator, tls) for tls in (False, True)}
-    scratch = tempfile.TemporaryDirectory()
-    key_file = pathlib.Path(scratch.name, "key")
-    key_file.write_text(emulators[False].says["api_key"] + "\n")
-    empty = pathlib.Path(scratch.name, "empty.pem")
-    empty.write_text("no certificate\n")
-    places = {
-        "refused": f"http://127.0.0.1:{unused_port()}",
-        "base_url": emulators[False].says["base_url"],
-        "key_file": str(key_file),
-        "empty_file": str(empty),
-        "no_file": str(pathlib.Path(scratch.name, "nothing")),
-        "port": emulators[False].says["base_url"].rsplit(":", 1)[1],
-    }
+    vectors = load(options.only)
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
+        ended = list(pool.map(lambda d: run_all(d, vectors, options, pathlib.Path(scratch, d.name)), drivers))
 
     passed = {driver.name: 0 for driver in drivers}
     failures = []
-    vectors = load(options.only)
-    try:
-        for vector in vectors:
-            first = None
-            for driver in drivers:
-                answer, wrong = run_vector(vector, driver, emulators[vector.get("tls", False)], places)
-                if first is None:
-                    first = (driver.name, settled(answer))
-                elif settled(answer) != first[1]:
-                    wrong.append(f"unlike {first[0]}:\n      {first[1][:900]}\n      {settled(answer)[:900]}")
-                if wrong:
-                    failures.append(f"{driver.name}: {vector['file']}/{vector['name']}\n    " + "\n    ".join(wrong))
-                else:
-                    passed[driver.name] += 1
-        for driver in drivers:
-            status = driver.stop()
-            if status != 0:
-                failures.append(f"{driver.name}: the driver ended with {status}")
-    finally:
-        for emulator in emulators.values():
-            emulator.stop()
-        scratch.cleanup()
+    first, (expected, _) = drivers[0], ended[0]
+    for driver, (results, status) in zip(drivers, ended):
+        for vector, (answer, wrong), (wanted, _) in zip(vectors, results, expected):
+            if answer != wanted:
+                wrong.append(f"unlike {first.name}:\n      {wanted[:900]}\n      {answer[:900]}")
+            if wrong:
+                failures.append(f"{driver.name}: {vector['file']}/{vector['name']}\n    " + "\n    ".join(wrong))
+            else:
+                passed[driver.name] += 1
+        if status != 0:
+            failures.append(f"{driver.name}: the driver ended with {status}")
 
     width = max(len(name) for name in ["language", *passed]) + 2
     print(f"{'language':{width}}vectors passed")
