@@ -475,7 +475,7 @@ impl Client {
     fn _close(&self, py: Python<'_>, cancel: &Bound<'_, PyAny>) -> PyResult<bool> {
         guarded(py, || {
             let token = cancel_token("cancel", cancel).map_err(|refused| refused.raised(py, false))?;
-            leftovers::close(py, &self.core, Some(&token))
+            leftovers::close(py, &self.core, Some(token.core()))
         })
     }
 
