@@ -1,14 +1,25 @@
 """A batch that ends early has the answers that are in flight, for its grace: the rows of the README's table that are blocking
 Python's."""
 
-import contextlib
 import gc
-import subprocess
 import threading
 
 import pytest
 from conftest import PATIENCE, wait_for
-from grace import GRACE, IN_FLIGHT, ITEMS, SILENT, SLOW, Timer, arrived, in_flight, is_all_accepted, is_all_unknown, prepare
+from grace import (
+    GRACE,
+    IN_FLIGHT,
+    ITEMS,
+    SILENT,
+    SLOW,
+    Timer,
+    arrived,
+    in_flight,
+    interrupt_until_gone,
+    is_all_accepted,
+    is_all_unknown,
+    prepare,
+)
 
 import agentjob
 
@@ -221,14 +232,7 @@ def test_a_second_ctrl_c_ends_the_grace_at_once(emulator, program, journal, loop
     running = program(loop, SILENT)
     running.wait_until_ready()
     with Timer() as timer:
-        running.interrupt()
-        # Two that come too close are one, so it is said again until the program is gone.
-        while running.process.poll() is None and timer.now() < PATIENCE:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                running.process.wait(0.3)
-                break
-            running.interrupt()
-        running.end()
+        interrupt_until_gone(running)
     assert timer.took < GRACE / 2
     if loop == LOOPS["nothing"]:
         # The program's end left them to the next run.
