@@ -2,6 +2,7 @@
 Python's."""
 
 import gc
+import os
 import threading
 
 import pytest
@@ -282,6 +283,20 @@ def test_a_service_that_never_answers_is_left_when_the_grace_is_over(emulator, b
     del batch
     wait_for(lambda: not agentjob.batch_status(journal)["running"], "it is gone")
     is_all_unknown(emulator, journal)
+
+
+def test_a_forked_child_that_closes_the_client_leaves_its_parents_batch_alone(emulator, begin, journal):
+    with emulator.client() as client:
+        for _ in begin(client):
+            arrived(emulator)
+            child = os.fork()
+            if child == 0:
+                client.close()
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            assert agentjob.batch_status(journal)["progress"]["accepted"] == 1, "the child waits for nothing"
+            break
+    is_all_accepted(emulator, journal)
 
 
 def test_a_client_without_a_batch_closes_at_once_and_ends_its_calls(emulator):
