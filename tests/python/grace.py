@@ -1,8 +1,9 @@
 """What the tests of a batch's grace share: a batch of which all that can be in flight is at the service, and not answered."""
 
+import subprocess
 import time
 
-from conftest import wait_for
+from conftest import PATIENCE, wait_for
 
 import agentjob
 
@@ -44,6 +45,19 @@ def is_all_unknown(emulator, journal):
     assert (status["progress"]["accepted"], len(status["unknown"]), status["progress"]["left"]) == (1, IN_FLIGHT, LEFT)
     assert all(item["reason"] for item in status["unknown"]) and not status["running"]
     assert emulator.requests()["total"] == 1 + IN_FLIGHT
+
+
+def interrupt_until_gone(running):
+    """Presses Ctrl-C and, as two that come too close are one, again until the program is gone."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        running.interrupt()
+        try:
+            running.process.wait(0.3)
+            break
+        except subprocess.TimeoutExpired:
+            continue
+    running.end()
 
 
 class Timer:

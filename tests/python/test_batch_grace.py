@@ -1,14 +1,26 @@
 """A batch that ends early has the answers that are in flight, for its grace: the rows of the README's table that are blocking
 Python's."""
 
-import contextlib
 import gc
-import subprocess
+import os
 import threading
 
 import pytest
 from conftest import PATIENCE, wait_for
-from grace import GRACE, IN_FLIGHT, ITEMS, SILENT, SLOW, Timer, arrived, in_flight, is_all_accepted, is_all_unknown, prepare
+from grace import (
+    GRACE,
+    IN_FLIGHT,
+    ITEMS,
+    SILENT,
+    SLOW,
+    Timer,
+    arrived,
+    in_flight,
+    interrupt_until_gone,
+    is_all_accepted,
+    is_all_unknown,
+    prepare,
+)
 
 import agentjob
 
@@ -221,14 +233,7 @@ def test_a_second_ctrl_c_ends_the_grace_at_once(emulator, program, journal, loop
     running = program(loop, SILENT)
     running.wait_until_ready()
     with Timer() as timer:
-        running.interrupt()
-        # Two that come too close are one, so it is said again until the program is gone.
-        while running.process.poll() is None and timer.now() < PATIENCE:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                running.process.wait(0.3)
-                break
-            running.interrupt()
-        running.end()
+        interrupt_until_gone(running)
     assert timer.took < GRACE / 2
     if loop == LOOPS["nothing"]:
         # The program's end left them to the next run.
@@ -278,6 +283,20 @@ def test_a_service_that_never_answers_is_left_when_the_grace_is_over(emulator, b
     del batch
     wait_for(lambda: not agentjob.batch_status(journal)["running"], "it is gone")
     is_all_unknown(emulator, journal)
+
+
+def test_a_forked_child_that_closes_the_client_leaves_its_parents_batch_alone(emulator, begin, journal):
+    with emulator.client() as client:
+        for _ in begin(client):
+            arrived(emulator)
+            child = os.fork()
+            if child == 0:
+                client.close()
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            assert agentjob.batch_status(journal)["progress"]["accepted"] == 1, "the child waits for nothing"
+            break
+    is_all_accepted(emulator, journal)
 
 
 def test_a_client_without_a_batch_closes_at_once_and_ends_its_calls(emulator):

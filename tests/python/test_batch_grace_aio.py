@@ -5,14 +5,25 @@ import asyncio
 import contextlib
 import contextvars
 import gc
-import sys
 
-import anyio
 import pytest
-import trio
-from conftest import PATIENCE, wait_for
-from grace import GRACE, IN_FLIGHT, ITEMS, SILENT, SLOW, Timer, arrived, in_flight, is_all_accepted, is_all_unknown, prepare
-from test_aio import RUNNERS, client_of, in_trio, no_noise, run
+from cancellations import CANCELS, until
+from conftest import wait_for
+from grace import (
+    GRACE,
+    IN_FLIGHT,
+    ITEMS,
+    SILENT,
+    SLOW,
+    Timer,
+    arrived,
+    in_flight,
+    interrupt_until_gone,
+    is_all_accepted,
+    is_all_unknown,
+    prepare,
+)
+from test_aio import RUNNERS, client_of, in_trio, no_noise, run, trio
 
 import agentjob
 
@@ -37,99 +48,6 @@ def begin(emulator, journal):
 
 class Enough(Exception):
     pass
-
-
-async def until(condition):
-    with Timer() as timer:
-        while not condition():
-            assert timer.now() < PATIENCE
-            await (trio.sleep(0.005) if in_trio() else asyncio.sleep(0.005))
-
-
-#: How a task that is in a batch's loop is cancelled from beside it, once `ready`: (library, way).
-def by_task_cancel(main, ready):
-    async def beside():
-        task = asyncio.ensure_future(main())
-        await until(ready)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(beside())
-
-
-def by_asyncio_timeout(main, ready):
-    async def timed():
-        with pytest.raises(asyncio.TimeoutError):
-            async with asyncio.timeout(None) as limit:
-
-                async def end():
-                    await until(ready)
-                    limit.reschedule(0)
-
-                ending = asyncio.ensure_future(end())
-                await main()
-        await ending
-
-    asyncio.run(timed())
-
-
-def by_trio_scope(main, ready):
-    async def beside():
-        async with trio.open_nursery() as nursery:
-
-            async def end():
-                await until(ready)
-                nursery.cancel_scope.cancel()
-
-            nursery.start_soon(end)
-            await main()
-
-    trio.run(beside)
-
-
-def by_trio_deadline(main, ready):
-    async def timed():
-        with trio.move_on_after(PATIENCE) as scope:
-            async with trio.open_nursery() as nursery:
-
-                async def end():
-                    await until(ready)
-                    scope.deadline = trio.current_time()
-
-                nursery.start_soon(end)
-                await main()
-        assert scope.cancelled_caught
-
-    trio.run(timed)
-
-
-def by_anyio_scope(backend):
-    def cancel(main, ready):
-        async def beside():
-            async with anyio.create_task_group() as tasks:
-
-                async def end():
-                    await until(ready)
-                    tasks.cancel_scope.cancel()
-
-                tasks.start_soon(end)
-                await main()
-
-        anyio.run(beside, backend=backend)
-
-    return cancel
-
-
-CANCELS = {
-    "task.cancel()": by_task_cancel,
-    "trio's cancel scope": by_trio_scope,
-    "trio's deadline": by_trio_deadline,
-    "anyio's cancel scope on asyncio": by_anyio_scope("asyncio"),
-    "anyio's cancel scope on trio": by_anyio_scope("trio"),
-}
-if sys.version_info >= (3, 11):
-    CANCELS["asyncio.timeout()"] = by_asyncio_timeout
 
 
 def in_a_client(client, batch):
@@ -371,14 +289,34 @@ RUNS = {
 }
 
 
-@pytest.mark.parametrize("way", RUNNERS)
-def test_ctrl_c_awaits_them(emulator, script, monkeypatch, journal, way):
+@pytest.fixture
+def program(emulator, script, monkeypatch, journal):
     monkeypatch.setenv("PYTHONPATH", __file__.rpartition("/")[0])
-    prepare(emulator, SLOW)
-    running = script(PROGRAM.format(journal=str(journal), run=RUNS[way]))
-    running.wait_until_ready()
-    arrived(emulator)
+
+    def start(way, rules):
+        prepare(emulator, rules)
+        running = script(PROGRAM.format(journal=str(journal), run=RUNS[way]))
+        running.wait_until_ready()
+        arrived(emulator)
+        return running
+
+    return start
+
+
+@pytest.mark.parametrize("way", RUNNERS)
+def test_ctrl_c_awaits_them(emulator, program, journal, way):
+    running = program(way, SLOW)
     running.interrupt()
     out, err, _ = running.end()
     assert out == "" and err.rstrip().endswith("KeyboardInterrupt"), err
     is_all_accepted(emulator, journal)
+
+
+@pytest.mark.parametrize("way", RUNNERS)
+def test_a_second_ctrl_c_ends_the_grace_at_once(emulator, program, journal, way):
+    running = program(way, SILENT)
+    with Timer() as timer:
+        interrupt_until_gone(running)
+    assert timer.took < GRACE / 2
+    assert emulator.requests()["total"] == 1 + IN_FLIGHT
+    assert len(agentjob.batch_status(journal)["unknown"]) == IN_FLIGHT
