@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses its own part of this")]
 
+pub mod wire;
+
 use std::time::{Duration, Instant};
 
 use agentjob_core::{Client, ClientBuilder, WaitOptions};
@@ -52,4 +54,14 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
 pub fn skip(why: &str) {
     use std::io::Write;
     drop(writeln!(std::io::stderr(), "{why}"));
+}
+
+/// A client that trusts this emulator's own authority.
+pub fn with_authority(emulator: &Emulator, more: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Client {
+    let name = format!("agentjob-network-{}-{}.pem", std::process::id(), emulator.address().port());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, emulator.ca_pem().unwrap()).unwrap();
+    let client = more(builder(emulator).ca_file(&path)).build().unwrap();
+    std::fs::remove_file(path).unwrap();
+    client
 }
