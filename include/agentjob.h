@@ -53,7 +53,8 @@
  *             NULL from a function that cannot fail. Its words go to stderr, too.
  *
  * Process     No signal handler is installed, no process-wide setting changed, no thread kept: one that looks up a name ends
- *             with the lookup, and those of a batch end with it. Nothing is printed unless AGENTJOB_LOG is "info" or "debug",
+ *             with the lookup, and those of a batch end with it. They block every signal but their own faults, so sigwait() gets
+ *             what is sent to the process; and nothing ever gets descriptor 0, 1 or 2. Nothing is printed unless AGENTJOB_LOG is "info" or "debug",
  *             then to stderr. Sending never raises SIGPIPE. Any handler may interrupt a call, which goes on;
  *             agentjob_cancel_trigger() is the only function that one may call. A child of fork() may use its parent's client,
  *             on connections of its own; a batch at work stays the parent's. Once loaded, the library must not be unloaded

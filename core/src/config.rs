@@ -161,7 +161,7 @@ fn check_bytes(name: &str, bytes: usize) -> Result<usize, Error> {
 /// Reads a file that a setting names, up to a bound: whatever the path leads to, it may have no end.
 fn read_bounded(name: &str, path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     let unreadable = |error: std::io::Error| Error::invalid(format!("{name} {path:?} cannot be read: {error}"));
-    let file = std::fs::File::open(path).and_then(above_standard).map_err(unreadable)?;
+    let file = above_standard(|| std::fs::File::open(path)).map_err(unreadable)?;
     let mut bytes = Vec::with_capacity(usize::try_from(limit.min(64 << 10)).unwrap_or(0));
     file.take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > limit {

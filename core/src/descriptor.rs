@@ -2,32 +2,54 @@
 //! lowest free number to whatever is opened next. A log line would then be written into a socket or a journal.
 
 use std::fs::File;
-use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io::{stderr, stdin, stdout};
+use std::os::fd::AsRawFd;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-/// The first number that is no standard stream's.
-const FIRST: i32 = 3;
+use rustix::io::fcntl_getfd;
 
-/// The same open file under a number of 3 or more; what has one already is handed back as it is.
-///
-/// # Errors
-/// There is no free number.
-pub(crate) fn above_standard<T: From<OwnedFd> + Into<OwnedFd> + AsRawFd>(opened: T) -> io::Result<T> {
-    if opened.as_raw_fd() >= FIRST {
-        return Ok(opened);
-    }
-    let low: OwnedFd = opened.into();
-    Ok(rustix::io::fcntl_dupfd_cloexec(&low, FIRST)?.into())
+use crate::process::PerProcess;
+
+/// What stands in for closed standard streams, and for how many it stands there right now. A forked child has its own, for a
+/// thread of the parent's may have held the lock.
+static PLUGS: LazyLock<PerProcess<Mutex<Plugs>>> = LazyLock::new(|| PerProcess::new(Mutex::default()));
+
+#[derive(Debug, Default)]
+struct Plugs {
+    users: usize,
+    open: Vec<File>,
 }
 
-/// Takes the free numbers below 3 while others open files that this crate cannot move: the system's resolver its sockets.
-#[derive(Debug)]
-pub(crate) struct Plugs(#[expect(dead_code, reason = "held open, never used")] Vec<File>);
-
-impl Plugs {
-    /// None, where all three are open or nothing can be opened.
-    pub(crate) fn new() -> Plugs {
-        let opened = std::iter::from_fn(|| File::open("/dev/null").ok());
-        Plugs(opened.take_while(|file| file.as_raw_fd() < FIRST).collect())
+/// Opens something under a number of 3 or more, at every moment: while `open` runs, the numbers of closed standard streams are
+/// taken by something that nobody can write to. Where none is closed, which three quick system calls tell, nothing else happens.
+pub(crate) fn above_standard<T>(open: impl FnOnce() -> T) -> T {
+    let plugs = PLUGS.get(std::process::id(), Mutex::default);
+    let mut mine = guard(plugs);
+    if mine.users == 0
+        && ![fcntl_getfd(stdin()), fcntl_getfd(stdout()), fcntl_getfd(stderr())].iter().all(Result::is_ok)
+    {
+        // The root folder is everywhere, and it is open for reading only.
+        let folders = std::iter::from_fn(|| File::open("/").ok());
+        mine.open = folders.take_while(|folder| folder.as_raw_fd() <= 2).collect();
     }
+    mine.users += 1;
+    drop(mine);
+    let _leaving = Leaving(plugs);
+    open()
+}
+
+struct Leaving<'a>(&'a Mutex<Plugs>);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        let mut plugs = guard(self.0);
+        plugs.users -= 1;
+        if plugs.users == 0 {
+            plugs.open.clear();
+        }
+    }
+}
+
+fn guard(plugs: &Mutex<Plugs>) -> MutexGuard<'_, Plugs> {
+    plugs.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,124 +3,9 @@
 
 mod support;
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
-
-use agentjob_core::{Client, Delivery, Error, ErrorKind, Job};
+use agentjob_core::{Delivery, ErrorKind};
+use support::wire::{RECORD, Service, chunked, cuts, sized, whole};
 use support::{JOB, ms, timed};
-
-/// A service that gives each request the next response, in the pieces it is told.
-struct Service {
-    client: Client,
-    responses: Sender<Response>,
-    /// The connection that each request came over, by number.
-    seen: Receiver<usize>,
-}
-
-struct Response {
-    pieces: Vec<Vec<u8>>,
-    /// Whether the connection is closed after it.
-    close: bool,
-}
-
-impl Service {
-    fn new() -> Service {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let (responses, next) = channel();
-        let (saw, seen) = channel();
-        std::thread::spawn(move || {
-            for (number, stream) in listener.incoming().flatten().enumerate() {
-                if !serve(stream, number, &next, &saw) {
-                    return;
-                }
-            }
-        });
-        let builder = Client::builder().base_url(url).api_key("key_of_the_service").project_id("demo");
-        let client = builder.trust_env(false).max_retries(0).timeout(Duration::from_secs(20)).build().unwrap();
-        Service { client, responses, seen }
-    }
-
-    fn answer(&self, pieces: Vec<Vec<u8>>, close: bool) {
-        self.responses.send(Response { pieces, close }).unwrap();
-    }
-
-    /// Sends a message that gets this response. What the client made of it, and the connection it went over.
-    fn send(&self, pieces: Vec<Vec<u8>>, close: bool) -> (Result<Job, Error>, usize) {
-        self.answer(pieces, close);
-        let ended = self.client.send_message(JOB, "p");
-        let seen = self.seen.recv_timeout(ms(5000));
-        let number = seen.unwrap_or_else(|_| panic!("no request came: {ended:?}"));
-        (ended, number)
-    }
-}
-
-/// Serves one connection, and says whether there is another after it.
-fn serve(mut stream: TcpStream, number: usize, next: &Receiver<Response>, saw: &Sender<usize>) -> bool {
-    stream.set_nodelay(true).unwrap();
-    while read_request(&mut stream) {
-        saw.send(number).unwrap();
-        let Ok(response) = next.recv() else { return false };
-        for (n, piece) in response.pieces.iter().enumerate() {
-            if n > 0 {
-                // The one before is on its way by itself; should the two arrive together, nothing else is expected.
-                std::thread::yield_now();
-            }
-            if stream.write_all(piece).is_err() {
-                return true;
-            }
-        }
-        if response.close {
-            return true;
-        }
-    }
-    true
-}
-
-fn read_request(stream: &mut TcpStream) -> bool {
-    let mut request = Vec::new();
-    let mut piece = [0; 4096];
-    loop {
-        match stream.read(&mut piece) {
-            Ok(n) if n > 0 => request.extend_from_slice(&piece[..n]),
-            _ => return false,
-        }
-        if let Some(end) = request.windows(4).position(|window| window == b"\r\n\r\n") {
-            let head = String::from_utf8_lossy(&request[..end]).to_lowercase();
-            let length = head.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next());
-            if request.len() >= end + 4 + length.map_or(0, |length| length.parse().unwrap()) {
-                return true;
-            }
-        }
-    }
-}
-
-fn whole(bytes: &str) -> Vec<Vec<u8>> {
-    vec![bytes.as_bytes().to_vec()]
-}
-
-/// Every way of cutting this response in two, then the response byte by byte, then whole.
-fn cuts(bytes: &str) -> impl Iterator<Item = Vec<Vec<u8>>> {
-    let all = bytes.as_bytes().to_vec();
-    let dripped = all.iter().map(|byte| vec![*byte]).collect();
-    let two = (1..all.len()).map({
-        let all = all.clone();
-        move |at| vec![all[..at].to_vec(), all[at..].to_vec()]
-    });
-    two.chain([dripped, vec![all]])
-}
-
-const RECORD: &str = r#"{"id":"job_demo","status":"active"}"#;
-
-fn sized(lines: &str) -> String {
-    format!("HTTP/1.1 200 OK\r\n{lines}Content-Length: {}\r\n\r\n{RECORD}", RECORD.len())
-}
-
-fn chunked(lines: &str) -> String {
-    format!("HTTP/1.1 200 OK\r\n{lines}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n{RECORD}\r\n0\r\n\r\n", RECORD.len())
-}
 
 /// What becomes of the connection.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -264,11 +149,10 @@ fn a_connection_is_not_used_again_after_a_transfer_encoding_that_is_not_understo
     // The service leaves it open, and would take the next message as part of whatever it thinks was said.
     for coding in ["gzip, chunked", "identity"] {
         let response = sized(&format!("Transfer-Encoding: {coding}\r\n"));
-        service.answer(whole(&response), false);
-        let error = service.client.send_message(JOB, "p").unwrap_err();
+        let (ended, first) = service.send(whole(&response), false);
+        let error = ended.unwrap_err();
         assert_eq!(error.delivery(), Some(Delivery::Accepted), "{error}");
         assert!(error.message().contains(&format!("its Transfer-Encoding is not understood ({coding})")), "{error}");
-        let first = service.seen.recv_timeout(ms(5000)).unwrap();
         let (next, second) = service.send(whole(&sized("")), false);
         next.unwrap();
         assert_ne!(first, second);

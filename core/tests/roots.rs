@@ -28,6 +28,8 @@ fn told(emulator: &Emulator, variables: &[(&str, &str)]) -> String {
         .args(["--ignored", "--exact", "child", "--nocapture"])
         .env(CHILD, emulator.base_url())
         .env_remove("AGENTJOB_CA_FILE")
+        .env_remove("SSL_CERT_FILE")
+        .env_remove("SSL_CERT_DIR")
         .envs(variables.iter().copied())
         .output()
         .unwrap();

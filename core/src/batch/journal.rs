@@ -67,7 +67,7 @@ impl Journal {
         };
         let mut options = OpenOptions::new();
         // It names jobs and pull requests, which is nobody else's business.
-        let file = options.read(true).append(true).create(true).mode(0o600).open(path).and_then(above_standard);
+        let file = above_standard(|| options.read(true).append(true).create(true).mode(0o600).open(path));
         let file = file.map_err(|error| failed("cannot be opened", error))?;
         let about = file.metadata().map_err(|error| failed("cannot be looked at", error))?;
         if !about.is_file() {
@@ -223,7 +223,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<(File, bool), Error> {
     if !std::fs::metadata(path).map_err(cannot)?.is_file() {
         return Err(problem(path, "is no file; give a file's path"));
     }
-    let file = File::open(path).and_then(above_standard).map_err(cannot)?;
+    let file = above_standard(|| File::open(path)).map_err(cannot)?;
     let running = match file.try_lock_shared() {
         Ok(()) => {
             drop(file.unlock());
@@ -339,7 +339,7 @@ fn sync_folder(path: &Path) -> std::io::Result<()> {
         Some(folder) => folder.to_owned(),
         None => return Ok(()),
     };
-    match File::open(folder).and_then(above_standard).and_then(|folder| folder.sync_all()) {
+    match above_standard(|| File::open(folder)).and_then(|folder| folder.sync_all()) {
         // A folder that may be written and not read, and file systems that know no such sync.
         Err(error) if matches!(error.kind(), IoKind::PermissionDenied | IoKind::InvalidInput) => Ok(()),
         ended => ended,

@@ -98,7 +98,7 @@ fn race(call: &Call, to: &str, addresses: Vec<SocketAddr>) -> Result<TcpStream, 
 /// Begins to connect without waiting. `true`: it is already there, as on loopback.
 fn begin(address: &SocketAddr) -> Result<(OwnedFd, bool), Errno> {
     let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
-    let socket = above_standard(open(family)?).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::MFILE))?;
+    let socket = above_standard(|| open(family))?;
     rustix::io::ioctl_fionbio(&socket, true)?;
     match rustix::net::connect(&socket, address) {
         Ok(()) => Ok((socket, true)),

@@ -5,6 +5,10 @@
 
 use std::borrow::Cow;
 
+use memchr::{memchr, memchr2};
+
+use super::canonical::Canonical;
+
 /// The longest head that is read, in bytes.
 pub(super) const MAX_BYTES: usize = 64 << 10;
 /// The most lines of one head.
@@ -52,7 +56,7 @@ impl Head {
 
     /// The shortest head that says the same of status and framing; never longer than the one it stands for.
     pub(super) fn canonical(&self) -> Canonical {
-        let mut out = Canonical { bytes: [0; Canonical::ROOM], length: 0 };
+        let mut out = Canonical::new();
         out.push(b"HTTP/1.1 ");
         out.push_number(u64::from(self.status));
         match &self.framing {
@@ -70,36 +74,6 @@ impl Head {
     }
 }
 
-/// A head for ureq.
-pub(super) struct Canonical {
-    bytes: [u8; Canonical::ROOM],
-    length: usize,
-}
-
-impl Canonical {
-    const ROOM: usize = 64;
-
-    fn push(&mut self, bytes: &[u8]) {
-        self.bytes[self.length..][..bytes.len()].copy_from_slice(bytes);
-        self.length += bytes.len();
-    }
-
-    fn push_number(&mut self, number: u64) {
-        let mut digits = [0; 20];
-        let (mut rest, mut at) = (number, digits.len());
-        while at == digits.len() || rest > 0 {
-            at -= 1;
-            digits[at] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-        }
-        self.push(&digits[at..]);
-    }
-
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
-}
-
 /// Finds where a head ends while its bytes come in, each of which is looked at once.
 #[derive(Debug, Default)]
 pub(super) struct Search {
@@ -114,7 +88,7 @@ impl Search {
     /// # Errors
     /// It is no head, or too long: a clause that says so.
     pub(super) fn end(&mut self, bytes: &[u8]) -> Result<Option<usize>, String> {
-        while let Some(length) = bytes[self.seen..].iter().position(|byte| *byte == b'\n') {
+        while let Some(length) = memchr(b'\n', &bytes[self.seen..]) {
             let line = without_cr(&bytes[self.line..self.seen + length]);
             let end = self.seen + length + 1;
             if !line.is_empty() {
@@ -154,29 +128,33 @@ fn may_begin_a_head(start: &[u8]) -> bool {
 /// # Errors
 /// Why it cannot be read, as a clause. Nothing about the message can then be said.
 pub(super) fn parse(bytes: &[u8]) -> Result<Head, String> {
-    let mut lines = bytes.split(|byte| *byte == b'\n').map(without_cr).skip_while(|line| line.is_empty()).peekable();
-    let (minor_version, status) = status_line(lines.next().unwrap_or_default()).ok_or_else(not_http)?;
+    let mut lines = Lines(bytes);
+    let mut first = lines.next();
+    while first.is_some_and(<[u8]>::is_empty) {
+        first = lines.next();
+    }
+    let (minor_version, status) = status_line(first.unwrap_or_default()).ok_or_else(not_http)?;
     let mut declared = Declared { keep_alive: minor_version > 0, ..Declared::default() };
     let mut fields = Vec::new();
     while let Some(line) = lines.next().filter(|line| !line.is_empty()) {
-        if line.iter().any(|byte| matches!(byte, b'\r' | 0)) {
+        if has_forbidden_byte(line) {
             return Err("a line of its head holds a NUL or a bare CR".to_owned());
         }
         if is_fold(line) {
             // A fold before the first field continues nothing; it is skipped (RFC 9112 2.2).
             continue;
         }
-        let Some(colon) = line.iter().position(|byte| *byte == b':') else {
+        let Some(colon) = memchr(b':', line) else {
             return Err("a line of its head is no field".to_owned());
         };
         // Whitespace before the colon is removed, as proxies must (RFC 9112 5.1).
         let name = trim(&line[..colon]);
-        if name.is_empty() || !name.iter().copied().all(is_token_byte) {
+        if name.is_empty() || !name.iter().all(|byte| TOKEN[usize::from(*byte)]) {
             return Err("a field of its head has no valid name".to_owned());
         }
         let mut value = Cow::Borrowed(trim(&line[colon + 1..]));
-        while let Some(more) = lines.next_if(|line| is_fold(line)) {
-            if more.iter().any(|byte| matches!(byte, b'\r' | 0)) {
+        while let Some(more) = lines.next_fold() {
+            if has_forbidden_byte(more) {
                 return Err("a line of its head holds a NUL or a bare CR".to_owned());
             }
             // RFC 9112 5.2: a fold means one space.
@@ -187,6 +165,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Head, String> {
         let value = trim(&value);
         if !declared.take(name, value)
             && let Some(name) = kept_name(name)
+            // Of use with Retry-After alone, and on every response.
+            && !(name == "date" && (200..300).contains(&status))
         {
             fields.push((name, String::from_utf8_lossy(value).into_owned()));
         }
@@ -200,9 +180,8 @@ fn status_line(line: &[u8]) -> Option<(u8, u16)> {
     let rest = line.strip_prefix(b"HTTP/1.")?;
     let [minor @ b'0'..=b'9', b' ', code @ ..] = rest else { return None };
     let [a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9', reason @ ..] = code else { return None };
-    let no_reason_that_lies = !reason.iter().any(|byte| matches!(byte, b'\r' | 0));
     let digit = |byte: &u8| u16::from(byte - b'0');
-    (matches!(reason.first(), None | Some(b' ')) && no_reason_that_lies)
+    (matches!(reason.first(), None | Some(b' ')) && !has_forbidden_byte(reason))
         .then(|| (minor - b'0', digit(a) * 100 + digit(b) * 10 + digit(c)))
 }
 
@@ -222,8 +201,43 @@ fn is_fold(line: &[u8]) -> bool {
     matches!(line.first(), Some(b' ' | b'\t'))
 }
 
-fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-_!#$%&'*+.^`|~".contains(&byte)
+/// The bytes that a field's name may have (RFC 9110 5.6.2).
+const TOKEN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    let marks = b"!#$%&'*+-.^_`|~";
+    let mut at = 0;
+    while at < marks.len() {
+        table[marks[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+/// A bare CR or a NUL, of which RFC 9110 5.5 says that a field with one is refused, or has it replaced.
+fn has_forbidden_byte(line: &[u8]) -> bool {
+    memchr2(b'\r', 0, line).is_some()
+}
+
+/// The lines of a head, without their ends.
+struct Lines<'a>(&'a [u8]);
+
+impl<'a> Lines<'a> {
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let end = memchr(b'\n', self.0)?;
+        let line = without_cr(&self.0[..end]);
+        self.0 = &self.0[end + 1..];
+        Some(line)
+    }
+
+    /// The next line, if it continues the one before.
+    fn next_fold(&mut self) -> Option<&'a [u8]> {
+        if is_fold(self.0) { self.next() } else { None }
+    }
 }
 
 fn kept_name(name: &[u8]) -> Option<&'static str> {

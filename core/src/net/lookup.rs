@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::call::Call;
 use super::cause::{Cause, words};
-use crate::descriptor::Plugs;
+use crate::descriptor::above_standard;
 use crate::process::PerProcess;
 use crate::thread;
 
@@ -81,9 +81,7 @@ fn share_or_begin(
     let own = lookup.clone();
     let spawned = thread::spawn(builder, move || {
         // The resolver opens sockets and files of its own.
-        let plugs = Plugs::new();
-        let resolved = catch_unwind(AssertUnwindSafe(|| resolve(&own.host)));
-        drop(plugs);
+        let resolved = above_standard(|| catch_unwind(AssertUnwindSafe(|| resolve(&own.host))));
         let resolved = resolved.unwrap_or_else(|_| Err(io::Error::other("the name lookup failed inside")));
         guard(running).retain(|other| !Arc::ptr_eq(other, &own));
         *guard(&own.found) = Some(resolved.map_err(|error| reason(&error)));

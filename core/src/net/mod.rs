@@ -5,6 +5,7 @@
 
 mod buffers;
 mod call;
+mod canonical;
 mod cause;
 mod chunks;
 mod connection;

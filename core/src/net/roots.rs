@@ -8,7 +8,7 @@ use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 
 use super::cause::Cause;
-use crate::descriptor::Plugs;
+use crate::descriptor::above_standard;
 use crate::operation::shown;
 
 /// The variables by which OpenSSL, and so every platform, lets its store be replaced.
@@ -21,9 +21,7 @@ const VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 /// `Tls`: the variables name no certificate and there is no `ca_file`, or a certificate cannot be used.
 pub(super) fn load(extra: &[CertificateDer<'static>]) -> Result<RootCertStore, Cause> {
     let mut roots = RootCertStore::empty();
-    let plugs = Plugs::new();
-    let native = rustls_native_certs::load_native_certs();
-    drop(plugs);
+    let native = above_standard(rustls_native_certs::load_native_certs);
     roots.add_parsable_certificates(native.certs);
     if roots.is_empty() {
         let set: Vec<_> = VARIABLES.into_iter().filter_map(|name| Some((name, env::var_os(name)?))).collect();

@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test program uses its own part of this")]
 
 mod limit;
+pub mod wire;
 
 use std::time::{Duration, Instant};
 
@@ -92,4 +93,14 @@ pub fn quickest(bound: Duration, mut attempt: impl FnMut() -> Duration) -> Durat
 pub fn skip(why: &str) {
     use std::io::Write;
     drop(writeln!(std::io::stderr(), "{why}"));
+}
+
+/// A client that trusts this emulator's own authority.
+pub fn with_authority(emulator: &Emulator, more: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Client {
+    let name = format!("agentjob-network-{}-{}.pem", std::process::id(), emulator.address().port());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, emulator.ca_pem().unwrap()).unwrap();
+    let client = more(builder(emulator).ca_file(&path)).build().unwrap();
+    std::fs::remove_file(path).unwrap();
+    client
 }

@@ -1,0 +1,75 @@
+//! TLS connections that do not come about: what is said of each, in plain words, and that nothing was sent.
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+use agentjob_core::{Client, Delivery, ErrorKind};
+use agentjob_emulator::{Config, Emulator, TlsOptions};
+use support::{JOB, builder, client, emulator, with_authority};
+
+/// No name of a type of the TLS library's, such as `UnknownIssuer`.
+fn is_plain(message: &str) -> bool {
+    let camel =
+        |word: &str| word.chars().skip(1).zip(word.chars().skip(2)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+    !message.split(|c: char| !c.is_alphanumeric()).any(camel)
+}
+
+#[test]
+fn a_certificate_of_another_name_an_expired_one_and_an_unknown_authority_are_refused_in_plain_words() {
+    let expired = TlsOptions { expired: true, ..TlsOptions::default() };
+    let other = TlsOptions { names: vec!["other.example".into()], ..TlsOptions::default() };
+    for (options, words, hint) in [
+        (expired, "the service's certificate is refused: it expired on ", "renew its certificate"),
+        (other, "it is not for localhost but for other.example", "use a name in base_url"),
+    ] {
+        let emulator = Emulator::start_tls_with(Config::default(), &options).unwrap();
+        let error = with_authority(&emulator, |builder| builder).send_message(JOB, "p").unwrap_err();
+        assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Tls, Some(Delivery::NotSent), 1));
+        assert!(error.message().contains(words) && error.message().contains(hint), "{error}");
+        assert!(is_plain(error.message()), "{error}");
+    }
+    let emulator = Emulator::start_tls(Config::default()).unwrap();
+    let error = client(&emulator).send_message(JOB, "p").unwrap_err();
+    assert!(error.message().contains("it is signed by an unknown authority"), "{error}");
+    assert!(error.message().contains("give its certificate as ca_file"), "{error}");
+    assert!(is_plain(error.message()), "{error}");
+}
+
+#[test]
+fn a_service_that_speaks_no_tls_is_told_apart() {
+    let emulator = emulator("{}");
+    let url = emulator.base_url().replace("http://", "https://");
+    let client = builder(&emulator).base_url(url).build().unwrap();
+    let error = client.send_message(JOB, "p").unwrap_err();
+    assert_eq!((error.kind(), error.delivery()), (ErrorKind::Tls, Some(Delivery::NotSent)), "{error}");
+    assert!(error.message().contains("does not speak TLS"), "{error}");
+    assert!(error.message().contains("check the scheme and the port of base_url"), "{error}");
+    assert!(emulator.ledger().is_empty());
+}
+
+#[test]
+fn a_service_that_refuses_the_handshake_says_why_in_plain_words() {
+    // An alert each (RFC 8446 6.2): fatal, and its number.
+    for (alert, words) in [
+        (70, "it supports neither TLS 1.2 nor 1.3"),
+        (40, "it shares no cipher with agentjob"),
+        (112, "it does not know the host of base_url"),
+        (116, "it asks for a client certificate"),
+        (200, "the service refused TLS (alert 200)"),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("https://{}", listener.local_addr().unwrap());
+        let service = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            drop(stream.read(&mut [0; 4096]));
+            stream.write_all(&[0x15, 3, 3, 0, 2, 2, alert]).unwrap();
+        });
+        let client = Client::builder().base_url(&url).api_key("k").project_id("p").trust_env(false);
+        let error = client.max_retries(0).build().unwrap().send_message(JOB, "p").unwrap_err();
+        service.join().unwrap();
+        assert_eq!((error.kind(), error.delivery()), (ErrorKind::Tls, Some(Delivery::NotSent)), "{error}");
+        assert!(error.message().contains(words) && is_plain(error.message()), "{error}");
+    }
+}
