@@ -37,6 +37,7 @@ mod options;
 mod outcome;
 mod poll;
 mod poller;
+mod privilege;
 mod process;
 mod prompt;
 mod recent;

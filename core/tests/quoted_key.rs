@@ -158,7 +158,7 @@ fn a_key_that_the_service_quotes_comes_out_nowhere() {
         assert!(out.contains("agentjob: send_message job_1: request 1"), "the child logs");
         assert!(out.contains("***"), "the service quotes the key");
         let cases: Vec<&str> = out.split(CASE).filter(|case| !case.is_empty()).collect();
-        assert!(cases.len() > 5000, "{}", cases.len());
+        assert!(cases.len() > 4000, "{}", cases.len());
         let shown: Vec<&&str> = cases.iter().filter(|case| shows(&short(case), key)).collect();
         assert!(shown.is_empty(), "{} of {} cases show the key; one of them: {}", shown.len(), cases.len(), shown[0]);
     }
@@ -175,7 +175,9 @@ fn a_key_that_the_service_quotes_is_in_no_line_of_a_journal() {
             drop(std::fs::remove_file(&path));
             service.answers(ENCODINGS.iter().map(|(_, encode)| answer(place, &encode(key))));
             let items = (0..ENCODINGS.len()).map(|n| BatchItem::new(format!("job_{n}"), "p"));
-            let batch = client.send_all(items, &BatchOptions::new(&path).concurrency(1)).unwrap();
+            let batch = client
+                .send_all(items, &BatchOptions::new(&path).concurrency(1).max_trouble(Duration::from_millis(1)))
+                .unwrap();
             let told: Vec<_> = batch.collect();
             let seen = format!("{}{told:?}{:?}", std::fs::read_to_string(&path).unwrap(), batch_status(&path));
             assert!(!shows(&short(&seen), key), "{place}: {seen}");
