@@ -70,6 +70,7 @@ class AsyncClient:
         proxy: str | None = None,
         trust_env: bool = True,
         allow_plaintext: bool = False,
+        allow_shared_key_file: bool | None = None,
         user_agent_suffix: str | None = None,
         on_event: Callable[[Event], object] | None = None,
     ) -> None:
@@ -89,6 +90,7 @@ class AsyncClient:
                 proxy=proxy,
                 trust_env=trust_env,
                 allow_plaintext=allow_plaintext,
+                allow_shared_key_file=allow_shared_key_file,
                 user_agent_suffix=user_agent_suffix,
                 on_event=on_event,
             ),

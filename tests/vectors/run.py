@@ -218,6 +218,7 @@ def main():
     scratch = tempfile.TemporaryDirectory()
     key_file = pathlib.Path(scratch.name, "key")
     key_file.write_text(emulators[False].says["api_key"] + "\n")
+    key_file.chmod(0o600)
     empty = pathlib.Path(scratch.name, "empty.pem")
     empty.write_text("no certificate\n")
     places = {
