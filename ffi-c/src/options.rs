@@ -122,9 +122,7 @@ pub unsafe extern "C" fn agentjob_options_set_allow_shared_key_file(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the pointers are what the header's rules say.
-    unsafe {
-        guard(err, Delivers::Nothing, || set(options, |to| Ok(to.allow_shared_key_file(allow_shared_key_file))))
-    }
+    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.allow_shared_key_file(allow_shared_key_file)))) }
 }
 
 /// The project that the jobs belong to. Required; also AGENTJOB_PROJECT_ID.

@@ -8,6 +8,7 @@ import traceback
 import pytest
 
 import agentjob
+from agentjob.aio import AsyncClient
 from agentjob.testing import Emulator
 
 KEY = "marker_QVdxN7rT2pLz9"
@@ -89,7 +90,7 @@ def test_a_key_file_is_this_users_alone_unless_it_may_be_shared(monkeypatch, tmp
     file.write_text(KEY)
     file.chmod(0o640)
     given = {"base_url": "https://example.com", "project_id": "p", "api_key_file": file}
-    for make in (agentjob.Client, agentjob.AsyncClient):
+    for make in (agentjob.Client, AsyncClient):
         with pytest.raises(agentjob.InvalidArgumentError, match=r"\(mode 0640\); run: chmod 600 "):
             make(**given)
         make(**given, allow_shared_key_file=True)
