@@ -197,3 +197,28 @@ fn a_key_that_the_service_quotes_is_in_no_line_of_a_journal() {
         drop(std::fs::remove_file(&path));
     }
 }
+
+#[test]
+fn a_proxy_that_quotes_its_password_does_not_get_it_shown() {
+    let password = "walrus5ginger8comet2";
+    let proxy = Service::start();
+    let url = format!("http://user:{password}@{}", proxy.address);
+    let builder = Client::builder().base_url("http://service.example").api_key(KEYS[1]).project_id("p").proxy(url);
+    let builder = builder.allow_plaintext(true).max_retries(0);
+    let mut told = format!("{builder:?}");
+    let client = builder.build().unwrap();
+    for place in [
+        "HTTP/1.1 407 {K}\r\nProxy-Authenticate: {K}\r\nContent-Length: {N}\r\n\r\n{K}",
+        "HTTP/1.1 502 {K}\r\nX-Request-Id: {K}\r\n\r\n{K}",
+        "HTTP/1.1 200 {K}\r\nX-Request-Id: {K}\r\n\r\n{K}",
+        "HTTP/1.1 {K}\r\n\r\n",
+        "{K}\r\n\r\n",
+    ] {
+        for (_, encode) in ENCODINGS {
+            proxy.answers([answer(place, &encode(password))]);
+            told.push_str(&all_of(&client.send_message("job_1", "p").unwrap_err()));
+        }
+    }
+    assert!(told.contains("the proxy"), "{told}");
+    assert!(!shows(&told, password), "{told}");
+}
