@@ -239,5 +239,5 @@ def test_ctrl_c_ends_a_client_that_waits_for_its_key_in_a_pipe(emulator, script,
     os.mkfifo(tmp_path / "key", 0o600)
     for setting in ("api_key_file", "ca_file"):
         given = f"base_url='http://127.0.0.1:9', project_id='p', {setting}={str(tmp_path / 'key')!r}"
-        late = best_of(3, emulator, script, f"agentjob.Client({given})")
+        late, _ = best_of(3, emulator, script, f"agentjob.Client({given})")
         assert late < LATENCY, f"{setting}: {late:.3f} s"
