@@ -93,11 +93,11 @@ fn a_pipe_that_is_written_is_read_to_its_end() {
         let writes = |key: &str| {
             // This opens once there is a reader.
             let mut writer = fs::OpenOptions::new().write(true).open(&path).unwrap();
-            writer.write_all(key[..5].as_bytes()).unwrap();
+            writer.write_all(&key.as_bytes()[..5]).unwrap();
             if late {
                 std::thread::sleep(support::ms(120));
             }
-            writer.write_all(key[5..].as_bytes()).unwrap();
+            writer.write_all(&key.as_bytes()[5..]).unwrap();
         };
         writes("adm_zebra7quilt4\n");
         reader.join().unwrap().unwrap();
@@ -150,8 +150,8 @@ fn a_child_takes_its_settings_from_the_environment() {
         return;
     }
     match Client::builder().build() {
-        Ok(client) => println!("made {:?}", client.key_source()),
-        Err(error) => println!("refused: {error}"),
+        Ok(client) => eprintln!("made {:?}", client.key_source()),
+        Err(error) => eprintln!("refused: {error}"),
     }
     if let Ok(url) = std::env::var("AGENTJOB_TEST_URL") {
         let client = Client::builder()
@@ -162,8 +162,8 @@ fn a_child_takes_its_settings_from_the_environment() {
             .build()
             .unwrap();
         match client.get_job("job_1") {
-            Ok(_) => println!("answered"),
-            Err(error) => println!("{}", error.kind()),
+            Ok(_) => eprintln!("answered"),
+            Err(error) => eprintln!("{}", error.kind()),
         }
     }
 }
@@ -208,7 +208,7 @@ fn a_setuid_program_takes_no_setting_from_the_environment() {
             .args(["--exact", "a_child_takes_its_settings_from_the_environment", "--nocapture"])
             .env_clear()
             .envs([("AGENTJOB_BASE_URL", "http://127.0.0.1:9"), ("AGENTJOB_PROJECT_ID", "p"), (CHILD, "1")])
-            .envs([("AGENTJOB_API_KEY", "adm_zebra7quilt4"), ("AGENTJOB_TEST_URL", &emulator.base_url())])
+            .envs([("AGENTJOB_API_KEY", "adm_zebra7quilt4"), ("AGENTJOB_TEST_URL", emulator.base_url())])
             .env("SSL_CERT_FILE", &authority)
             .current_dir("/")
             .uid(65534)
