@@ -4,6 +4,7 @@
 #[path = "support/quoting.rs"]
 mod quoting;
 
+use std::collections::HashSet;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -168,8 +169,13 @@ fn a_key_that_the_service_quotes_comes_out_nowhere() {
         assert!(out.contains("***"), "the service quotes the key");
         let cases: Vec<&str> = out.split(CASE).filter(|case| !case.is_empty()).collect();
         assert!(cases.len() > 2000, "{}", cases.len());
-        let shown: Vec<&&str> = cases.iter().filter(|case| shows(&short(case), key)).collect();
-        assert!(shown.is_empty(), "{} of {} cases show the key; one of them: {}", shown.len(), cases.len(), shown[0]);
+        // Most lines come again and again.
+        let mut lines = HashSet::new();
+        for case in cases {
+            for line in case.lines().filter(|line| lines.insert(*line)) {
+                assert!(!shows(&short(line), key), "{}\n{line}", case.lines().next().unwrap_or_default());
+            }
+        }
     }
 }
 

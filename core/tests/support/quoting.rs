@@ -77,8 +77,10 @@ fn percent(text: &str) -> String {
     each(text, |_, c| if c.is_ascii_alphanumeric() { c.into() } else { format!("%{:02x}", c as u32) })
 }
 
+type Encode = fn(&str) -> String;
+
 /// How services, gateways and their frameworks write what they were sent.
-pub(crate) const ENCODINGS: [(&str, fn(&str) -> String); 14] = [
+pub(crate) const ENCODINGS: [(&str, Encode); 14] = [
     ("raw", str::to_owned),
     ("json", json),
     ("php", |key| json(key).replace('/', "\\/")),
