@@ -156,7 +156,7 @@ fn the_child_prints_all_that_comes_out() {
 
 #[test]
 fn a_key_that_the_service_quotes_comes_out_nowhere() {
-    for (number, key) in KEYS.iter().enumerate() {
+    let look_for = |number: usize, key: &str| {
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "the_child_prints_all_that_comes_out", "--nocapture"])
             .env(CHILD, number.to_string())
@@ -176,7 +176,11 @@ fn a_key_that_the_service_quotes_comes_out_nowhere() {
                 assert!(!shows(&short(line), key), "{}\n{line}", case.lines().next().unwrap_or_default());
             }
         }
-    }
+    };
+    // The children mostly wait.
+    std::thread::scope(|scope| {
+        KEYS.iter().enumerate().for_each(|(number, key)| drop(scope.spawn(move || look_for(number, key))));
+    });
 }
 
 #[test]
