@@ -636,7 +636,9 @@ agentjob_code agentjob_options_set_api_key(agentjob_options *options,
                                            agentjob_error **err);
 
 /**
- * A file that holds the API key alone, read by agentjob_client_new(); also AGENTJOB_API_KEY_FILE.
+ * A file that holds the API key alone, read by agentjob_client_new(); also AGENTJOB_API_KEY_FILE. It may be a pipe, which is
+ * waited for 60 s at most. A file of this user's that others may read or write is refused, like OpenSSH's private keys; see
+ * agentjob_options_set_allow_shared_key_file().
  * @param options the settings
  * @param path the file's path, copied
  * @param err where an error goes, or NULL
@@ -647,6 +649,20 @@ AGENTJOB_API
 agentjob_code agentjob_options_set_api_key_file(agentjob_options *options,
                                                 const char *path,
                                                 agentjob_error **err);
+
+/**
+ * Whether the key's file may be one that other users can read or write, as the secrets of containers are. Not by default; also
+ * AGENTJOB_ALLOW_SHARED_KEY_FILE, 1 or 0.
+ * @param options the settings
+ * @param allow_shared_key_file whether it may
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_options_set_allow_shared_key_file(agentjob_options *options,
+                                                         bool allow_shared_key_file,
+                                                         agentjob_error **err);
 
 /**
  * The project that the jobs belong to. Required; also AGENTJOB_PROJECT_ID.

@@ -60,6 +60,7 @@ public:
     options &user_agent_suffix(std::string_view suffix) { return text(agentjob_options_set_user_agent_suffix, "suffix", suffix); }
     options &trust_env(bool trust) { return set(agentjob_options_set_trust_env, trust); }
     options &allow_plaintext(bool allow) { return set(agentjob_options_set_allow_plaintext, allow); }
+    options &allow_shared_key_file(bool allow) { return set(agentjob_options_set_allow_shared_key_file, allow); }
     options &timeout(std::chrono::milliseconds time) { return set(agentjob_options_set_timeout_ms, detail::ms(time)); }
     options &connect_timeout(std::chrono::milliseconds time) { return set(agentjob_options_set_connect_timeout_ms, detail::ms(time)); }
     options &max_retries(std::uint32_t retries) { return set(agentjob_options_set_max_retries, retries); }

@@ -125,7 +125,8 @@ impl fmt::Display for ErrorKind {
 
 /// Everything that can go wrong in a call. Its text is one sentence: what failed, for which job, what to do.
 ///
-/// It never holds the key. It holds no prompt either, unless the service's own words quote it.
+/// It never holds the key, nor the proxy's password: where the service quotes one, however it is encoded, stands `***`. It holds
+/// no prompt either, unless the service's own words quote it.
 #[derive(Clone, thiserror::Error)]
 #[error("{}", .0.message)]
 pub struct Error(Box<Facts>);
@@ -242,7 +243,7 @@ impl Error {
         self.0.request_id.as_deref()
     }
 
-    /// The text of the answer's body, at most 8 KiB of it. It is the service's text, unchecked.
+    /// The text of the answer's body, at most 8 KiB of it, without the key. Otherwise it is the service's text, unchecked.
     pub fn body(&self) -> Option<&str> {
         self.0.body.as_deref()
     }

@@ -39,6 +39,7 @@ mod options;
 mod outcome;
 mod poll;
 mod poller;
+mod privilege;
 mod process;
 mod prompt;
 mod recent;

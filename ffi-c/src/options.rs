@@ -90,7 +90,9 @@ pub unsafe extern "C" fn agentjob_options_set_api_key(
     unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.api_key(text("api_key", api_key)?)))) }
 }
 
-/// A file that holds the API key alone, read by agentjob_client_new(); also AGENTJOB_API_KEY_FILE.
+/// A file that holds the API key alone, read by agentjob_client_new(); also AGENTJOB_API_KEY_FILE. It may be a pipe, which is
+/// waited for 60 s at most. A file of this user's that others may read or write is refused, like OpenSSH's private keys; see
+/// agentjob_options_set_allow_shared_key_file().
 /// @param options the settings
 /// @param path the file's path, copied
 /// @param err where an error goes, or NULL
@@ -104,6 +106,23 @@ pub unsafe extern "C" fn agentjob_options_set_api_key_file(
 ) -> agentjob_code {
     // SAFETY: the pointers are what the header's rules say.
     unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.api_key_file(text("path", path)?)))) }
+}
+
+/// Whether the key's file may be one that other users can read or write, as the secrets of containers are. Not by default; also
+/// AGENTJOB_ALLOW_SHARED_KEY_FILE, 1 or 0.
+/// @param options the settings
+/// @param allow_shared_key_file whether it may
+/// @param err where an error goes, or NULL
+/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_options_set_allow_shared_key_file(
+    options: *mut agentjob_options,
+    allow_shared_key_file: bool,
+    err: *mut *mut agentjob_error,
+) -> agentjob_code {
+    // SAFETY: the pointers are what the header's rules say.
+    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.allow_shared_key_file(allow_shared_key_file)))) }
 }
 
 /// The project that the jobs belong to. Required; also AGENTJOB_PROJECT_ID.

@@ -29,7 +29,8 @@ COMMANDS = {
 SETTINGS = """\
 settings, from the environment:
   AGENTJOB_BASE_URL       where the service is, https://...
-  AGENTJOB_API_KEY        the key, or AGENTJOB_API_KEY_FILE, a file that holds it alone;
+  AGENTJOB_API_KEY        the key, or AGENTJOB_API_KEY_FILE, a file that holds it alone and that
+                          no other user can read (AGENTJOB_ALLOW_SHARED_KEY_FILE=1 if they may);
                           no flag takes the key, for it would show in the list of processes
   AGENTJOB_PROJECT_ID     the project of the jobs
   AGENTJOB_CA_FILE, AGENTJOB_TIMEOUT, HTTPS_PROXY, NO_PROXY and NO_COLOR count, too; a flag goes before its variable

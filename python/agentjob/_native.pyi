@@ -51,6 +51,7 @@ class Client:
         proxy: str | None = None,
         trust_env: bool = True,
         allow_plaintext: bool = False,
+        allow_shared_key_file: bool | None = None,
         user_agent_suffix: str | None = None,
         on_event: Callable[[Event], object] | None = None,
     ) -> Self:
@@ -58,7 +59,8 @@ class Client:
 
         base_url: where the service is, https://…; plain http only to this machine (AGENTJOB_BASE_URL). Required.
         api_key: the key (AGENTJOB_API_KEY). Required, here or as api_key_file.
-        api_key_file: a file that holds the key alone (AGENTJOB_API_KEY_FILE).
+        api_key_file: a file that holds the key alone (AGENTJOB_API_KEY_FILE). It may be a pipe, which is waited for 60 s at
+            most. A file of this user's that others may read or write is refused, like OpenSSH's private keys.
         project_id: the project of the jobs (AGENTJOB_PROJECT_ID). Required.
         timeout: total seconds of one call: connecting, retries and pauses included. 60 (AGENTJOB_TIMEOUT).
         connect_timeout: seconds to connect: name lookup, TCP, proxy and TLS together. 10.
@@ -70,6 +72,8 @@ class Client:
         proxy: http://[user:password@]host:port, instead of the environment's.
         trust_env: whether HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY count.
         allow_plaintext: whether plain http may go to another machine, which shows the network the key.
+        allow_shared_key_file: whether the key's file may be one that other users can read or write, as the secrets of
+            containers are (AGENTJOB_ALLOW_SHARED_KEY_FILE, 1 or 0). False.
         user_agent_suffix: what to put behind agentjob/<version> in the User-Agent header.
         on_event: called with each attempt, retry and poll, on the calling thread; never with the key, a prompt or a body.
             What it raises ends the call.
@@ -459,6 +463,9 @@ def call_token(client: Client, timeout: float | None = None, *, delivers: bool =
 
 def add_note(exception: BaseException, delivery: str, /) -> None:
     """Says at an exception what became of a message, in its `delivery` and in a note: for what the core did not raise."""
+
+def escape(text: str, /) -> str:
+    """A text from outside as a terminal may have it: what steers one, or is not seen, is written as escapes."""
 
 def send_and_poll(
     client: Client,

@@ -6,6 +6,8 @@ import threading
 import time
 import unicodedata
 
+from ._native import escape
+
 REDRAW_SECONDS = 0.08
 
 
@@ -49,7 +51,8 @@ class Progress:
     def on_update(self, job):
         """A wait has a new record. A poll's event has told of it already, but nothing of the answer to a message."""
         if self._state == "sending":
-            self._show(job["status"])
+            # A word of the service's own making is shown by the poll's event, which has no secret in it.
+            self._show(job["status"] if job["status"] in ("active", "completed", "archived", "failed") else "accepted")
 
     def rests(self, seconds):
         """A wait is about to pause so long."""
@@ -65,8 +68,8 @@ class Progress:
         self.end()
         remarks = "".join(f"{remark}\n" for remark in getattr(error, "remarks", ()))
         resume = getattr(error, "resume", None)
-        hint = f"the job goes on; to go on waiting:\n  {resume}\n" if resume else ""
-        self._tell(f"agentjob: {error}\n{remarks}{hint}")
+        hint = f"the job goes on; to go on waiting:\n  {printable(resume)}\n" if resume else ""
+        self._tell(f"agentjob: {printable(str(error))}\n{remarks}{hint}")
 
     def end(self):
         """Wipes the line, for good."""
@@ -187,5 +190,6 @@ def write(stream, text):
 
 
 def printable(text):
-    """A text of the service, without what could steer a terminal."""
-    return "".join(char if char.isprintable() else "?" for char in text)
+    """A text from outside, without what could steer a terminal or hides."""
+    # A file's name may have bytes that are no text.
+    return escape(text.encode("utf-8", "replace").decode("utf-8"))

@@ -23,7 +23,8 @@ use crate::waits::{Poller, Schedule, Watch};
 /// the first call. Everything is keyword-only, and an argument wins over its environment variable:
 ///
 /// - base_url: where the service is, https://… (AGENTJOB_BASE_URL). Required.
-/// - api_key, or api_key_file: the key, or a file that holds it alone (AGENTJOB_API_KEY, AGENTJOB_API_KEY_FILE). Required.
+/// - api_key, or api_key_file: the key, or a file that holds it alone (AGENTJOB_API_KEY, AGENTJOB_API_KEY_FILE). Required. The file
+///   may be a pipe; one of this user's that others may read or write is refused, like OpenSSH's private keys.
 /// - project_id: the project of the jobs (AGENTJOB_PROJECT_ID). Required.
 /// - timeout: total seconds of one call, retries included. 60 (AGENTJOB_TIMEOUT).
 /// - connect_timeout: seconds to connect. 10.
@@ -34,6 +35,8 @@ use crate::waits::{Poller, Schedule, Watch};
 /// - proxy: http://[user:password@]host:port, instead of the environment's.
 /// - trust_env: whether HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY count. True.
 /// - allow_plaintext: whether plain http may go to another machine, which shows it the key. False.
+/// - allow_shared_key_file: whether the key's file may be one that other users can read or write, as the secrets of containers
+///   are. False (AGENTJOB_ALLOW_SHARED_KEY_FILE, 1 or 0).
 /// - user_agent_suffix: what to put behind agentjob/<version> in the User-Agent header.
 /// - on_event: called with a dict at each attempt, retry and poll (types.Event), on the calling thread; never with the
 ///   key, a prompt or a body. What it raises ends the call.
@@ -68,10 +71,11 @@ impl Client {
     #[pyo3(signature = (*, base_url=None, api_key=None, api_key_file=None, project_id=None, timeout=None,
         connect_timeout=None, max_retries=None, max_retry_after=None, max_prompt_bytes=None, max_response_bytes=None,
         ca_file=None, proxy=None, trust_env=Given::Right(true), allow_plaintext=Given::Right(false),
-        user_agent_suffix=None, on_event=None),
+        allow_shared_key_file=None, user_agent_suffix=None, on_event=None),
         text_signature = "(*, base_url=None, api_key=None, api_key_file=None, project_id=None, timeout=None, \
         connect_timeout=None, max_retries=None, max_retry_after=None, max_prompt_bytes=None, max_response_bytes=None, \
-        ca_file=None, proxy=None, trust_env=True, allow_plaintext=False, user_agent_suffix=None, on_event=None)")]
+        ca_file=None, proxy=None, trust_env=True, allow_plaintext=False, allow_shared_key_file=None, \
+        user_agent_suffix=None, on_event=None)")]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
         py: Python<'_>,
@@ -89,6 +93,7 @@ impl Client {
         proxy: Option<Bound<'_, PyAny>>,
         trust_env: Flag,
         allow_plaintext: Flag,
+        allow_shared_key_file: Option<Flag>,
         user_agent_suffix: Option<Bound<'_, PyAny>>,
         on_event: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Client> {
@@ -110,14 +115,17 @@ impl Client {
             proxy,
             trust_env,
             allow_plaintext,
+            allow_shared_key_file,
             user_agent_suffix,
             tuning,
         };
         guarded(py, || {
             let read = settings.builder().and_then(|builder| Ok((builder, settings.tuning.on_event()?)));
             let (builder, on_event) = read.map_err(|refused| refused.raised(py, false))?;
-            // It reads files.
-            let core = blocking(py, &Watcher::default(), false, || builder.build())?;
+            // It reads files, which may be pipes that nobody writes.
+            let watcher = Arc::new(Watcher::default());
+            let builder = builder.control(watcher.clone());
+            let core = blocking(py, &watcher, false, || builder.build())?;
             let kept = settings.kept(py, &core)?.unbind();
             Ok(Client { core: Detached::new(core), on_event, kept })
         })

@@ -37,6 +37,8 @@ mod _native {
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]
+    use super::logging::escape;
+    #[pymodule_export]
     use super::signals::note_verdict;
     #[pymodule_export]
     use super::testing::{Emulator, serve_emulator};

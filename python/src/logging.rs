@@ -1,6 +1,7 @@
 //! The standard logger `agentjob`, for programs that use `logging`: on the calling thread, and only if the program has loaded
 //! it, for to load it takes longer than everything else here.
 
+use agentjob_core as core;
 use agentjob_core::Event;
 use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
@@ -70,4 +71,11 @@ impl Log {
         let line = (level, intern!(py, "%s"), sentence);
         self.logger.bind(py).call_method(intern!(py, "log"), line, Some(&keywords)).map(drop)
     }
+}
+
+/// What a person sees of a text from outside, on a terminal as in a log: the core's own escapes.
+#[pyfunction]
+#[pyo3(signature = (text, /))]
+pub(crate) fn escape(text: &str) -> std::borrow::Cow<'_, str> {
+    core::escape(text)
 }

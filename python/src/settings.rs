@@ -32,6 +32,7 @@ pub(crate) struct Settings<'py> {
     pub(crate) proxy: Any<'py>,
     pub(crate) trust_env: Flag,
     pub(crate) allow_plaintext: Flag,
+    pub(crate) allow_shared_key_file: Option<Flag>,
     pub(crate) user_agent_suffix: Any<'py>,
     pub(crate) tuning: Tuning<'py>,
 }
@@ -104,6 +105,7 @@ impl<'py> Settings<'py> {
             self.project_id => project_id = |given| text("project_id", given);
             self.ca_file => ca_file = |given| path("ca_file", given);
             self.proxy => proxy = |given| text("proxy", given);
+            self.allow_shared_key_file => allow_shared_key_file = |given: &Flag| given.flag("allow_shared_key_file");
             self.user_agent_suffix => user_agent_suffix = |given| text("user_agent_suffix", given);
         }
         set_tuning!(builder, self.tuning);
@@ -130,6 +132,9 @@ impl<'py> Settings<'py> {
         }
         kept.set_item(intern!(py, "trust_env"), self.trust_env.right())?;
         kept.set_item(intern!(py, "allow_plaintext"), self.allow_plaintext.right())?;
+        if let Some(allow) = &self.allow_shared_key_file {
+            kept.set_item(intern!(py, "allow_shared_key_file"), allow.right())?;
+        }
         self.tuning.keep(&kept)?;
         Ok(kept)
     }

@@ -52,6 +52,7 @@ static void options_and_call(void) {
     REFUSED("options", agentjob_options_set_max_response_bytes(NULL, 1, &err));
     REFUSED("options", agentjob_options_set_trust_env(NULL, true, &err));
     REFUSED("options", agentjob_options_set_allow_plaintext(NULL, true, &err));
+    REFUSED("options", agentjob_options_set_allow_shared_key_file(NULL, true, &err));
     REFUSED("options", agentjob_options_set_on_event(NULL, ignore, NULL, NULL, &err));
     REFUSED("on_event", agentjob_options_set_on_event(options, NULL, NULL, NULL, &err));
     agentjob_options_free(options);

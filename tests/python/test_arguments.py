@@ -37,6 +37,7 @@ CLIENT = [
     ("trust_env", 1, TypeError),
     ("trust_env", None, TypeError),
     ("allow_plaintext", "no", TypeError),
+    ("allow_shared_key_file", 1, TypeError),
     ("user_agent_suffix", "a\nb", agentjob.InvalidArgumentError),
     ("user_agent_suffix", 1, TypeError),
     ("on_event", 1, TypeError),
@@ -154,6 +155,7 @@ def test_ints_floats_and_paths_are_taken_as_they_come(tmp_path):
 
     key = tmp_path / "key"
     key.write_text("k\n")
+    key.chmod(0o600)
     options = {"base_url": "https://example.com", "project_id": "p"}
     assert agentjob.Client(api_key_file=key, timeout=5, **options).timeout == 5.0
     assert agentjob.Client(api_key_file=str(key), timeout=Half(), **options).timeout == 0.5

@@ -156,8 +156,30 @@ def test_the_version(emulator):
 def test_a_key_file_is_taken(emulator, tmp_path):
     key = tmp_path / "key"
     key.write_text(emulator.api_key + "\n")
+    key.chmod(0o600)
     words = ["get", "job_demo", "--base-url", emulator.base_url, "--project-id", "demo", "--api-key-file", str(key)]
     assert run(None, *words)[0] == 0
+
+
+def test_a_key_file_that_others_can_read_is_refused_with_the_command_that_fixes_it(emulator, tmp_path):
+    key = tmp_path / "key"
+    key.write_text(emulator.api_key)
+    key.chmod(0o644)
+    given = {"AGENTJOB_API_KEY": "", "AGENTJOB_API_KEY_FILE": str(key)}
+    status, out, err = run(emulator, "get", "job_demo", env=given)
+    assert (status, out) == (2, "") and f"run: chmod 600 {key};" in err, err
+    assert run(emulator, "get", "job_demo", env={**given, "AGENTJOB_ALLOW_SHARED_KEY_FILE": "1"})[0] == 0
+    subprocess.run(["chmod", "600", str(key)], check=True)
+    assert run(emulator, "get", "job_demo", env=given)[0] == 0
+
+
+def test_nothing_that_a_service_says_hides_on_a_terminal(emulator):
+    hidden = "\u2028\u061c\u200b\u202e\u2066\U000e0041\x1b[2J\x9b"
+    emulator.reset(rules=[{"status": 404, "json": {"error": f"no{hidden} job"}}])
+    for words in (["get", "job" + hidden[:-5]], ["wait", "job" + hidden[:-5]]):
+        status, _, err = run(emulator, *words)
+        assert status == 3 and "\\u{202e}" in err and "\\u{e0041}" in err, err
+        assert not [char for char in hidden if char in err and char not in "[2J"], ascii(err)
 
 
 def test_a_reader_that_goes_away_makes_no_noise(emulator):

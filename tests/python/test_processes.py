@@ -52,6 +52,7 @@ def test_every_setting_travels(surroundings, tmp_path, monkeypatch):
     monkeypatch.setenv("AGENTJOB_TIMEOUT", "7")
     monkeypatch.chdir(tmp_path)
     pathlib.Path("key").write_text(KEY)
+    pathlib.Path("key").chmod(0o600)
 
     class Name(str):
         secret = KEY
@@ -65,6 +66,7 @@ def test_every_setting_travels(surroundings, tmp_path, monkeypatch):
         "proxy": "http://127.0.0.1:9",
         "trust_env": False,
         "allow_plaintext": True,
+        "allow_shared_key_file": False,
         "on_event": print,
     }
     client = agentjob.Client(api_key_file=pathlib.Path("key"), user_agent_suffix=Name("worker"), **given)
@@ -87,6 +89,7 @@ def test_a_key_file_travels_by_its_name(surroundings, tmp_path, monkeypatch):
     monkeypatch.delenv("AGENTJOB_API_KEY")
     file = tmp_path / "key"
     file.write_text(KEY)
+    file.chmod(0o600)
     text = pickle.dumps(agentjob.Client(api_key_file=file, trust_env=False))
     assert KEY.encode() not in text
     assert pickle.loads(text).get_job("job_demo")["id"] == "job_demo"

@@ -8,6 +8,7 @@ import traceback
 import pytest
 
 import agentjob
+from agentjob.aio import AsyncClient
 from agentjob.testing import Emulator
 
 KEY = "marker_QVdxN7rT2pLz9"
@@ -30,6 +31,7 @@ def emulator():
 def test_repr_says_where_the_key_came_from_and_not_what_it_is(emulator, monkeypatch, tmp_path):
     file = tmp_path / "key"
     file.write_text(KEY)
+    file.chmod(0o600)
     given = {"base_url": "https://example.com", "project_id": "a'b"}
     start = "Client(base_url='https://example.com', project_id=\"a'b\", api_key="
     assert repr(agentjob.Client(api_key=KEY, **given)) == start + "<given>)"
@@ -81,3 +83,27 @@ def test_a_pollers_text_holds_no_secret(emulator):
     poller = emulator.client().poller("job_demo")
     poller.poll()
     assert_hidden(str(poller) + repr(poller))
+
+
+def test_a_key_file_is_this_users_alone_unless_it_may_be_shared(monkeypatch, tmp_path):
+    file = tmp_path / "key"
+    file.write_text(KEY)
+    file.chmod(0o640)
+    given = {"base_url": "https://example.com", "project_id": "p", "api_key_file": file}
+    for make in (agentjob.Client, AsyncClient):
+        with pytest.raises(agentjob.InvalidArgumentError, match=r"\(mode 0640\); run: chmod 600 "):
+            make(**given)
+        make(**given, allow_shared_key_file=True)
+    monkeypatch.setenv("AGENTJOB_ALLOW_SHARED_KEY_FILE", "1")
+    agentjob.Client(**given)
+    with pytest.raises(agentjob.InvalidArgumentError):
+        agentjob.Client(**given, allow_shared_key_file=False)
+
+
+def test_what_is_logged_of_a_job_is_one_line_that_hides_nothing(emulator, caplog):
+    caplog.set_level("DEBUG", logger="agentjob")
+    job = "job\u2028\u202e\u200b\U000e0041"
+    with pytest.raises(agentjob.NotFoundError) as caught:
+        emulator.client().wait(job, timeout=5)
+    assert caplog.messages and all(message.isprintable() for message in [*caplog.messages, str(caught.value)])
+    assert "job\\u{2028}\\u{202e}\\u{200b}\\u{e0041}" in caplog.messages[0]

@@ -230,6 +230,7 @@ def run_all(driver, vectors, options, folder):
     plain, over_tls = (emulators[tls].says for tls in (False, True))
     folder.mkdir()
     (folder / "key").write_text(plain["api_key"] + "\n")
+    (folder / "key").chmod(0o600)
     (folder / "empty.pem").write_text("no certificate\n")
     places = {
         "refused": f"http://127.0.0.1:{unused_port()}",

@@ -10,6 +10,7 @@ use rustls::pki_types::CertificateDer;
 use super::cause::Cause;
 use crate::descriptor::above_standard;
 use crate::operation::shown;
+use crate::privilege;
 
 /// The variables by which OpenSSL, and so every platform, lets its store be replaced.
 const VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
@@ -21,10 +22,16 @@ const VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 /// `Tls`: the variables name no certificate and there is no `ca_file`, or a certificate cannot be used.
 pub(super) fn load(extra: &[CertificateDer<'static>]) -> Result<RootCertStore, Cause> {
     let mut roots = RootCertStore::empty();
-    let native = above_standard(rustls_native_certs::load_native_certs);
-    roots.add_parsable_certificates(native.certs);
+    let set: Vec<_> = VARIABLES.into_iter().filter_map(|name| Some((name, env::var_os(name)?))).collect();
+    // In a program with more rights than whoever started it the variables do not count.
+    let set = if privilege::is_raised() && !set.is_empty() {
+        roots.add_parsable_certificates(above_standard(usual_places));
+        Vec::new()
+    } else {
+        roots.add_parsable_certificates(above_standard(rustls_native_certs::load_native_certs).certs);
+        set
+    };
     if roots.is_empty() {
-        let set: Vec<_> = VARIABLES.into_iter().filter_map(|name| Some((name, env::var_os(name)?))).collect();
         if set.is_empty() {
             roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
         } else if extra.is_empty() {
@@ -39,6 +46,12 @@ pub(super) fn load(extra: &[CertificateDer<'static>]) -> Result<RootCertStore, C
         roots.add(root.clone()).map_err(refused)?;
     }
     Ok(roots)
+}
+
+/// The platform's store without a look at the variables.
+fn usual_places() -> Vec<CertificateDer<'static>> {
+    let folders = openssl_probe::candidate_cert_dirs();
+    folders.flat_map(|folder| rustls_native_certs::load_certs_from_paths(None, Some(folder)).certs).collect()
 }
 
 fn none_found(set: &[(&str, OsString)]) -> Cause {

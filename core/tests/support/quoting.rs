@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD};
 
-pub const KEYS: [&str; 4] = [
+pub(crate) const KEYS: [&str; 4] = [
     "sk/9f+3c77aaQQ==",
     "adm_zebra7quilt4mango9",
     r#"q"w\x%7e&y'<u>/i+9=0"#,
@@ -16,13 +16,13 @@ pub const KEYS: [&str; 4] = [
 ];
 
 /// A listener on loopback that gives each connection the next of its answers, and ends it.
-pub struct Service {
-    pub address: String,
+pub(crate) struct Service {
+    pub(crate) address: String,
     answers: Arc<Mutex<VecDeque<Vec<u8>>>>,
 }
 
 impl Service {
-    pub fn start() -> Service {
+    pub(crate) fn start() -> Service {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let answers = Arc::new(Mutex::new(VecDeque::<Vec<u8>>::new()));
@@ -40,7 +40,7 @@ impl Service {
     }
 
     /// What is answered from now on, in turns.
-    pub fn answers(&self, answers: impl IntoIterator<Item = Vec<u8>>) {
+    pub(crate) fn answers(&self, answers: impl IntoIterator<Item = Vec<u8>>) {
         *self.answers.lock().unwrap() = answers.into_iter().collect();
     }
 }
@@ -61,10 +61,7 @@ fn serve(mut stream: TcpStream, answer: &[u8]) -> std::io::Result<()> {
     let length = head.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next()?.parse().ok());
     let mut rest = vec![0; (end + length.unwrap_or(0)).saturating_sub(request.len())];
     stream.read_exact(&mut rest)?;
-    stream.write_all(answer)?;
-    stream.shutdown(std::net::Shutdown::Write)?;
-    // What the client still sends is read, or the kernel would throw the answer away.
-    std::io::copy(&mut stream, &mut std::io::sink()).map(drop)
+    stream.write_all(answer)
 }
 
 fn each(text: &str, one: impl Fn(usize, char) -> String) -> String {
@@ -80,8 +77,10 @@ fn percent(text: &str) -> String {
     each(text, |_, c| if c.is_ascii_alphanumeric() { c.into() } else { format!("%{:02x}", c as u32) })
 }
 
+type Encode = fn(&str) -> String;
+
 /// How services, gateways and their frameworks write what they were sent.
-pub const ENCODINGS: [(&str, fn(&str) -> String); 14] = [
+pub(crate) const ENCODINGS: [(&str, Encode); 14] = [
     ("raw", str::to_owned),
     ("json", json),
     ("php", |key| json(key).replace('/', "\\/")),
@@ -99,7 +98,7 @@ pub const ENCODINGS: [(&str, fn(&str) -> String); 14] = [
 ];
 
 /// Whether six characters of the key in a row can be read from a text, by whatever decoding.
-pub fn shows(text: &str, key: &str) -> bool {
+pub(crate) fn shows(text: &str, key: &str) -> bool {
     let pieces: HashSet<&[u8]> = key.as_bytes().windows(6).collect();
     let has = |text: &[u8]| text.windows(6).any(|window| pieces.contains(window));
     let mut readings = vec![text.as_bytes().to_vec()];
