@@ -83,7 +83,7 @@ class Loop(Protocol):
     """What is needed of an event loop."""
 
     #: How it tells a task that it is cancelled.
-    cancelled: type[BaseException] | tuple[type[BaseException], ...]
+    cancelled: tuple[type[BaseException], ...]
 
     async def sleep(self, seconds: float | None, arm: Callable[[Wake], object]) -> None:
         """Sleeps for so long at most, or until what it hands to `arm` is called."""
@@ -96,11 +96,10 @@ class Loop(Protocol):
 
 
 class _Asyncio:
-    cancelled = asyncio.CancelledError
+    cancelled: tuple[type[BaseException], ...] = (asyncio.CancelledError,)
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self.later = self._loop.call_later
 
     async def sleep(self, seconds: float | None, arm: Callable[[Wake], object]) -> None:
         woken: asyncio.Future[None] = self._loop.create_future()
@@ -118,13 +117,16 @@ class _Asyncio:
             with contextlib.suppress(asyncio.CancelledError):
                 await _over(self, future, None)
 
+    def later(self, seconds: float, call: Callable[[], None]) -> object:
+        return self._loop.call_later(seconds, call)
+
 
 class _Trio:
     def __init__(self, trio: Any) -> None:
         self._trio = trio
         self._token = trio.lowlevel.current_trio_token()
         #: Ctrl-C comes to the main task wherever it waits.
-        self.cancelled = (trio.Cancelled, KeyboardInterrupt)
+        self.cancelled: tuple[type[BaseException], ...] = (trio.Cancelled, KeyboardInterrupt)
 
     async def sleep(self, seconds: float | None, arm: Callable[[Wake], object]) -> None:
         woken = self._trio.Event()
