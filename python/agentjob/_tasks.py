@@ -31,9 +31,9 @@ async def run(threads: Threads, work: Callable[[], T], token: _native.CancelToke
     """Runs `work`, which heeds `token`, beside whichever event loop is running. A token of one call has that call's time."""
     # The loop first: without one nothing is begun.
     loop = _running_loop()
-    work = partial(contextvars.copy_context().run, work)
+    context = contextvars.copy_context()
     try:
-        future = threads.submit(work)
+        future = threads.submit(lambda: context.run(work))
     except RuntimeError as error:  # there is no thread to be had
         _note(error, "not_sent" if delivers else None)
         raise
@@ -41,7 +41,7 @@ async def run(threads: Threads, work: Callable[[], T], token: _native.CancelToke
         await _over(loop, future, token._left)
         while not future.done():
             if token._left == 0.0 and future.cancel():
-                return work()  # it ends at once, for its time is over
+                return context.run(work)  # it ends at once, for its time is over
             await _over(loop, future, token._left or None)
     except loop.cancelled as cancelled:
         token.cancel()
@@ -149,13 +149,18 @@ class _Trio:
 
 
 def _running_loop() -> Loop:
+    return _Trio(sys.modules["trio"]) if _in_trio() else _Asyncio()
+
+
+def _in_trio() -> bool:
     trio = sys.modules.get("trio")
-    if trio is not None:
-        # Not in it, or not whole yet.
-        with contextlib.suppress(RuntimeError, AttributeError):
-            trio.lowlevel.current_task()
-            return _Trio(trio)
-    return _Asyncio()
+    if trio is None:
+        return False
+    try:
+        trio.lowlevel.current_task()
+    except (RuntimeError, AttributeError):  # not in it, or not whole yet
+        return False
+    return True
 
 
 def _from_anywhere(say: Callable[[], object]) -> None:
