@@ -30,6 +30,7 @@ unexport PYTHONUNBUFFERED
 endif
 
 .PHONY: help demo test check test-rust test-c test-install test-memory test-model test-python test-vectors test-readme test-types test-packaging
+.PHONY: test-wheels
 .PHONY: wheels check-wheels gallery faults bench bench-check sizes fmt lint clean
 
 help:
@@ -44,7 +45,7 @@ demo: $(BUILD)/wheel.stamp library
 
 # Each part alone is a target, too. The table at the end says what ran, what was skipped, and how long it took.
 TEST_PARTS := sizes test-rust test-c test-python test-vectors test-readme
-CHECK_PARTS := test-install test-types test-memory test-model gallery test-packaging bench-check
+CHECK_PARTS := test-install test-types test-memory test-model gallery test-packaging test-wheels bench-check
 test:
 	@MAKE="$(MAKE)" $(PYTHON) tests/parts.py $(TEST_PARTS)
 check:
@@ -71,8 +72,18 @@ test-memory: emulator
 test-model:
 	CC="$(CC)" tests/model/check.sh
 
+# With the wheel of this machine's own linker, which `make demo` built.
 test-python: $(BUILD)/wheel.stamp
 	$(BIN)/python -m pytest -q -rs -n 6 tests/python
+
+# With the wheels that ship, on every Python that is here: another linker makes another module.
+ifeq ($(shell uname -s),Linux)
+test-wheels: wheels
+	$(PYTHON) tests/packaging/interpreters.py --dist "$(BUILD)/dist" --build "$(BUILD)/pythons"
+else
+test-wheels:
+	@echo "SKIPPED: the wheels that ship are built on Linux"
+endif
 
 # What type checkers see of the installed package: the stub is the module's, no exceptions listed, and every public name has a type.
 # Modules with an underscore are nobody's interface.

@@ -2,6 +2,8 @@
 
 import sys
 
+from ._output import settle
+
 
 def main() -> int:
     try:
@@ -10,6 +12,8 @@ def main() -> int:
         return run()
     except KeyboardInterrupt:  # Ctrl-C before anything began, or once more while the first one is told of
         return 130
+    finally:
+        settle()
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """What the command line takes, and the help that tells it."""
 
 import argparse
+import sys
 
 from . import __version__
+from ._progress import write
 
 #: The schedule's flags, and the wait's options that they are. One that was not given is not in the parsed flags.
 SCHEDULE = {"wait_timeout": "timeout", "min_interval": "min_interval", "max_interval": "max_interval"}
@@ -62,7 +64,7 @@ STATUS_STATUSES = """\
 exit status:
   0 the journal was read
   2 usage
-  3 the journal cannot be read
+  3 the journal cannot be read, or the status not be written
   5 no run is on, and a message may have arrived: look at its job before you send it again
   130 interrupted
 """
@@ -115,9 +117,16 @@ EXAMPLES = {
 }
 
 
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        """Says on stderr what is wrong with the flags, and ends with the status for that, also where nobody takes the words."""
+        write(sys.stderr, f"{self.format_usage()}{self.prog}: error: {message}\n")
+        raise SystemExit(2)
+
+
 def parser():
     """The tree of commands. What it parses has `command`, the name of one."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="agentjob",
         usage="agentjob COMMAND ...",
         description=ABOUT + "\ncommands:\n" + "".join(f"  {name:<14}{help}\n" for name, help in COMMANDS.items()),

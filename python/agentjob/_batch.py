@@ -15,6 +15,7 @@ from ._batch_display import error_facts
 from ._batch_items import read_items
 from ._batch_summary import Summary
 from ._native import Client
+from ._output import OutputError, emit
 from ._progress import printable
 
 #: How long a step waits: how late the display and Ctrl-C are at most.
@@ -129,16 +130,11 @@ class Output:
             self._report.clear(soon=self._piped)
         # ASCII alone, so it fits any encoding and cannot steer a terminal.
         line = json.dumps({**outcome, "error": error_facts(outcome["error"])}, separators=(",", ":"))
-        try:
-            print(line, flush=True)
-        except (OSError, ValueError) as error:
-            from ._cli import OutputError
-
-            # What is still buffered must not be tried again at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            self.left = isinstance(error, BrokenPipeError)
-            return OutputError(f"the batch was stopped: an outcome could not be written: {error}")
-        return None
+        broken = emit(line + "\n")
+        if broken is None:
+            return None
+        self.left = isinstance(broken, BrokenPipeError)
+        return OutputError(f"the batch was stopped: an outcome could not be written: {broken}")
 
 
 def is_terminal(stream):

@@ -2,14 +2,14 @@
 
 import json
 import shlex
-import sys
 import time
 from datetime import datetime, timezone
 
 from ._batch_summary import DELIVERY_UNKNOWN, DONE
 from ._batch_words import finish, paused, plural, sentence
 from ._native import batch_status as read_status
-from ._progress import printable, write
+from ._output import OutputError, emit
+from ._progress import printable
 
 #: How many unknown and rejected messages are listed.
 LISTED = 20
@@ -22,8 +22,10 @@ def batch_status(options, report):
         text = json.dumps(status, indent=2) + "\n"
     else:
         text = "".join(f"{printable(line)}\n" for line in lines(status, options.run, time.time()))
+    broken = emit(text)
     # A reader that goes away, as head does, has seen enough.
-    write(sys.stdout, text)
+    if broken is not None and not isinstance(broken, BrokenPipeError):
+        raise OutputError(f"the status could not be written: {broken}")
     return DELIVERY_UNKNOWN if status["unknown"] and not status["running"] else DONE
 
 

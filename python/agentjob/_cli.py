@@ -6,7 +6,6 @@ of either kind. Modules that only a batch needs are loaded for a batch.
 """
 
 import json
-import os
 import sys
 
 from . import errors
@@ -14,7 +13,8 @@ from ._arguments import CLIENT, SCHEDULE, parser
 from ._follow import Interrupted, Wait
 from ._json_events import JsonEvents
 from ._native import Client, serve_emulator
-from ._progress import Progress
+from ._output import OutputError, emit
+from ._progress import Progress, write
 
 DONE, JOB_FAILED, USAGE, FAILED, WAIT_TIMED_OUT, DELIVERY_UNKNOWN, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
@@ -28,7 +28,7 @@ def main(argv=None):
             return serve_emulator(argv[1:])
         options = parser().parse_args(argv)
         if options.command is None:
-            parser().print_help(sys.stderr)
+            write(sys.stderr, parser().format_help())
             return USAGE
         options.words = argv  # for the command that goes on with a batch
         report = report_for(options)
@@ -120,7 +120,9 @@ def demo(options, report):
 def completion(options, report):
     from ._completion import script
 
-    sys.stdout.write(script(options.shell, parser()))
+    broken = emit(script(options.shell, parser()))
+    if broken is not None:
+        raise OutputError(f"the completion could not be written: {broken}")
     return DONE
 
 
@@ -158,24 +160,12 @@ def finish(job, report, delivered=False):
     return JOB_FAILED if job["status"] == "failed" else shown
 
 
-class OutputError(errors.Error):
-    """The record could not be written."""
-
-    kind = "output"
-
-
 def show(job, report, delivered=False):
     """The record on stdout. Only ASCII leaves here, so it fits any terminal and cannot steer one."""
     report.end()
-    try:
-        print(json.dumps(job, indent=2), flush=True)
-        if sys.stdout is not None:
-            return DONE
-        broken = "standard output is closed"
-    except (OSError, ValueError) as error:
-        broken = error
-        # What is still buffered must not be tried again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    broken = emit(json.dumps(job, indent=2) + "\n")
+    if broken is None:
+        return DONE
     if delivered:
         failure = OutputError("the record could not be written, but the message was accepted; do not send it again")
         failure.delivery = "accepted"

@@ -31,9 +31,9 @@ async def run(threads: Threads, work: Callable[[], T], token: _native.CancelToke
     """Runs `work`, which heeds `token`, beside whichever event loop is running. A token of one call has that call's time."""
     # The loop first: without one nothing is begun.
     loop = _running_loop()
-    work = partial(contextvars.copy_context().run, work)
+    context = contextvars.copy_context()
     try:
-        future = threads.submit(work)
+        future = threads.submit(lambda: context.run(work))
     except RuntimeError as error:  # there is no thread to be had
         _note(error, "not_sent" if delivers else None)
         raise
@@ -41,7 +41,7 @@ async def run(threads: Threads, work: Callable[[], T], token: _native.CancelToke
         await _over(loop, future, token._left)
         while not future.done():
             if token._left == 0.0 and future.cancel():
-                return work()  # it ends at once, for its time is over
+                return context.run(work)  # it ends at once, for its time is over
             await _over(loop, future, token._left or None)
     except loop.cancelled as cancelled:
         token.cancel()
@@ -83,7 +83,7 @@ class Loop(Protocol):
     """What is needed of an event loop."""
 
     #: How it tells a task that it is cancelled.
-    cancelled: type[BaseException] | tuple[type[BaseException], ...]
+    cancelled: tuple[type[BaseException], ...]
 
     async def sleep(self, seconds: float | None, arm: Callable[[Wake], object]) -> None:
         """Sleeps for so long at most, or until what it hands to `arm` is called."""
@@ -96,11 +96,10 @@ class Loop(Protocol):
 
 
 class _Asyncio:
-    cancelled = asyncio.CancelledError
+    cancelled: tuple[type[BaseException], ...] = (asyncio.CancelledError,)
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self.later = self._loop.call_later
 
     async def sleep(self, seconds: float | None, arm: Callable[[Wake], object]) -> None:
         woken: asyncio.Future[None] = self._loop.create_future()
@@ -118,13 +117,16 @@ class _Asyncio:
             with contextlib.suppress(asyncio.CancelledError):
                 await _over(self, future, None)
 
+    def later(self, seconds: float, call: Callable[[], None]) -> object:
+        return self._loop.call_later(seconds, call)
+
 
 class _Trio:
     def __init__(self, trio: Any) -> None:
         self._trio = trio
         self._token = trio.lowlevel.current_trio_token()
         #: Ctrl-C comes to the main task wherever it waits.
-        self.cancelled = (trio.Cancelled, KeyboardInterrupt)
+        self.cancelled: tuple[type[BaseException], ...] = (trio.Cancelled, KeyboardInterrupt)
 
     async def sleep(self, seconds: float | None, arm: Callable[[Wake], object]) -> None:
         woken = self._trio.Event()
@@ -147,13 +149,18 @@ class _Trio:
 
 
 def _running_loop() -> Loop:
+    return _Trio(sys.modules["trio"]) if _in_trio() else _Asyncio()
+
+
+def _in_trio() -> bool:
     trio = sys.modules.get("trio")
-    if trio is not None:
-        # Not in it, or not whole yet.
-        with contextlib.suppress(RuntimeError, AttributeError):
-            trio.lowlevel.current_task()
-            return _Trio(trio)
-    return _Asyncio()
+    if trio is None:
+        return False
+    try:
+        trio.lowlevel.current_task()
+    except (RuntimeError, AttributeError):  # not in it, or not whole yet
+        return False
+    return True
 
 
 def _from_anywhere(say: Callable[[], object]) -> None:

@@ -115,9 +115,7 @@ async def together(*calls, in_order_of=None):
     return ended
 
 
-@pytest.mark.parametrize(
-    ("answers", "count"), [("after 300 ms", 200), ("never", 200), ("after 300 ms", 1000), ("never", 1000)]
-)
+@pytest.mark.parametrize(("answers", "count"), [("after 300 ms", 200), ("never", 1000)])
 def test_every_call_ends_in_its_time_however_many_there_are(served, run, answers, count):
     rules = [STALL] if answers == "never" else [{"delay_ms": 300}]
     options, ledger = served(rules=rules, hourly_limit=10_000, keep_requests=False)
@@ -129,7 +127,8 @@ def test_every_call_ends_in_its_time_however_many_there_are(served, run, answers
             ended.extend(await together(*(client.send_message("job_demo", str(n)) for n in range(count))))
 
     run(main)
-    assert max(end.took for end in ended) < 1 + MARGIN
+    # Without a limit in the queue a thousand would take 31 s.
+    assert max(end.took for end in ended) < 1 + 4 * MARGIN
     verdicts = collections.defaultdict(set)
     for n, end in enumerate(ended):
         verdicts[end.verdict].add(str(n))
@@ -147,15 +146,15 @@ def test_a_call_has_what_the_queue_left_of_its_time(stalled, run):
     async def main():
         client = aio.AsyncClient.of(stalled.client(), max_threads=1)
         first, second, third = await together(
-            client.send_message("job_demo", "first", timeout=0.5),
-            client.send_message("job_demo", "second", timeout=1.0),
-            client.create_job("third", timeout=0.8),
+            client.send_message("job_demo", "first", timeout=1.2),
+            client.send_message("job_demo", "second", timeout=2.4),
+            client.create_job("third", timeout=2.0),
             in_order_of=client,
         )
         assert [end.verdict for end in (first, second, third)] == ["unknown", "unknown", "not_sent"]
         assert [end.error.attempts for end in (first, second, third)] == [1, 1, 0]
-        for end, timeout in (first, 0.5), (second, 1.0), (third, 0.8):
-            assert timeout <= end.error.elapsed <= end.took < timeout + 0.4
+        for end, timeout in (first, 1.2), (second, 2.4), (third, 2.0):
+            assert timeout <= end.error.elapsed <= end.took < timeout + MARGIN
 
     run(main)
 
@@ -165,14 +164,14 @@ def test_a_message_before_a_wait_and_the_waits_looks_queue_in_their_time(stalled
         client = aio.AsyncClient.of(stalled.client(timeout=0.5), max_threads=1)
         quick = {"min_interval": 0.02, "max_interval": 0.02}
         ahead, send, wait = await together(
-            client.send_message("job_demo", "ahead", timeout=1.5),
+            client.send_message("job_demo", "ahead", timeout=2.5),
             client.send_and_wait("job_demo", "go", timeout=10, **quick),
             client.wait("job_busy", timeout=1.0, **quick),
             in_order_of=client,
         )
         assert (ahead.verdict, send.verdict, wait.verdict) == ("unknown", "not_sent", None)
-        assert type(send.error) is agentjob.RequestTimeoutError and 0.5 <= send.error.elapsed <= send.took < 0.9
-        assert type(wait.error) is agentjob.WaitTimeoutError and 1.0 <= wait.error.elapsed <= wait.took < 1.4
+        assert type(send.error) is agentjob.RequestTimeoutError and 0.5 <= send.error.elapsed <= send.took < 0.5 + MARGIN
+        assert type(wait.error) is agentjob.WaitTimeoutError and 1.0 <= wait.error.elapsed <= wait.took < 1.0 + MARGIN
         assert "timeout" in str(wait.error), "looks that ran out of time in the queue are counted as failed"
         assert wait.error.attempts == 1
         # With a free thread the wait in steps looks again.
@@ -239,23 +238,25 @@ def our_threads():
 
 
 def test_threads_follow_the_load_and_end_with_it(run):
-    with Emulator(rules=[{"delay_ms": 200}], hourly_limit=1000) as emulator:
+    with Emulator(rules=[{"delay_ms": 700}], hourly_limit=1000) as emulator:
         seen = {}
 
         async def main():
-            client = aio.AsyncClient.of(emulator.client(), max_threads=50)
-            for load in (1, 20, 100):
+            client = aio.AsyncClient.of(emulator.client(), max_threads=20)
+            for load in (1, 10, 40):
                 calls = [client.get_job("job_demo") for _ in range(load)]
                 async with anyio.create_task_group() as tasks:
                     for call in calls:
                         tasks.start_soon(timed, call)
-                    await anyio.sleep(0.15)
-                    seen[load] = len(our_threads())
+                    seen[load] = 0
+                    while seen[load] == 0 or client._threads._busy > 0:
+                        seen[load] = max(seen[load], len(our_threads()))
+                        await anyio.sleep(0.01)
             while our_threads():
                 await anyio.sleep(0.05)
 
         run(main)
-        assert seen == {1: 1, 20: 20, 100: 50}
+        assert seen == {1: 1, 10: 10, 40: 20}
 
 
 def test_a_thread_that_cannot_be_had_is_a_longer_queue(monkeypatch):

@@ -57,6 +57,8 @@ def test_signatures_are_those_of_the_stub():
         "on_update": None,
         "cancel": None,
     }
+    if sys.version_info < (3, 10):
+        return  # inspect reads no signature of such a class there
     made = inspect.signature(agentjob.Client)
     assert {p.kind for p in made.parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
 

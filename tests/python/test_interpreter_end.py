@@ -1,0 +1,86 @@
+"""The interpreter's end while a daemon thread is inside a call. CPython ends such a thread when it comes back for the GIL, up to 3.13
+by unwinding its stack, and that must be no crash."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from agentjob.testing import Emulator
+from conftest import BUSY, PATIENCE
+
+#: Ends of each kind: it takes bad luck to meet the wrong moment.
+ENDS = 12
+#: What the thread is in when the program ends. It says `ready` when it is there.
+CALLS = {
+    "a message without an answer": 'ready_when(1); client.send_message("job_demo", "go")',
+    "a message whose time is over meanwhile": 'ready_when(1); client.send_message("job_demo", "go", timeout=0.35)',
+    "a wait that pauses": 'ready_when(1); client.wait("job_busy", min_interval=30)',
+    "a wait that looks again and again": 'ready_when(3); client.wait("job_busy", min_interval=0.02, max_interval=0.02)',
+    "a watch": 'ready_when(1); list(client.watch("job_busy", min_interval=0.02, max_interval=0.02))',
+    "a batch": 'list(client.send_all([("job_demo", "go")], journal=sys.argv[1], grace=0.1))',
+    "a batch that waits for its jobs": 'list(client.send_all([("job_busy", "go")], journal=sys.argv[1], wait=True))',
+    "a name lookup": """
+        arrived.set()
+        agentjob.Client(base_url="https://agentjob.invalid", max_retries=100, api_key="k", project_id="p").get_job("job_demo")
+    """,
+    "a coroutine in a loop of its own": """
+        import asyncio
+        ready_when(1)
+        asyncio.run(agentjob.aio.AsyncClient.of(client).wait("job_busy", min_interval=30))
+    """,
+}
+PROGRAM = """
+import os, sys, threading, time
+import agentjob
+client = agentjob.Client(trust_env=False)
+arrived = threading.Event()
+
+class Late:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.2)  # lets go of the GIL while the interpreter ends: now the thread may come for it
+
+def ready_when(requests):
+    left = [requests]
+    def on_event(event):
+        left[0] -= event["event"] == "attempt"
+        if left[0] <= 0:
+            arrived.set()
+    global client
+    client = client.with_options(on_event=on_event)
+
+def call():
+{call}
+
+late = Late()
+threading.Thread(target=call, daemon=True).start()
+while not arrived.wait(0.01):
+    if os.path.exists(sys.argv[1]) and "sending" in open(sys.argv[1]).read():
+        break
+time.sleep({beside})
+print("ready", flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def service():
+    """In no other process's interpreter that ends: messages to job_demo have no answer."""
+    stall = {"path": "/v2/agent/demo/job/job_demo/message", "fault": {"do": "stall", "at": "request"}}
+    with Emulator(jobs=[{"id": "job_demo"}, BUSY], rules=[stall], hourly_limit=10_000) as emulator:
+        yield emulator
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_the_end_is_no_crash_whatever_a_daemon_thread_is_in(service, call, tmp_path):
+    environment = {**os.environ, **service.environment(), "NO_PROXY": "127.0.0.1"}
+    body = textwrap.indent(textwrap.dedent(call).strip(), "    ")
+    running = []
+    for n in range(ENDS):
+        code = PROGRAM.format(call=body, beside=n * 0.01)
+        command = [sys.executable, "-c", code, str(tmp_path / f"{n}.journal")]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        running.append(subprocess.Popen(command, env=environment, text=True, **pipes))
+    ended = [(*process.communicate(timeout=3 * PATIENCE), process.returncode) for process in running]
+    assert [(out, status) for out, _, status in ended] == [("ready\n", 0)] * ENDS, ended
