@@ -15,6 +15,8 @@ from agentjob.testing import Emulator
 
 #: A job that stays active until a message comes.
 BUSY = {"id": "job_busy", "status": "active"}
+#: How long a job has to be active, in ms, for a wait that begins after it to see that, on a starved machine, too.
+SEEN = 1000
 #: Options of a wait that looks often.
 QUICK = {"min_interval": 0.02, "max_interval": 0.02}
 #: Long enough for a starved machine, short enough to see a hang.
