@@ -214,7 +214,7 @@ mod tests {
             let call = Call::for_test(&token, Duration::from_secs(10));
             assert_eq!(look_up(&call, "slow.invalid", 1, slow), Err(Cause::Cancelled));
         });
-        assert!(began.elapsed() < Duration::from_millis(300), "{:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_millis(1400), "before the lookup ended: {:?}", began.elapsed());
 
         let call = Call::for_test(&CancelToken::new(), Duration::from_millis(100));
         assert_eq!(look_up(&call, "slow.invalid", 1, slow), Err(Cause::Timeout));
@@ -223,8 +223,10 @@ mod tests {
         let ended: Vec<_> = (0..MAX_LOOKUPS).map(|_| look_up(&out_of_time(), "slow.invalid", 1, slow)).collect();
         assert!(ended.iter().any(|end| matches!(end, Err(Cause::Resources(_)))), "{ended:?}");
 
-        std::thread::sleep(Duration::from_millis(2000));
-        assert_eq!(LOOKUPS.load(Ordering::Acquire), 0, "every thread ended");
+        while LOOKUPS.load(Ordering::Acquire) > 0 {
+            assert!(began.elapsed() < Duration::from_secs(60), "not every thread ended");
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let call = Call::for_test(&CancelToken::new(), Duration::from_secs(10));
         assert!(look_up(&call, "localhost", 1, |_, _| Ok(vec![])).is_ok(), "and lookups work again");
     }
