@@ -146,9 +146,10 @@ def arrived(emulator):
 
 
 def read_until(stream, words):
-    """The lines of a command up to the one that holds these words."""
+    """The lines of a command up to the one that holds these words, or matches this expression."""
+    found = words.search if hasattr(words, "search") else lambda line: words in line
     lines = [stream.readline()]
-    while words not in lines[-1]:
+    while not found(lines[-1]):
         assert lines[-1], f"it ended without {words!r}: {''.join(lines)!r}"
         lines.append(stream.readline())
     return lines

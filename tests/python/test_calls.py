@@ -116,7 +116,7 @@ def test_watch_yields_each_change_and_ends(emulator, client):
 
 
 def test_watch_ends_with_an_error(client):
-    watch = client.watch("job_busy", timeout=0.05, **QUICK)
+    watch = client.watch("job_busy", timeout=1, **QUICK)
     assert next(watch)["status"] == "active"
     with pytest.raises(agentjob.WaitTimeoutError):
         next(watch)
