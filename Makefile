@@ -65,8 +65,10 @@ test-install: library emulator
 	$(MAKE) -C ffi-c check-install EMULATOR="$(EMULATOR)"
 
 # The C programs under valgrind and the sanitizers; what is not installed is a visible skip.
+test-memory: MEMORY := -C tests/c LIBDIR="$(TARGET)/debug" EMULATOR="$(EMULATOR)" OUT="$(BUILD)/c-debug" CC="$(CC)"
 test-memory: emulator
-	$(MAKE) -j $(CORES) -C tests/c check-valgrind check-sanitize check-threads LIBDIR="$(TARGET)/debug" EMULATOR="$(EMULATOR)" OUT="$(BUILD)/c-debug" CC="$(CC)"
+	$(MAKE) -s -j $(CORES) $(MEMORY) build
+	$(MAKE) $(MEMORY) check-valgrind check-sanitize check-threads
 
 # The batch's journal as a model, explored to its last state, and each mistake that it must not make; without spin a visible skip.
 test-model:

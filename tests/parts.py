@@ -61,7 +61,8 @@ class Part:
             sys.stdout.write(line)
             sys.stdout.flush()
             found = SKIPPED.search(line)
-            if found:
+            # Some say it when they come to it, and again at their end.
+            if found and found[1].strip() not in self.skipped:
                 self.skipped.append(found[1].strip())
 
 
@@ -97,7 +98,7 @@ def table(parts):
     wall, used = sum(part.wall for part in parts), sum(part.cpu for part in parts)
     print(f"{'all':16}{'':10}{clock(wall):>8}{clock(used):>8}{sum(len(part.skipped) for part in parts) or '':>10}")
     for part in parts:
-        for what in dict.fromkeys(part.skipped):
+        for what in part.skipped:
             print(f"skipped in {part.name}: {what}")
 
 

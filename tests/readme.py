@@ -28,6 +28,11 @@ def chapter(word):
     return next(block for block in blocks("sh") if word in block)
 
 
+def profile():
+    """This project's own profile of its tests: built with it, the crates below are there already."""
+    return re.search(r"^\[profile\.dev\]\n(?:\w.*\n)*", (ROOT / "Cargo.toml").read_text(encoding="utf-8"), re.M)[0]
+
+
 def run(what, command, folder, environment, expected):
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
     good = done.returncode == 0 and expected in done.stdout
@@ -97,10 +102,10 @@ def examples(options, says, folder):
     (project / "src" / "main.rs").write_text(blocks("rust")[0])
     (project / "Cargo.toml").write_text(
         f'[package]\nname = "readme"\nversion = "0.0.0"\nedition = "2024"\n[dependencies]\n'
-        f'agentjob-core = {{ path = {json.dumps(str(ROOT / "core"))} }}\n[workspace]\n'
+        f'agentjob-core = {{ path = {json.dumps(str(ROOT / "core"))} }}\n[workspace]\n{profile()}'
     )
     (project / "Cargo.lock").write_text((ROOT / "Cargo.lock").read_text())
-    command = ["cargo", "run", "--quiet", "--offline", "--target-dir", str(target / "readme")]
+    command = ["cargo", "run", "--quiet", "--offline", "--target-dir", str(target)]
     results.append(run("Rust", command, project, environment, "completed Some("))
 
     shell = dict(environment, PATH=os.path.dirname(os.path.abspath(options.python)) + os.pathsep + environment["PATH"])

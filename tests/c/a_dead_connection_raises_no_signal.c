@@ -3,19 +3,36 @@
 
 #include "support.h"
 
-int main(void) {
-    signal(SIGPIPE, SIG_DFL);
+/* Whether each connection was dead before the next message left; if not, the message was lost with it. */
+static bool dead_in(uint64_t pause_ms) {
     emulator service = emulator_start("{\"rules\": [{\"nth\": 1, \"after_answer\": \"reset\"}, {\"nth\": 2, \"after_answer\": \"close\"}]}");
     agentjob_error *err = NULL;
     agentjob_client *client = emulator_client(&service);
-    for (int i = 0; i < 3; i++) {
+    agentjob_code code = AGENTJOB_OK;
+    int sent = 0;
+    for (; sent < 3 && code == AGENTJOB_OK; sent++) {
         agentjob_job *job = NULL;
-        CHECK_OK(agentjob_client_send_message(client, service.job_id, "Go on", AGENTJOB_NUL_TERMINATED, NULL, &job, &err), err);
+        code = agentjob_client_send_message(client, service.job_id, "Go on", AGENTJOB_NUL_TERMINATED, NULL, &job, &err);
         agentjob_job_free(job);
-        sleep_ms(50);
+        sleep_ms(pause_ms);
     }
-    CHECK_INT(emulator_messages(&service), 3);
+    if (code == AGENTJOB_ERR_CONNECTION_LOST) {
+        CHECK_INT(emulator_messages(&service), sent - 1);
+        agentjob_error_free(err);
+    } else {
+        CHECK_OK(code, err);
+        CHECK_INT(emulator_messages(&service), 3);
+    }
     agentjob_client_free(client);
     emulator_stop(&service);
+    return code == AGENTJOB_OK;
+}
+
+int main(void) {
+    signal(SIGPIPE, SIG_DFL);
+    /* Only the service knows when it has closed its end, and a machine that is busy lets it take its time. */
+    for (uint64_t pause_ms = 50; !dead_in(pause_ms); pause_ms *= 2) {
+        CHECK(pause_ms < 10000);
+    }
     return 0;
 }

@@ -15,6 +15,8 @@ from agentjob.testing import Emulator
 
 #: A job that stays active until a message comes.
 BUSY = {"id": "job_busy", "status": "active"}
+#: How long a job has to be active, in ms, for a wait that begins after it to see that, on a starved machine, too.
+SEEN = 1000
 #: Options of a wait that looks often.
 QUICK = {"min_interval": 0.02, "max_interval": 0.02}
 #: Long enough for a starved machine, short enough to see a hang.
@@ -144,9 +146,10 @@ def arrived(emulator):
 
 
 def read_until(stream, words):
-    """The lines of a command up to the one that holds these words."""
+    """The lines of a command up to the one that holds these words, or matches this expression."""
+    found = words.search if hasattr(words, "search") else lambda line: words in line
     lines = [stream.readline()]
-    while words not in lines[-1]:
+    while not found(lines[-1]):
         assert lines[-1], f"it ended without {words!r}: {''.join(lines)!r}"
         lines.append(stream.readline())
     return lines

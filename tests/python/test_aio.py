@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from conftest import BUSY, QUICK, arrived, tried, wait_for
+from conftest import BUSY, QUICK, SEEN, arrived, tried, wait_for
 
 import agentjob
 from agentjob import aio
@@ -63,6 +63,8 @@ def notes(exception):
 
 
 def test_every_method_does_what_the_blocking_one_does(emulator, run):
+    emulator.reset(work_ms=SEEN)
+
     async def main():
         async with client_of(emulator) as client:
             sent = await client.send_message("job_demo", "go")

@@ -9,7 +9,7 @@ import pytest
 
 import agentjob
 from agentjob.testing import Emulator
-from conftest import BUSY, QUICK
+from conftest import BUSY, QUICK, SEEN
 
 
 def test_the_readme_snippet(emulator, monkeypatch):
@@ -70,7 +70,8 @@ def test_missing_keys_are_none():
         }
 
 
-def test_wait_tells_each_change_and_returns_the_last_record(client):
+def test_wait_tells_each_change_and_returns_the_last_record(emulator, client):
+    emulator.reset(work_ms=SEEN, jobs=[BUSY])
     seen = []
     client.send_message("job_busy", "go")
     job = client.wait("job_busy", on_update=seen.append, **QUICK)
@@ -105,7 +106,8 @@ def test_check_leaves_other_ends_alone(outcome):
         assert emulator.client().send_and_wait("job_demo", "go", check=True, **QUICK)["status"] == outcome
 
 
-def test_watch_yields_each_change_and_ends(client):
+def test_watch_yields_each_change_and_ends(emulator, client):
+    emulator.reset(work_ms=SEEN)
     client.send_message("job_demo", "go")
     watch = client.watch("job_demo", **QUICK)
     assert iter(watch) is watch
@@ -114,14 +116,15 @@ def test_watch_yields_each_change_and_ends(client):
 
 
 def test_watch_ends_with_an_error(client):
-    watch = client.watch("job_busy", timeout=0.05, **QUICK)
+    watch = client.watch("job_busy", timeout=1, **QUICK)
     assert next(watch)["status"] == "active"
     with pytest.raises(agentjob.WaitTimeoutError):
         next(watch)
     assert list(watch) == []
 
 
-def test_a_poller_goes_step_by_step_and_goes_on_from_its_text(client):
+def test_a_poller_goes_step_by_step_and_goes_on_from_its_text(emulator, client):
+    emulator.reset(work_ms=SEEN)
     client.send_message("job_demo", "go")
     poller = client.poller("job_demo", **QUICK)
     assert (poller.job_id, poller.job, poller.done, poller.polls) == ("job_demo", None, False, 0)
@@ -186,6 +189,7 @@ def test_what_on_event_raises_ends_the_call_before_anything_is_sent(emulator):
 
 
 def test_a_call_within_a_callback_works(emulator, client):
+    emulator.reset(work_ms=SEEN, jobs=[{"id": "job_demo"}, BUSY])
     seen = []
     client.send_message("job_demo", "go")
     client.wait("job_demo", on_update=lambda job: seen.append(client.get_job("job_busy")["id"]), **QUICK)

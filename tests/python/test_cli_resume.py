@@ -1,6 +1,7 @@
 """A wait of the command line that was ended before its job was, and the command that it prints to go on."""
 
 import json
+import re
 import shlex
 import signal
 import time
@@ -10,13 +11,15 @@ import pytest
 from conftest import PATIENCE, arrived, read_until, tried, wait_for
 from test_cli import QUICK, run, start
 
+#: What a command shows of a job, and not of what it does itself: sending, looking.
+STATUS = re.compile(r"^agentjob: (active|completed|failed|archived) \(\d+ s\)$", re.M)
 HINT = "the job goes on; to go on waiting:\n  "
 
 
 def interrupted(emulator, *words, after=None):
     """The stderr of a command that Ctrl-C ended after it got so far: to the first status that it shows."""
     process = start(emulator, *words)
-    shown = "" if after else "".join(read_until(process.stderr, " s)\n"))
+    shown = "" if after else "".join(read_until(process.stderr, STATUS))
     (after or (lambda: time.sleep(0.05)))()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)

@@ -232,8 +232,9 @@ def run_all(driver, vectors, options, folder):
     (folder / "key").write_text(plain["api_key"] + "\n")
     (folder / "key").chmod(0o600)
     (folder / "empty.pem").write_text("no certificate\n")
+    refused = str(unused_port())
     places = {
-        "refused": f"http://127.0.0.1:{unused_port()}",
+        "refused": f"http://127.0.0.1:{refused}",
         "base_url": plain["base_url"],
         "key_file": str(folder / "key"),
         "empty_file": str(folder / "empty.pem"),
@@ -241,7 +242,7 @@ def run_all(driver, vectors, options, folder):
         "port": plain["base_url"].rsplit(":", 1)[1],
     }
     # What a sentence may name besides.
-    known = {**places, "tls_url": over_tls["base_url"], "tls_port": over_tls["base_url"].rsplit(":", 1)[1], "ca_file": over_tls["ca_file"]}
+    known = {**places, "refused_port": refused, "tls_url": over_tls["base_url"], "tls_port": over_tls["base_url"].rsplit(":", 1)[1], "ca_file": over_tls["ca_file"]}
     results = []
     try:
         for vector in vectors:

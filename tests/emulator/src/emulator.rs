@@ -174,6 +174,11 @@ impl Emulator {
         Ok(())
     }
 
+    /// How many connections are open now. One whose client has gone stays until everything that came over it was processed.
+    pub fn open_connections(&self) -> usize {
+        self.shared.open_connections()
+    }
+
     /// Stops listening and ends every connection, also those that a fault keeps silent. Takes less than 200 ms; the ledger can
     /// still be read. A second call does nothing.
     pub fn stop(&self) {

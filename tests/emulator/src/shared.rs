@@ -65,6 +65,10 @@ impl Shared {
         Seat { shared: Arc::clone(self), number }
     }
 
+    pub(crate) fn open_connections(&self) -> usize {
+        lock(&self.open).sockets.len()
+    }
+
     /// Ends every open connection. A shutdown wakes whatever its thread blocks on: a read, a write or a stall.
     pub(crate) fn end_connections(&self, patience: Duration) {
         let open = lock(&self.open);

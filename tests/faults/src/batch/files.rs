@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::plan::Kill;
 use super::process::{Ended, With};
-use super::round::{LAGGARDS, Round};
+use super::round::Round;
 use super::script;
 use super::situations::Skip;
 
@@ -135,8 +135,6 @@ fn reachable(sender: &Path, round: &Round) -> Result<PathBuf, Skip> {
 
 /// A run that must be refused before anything is sent.
 fn must_be_refused(round: &mut Round, with: &With<'_>) {
-    // What the killed run sent last may still be on its way.
-    std::thread::sleep(LAGGARDS);
     let (plan, before) = (round.plan.clone(), round.ledger().len());
     let ended = round.run(&plan, with, |_, _| {});
     let refused = matches!(ended.failure(), Some(("journal", message)) if message.contains("cannot be opened"));

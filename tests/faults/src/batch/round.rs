@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use agentjob_emulator::{Config, Emulator};
 use fastrand::Rng;
@@ -15,8 +15,10 @@ use super::script;
 
 /// More runs than this no batch takes that is left alone.
 const MOST_RUNS: usize = 30;
-/// How long a request that nobody waits for any more may take to be counted.
-pub(crate) const LAGGARDS: Duration = Duration::from_millis(50);
+/// How long a connection whose client has gone may take to be accepted.
+const LAGGARDS: Duration = Duration::from_millis(50);
+/// How long everything that came over it may take to be processed, where much else is to be done.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A batch under way.
 #[derive(Debug)]
@@ -111,12 +113,22 @@ impl Round {
         self.told.push(ended.said.clone());
         self.kills += u64::from(ended.was_killed());
         self.over = ended.is_over();
+        self.settle();
         if ended.stuck {
             self.wrong(|f| &mut f.never_ended, "a run had to be ended because it took too long".into());
         } else if !ended.was_killed() && !matches!(ended.status.code(), Some(0 | 1)) {
             self.wrong(|f| &mut f.lies, format!("a run ended by itself, and badly: {}", ended.status));
         }
         self.look();
+    }
+
+    /// Lets what a process sent before its end arrive: a message that came after those of the next run would be one out of order.
+    fn settle(&self) {
+        std::thread::sleep(LAGGARDS);
+        let began = Instant::now();
+        while self.emulator.open_connections() > 0 && began.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Runs with nothing done to it, until the batch is over.
@@ -140,9 +152,6 @@ impl Round {
     fn look(&mut self) {
         if !self.findings.words.is_empty() {
             return;
-        }
-        if self.over {
-            std::thread::sleep(LAGGARDS);
         }
         let ledger = self.ledger();
         // The ledger first: what is in it now is in a journal that nobody writes any more.
