@@ -103,8 +103,10 @@ pub(super) fn read_lines(
         }
     }
     match &end.tail {
-        // Lines were written behind it, so it was whole once.
-        Some(tail) if tail.number == 1 && number > 1 => Err(damage(path, tail.number, why)),
+        // It was whole once, and lines may have been written behind it.
+        Some(tail) if tail.number == 1 && (tail.bytes.contains(&b'\n') || tail.bytes.contains(&0)) => {
+            Err(damage(path, tail.number, why))
+        }
         _ => Ok(end),
     }
 }

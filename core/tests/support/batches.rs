@@ -1,6 +1,6 @@
 //! What tests of batches have in common.
 
-#![allow(dead_code, reason = "each test program uses some of it")]
+#![allow(dead_code, unreachable_pub, reason = "each test program uses some of it")]
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
