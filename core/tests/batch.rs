@@ -1,8 +1,8 @@
 //! Batches against the emulator: what is sent, what is held back, what is told.
 
-mod support;
 #[path = "support/batches.rs"]
 mod batches;
+mod support;
 
 use std::time::Duration;
 
@@ -546,4 +546,3 @@ fn a_wait_that_timed_out_waits_anew_in_the_next_run() {
     let outcomes = run(&client(&service), items(1), &options.wait(quick()));
     assert!(outcomes[0].error().is_none() && outcomes[0].job().unwrap().is_terminal());
 }
-

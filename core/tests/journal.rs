@@ -1,14 +1,15 @@
 //! A batch's journal: what is in it, what becomes of one that is damaged, and of one that somebody else changes.
 
-mod support;
 #[path = "support/batches.rs"]
 mod batches;
+mod support;
 
 use std::io::Write;
 use std::time::Duration;
 
 use agentjob_core::{
-    BatchItem, BatchOptions, BatchOutcome, BatchStatus, BatchStep, BatchUpdate, Client, Delivery, ErrorKind, batch_status,
+    BatchItem, BatchOptions, BatchOutcome, BatchStatus, BatchStep, BatchUpdate, Client, Delivery, ErrorKind,
+    batch_status,
 };
 use agentjob_emulator::Emulator;
 use batches::{Folder, items, run, run_until_stopped, service};
@@ -147,7 +148,11 @@ fn a_run_that_was_killed_while_it_recovered_forgets_nothing() {
     for cut in journal.len()..recovered.len() {
         std::fs::write(folder.journal(), &recovered[..cut]).unwrap();
         let outcomes = run(&client(&service), items(3), &BatchOptions::new(folder.journal()));
-        assert_eq!(outcomes.iter().filter(|outcome| outcome.delivery() == Delivery::Unknown).count(), 1, "cut at {cut}");
+        assert_eq!(
+            outcomes.iter().filter(|outcome| outcome.delivery() == Delivery::Unknown).count(),
+            1,
+            "cut at {cut}"
+        );
     }
     assert_eq!(service.ledger().len(), 3);
 }
@@ -221,7 +226,11 @@ fn a_file_that_is_no_journal_is_left_as_it_is() {
     for begun in ["", "{\"line\":\"run\",\"journal\":1,", "{\"line\":\"run\",\"journal\":1,\"agentj"] {
         std::fs::write(folder.journal(), begun).unwrap();
         let (outcomes, recovered) = heard(&client, items(1), &options);
-        assert_eq!(outcomes[0].delivery(), Delivery::Accepted, "an empty one, or a first run's first line, begins again");
+        assert_eq!(
+            outcomes[0].delivery(),
+            Delivery::Accepted,
+            "an empty one, or a first run's first line, begins again"
+        );
         assert_eq!(recovered.len(), usize::from(!begun.is_empty()));
     }
     let pipe = folder.0.join("pipe");

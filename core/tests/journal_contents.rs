@@ -1,9 +1,9 @@
 //! What is in a batch's journal of what the service answers: nothing of a prompt, nothing of the key, and on a full disk the outcome
 //! alone.
 
-mod support;
 #[path = "support/batches.rs"]
 mod batches;
+mod support;
 
 use std::process::Command;
 
@@ -145,7 +145,10 @@ fn what_is_kept_is_what_a_later_run_reports() {
     let job = later[0].job().unwrap();
     assert!(later[0].is_earlier() && job.is_terminal());
     assert_eq!((job.model(), job.pr_link(), job.get("note").is_some()), (None, Some(link), false));
-    assert_eq!((job.source_repository(), job.created_at()), (Some("https://example.com/r"), Some("2026-01-02T03:04:05Z")));
+    assert_eq!(
+        (job.source_repository(), job.created_at()),
+        (Some("https://example.com/r"), Some("2026-01-02T03:04:05Z"))
+    );
 }
 
 const CHILD: &str = "AGENTJOB_TEST_JOURNAL";

@@ -1,8 +1,8 @@
 //! A thousand damaged journals, each held against an outside ledger: nothing that was sent is sent again silently.
 
-mod support;
 #[path = "support/batches.rs"]
 mod batches;
+mod support;
 
 use std::collections::HashSet;
 use std::path::PathBuf;

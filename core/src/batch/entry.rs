@@ -4,8 +4,8 @@ use super::clock::Stamp;
 use super::gate::MAX_ASKED;
 use super::item::Planned;
 use super::kept::Kept;
-use super::line::Writer;
 use super::reason::{Cause, Reason};
+use super::writer::Writer;
 use crate::delivery::Delivery;
 use crate::error::{Error, ErrorKind};
 use crate::job::Job;
@@ -93,7 +93,8 @@ mod tests {
         let long = "\u{1F600}\"".repeat(200);
         let items = plan([BatchItem::new(long, "p")], 10).unwrap();
         let id = Some("r".repeat(5000));
-        let error = Error::new(ErrorKind::RateLimited, "x".repeat(9000)).with_answer(429, Some(Duration::MAX), id, None);
+        let error =
+            Error::new(ErrorKind::RateLimited, "x".repeat(9000)).with_answer(429, Some(Duration::MAX), id, None);
         let day = error.clone().with_answer(429, Some(MAX_ASKED), None, None);
         for error in [error, day] {
             let ended = Ended { delivery: Delivery::Rejected, job: None, error: Some(&error), poller: None };

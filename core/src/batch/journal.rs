@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-use super::digest::{Checksum, checksum};
-use super::line::{Begun, Line, NO_LINE, Said, Writer, ascii, begun_text};
 use super::clock::Stamp;
+use super::digest::{Checksum, checksum};
+use super::line::{Begun, Line, NO_LINE, Said};
 use super::replay::{Span, absolute, line_at, read_lines};
 use super::room;
 use super::tail::Tail;
+use super::writer::{Writer, ascii, begun_text};
 use crate::error::{Error, ErrorKind};
 use crate::operation::shown;
 
@@ -170,7 +171,8 @@ impl Journal {
         }
         let length = self.file.metadata().map_err(|error| self.cannot_write(&error.to_string()))?.len();
         if length != end.at {
-            let what = "was changed by another program while the batch ran; bring it back before you run the batch again";
+            let what =
+                "was changed by another program while the batch ran; bring it back before you run the batch again";
             let error = problem(&self.path, what);
             end.broken = Some(error.clone());
             return Err(error);

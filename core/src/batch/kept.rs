@@ -3,7 +3,7 @@
 //! prompt to its job.
 
 use super::item::{Planned, prompts_for_job};
-use super::line::Writer;
+use super::writer::Writer;
 use crate::job::{Job, JobStatus};
 
 /// The longest of each, in bytes.
@@ -98,7 +98,8 @@ struct Quoted {
 
 impl Quoted {
     fn of(texts: &[Option<&str>]) -> Quoted {
-        let lower: Vec<Vec<u8>> = texts.iter().map(|text| text.unwrap_or_default().to_ascii_lowercase().into()).collect();
+        let lower: Vec<Vec<u8>> =
+            texts.iter().map(|text| text.unwrap_or_default().to_ascii_lowercase().into()).collect();
         let words: Vec<Vec<u8>> = lower.iter().map(|text| words_of(text)).collect();
         let (mut windows, mut filter) = (Vec::new(), [0; 64]);
         for (n, text) in lower.iter().chain(&words).enumerate() {

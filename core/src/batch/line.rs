@@ -2,7 +2,6 @@
 //! is the beginning of the checksum of the line before: so no line can be damaged, taken out, doubled or moved unnoticed.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::clock::Stamp;
@@ -11,7 +10,7 @@ use super::gate::PauseReason;
 use super::reason::{Cause, Reason};
 use crate::delivery::Delivery;
 use crate::error::ErrorKind;
-use crate::timestamp::{iso, unix_ms};
+use crate::timestamp::unix_ms;
 
 /// The journal's format. One of another version is refused, not guessed at.
 pub(super) const VERSION: u64 = 1;
@@ -22,91 +21,9 @@ pub(super) const SENDING: &str = r#"{"line":"sending","#;
 /// What the first line names as the checksum of the line before it.
 pub(super) const NO_LINE: Checksum = *b"0000000000000000";
 /// So much of that checksum is named.
-const LINK: usize = 8;
-const SUM: &str = r#","sum":""#;
-const END: &str = "\"}\n";
-
-/// A line under construction.
-#[derive(Debug, Default)]
-pub(super) struct Writer(String);
-
-impl Writer {
-    pub(super) fn new(kind: &str) -> Writer {
-        Writer(format!("{{\"line\":\"{kind}\""))
-    }
-
-    pub(super) fn text(mut self, name: &str, text: &str) -> Writer {
-        let text = serde_json::to_string(text).expect("a string always becomes JSON");
-        self.push(name, &text);
-        self
-    }
-
-    pub(super) fn text_or_none(self, name: &str, text: Option<&str>) -> Writer {
-        match text {
-            Some(text) => self.text(name, text),
-            None => self,
-        }
-    }
-
-    pub(super) fn number(mut self, name: &str, number: u64) -> Writer {
-        self.push(name, &number.to_string());
-        self
-    }
-
-    /// JSON as it is.
-    pub(super) fn json(mut self, name: &str, json: &str) -> Writer {
-        self.push(name, json);
-        self
-    }
-
-    pub(super) fn stamp(self, at: Stamp) -> Writer {
-        self.text("at", &iso(at.unix_ms)).number("up_ms", at.up_ms)
-    }
-
-    /// An object that is no line, and begins with this text, if there is one.
-    pub(super) fn of(name: &str, text: Option<&str>) -> Writer {
-        Writer::default().text_or_none(name, text)
-    }
-
-    /// An object that is no line, whole.
-    pub(super) fn json_text(mut self) -> String {
-        match self.0.is_empty() {
-            true => self.0.push('{'),
-            false => self.0.replace_range(..1, "{"),
-        }
-        self.0 + "}"
-    }
-
-    pub(super) fn reason(self, reason: &Reason, request_id: Option<&str>) -> Writer {
-        let mut parts = Writer::of("kind", Some(reason.kind.as_str()));
-        if reason.cause != Cause::Request {
-            parts = parts.text("cause", reason.cause.as_str());
-        }
-        if let Some(status) = reason.http_status {
-            parts = parts.number("http_status", status.into());
-        }
-        self.json("error", &parts.text_or_none("request_id", request_id).json_text())
-    }
-
-    fn push(&mut self, name: &str, json: &str) {
-        write!(self.0, ",\"{name}\":{json}").expect("a String takes every write");
-    }
-
-    /// The whole line, its end included, and its checksum. `before` is that of the line before it.
-    pub(super) fn finish(mut self, before: &Checksum) -> (String, Checksum) {
-        self = self.text("after", ascii(&before[..LINK]));
-        let sum = checksum(self.0.as_bytes());
-        self.0.push_str(SUM);
-        self.0.push_str(ascii(&sum));
-        self.0.push_str(END);
-        (self.0, sum)
-    }
-}
-
-/// Hexadecimal digits as text.
-pub(super) fn ascii(digits: &[u8]) -> &str {
-    std::str::from_utf8(digits).expect("hexadecimal digits are ASCII")
-}
+pub(super) const LINK: usize = 8;
+pub(super) const SUM: &str = r#","sum":""#;
+pub(super) const END: &str = "\"}\n";
 
 /// A line of the journal.
 #[derive(Debug)]
@@ -249,19 +166,6 @@ fn read_reason(fields: &Fields<'_>) -> Option<Reason> {
     })
 }
 
-/// The messages of a line `recovered`.
-pub(super) fn begun_text<'a>(items: impl Iterator<Item = &'a Begun>) -> String {
-    let texts = items.map(|begun| {
-        let key = begun.item.id.to_string();
-        Writer::of("key", Some(&key))
-            .number("item", begun.item.number)
-            .text("prompt", &begun.prompt.to_string())
-            .text("job_id", &begun.job_id)
-            .json_text()
-    });
-    format!("[{}]", texts.collect::<Vec<_>>().join(","))
-}
-
 fn read_begun(json: &str) -> Option<Vec<Begun>> {
     let items: Vec<serde_json::Value> = serde_json::from_str(json).ok()?;
     let begun = |item: &serde_json::Value| {
@@ -328,6 +232,7 @@ fn value_end(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::writer::{Writer, begun_text};
     use super::*;
 
     const AT: Stamp = Stamp { unix_ms: 1_767_323_045_678, up_ms: 12 };
@@ -348,7 +253,8 @@ mod tests {
         assert!(text.contains(end), "{text}");
         let line = read(text.trim_end()).unwrap();
         assert!(line.follows(&NO_LINE) && !line.follows(&line.sum));
-        let (next, _) = Writer::new("paused").text("reason", "trouble").number("pause_ms", 1).stamp(AT).finish(&line.sum);
+        let (next, _) =
+            Writer::new("paused").text("reason", "trouble").number("pause_ms", 1).stamp(AT).finish(&line.sum);
         assert!(read(next.trim_end()).unwrap().follows(&line.sum));
         assert_eq!(line.stamp, AT);
         let Said::Sending { item, prompt, job_id } = line.said else { panic!("{:?}", line.said) };

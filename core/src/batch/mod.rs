@@ -28,6 +28,7 @@ mod status;
 mod tail;
 mod watch;
 mod work;
+mod writer;
 
 use std::fmt;
 use std::sync::{Arc, PoisonError};

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::digest::{Checksum, checksum};
 use super::journal::{damage, problem};
-use super::line::{self, BEGINNING, Line, NO_LINE, Said, ascii};
+use super::line::{self, BEGINNING, Line, NO_LINE, Said};
 use super::tail::Tail;
+use super::writer::ascii;
 use crate::error::Error;
 
 /// The longest line. What is kept of a record is bounded, and so are ids; the service's URL is not.
@@ -120,9 +121,10 @@ fn text(line: &[u8]) -> Result<&str, &'static str> {
 /// Whether a line `recovered` is about this end of the journal; the end of a line was given to it if it had none.
 fn covers(tail: &Tail, bytes: u64, of: &str) -> bool {
     let end = if tail.bytes.ends_with(b"\n") { &b"\n"[..] } else { b"" };
-    usize::try_from(bytes).ok().and_then(|bytes| tail.bytes.split_at_checked(bytes)).is_some_and(|(damaged, rest)| {
-        (rest.is_empty() || rest == end) && ascii(&checksum(damaged)) == of
-    })
+    usize::try_from(bytes)
+        .ok()
+        .and_then(|bytes| tail.bytes.split_at_checked(bytes))
+        .is_some_and(|(damaged, rest)| (rest.is_empty() || rest == end) && ascii(&checksum(damaged)) == of)
 }
 
 /// One line again, without its end.

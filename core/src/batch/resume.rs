@@ -2,14 +2,13 @@
 
 use std::sync::{Arc, Condvar, Mutex};
 
-use super::{Batch, BatchStep};
 use super::clock::Clock;
 use super::ending::no_thread;
 use super::entry;
 use super::history::{Entry, History, Items, Past};
 use super::item::{Planned, label};
 use super::journal::{Journal, damage, problem};
-use super::line::{self, Begun, Line, Place, Said, VERSION, Writer};
+use super::line::{self, Begun, Line, Place, Said, VERSION};
 use super::options::BatchOptions;
 use super::outcome::BatchUpdate;
 use super::rate::{Window, moment};
@@ -18,6 +17,8 @@ use super::replay::Span;
 use super::state::State;
 use super::tail::Tail;
 use super::work::{Work, begin_wait, outcome};
+use super::writer::Writer;
+use super::{Batch, BatchStep};
 use crate::client::Client;
 use crate::control::CancelToken;
 use crate::delivery::Delivery;
@@ -128,7 +129,8 @@ pub(super) fn begin(client: Client, items: Vec<Planned>, options: BatchOptions) 
         for_watchers: Condvar::new(),
         for_owner: Condvar::new(),
     });
-    let batch = Batch { work, earlier: Earlier { recovered, found: found.into_iter() }, pid: std::process::id(), over: false };
+    let batch =
+        Batch { work, earlier: Earlier { recovered, found: found.into_iter() }, pid: std::process::id(), over: false };
     for n in 0..senders {
         match batch.work.start(false) {
             // One is enough.

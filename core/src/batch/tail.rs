@@ -44,8 +44,11 @@ impl Tail {
             let (digests, beginning) = (digests(piece), cut_key(piece));
             let is_named = |at: usize| {
                 let item = &items[at];
-                let is_beginning = || beginning.as_ref().is_some_and(|key| item.id.to_string().starts_with(key.as_str()));
-                digests.contains(&item.id) || by_prompt.contains(&(item.prompt_digest, at)) && digests.contains(&item.prompt_digest) || is_beginning()
+                let is_beginning =
+                    || beginning.as_ref().is_some_and(|key| item.id.to_string().starts_with(key.as_str()));
+                digests.contains(&item.id)
+                    || by_prompt.contains(&(item.prompt_digest, at)) && digests.contains(&item.prompt_digest)
+                    || is_beginning()
             };
             let here: Vec<usize> = (0..items.len()).filter(|at| is_named(*at)).collect();
             // Of another kind's item a second one must be told apart.
@@ -73,7 +76,8 @@ impl Tail {
     fn by_prompt(&self, items: &[Planned], entries: &[Option<Entry>]) -> HashSet<(Digest, usize)> {
         let found = digests(&self.bytes);
         let with = |digest: Digest| {
-            let mut places = (0..items.len()).filter(move |at| items[*at].prompt_digest == digest && may_be_sent(&entries[*at]));
+            let mut places =
+                (0..items.len()).filter(move |at| items[*at].prompt_digest == digest && may_be_sent(&entries[*at]));
             places.next().filter(|_| places.next().is_none())
         };
         found.into_iter().filter_map(|digest| with(digest).map(|at| (digest, at))).collect()
@@ -125,9 +129,8 @@ fn may_be_sent(entry: &Option<Entry>) -> bool {
 
 /// The lines of it, also those that lost their end.
 fn pieces(bytes: &[u8]) -> Vec<&[u8]> {
-    let mut starts: Vec<usize> = (0..bytes.len())
-        .filter(|at| *at == 0 || bytes[at - 1] == b'\n' || bytes[*at..].starts_with(LINE))
-        .collect();
+    let mut starts: Vec<usize> =
+        (0..bytes.len()).filter(|at| *at == 0 || bytes[at - 1] == b'\n' || bytes[*at..].starts_with(LINE)).collect();
     starts.push(bytes.len());
     let piece = |pair: &[usize]| bytes[pair[0]..pair[1]].strip_suffix(b"\n").unwrap_or(&bytes[pair[0]..pair[1]]);
     let mut pieces: Vec<&[u8]> = Vec::new();
@@ -141,7 +144,8 @@ fn pieces(bytes: &[u8]) -> Vec<&[u8]> {
 /// Whether it is a line of another kind than `sending`, whatever else is wrong with it.
 fn is_other(piece: &[u8]) -> bool {
     let kind = piece.strip_prefix(LINE);
-    let is = |other: &&[u8]| kind.and_then(|kind| kind.strip_prefix(*other)).is_some_and(|rest| rest.starts_with(b"\""));
+    let is =
+        |other: &&[u8]| kind.and_then(|kind| kind.strip_prefix(*other)).is_some_and(|rest| rest.starts_with(b"\""));
     OTHERS.iter().any(is) || is_recovered(piece)
 }
 

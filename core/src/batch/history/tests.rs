@@ -25,7 +25,16 @@ impl Told {
     fn run(&mut self, base_url: &str, project_id: &str) -> Result<(), String> {
         let (boot, base_url, project_id) = (self.clock.boot.clone(), base_url.into(), project_id.into());
         let boot = boot.as_deref().map(Into::into);
-        self.say(Said::Run(Run { base_url, project_id, boot, pid: 1, items: 9, concurrency: 4, rate: None, wait: false }))
+        self.say(Said::Run(Run {
+            base_url,
+            project_id,
+            boot,
+            pid: 1,
+            items: 9,
+            concurrency: 4,
+            rate: None,
+            wait: false,
+        }))
     }
 
     fn sending(&mut self, key: &str) -> Result<(), String> {
