@@ -1,10 +1,12 @@
 //! What an answer's head and body tell beyond a job's record: the service's words, and how long to wait.
 
+use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
 use crate::operation::shown;
+use crate::redact::Redactor;
 
 /// How much of an error's body is kept.
 const MAX_ERROR_BODY_BYTES: usize = 8 << 10;
@@ -28,27 +30,42 @@ pub(crate) fn retry_after(value: &str, date: Option<&str>, now: SystemTime) -> O
     Some(seconds.min(MAX_RETRY_AFTER))
 }
 
-/// The body of an error as text, bounded. Bytes that are no UTF-8 are replaced.
-pub(crate) fn bounded_text(body: &[u8]) -> Option<String> {
+/// The body of an error as text, without secrets and bounded. Bytes that are no UTF-8 are replaced. `cut` says that the body has
+/// no end.
+pub(crate) fn bounded_text(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> Option<String> {
     if body.is_empty() {
         return None;
     }
-    let mut text = String::from_utf8_lossy(&body[..body.len().min(MAX_ERROR_BODY_BYTES)]).into_owned();
-    while text.len() > MAX_ERROR_BODY_BYTES {
-        text.pop();
+    // What stands across the bound is redacted whole, and then cut.
+    let mut text = redacted(&beginning(body, 2 * MAX_ERROR_BODY_BYTES, cut), redactor);
+    let mut end = text.len().min(MAX_ERROR_BODY_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
     }
+    text.truncate(end);
     Some(text)
 }
 
-/// The best words in an error's body, fit for a sentence: `{"error": …}`, problem+json (RFC 9457), `{"message": …}`,
-/// `{"error": {"message": …}}`, or the first line of plain text. HTML is a gateway's page and says nothing.
-pub(crate) fn best_words(body: &str) -> Option<String> {
-    let words = match serde_json::from_str::<Value>(body) {
-        Ok(value) => words_of(&value)?.to_owned(),
-        Err(_) => body.trim().lines().next()?.trim().to_owned(),
+/// The best words in an error's body, fit for a sentence and without secrets: `{"error": …}`, problem+json (RFC 9457),
+/// `{"message": …}`, `{"error": {"message": …}}`, or the first line of plain text. HTML is a gateway's page and says nothing.
+pub(crate) fn best_words(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> Option<String> {
+    let body = beginning(body, MAX_ERROR_BODY_BYTES, cut);
+    let words = match serde_json::from_str::<Value>(&body.0) {
+        Ok(value) => redactor.redact(words_of(&value)?).into_owned(),
+        // A secret may be folded over lines, so all of them are looked through.
+        Err(_) => redacted(&body, redactor).trim().lines().next()?.trim().to_owned(),
     };
     let markup = words.starts_with('<') || words.starts_with('{') || words.starts_with('[');
     (!words.is_empty() && !markup).then(|| shown(&words))
+}
+
+/// A body's text up to a limit, and whether it ends before its end.
+fn beginning(body: &[u8], limit: usize, cut: bool) -> (Cow<'_, str>, bool) {
+    (String::from_utf8_lossy(&body[..body.len().min(limit)]), cut || body.len() > limit)
+}
+
+fn redacted((text, cut): &(Cow<'_, str>, bool), redactor: &Redactor<'_>) -> String {
+    if *cut { redactor.redact_cut(text) } else { redactor.redact(text) }.into_owned()
 }
 
 fn words_of(value: &Value) -> Option<&str> {
@@ -66,6 +83,8 @@ fn words_of(value: &Value) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NO_SECRETS: Redactor<'_> = Redactor::new([b"", b""]);
 
     #[test]
     fn retry_after_is_read_in_both_forms_and_survives_the_rest() {
@@ -114,16 +133,16 @@ mod tests {
             ("[]", None),
             ("   ", None),
         ] {
-            assert_eq!(best_words(body).as_deref(), words, "{body}");
+            assert_eq!(best_words(body.as_bytes(), false, &NO_SECRETS).as_deref(), words, "{body}");
         }
-        assert!(best_words(&"x".repeat(10_000)).unwrap().chars().count() <= 301);
+        assert!(best_words(&[b'x'; 10_000], false, &NO_SECRETS).unwrap().chars().count() <= 301);
     }
 
     #[test]
     fn a_body_is_kept_as_text_up_to_its_bound() {
-        assert_eq!(bounded_text(b""), None);
-        assert_eq!(bounded_text(b"a\xffb").as_deref(), Some("a\u{fffd}b"));
-        assert_eq!(bounded_text(&vec![b'x'; 100_000]).unwrap().len(), MAX_ERROR_BODY_BYTES);
-        assert!(bounded_text(&vec![0xff; 100_000]).unwrap().len() <= MAX_ERROR_BODY_BYTES);
+        assert_eq!(bounded_text(b"", false, &NO_SECRETS), None);
+        assert_eq!(bounded_text(b"a\xffb", false, &NO_SECRETS).as_deref(), Some("a\u{fffd}b"));
+        assert_eq!(bounded_text(&vec![b'x'; 100_000], false, &NO_SECRETS).unwrap().len(), MAX_ERROR_BODY_BYTES);
+        assert!(bounded_text(&vec![0xff; 100_000], false, &NO_SECRETS).unwrap().len() <= MAX_ERROR_BODY_BYTES);
     }
 }

@@ -111,7 +111,7 @@ impl<'a> Attempts<'a> {
         let exchange = Exchange { path, body, now, deadline, fresh, pid, call };
         let ended = self.client.net.exchange(&self.client.config, exchange);
         self.ended = ended.as_ref().map_or_else(|_| Instant::now(), |reply| reply.at);
-        Ok(outcome::read(self.operation, ended))
+        Ok(outcome::read(self.operation, ended, &self.client.config.redactor()))
     }
 
     fn judged(&self, failure: &Failure) -> Failed {

@@ -145,8 +145,10 @@ impl Client {
         }
         let level = if matches!(event, Event::Attempt { .. }) { LogLevel::Debug } else { LogLevel::Info };
         if self.config.log >= level {
+            // The job's id is the caller's word, which may be anything.
+            let line = format!("agentjob: {event}\n");
             // A standard error that nobody reads any more is no reason to fail.
-            drop(writeln!(std::io::stderr(), "agentjob: {event}"));
+            drop(std::io::stderr().write_all(self.config.redactor().redact(&line).as_bytes()));
         }
         match &call.control {
             Some(control) => control.event(event).map_err(|_| Cause::Cancelled),

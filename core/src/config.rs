@@ -3,12 +3,12 @@
 mod builder;
 mod endpoint;
 mod environment;
+mod file;
 mod head;
 mod proxy;
 mod secret;
 mod tuning;
 
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,14 +19,16 @@ use rustls::pki_types::pem::PemObject;
 pub use builder::ClientBuilder;
 pub(crate) use endpoint::Endpoint;
 use environment::Environment;
+use file::{MAX_WAIT, SettingFile};
 pub(crate) use head::Head;
 pub(crate) use proxy::Proxy;
 pub use secret::KeySource;
 pub use tuning::ClientOptions;
 
-use crate::control::Event;
+use crate::control::{Control, Event};
 use crate::error::Error;
 use crate::operation::shown;
+use crate::redact::Redactor;
 use crate::retry::Limits;
 
 /// The total time of one call.
@@ -49,7 +51,7 @@ pub const DEFAULT_MAX_RESPONSE_BYTES: usize = 8 << 20;
 const MAX_USER_AGENT_SUFFIX_BYTES: usize = 256;
 
 /// The longest `ca_file`: ten times what operating systems ship.
-const MAX_CA_FILE_BYTES: u64 = 4 << 20;
+const MAX_CA_FILE_BYTES: usize = 4 << 20;
 
 /// What a client calls with each event.
 pub type EventHandler = Arc<dyn Fn(&Event<'_>) + Send + Sync>;
@@ -82,6 +84,13 @@ pub(crate) struct Config {
     pub(crate) proxy: Option<Proxy>,
     pub(crate) on_event: Option<EventHandler>,
     pub(crate) log: LogLevel,
+}
+
+impl Config {
+    /// Takes the key, and the proxy's password, out of what is shown.
+    pub(crate) fn redactor(&self) -> Redactor<'_> {
+        Redactor::new([self.head.key(), self.proxy.as_ref().map_or(b"", Proxy::password)])
+    }
 }
 
 #[cfg(test)]
@@ -149,20 +158,8 @@ fn check_bytes(name: &str, bytes: usize) -> Result<usize, Error> {
     }
 }
 
-/// Reads a file that a setting names, up to a bound: whatever the path leads to, it may have no end.
-fn read_bounded(name: &str, path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
-    let unreadable = |error: std::io::Error| Error::invalid(format!("{name} {path:?} cannot be read: {error}"));
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    let mut bytes = Vec::with_capacity(usize::try_from(limit.min(64 << 10)).unwrap_or(0));
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > limit {
-        return Err(Error::invalid(format!("{name} {path:?} is longer than {limit} bytes")));
-    }
-    Ok(bytes)
-}
-
-fn read_roots(name: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
-    let pem = read_bounded(name, path, MAX_CA_FILE_BYTES)?;
+fn read_roots(name: &str, path: &Path, control: Option<&dyn Control>) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let pem = SettingFile::open(name, path)?.read(MAX_CA_FILE_BYTES, MAX_WAIT, control)?;
     let roots: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     match roots {
         Ok(roots) if roots.is_empty() => {

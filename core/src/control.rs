@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::escape::escape;
 use crate::job::Job;
 use crate::operation::shown;
 
@@ -62,7 +63,8 @@ pub trait Control: Send + Sync {
     }
 }
 
-/// What happens inside a call. It never holds the key, a prompt or a body.
+/// What happens inside a call. It never holds the key, a prompt or a body. Its texts are as they came, but for the key; as text
+/// (`to_string()`) they are escaped.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -146,16 +148,19 @@ impl Event<'_> {
     }
 }
 
-/// The line that `AGENTJOB_LOG` prints.
+/// The line that `AGENTJOB_LOG` prints: one line, whatever the texts in it are.
 impl fmt::Display for Event<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Event::Attempt { operation, job_id, attempt } => write!(f, "{operation} {job_id}: request {attempt}"),
+            Event::Attempt { operation, job_id, attempt } => {
+                write!(f, "{operation} {}: request {attempt}", escape(job_id))
+            }
             Event::Retry { operation, job_id, attempt, delay, reason } => {
+                let (job_id, reason) = (escape(job_id), escape(reason));
                 write!(f, "{operation} {job_id}: request {attempt} failed ({reason}); again in {delay:.1?}")
             }
             Event::Poll { job_id, polls, status, reason, elapsed, next } => {
-                let seen = shown(status.or(reason).unwrap_or("nothing"));
+                let (job_id, seen) = (escape(job_id), shown(status.or(reason).unwrap_or("nothing")));
                 write!(f, "wait {job_id}: poll {polls} after {elapsed:.1?}: {seen}")?;
                 next.map_or(Ok(()), |next| write!(f, "; next in {next:.1?}"))
             }

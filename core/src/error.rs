@@ -4,7 +4,9 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::delivery::Delivery;
+use crate::escape::escape;
 use crate::job::Job;
+use crate::redact::Redactor;
 
 /// What went wrong. One list for every language: each kind is one Python class and one C code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -190,6 +192,12 @@ impl Error {
         self.0.retry_after = retry_after;
         self.0.request_id = request_id;
         self.0.body = body;
+        self
+    }
+
+    /// Without secrets in its sentence, and escaped; its other texts were redacted when they were put in.
+    pub(crate) fn redacted(mut self, redactor: &Redactor<'_>) -> Error {
+        self.0.message = escape(&redactor.redact(&self.0.message)).into_owned();
         self
     }
 

@@ -8,6 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::job::Job;
 use crate::net::{Broken, Cause, Reply};
 use crate::operation::Operation;
+use crate::redact::Redactor;
 
 /// A request that failed.
 #[derive(Debug)]
@@ -16,13 +17,19 @@ pub(crate) struct Failure {
     pub(crate) error: Error,
 }
 
-/// Reads an exchange's end.
-pub(crate) fn read(operation: &Operation<'_>, ended: Result<Reply, Broken>) -> Result<Job, Failure> {
-    match ended {
-        Ok(reply) if (200..300).contains(&reply.status) => read_record(operation, reply),
-        Ok(reply) => Err(refused(operation, &reply)),
+/// Reads an exchange's end. Nothing of an error holds a secret: what is shortened was redacted before, and at the end the whole
+/// sentence is. A record is the service's own data, which is handed on as it is.
+pub(crate) fn read(
+    operation: &Operation<'_>,
+    ended: Result<Reply, Broken>,
+    redactor: &Redactor<'_>,
+) -> Result<Job, Failure> {
+    let failed = match ended {
+        Ok(reply) if (200..300).contains(&reply.status) => read_record(operation, reply, redactor),
+        Ok(reply) => Err(refused(operation, &reply, redactor)),
         Err(broken) => Err(unanswered(operation, broken)),
-    }
+    };
+    failed.map_err(|Failure { situation, error }| Failure { situation, error: error.redacted(redactor) })
 }
 
 /// The caller ended the call where no request was under way. `verdict` is that of the requests before.
@@ -31,7 +38,7 @@ pub(crate) fn interrupted(operation: &Operation<'_>, cause: &Cause, verdict: Opt
 }
 
 /// A 2xx: any of them with a readable record is a success (CONTRACT "Operations").
-fn read_record(operation: &Operation<'_>, mut reply: Reply) -> Result<Job, Failure> {
+fn read_record(operation: &Operation<'_>, mut reply: Reply, redactor: &Redactor<'_>) -> Result<Job, Failure> {
     let (kind, what, cut) = match &reply.cut {
         Some(cause) => (kind_of(cause), format!("its record did not come whole: {}", cause.clause()), true),
         None => match Job::read(std::mem::take(&mut reply.body)) {
@@ -45,22 +52,26 @@ fn read_record(operation: &Operation<'_>, mut reply: Reply) -> Result<Job, Failu
     let what = format!("the service answered {}, but {what}", reply.status);
     Err(Failure {
         situation,
-        error: with_reply(sentence(operation, kind, verdict(operation, situation), &what, ""), &reply),
+        error: with_reply(sentence(operation, kind, verdict(operation, situation), &what, ""), &reply, redactor),
     })
 }
 
 /// An answer that is no success.
-fn refused(operation: &Operation<'_>, reply: &Reply) -> Failure {
+fn refused(operation: &Operation<'_>, reply: &Reply, redactor: &Redactor<'_>) -> Failure {
     let situation = Situation::Status(reply.status, reply.sent);
     let kind = ErrorKind::of_status(reply.status);
-    let words = bounded_text(&reply.body).and_then(|body| best_words(&body));
+    let words = best_words(&reply.body, reply.cut.is_some(), redactor);
     let what = match words {
         Some(words) => format!("the service answered {} ({words})", reply.status),
         None => format!("the service answered {}", reply.status),
     };
     Failure {
         situation,
-        error: with_reply(sentence(operation, kind, verdict(operation, situation), &what, hint(reply, kind)), reply),
+        error: with_reply(
+            sentence(operation, kind, verdict(operation, situation), &what, hint(reply, kind)),
+            reply,
+            redactor,
+        ),
     }
 }
 
@@ -161,9 +172,10 @@ fn asked(reply: &Reply) -> Option<Duration> {
     retry_after(reply.headers.text("retry-after")?, reply.headers.text("date"), SystemTime::now())
 }
 
-fn with_reply(error: Error, reply: &Reply) -> Error {
-    let body = if (200..300).contains(&reply.status) { None } else { bounded_text(&reply.body) };
-    error.with_answer(reply.status, asked(reply), reply.headers.request_id(), body)
+fn with_reply(error: Error, reply: &Reply, redactor: &Redactor<'_>) -> Error {
+    let is_success = (200..300).contains(&reply.status);
+    let body = if is_success { None } else { bounded_text(&reply.body, reply.cut.is_some(), redactor) };
+    error.with_answer(reply.status, asked(reply), reply.headers.request_id(redactor), body)
 }
 
 #[cfg(test)]
@@ -179,8 +191,10 @@ mod tests {
         Reply { status, body: body.into(), sent: Sent::All, ..Reply::default() }
     }
 
+    const NO_SECRETS: Redactor<'_> = Redactor::new([b"", b""]);
+
     fn failure(operation: &Operation<'_>, ended: Result<Reply, Broken>) -> Failure {
-        read(operation, ended).unwrap_err()
+        read(operation, ended, &NO_SECRETS).unwrap_err()
     }
 
     #[test]
@@ -241,7 +255,10 @@ mod tests {
             assert_eq!(failure.error.delivery(), Some(Delivery::Accepted), "{body}");
             assert_eq!(failure.error.kind(), ErrorKind::InvalidResponse, "{body}");
         }
-        assert!(read(&SEND, Ok(reply(202, r#"{"id":"j","status":"active"}"#))).is_ok(), "any 2xx with a record");
+        assert!(
+            read(&SEND, Ok(reply(202, r#"{"id":"j","status":"active"}"#)), &NO_SECRETS).is_ok(),
+            "any 2xx with a record"
+        );
     }
 
     #[test]

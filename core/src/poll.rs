@@ -79,8 +79,8 @@ impl Schedule {
 /// What one look at the job showed.
 #[derive(Debug)]
 pub(crate) enum Seen<'a> {
-    /// A record.
-    Job(&'a Job),
+    /// A record, and its status as it may be shown.
+    Job(&'a Job, &'a str),
     /// Nothing this time, for a reason that does not end a wait; the service may have asked to wait.
     Nothing { why: &'a str, retry_after: Option<Duration> },
 }
@@ -142,10 +142,15 @@ impl PollState {
     }
 
     /// The same after a message whose own answer was the first look.
-    pub(crate) fn after_message(job_id: &str, schedule: Schedule, answer: &Job, draw: f64) -> (PollState, Step) {
+    pub(crate) fn after_message(
+        job_id: &str,
+        schedule: Schedule,
+        (answer, status): (&Job, &str),
+        draw: f64,
+    ) -> (PollState, Step) {
         let mut state = PollState::new(job_id, schedule, Some(Accepted { ago: Duration::ZERO, active: false }));
         state.message = true;
-        let step = state.judge(Duration::ZERO, answer);
+        let step = state.judge(Duration::ZERO, answer, status);
         state.due = state.next_due(Duration::ZERO, None, draw);
         (state, step)
     }
@@ -174,9 +179,9 @@ impl PollState {
     pub(crate) fn observe(&mut self, now: Duration, seen: Seen<'_>, draw: f64) -> Step {
         self.polls += 1;
         let (step, retry_after) = match seen {
-            Seen::Job(job) => {
-                self.count(job.status().as_str());
-                (self.judge(now, job), None)
+            Seen::Job(job, status) => {
+                self.count(status);
+                (self.judge(now, job, status), None)
             }
             Seen::Nothing { why, retry_after } => {
                 self.count(why);
@@ -189,8 +194,8 @@ impl PollState {
 
     /// The settle rule: after a message a terminal status counts only once the job was seen at work, or the time in
     /// which it may be the previous result is over.
-    fn judge(&mut self, now: Duration, job: &Job) -> Step {
-        self.last_status = Some(shown(job.status().as_str()));
+    fn judge(&mut self, now: Duration, job: &Job, status: &str) -> Step {
+        self.last_status = Some(shown(status));
         if !job.is_terminal() {
             self.settle_until = Duration::ZERO;
             return Step::Again;

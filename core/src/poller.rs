@@ -1,5 +1,6 @@
 //! The resumable wait in steps: no thread, no callback, no sleeping. `wait`, `watch`, C and asyncio stand on it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -10,13 +11,14 @@ use crate::client::Client;
 use crate::control::Event;
 use crate::error::{Error, ErrorKind};
 use crate::jitter;
-use crate::job::Job;
+use crate::job::{Job, JobStatus};
 use crate::net::Cause;
 use crate::operation::{check_id, shown};
 use crate::options::CallOptions;
 use crate::outcome::kind_of;
 use crate::poll::text::{Record, millis, object};
 use crate::poll::{Accepted, PollState, Schedule, Seen, Step};
+use crate::redact::Redactor;
 use crate::timestamp::now_unix_ms;
 
 /// A wait in steps: ask when the next look is due, then look once.
@@ -57,8 +59,9 @@ impl Poller {
     }
 
     /// Goes on from the answer to a message, whose job is what is waited for.
-    pub(crate) fn after_message(job_id: &str, schedule: Schedule, answer: Job) -> Poller {
-        let (state, step) = PollState::after_message(job_id, schedule, &answer, jitter::draw());
+    pub(crate) fn after_message(job_id: &str, schedule: Schedule, answer: Job, redactor: &Redactor<'_>) -> Poller {
+        let seen = (&answer, &*status(&answer, redactor));
+        let (state, step) = PollState::after_message(job_id, schedule, seen, jitter::draw());
         let mut poller = Poller::from_state(state, Duration::ZERO);
         poller.done = step == Step::Done;
         poller.changed = true;
@@ -168,9 +171,11 @@ impl Poller {
         (self.owed, self.asked) = (false, None);
         let looked = client.look(self.job_id(), call, left);
         let now = self.elapsed();
+        let redactor = client.config.redactor();
         let (step, reason) = match looked {
             Ok(job) => {
-                let step = self.state.observe(now, Seen::Job(&job), jitter::draw());
+                let seen = Seen::Job(&job, &status(&job, &redactor));
+                let step = self.state.observe(now, seen, jitter::draw());
                 self.changed = self.job.as_ref() != Some(&job);
                 self.job = Some(job);
                 (step, None)
@@ -186,10 +191,11 @@ impl Poller {
             }
         };
         self.done = step == Step::Done;
+        let seen = self.job.as_ref().filter(|_| reason.is_none()).map(|job| status(job, &redactor));
         let event = Event::Poll {
             job_id: self.job_id(),
             polls: self.state.polls,
-            status: if reason.is_none() { self.job.as_ref().map(|job| job.status().as_str()) } else { None },
+            status: seen.as_deref(),
             reason: reason.as_deref(),
             elapsed: now,
             next: (!self.done).then(|| self.due_in()),
@@ -248,6 +254,14 @@ impl Poller {
     /// An error of the wait, with the wait's own facts.
     fn ended(&self, error: Error) -> Error {
         error.with_effort(self.state.requests(), self.elapsed()).with_job(self.job.clone())
+    }
+}
+
+/// A job's status as it may be shown: a word of the service's own making may be anything.
+fn status<'a>(job: &'a Job, redactor: &Redactor<'_>) -> Cow<'a, str> {
+    match job.status() {
+        JobStatus::Other(word) => redactor.redact(word),
+        known => Cow::Borrowed(known.as_str()),
     }
 }
 

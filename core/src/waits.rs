@@ -55,7 +55,7 @@ impl Client {
     ) -> Result<Poller, Error> {
         options.schedule.check().map_err(|error| error.with_delivery(Some(Delivery::NotSent)))?;
         let answer = self.send_message_with(job_id, prompt, &options.call)?;
-        Ok(Poller::after_message(job_id, options.schedule, answer))
+        Ok(Poller::after_message(job_id, options.schedule, answer, &self.config.redactor()))
     }
 
     /// The records of a job as they change, the last one terminal.

@@ -106,7 +106,7 @@ pub(super) fn begin(client: Client, items: Vec<Planned>, options: BatchOptions) 
         }
         match (&options.wait, delivery) {
             (Some(wait), Delivery::Accepted) if entry.finished.is_none() => {
-                let poller = go_on_waiting(&journal, &items[at], &entry, ended, wait)?;
+                let poller = go_on_waiting(&client, &journal, &items[at], &entry, ended, wait)?;
                 state.wait_for(place, Box::new(poller), now);
             }
             _ => found.push(Found { at: place, delivery, doubtful: entry.doubtful, ended, finished: entry.finished }),
@@ -265,6 +265,7 @@ fn name_interrupted(
 
 /// A wait of an earlier run goes on where it was. One that never began begins with the message's own answer.
 fn go_on_waiting(
+    client: &Client,
     journal: &Journal,
     item: &Planned,
     entry: &Entry,
@@ -280,7 +281,7 @@ fn go_on_waiting(
     };
     match poller {
         Some(poller) => Poller::resume(poller, entry.poller_age, wait.schedule),
-        None => Ok(begin_wait(item.job_id(), wait, job.and_then(|job| Job::read(job.into()).ok()))),
+        None => Ok(begin_wait(client, item.job_id(), wait, job.and_then(|job| Job::read(job.into()).ok()))),
     }
 }
 

@@ -192,7 +192,7 @@ impl Work {
         };
         self.step("answered");
         let poller = match (&self.options.wait, delivery) {
-            (Some(wait), Delivery::Accepted) => Some(begin_wait(item.job_id(), wait, job.clone())),
+            (Some(wait), Delivery::Accepted) => Some(begin_wait(&self.client, item.job_id(), wait, job.clone())),
             _ => None,
         };
         let (job_seen, error_seen, poller_seen) = (job.as_ref(), error.as_ref(), poller.as_ref());
@@ -341,9 +341,9 @@ impl Work {
 }
 
 /// The wait for a message that was just accepted.
-pub(super) fn begin_wait(job_id: &str, wait: &WaitOptions, answer: Option<Job>) -> Poller {
+pub(super) fn begin_wait(client: &Client, job_id: &str, wait: &WaitOptions, answer: Option<Job>) -> Poller {
     match answer {
-        Some(answer) => Poller::after_message(job_id, wait.schedule, answer),
+        Some(answer) => Poller::after_message(job_id, wait.schedule, answer, &client.config.redactor()),
         None => Poller::after_lost_answer(job_id, wait.schedule),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
-use super::environment::{Environment, required};
+use super::environment::{Environment, flag, required};
 use super::proxy::Proxy;
 use super::secret::{KeySource, Secret};
 use super::{
@@ -15,9 +15,12 @@ use super::{
     read_roots, user_agent,
 };
 use crate::client::Client;
+use crate::control::Control;
 use crate::error::Error;
 use crate::operation::{check_id, jobs_path, shown};
 use crate::retry::Limits;
+
+const ALLOW_SHARED_KEY_FILE: &str = "AGENTJOB_ALLOW_SHARED_KEY_FILE";
 
 /// Gathers a client's settings. An argument wins over its `AGENTJOB_` variable, which wins over the default.
 ///
@@ -42,6 +45,8 @@ pub struct ClientBuilder {
     proxy: Option<String>,
     ignore_proxy_variables: bool,
     allow_plaintext: bool,
+    allow_shared_key_file: Option<bool>,
+    control: Option<Arc<dyn Control>>,
     user_agent_suffix: Option<String>,
 }
 
@@ -59,7 +64,8 @@ setters! {
     base_url: impl Into<String> => |url| url.into();
     /// The API key. Required, here or as `api_key_file`; also `AGENTJOB_API_KEY`.
     api_key: impl Into<String> => |key| Zeroizing::new(key.into());
-    /// A file that holds the API key alone; also `AGENTJOB_API_KEY_FILE`.
+    /// A file that holds the API key alone; also `AGENTJOB_API_KEY_FILE`. It may be a pipe. One of this user's that others may
+    /// read or write is refused, like OpenSSH's private keys; see `allow_shared_key_file`.
     api_key_file: impl AsRef<Path> => |path| path.as_ref().to_owned();
     /// The project that the jobs belong to. Required; also `AGENTJOB_PROJECT_ID`.
     project_id: impl Into<String> => |id| id.into();
@@ -67,6 +73,11 @@ setters! {
     ca_file: impl AsRef<Path> => |path| path.as_ref().to_owned();
     /// The HTTP proxy to go through, `http://[user:password@]host:port`, instead of the environment's.
     proxy: impl Into<String> => |url| url.into();
+    /// Whether the key's file may be one that other users can read or write, as the secrets of containers are. No by default;
+    /// also `AGENTJOB_ALLOW_SHARED_KEY_FILE`, 1 or 0.
+    allow_shared_key_file: bool => |allow| allow;
+    /// What `build` asks at least every 50 ms while it waits for a file that is a pipe, which it does for 60 s at most.
+    control: Arc<dyn Control> => |control| control;
     /// What to put behind `agentjob/<version>` in the `User-Agent` header.
     user_agent_suffix: impl Into<String> => |suffix| suffix.into();
 }
@@ -87,7 +98,8 @@ impl ClientBuilder {
     /// Checks every setting and makes the client. Nothing is sent, and no certificate store is read.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) names the first setting that is missing or wrong.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) names the first setting that is missing or wrong;
+    /// [`Cancelled`](crate::ErrorKind::Cancelled) if the `control` ended it.
     pub fn build(self) -> Result<Client, Error> {
         Ok(Client::new(self.resolve()?))
     }
@@ -98,11 +110,14 @@ impl ClientBuilder {
         let endpoint = Endpoint::parse(&base_url, self.allow_plaintext)?;
         let project_id = required(self.project_id, environment, "project_id", "AGENTJOB_PROJECT_ID")?;
         check_id("project_id", &project_id)?;
+        let control = self.control.as_deref();
+        let shared = self.allow_shared_key_file.map_or_else(|| flag(environment, ALLOW_SHARED_KEY_FILE), Ok)?;
+        let from_file = |name: &str, path: &Path| Secret::from_file(name, path, shared, control);
         let (secret, key_source) = match (self.api_key, self.api_key_file) {
             (Some(_), Some(_)) => return Err(Error::invalid("give api_key or api_key_file, not both")),
             (Some(key), None) => (Secret::new("api_key", &key)?, KeySource::Argument),
-            (None, Some(path)) => (Secret::from_file("api_key_file", &path)?, KeySource::File),
-            (None, None) => key_from_environment(environment)?,
+            (None, Some(path)) => (from_file("api_key_file", &path)?, KeySource::File),
+            (None, None) => key_from_environment(environment, from_file)?,
         };
         let mut tuning = self.tuning;
         if tuning.timeout.is_none()
@@ -113,8 +128,8 @@ impl ClientBuilder {
             tuning.timeout = Some(check_time("AGENTJOB_TIMEOUT", seconds)?);
         }
         let extra_roots = match (self.ca_file, environment.get("AGENTJOB_CA_FILE")?) {
-            (Some(path), _) => read_roots("ca_file", &path)?,
-            (None, Some(path)) => read_roots("AGENTJOB_CA_FILE", Path::new(&path))?,
+            (Some(path), _) => read_roots("ca_file", &path, control)?,
+            (None, Some(path)) => read_roots("AGENTJOB_CA_FILE", Path::new(&path), control)?,
             (None, None) => Vec::new(),
         };
         let proxy = match &self.proxy {
@@ -158,12 +173,15 @@ impl fmt::Debug for ClientBuilder {
     }
 }
 
-fn key_from_environment(environment: &Environment) -> Result<(Secret, KeySource), Error> {
+fn key_from_environment(
+    environment: &Environment,
+    from_file: impl Fn(&str, &Path) -> Result<Secret, Error>,
+) -> Result<(Secret, KeySource), Error> {
     if let Some(key) = environment.get("AGENTJOB_API_KEY")?.map(Zeroizing::new) {
         return Ok((Secret::new("AGENTJOB_API_KEY", &key)?, KeySource::Variable));
     }
     if let Some(path) = environment.get("AGENTJOB_API_KEY_FILE")? {
-        return Ok((Secret::from_file("AGENTJOB_API_KEY_FILE", Path::new(&path))?, KeySource::VariableFile));
+        return Ok((from_file("AGENTJOB_API_KEY_FILE", Path::new(&path))?, KeySource::VariableFile));
     }
     Err(Error::invalid(
         "api_key is missing; pass api_key or api_key_file, or set AGENTJOB_API_KEY or AGENTJOB_API_KEY_FILE",

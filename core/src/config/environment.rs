@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use crate::error::Error;
+use crate::operation::shown;
 
-/// The process's variables, or a test's. An empty variable counts as not set.
+/// The process's variables, or a test's. An empty variable counts as not set, and so does each in a program with more rights than
+/// whoever started it, who may set them.
 #[derive(Clone, Default)]
 pub(crate) struct Environment(Option<BTreeMap<String, OsString>>);
 
@@ -18,6 +20,7 @@ impl Environment {
     pub(crate) fn get(&self, name: &str) -> Result<Option<String>, Error> {
         let value = match &self.0 {
             Some(variables) => variables.get(name).cloned(),
+            None if crate::privilege::is_raised() => None,
             None => std::env::var_os(name),
         };
         match value.filter(|value| !value.is_empty()).map(OsString::into_string) {
@@ -25,6 +28,15 @@ impl Environment {
             Some(Ok(text)) => Ok(Some(text)),
             Some(Err(_)) => Err(Error::invalid(format!("{name} is not text"))),
         }
+    }
+}
+
+/// A variable that is 1 or 0; not set is 0.
+pub(super) fn flag(environment: &Environment, name: &str) -> Result<bool, Error> {
+    match environment.get(name)?.as_deref() {
+        None | Some("0") => Ok(false),
+        Some("1") => Ok(true),
+        Some(other) => Err(Error::invalid(format!("{name} is {:?}; give 1 or 0", shown(other)))),
     }
 }
 

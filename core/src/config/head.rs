@@ -10,8 +10,6 @@ use zeroize::Zeroizing;
 use super::secret::Secret;
 
 const BEARER: &[u8] = b"Authorization: Bearer ";
-/// A shorter "key" stands in many a text by chance, and is no secret.
-const MIN_SCRUBBED: usize = 8;
 
 /// One block for reads, one for messages. Wiped when the last client and call let go.
 pub(crate) struct Head {
@@ -40,29 +38,8 @@ impl Head {
         Head { key_length: secret.key().len(), get: block(b""), post: block(b"Content-Type: application/json\r\n") }
     }
 
-    /// An error's body without the key: a service may quote what it was sent.
-    pub(crate) fn scrubbed(&self, body: Vec<u8>) -> Vec<u8> {
-        let key = self.key();
-        if key.len() < MIN_SCRUBBED || !body.windows(key.len()).any(|window| window == key) {
-            return body;
-        }
-        let mut out = Vec::with_capacity(body.len());
-        let mut rest = body.as_slice();
-        while let Some(at) = rest.windows(key.len()).position(|window| window == key) {
-            out.extend_from_slice(&rest[..at]);
-            out.extend_from_slice(b"***");
-            rest = &rest[at + key.len()..];
-        }
-        out.extend_from_slice(rest);
-        out
-    }
-
-    /// Whether a header field's value quotes the key.
-    pub(crate) fn is_quoted_in(&self, text: &str) -> bool {
-        self.key().len() >= MIN_SCRUBBED && text.as_bytes().windows(self.key().len()).any(|window| window == self.key())
-    }
-
-    fn key(&self) -> &[u8] {
+    /// The key itself.
+    pub(super) fn key(&self) -> &[u8] {
         &self.get[BEARER.len()..self.key_end()]
     }
 
@@ -94,16 +71,5 @@ mod tests {
         assert_eq!(head.lines(false), get.as_bytes());
         assert_eq!(head.lines(true), format!("{get}Content-Type: application/json\r\n").as_bytes());
         assert!(!format!("{head:?}").contains("marker"));
-    }
-
-    #[test]
-    fn a_service_that_quotes_the_key_does_not_get_it_shown() {
-        let head = Head::new(&Secret::new("api_key", "adm_marker").unwrap(), "agentjob/1");
-        let scrubbed = |text: &str| String::from_utf8(head.scrubbed(text.into())).unwrap();
-        assert_eq!(scrubbed("bad key adm_marker, adm_marker!"), "bad key ***, ***!");
-        assert_eq!(scrubbed("nothing"), "nothing");
-        assert!(head.is_quoted_in("x adm_marker") && !head.is_quoted_in("adm_marke"));
-        let short = Head::new(&Secret::new("api_key", "k").unwrap(), "agentjob/1");
-        assert_eq!(String::from_utf8(short.scrubbed("k".into())).unwrap(), "k");
     }
 }

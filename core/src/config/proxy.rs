@@ -51,6 +51,12 @@ impl Proxy {
         })
     }
 
+    /// The password; empty if there is none.
+    pub(crate) fn password(&self) -> &[u8] {
+        let credentials = self.credentials.as_ref().map_or(&[][..], |credentials| credentials);
+        credentials.iter().position(|byte| *byte == b':').map_or(b"", |colon| &credentials[colon + 1..])
+    }
+
     /// Refuses to carry a plain http request, and the key in it, through another machine.
     pub(crate) fn bearing(self, endpoint: &Endpoint) -> Result<Proxy, Error> {
         if endpoint.loopback_only && !is_loopback(&self.host) {

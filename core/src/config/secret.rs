@@ -5,6 +5,8 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
+use super::file::{MAX_WAIT, SettingFile};
+use crate::control::Control;
 use crate::error::Error;
 
 /// Longer than any key, shorter than any request head.
@@ -45,9 +47,19 @@ impl Secret {
         Ok(Secret { key: Zeroizing::new(key.as_bytes().to_vec()) })
     }
 
-    /// Reads a key from a file, without the line end that editors leave.
-    pub(crate) fn from_file(name: &str, path: &Path) -> Result<Secret, Error> {
-        let text = Zeroizing::new(super::read_bounded(name, path, 2 * MAX_KEY_BYTES as u64)?);
+    /// Reads a key from a file, without the line end that editors leave. The file must be this user's alone, unless it
+    /// `may_be_shared`.
+    pub(super) fn from_file(
+        name: &str,
+        path: &Path,
+        may_be_shared: bool,
+        control: Option<&dyn Control>,
+    ) -> Result<Secret, Error> {
+        let file = SettingFile::open(name, path)?;
+        if !may_be_shared {
+            file.refuse_shared()?;
+        }
+        let text = file.read(2 * MAX_KEY_BYTES, MAX_WAIT, control)?;
         let text = std::str::from_utf8(&text)
             .map_err(|_| Error::invalid(format!("{name} {path:?} is not text; it must hold the key alone")))?;
         Secret::new(&format!("the key in {name} {path:?}"), text.trim_end_matches(['\r', '\n']))

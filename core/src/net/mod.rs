@@ -33,6 +33,7 @@ use crate::delivery::Sent;
 use crate::operation::shown;
 use crate::options::CallOptions;
 use crate::process::PerProcess;
+use crate::redact::Redactor;
 
 /// The longest head of an answer.
 const MAX_HEAD_BYTES: usize = 16 << 10;
@@ -97,23 +98,20 @@ impl Headers {
         self.0.get(name)?.to_str().ok()
     }
 
-    /// Forgets the fields whose value is not to be shown.
-    fn forget(&mut self, secret: impl Fn(&str) -> bool) {
-        let names: Vec<_> = self
-            .0
-            .iter()
-            .filter(|(_, value)| value.to_str().is_ok_and(&secret))
-            .map(|(name, _)| name.clone())
-            .collect();
-        names.iter().for_each(|name| drop(self.0.remove(name)));
+    /// A field's value as it may be shown. A secret may be split over several lines of one name, so all of them are looked
+    /// through before the first is taken.
+    pub(crate) fn redacted(&self, name: &str, redactor: &Redactor<'_>) -> Option<String> {
+        let values: Vec<&str> = self.0.get_all(name).iter().filter_map(|value| value.to_str().ok()).collect();
+        values.first()?;
+        Some(redactor.redact(&values.join("\n")).lines().next().unwrap_or_default().to_owned())
     }
 
     /// The service's or a gateway's name for the request, by the field names in use.
-    pub(crate) fn request_id(&self) -> Option<String> {
+    pub(crate) fn request_id(&self, redactor: &Redactor<'_>) -> Option<String> {
         const NAMES: [&str; 6] =
             ["x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid", "x-vercel-id", "cf-ray"];
         const MAX_BYTES: usize = 256;
-        let id = NAMES.iter().find_map(|name| self.text(*name).filter(|id| !id.is_empty()))?;
+        let id = NAMES.iter().find_map(|name| self.redacted(name, redactor).filter(|id| !id.is_empty()))?;
         Some(id.chars().take(MAX_BYTES).collect())
     }
 
@@ -168,18 +166,15 @@ impl Net {
         };
         let response = answered.map_err(|error| broken(call.take_cause().unwrap_or_else(|| no_answer(&error))))?;
         let (parts, mut body) = response.into_parts();
-        let (status, mut headers) = (parts.status.as_u16(), Headers(parts.headers));
-        if !parts.status.is_success() {
-            headers.forget(|value| config.head.is_quoted_in(value));
-        }
+        let (status, headers) = (parts.status.as_u16(), Headers(parts.headers));
         let limit = if parts.status.is_success() { config.max_response_bytes } else { MAX_ERROR_BODY_READ };
         let (body, mut cut) = read_body(&mut body, limit, call);
         if parts.status.is_success()
-            && let Some(encoding) = headers.text(CONTENT_ENCODING).filter(|name| !name.eq_ignore_ascii_case("identity"))
+            && headers.text(CONTENT_ENCODING).is_some_and(|name| !name.eq_ignore_ascii_case("identity"))
         {
-            cut = Some(Cause::Garbled(format!("it is encoded ({}), which nobody asked for", shown(encoding))));
+            let encoding = headers.redacted(CONTENT_ENCODING.as_str(), &config.redactor()).unwrap_or_default();
+            cut = Some(Cause::Garbled(format!("it is encoded ({}), which nobody asked for", shown(&encoding))));
         }
-        let body = if parts.status.is_success() { body } else { config.head.scrubbed(body) };
         let at = call.answered_at().unwrap_or_else(Instant::now);
         Ok(Reply { status, headers, body, cut, sent: call.sent(), at })
     }

@@ -16,7 +16,7 @@ use super::socket::{Socket, Wrote};
 /// no store, as in slim containers, the roots that Mozilla ships stand in.
 pub(super) fn configure(extra_roots: &[CertificateDer<'static>]) -> Result<Arc<ClientConfig>, Cause> {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots.add_parsable_certificates(platform_roots());
     if roots.is_empty() {
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }
@@ -32,6 +32,16 @@ pub(super) fn configure(extra_roots: &[CertificateDer<'static>]) -> Result<Arc<C
     // 0-RTT data may be replayed by anyone in between, which would be a second message. It is off by default; it stays off.
     config.enable_early_data = false;
     Ok(Arc::new(config))
+}
+
+/// In a program with more rights than whoever started it the variables do not count; then the usual places are looked through.
+fn platform_roots() -> Vec<CertificateDer<'static>> {
+    let given = ["SSL_CERT_FILE", "SSL_CERT_DIR"].iter().any(|name| std::env::var_os(name).is_some());
+    if !given || !crate::privilege::is_raised() {
+        return rustls_native_certs::load_native_certs().certs;
+    }
+    let folders = openssl_probe::candidate_cert_dirs();
+    folders.flat_map(|folder| rustls_native_certs::load_certs_from_paths(None, Some(folder)).certs).collect()
 }
 
 /// ring, without its half that signs: no client certificate is ever shown, and the linker can leave out what would sign for one.

@@ -1,0 +1,148 @@
+//! The one form that texts are compared in: visible ASCII without escapes, each byte with the place that it came from.
+
+use zeroize::{Zeroize, Zeroizing};
+
+/// The longest escape that is decoded.
+pub(super) const LONGEST_ESCAPE: usize = 10;
+/// HTML's names of ASCII punctuation, and what they stand for.
+const ENTITIES: &str = "excl! quot\" num# dollar$ percnt% amp& apos' lpar( rpar) ast* plus+ comma, hyphen- dash- period. sol/ colon: \
+    semi; lt< equals= gt> quest? commat@ lsqb[ lbrack[ bsol\\ rsqb] rbrack] Hat^ lowbar_ grave` lcub{ lbrace{ verbar| vert| \
+    rcub} rbrace}";
+
+/// A byte of a text, or one that was decoded from it, and where in the text it stands: from, to.
+#[derive(Clone, Copy)]
+pub(super) struct Unit(pub(super) u8, pub(super) u32, pub(super) u32);
+
+impl Zeroize for Unit {
+    fn zeroize(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// The units of a text as it is.
+pub(super) fn units(text: &[u8]) -> impl Iterator<Item = Unit> + '_ {
+    text.iter().zip(0..).map(|(byte, at)| Unit(*byte, at, at + 1))
+}
+
+/// Decodes the escapes of JSON and C (`\/`, `\u002F`, `\x2F`), URLs (`%2F`) and HTML (`&#47;`, `&sol;`), each in each other to any
+/// depth, for what is decoded is read on as if it had stood there. What is left of backslashes goes, and all that is not seen.
+pub(super) fn plain(units: impl Iterator<Item = Unit>) -> Zeroizing<Vec<Unit>> {
+    let mut out = Zeroizing::new(Vec::with_capacity(units.size_hint().0));
+    units.for_each(|unit| push(&mut out, unit));
+    out.retain(|unit| unit.0 != b'\\');
+    out
+}
+
+fn push(out: &mut Vec<Unit>, mut unit: Unit) {
+    // Each round replaces an escape by what it stands for, which may end another one.
+    loop {
+        if !unit.0.is_ascii_graphic() {
+            // A field that was sent in several lines comes as a list.
+            if unit.0.is_ascii_whitespace() && out.last().is_some_and(|last| last.0 == b',') {
+                out.pop();
+            }
+            return;
+        }
+        out.push(unit);
+        let Some((length, byte)) = escape(out) else { return };
+        let start = out.len() - length;
+        unit = Unit(byte, out[start].1, unit.2);
+        out.truncate(start);
+    }
+}
+
+/// The escape that the text ends in: its length, and the byte that it stands for; 0 for what is no ASCII.
+fn escape(text: &[Unit]) -> Option<(usize, u8)> {
+    let tail = &text[text.len().saturating_sub(LONGEST_ESCAPE)..];
+    let last = tail.last()?.0;
+    if last == b';' {
+        let start = tail.iter().rposition(|unit| unit.0 == b'&')?;
+        let name: Vec<u8> = tail[start + 1..tail.len() - 1].iter().map(|unit| unit.0).collect();
+        return Some((tail.len() - start, entity(std::str::from_utf8(&name).ok()?)?));
+    }
+    if matches!(last, b'n' | b'r' | b't') && tail.len() > 1 && tail[tail.len() - 2].0 == b'\\' {
+        return Some((2, b' '));
+    }
+    if !last.is_ascii_hexdigit() {
+        return None;
+    }
+    [(2, 4), (2, 2), (1, 2)].into_iter().find_map(|(opening, digits)| {
+        let start = tail.len().checked_sub(opening + digits)?;
+        let opens = match (opening, digits) {
+            (2, 4) => matches!(tail[start].0, b'\\' | b'%') && matches!(tail[start + 1].0, b'u' | b'U'),
+            (2, _) => tail[start].0 == b'\\' && matches!(tail[start + 1].0, b'x' | b'X'),
+            _ => tail[start].0 == b'%',
+        };
+        let mut digits = tail[start + opening..].iter();
+        let code = digits.try_fold(0, |code, digit| Some(code << 4 | (digit.0 as char).to_digit(16)?));
+        code.filter(|_| opens).map(|code| (tail.len() - start, ascii(code)))
+    })
+}
+
+fn entity(name: &str) -> Option<u8> {
+    let Some(number) = name.strip_prefix('#') else {
+        return ENTITIES
+            .split(' ')
+            .find_map(|known| known.strip_prefix(name).filter(|rest| rest.len() == 1)?.bytes().next());
+    };
+    let code = match number.strip_prefix(['x', 'X']) {
+        Some(hex) => u32::from_str_radix(hex, 16),
+        None => number.parse(),
+    };
+    code.ok().map(ascii)
+}
+
+fn ascii(code: u32) -> u8 {
+    u8::try_from(code).ok().filter(u8::is_ascii).unwrap_or(0)
+}
+
+/// How bytes are packed into characters.
+#[derive(Clone, Copy)]
+pub(super) struct Packing {
+    bits: u32,
+    value: fn(u8) -> Option<u8>,
+}
+
+/// RFC 4648, with either alphabet.
+pub(super) const BASE64: Packing = Packing {
+    bits: 6,
+    value: |byte| match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' | b'-' => Some(62),
+        b'/' | b'_' => Some(63),
+        _ => None,
+    },
+};
+
+/// Two digits a byte.
+pub(super) const HEX: Packing = Packing { bits: 4, value: |byte| Some((byte as char).to_digit(16)? as u8) };
+
+impl Packing {
+    /// In how many ways a text may begin inside of what is packed: after so many characters the bytes begin anew.
+    pub(super) fn period(self) -> usize {
+        if self.bits == 6 { 4 } else { 2 }
+    }
+}
+
+/// Unpacks what a text has of a packing's characters, but for the first `skipped`, as if nothing else stood between.
+pub(super) fn unpacked(text: &[Unit], packing: Packing, skipped: usize) -> impl Iterator<Item = Unit> + '_ {
+    let packed = text.iter().filter_map(move |unit| Some((*unit, (packing.value)(unit.0)?)));
+    let (mut bits, mut count, mut from) = (0_u32, 0, 0);
+    packed.skip(skipped).filter_map(move |(unit, value)| {
+        if count == 0 {
+            from = unit.1;
+        }
+        bits = bits << packing.bits | u32::from(value);
+        count += packing.bits;
+        if count < 8 {
+            return None;
+        }
+        count -= 8;
+        let byte = Unit((bits >> count) as u8, from, unit.2);
+        // The rest of this character is the beginning of the next byte.
+        from = unit.1;
+        Some(byte)
+    })
+}

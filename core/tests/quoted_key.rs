@@ -1,0 +1,187 @@
+//! A service that quotes the key does not get it shown, wherever in its answer it stands and however it writes it: neither in an
+//! error, nor in an event, a log line or a batch's journal.
+
+#[path = "support/quoting.rs"]
+mod quoting;
+
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agentjob_core::{
+    BatchItem, BatchOptions, CallOptions, Client, Control, Error, Event, Interrupted, WaitOptions, batch_status,
+};
+use quoting::{ENCODINGS, KEYS, Service, shows};
+
+const CHILD: &str = "AGENTJOB_TEST_KEY_NUMBER";
+/// Begins a case in what the child prints.
+const CASE: &str = "\n#### ";
+const STATUSES: [u16; 9] = [200, 204, 302, 400, 401, 404, 429, 503, 799];
+const RECORD: &str = r#"{"id":"job_1","status":"active"}"#;
+
+/// Every place of an answer that a key may stand in; `{K}` is the key, `{1}` and `{2}` are its halves.
+fn places() -> Vec<String> {
+    let mut places: Vec<String> = Vec::new();
+    let place = |status: u16, fields: &str, body: &str| {
+        let length =
+            if fields.contains("ength:") || fields.contains("chunked") { "" } else { "Content-Length: {N}\r\n" };
+        format!("HTTP/1.1 {status} x\r\n{fields}{length}\r\n{body}")
+    };
+    for status in STATUSES {
+        for body in [
+            r#"{"error":"unknown key: {K}"}"#,
+            r#"{"error":{"message":"unknown key: {K}!"}}"#,
+            r#"{"title":"no","detail":"{K} is unknown"}"#,
+            "unknown key: {K} is no key",
+            "unknown key: {K}",
+            "<html>unknown key: {K}</html>",
+            "{\"{K}\": ",
+            r#"{"id":"job_1","status":"{K}"}"#,
+            r#"{"id":"{K}","status":"active"}"#,
+            r#"{"id":"job_1","status":"{K}","source":"{K}","model":7,"{K}":"{K}"}"#,
+        ] {
+            places.push(place(status, "", body));
+        }
+        for field in [
+            "X-Request-Id: {K}\r\n",
+            "Request-Id: id {K} of it\r\n",
+            "X-Request-Id: {1}\r\nX-Request-Id: {2}\r\n",
+            "X-Request-Id: {1}\r\n\t{2}\r\n",
+            "CF-Ray: {K}\r\nRetry-After: {K}\r\nDate: {K}\r\nLocation: {K}\r\nContent-Type: {K}\r\nWWW-Authenticate: {K}\r\n",
+            "Content-Encoding: {K}\r\n",
+            "Content-Encoding: {1}\r\nContent-Encoding: {2}\r\n",
+            "Connection: {K}\r\n",
+            "{K}: x\r\n",
+            "Content-Length: {K}\r\n",
+            "Transfer-Encoding: {K}, chunked\r\n",
+        ] {
+            places.push(place(status, field, "<html>"));
+        }
+        places.push(place(
+            status,
+            "Transfer-Encoding: chunked\r\n",
+            "6;x={K}\r\n<html>\r\n0\r\nX-Request-Id: {K}\r\n\r\n",
+        ));
+        places.push(place(status, "Transfer-Encoding: chunked\r\n", "{K}\r\n<html>\r\n0\r\n\r\n"));
+        places.push(place(status, "Content-Length: 70000\r\n", "unknown key: {K}"));
+        // The bounds of a sentence, of a body that is kept, and of one that is read; cut in the middle of the key.
+        for bound in [300, 8 << 10, 64 << 10] {
+            for before in [0, 5, 9, 14] {
+                places.push(place(status, "", &format!("{}{{K}} and more", "x".repeat(bound - before))));
+            }
+        }
+        places.push(format!("HTTP/1.1 {status} {{K}}\r\nContent-Length: 0\r\n\r\n"));
+    }
+    places.push("{K}".to_owned());
+    places.push("{K}\r\n\r\n".to_owned());
+    places.push("HTTP/1.1 {K}\r\n\r\n".to_owned());
+    places
+        .push(format!("HTTP/1.1 103 {{K}}\r\nLink: {{K}}\r\n\r\nHTTP/1.1 200 x\r\nContent-Length: 32\r\n\r\n{RECORD}"));
+    places
+}
+
+/// An answer with the key in it.
+fn answer(place: &str, quoted: &str) -> Vec<u8> {
+    let (first, second) = quoted.split_at(quoted.len() / 2);
+    let answer = place.replace("{K}", quoted).replace("{1}", first).replace("{2}", second);
+    let length = answer.split_once("\r\n\r\n").map_or(0, |(_, body)| body.len());
+    answer.replace("{N}", &length.to_string()).into_bytes()
+}
+
+/// Without what only fills.
+fn short(text: &str) -> String {
+    text.replace(&"x".repeat(40), "")
+}
+
+/// Keeps all that it hears.
+struct Listener(Arc<Mutex<String>>);
+
+impl Control for Listener {
+    fn event(&self, event: &Event<'_>) -> Result<(), Interrupted> {
+        let told = format!("{event}\n{event:?}\n{}\n", serde_json::Value::from(event.to_record()));
+        self.0.lock().unwrap().push_str(&told);
+        Ok(())
+    }
+}
+
+fn all_of(error: &Error) -> String {
+    format!("{error}\n{error:?}\n{error:#?}\n{:?}\n{:?}\n", error.body(), error.request_id())
+}
+
+fn client(base_url: &str, key: &str) -> Client {
+    let builder = Client::builder().base_url(base_url).api_key(key).project_id("p").trust_env(false);
+    builder.timeout(Duration::from_secs(10)).max_retries(0).build().unwrap()
+}
+
+/// Makes each call against each answer, and prints what comes out. Its stderr, with the log, is the same pipe.
+#[test]
+fn the_child_prints_all_that_comes_out() {
+    let Ok(number) = std::env::var(CHILD) else { return };
+    let key = KEYS[number.parse::<usize>().unwrap()];
+    let service = Service::start();
+    let client = client(&format!("http://{}", service.address), key);
+    let heard = Arc::new(Mutex::new(String::new()));
+    let call = CallOptions::new().control(Arc::new(Listener(heard.clone())));
+    let wait = WaitOptions::new()
+        .call(call.clone())
+        .min_interval(Duration::from_millis(1))
+        .max_interval(Duration::from_millis(1))
+        .settle(Duration::ZERO)
+        .timeout(Duration::from_millis(3));
+    for place in places() {
+        for (name, encode) in ENCODINGS {
+            service.answers([answer(&place, &encode(key))]);
+            // The log goes to stderr, which is the same pipe.
+            eprintln!("{CASE}{name}: {}", place.chars().take(200).collect::<String>().escape_debug());
+            let calls = [
+                client.send_message_with("job_1", "p", &call).err(),
+                client.get_job_with("job_1", &call).err(),
+                client.send_and_wait("job_1", "p", &wait).err(),
+            ];
+            eprintln!("{}", std::mem::take(&mut *heard.lock().unwrap()));
+            calls.iter().flatten().for_each(|error| eprintln!("{}", all_of(error)));
+        }
+    }
+}
+
+#[test]
+fn a_key_that_the_service_quotes_comes_out_nowhere() {
+    for (number, key) in KEYS.iter().enumerate() {
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "the_child_prints_all_that_comes_out", "--nocapture"])
+            .env(CHILD, number.to_string())
+            .env("AGENTJOB_LOG", "debug")
+            .output()
+            .unwrap();
+        let out = String::from_utf8_lossy(&child.stderr);
+        assert!(child.status.success(), "{out}");
+        assert!(out.contains("agentjob: send_message job_1: request 1"), "the child logs");
+        assert!(out.contains("***"), "the service quotes the key");
+        let cases: Vec<&str> = out.split(CASE).filter(|case| !case.is_empty()).collect();
+        assert!(cases.len() > 4000, "{}", cases.len());
+        let shown: Vec<&&str> = cases.iter().filter(|case| shows(&short(case), key)).collect();
+        assert!(shown.is_empty(), "{} of {} cases show the key; one of them: {}", shown.len(), cases.len(), shown[0]);
+    }
+}
+
+#[test]
+fn a_key_that_the_service_quotes_is_in_no_line_of_a_journal() {
+    for (number, key) in KEYS.iter().enumerate() {
+        let service = Service::start();
+        let client = client(&format!("http://{}", service.address), key);
+        let path = std::env::temp_dir().join(format!("agentjob-quoted-{}-{number}", std::process::id()));
+        // A 400 is one message's alone; its batch goes on.
+        for place in places().iter().filter(|place| place.starts_with("HTTP/1.1 400")) {
+            drop(std::fs::remove_file(&path));
+            service.answers(ENCODINGS.iter().map(|(_, encode)| answer(place, &encode(key))));
+            let items = (0..ENCODINGS.len()).map(|n| BatchItem::new(format!("job_{n}"), "p"));
+            let batch = client
+                .send_all(items, &BatchOptions::new(&path).concurrency(1).max_trouble(Duration::from_millis(1)))
+                .unwrap();
+            let told: Vec<_> = batch.collect();
+            let seen = format!("{}{told:?}{:?}", std::fs::read_to_string(&path).unwrap(), batch_status(&path));
+            assert!(!shows(&short(&seen), key), "{place}: {seen}");
+        }
+        drop(std::fs::remove_file(&path));
+    }
+}
