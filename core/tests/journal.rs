@@ -175,7 +175,8 @@ fn damage_before_the_last_line_is_named_and_left_as_it_is() {
     };
     let line = |n: usize| starts[n - 1]..starts[n];
     let follows = "it does not follow the line before it: a line is missing, doubled or moved";
-    let rows: [(&str, &dyn Fn(&mut Vec<u8>)); 9] = [
+    type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
+    let rows: [(&str, Change<'_>); 9] = [
         ("line 4: its checksum is not that of its text", &|bytes| bytes[starts[3] + 30] ^= 1),
         ("line 4: it is no text", &|bytes| bytes[starts[3] + 30] = 0xff),
         ("line 1: its checksum is not that of its text", &|bytes| bytes[40] ^= 1),

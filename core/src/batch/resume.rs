@@ -12,7 +12,7 @@ use super::line::{self, Begun, Line, Place, Said, VERSION};
 use super::options::BatchOptions;
 use super::outcome::BatchUpdate;
 use super::rate::{Window, moment};
-use super::reason::{Cause, Reason};
+use super::reason::Cause;
 use super::replay::Span;
 use super::state::State;
 use super::tail::Tail;
@@ -51,9 +51,8 @@ impl Earlier {
             return Ok(Some(BatchStep::Update(recovered)));
         }
         let Some(found) = self.found.next() else { return Ok(None) };
-        let (mut job, reason) = read_ended(&work.journal, found.ended)?;
         let job_id = work.items[found.at as usize].job_id();
-        let error = reason.map(|(reason, sent)| reason.error(job_id, sent, found.doubtful));
+        let (mut job, error) = read_ended(&work.journal, found.ended, job_id, found.doubtful)?;
         if let Some(span) = found.finished {
             job = Some(read_finished(&work.journal, span)?);
         }
@@ -285,12 +284,18 @@ fn go_on_waiting(
     }
 }
 
-/// The record of a line that says how a message ended, and why it was not accepted, with the verdict on that send.
-fn read_ended(journal: &Journal, span: Span) -> Result<(Option<Job>, Option<(Reason, Delivery)>), Error> {
+/// The record of a line that says how a message ended, or why it was not accepted.
+fn read_ended(
+    journal: &Journal,
+    span: Span,
+    job_id: &str,
+    doubtful: bool,
+) -> Result<(Option<Job>, Option<Error>), Error> {
     let text = journal.line_at(span)?;
     match line::read(&text) {
         Ok(Line { said: Said::Ended { delivery, job, error, .. }, .. }) => {
-            Ok((job.and_then(|job| Job::read(job.into()).ok()), error.map(|reason| (reason, delivery))))
+            let error = error.map(|reason| reason.error(job_id, delivery, doubtful));
+            Ok((job.and_then(|job| Job::read(job.into()).ok()), error))
         }
         _ => Err(problem(journal.path(), "was changed while the batch ran")),
     }

@@ -1,6 +1,7 @@
 //! What a batch's threads do: send, note, look. Every message goes the same way: its line `sending` is on the disk before its
 //! first byte can leave, and its outcome is there before the thread takes another.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -335,7 +336,8 @@ impl Work {
 
     /// Writes a line with what may be kept of an answer about this item.
     pub(super) fn keeping(&self, place: usize, write: impl FnOnce(&Kept<'_>) -> Writer) -> Writer {
-        let quotes_key = |text: &str| self.client.config.head.is_quoted_in(text);
+        let redactor = self.client.config.redactor();
+        let quotes_key = |text: &str| matches!(redactor.redact(text), Cow::Owned(_));
         write(&Kept::new(&self.items, place, &quotes_key))
     }
 }
