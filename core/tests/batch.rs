@@ -7,8 +7,8 @@ mod support;
 use std::time::Duration;
 
 use agentjob_core::{
-    BatchItem, BatchOptions, BatchOutcome, BatchStep, BatchUpdate, CancelToken, Client, Delivery, ErrorKind,
-    PauseReason, batch_status,
+    BatchItem, BatchOptions, BatchOutcome, BatchStep, BatchUpdate, CancelToken, Delivery, ErrorKind, PauseReason,
+    batch_status,
 };
 use agentjob_emulator::Emulator;
 use batches::{Folder, items, lines, prompts, run, run_until_stopped, service};
