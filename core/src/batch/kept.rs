@@ -92,34 +92,32 @@ struct Quoted {
     windows: Vec<(u64, u8)>,
     /// Which windows there may be: most of a prompt's are none of them.
     filter: [u64; 64],
-    /// Each text's letters and digits.
-    words: Vec<Vec<u8>>,
+    /// The first letters and digits of each text: a prompt that is shorter than what is in a row is found whole.
+    short: Vec<Vec<u8>>,
 }
 
 impl Quoted {
     fn of(texts: &[Option<&str>]) -> Quoted {
-        let lower: Vec<Vec<u8>> =
-            texts.iter().map(|text| text.unwrap_or_default().to_ascii_lowercase().into()).collect();
-        let words: Vec<Vec<u8>> = lower.iter().map(|text| words_of(text)).collect();
         let (mut windows, mut filter) = (Vec::new(), [0; 64]);
-        for (n, text) in lower.iter().chain(&words).enumerate() {
-            windows.extend(windows_of(text).map(|window| (window, 1 << (n % texts.len()))));
+        for (n, text) in texts.iter().enumerate() {
+            let text = text.unwrap_or_default();
+            windows.extend(windows_of(lower(text)).chain(windows_of(words(text))).map(|window| (window, 1 << n)));
         }
         windows.sort_unstable();
         for (window, _) in &windows {
             let (at, bit) = place(*window);
             filter[at] |= bit;
         }
-        Quoted { windows, filter, words }
+        let short = |text: &Option<&str>| words(text.unwrap_or_default()).take(QUOTED).collect();
+        Quoted { windows, filter, short: texts.iter().map(short).collect() }
     }
 
     /// Which of the texts have some of the prompt, a bit each.
     fn find(&self, prompt: &str) -> u8 {
-        let prompt = prompt.to_ascii_lowercase().into_bytes();
-        let words = words_of(&prompt);
-        let whole = self.words.iter().enumerate().filter(|(_, text)| !words.is_empty() && **text == words);
+        let is_whole = |text: &Vec<u8>| !text.is_empty() && words(prompt).eq(text.iter().copied());
+        let whole = self.short.iter().enumerate().filter(|(_, text)| is_whole(text));
         let mut found = whole.map(|(n, _)| 1 << n).sum();
-        for window in windows_of(&prompt).chain(windows_of(&words)) {
+        for window in windows_of(lower(prompt)).chain(windows_of(words(prompt))) {
             let (at, bit) = place(window);
             if self.filter[at] & bit != 0 {
                 let first = self.windows.partition_point(|(known, _)| *known < window);
@@ -131,12 +129,22 @@ impl Quoted {
     }
 }
 
-fn words_of(text: &[u8]) -> Vec<u8> {
-    text.iter().copied().filter(u8::is_ascii_alphanumeric).collect()
+fn lower(text: &str) -> impl Iterator<Item = u8> {
+    text.bytes().map(|byte| byte.to_ascii_lowercase())
 }
 
-fn windows_of(text: &[u8]) -> impl Iterator<Item = u64> {
-    text.windows(QUOTED).map(|window| u64::from_ne_bytes(window.try_into().expect("a window is as long as a number")))
+fn words(text: &str) -> impl Iterator<Item = u8> {
+    lower(text).filter(u8::is_ascii_alphanumeric)
+}
+
+/// So many bytes in a row, from each place on, as numbers.
+fn windows_of(text: impl Iterator<Item = u8>) -> impl Iterator<Item = u64> {
+    let (mut window, mut length) = (0, 0);
+    text.filter_map(move |byte| {
+        window = window << 8 | u64::from(byte);
+        length += 1;
+        (length >= QUOTED).then_some(window)
+    })
 }
 
 /// A window's bit in the filter (Fibonacci hashing).
