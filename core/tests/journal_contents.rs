@@ -85,34 +85,42 @@ fn no_shape_of_echo_brings_a_part_of_a_prompt_into_the_journal() {
             ("in capitals", text.to_uppercase()),
             ("as a name", slug),
         ];
-        for (name, echo) in echoes {
-            let link = format!("https://example.com/{echo}");
-            let everywhere = json!({
-                "source": { "repository": link, "ref": echo }, "model": echo, "prLink": link, "createdAt": echo,
-                "archivedAt": echo, "lastMessage": echo, echo.as_str(): 1
-            });
-            let answers = [
-                ("every field", record(everywhere), false),
-                ("a wait's every field", record(json!({ "model": echo, "prLink": echo, "lastMessage": echo })), true),
-                ("source and prLink, bare", record(json!({ "source": echo, "prLink": echo })), false),
-                ("status", record(json!({ "status": echo })), false),
-            ];
-            let hold = |journal: &str, place: &str| {
-                let part = has_part_of(journal, text);
-                assert!(part.is_none(), "{name} in {place}: {part:?} of {text:?} in {journal}");
-            };
-            for (place, answer, wait) in answers {
-                let journal = answered(text, "adm_key_0123", json!({ "status": 200, "json": answer }), wait);
-                assert!(journal.contains("\"line\":\"accepted\""), "{journal}");
-                hold(&journal, place);
+        // They mostly wait.
+        std::thread::scope(|scope| {
+            for (name, echo) in &echoes {
+                scope.spawn(|| hold_against_every_place(text, name, echo));
             }
-            let one_line = echo.replace(['\r', '\n'], " ");
-            let headers = json!({ "X-Request-Id": one_line });
-            for status in [400, 200] {
-                let answer = json!({ "status": status, "headers": headers, "json": { "error": echo } });
-                hold(&answered(text, "adm_key_0123", answer, false), "an error's text and the request's id");
-            }
-        }
+        });
+    }
+}
+
+/// Echoes this of a prompt wherever an answer has a text.
+fn hold_against_every_place(text: &str, name: &str, echo: &str) {
+    let link = format!("https://example.com/{echo}");
+    let everywhere = json!({
+        "source": { "repository": link, "ref": echo }, "model": echo, "prLink": link, "createdAt": echo,
+        "archivedAt": echo, "lastMessage": echo, echo: 1
+    });
+    let answers = [
+        ("every field", record(everywhere), false),
+        ("a wait's every field", record(json!({ "model": echo, "prLink": echo, "lastMessage": echo })), true),
+        ("source and prLink, bare", record(json!({ "source": echo, "prLink": echo })), false),
+        ("status", record(json!({ "status": echo })), false),
+    ];
+    let hold = |journal: &str, place: &str| {
+        let part = has_part_of(journal, text);
+        assert!(part.is_none(), "{name} in {place}: {part:?} of {text:?} in {journal}");
+    };
+    for (place, answer, wait) in answers {
+        let journal = answered(text, "adm_key_0123", json!({ "status": 200, "json": answer }), wait);
+        assert!(journal.contains("\"line\":\"accepted\""), "{journal}");
+        hold(&journal, place);
+    }
+    let one_line = echo.replace(['\r', '\n'], " ");
+    let headers = json!({ "X-Request-Id": one_line });
+    for status in [400, 200] {
+        let answer = json!({ "status": status, "headers": headers, "json": { "error": echo } });
+        hold(&answered(text, "adm_key_0123", answer, false), "an error's text and the request's id");
     }
 }
 
@@ -203,7 +211,8 @@ fn on_a_disk_that_fills_up_what_was_reported_stays_true() {
         let sent = service.ledger().len() as u64;
         assert_eq!((status.progress.accepted, status.progress.unknown), (sent, 0), "{limit}: no outcome was lost");
         assert!(sent > 0 && sent < 3 * u64::from(IN_FLIGHT), "{limit}: {sent}");
-        let later = run(&client(&service), batches::items(3 * IN_FLIGHT), &BatchOptions::new(folder.journal()));
+        let options = BatchOptions::new(folder.journal()).concurrency(IN_FLIGHT);
+        let later = run(&client(&service), batches::items(3 * IN_FLIGHT), &options);
         assert!(later.iter().all(|outcome| outcome.delivery() == Delivery::Accepted));
         let without = later.iter().filter(|outcome| outcome.job().is_none()).count();
         assert!(without > 0, "{limit}: some were written without their records");
