@@ -316,6 +316,11 @@ enum agentjob_batch_kind
    * Messages are sent again after a pause.
    */
   AGENTJOB_BATCH_RESUMED = 5,
+  /**
+   * The journal's end was damaged, and is passed over: agentjob_batch_event_dropped_bytes() says how much. It comes before all
+   * else. Messages that may have been sent by what it said have the outcome AGENTJOB_DELIVERY_UNKNOWN.
+   */
+  AGENTJOB_BATCH_RECOVERED = 6,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -1682,12 +1687,14 @@ AGENTJOB_API int32_t agentjob_batch_event_kind(const agentjob_batch_event *event
 AGENTJOB_API uint64_t agentjob_batch_event_number(const agentjob_batch_event *event);
 
 /**
- * The line that was given with the message whose outcome it is.
+ * The line that was given with the message whose outcome it is; for AGENTJOB_BATCH_RECOVERED the journal's first line, from 1, that
+ * cannot be read.
  * @param event the event
- * @return the line; 0 if none was given, for an event that is no outcome, and for NULL
+ * @return the line; 0 if none was given, for any other event, and for NULL
  * @since 0.1.0
  */
-AGENTJOB_API uint64_t agentjob_batch_event_line(const agentjob_batch_event *event);
+AGENTJOB_API
+uint64_t agentjob_batch_event_line(const agentjob_batch_event *event);
 
 /**
  * The key of the message whose outcome it is: yours, or the one that was made from its content and place.
@@ -1758,6 +1765,14 @@ AGENTJOB_API int32_t agentjob_batch_event_pause(const agentjob_batch_event *even
 AGENTJOB_API uint64_t agentjob_batch_event_pause_ms(const agentjob_batch_event *event);
 
 /**
+ * How many bytes of a damaged journal are passed over.
+ * @param event the event
+ * @return bytes; 0 for an event that is no AGENTJOB_BATCH_RECOVERED, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint64_t agentjob_batch_event_dropped_bytes(const agentjob_batch_event *event);
+
+/**
  * Frees an event. Texts, the job and the error borrowed from it end with it.
  * @param event the event, used no more; NULL does nothing
  * @since 0.1.0
@@ -1765,13 +1780,14 @@ AGENTJOB_API uint64_t agentjob_batch_event_pause_ms(const agentjob_batch_event *
 AGENTJOB_API void agentjob_batch_event_free(agentjob_batch_event *event);
 
 /**
- * A kind's name, the same in every language: "outcome", "accepted", "job", "paused", "resumed"; "nothing" for
+ * A kind's name, the same in every language: "outcome", "accepted", "job", "paused", "resumed", "recovered"; "nothing" for
  * AGENTJOB_BATCH_NOTHING.
  * @param kind any number
  * @return a text that lives for ever; "?" for a number that is no kind
  * @since 0.1.0
  */
-AGENTJOB_API const char *agentjob_batch_kind_name(int32_t kind);
+AGENTJOB_API
+const char *agentjob_batch_kind_name(int32_t kind);
 
 /**
  * One of the counts.
@@ -1907,6 +1923,14 @@ AGENTJOB_API const char *agentjob_batch_status_began_at(const agentjob_batch_sta
  * @since 0.1.0
  */
 AGENTJOB_API const char *agentjob_batch_status_written_at(const agentjob_batch_status *status);
+
+/**
+ * How many damaged bytes of the journal runs have passed over, or the next run will.
+ * @param status the status
+ * @return bytes; 0 also for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint64_t agentjob_batch_status_dropped_bytes(const agentjob_batch_status *status);
 
 /**
  * The place in the batch, from 1, of a message that was rejected, or of which nobody knows whether it arrived.

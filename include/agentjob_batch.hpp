@@ -59,7 +59,8 @@ public:
     const char *kind_name() const noexcept { return agentjob_batch_kind_name(kind()); }
     /** The message's place in the batch, from 1; 0 for a pause and its end. */
     std::uint64_t number() const noexcept { return agentjob_batch_event_number(get()); }
-    /** The line that was given with the message; 0 if none was. Only an outcome has it, and a key. */
+    /** The line that was given with the message; 0 if none was. Only an outcome has it, and a key. For AGENTJOB_BATCH_RECOVERED the
+     * journal's first line that cannot be read. */
     std::uint64_t line() const noexcept { return agentjob_batch_event_line(get()); }
     std::optional<std::string> key() const { return detail::maybe_text(agentjob_batch_event_key(get())); }
     /** Empty for a pause and its end. */
@@ -81,6 +82,8 @@ public:
     agentjob_pause pause() const noexcept { return static_cast<agentjob_pause>(agentjob_batch_event_pause(get())); }
     const char *pause_name() const noexcept { return agentjob_pause_name(pause()); }
     std::chrono::milliseconds pause_time() const noexcept { return detail::duration(agentjob_batch_event_pause_ms(get())); }
+    /** How many bytes of a damaged journal are passed over; 0 for an event that is no AGENTJOB_BATCH_RECOVERED. */
+    std::uint64_t dropped_bytes() const noexcept { return agentjob_batch_event_dropped_bytes(get()); }
     const agentjob_batch_event *get() const noexcept { return handle_.get(); }
 
 private:
@@ -190,6 +193,8 @@ public:
     std::optional<std::string> rate() const { return detail::maybe_text(agentjob_batch_status_rate(get())); }
     std::string began_at() const { return detail::text(agentjob_batch_status_began_at(get())); }
     std::string written_at() const { return detail::text(agentjob_batch_status_written_at(get())); }
+    /** How many damaged bytes of the journal runs have passed over, or the next run will. */
+    std::uint64_t dropped_bytes() const noexcept { return agentjob_batch_status_dropped_bytes(get()); }
     std::vector<item> unknown() const { return items(AGENTJOB_DELIVERY_UNKNOWN); }
     std::vector<item> rejected() const { return items(AGENTJOB_DELIVERY_REJECTED); }
     const agentjob_batch_status *get() const noexcept { return handle_.get(); }

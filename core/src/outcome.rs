@@ -169,12 +169,22 @@ fn verdict(operation: &Operation<'_>, situation: Situation) -> Option<Delivery> 
 }
 
 /// What to do with a message after this verdict.
-fn advice(verdict: Delivery) -> &'static str {
+pub(crate) fn advice(verdict: Delivery) -> &'static str {
     match verdict {
         Delivery::NotSent => "nothing was delivered, so it may be sent again",
         Delivery::Rejected => "mend that, then send it again",
         Delivery::Unknown => "look at the job before sending it again",
         Delivery::Accepted => "do not send it again",
+    }
+}
+
+/// What a sentence says of a message first.
+pub(crate) fn lead(verdict: Delivery) -> &'static str {
+    match verdict {
+        Delivery::NotSent => "was not sent",
+        Delivery::Rejected => "was rejected",
+        Delivery::Unknown => "may have arrived",
+        Delivery::Accepted => "was accepted",
     }
 }
 
@@ -188,13 +198,7 @@ pub(crate) fn without_advice(error: &Error) -> &str {
 /// Subject, verdict, what happened, what to do: one sentence.
 fn sentence(operation: &Operation<'_>, kind: ErrorKind, verdict: Option<Delivery>, what: &str, hint: &str) -> Error {
     let subject = operation.subject();
-    let lead = match verdict {
-        None => "could not be read",
-        Some(Delivery::NotSent) => "was not sent",
-        Some(Delivery::Rejected) => "was rejected",
-        Some(Delivery::Unknown) => "may have arrived",
-        Some(Delivery::Accepted) => "was accepted",
-    };
+    let lead = verdict.map_or("could not be read", lead);
     let advice = verdict.map_or("", advice);
     let mut message = format!("{subject} {lead}: {what}");
     for part in [hint, advice] {

@@ -244,6 +244,12 @@ impl PollState {
     }
 
     /// The status that was seen last.
+    /// The same without a status that is not documented, which is the service's free text.
+    pub(crate) fn without_free_text(&self) -> PollState {
+        let documented = |status: &String| ["active", "completed", "archived", "failed"].contains(&status.as_str());
+        PollState { last_status: self.last_status.clone().filter(documented), ..self.clone() }
+    }
+
     pub(crate) fn last_status(&self) -> Option<&str> {
         self.last_status.as_deref()
     }

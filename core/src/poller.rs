@@ -286,14 +286,7 @@ const TEXT_VERSION: u64 = 1;
 
 impl fmt::Display for Poller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = object([
-            ("agentjob_poller", TEXT_VERSION.into()),
-            ("saved_at_unix_ms", now_unix_ms().into()),
-            ("elapsed_ms", millis(self.elapsed())),
-            ("done", self.done.into()),
-            ("state", self.state.to_record()),
-        ]);
-        fmt::Display::fmt(&text, f)
+        fmt::Display::fmt(&self.text(&self.state), f)
     }
 }
 
@@ -310,6 +303,21 @@ impl FromStr for Poller {
 }
 
 impl Poller {
+    fn text(&self, state: &PollState) -> Value {
+        object([
+            ("agentjob_poller", TEXT_VERSION.into()),
+            ("saved_at_unix_ms", now_unix_ms().into()),
+            ("elapsed_ms", millis(self.elapsed())),
+            ("done", self.done.into()),
+            ("state", state.to_record()),
+        ])
+    }
+
+    /// Its text for a batch's journal, which keeps no free text of the service.
+    pub(crate) fn journal_text(&self) -> String {
+        self.text(&self.state.without_free_text()).to_string()
+    }
+
     fn from_text(text: &str, ago: impl Fn(u64) -> Duration) -> Result<Poller, Error> {
         let wrong = || Error::invalid("this is no poller's text; give one that a poller wrote");
         let mut saved = serde_json::from_str(text).ok().and_then(Record::of).ok_or_else(wrong)?;

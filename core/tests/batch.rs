@@ -1,77 +1,18 @@
 //! Batches against the emulator: what is sent, what is held back, what is told.
 
+#[path = "support/batches.rs"]
+mod batches;
 mod support;
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use agentjob_core::{
-    Batch, BatchItem, BatchOptions, BatchOutcome, BatchStep, BatchUpdate, CancelToken, Client, Delivery, ErrorKind,
-    PauseReason, batch_status,
+    BatchItem, BatchOptions, BatchOutcome, BatchStep, BatchUpdate, CancelToken, Delivery, ErrorKind, PauseReason,
+    batch_status,
 };
 use agentjob_emulator::Emulator;
+use batches::{Folder, items, lines, prompts, run, run_until_stopped, service};
 use support::{JOB, builder, client, emulator, ms, quick, timed};
-
-/// A folder that goes with its test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Folder {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("agentjob-batch-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir(&path).unwrap();
-        Folder(path)
-    }
-
-    fn journal(&self) -> PathBuf {
-        self.0.join("run.journal")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
-}
-
-/// Messages `message 1` to `message n`, each for a job of its own.
-fn items(n: u32) -> Vec<BatchItem> {
-    (1..=n).map(|n| BatchItem::new(format!("job_{n}"), format!("message {n}"))).collect()
-}
-
-/// An emulator that has the jobs of [`items`].
-fn service(jobs: u32, more: &str) -> Emulator {
-    let list: Vec<String> = (1..=jobs).map(|n| format!(r#"{{"id":"job_{n}","status":"completed"}}"#)).collect();
-    emulator(&format!(r#"{{"hourly_limit":1000000,"work_ms":100,"jobs":[{}]{more}}}"#, list.join(",")))
-}
-
-fn run(client: &Client, items: Vec<BatchItem>, options: &BatchOptions) -> Vec<BatchOutcome> {
-    client.send_all(items, options).unwrap().map(Result::unwrap).collect()
-}
-
-/// Runs a batch until it is stopped, and answers what it told and why it stopped.
-fn run_until_stopped(batch: Batch) -> (Vec<BatchOutcome>, agentjob_core::Error) {
-    let (mut outcomes, mut errors) = (Vec::new(), Vec::new());
-    for outcome in batch {
-        match outcome {
-            Ok(outcome) => outcomes.push(outcome),
-            Err(error) => errors.push(error),
-        }
-    }
-    assert_eq!(errors.len(), 1, "{errors:?}");
-    (outcomes, errors.remove(0))
-}
-
-fn prompts(emulator: &Emulator) -> Vec<String> {
-    emulator.ledger().into_iter().map(|message| message.prompt).collect()
-}
-
-fn lines(journal: &Path, kind: &str) -> usize {
-    let text = std::fs::read_to_string(journal).unwrap();
-    text.lines().filter(|line| line.starts_with(&format!("{{\"line\":\"{kind}\""))).count()
-}
 
 #[test]
 fn every_message_is_sent_once_and_a_second_run_sends_none() {
@@ -490,70 +431,6 @@ fn bad_items_and_settings_are_named_before_a_journal_is_begun() {
 }
 
 #[test]
-fn a_torn_last_line_is_dropped_and_other_damage_is_named() {
-    let (service, folder) = (service(3, ""), Folder::new());
-    let (client, journal) = (client(&service), folder.journal());
-    let options = BatchOptions::new(&journal).concurrency(1);
-    run(&client, items(3), &options);
-    let whole = std::fs::read(&journal).unwrap();
-    let ends: Vec<usize> = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
-    assert_eq!(ends.len(), 7, "a run, and two lines a message");
-
-    // Cut anywhere in its last line, it is the journal of a run that was ended there: message 3 was about to leave.
-    for cut in [ends[5] + 1, ends[5] + 40, whole.len() - 1] {
-        std::fs::write(&journal, &whole[..cut]).unwrap();
-        let status = batch_status(&journal).unwrap();
-        assert_eq!((status.progress.unknown, status.progress.accepted), (1, 2));
-        let outcomes = run(&client, items(3), &options);
-        let verdicts: Vec<_> = outcomes.iter().map(BatchOutcome::delivery).collect();
-        assert_eq!(verdicts, [Delivery::Accepted, Delivery::Accepted, Delivery::Unknown]);
-    }
-    // A tail that never reached the disk.
-    let mut zeros = whole[..ends[5] + 10].to_vec();
-    zeros.resize(whole.len() + 100, 0);
-    std::fs::write(&journal, zeros).unwrap();
-    assert_eq!(run(&client, items(3), &options)[2].delivery(), Delivery::Unknown);
-    assert_eq!(service.ledger().len(), 3, "none of this sent anything");
-
-    let damaged = |change: &dyn Fn(&mut Vec<u8>)| {
-        let mut bytes = whole.clone();
-        change(&mut bytes);
-        std::fs::write(&journal, &bytes).unwrap();
-        let error = client.send_all(items(3), &options).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Journal);
-        assert_eq!(batch_status(&journal).unwrap_err().message(), error.message());
-        assert_eq!(std::fs::read(&journal).unwrap(), bytes, "a damaged journal is left as it is");
-        error.message().to_owned()
-    };
-    let message = damaged(&|bytes| bytes[ends[2] + 30] ^= 1);
-    assert!(message.contains("is damaged: line 4: its checksum is not that of its text"), "{message}");
-    let message = damaged(&|bytes| bytes[ends[5] + 30] ^= 1);
-    assert!(message.contains("line 7: its checksum"), "a whole last line that is wrong is damage, too: {message}");
-    let message = damaged(&|bytes| drop(bytes.drain(ends[0]..ends[1])));
-    assert!(message.contains("line 2: item 1 was never sent"), "{message}");
-    let message = damaged(&|bytes| bytes.extend_from_within(ends[0]..ends[1]));
-    assert!(message.contains("line 8: item 1 was accepted, and is sent again"), "{message}");
-    let message = damaged(&|bytes| bytes[ends[2] + 30] = 0xff);
-    assert!(message.contains("line 4: it is no text"), "{message}");
-    let message = damaged(&|bytes| drop(bytes.drain(..ends[0])));
-    assert!(message.contains("line 1: it is not how a journal begins"), "{message}");
-    for other in ["a letter to a friend", "a letter\nto a friend\n", "{\"line\":\"runner\""] {
-        let message = damaged(&|bytes| *bytes = other.into());
-        assert!(message.contains("is no journal of a batch"), "{message}");
-    }
-}
-
-#[test]
-fn a_journal_whose_first_line_was_torn_begins_anew() {
-    let (service, folder) = (service(1, ""), Folder::new());
-    let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
-    for begun in ["", "{\"li", "{\"line\":\"run\",\"journal\":1,\"agentj"] {
-        std::fs::write(folder.journal(), begun).unwrap();
-        assert_eq!(run(&client, items(1), &options)[0].delivery(), Delivery::Accepted);
-    }
-}
-
-#[test]
 fn a_list_without_items_is_done_at_once() {
     let (service, folder) = (service(1, ""), Folder::new());
     assert_eq!(run(&client(&service), Vec::new(), &BatchOptions::new(folder.journal()).wait(quick())).len(), 0);
@@ -661,23 +538,6 @@ fn one_message_that_always_fails_does_not_hold_up_the_others() {
 }
 
 #[test]
-fn a_journal_that_is_taken_away_stops_the_batch() {
-    let rule = r#","rules":[{"method":"POST","delay_ms":100,"process":true,"status":200}]"#;
-    let (service, folder) = (service(20, rule), Folder::new());
-    let mut batch = client(&service).send_all(items(20), &BatchOptions::new(folder.journal()).concurrency(1)).unwrap();
-    assert!(batch.next().unwrap().is_ok());
-    let elsewhere = folder.0.join("elsewhere");
-    std::fs::rename(folder.journal(), &elsewhere).unwrap();
-    let (outcomes, error) = run_until_stopped(batch);
-    assert_eq!(error.kind(), ErrorKind::Journal);
-    assert!(error.message().contains("was removed or replaced while the batch ran"), "{error}");
-    assert_eq!(service.ledger().len(), 1 + outcomes.len());
-    std::fs::rename(&elsewhere, folder.journal()).unwrap();
-    assert_eq!(run(&client(&service), items(20), &BatchOptions::new(folder.journal())).len(), 20);
-    assert_eq!(service.ledger().len(), 20);
-}
-
-#[test]
 fn a_wait_that_timed_out_waits_anew_in_the_next_run() {
     let (service, folder) = (service(1, r#","work_ms":4000"#), Folder::new());
     let options = BatchOptions::new(folder.journal());
@@ -685,14 +545,4 @@ fn a_wait_that_timed_out_waits_anew_in_the_next_run() {
     assert_eq!(run(&client(&service), items(1), &short)[0].error().unwrap().kind(), ErrorKind::WaitTimeout);
     let outcomes = run(&client(&service), items(1), &options.wait(quick()));
     assert!(outcomes[0].error().is_none() && outcomes[0].job().unwrap().is_terminal());
-}
-
-#[test]
-fn what_is_no_file_is_no_journal() {
-    let folder = Folder::new();
-    let pipe = folder.0.join("pipe");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    for path in [pipe, folder.0.clone(), "/dev/null".into()] {
-        assert!(batch_status(&path).unwrap_err().message().contains("is no file"), "{path:?}");
-    }
 }

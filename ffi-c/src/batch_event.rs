@@ -30,6 +30,9 @@ pub enum agentjob_batch_kind {
     AGENTJOB_BATCH_PAUSED = 4,
     /// Messages are sent again after a pause.
     AGENTJOB_BATCH_RESUMED = 5,
+    /// The journal's end was damaged, and is passed over: agentjob_batch_event_dropped_bytes() says how much. It comes before all
+    /// else. Messages that may have been sent by what it said have the outcome AGENTJOB_DELIVERY_UNKNOWN.
+    AGENTJOB_BATCH_RECOVERED = 6,
 }
 
 /// Something that happened in a batch. It never changes, and may be read by several threads at once.
@@ -49,6 +52,7 @@ pub struct agentjob_batch_event {
     earlier: bool,
     pause: agentjob_pause,
     pause_ms: u64,
+    dropped_bytes: u64,
 }
 
 impl agentjob_batch_event {
@@ -74,6 +78,7 @@ impl agentjob_batch_event {
             earlier: false,
             pause: agentjob_pause::AGENTJOB_PAUSE_NONE,
             pause_ms: 0,
+            dropped_bytes: 0,
         }
     }
 
@@ -108,6 +113,10 @@ impl agentjob_batch_event {
                 (event.pause, event.pause_ms) = (Some(reason).into(), whole_ms(pause));
                 event.error = Some(agentjob_error::new(&error, error.delivery()));
             }
+            BatchUpdate::Recovered { dropped_bytes, journal_line, .. } => {
+                event.kind = agentjob_batch_kind::AGENTJOB_BATCH_RECOVERED;
+                (event.dropped_bytes, event.line) = (dropped_bytes, journal_line);
+            }
             _ => {}
         }
         event
@@ -138,9 +147,10 @@ pub unsafe extern "C" fn agentjob_batch_event_number(event: *const agentjob_batc
     })
 }
 
-/// The line that was given with the message whose outcome it is.
+/// The line that was given with the message whose outcome it is; for AGENTJOB_BATCH_RECOVERED the journal's first line, from 1, that
+/// cannot be read.
 /// @param event the event
-/// @return the line; 0 if none was given, for an event that is no outcome, and for NULL
+/// @return the line; 0 if none was given, for any other event, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_event_line(event: *const agentjob_batch_event) -> u64 {
@@ -248,6 +258,18 @@ pub unsafe extern "C" fn agentjob_batch_event_pause_ms(event: *const agentjob_ba
     })
 }
 
+/// How many bytes of a damaged journal are passed over.
+/// @param event the event
+/// @return bytes; 0 for an event that is no AGENTJOB_BATCH_RECOVERED, and for NULL
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_batch_event_dropped_bytes(event: *const agentjob_batch_event) -> u64 {
+    guard_or(0, || {
+        // SAFETY: NULL or a living event by the header's rules.
+        unsafe { event.as_ref() }.map_or(0, |event| event.dropped_bytes)
+    })
+}
+
 /// Frees an event. Texts, the job and the error borrowed from it end with it.
 /// @param event the event, used no more; NULL does nothing
 /// @since 0.1.0
@@ -259,7 +281,7 @@ pub unsafe extern "C" fn agentjob_batch_event_free(event: *mut agentjob_batch_ev
     });
 }
 
-/// A kind's name, the same in every language: "outcome", "accepted", "job", "paused", "resumed"; "nothing" for
+/// A kind's name, the same in every language: "outcome", "accepted", "job", "paused", "resumed", "recovered"; "nothing" for
 /// AGENTJOB_BATCH_NOTHING.
 /// @param kind any number
 /// @return a text that lives for ever; "?" for a number that is no kind
@@ -274,6 +296,7 @@ pub extern "C" fn agentjob_batch_kind_name(kind: i32) -> *const c_char {
             3 => c"job",
             4 => c"paused",
             5 => c"resumed",
+            6 => c"recovered",
             _ => NO_NAME,
         };
         name.as_ptr()

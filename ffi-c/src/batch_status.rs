@@ -27,6 +27,7 @@ pub struct agentjob_batch_status {
     rate: Option<Text>,
     began_at: Text,
     written_at: Text,
+    dropped_bytes: u64,
     unknown: Vec<Begun>,
     rejected: Vec<Begun>,
 }
@@ -51,6 +52,7 @@ impl agentjob_batch_status {
             rate: status.rate.as_deref().map(Text::new),
             began_at: Text::new(&*status.began_at),
             written_at: Text::new(&*status.written_at),
+            dropped_bytes: status.dropped_bytes,
             unknown: begun(&status.unknown),
             rejected: begun(&status.rejected),
         }
@@ -222,6 +224,18 @@ pub unsafe extern "C" fn agentjob_batch_status_written_at(status: *const agentjo
     guard_or(ptr::null(), || {
         // SAFETY: NULL or a living status by the header's rules.
         borrow(unsafe { status.as_ref() }.map(|status| &status.written_at))
+    })
+}
+
+/// How many damaged bytes of the journal runs have passed over, or the next run will.
+/// @param status the status
+/// @return bytes; 0 also for NULL
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_batch_status_dropped_bytes(status: *const agentjob_batch_status) -> u64 {
+    guard_or(0, || {
+        // SAFETY: NULL or a living status by the header's rules.
+        unsafe { status.as_ref() }.map_or(0, |status| status.dropped_bytes)
     })
 }
 

@@ -92,7 +92,9 @@ class Run:
         self._begin(batch.progress())
 
     def on_update(self, update):
-        self._begin(update["progress"])
+        # A damaged journal is told of before what it has of earlier runs.
+        if update["event"] != "recovered":
+            self._begin(update["progress"])
         self._report.on_update(update)
 
     def _begin(self, progress):

@@ -4,7 +4,7 @@ import json
 import os
 import time
 
-from ._batch_words import finish, frame, paused, plural, sentence, trouble_with
+from ._batch_words import finish, frame, paused, plural, recovered, sentence, trouble_with
 from ._json_events import JsonEvents
 from ._progress import REDRAW_SECONDS, Plain, Progress, looks_for, printable, write
 
@@ -55,7 +55,9 @@ class BatchProgress(Progress):
         self._due = time.monotonic() + (REDRAW_SECONDS if self._live else LINE_SECONDS)
 
     def on_update(self, update):
-        if update["event"] == "resumed":
+        if update["event"] == "recovered":
+            self.say(recovered(update))
+        elif update["event"] == "resumed":
             self._error = self._pause = None
             if self._lines:
                 self.say("going on")

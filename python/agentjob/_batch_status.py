@@ -40,6 +40,8 @@ def lines(status, journal, now):
     else:
         yield f"not running; last written {when(written, now)}; {runs}, the last one from {when(began, now)}"
     yield sentence(progress) + (f"; at most {rate}" if rate else "") + ("; waits for the jobs" if status["waits"] else "")
+    if status["dropped_bytes"]:
+        yield f"damaged: {plural(status['dropped_bytes'], 'byte')} of it cannot be read, and are passed over"
     if progress["pause"]:
         pause = progress["pause"]
         yield f"paused: {paused(pause['reason'], now + pause['seconds'], now)}"

@@ -31,6 +31,13 @@ def paused(reason, until, now=None):
     return f"the service cannot be reached or fails; the next try is at {at}"
 
 
+def recovered(update):
+    """What was wrong with a journal, and what that means."""
+    dropped, unknown = plural(update["dropped_bytes"], "byte"), update["unknown"]
+    means = f"; {plural(unknown, 'message')} may have been sent by {'it' if dropped == '1 byte' else 'them'}" if unknown else ""
+    return f"the journal is damaged from its line {update['journal_line']} on: {dropped} passed over{means}"
+
+
 def finish(finishes, now=None):
     """When the last message is sent, at this pace."""
     now = time.time() if now is None else now

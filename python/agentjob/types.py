@@ -210,7 +210,21 @@ class BatchResumedUpdate(TypedDict):
     progress: BatchProgress
 
 
-BatchUpdate = Union[BatchAcceptedUpdate, BatchJobUpdate, BatchPausedUpdate, BatchResumedUpdate]
+class BatchRecoveredUpdate(TypedDict):
+    """The journal's end was damaged, and is passed over. It comes before all else; messages that may have been sent by what it said
+    are reported as unknown."""
+
+    event: Literal["recovered"]
+    dropped_bytes: int
+    """How many bytes are passed over."""
+    journal_line: int
+    """The journal's first line, from 1, that cannot be read."""
+    unknown: int
+    """How many messages are unknown for that reason."""
+    progress: BatchProgress
+
+
+BatchUpdate = Union[BatchAcceptedUpdate, BatchJobUpdate, BatchPausedUpdate, BatchResumedUpdate, BatchRecoveredUpdate]
 """What a batch's on_update is called with."""
 
 
@@ -243,6 +257,8 @@ class BatchStatus(TypedDict):
     """When the last run began, ISO 8601."""
     written_at: str
     """When the journal was last written, ISO 8601."""
+    dropped_bytes: int
+    """How many damaged bytes runs have passed over, or the next run will."""
     unknown: List[BatchBegunItem]
     """The messages of which nobody knows whether they arrived: look at their jobs."""
     rejected: List[BatchBegunItem]

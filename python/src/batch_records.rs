@@ -49,6 +49,11 @@ pub(crate) fn update<'py>(py: Python<'py>, update: &BatchUpdate, progress: &Batc
             dict.set_item(intern!(py, "pause"), pause.as_secs_f64())?;
             dict.set_item(intern!(py, "error"), raised(py, error))?;
         }
+        BatchUpdate::Recovered { dropped_bytes, journal_line, unknown } => {
+            dict.set_item(intern!(py, "dropped_bytes"), dropped_bytes)?;
+            dict.set_item(intern!(py, "journal_line"), journal_line)?;
+            dict.set_item(intern!(py, "unknown"), unknown)?;
+        }
         _ => {}
     }
     dict.set_item(intern!(py, "progress"), self::progress(py, progress)?)?;
@@ -95,6 +100,7 @@ pub(crate) fn status<'py>(py: Python<'py>, status: &BatchStatus) -> Dict<'py> {
     dict.set_item(intern!(py, "waits"), status.waits)?;
     dict.set_item(intern!(py, "began_at"), &status.began_at)?;
     dict.set_item(intern!(py, "written_at"), &status.written_at)?;
+    dict.set_item(intern!(py, "dropped_bytes"), status.dropped_bytes)?;
     dict.set_item(intern!(py, "unknown"), begun(py, &status.unknown)?)?;
     dict.set_item(intern!(py, "rejected"), begun(py, &status.rejected)?)?;
     Ok(dict)
@@ -127,6 +133,9 @@ pub(crate) fn sentence(update: &BatchUpdate) -> Option<String> {
             Some(format!("batch: paused for {pause:.1?} ({}): {}", reason.as_str(), error.message()))
         }
         BatchUpdate::Resumed => Some("batch: resumed".to_owned()),
+        BatchUpdate::Recovered { dropped_bytes, journal_line, unknown } => Some(format!(
+            "batch: the journal is damaged from its line {journal_line} on: {dropped_bytes} bytes are passed over, {unknown} messages are unknown for that"
+        )),
         _ => None,
     }
 }

@@ -58,12 +58,12 @@ static inline agentjob_batch *batch_of(const agentjob_client *client, const fold
 
 /* How often a batch told what. */
 typedef struct tally {
-    int kinds[6], deliveries[5], earlier;
+    int kinds[7], deliveries[5], earlier;
 } tally;
 
 static inline void tally_event(tally *it, const agentjob_batch_event *event) {
     int32_t kind = agentjob_batch_event_kind(event), delivery = agentjob_batch_event_delivery(event);
-    CHECK(kind >= 0 && kind < 6 && delivery >= 0 && delivery < 5);
+    CHECK(kind >= 0 && kind < 7 && delivery >= 0 && delivery < 5);
     it->kinds[kind]++;
     if (kind == AGENTJOB_BATCH_OUTCOME) {
         it->deliveries[delivery]++;

@@ -162,6 +162,7 @@ static void a_batch(agentjob_client *client) {
     CHECK(!agentjob_batch_event_is_earlier(NULL));
     CHECK_INT(agentjob_batch_event_pause(NULL), AGENTJOB_PAUSE_NONE);
     CHECK_INT(agentjob_batch_event_pause_ms(NULL), 0);
+    CHECK_INT(agentjob_batch_event_dropped_bytes(NULL), 0);
     CHECK(agentjob_batch_status_progress(NULL) == NULL);
     CHECK(!agentjob_batch_status_is_running(NULL));
     CHECK(!agentjob_batch_status_waits(NULL));
@@ -172,6 +173,7 @@ static void a_batch(agentjob_client *client) {
     CHECK(agentjob_batch_status_rate(NULL) == NULL);
     CHECK(agentjob_batch_status_began_at(NULL) == NULL);
     CHECK(agentjob_batch_status_written_at(NULL) == NULL);
+    CHECK_INT(agentjob_batch_status_dropped_bytes(NULL), 0);
     CHECK_INT(agentjob_batch_status_item_number(NULL, AGENTJOB_DELIVERY_UNKNOWN, 0), 0);
     CHECK(agentjob_batch_status_item_job_id(NULL, AGENTJOB_DELIVERY_UNKNOWN, 0) == NULL);
     CHECK(agentjob_batch_status_item_reason(NULL, AGENTJOB_DELIVERY_UNKNOWN, 0) == NULL);

@@ -68,6 +68,13 @@ mtype kind[ROOM] = none;
 byte about[ROOM];
 byte unsynced;                /* how many of these two are lines */
 bool torn;                    /* the last line has no end */
+#ifdef DAMAGE
+bool damaged;                 /* the last durable line, a `sending`, cannot be read any more; that it is one, and whose, can be told */
+byte whose;
+mtype last_kind = none;       /* the last durable line, and what was said about its item before it */
+byte last_about;
+mtype last_before = none;
+#endif
 bool named;                   /* the directory's entry of the file is durable, too */
 byte lock;                    /* 0, or 1 + the process that has it */
 
@@ -151,6 +158,13 @@ inline tear()
 #endif
 }
 
+#ifdef DAMAGE
+#define REMEMBER_LAST_LINE(j) \
+	last_before = durable[about[j]]; last_about = about[j]; last_kind = kind[j]; damaged = damaged && about[j] != whose;
+#else
+#define REMEMBER_LAST_LINE(j)
+#endif
+
 /* The first `lines` unsynced lines are on the disk. */
 inline make_durable(lines)
 {
@@ -159,6 +173,7 @@ inline make_durable(lines)
 	for (j : 0 .. ROOM - 1) {
 		if
 		:: j < n && kind[j] != unreadable ->
+			REMEMBER_LAST_LINE(j)
 			durable[about[j]] = kind[j];
 			durable_doubt[about[j]] = durable_doubt[about[j]] || kind[j] == unknown
 		:: else -> skip
@@ -285,6 +300,27 @@ inline resume(p)
 #endif
 	:: else -> skip
 	fi;
+#ifdef DAMAGE
+	n = 0;
+	for (j : 0 .. ROOM - 1) {
+		if
+		:: j < unsynced && about[j] == whose && kind[j] != unreadable -> n++
+		:: else -> skip
+		fi;
+	}
+	j = 0;
+	/* A line says that its item may have left; unless a run that was killed then has written that already. The damaged one stays,
+	   so a power loss before the fsync leaves what the resume began with. */
+	if
+	:: damaged && n == 0 ->
+#ifdef DAMAGED_LINE_IS_DROPPED
+		damaged = false
+#else
+		append(sending, whose)
+#endif
+	:: else -> skip
+	fi;
+#endif
 	read();
 	n = 0;
 	for (i : 0 .. ITEMS - 1) {
@@ -715,13 +751,34 @@ proctype Power()
 					durable[j] = none;
 					durable_doubt[j] = false;
 				}
-				j = 0
+				j = 0;
+#ifdef DAMAGE
+				damaged = false;
+				last_kind = none
+#else
+				skip
+#endif
 			:: else -> skip
 			fi;
 			kept = 0;
 			tears = false;
 			gone = false
 		} }
+#ifdef DAMAGE
+	/* While nobody runs, the last line that is on the disk rots. An outcome that rots leaves its item open, as a kill before it was
+	   written does. */
+	:: d_step { !calm && phase[0] == away && phase[1] == away && !torn && !damaged ->
+		make_durable(unsynced);
+		if
+		:: last_kind == sending ->
+			printf("THE LAST LINE ROTS: item %d\n", last_about);
+			durable[last_about] = last_before;
+			damaged = true;
+			whose = last_about;
+			last_kind = none
+		:: else -> skip
+		fi }
+#endif
 	:: atomic { !calm -> calm = true }
 	:: over -> break
 	od

@@ -60,9 +60,36 @@ def test_a_batch_is_sent_once_and_a_second_run_sends_none_of_it(client, emulator
     again = by_item(client.send_all(items, journal=os.fspath(journal)))
     assert all(outcome.pop("earlier") for outcome in again)
     assert [(o["key"], o["delivery"], o["job"]) for o in again] == [(o["key"], o["delivery"], o["job"]) for o in first]
-    assert type(again[6]["error"]) is agentjob.NotFoundError and str(again[6]["error"]) == str(lost["error"])
-    assert again[6]["error"].delivery == "rejected"
+    # The service's own words are not in the journal.
+    assert type(again[6]["error"]) is agentjob.NotFoundError and "job nobody was rejected: the service answered 404; check" in str(again[6]["error"])
+    assert (again[6]["error"].delivery, again[6]["error"].http_status) == ("rejected", 404)
     assert len(emulator.ledger()) == 6
+
+
+def test_a_damaged_journal_is_told_of_first_and_its_message_is_unknown(client, emulator, journal):
+    list(client.send_all(messages(3), journal=journal, concurrency=1))
+    os.truncate(journal, os.path.getsize(journal) - 3)
+    dropped = agentjob.batch_status(journal)["dropped_bytes"]
+    assert dropped > 100
+    heard = []
+    outcomes = by_item(client.send_all(messages(3), journal=journal, on_update=heard.append))
+    assert [outcome["delivery"] for outcome in outcomes] == ["accepted", "accepted", "unknown"]
+    assert [update["event"] for update in heard] == ["recovered"]
+    assert (heard[0]["dropped_bytes"], heard[0]["journal_line"], heard[0]["unknown"]) == (dropped, 7, 0)
+    assert heard[0]["progress"]["items"] == 3
+    status = agentjob.batch_status(journal)
+    assert (status["dropped_bytes"], status["progress"]["unknown"]) == (dropped, 1)
+    assert len(emulator.ledger()) == 3
+
+
+def test_a_batch_keeps_its_journal_when_the_program_goes_elsewhere(client, emulator, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with client.send_all(messages(5), journal="journal", concurrency=1) as batch:
+        next(batch)
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        assert sum(1 for outcome in batch if outcome["delivery"] == "accepted") == 4
+    assert agentjob.batch_status(tmp_path / "journal")["progress"]["accepted"] == 5
 
 
 def test_items_are_mappings_or_tuples_of_any_iterable(client, emulator, journal):
@@ -199,7 +226,7 @@ def test_the_status_of_a_journal_has_every_documented_field(client, journal):
     assert status["progress"]["items"] == status["progress"]["done"] == 3
     assert (status["base_url"], status["project_id"], status["pid"]) == (client.base_url, client.project_id, os.getpid())
     assert (status["runs"], status["rate"], status["waits"], status["running"]) == (1, "1000/h", False, False)
-    refused = "message to job nobody was rejected: the service answered 404 (job not found); check the job id, the project id and the base URL"
+    refused = "message to job nobody was rejected: the service answered 404; check the job id, the project id and the base URL"
     assert (status["unknown"], status["rejected"]) == ([], [{"item": 3, "job_id": "nobody", "reason": refused}])
     assert status["began_at"] <= status["written_at"]
 

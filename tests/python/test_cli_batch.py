@@ -320,6 +320,25 @@ def test_a_journal_that_is_none_is_left_alone(folder):
     assert (folder / "night").read_text() == "precious\n"
 
 
+def test_a_damaged_journal_is_told_of_before_all_else(folder):
+    messages(3)
+    with service(3) as emulator:
+        assert send_all(emulator, "--concurrency", "1")[0] == 0
+        os.truncate("night", os.path.getsize("night") - 3)
+        damaged = (folder / "night").read_bytes()
+        status, out, _ = run(None, "batch-status", "night")
+        assert "bytes of it cannot be read, and are passed over\n" in out
+        status, _, err = send_all(emulator)
+        assert status == 5
+        assert re.match(r"agentjob: the journal is damaged from its line 7 on: \d+ bytes passed over\n", err), err
+        (folder / "night").write_bytes(damaged)
+        status, _, err = send_all(emulator, "--json-events")
+        events = [json.loads(line) for line in err.splitlines()]
+        assert status == 5 and [event["event"] for event in events] == ["recovered", "begin", "summary"]
+        assert events[0]["journal_line"] == 7 and events[0]["dropped_bytes"] > 100
+        assert len(emulator.ledger()) == 3
+
+
 def test_a_reader_that_goes_away_stops_the_batch(folder):
     messages(60)
     with service(60, rules=[{**SLOW, "delay_ms": 150}]) as emulator:
@@ -400,7 +419,7 @@ def test_the_status_of_a_journal(folder):
     assert (status, err) == (5, "") and "not running; last written" in out and "1 run" in out
     assert "60 messages: 29 accepted, 30 rejected, 1 unknown, 0 left; at most 1000/s\n" in out
     assert "  item 31: message to job job_31 may have arrived: " in out
-    refused = "message to job job_20 was rejected: the service answered 404 "
+    refused = "message to job job_20 was rejected: the service answered 404; check"
     assert f"  item 20: {refused}" in out and "\n  and 10 more; --json has all\n" in out
     assert "agentjob send-all FILE --journal night --rate 1000/s --resend-unknown\n" in out
     status, out, err = run(None, "batch-status", "night", "--json")

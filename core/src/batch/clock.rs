@@ -36,15 +36,34 @@ impl Clock {
         Stamp { unix_ms: now_unix_ms(), up_ms: u64::try_from(self.now().as_millis()).unwrap_or(u64::MAX) }
     }
 
-    /// How long ago a stamp is that was made during the start `boot`. A calendar that was set back makes it "just now".
+    /// How long ago a stamp is that was made during the start `boot`, as far as can be told.
     pub(super) fn age(&self, stamp: Stamp, boot: Option<&str>) -> Duration {
-        let now = self.stamp();
-        let same_start = boot.is_some() && boot == self.boot.as_deref();
-        Duration::from_millis(match same_start {
-            true => now.up_ms.saturating_sub(stamp.up_ms),
-            false => now.unix_ms.saturating_sub(stamp.unix_ms),
-        })
+        age(self.stamp(), stamp, self.is_this_start(boot))
     }
+
+    /// How long ago it is at least.
+    pub(super) fn age_at_least(&self, stamp: Stamp, boot: Option<&str>) -> Duration {
+        age_at_least(self.stamp(), stamp, self.is_this_start(boot))
+    }
+
+    fn is_this_start(&self, boot: Option<&str>) -> bool {
+        boot.is_some() && boot == self.boot.as_deref()
+    }
+}
+
+/// The time between two stamps; none if the calendar was set back between them.
+fn age(now: Stamp, then: Stamp, same_start: bool) -> Duration {
+    Duration::from_millis(match same_start {
+        true => now.up_ms.saturating_sub(then.up_ms),
+        false => now.unix_ms.saturating_sub(then.unix_ms),
+    })
+}
+
+/// The time that has passed for sure: over a start of the machine no more than that is ago, for a calendar that was set forward
+/// would make everything old.
+fn age_at_least(now: Stamp, then: Stamp, same_start: bool) -> Duration {
+    let age = age(now, then, same_start);
+    if same_start { age } else { age.min(Duration::from_millis(now.up_ms)) }
 }
 
 #[cfg(target_os = "linux")]
@@ -68,22 +87,41 @@ fn boot_id() -> Option<Box<str>> {
 mod tests {
     use super::*;
 
+    const HOUR: u64 = 3_600_000;
+    const DAY: u64 = 24 * HOUR;
+
+    /// What happened, how long the machine is up, what the calendar says passed since, whether it is the same start; in hours.
+    const ROWS: [(&str, u64, i64, bool, u64, u64); 11] = [
+        ("the same start", 9, 3, true, 3, 3),
+        ("the same start, the calendar set forward by a day", 9, 3 + 24, true, 3, 3),
+        ("the same start, the calendar set back by a day", 9, 3 - 24, true, 3, 3),
+        ("another start, an hour ago", 1, 3, false, 3, 1),
+        ("another start, five hours ago: the message was sent by another machine", 5, 3, false, 3, 3),
+        ("another start, just now", 0, 3, false, 3, 0),
+        ("another start, a week ago", 168, 200, false, 200, 168),
+        ("another start, the calendar set forward by a year", 1, 3 + 8760, false, 8763, 1),
+        ("another start, the calendar set back by a day", 1, 3 - 24, false, 0, 0),
+        ("another start, the calendar set back by two hours", 5, 1, false, 1, 1),
+        ("a system that does not say when it started", 0, 3, false, 3, 0),
+    ];
+
     #[test]
-    fn a_calendar_that_was_set_does_not_change_an_age_within_one_start_of_the_machine() {
-        let clock = Clock { boot: Some("this".into()), origin: Instant::now() };
-        let now = clock.stamp();
-        let hour = 3_600_000;
-        let rows = [
-            ("nobody touched it", Some("this"), 0, 0),
-            ("set forth by an hour", Some("this"), -hour, 0),
-            ("set back by an hour", Some("this"), hour, 0),
-            ("another start: the calendar counts", Some("other"), -hour, 3600),
-            ("another start, set back: just now", Some("other"), hour, 0),
-            ("a system that does not say", None, -hour, 3600),
-        ];
-        for (name, boot, calendar, seconds) in rows {
-            let then = Stamp { unix_ms: now.unix_ms.saturating_add_signed(calendar), ..now };
-            assert_eq!(clock.age(then, boot).as_secs(), seconds, "{name}");
+    fn across_starts_of_the_machine_a_message_is_never_older_than_it_is() {
+        for (name, up, calendar, same_start, hours, at_least) in ROWS {
+            let now = Stamp { unix_ms: 20_000 * DAY, up_ms: up * HOUR };
+            let unix_ms = now.unix_ms.saturating_add_signed(-calendar * HOUR as i64);
+            let then = Stamp { unix_ms, up_ms: if same_start { (up - 3) * HOUR } else { 77 * HOUR } };
+            assert_eq!(age(now, then, same_start).as_secs() / 3600, hours, "{name}");
+            assert_eq!(age_at_least(now, then, same_start).as_secs() / 3600, at_least, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_start_is_the_same_only_if_both_say_so() {
+        let clock = |boot: Option<&str>| Clock { boot: boot.map(Into::into), origin: Instant::now() };
+        assert!(clock(Some("a")).is_this_start(Some("a")));
+        for (ours, its) in [(Some("a"), Some("b")), (Some("a"), None), (None, Some("a")), (None, None)] {
+            assert!(!clock(ours).is_this_start(its));
         }
     }
 

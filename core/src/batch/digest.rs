@@ -45,8 +45,11 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// The check at a line's end: 64 bits of SHA-256.
-pub(super) fn checksum(line: &[u8]) -> [u8; 16] {
+/// 64 bits of SHA-256 in hexadecimal digits.
+pub(super) type Checksum = [u8; 16];
+
+/// The check at a line's end.
+pub(super) fn checksum(line: &[u8]) -> Checksum {
     let digest = ring::digest::digest(&SHA256, line);
     let mut hex = [0; 16];
     for (n, byte) in digest.as_ref()[..8].iter().enumerate() {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::clock::{Clock, Stamp};
 use super::digest::Digest;
 use super::gate::PauseReason;
-use super::journal::Span;
-use super::line::{Line, Place, Run, Said};
+use super::line::{Begun, Line, Place, Run, Said};
+use super::replay::Span;
 use crate::delivery::Delivery;
 
 /// Where an item stands by the journal.
@@ -28,6 +28,8 @@ pub(super) struct Entry {
     pub(super) past: Past,
     /// Whether it was sent again after nobody knew whether it had arrived: it may have, whatever became of it the second time.
     pub(super) doubtful: bool,
+    /// Whether a damaged line may have said that it was about to leave.
+    pub(super) line_damaged: bool,
     /// The line that says how it ended.
     pub(super) ended: Option<Span>,
     /// The line that has where its wait stands, how long ago that was written, and the wait's end.
@@ -37,6 +39,30 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// A message that is about to leave.
+    pub(super) fn begun(begun: &Begun) -> Entry {
+        Entry {
+            number: begun.item.number,
+            job_id: begun.job_id.clone(),
+            prompt: begun.prompt,
+            past: Past::Sending,
+            doubtful: false,
+            line_damaged: false,
+            ended: None,
+            poller: None,
+            poller_age: Duration::ZERO,
+            finished: None,
+        }
+    }
+
+    /// A damaged line may have said that it is about to leave.
+    pub(super) fn may_have_left(&mut self) {
+        if let Past::Ended(Delivery::NotSent | Delivery::Unknown) = self.past {
+            self.doubtful |= self.past == Past::Ended(Delivery::Unknown);
+            (self.past, self.ended, self.line_damaged) = (Past::Sending, None, true);
+        }
+    }
+
     /// What is known of it: none, if it may be sent.
     pub(super) fn verdict(&self) -> Option<Delivery> {
         match self.past {
@@ -85,6 +111,7 @@ pub(super) struct LastRun {
     boot: Option<Box<str>>,
     pub(super) pid: u32,
     pub(super) items: u64,
+    pub(super) concurrency: u64,
     pub(super) rate: Option<Box<str>>,
     pub(super) wait: bool,
     pub(super) began: Stamp,
@@ -104,13 +131,15 @@ pub(super) struct History {
     pub(super) pause: Option<(PauseReason, Duration)>,
     /// When the last line was written.
     pub(super) last: Option<Stamp>,
+    /// How many damaged bytes runs have passed over.
+    pub(super) dropped_bytes: u64,
 }
 
 impl History {
     /// `keep_sends`: how many of the last messages' times are wanted.
     pub(super) fn new(clock: Clock, keep_sends: usize) -> History {
         let (items, sends) = (Items::default(), VecDeque::new());
-        History { clock, runs: 0, run: None, items, sends, keep_sends, pause: None, last: None }
+        History { clock, runs: 0, run: None, items, sends, keep_sends, pause: None, last: None, dropped_bytes: 0 }
     }
 
     /// Takes in a line, or says in a clause why it cannot stand where it does.
@@ -129,7 +158,7 @@ impl History {
                 entry.ended = Some(span);
                 entry.poller = poller.map(|_| span);
                 entry.poller_age = Duration::ZERO;
-                let reached = error.is_none_or(|error| error.http_status().is_some());
+                let reached = error.is_none_or(|error| error.http_status.is_some());
                 self.note_poller(item, line.stamp);
                 if let Some(pause) = retry_after {
                     self.pause(line.stamp, PauseReason::RateLimited, pause);
@@ -146,6 +175,15 @@ impl History {
             Said::Finished { item, .. } => self.accepted(item)?.finished = Some(span),
             Said::Paused { reason, pause_ms } => {
                 self.pause(line.stamp, reason, Duration::from_millis(pause_ms));
+            }
+            Said::Recovered { bytes, items, .. } => {
+                self.dropped_bytes += bytes;
+                for begun in items {
+                    match self.items.get_mut(&begun.item.id) {
+                        Some(entry) => entry.may_have_left(),
+                        None => self.items.insert(begun.item.id, Entry { line_damaged: true, ..Entry::begun(&begun) }),
+                    }
+                }
             }
         }
         Ok(())
@@ -164,6 +202,7 @@ impl History {
             boot: run.boot.as_deref().map(Into::into),
             pid: run.pid,
             items: run.items,
+            concurrency: run.concurrency,
             rate: run.rate.as_deref().map(Into::into),
             wait: run.wait,
             began,
@@ -180,23 +219,14 @@ impl History {
                 Past::Ended(Delivery::NotSent | Delivery::Unknown) => {
                     entry.doubtful |= entry.past == Past::Ended(Delivery::Unknown);
                     (entry.past, entry.ended, entry.number) = (Past::Sending, None, item.number);
+                    entry.line_damaged = false;
                 }
                 Past::Ended(delivery) => return Err(format!("item {} was {delivery}, and is sent again", item.number)),
                 Past::Sending => return Err(format!("item {} is sent again before it ended", item.number)),
             },
             None => {
-                let entry = Entry {
-                    number: item.number,
-                    job_id: job_id.into(),
-                    prompt,
-                    past: Past::Sending,
-                    doubtful: false,
-                    ended: None,
-                    poller: None,
-                    poller_age: Duration::ZERO,
-                    finished: None,
-                };
-                self.items.insert(item.id, entry);
+                let begun = Begun { item, prompt, job_id: job_id.into() };
+                self.items.insert(item.id, Entry::begun(&begun));
             }
         }
         Ok(())
@@ -212,7 +242,7 @@ impl History {
 
     fn remember_send(&mut self, at: Stamp) {
         if self.keep_sends > 0 {
-            let age = self.age(at);
+            let age = self.clock.age_at_least(at, self.boot());
             if self.sends.len() == self.keep_sends {
                 self.sends.pop_front();
             }
@@ -240,7 +270,11 @@ impl History {
     }
 
     fn age(&self, at: Stamp) -> Duration {
-        self.clock.age(at, self.run.as_ref().and_then(|run| run.boot.as_deref()))
+        self.clock.age(at, self.boot())
+    }
+
+    fn boot(&self) -> Option<&str> {
+        self.run.as_ref().and_then(|run| run.boot.as_deref())
     }
 }
 

@@ -1,15 +1,21 @@
 //! The journal's file: locked, only ever appended to, and on the disk when it has to be.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{BufRead, BufReader, ErrorKind as IoKind, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::io::{ErrorKind as IoKind, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::io::Errno;
 
-use super::line::{self, BEGINNING, Line, Said};
+use super::clock::Stamp;
+use super::digest::{Checksum, checksum};
+use super::line::{Begun, Line, NO_LINE, Said};
+use super::replay::{Span, absolute, line_at, read_lines};
+use super::room;
+use super::tail::Tail;
+use super::writer::{Writer, ascii, begun_text};
 use crate::descriptor::above_standard;
 use crate::error::{Error, ErrorKind};
 use crate::operation::shown;
@@ -17,43 +23,30 @@ use crate::operation::shown;
 /// Somebody who only looks whether a run is on holds the lock for a moment.
 const LOCK_TRIES: u32 = 10;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
-/// Room that a message's outcome has on the disk before the message leaves, whatever else fills the disk meanwhile: for the
-/// outcomes of all that are under way, if their records are of the usual size. It is asked for by the piece.
-const ROOM: u64 = 128 << 10;
-const PIECE: u64 = 512 << 10;
-/// The longest line: an answer of the service in it is as long as `max_response_bytes` lets it be.
-const MAX_LINE: u64 = 64 << 20;
-
-/// Where a line stands in the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span {
-    pub(super) start: u64,
-    pub(super) bytes: u32,
-}
-
-impl Span {
-    pub(super) fn end(self) -> u64 {
-        self.start + u64::from(self.bytes)
-    }
-}
 
 /// A journal that this process alone may write.
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
     file: File,
-    tail: Mutex<Tail>,
-    /// Up to where the file is on the disk. Locked before `tail`.
+    end: Mutex<End>,
+    /// Up to where the file is on the disk. Locked before `end`.
     synced: Mutex<u64>,
 }
 
 #[derive(Debug)]
-struct Tail {
-    end: u64,
+struct End {
+    at: u64,
+    /// Whether the last line has its end.
+    is_line_end: bool,
+    /// The last line's checksum.
+    sum: Checksum,
     /// Up to where the disk has room for it.
     reserved: u64,
+    /// How many outcomes are to come, which must all have room.
+    in_flight: u64,
     /// Why nothing may be written any more.
-    broken: Option<String>,
+    broken: Option<Error>,
 }
 
 impl Journal {
@@ -62,75 +55,88 @@ impl Journal {
     /// # Errors
     /// `Journal`: it cannot be opened, or another run has it.
     pub(super) fn open(path: &Path) -> Result<Journal, Error> {
+        let path = absolute(path)?;
         let failed = |what: &str, error: std::io::Error| {
-            problem(path, &format!("{what} ({error}); give a file in a folder that you may write to"))
+            problem(&path, &format!("{what} ({error}); give a file in a folder that you may write to"))
         };
         let mut options = OpenOptions::new();
         // It names jobs and pull requests, which is nobody else's business.
-        let file = above_standard(|| options.read(true).append(true).create(true).mode(0o600).open(path));
+        let file = above_standard(|| options.read(true).append(true).create(true).mode(0o600).open(&path));
         let file = file.map_err(|error| failed("cannot be opened", error))?;
         let about = file.metadata().map_err(|error| failed("cannot be looked at", error))?;
         if !about.is_file() {
-            return Err(problem(path, "is no file; give a file's path"));
+            return Err(problem(&path, "is no file; give a file's path"));
         }
-        lock(&file, path)?;
-        if !is_at(&file, path) {
-            return Err(problem(path, "was replaced while it was opened; try again"));
+        lock(&file, &path)?;
+        if !is_at(&file, &path) {
+            return Err(problem(&path, "was replaced while it was opened; try again"));
         }
-        sync_folder(path).map_err(|error| failed("is in a folder that cannot be synced", error))?;
-        let tail = Mutex::new(Tail { end: 0, reserved: 0, broken: None });
-        Ok(Journal { path: path.to_owned(), file, tail, synced: Mutex::new(0) })
+        sync_folder(&path).map_err(|error| failed("is in a folder that cannot be synced", error))?;
+        let end = End { at: 0, is_line_end: true, sum: NO_LINE, reserved: 0, in_flight: 0, broken: None };
+        Ok(Journal { path, file, end: Mutex::new(end), synced: Mutex::new(0) })
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Reads every line, and drops a torn last one. Answers how many bytes that were.
+    /// Reads every line, and returns the damaged end, if there is one: [`recover`](Journal::recover) it before anything is written.
     ///
     /// # Errors
     /// `Journal` for any other damage, with the line's number; what `each` answers.
-    pub(super) fn replay(&self, each: impl FnMut(u64, Span, Line<'_>) -> Result<(), Error>) -> Result<u64, Error> {
-        let whole = read_lines(&self.path, &self.file, each)?;
+    pub(super) fn replay(
+        &self,
+        each: impl FnMut(u64, Span, Line<'_>) -> Result<(), Error>,
+    ) -> Result<Option<Tail>, Error> {
+        let read = read_lines(&self.path, &self.file, each)?;
         let cannot = |error| problem(&self.path, &format!("cannot be read ({error})"));
-        let length = self.file.metadata().map_err(cannot)?.len();
-        // Also if nothing was torn: it gives back what a run that was killed had reserved.
-        self.file.set_len(whole).map_err(cannot)?;
+        // It gives back what a run that was killed had reserved.
+        self.file.set_len(read.at).map_err(cannot)?;
         // What an earlier run wrote and did not sync is synced before anything is built on it.
         self.file.sync_all().map_err(cannot)?;
-        *guard(&self.synced) = whole;
-        guard(&self.tail).end = whole;
-        Ok(length - whole)
+        *guard(&self.synced) = read.at;
+        let mut end = guard(&self.end);
+        (end.at, end.is_line_end, end.sum) = (read.at, read.is_line_end, read.sum);
+        Ok(read.tail)
+    }
+
+    /// Goes on behind a damaged end, which stays where it is: a line says how long it is, and which messages may have been about
+    /// to leave. In one write, so that no moment knows less than the one before it.
+    ///
+    /// # Errors
+    /// As [`append`](Journal::append).
+    pub(super) fn recover(&self, tail: &Tail, items: &[Begun], now: Stamp) -> Result<(), Error> {
+        if tail.number == 1 {
+            // A first run that was killed in its first line: it sent nothing.
+            self.file.set_len(0).map_err(|error| self.cannot_write(&error.to_string()))?;
+            let mut end = guard(&self.end);
+            (end.at, end.is_line_end) = (0, true);
+            return Ok(());
+        }
+        let line = Writer::new("recovered")
+            .number("bytes", tail.bytes.len() as u64)
+            .text("of", ascii(&checksum(&tail.bytes)))
+            .json("items", &begun_text(items.iter()));
+        let span = self.append(line.stamp(now))?;
+        self.sync(span.end())
     }
 
     /// Writes a line at the end. It is on the disk once [`sync`](Journal::sync) has seen its end.
     ///
     /// # Errors
-    /// `Journal`: the disk is full, or fails. Then nothing of the line is in the file.
-    pub(super) fn append(&self, line: &str) -> Result<Span, Error> {
-        let mut tail = guard(&self.tail);
-        if let Some(why) = &tail.broken {
-            return Err(self.cannot_write(why));
-        }
-        if let Err(error) = (&self.file).write_all(line.as_bytes()) {
-            // The next line must not follow a stump.
-            match self.file.set_len(tail.end) {
-                // Which gave back what was reserved.
-                Ok(()) => tail.reserved = tail.end,
-                Err(_) => tail.broken = Some(error.to_string()),
-            }
-            return Err(self.cannot_write(&error.to_string()));
-        }
-        let span = Span { start: tail.end, bytes: u32::try_from(line.len()).unwrap_or(u32::MAX) };
-        tail.end += line.len() as u64;
-        Ok(span)
+    /// `Journal`: the disk is full or fails, or another program changed the file. Then nothing of the line is in the file.
+    pub(super) fn append(&self, line: Writer) -> Result<Span, Error> {
+        let mut end = guard(&self.end);
+        let kept = end.in_flight * room::OUTCOME;
+        self.write(&mut end, line, kept)
     }
 
-    /// Writes a line that has another one to follow, for which there must be room.
+    /// Writes the line of a message that is about to leave. Its outcome, and those of all that are in flight, have room then,
+    /// whatever else fills the disk meanwhile.
     ///
     /// # Errors
     /// As [`append`](Journal::append).
-    pub(super) fn append_with_room(&self, line: &str) -> Result<Span, Error> {
+    pub(super) fn append_sending(&self, line: Writer) -> Result<Span, Error> {
         if !is_at(&self.file, &self.path) {
             // What is written into a file that nobody will find is not written.
             return Err(problem(
@@ -138,21 +144,68 @@ impl Journal {
                 "was removed or replaced while the batch ran; bring it back before you run the batch again",
             ));
         }
-        let mut tail = guard(&self.tail);
-        if tail.reserved < tail.end + ROOM {
-            let reserve = |bytes| reserve(&self.file, tail.end, bytes).map(|()| tail.end + bytes);
-            // A disk that is nearly full may have the room, if not the piece.
-            tail.reserved = match reserve(PIECE).or_else(|_| reserve(ROOM)) {
+        let mut end = guard(&self.end);
+        let kept = (end.in_flight + 1) * room::OUTCOME;
+        let span = self.write(&mut end, line, kept)?;
+        end.in_flight += 1;
+        Ok(span)
+    }
+
+    /// Writes an outcome: the line, or the short one if that alone has room.
+    ///
+    /// # Errors
+    /// As [`append`](Journal::append).
+    pub(super) fn append_outcome(&self, line: Writer, short: impl FnOnce() -> Writer) -> Result<Span, Error> {
+        let mut end = guard(&self.end);
+        end.in_flight = end.in_flight.saturating_sub(1);
+        let kept = end.in_flight * room::OUTCOME;
+        match self.write(&mut end, line, kept) {
+            Err(_) if end.broken.is_none() => self.write(&mut end, short(), 0),
+            written => written,
+        }
+    }
+
+    /// Writes a line behind which there is room for so many bytes, or nothing.
+    fn write(&self, end: &mut End, line: Writer, kept: u64) -> Result<Span, Error> {
+        if let Some(error) = &end.broken {
+            return Err(error.clone());
+        }
+        let length = self.file.metadata().map_err(|error| self.cannot_write(&error.to_string()))?.len();
+        if length != end.at {
+            let what =
+                "was changed by another program while the batch ran; bring it back before you run the batch again";
+            let error = problem(&self.path, what);
+            end.broken = Some(error.clone());
+            return Err(error);
+        }
+        let (line, sum) = line.finish(&end.sum);
+        // A last line that lost its end gets one.
+        let (line, skipped) = if end.is_line_end { (line, 0) } else { (format!("\n{line}"), 1) };
+        let needed = end.at + line.len() as u64 + kept;
+        if end.reserved < needed {
+            end.reserved = match room::reserve(&self.file, end.at, needed) {
                 Ok(reserved) => reserved,
-                Err(error) if matches!(error, Errno::NOSPC | Errno::DQUOT) => {
+                Err(error) if matches!(error, Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => {
                     return Err(self.cannot_write(&std::io::Error::from(error).to_string()));
                 }
                 // A file system that knows no such thing.
                 Err(_) => u64::MAX,
             };
         }
-        drop(tail);
-        self.append(line)
+        if let Err(error) = (&self.file).write_all(line.as_bytes()) {
+            let error = self.cannot_write(&error.to_string());
+            // The next line must not follow a stump.
+            match self.file.set_len(end.at) {
+                // Which gave back what was reserved.
+                Ok(()) => end.reserved = end.at,
+                Err(_) => end.broken = Some(error.clone()),
+            }
+            return Err(error);
+        }
+        let start = end.at + skipped;
+        end.at += line.len() as u64;
+        (end.sum, end.is_line_end) = (sum, true);
+        Ok(Span { start, bytes: u32::try_from(end.at - start).unwrap_or(u32::MAX) })
     }
 
     /// Sees to it that the file is on the disk up to `end`. Lines that several threads wrote share one sync.
@@ -165,15 +218,16 @@ impl Journal {
             return Ok(());
         }
         let written = {
-            let tail = guard(&self.tail);
-            if let Some(why) = &tail.broken {
-                return Err(self.cannot_write(why));
+            let end = guard(&self.end);
+            if let Some(error) = &end.broken {
+                return Err(error.clone());
             }
-            tail.end
+            end.at
         };
         if let Err(error) = self.file.sync_data() {
-            guard(&self.tail).broken = Some(error.to_string());
-            return Err(self.cannot_write(&error.to_string()));
+            let error = self.cannot_write(&error.to_string());
+            guard(&self.end).broken = Some(error.clone());
+            return Err(error);
         }
         *synced = written;
         Ok(())
@@ -181,17 +235,18 @@ impl Journal {
 
     /// Syncs whatever was written.
     pub(super) fn sync_all(&self) -> Result<(), Error> {
-        let end = guard(&self.tail).end;
+        let end = guard(&self.end).at;
         self.sync(end)
     }
 
     /// Syncs whatever was written, and lets another run have the journal.
     pub(super) fn close(&self) -> Result<(), Error> {
         let synced = self.sync_all();
-        let tail = guard(&self.tail);
-        if tail.broken.is_none() && tail.reserved > tail.end {
+        let end = guard(&self.end);
+        let is_ours = self.file.metadata().is_ok_and(|about| about.len() == end.at);
+        if end.broken.is_none() && is_ours && end.reserved > end.at {
             // What was reserved and not used is the disk's again; if not, the next run gives it back.
-            drop(self.file.set_len(tail.end));
+            drop(self.file.set_len(end.at));
         }
         // It is unlocked with the file at the latest.
         drop(self.file.unlock());
@@ -206,88 +261,6 @@ impl Journal {
     fn cannot_write(&self, why: &str) -> Error {
         problem(&self.path, &format!("cannot be written ({why}); mend that, then run the batch again: it goes on"))
     }
-}
-
-/// One line again, without its end.
-pub(super) fn line_at(file: &File, span: Span) -> std::io::Result<String> {
-    let mut bytes = vec![0; span.bytes as usize];
-    file.read_exact_at(&mut bytes, span.start)?;
-    bytes.pop();
-    String::from_utf8(bytes).map_err(|_| IoKind::InvalidData.into())
-}
-
-/// Opens a journal to look at it, and tells whether a run is on.
-pub(super) fn open_to_read(path: &Path) -> Result<(File, bool), Error> {
-    let cannot = |error: std::io::Error| problem(path, &format!("cannot be opened ({error})"));
-    // To open a pipe would wait for somebody who writes.
-    if !std::fs::metadata(path).map_err(cannot)?.is_file() {
-        return Err(problem(path, "is no file; give a file's path"));
-    }
-    let file = above_standard(|| File::open(path)).map_err(cannot)?;
-    let running = match file.try_lock_shared() {
-        Ok(()) => {
-            drop(file.unlock());
-            false
-        }
-        Err(TryLockError::WouldBlock) => true,
-        Err(TryLockError::Error(_)) => false,
-    };
-    Ok((file, running))
-}
-
-/// Reads every line but a torn last one, and answers where the whole ones end.
-pub(super) fn read_lines(
-    path: &Path,
-    file: &File,
-    mut each: impl FnMut(u64, Span, Line<'_>) -> Result<(), Error>,
-) -> Result<u64, Error> {
-    let cannot = |error: std::io::Error| problem(path, &format!("cannot be read ({error})"));
-    let mut file = file;
-    file.seek(SeekFrom::Start(0)).map_err(cannot)?;
-    let mut reader = BufReader::with_capacity(256 << 10, file);
-    let (mut line, mut number, mut whole) = (Vec::new(), 0, 0);
-    loop {
-        line.clear();
-        if reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).map_err(cannot)? == 0 {
-            return Ok(whole);
-        }
-        number += 1;
-        // A line without an end is the last, also if a run that is on has written on meanwhile.
-        let is_cut = line.last() != Some(&b'\n') && (line.len() as u64) < MAX_LINE;
-        let last = is_cut || reader.fill_buf().map_err(cannot)?.is_empty();
-        if last && is_torn(&line) {
-            return match number == 1 && !begins(&line) {
-                true => Err(problem(path, "is no journal of a batch; give a path of its own")),
-                false => Ok(whole),
-            };
-        }
-        let damaged = |what: &str| damage(path, number, what);
-        let text = line.strip_suffix(b"\n").and_then(|line| std::str::from_utf8(line).ok());
-        let read = text.ok_or("it is no text").and_then(line::read);
-        let read = match read {
-            Err(_) if number == 1 && !begins(&line) => {
-                return Err(problem(path, "is no journal of a batch; give a path of its own"));
-            }
-            Ok(Line { said: Said::Run(_), .. }) => read,
-            Ok(_) if number == 1 => Err("it is not how a journal begins"),
-            read => read,
-        };
-        let span = Span { start: whole, bytes: u32::try_from(line.len()).unwrap_or(u32::MAX) };
-        each(number, span, read.map_err(damaged)?)?;
-        whole += line.len() as u64;
-    }
-}
-
-/// A last line that its write did not finish: it has no end, or it holds bytes that never reached the disk, which are zero.
-fn is_torn(line: &[u8]) -> bool {
-    line.last() != Some(&b'\n') || line.contains(&0)
-}
-
-/// Whether a first line, which may be torn, is how a journal begins: a file of somebody else's is not cut.
-fn begins(line: &[u8]) -> bool {
-    let (line, beginning) = (line.trim_ascii_end(), BEGINNING.as_bytes());
-    let common = line.len().min(beginning.len());
-    line[..common].iter().zip(beginning).all(|(found, expected)| found == expected || *found == 0)
 }
 
 fn lock(file: &File, path: &Path) -> Result<(), Error> {
@@ -314,17 +287,6 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
         None => "another run".to_owned(),
     };
     Err(problem(path, &format!("is in use by {by}; wait until that has ended, or give another path")))
-}
-
-/// Has the disk keep room for a file that stays as long as it is.
-#[cfg(target_os = "linux")]
-fn reserve(file: &File, end: u64, bytes: u64) -> Result<(), Errno> {
-    rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, end, bytes))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn reserve(_: &File, _: u64, _: u64) -> Result<(), Errno> {
-    Err(Errno::NOTSUP)
 }
 
 /// Whether the path still leads to this file.

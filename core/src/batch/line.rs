@@ -1,101 +1,49 @@
-//! The journal's lines as text: one JSON object a line, its last field a checksum of what stands before it.
+//! The journal's lines as text: one JSON object a line. Its last field is a checksum of what stands before it, the one before that
+//! is the beginning of the checksum of the line before: so no line can be damaged, taken out, doubled or moved unnoticed.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::clock::Stamp;
-use super::digest::{Digest, checksum};
+use super::digest::{Checksum, Digest, checksum};
 use super::gate::PauseReason;
+use super::reason::{Cause, Reason};
 use crate::delivery::Delivery;
-use crate::error::{Error, ErrorKind};
-use crate::timestamp::{iso, unix_ms};
+use crate::error::ErrorKind;
+use crate::timestamp::unix_ms;
 
 /// The journal's format. One of another version is refused, not guessed at.
 pub(super) const VERSION: u64 = 1;
 /// How every journal begins.
 pub(super) const BEGINNING: &str = r#"{"line":"run","journal":1,"#;
-const SUM: &str = r#","sum":""#;
-const END: &str = "\"}\n";
-
-/// A line under construction.
-#[derive(Debug, Default)]
-pub(super) struct Writer(String);
-
-impl Writer {
-    pub(super) fn new(kind: &str) -> Writer {
-        Writer(format!("{{\"line\":\"{kind}\""))
-    }
-
-    pub(super) fn text(mut self, name: &str, text: &str) -> Writer {
-        let text = serde_json::to_string(text).expect("a string always becomes JSON");
-        self.push(name, &text);
-        self
-    }
-
-    pub(super) fn text_or_none(self, name: &str, text: Option<&str>) -> Writer {
-        match text {
-            Some(text) => self.text(name, text),
-            None => self,
-        }
-    }
-
-    pub(super) fn number(mut self, name: &str, number: u64) -> Writer {
-        self.push(name, &number.to_string());
-        self
-    }
-
-    /// JSON as it is.
-    pub(super) fn json(mut self, name: &str, json: &str) -> Writer {
-        self.push(name, json);
-        self
-    }
-
-    pub(super) fn stamp(self, at: Stamp) -> Writer {
-        self.text("at", &iso(at.unix_ms)).number("up_ms", at.up_ms)
-    }
-
-    /// An object that is no line, and begins with this text.
-    pub(super) fn of(name: &str, text: &str) -> Writer {
-        let mut writer = Writer::default();
-        writer = writer.text(name, text);
-        writer.0.replace_range(..1, "{");
-        writer
-    }
-
-    /// An object that is no line, whole.
-    pub(super) fn json_text(self) -> String {
-        self.0 + "}"
-    }
-
-    pub(super) fn error(self, error: &Error, message: &str) -> Writer {
-        let mut facts = Writer::of("kind", error.kind().as_str()).text("message", message);
-        if let Some(status) = error.http_status() {
-            facts = facts.number("http_status", status.into());
-        }
-        facts = facts.text_or_none("request_id", error.request_id());
-        self.json("error", &facts.json_text())
-    }
-
-    fn push(&mut self, name: &str, json: &str) {
-        write!(self.0, ",\"{name}\":{json}").expect("a String takes every write");
-    }
-
-    /// The whole line, its end included.
-    pub(super) fn finish(mut self) -> String {
-        let sum = checksum(self.0.as_bytes());
-        self.0.push_str(SUM);
-        self.0.push_str(std::str::from_utf8(&sum).expect("hexadecimal digits are ASCII"));
-        self.0.push_str(END);
-        self.0
-    }
-}
+/// How the line of a message that is about to leave begins.
+pub(super) const SENDING: &str = r#"{"line":"sending","#;
+/// What the first line names as the checksum of the line before it.
+pub(super) const NO_LINE: Checksum = *b"0000000000000000";
+/// So much of that checksum is named.
+pub(super) const LINK: usize = 8;
+pub(super) const SUM: &str = r#","sum":""#;
+pub(super) const END: &str = "\"}\n";
 
 /// A line of the journal.
 #[derive(Debug)]
 pub(super) struct Line<'a> {
     pub(super) stamp: Stamp,
     pub(super) said: Said<'a>,
+    pub(super) sum: Checksum,
+    after: Cow<'a, str>,
+}
+
+impl Line<'_> {
+    #[cfg(test)]
+    pub(super) fn of(stamp: Stamp, said: Said<'_>) -> Line<'_> {
+        Line { stamp, said, sum: NO_LINE, after: Cow::Borrowed("") }
+    }
+
+    /// Whether it was written right behind the line with this checksum.
+    pub(super) fn follows(&self, before: &Checksum) -> bool {
+        self.after.as_bytes() == &before[..LINK]
+    }
 }
 
 /// What a line says.
@@ -112,7 +60,7 @@ pub(super) enum Said<'a> {
         delivery: Delivery,
         job: Option<&'a str>,
         poller: Option<&'a str>,
-        error: Option<Error>,
+        error: Option<Reason>,
         retry_after: Option<Duration>,
     },
     /// A wait has seen its job at work.
@@ -121,10 +69,20 @@ pub(super) enum Said<'a> {
     Finished { item: Place, job: &'a str },
     /// Nothing is sent for a while.
     Paused { reason: PauseReason, pause_ms: u64 },
+    /// The bytes before it are damaged, and are passed over. These messages may have been about to leave.
+    Recovered { bytes: u64, of: Cow<'a, str>, items: Vec<Begun> },
+}
+
+/// A message that may have been about to leave, as far as a damaged line says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Begun {
+    pub(super) item: Place,
+    pub(super) prompt: Digest,
+    pub(super) job_id: Box<str>,
 }
 
 /// An item as the journal knows it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) id: Digest,
     /// Its place in the list when it was written, from 1: for people.
@@ -139,6 +97,7 @@ pub(super) struct Run<'a> {
     pub(super) boot: Option<Cow<'a, str>>,
     pub(super) pid: u32,
     pub(super) items: u64,
+    pub(super) concurrency: u64,
     pub(super) rate: Option<Cow<'a, str>>,
     pub(super) wait: bool,
 }
@@ -150,11 +109,12 @@ pub(super) fn read(line: &str) -> Result<Line<'_>, &'static str> {
     if sum.as_bytes() != checksum(body.as_bytes()) {
         return Err("its checksum is not that of its text");
     }
+    let sum = Checksum::try_from(sum.as_bytes()).expect("it is as long as a checksum");
     let fields = Fields::of(line).ok_or("it is no line of a journal")?;
-    said(&fields).ok_or("it lacks a field that its kind has")
+    said(&fields, sum).ok_or("it lacks a field that its kind has")
 }
 
-fn said<'a>(fields: &Fields<'a>) -> Option<Line<'a>> {
+fn said<'a>(fields: &Fields<'a>, sum: Checksum) -> Option<Line<'a>> {
     let unix_ms = u64::try_from(unix_ms(&fields.text("at")?)?).ok()?;
     let stamp = Stamp { unix_ms, up_ms: fields.number("up_ms")? };
     let digest = |name| Digest::from_hex(&fields.text(name)?);
@@ -166,6 +126,7 @@ fn said<'a>(fields: &Fields<'a>) -> Option<Line<'a>> {
             boot: fields.text("boot"),
             pid: u32::try_from(fields.number("pid")?).ok()?,
             items: fields.number("items")?,
+            concurrency: fields.number("concurrency")?,
             rate: fields.text("rate"),
             wait: fields.json("wait")? == "true",
         }),
@@ -176,10 +137,15 @@ fn said<'a>(fields: &Fields<'a>) -> Option<Line<'a>> {
             reason: PauseReason::from_name(&fields.text("reason")?)?,
             pause_ms: fields.number("pause_ms")?,
         },
+        "recovered" => Said::Recovered {
+            bytes: fields.number("bytes")?,
+            of: fields.text("of")?,
+            items: read_begun(fields.json("items")?)?,
+        },
         word => {
             let delivery = Delivery::ALL.into_iter().find(|delivery| delivery.as_str() == word)?;
             let error = match fields.json("error") {
-                Some(error) => Some(read_error(&Fields::of(error)?, delivery)?),
+                Some(error) => Some(read_reason(&Fields::of(error)?)?),
                 None => None,
             };
             let (job, poller) = (fields.json("job"), fields.json("poller"));
@@ -187,18 +153,27 @@ fn said<'a>(fields: &Fields<'a>) -> Option<Line<'a>> {
             Said::Ended { item: item()?, delivery, job, poller, error, retry_after }
         }
     };
-    Some(Line { stamp, said })
+    Some(Line { stamp, said, sum, after: fields.text("after")? })
 }
 
-fn read_error(fields: &Fields<'_>, delivery: Delivery) -> Option<Error> {
+fn read_reason(fields: &Fields<'_>) -> Option<Reason> {
     let kind = fields.text("kind")?;
-    let kind = ErrorKind::ALL.into_iter().find(|known| known.as_str() == kind)?;
-    let error = Error::new(kind, fields.text("message")?).with_delivery(Some(delivery));
-    let status = fields.number("http_status").and_then(|status| u16::try_from(status).ok());
-    Some(match status {
-        Some(status) => error.with_answer(status, None, fields.text("request_id").map(Cow::into_owned), None),
-        None => error,
+    Some(Reason {
+        cause: fields.text("cause").map_or(Some(Cause::Request), |cause| Cause::from_name(&cause))?,
+        kind: ErrorKind::ALL.into_iter().find(|known| known.as_str() == kind)?,
+        http_status: fields.number("http_status").and_then(|status| u16::try_from(status).ok()),
+        request_id: fields.text("request_id").map(Into::into),
     })
+}
+
+fn read_begun(json: &str) -> Option<Vec<Begun>> {
+    let items: Vec<serde_json::Value> = serde_json::from_str(json).ok()?;
+    let begun = |item: &serde_json::Value| {
+        let digest = |name: &str| Digest::from_hex(item[name].as_str()?);
+        let place = Place { id: digest("key")?, number: item["item"].as_u64()? };
+        Some(Begun { item: place, prompt: digest("prompt")?, job_id: item["job_id"].as_str()?.into() })
+    };
+    items.iter().map(begun).collect()
 }
 
 /// The fields of an object, each as its JSON. A line's checksum says that we wrote it, so they need only be found, not judged;
@@ -257,22 +232,30 @@ fn value_end(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::writer::{Writer, begun_text};
     use super::*;
 
     const AT: Stamp = Stamp { unix_ms: 1_767_323_045_678, up_ms: 12 };
 
     fn sending() -> String {
         let id = Digest::of(&[b"key"]).to_string();
-        let writer = Writer::new("sending").number("item", 17).text("key", &id).text("prompt", &id);
-        writer.text("job_id", "job \"1\"").stamp(AT).finish()
+        let writer = Writer::new("sending").text("key", &id).number("item", 17).text("prompt", &id);
+        writer.text("job_id", "job \"1\"").stamp(AT).finish(&NO_LINE).0
     }
 
     #[test]
     fn a_line_is_read_back() {
         let text = sending();
-        assert!(text.starts_with(r#"{"line":"sending","item":17,"key":""#), "{text}");
-        assert!(text.contains(r#""at":"2026-01-02T03:04:05.678Z","up_ms":12,"sum":""#), "{text}");
+        assert!(text.starts_with(&format!("{SENDING}\"key\":\"")), "{text}");
+        let end = r#""item":17,"#;
+        assert!(text.contains(end), "{text}");
+        let end = r#""at":"2026-01-02T03:04:05.678Z","up_ms":12,"after":"00000000","sum":""#;
+        assert!(text.contains(end), "{text}");
         let line = read(text.trim_end()).unwrap();
+        assert!(line.follows(&NO_LINE) && !line.follows(&line.sum));
+        let (next, _) =
+            Writer::new("paused").text("reason", "trouble").number("pause_ms", 1).stamp(AT).finish(&line.sum);
+        assert!(read(next.trim_end()).unwrap().follows(&line.sum));
         assert_eq!(line.stamp, AT);
         let Said::Sending { item, prompt, job_id } = line.said else { panic!("{:?}", line.said) };
         assert_eq!((item.number, item.id, &*job_id), (17, prompt, "job \"1\""));
@@ -307,23 +290,40 @@ mod tests {
     #[test]
     fn a_line_of_another_kind_or_version_is_not_guessed_at() {
         for text in [
-            Writer::new("sent").stamp(AT).finish(),
-            Writer::new("accepted").stamp(AT).finish(),
-            Writer::new("run").number("journal", 2).stamp(AT).finish(),
+            Writer::new("sent").stamp(AT).finish(&NO_LINE).0,
+            Writer::new("accepted").stamp(AT).finish(&NO_LINE).0,
+            Writer::new("run").number("journal", 2).stamp(AT).finish(&NO_LINE).0,
         ] {
             assert!(read(text.trim_end()).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn an_error_is_read_back_with_what_a_person_needs() {
-        let error = Error::new(ErrorKind::NotFound, "not here").with_answer(404, None, Some("req_1".into()), None);
+    fn a_reason_is_read_back() {
         let id = Digest::of(&[b"key"]).to_string();
-        let text = Writer::new("rejected").number("item", 1).text("key", &id).error(&error, error.message()).stamp(AT);
-        let text = text.finish();
-        let Said::Ended { delivery, error: Some(read), .. } = read(text.trim_end()).unwrap().said else { panic!() };
-        assert_eq!((delivery, read.kind(), read.message()), (Delivery::Rejected, ErrorKind::NotFound, "not here"));
-        assert_eq!((read.http_status(), read.request_id()), (Some(404), Some("req_1")));
-        assert_eq!(read.delivery(), Some(Delivery::Rejected));
+        let request = Reason {
+            cause: Cause::Request,
+            kind: ErrorKind::NotFound,
+            http_status: Some(404),
+            request_id: Some("req_1".into()),
+        };
+        for reason in [request, Reason::not_noted(Cause::RunEnded)] {
+            let line = Writer::new("rejected").number("item", 1).text("key", &id);
+            let (text, _) = line.reason(&reason, reason.request_id.as_deref()).stamp(AT).finish(&NO_LINE);
+            let Said::Ended { delivery, error, .. } = read(text.trim_end()).unwrap().said else { panic!() };
+            assert_eq!((delivery, error), (Delivery::Rejected, Some(reason)));
+        }
+    }
+
+    #[test]
+    fn what_was_recovered_is_read_back() {
+        let id = Digest::of(&[b"key"]);
+        let begun = |number| Begun { item: Place { id, number }, prompt: id, job_id: "job \"1\", {".into() };
+        for items in [vec![], vec![begun(1)], vec![begun(1), begun(2)]] {
+            let line = Writer::new("recovered").number("bytes", 7).text("of", "ab");
+            let (text, _) = line.json("items", &begun_text(items.iter())).stamp(AT).finish(&NO_LINE);
+            let Said::Recovered { bytes, of, items: read } = read(text.trim_end()).unwrap().said else { panic!() };
+            assert_eq!((bytes, &*of, read), (7, "ab", items));
+        }
     }
 }

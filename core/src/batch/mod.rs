@@ -15,15 +15,21 @@ mod handle;
 mod history;
 mod item;
 mod journal;
+mod kept;
 mod line;
 mod options;
 mod outcome;
 mod rate;
+mod reason;
+mod replay;
 mod resume;
+mod room;
 mod state;
 mod status;
+mod tail;
 mod watch;
 mod work;
+mod writer;
 
 use std::fmt;
 use std::sync::{Arc, PoisonError};
@@ -126,7 +132,7 @@ impl Batch {
         }
         match self.earlier.next(&self.work) {
             Ok(None) => {}
-            Ok(Some(outcome)) => return Ok(BatchStep::Outcome(outcome)),
+            Ok(Some(step)) => return Ok(step),
             Err(error) => {
                 self.finish();
                 return Err(error);

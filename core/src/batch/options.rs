@@ -39,7 +39,8 @@ pub struct BatchOptions {
 }
 
 impl BatchOptions {
-    /// The journal's file. One that exists is gone on with.
+    /// The journal's file. One that exists is gone on with. The path is made absolute when the batch begins, so the program may
+    /// go to another folder then.
     pub fn new(journal: impl AsRef<Path>) -> BatchOptions {
         BatchOptions {
             journal: journal.as_ref().to_owned(),

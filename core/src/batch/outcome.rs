@@ -96,16 +96,27 @@ pub enum BatchUpdate {
     },
     /// Messages are sent again after a pause.
     Resumed,
+    /// The journal's end was damaged, and is passed over. It comes before all else. Messages that may have been sent by what it
+    /// said are reported as unknown.
+    Recovered {
+        /// How many bytes are passed over.
+        dropped_bytes: u64,
+        /// The journal's first line, from 1, that cannot be read.
+        journal_line: u64,
+        /// How many messages are unknown for that reason.
+        unknown: u64,
+    },
 }
 
 impl BatchUpdate {
-    /// The update's name in every language: `accepted`, `job`, `paused`, `resumed`.
+    /// The update's name in every language: `accepted`, `job`, `paused`, `resumed`, `recovered`.
     pub fn name(&self) -> &'static str {
         match self {
             BatchUpdate::Accepted { .. } => "accepted",
             BatchUpdate::Job { .. } => "job",
             BatchUpdate::Paused { .. } => "paused",
             BatchUpdate::Resumed => "resumed",
+            BatchUpdate::Recovered { .. } => "recovered",
         }
     }
 }

@@ -2,20 +2,24 @@
 
 use std::sync::{Arc, Condvar, Mutex};
 
-use super::Batch;
 use super::clock::Clock;
 use super::ending::no_thread;
 use super::entry;
 use super::handle::BatchHandle;
 use super::history::{Entry, History, Items, Past};
 use super::item::{Planned, label};
-use super::journal::{Journal, Span, damage, problem};
-use super::line::{self, BEGINNING, Line, Said, VERSION, Writer};
+use super::journal::{Journal, damage, problem};
+use super::line::{self, Begun, Line, Place, Said, VERSION};
 use super::options::BatchOptions;
-use super::outcome::BatchOutcome;
+use super::outcome::BatchUpdate;
 use super::rate::{Window, moment};
+use super::reason::Cause;
+use super::replay::Span;
 use super::state::State;
+use super::tail::Tail;
 use super::work::{Work, begin_wait, outcome};
+use super::writer::Writer;
+use super::{Batch, BatchStep};
 use crate::client::Client;
 use crate::control::CancelToken;
 use crate::delivery::Delivery;
@@ -25,10 +29,11 @@ use crate::operation::shown;
 use crate::options::WaitOptions;
 use crate::poller::Poller;
 
-/// The outcomes that earlier runs found out: where the journal has them. They are read when they are asked for, so that a long
-/// journal takes little memory.
+/// What the journal has of earlier runs: what was wrong with it, then the outcomes. They are read when they are asked for, so that
+/// a long journal takes little memory.
 #[derive(Debug, Default)]
 pub(super) struct Earlier {
+    recovered: Option<BatchUpdate>,
     found: std::vec::IntoIter<Found>,
 }
 
@@ -36,22 +41,25 @@ pub(super) struct Earlier {
 struct Found {
     at: u32,
     delivery: Delivery,
+    doubtful: bool,
     ended: Span,
     finished: Option<Span>,
 }
 
 impl Earlier {
-    pub(super) fn next(&mut self, work: &Work) -> Result<Option<BatchOutcome>, Error> {
-        let Some(found) = self.found.next() else { return Ok(None) };
-        let (mut job, mut error) = read_ended(&work.journal, found.ended)?;
-        if error.as_ref().is_some_and(|error| error.delivery() != Some(found.delivery)) {
-            error = error.map(|error| entry::still_in_doubt(work.items[found.at as usize].job_id(), &error));
+    pub(super) fn next(&mut self, work: &Work) -> Result<Option<BatchStep>, Error> {
+        if let Some(recovered) = self.recovered.take() {
+            return Ok(Some(BatchStep::Update(recovered)));
         }
+        let Some(found) = self.found.next() else { return Ok(None) };
+        let job_id = work.items[found.at as usize].job_id();
+        let (mut job, error) = read_ended(&work.journal, found.ended, job_id, found.doubtful)?;
         if let Some(span) = found.finished {
             job = Some(read_finished(&work.journal, span)?);
         }
         work.lock().progress.done += 1;
-        Ok(Some(outcome(&work.items, found.at, found.delivery, job, error, true)))
+        let outcome = outcome(&work.items, found.at, found.delivery, job, error, true);
+        Ok(Some(BatchStep::Outcome(outcome)))
     }
 }
 
@@ -61,16 +69,18 @@ pub(super) fn begin(client: Client, items: Vec<Planned>, options: BatchOptions) 
     let journal = Journal::open(&options.journal)?;
     let keep_sends = options.rate.map_or(0, |rate| rate.messages() as usize);
     let mut history = History::new(clock.clone(), keep_sends);
-    let cut = journal
+    let tail = journal
         .replay(|number, span, line| history.take(span, line).map_err(|what| damage(journal.path(), number, &what)))?;
     check_service(&history, &client, &journal)?;
     let mut window = Window::new(options.rate);
     let now = moment(clock.now());
     history.sends.iter().for_each(|ago| window.note(now.saturating_sub(moment(*ago))));
-    // What its run never saw the end of may have reached the service as late as now.
-    history.items.iter().filter(|entry| entry.past == Past::Sending).for_each(|_| window.note(now));
     let mut entries = match_up(&items, std::mem::take(&mut history.items), &journal)?;
-    append_run(&journal, &client, &items, &options, &clock, cut)?;
+    let concurrency = history.run.as_ref().map_or(0, |run| run.concurrency);
+    let recovered = tail.map(|tail| recover(&journal, &tail, &items, &mut entries, concurrency, &clock)).transpose()?;
+    // What its run never saw the end of may have reached the service as late as now.
+    entries.iter().flatten().filter(|entry| entry.past == Past::Sending).for_each(|_| window.note(now));
+    append_run(&journal, &client, &items, &options, &clock)?;
     name_interrupted(&journal, &items, &mut entries, &clock)?;
 
     let mut state = State::new(items.len(), window, now);
@@ -99,7 +109,7 @@ pub(super) fn begin(client: Client, items: Vec<Planned>, options: BatchOptions) 
                 let poller = go_on_waiting(&client, &journal, &items[at], &entry, ended, wait)?;
                 state.wait_for(place, Box::new(poller), now);
             }
-            _ => found.push(Found { at: place, delivery, ended, finished: entry.finished }),
+            _ => found.push(Found { at: place, delivery, doubtful: entry.doubtful, ended, finished: entry.finished }),
         }
     }
     state.line_up(&items);
@@ -122,7 +132,8 @@ pub(super) fn begin(client: Client, items: Vec<Planned>, options: BatchOptions) 
     work.client.batches.add(BatchHandle::new(&work, std::process::id()));
     // One that began while the client was closed sends nothing.
     work.attend();
-    let batch = Batch { work, earlier: Earlier { found: found.into_iter() }, pid: std::process::id(), over: false };
+    let batch =
+        Batch { work, earlier: Earlier { recovered, found: found.into_iter() }, pid: std::process::id(), over: false };
     for n in 0..senders {
         match batch.work.start(false) {
             // One is enough.
@@ -190,10 +201,9 @@ fn append_run(
     items: &[Planned],
     options: &BatchOptions,
     clock: &Clock,
-    cut: u64,
 ) -> Result<(), Error> {
     let rate = options.rate.map(|rate| rate.to_string());
-    let mut line = Writer::new("run")
+    let line = Writer::new("run")
         .number("journal", VERSION)
         .text("agentjob", crate::VERSION)
         .text("base_url", client.base_url())
@@ -204,13 +214,36 @@ fn append_run(
         .number("concurrency", options.concurrency.into())
         .text_or_none("rate", rate.as_deref())
         .json("wait", if options.wait.is_some() { "true" } else { "false" });
-    if cut > 0 {
-        line = line.number("torn_bytes", cut);
-    }
-    let line = line.stamp(clock.stamp()).finish();
-    debug_assert!(line.starts_with(BEGINNING));
-    let span = journal.append(&line)?;
+    let span = journal.append(line.stamp(clock.stamp()))?;
     journal.sync(span.end())
+}
+
+/// Goes on behind a damaged end: what may have been sent by it is in doubt from now on.
+fn recover(
+    journal: &Journal,
+    tail: &Tail,
+    items: &[Planned],
+    entries: &mut [Option<Entry>],
+    concurrency: u64,
+    clock: &Clock,
+) -> Result<BatchUpdate, Error> {
+    let places = tail.may_have_sent(items, entries, concurrency);
+    let begun = |at: usize| Begun {
+        item: Place { id: items[at].id, number: at as u64 + 1 },
+        prompt: items[at].prompt_digest,
+        job_id: items[at].job_id().into(),
+    };
+    let begun: Vec<Begun> = places.iter().map(|at| begun(*at)).collect();
+    journal.recover(tail, &begun, clock.stamp())?;
+    for (at, begun) in places.iter().zip(&begun) {
+        let entry = entries[*at].get_or_insert_with(|| Entry { line_damaged: true, ..Entry::begun(begun) });
+        entry.may_have_left();
+    }
+    Ok(BatchUpdate::Recovered {
+        dropped_bytes: tail.bytes.len() as u64,
+        journal_line: tail.number,
+        unknown: places.len() as u64,
+    })
 }
 
 /// A message that was about to leave when its run ended may have arrived: that is written down before anything else is done.
@@ -224,10 +257,9 @@ fn name_interrupted(
         if let Some(entry) = entry
             && entry.past == Past::Sending
         {
-            let error = entry::interrupted(&items[at]);
-            let now = clock.stamp();
-            let line = entry::ended(at, items, Delivery::Unknown, None, Some(&error), None, now);
-            entry.ended = Some(journal.append(&line)?);
+            let cause = if entry.line_damaged { Cause::LineDamaged } else { Cause::RunEnded };
+            let line = entry::not_noted(at, &items[at], cause, clock.stamp());
+            entry.ended = Some(journal.append(line)?);
             entry.past = Past::Ended(Delivery::Unknown);
         }
     }
@@ -256,10 +288,17 @@ fn go_on_waiting(
     }
 }
 
-fn read_ended(journal: &Journal, span: Span) -> Result<(Option<Job>, Option<Error>), Error> {
+/// The record of a line that says how a message ended, or why it was not accepted.
+fn read_ended(
+    journal: &Journal,
+    span: Span,
+    job_id: &str,
+    doubtful: bool,
+) -> Result<(Option<Job>, Option<Error>), Error> {
     let text = journal.line_at(span)?;
     match line::read(&text) {
-        Ok(Line { said: Said::Ended { job, error, .. }, .. }) => {
+        Ok(Line { said: Said::Ended { delivery, job, error, .. }, .. }) => {
+            let error = error.map(|reason| reason.error(job_id, delivery, doubtful));
             Ok((job.and_then(|job| Job::read(job.into()).ok()), error))
         }
         _ => Err(problem(journal.path(), "was changed while the batch ran")),

@@ -5,14 +5,15 @@ use std::fs::File;
 use std::path::Path;
 
 use super::clock::Clock;
-use super::entry::still_in_doubt;
 use super::history::{Entry, History, Past};
-use super::journal::{Span, damage, line_at, open_to_read, problem, read_lines};
-use super::line::{self, Said};
+use super::journal::{damage, problem};
+use super::line::{self, Line, Said};
 use super::outcome::BatchProgress;
+use super::reason::{Cause, Reason};
+use super::replay::{Span, absolute, line_at, open_to_read, read_lines};
+use super::tail::Tail;
 use crate::delivery::Delivery;
 use crate::error::Error;
-use crate::outcome::without_advice;
 use crate::timestamp::iso;
 
 /// A batch as its journal has it; see [`batch_status`].
@@ -39,6 +40,8 @@ pub struct BatchStatus {
     pub began_at: String,
     /// When the journal was last written, ISO 8601.
     pub written_at: String,
+    /// How many damaged bytes runs have passed over, or the next run will.
+    pub dropped_bytes: u64,
     /// The messages of which nobody knows whether they arrived: look at their jobs.
     pub unknown: Vec<BegunItem>,
     /// The messages that the service refused.
@@ -57,14 +60,13 @@ pub struct BegunItem {
     pub reason: Option<String>,
 }
 
-/// The error in a line that was read before.
+/// Why a message was not accepted, by a line that was read before.
 fn reason(file: &File, span: Span, entry: &Entry) -> Option<String> {
     let text = line_at(file, span).ok()?;
     match line::read(&text).ok()?.said {
-        Said::Ended { error: Some(error), .. } if error.delivery() != entry.verdict() => {
-            Some(without_advice(&still_in_doubt(&entry.job_id, &error)).to_owned())
+        Said::Ended { delivery, error: Some(reason), .. } => {
+            Some(reason.sentence(&entry.job_id, delivery, entry.doubtful))
         }
-        Said::Ended { error: Some(error), .. } => Some(without_advice(&error).to_owned()),
         _ => None,
     }
 }
@@ -74,10 +76,12 @@ fn reason(file: &File, span: Span, entry: &Entry) -> Option<String> {
 /// # Errors
 /// `Journal`: it cannot be read, is damaged, or is no journal.
 pub fn batch_status(journal: impl AsRef<Path>) -> Result<BatchStatus, Error> {
-    let path = journal.as_ref();
+    let path = &absolute(journal.as_ref())?;
     let (file, running) = open_to_read(path)?;
     let mut history = History::new(Clock::new(), 0);
-    read_lines(path, &file, |number, span, line| history.take(span, line).map_err(|what| damage(path, number, &what)))?;
+    let take = |number, span, line: Line<'_>| history.take(span, line).map_err(|what| damage(path, number, &what));
+    // A run that is on may be in the middle of a line.
+    let tail = read_lines(path, &file, take)?.tail.filter(|_| !running);
     let run = history.run.as_ref().ok_or_else(|| problem(path, "has no run in it yet"))?;
     let mut progress = BatchProgress { items: run.items, pause: history.pause, ..BatchProgress::default() };
     let (mut unknown, mut rejected) = (BinaryHeap::new(), BinaryHeap::new());
@@ -99,6 +103,14 @@ pub fn batch_status(journal: impl AsRef<Path>) -> Result<BatchStatus, Error> {
             Some(Delivery::NotSent) | None => {}
         }
     }
+    for (number, job_id) in tail.iter().flat_map(Tail::says) {
+        // Whatever it was before.
+        let is_known = history.items.iter().any(|entry| entry.number == number && entry.verdict().is_some());
+        if !is_known {
+            let damaged = Reason::not_noted(Cause::LineDamaged).sentence(&job_id, Delivery::Unknown, false);
+            unknown.push(BegunItem { number, job_id, reason: Some(damaged) });
+        }
+    }
     (progress.unknown, progress.rejected) = (unknown.len() as u64, rejected.len() as u64);
     progress.done += progress.unknown + progress.rejected;
     progress.left = progress.items.saturating_sub(progress.accepted + progress.rejected + progress.unknown);
@@ -112,6 +124,7 @@ pub fn batch_status(journal: impl AsRef<Path>) -> Result<BatchStatus, Error> {
         rate: run.rate.as_deref().map(str::to_owned),
         waits: run.wait,
         began_at: iso(run.began.unix_ms),
+        dropped_bytes: history.dropped_bytes + tail.map_or(0, |tail| tail.bytes.len() as u64),
         written_at: history.last.map_or_else(String::new, |stamp| iso(stamp.unix_ms)),
         unknown: unknown.into_sorted_vec(),
         rejected: rejected.into_sorted_vec(),

@@ -60,7 +60,7 @@ impl Work {
                 if !was_at_work && poller.has_settled() {
                     // Not on the disk at once: what is lost is asked for again.
                     let line = entry::waiting(place, item, &poller, self.clock.stamp());
-                    drop(self.journal.append(&line));
+                    drop(self.journal.append(line));
                     self.step("waiting_written");
                 }
                 let update = match (poller.changed(), poller.job()) {
@@ -101,8 +101,9 @@ impl Work {
 
     /// Notes that a job is done. Not on the disk at once: what is lost is asked for again.
     pub(super) fn finish(&self, at: u32, job: &Job) {
-        let line = entry::finished(at as usize, &self.items, job, self.clock.stamp());
-        if let Err(error) = self.journal.append(&line) {
+        let (place, now) = (at as usize, self.clock.stamp());
+        let line = self.keeping(place, |kept| entry::finished(place, &self.items[place], job, kept, now));
+        if let Err(error) = self.journal.append(line) {
             self.stop(Some(error));
         }
         self.step("finished_written");

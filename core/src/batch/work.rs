@@ -1,6 +1,7 @@
 //! What a batch's threads do: send, note, look. Every message goes the same way: its line `sending` is on the disk before its
 //! first byte can leave, and its outcome is there before the thread takes another.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -11,12 +12,15 @@ use super::ending::{in_words, no_thread, stopped};
 use super::entry;
 use super::gate::{MAX_ASKED, PauseReason};
 use super::item::Planned;
-use super::journal::{Journal, Span};
-use super::line::Writer;
+use super::journal::Journal;
+use super::kept::Kept;
 use super::options::BatchOptions;
 use super::outcome::{BatchOutcome, BatchUpdate};
 use super::rate::{Moment, moment};
+use super::reason::refused_again;
+use super::replay::Span;
 use super::state::{State, Told, Turn};
+use super::writer::Writer;
 use crate::client::Client;
 use crate::control::CancelToken;
 use crate::delivery::Delivery;
@@ -169,7 +173,7 @@ impl Work {
             }
         }
         let line = entry::sending(place, item, self.clock.stamp());
-        let written = self.journal.append_with_room(&line);
+        let written = self.journal.append_sending(line);
         let noted = written.and_then(|span| self.noted(span, ["sending_written", "sending_synced"]));
         if let Err(error) = noted {
             // Before anybody can take it again.
@@ -185,7 +189,7 @@ impl Work {
         // What is said of the second time says nothing of the first.
         let doubtful = delivery == Delivery::Rejected && self.lock().doubtful[place];
         let (delivery, error) = match error {
-            Some(error) if doubtful => (Delivery::Unknown, Some(entry::still_in_doubt(item.job_id(), &error))),
+            Some(error) if doubtful => (Delivery::Unknown, Some(refused_again(item.job_id(), &error))),
             error => (delivery, error),
         };
         self.step("answered");
@@ -193,9 +197,11 @@ impl Work {
             (Some(wait), Delivery::Accepted) => Some(begin_wait(&self.client, item.job_id(), wait, job.clone())),
             _ => None,
         };
+        let (job_seen, error_seen, poller_seen) = (job.as_ref(), error.as_ref(), poller.as_ref());
+        let ended = entry::Ended { delivery, job: job_seen, error: error_seen, poller: poller_seen };
         let now = self.clock.stamp();
-        let line = entry::ended(place, &self.items, delivery, job.as_ref(), error.as_ref(), poller.as_ref(), now);
-        let written = self.journal.append(&line);
+        let line = self.keeping(place, |kept| entry::ended(place, item, &ended, kept, now));
+        let written = self.journal.append_outcome(line, || entry::ended_short(place, item, &ended, now));
         let noted = written.and_then(|span| self.noted(span, ["ended_written", "ended_synced"]));
         // Before anybody can take the message again: a journal that does not say how it ended must not say that it is sent again.
         if let Err(error) = noted {
@@ -325,7 +331,14 @@ impl Work {
         // A pause that is not noted costs the next run one request.
         let pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
         let line = Writer::new("paused").text("reason", reason.as_str()).number("pause_ms", pause_ms);
-        drop(self.journal.append(&line.stamp(self.clock.stamp()).finish()));
+        drop(self.journal.append(line.stamp(self.clock.stamp())));
+    }
+
+    /// Writes a line with what may be kept of an answer about this item.
+    pub(super) fn keeping(&self, place: usize, write: impl FnOnce(&Kept<'_>) -> Writer) -> Writer {
+        let redactor = self.client.config.redactor();
+        let quotes_key = |text: &str| matches!(redactor.redact(text), Cow::Owned(_));
+        write(&Kept::new(&self.items, place, &quotes_key))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Every order of lines: what it says of an item, or why it cannot be.
 
+use super::super::reason::{Cause, Reason};
 use super::*;
-use crate::error::{Error, ErrorKind};
+use crate::error::ErrorKind;
 
 struct Told {
     history: History,
@@ -17,14 +18,23 @@ impl Told {
     }
 
     fn say(&mut self, said: Said<'_>) -> Result<(), String> {
-        let line = Line { stamp: self.clock.stamp(), said };
+        let line = Line::of(self.clock.stamp(), said);
         self.history.take(Span { start: 7, bytes: 3 }, line)
     }
 
     fn run(&mut self, base_url: &str, project_id: &str) -> Result<(), String> {
         let (boot, base_url, project_id) = (self.clock.boot.clone(), base_url.into(), project_id.into());
         let boot = boot.as_deref().map(Into::into);
-        self.say(Said::Run(Run { base_url, project_id, boot, pid: 1, items: 9, rate: None, wait: false }))
+        self.say(Said::Run(Run {
+            base_url,
+            project_id,
+            boot,
+            pid: 1,
+            items: 9,
+            concurrency: 4,
+            rate: None,
+            wait: false,
+        }))
     }
 
     fn sending(&mut self, key: &str) -> Result<(), String> {
@@ -32,8 +42,7 @@ impl Told {
     }
 
     fn ended(&mut self, key: &str, delivery: Delivery, status: Option<u16>) -> Result<(), String> {
-        let error = Error::new(ErrorKind::Connect, "x");
-        let error = status.map_or(error.clone(), |status| error.with_answer(status, None, None, None));
+        let error = Reason { cause: Cause::Request, kind: ErrorKind::Connect, http_status: status, request_id: None };
         let error = (delivery != Delivery::Accepted).then_some(error);
         self.say(Said::Ended { item: item(key), delivery, job: None, poller: None, error, retry_after: None })
     }
@@ -133,4 +142,33 @@ fn a_pause_is_over_with_its_time() {
     let mut told = Told::new();
     told.say(Said::Paused { reason: PauseReason::RateLimited, pause_ms: 0 }).unwrap();
     assert!(told.history.pause.is_none());
+}
+
+#[test]
+fn what_a_damaged_line_may_have_said_is_held_against_every_state() {
+    use Delivery::*;
+    let recovered = || {
+        let begun = Begun { item: item("a"), prompt: Digest::of(&[b"p"]), job_id: "job_1".into() };
+        Said::Recovered { bytes: 40, of: "".into(), items: vec![begun] }
+    };
+    let rows = [
+        (None, Unknown),
+        (Some(None), Unknown),
+        (Some(Some(NotSent)), Unknown),
+        (Some(Some(Unknown)), Unknown),
+        (Some(Some(Accepted)), Accepted),
+        (Some(Some(Rejected)), Rejected),
+    ];
+    for (before, verdict) in rows {
+        let mut told = Told::new();
+        if let Some(ended) = before {
+            told.sending("a").unwrap();
+            if let Some(delivery) = ended {
+                told.ended("a", delivery, None).unwrap();
+            }
+        }
+        told.say(recovered()).unwrap();
+        assert_eq!(told.history.items.iter().next().unwrap().verdict(), Some(verdict), "{before:?}");
+        assert_eq!(told.history.dropped_bytes, 40);
+    }
 }

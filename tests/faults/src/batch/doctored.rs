@@ -128,6 +128,16 @@ fn what_a_killed_run_leaves_is_no_mistake() {
     assert_eq!(bytes_judged(&case, torn.as_bytes()), Findings::default());
     let zeros = case.journal.join("\n") + "\n{\"line\":\0\0\0\0";
     assert_eq!(bytes_judged(&case, zeros.as_bytes()), Findings::default());
+    let recovered = |bytes: usize| {
+        let line = format!(r#"{{"line":"recovered","bytes":{bytes},"items":[{{"item":3,"key":"k3"}}]}}"#);
+        torn.clone() + "\n" + &line + "\n" + &self::line("unknown", 3) + "\n"
+    };
+    assert_eq!(
+        bytes_judged(&case, recovered(12).as_bytes()),
+        Findings::default(),
+        "what cannot be read is passed over"
+    );
+    assert!(bytes_judged(&case, recovered(99).as_bytes()).lies > 0, "but nothing else is");
     case.over = true;
     assert!(bytes_judged(&case, torn.as_bytes()).lies > 0, "but a batch that is over has a whole journal");
 }

@@ -41,7 +41,7 @@ pub(crate) struct Journal {
     pub(crate) resent: BTreeMap<u64, u64>,
     /// What is wrong with it, in words.
     pub(crate) wrong: Vec<String>,
-    /// Whether a last line is not whole.
+    /// Whether the last lines cannot be read.
     pub(crate) torn: bool,
     keys: BTreeMap<u64, String>,
     jobs: BTreeMap<u64, String>,
@@ -50,27 +50,47 @@ pub(crate) struct Journal {
 impl Journal {
     pub(crate) fn read(bytes: &[u8]) -> Journal {
         let mut journal = Journal::default();
-        let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate().peekable();
-        while let Some((at, line)) = lines.next() {
-            let last = lines.peek().is_none();
-            if last && (line.last() != Some(&b'\n') || line.contains(&0)) {
-                journal.torn = true;
-                break;
-            }
-            let told = serde_json::from_slice(line).map_err(|error| error.to_string());
-            if let Err(what) = told.and_then(|line| journal.take(at, &line)) {
-                journal.wrong.push(format!(
-                    "journal line {}: {what}: {}",
-                    at + 1,
-                    String::from_utf8_lossy(line).trim()
-                ));
+        let mut damaged: Vec<u8> = Vec::new();
+        for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let text = line.strip_suffix(b"\n").unwrap_or(line);
+            let Ok(told) = serde_json::from_slice::<Value>(text.strip_suffix(b"\0").unwrap_or(text)) else {
+                damaged.extend(line);
+                continue;
+            };
+            let length = damaged.len() as u64;
+            let covered = told["bytes"].as_u64().is_some_and(|bytes| bytes == length || bytes + 1 == length);
+            let taken = match told["line"] == "recovered" {
+                _ if !damaged.is_empty() && !covered => Err("a line that cannot be read is before it".to_owned()),
+                true => told["items"].as_array().map_or(Ok(()), |items| journal.recovered(items)),
+                false => journal.take(at, &told),
+            };
+            damaged.clear();
+            if let Err(what) = taken {
+                let line = String::from_utf8_lossy(line);
+                journal.wrong.push(format!("journal line {}: {what}: {}", at + 1, line.trim()));
             }
         }
+        journal.torn = !damaged.is_empty();
         journal
     }
 
     pub(crate) fn job(&self, number: u64) -> Option<&str> {
         self.jobs.get(&number).map(String::as_str)
+    }
+
+    /// Messages that a damaged line may have been about: as if it had been `sending`.
+    fn recovered(&mut self, items: &[Value]) -> Result<(), String> {
+        for item in items {
+            let number = item["item"].as_u64().ok_or("it has no item")?;
+            let key = item["key"].as_str().ok_or("it has no key")?;
+            if self.keys.entry(number).or_insert_with(|| key.to_owned()) != key {
+                return Err("the item has another key than before".into());
+            }
+            if matches!(self.items.get(&number), None | Some(State::NotSent | State::Unknown)) {
+                self.items.insert(number, State::Sending);
+            }
+        }
+        Ok(())
     }
 
     fn take(&mut self, at: usize, line: &Value) -> Result<(), String> {

@@ -1,0 +1,71 @@
+//! What tests of batches have in common.
+
+#![allow(dead_code, unreachable_pub, reason = "each test program uses some of it")]
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use agentjob_core::{Batch, BatchItem, BatchOptions, BatchOutcome, Client};
+use agentjob_emulator::Emulator;
+
+use super::support::emulator;
+
+/// A folder that goes with its test.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new() -> Folder {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("agentjob-batch-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&path).unwrap();
+        Folder(path)
+    }
+
+    pub fn journal(&self) -> PathBuf {
+        self.0.join("run.journal")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// Messages `message 1` to `message n`, each for a job of its own.
+pub fn items(n: u32) -> Vec<BatchItem> {
+    (1..=n).map(|n| BatchItem::new(format!("job_{n}"), format!("message {n}"))).collect()
+}
+
+/// An emulator that has the jobs of [`items`].
+pub fn service(jobs: u32, more: &str) -> Emulator {
+    let list: Vec<String> = (1..=jobs).map(|n| format!(r#"{{"id":"job_{n}","status":"completed"}}"#)).collect();
+    emulator(&format!(r#"{{"hourly_limit":1000000,"work_ms":100,"jobs":[{}]{more}}}"#, list.join(",")))
+}
+
+pub fn run(client: &Client, items: Vec<BatchItem>, options: &BatchOptions) -> Vec<BatchOutcome> {
+    client.send_all(items, options).unwrap().map(Result::unwrap).collect()
+}
+
+/// Runs a batch until it is stopped, and answers what it told and why it stopped.
+pub fn run_until_stopped(batch: Batch) -> (Vec<BatchOutcome>, agentjob_core::Error) {
+    let (mut outcomes, mut errors) = (Vec::new(), Vec::new());
+    for outcome in batch {
+        match outcome {
+            Ok(outcome) => outcomes.push(outcome),
+            Err(error) => errors.push(error),
+        }
+    }
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    (outcomes, errors.remove(0))
+}
+
+pub fn prompts(emulator: &Emulator) -> Vec<String> {
+    emulator.ledger().into_iter().map(|message| message.prompt).collect()
+}
+
+pub fn lines(journal: &Path, kind: &str) -> usize {
+    let text = std::fs::read_to_string(journal).unwrap();
+    text.lines().filter(|line| line.starts_with(&format!("{{\"line\":\"{kind}\""))).count()
+}
