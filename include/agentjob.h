@@ -52,6 +52,11 @@
  * Panics      A bug of this library does not end your process: it comes back as AGENTJOB_ERR_INTERNAL, or as the value for
  *             NULL from a function that cannot fail. Its words go to stderr, too.
  *
+ * Memory      A call takes at most four times the size of its answer (agentjob_options_set_max_response_bytes), the record's
+ *             JSON included. An answer that there is no memory for is AGENTJOB_ERR_INVALID_RESPONSE, with its verdict.
+ *
+ * Stack       A thread with 64 KiB of stack can make every call, callbacks not counted: the deepest is a TLS handshake with 48 KiB.
+ *
  * Process     No signal handler is installed, no process-wide setting changed, no thread kept: one that looks up a name ends
  *             with the lookup, and those of a batch end with it. Nothing is printed unless AGENTJOB_LOG is "info" or "debug",
  *             then to stderr. Sending never raises SIGPIPE. Any handler may interrupt a call, which goes on;

@@ -11,6 +11,7 @@ use crate::control::Event;
 use crate::error::{Error, ErrorKind};
 use crate::jitter;
 use crate::job::Job;
+use crate::json::Json;
 use crate::net::Cause;
 use crate::operation::{check_id, shown};
 use crate::options::CallOptions;
@@ -270,6 +271,8 @@ fn label(error: &Error) -> String {
 
 /// The version of the text. A text of another version is refused, not guessed at.
 const TEXT_VERSION: u64 = 1;
+/// A poller's text nests less deep.
+const MAX_TEXT_DEPTH: usize = 8;
 
 impl fmt::Display for Poller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -299,7 +302,9 @@ impl FromStr for Poller {
 impl Poller {
     fn from_text(text: &str, ago: impl Fn(u64) -> Duration) -> Result<Poller, Error> {
         let wrong = || Error::invalid("this is no poller's text; give one that a poller wrote");
-        let mut saved = serde_json::from_str(text).ok().and_then(Record::of).ok_or_else(wrong)?;
+        // serde_json reads with recursion, and the caller's stack may be small.
+        let json = Json::parse(text).filter(|json| json.depth() <= MAX_TEXT_DEPTH).ok_or_else(wrong)?;
+        let mut saved = serde_json::from_str(json.as_str()).ok().and_then(Record::of).ok_or_else(wrong)?;
         if saved.number("agentjob_poller") != Some(TEXT_VERSION) {
             return Err(wrong());
         }
