@@ -944,8 +944,8 @@ agentjob_code agentjob_client_create_job(const agentjob_client *client,
  * Waits until a job is completed, archived or failed, and gives its last record. A failed job is no error of the wait: look
  * at agentjob_job_status().
  *
- * A look that fails for a passing reason (connection, timeout, 408, 429, 5xx) does not end the wait. Right after a message of
- * this client a finished record counts only once the job was seen at work or the settle time has passed.
+ * A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) does not end the
+ * wait. Right after a message of this client a finished record counts only once the job was seen at work or the settle time has passed.
  * @param client the client
  * @param job_id the job
  * @param call settings of this call, or NULL
@@ -1382,8 +1382,8 @@ AGENTJOB_API agentjob_code agentjob_poller_from_text(const char *text, agentjob_
 AGENTJOB_API uint64_t agentjob_poller_due_in_ms(const agentjob_poller *poller);
 
 /**
- * Looks at the job once, now, whether it is due or not. A look that fails for a passing reason (connection, timeout, 408,
- * 429, 5xx) is counted and is no error.
+ * Looks at the job once, now, whether it is due or not. A poll that fails for a passing reason (connection, timeout, 408,
+ * 429, 5xx, a 2xx that is not this job's record) is counted and is no error.
  *
  * Records and texts that were borrowed from the poller end here.
  * @param poller the poller

@@ -150,7 +150,8 @@ impl Poller {
 
     /// Looks at the job once, now. `Some` is its last record: the job is done.
     ///
-    /// A look that fails for a passing reason (connection, timeout, 408, 429, 5xx) is counted and answers `None`.
+    /// A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) is
+    /// counted and returns `None`.
     ///
     /// # Errors
     /// [`WaitTimeout`](ErrorKind::WaitTimeout) once the wait's time is over, with the last record; what `get_job` answers
@@ -229,7 +230,9 @@ impl Poller {
             Some(status) => {
                 (format!("was still {status}"), "it goes on at the service, so wait again to go on waiting")
             }
-            None => ("was not seen".to_owned(), "no poll was answered, so check the service and the network"),
+            None => {
+                ("was not seen".to_owned(), "no poll read its record, so check base_url, the service and the network")
+            }
         };
         let message = format!(
             "job {} {state} after {}.{} s ({}); {advice}",
