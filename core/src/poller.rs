@@ -191,7 +191,7 @@ impl Poller {
         let event = Event::Poll {
             job_id: self.job_id(),
             polls: self.state.polls,
-            status: if reason.is_none() { self.state.last_status() } else { None },
+            status: if reason.is_none() { self.status_for_events() } else { None },
             reason: reason.as_deref(),
             elapsed: now,
             next: (!self.done).then(|| self.due_in()),
@@ -201,6 +201,12 @@ impl Poller {
             return Ok(self.job.clone());
         }
         if self.state.deadline().is_some_and(|end| now >= end) { Err(self.timed_out()) } else { Ok(None) }
+    }
+
+    /// The service's own word; one that is no word, shortened.
+    fn status_for_events(&self) -> Option<&str> {
+        let status = self.job.as_ref()?.status().as_str();
+        if status.len() <= MAX_EVENT_STATUS { Some(status) } else { self.state.last_status() }
     }
 
     /// Whether a record says something else than the one before it.
@@ -272,6 +278,8 @@ fn label(error: &Error) -> String {
     }
 }
 
+/// A longer status, in bytes, is told in a shorter form.
+const MAX_EVENT_STATUS: usize = 300;
 /// The version of the text. A text of another version is refused, not guessed at.
 const TEXT_VERSION: u64 = 1;
 /// A poller's text nests less deep.
