@@ -123,7 +123,7 @@ fn an_answer_that_memory_has_no_room_for_is_accepted_and_not_read() {
         let little = (memory("VmSize:") + room * MIB) as u64;
         setrlimit(Resource::As, Rlimit { current: Some(little), maximum: all.maximum }).unwrap();
         let sent = client.send_message(JOB, "p");
-        setrlimit(Resource::As, all.clone()).unwrap();
+        setrlimit(Resource::As, all).unwrap();
         match sent {
             Ok(_) => read += 1,
             Err(error) => {
