@@ -49,10 +49,17 @@ impl<'a, 'c> Scanner<'a, 'c> {
     }
 
     /// The byte ahead that is no white space.
+    #[inline]
     pub(crate) fn peek(&mut self) -> Result<Option<u8>, Flaw> {
-        if self.bytes.get(self.at).is_some_and(|byte| *byte <= b' ') {
-            self.run(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))?;
+        match self.bytes.get(self.at) {
+            Some(byte) if *byte <= b' ' => self.peek_behind_space(),
+            ahead => Ok(ahead.copied()),
         }
+    }
+
+    #[cold]
+    fn peek_behind_space(&mut self) -> Result<Option<u8>, Flaw> {
+        self.run(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))?;
         Ok(self.bytes.get(self.at).copied())
     }
 
@@ -221,13 +228,9 @@ impl<'a, 'c> Scanner<'a, 'c> {
     #[inline]
     fn run(&mut self, wanted: impl Fn(u8) -> bool) -> Result<(), Flaw> {
         loop {
-            let end = self.bytes.len().min(self.check_at);
-            let mut at = self.at;
-            while at < end && wanted(self.bytes[at]) {
-                at += 1;
-            }
-            self.at = at;
-            if at < self.check_at {
+            let ahead = &self.bytes[self.at..self.bytes.len().min(self.check_at).max(self.at)];
+            self.at += ahead.iter().position(|byte| !wanted(*byte)).unwrap_or(ahead.len());
+            if self.at < self.check_at {
                 return Ok(());
             }
             self.check()?;
