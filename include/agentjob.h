@@ -52,6 +52,11 @@
  * Panics      A bug of this library does not end your process: it comes back as AGENTJOB_ERR_INTERNAL, or as the value for
  *             NULL from a function that cannot fail. Its words go to stderr, too.
  *
+ * Memory      A call takes at most four times the size of its answer (agentjob_options_set_max_response_bytes), the record's
+ *             JSON included. An answer that there is no memory for is AGENTJOB_ERR_INVALID_RESPONSE, with its verdict.
+ *
+ * Stack       A thread with 64 KiB of stack can make every call, callbacks not counted: the deepest is a TLS handshake with 48 KiB.
+ *
  * Process     No signal handler is installed, no process-wide setting changed, no thread kept: one that looks up a name ends
  *             with the lookup, and those of a batch end with it. They block every signal but their own faults, so sigwait() gets
  *             what is sent to the process; and nothing ever gets descriptor 0, 1 or 2. Nothing is printed unless AGENTJOB_LOG is "info" or "debug",
@@ -965,8 +970,8 @@ agentjob_code agentjob_client_create_job(const agentjob_client *client,
  * Waits until a job is completed, archived or failed, and gives its last record. A failed job is no error of the wait: look
  * at agentjob_job_status().
  *
- * A look that fails for a passing reason (connection, timeout, 408, 429, 5xx) does not end the wait. Right after a message of
- * this client a finished record counts only once the job was seen at work or the settle time has passed.
+ * A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) does not end the
+ * wait. Right after a message of this client a finished record counts only once the job was seen at work or the settle time has passed.
  * @param client the client
  * @param job_id the job
  * @param call settings of this call, or NULL
@@ -1403,8 +1408,8 @@ AGENTJOB_API agentjob_code agentjob_poller_from_text(const char *text, agentjob_
 AGENTJOB_API uint64_t agentjob_poller_due_in_ms(const agentjob_poller *poller);
 
 /**
- * Looks at the job once, now, whether it is due or not. A look that fails for a passing reason (connection, timeout, 408,
- * 429, 5xx) is counted and is no error.
+ * Looks at the job once, now, whether it is due or not. A poll that fails for a passing reason (connection, timeout, 408,
+ * 429, 5xx, a 2xx that is not this job's record) is counted and is no error.
  *
  * Records and texts that were borrowed from the poller end here.
  * @param poller the poller

@@ -65,6 +65,20 @@ impl<'a> Json<'a> {
         JsonTokens::new(self.0)
     }
 
+    /// How deep it nests: 0 for what is no object and no list.
+    pub(crate) fn depth(self) -> usize {
+        let (mut depth, mut deepest) = (0, 0);
+        for token in self.tokens() {
+            match token {
+                JsonToken::Object | JsonToken::List => depth += 1,
+                JsonToken::End => depth -= 1,
+                _ => {}
+            }
+            deepest = deepest.max(depth);
+        }
+        deepest
+    }
+
     /// The members of an object as they came; none of anything else.
     pub(crate) fn members(self) -> Members<'a> {
         let at = if self.0.starts_with('{') { 1 } else { self.0.len() };

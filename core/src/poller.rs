@@ -12,6 +12,7 @@ use crate::control::Event;
 use crate::error::{Error, ErrorKind};
 use crate::jitter;
 use crate::job::{Job, JobStatus};
+use crate::json::Json;
 use crate::net::Cause;
 use crate::operation::{check_id, shown};
 use crate::options::CallOptions;
@@ -152,7 +153,8 @@ impl Poller {
 
     /// Looks at the job once, now. `Some` is its last record: the job is done.
     ///
-    /// A look that fails for a passing reason (connection, timeout, 408, 429, 5xx) is counted and answers `None`.
+    /// A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) is
+    /// counted and returns `None`.
     ///
     /// # Errors
     /// [`WaitTimeout`](ErrorKind::WaitTimeout) once the wait's time is over, with the last record; what `get_job` answers
@@ -194,7 +196,7 @@ impl Poller {
         let event = Event::Poll {
             job_id: self.job_id(),
             polls: self.state.polls,
-            status: if reason.is_none() { self.state.last_status() } else { None },
+            status: if reason.is_none() { self.status_for_events() } else { None },
             reason: reason.as_deref(),
             elapsed: now,
             next: (!self.done).then(|| self.due_in()),
@@ -204,6 +206,12 @@ impl Poller {
             return Ok(self.job.clone());
         }
         if self.state.deadline().is_some_and(|end| now >= end) { Err(self.timed_out()) } else { Ok(None) }
+    }
+
+    /// The service's own word; one that is no word, shortened.
+    fn status_for_events(&self) -> Option<&str> {
+        let status = self.job.as_ref()?.status().as_str();
+        if status.len() <= MAX_EVENT_STATUS { Some(status) } else { self.state.last_status() }
     }
 
     /// Whether a record says something else than the one before it.
@@ -233,7 +241,9 @@ impl Poller {
             Some(status) => {
                 (format!("was still {status}"), "it goes on at the service, so wait again to go on waiting")
             }
-            None => ("was not seen".to_owned(), "no poll was answered, so check the service and the network"),
+            None => {
+                ("was not seen".to_owned(), "no poll read its record, so check base_url, the service and the network")
+            }
         };
         let message = format!(
             "job {} {state} after {}.{} s ({}); {advice}",
@@ -281,8 +291,12 @@ fn label(error: &Error) -> String {
     }
 }
 
+/// A longer status, in bytes, is told in a shorter form.
+const MAX_EVENT_STATUS: usize = 300;
 /// The version of the text. A text of another version is refused, not guessed at.
 const TEXT_VERSION: u64 = 1;
+/// A poller's text nests less deep.
+const MAX_TEXT_DEPTH: usize = 8;
 
 impl fmt::Display for Poller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -320,7 +334,9 @@ impl Poller {
 
     fn from_text(text: &str, ago: impl Fn(u64) -> Duration) -> Result<Poller, Error> {
         let wrong = || Error::invalid("this is no poller's text; give one that a poller wrote");
-        let mut saved = serde_json::from_str(text).ok().and_then(Record::of).ok_or_else(wrong)?;
+        // serde_json reads with recursion, and the caller's stack may be small.
+        let json = Json::parse(text).filter(|json| json.depth() <= MAX_TEXT_DEPTH).ok_or_else(wrong)?;
+        let mut saved = serde_json::from_str(json.as_str()).ok().and_then(Record::of).ok_or_else(wrong)?;
         if saved.number("agentjob_poller") != Some(TEXT_VERSION) {
             return Err(wrong());
         }

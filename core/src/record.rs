@@ -217,7 +217,7 @@ fn read_object(
     }
     loop {
         let key = JsonText::written(&text[scanner.key()?]);
-        let at = keys.iter().position(|known| key == *known);
+        let at = place(keys, key);
         let value = match &mut source {
             Some(source) if at == Some(Key::Source as usize) => {
                 **source = Default::default();
@@ -237,6 +237,15 @@ fn read_object(
         if !scanner.take(b',')? {
             return scanner.require(b'}', "a comma or }");
         }
+    }
+}
+
+/// The key's place among the documented ones. Few keys have escapes, so that is asked once and not for each of them.
+fn place(keys: &[&str], key: JsonText<'_>) -> Option<usize> {
+    let written = key.as_written();
+    match key.has_escapes() {
+        true => keys.iter().position(|known| key == *known),
+        false => keys.iter().position(|known| written == *known),
     }
 }
 

@@ -16,13 +16,13 @@ use crate::prompt::Prompt;
 impl Client {
     /// Waits until a job is `completed`, `archived` or `failed`, and answers its last record.
     ///
-    /// A failed look (connection, timeout, 408, 429, 5xx) never ends a wait before its time is over. Right after a message
-    /// of this client, a finished record counts only once the job was seen at work (any status that is not terminal) or
+    /// A failed poll (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) never ends a wait before its
+    /// time is over. Right after a message of this client, a finished record counts only once the job was seen at work (any status that is not terminal) or
     /// `settle` has passed.
     ///
     /// # Errors
-    /// `WaitTimeout` with the last record; `Unauthorized`, `Forbidden`, `NotFound`, `BadRequest`, `InvalidResponse`, `Tls`,
-    /// `Redirect`, `Cancelled`, `Closed`, `InvalidArgument`.
+    /// `WaitTimeout` with the last record; `Unauthorized`, `Forbidden`, `NotFound`, `BadRequest`, `Tls`, `Redirect`,
+    /// `Cancelled`, `Closed`, `InvalidArgument`.
     pub fn wait(&self, job_id: &str, options: &WaitOptions) -> Result<Job, Error> {
         let mut poller = self.poller(job_id, options)?;
         self.run(&mut poller, options)

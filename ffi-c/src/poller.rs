@@ -96,8 +96,8 @@ pub unsafe extern "C" fn agentjob_poller_due_in_ms(poller: *const agentjob_polle
     })
 }
 
-/// Looks at the job once, now, whether it is due or not. A look that fails for a passing reason (connection, timeout, 408,
-/// 429, 5xx) is counted and is no error.
+/// Looks at the job once, now, whether it is due or not. A poll that fails for a passing reason (connection, timeout, 408,
+/// 429, 5xx, a 2xx that is not this job's record) is counted and is no error.
 ///
 /// Records and texts that were borrowed from the poller end here.
 /// @param poller the poller

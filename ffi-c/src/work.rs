@@ -110,8 +110,8 @@ pub unsafe extern "C" fn agentjob_client_create_job(
 /// Waits until a job is completed, archived or failed, and gives its last record. A failed job is no error of the wait: look
 /// at agentjob_job_status().
 ///
-/// A look that fails for a passing reason (connection, timeout, 408, 429, 5xx) does not end the wait. Right after a message of
-/// this client a finished record counts only once the job was seen at work or the settle time has passed.
+/// A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) does not end the
+/// wait. Right after a message of this client a finished record counts only once the job was seen at work or the settle time has passed.
 /// @param client the client
 /// @param job_id the job
 /// @param call settings of this call, or NULL

@@ -21,7 +21,10 @@ DONE, JOB_FAILED, USAGE, FAILED, WAIT_TIMED_OUT, DELIVERY_UNKNOWN, INTERRUPTED =
 
 def main(argv=None):
     """Runs a command line, and returns its exit status."""
-    argv = sys.argv[1:] if argv is None else list(argv)
+    if argv is None:
+        argv = sys.argv[1:]
+        # The process is ours: a record may hold an integer of any length, and is printed with it (Python 3.11 on has a limit).
+        getattr(sys, "set_int_max_str_digits", int)(0)
     report = Progress()
     try:
         if argv[:1] == ["emulator"]:

@@ -148,7 +148,8 @@ class Client:
         on_update: called with the record whenever it changed, the first one too. What it raises ends the wait.
         cancel: a token that can end the wait.
 
-        A look that fails for a passing reason (connection, timeout, 408, 429, 5xx) never ends a wait.
+        A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record)
+        never ends a wait.
 
         Raises WaitTimeoutError, with the last record in `job`, when the time is over.
         """

@@ -251,7 +251,8 @@ impl Client {
     /// - cancel: a CancelToken that can end the wait.
     /// - on_update: called with the record whenever it changed, the first one too. What it raises ends the wait.
     ///
-    /// A look that fails for a passing reason (connection, timeout, 408, 429, 5xx) never ends a wait. Raises
+    /// A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record)
+    /// never ends a wait. Raises
     /// WaitTimeoutError, with the last record in .job, when the time is over.
     ///
     /// >>> client.wait("job_demo", timeout=600, min_interval=0.02, on_update=lambda job: print(job["status"]))["status"]

@@ -221,4 +221,16 @@ static inline uint64_t now_ms(void) {
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+/* Whether something watches this program's memory that needs much of its own. */
+static inline bool is_instrumented(void) {
+#if defined(__SANITIZE_ADDRESS__)
+    return true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+    return true;
+#endif
+#endif
+    return getenv("RUNNER") != NULL && strstr(getenv("RUNNER"), "valgrind") != NULL;
+}
+
 #endif

@@ -49,10 +49,17 @@ impl<'a, 'c> Scanner<'a, 'c> {
     }
 
     /// The byte ahead that is no white space.
+    #[inline]
     pub(crate) fn peek(&mut self) -> Result<Option<u8>, Flaw> {
-        if self.bytes.get(self.at).is_some_and(|byte| *byte <= b' ') {
-            self.run(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))?;
+        match self.bytes.get(self.at) {
+            Some(byte) if *byte <= b' ' => self.peek_behind_space(),
+            ahead => Ok(ahead.copied()),
         }
+    }
+
+    #[cold]
+    fn peek_behind_space(&mut self) -> Result<Option<u8>, Flaw> {
+        self.run(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))?;
         Ok(self.bytes.get(self.at).copied())
     }
 
@@ -151,6 +158,7 @@ impl<'a, 'c> Scanner<'a, 'c> {
     fn rest_of_text(&mut self) -> Result<Range<usize>, Flaw> {
         let start = self.at;
         loop {
+            self.skip_plain_eights();
             self.run(|byte| byte != b'"' && byte != b'\\' && byte >= b' ')?;
             match self.bytes.get(self.at) {
                 Some(b'"') => {
@@ -160,6 +168,21 @@ impl<'a, 'c> Scanner<'a, 'c> {
                 Some(b'\\') => self.escape()?,
                 _ => return Err(self.expected("no control character in a text")),
             }
+        }
+    }
+
+    /// Moves over a text eight bytes at once, as long as all of them are surely plain.
+    fn skip_plain_eights(&mut self) {
+        const ONES: u64 = u64::MAX / 255;
+        let has_less = |word: u64, than: u8| word.wrapping_sub(ONES * u64::from(than)) & !word & (ONES << 7);
+        let end = self.bytes.len().min(self.check_at);
+        while let Some(eight) = self.bytes.get(self.at..end).and_then(|ahead| ahead.first_chunk::<8>()) {
+            let word = u64::from_ne_bytes(*eight);
+            let (quote, escape) = (word ^ (ONES * u64::from(b'"')), word ^ (ONES * u64::from(b'\\')));
+            if has_less(word, b' ') | has_less(quote, 1) | has_less(escape, 1) != 0 {
+                return;
+            }
+            self.at += 8;
         }
     }
 
@@ -221,13 +244,9 @@ impl<'a, 'c> Scanner<'a, 'c> {
     #[inline]
     fn run(&mut self, wanted: impl Fn(u8) -> bool) -> Result<(), Flaw> {
         loop {
-            let end = self.bytes.len().min(self.check_at);
-            let mut at = self.at;
-            while at < end && wanted(self.bytes[at]) {
-                at += 1;
-            }
-            self.at = at;
-            if at < self.check_at {
+            let ahead = &self.bytes[self.at..self.bytes.len().min(self.check_at).max(self.at)];
+            self.at += ahead.iter().position(|byte| !wanted(*byte)).unwrap_or(ahead.len());
+            if self.at < self.check_at {
                 return Ok(());
             }
             self.check()?;

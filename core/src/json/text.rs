@@ -24,7 +24,7 @@ impl<'a> JsonText<'a> {
 
     /// The text without escapes; it is copied only if there are any.
     pub fn decode(self) -> Cow<'a, str> {
-        if !self.0.contains('\\') {
+        if !self.has_escapes() {
             return Cow::Borrowed(self.0);
         }
         let mut decoded = String::with_capacity(self.0.len());
@@ -43,19 +43,23 @@ impl<'a> JsonText<'a> {
         Ok(())
     }
 
+    pub(crate) fn has_escapes(self) -> bool {
+        self.0.as_bytes().contains(&b'\\')
+    }
+
     pub(super) fn pieces(self) -> Pieces<'a> {
         Pieces { rest: self.0 }
     }
 
     /// How many bytes the decoded text has.
     pub(crate) fn decoded_len(self) -> usize {
-        self.pieces().map(|piece| piece.len()).sum()
+        if self.has_escapes() { self.pieces().map(|piece| piece.len()).sum() } else { self.0.len() }
     }
 }
 
 impl PartialEq<str> for JsonText<'_> {
     fn eq(&self, other: &str) -> bool {
-        if !self.0.contains('\\') {
+        if !self.has_escapes() {
             return self.0 == other;
         }
         let mut rest = other;
@@ -115,6 +119,10 @@ pub(super) struct Pieces<'a> {
 /// now. The caller has made room.
 pub(crate) fn append_from_within(text: &mut String, written: Range<usize>) -> Range<usize> {
     let (start, mut at) = (text.len(), written.start);
+    if !JsonText(&text[written.clone()]).has_escapes() {
+        text.extend_from_within(written.clone());
+        at = written.end;
+    }
     while at < written.end {
         let mut pieces = JsonText(&text[at..written.end]).pieces();
         let piece = pieces.next();

@@ -1,0 +1,152 @@
+//! Records as long as the client's limit lets them be: what they cost, and how a call ends that is reading one. One test after the
+//! other, for they read and limit the memory of their whole process.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use agentjob_core::{CallOptions, CancelToken, Client, Control, Delivery, ErrorKind, Interrupted};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use support::{JOB, skip};
+
+const MIB: usize = 1 << 20;
+
+/// A service that answers every request with this record, and says when an answer has left.
+fn serve(record: Arc<Vec<u8>>, has_left: Arc<AtomicBool>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base_url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            answer_all(stream.unwrap(), &record, &has_left);
+        }
+    });
+    base_url
+}
+
+fn answer_all(mut stream: TcpStream, record: &[u8], has_left: &AtomicBool) {
+    let mut request = [0; 4096];
+    while stream.read(&mut request).is_ok_and(|read| read > 0) {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", record.len());
+        if stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(record)).is_err() {
+            return;
+        }
+        has_left.store(true, Ordering::SeqCst);
+    }
+}
+
+fn record(length: usize) -> Arc<Vec<u8>> {
+    let mut record = format!(r#"{{"id":"{JOB}","status":"active","model":"m","x":["#).into_bytes();
+    record.reserve_exact(length);
+    while record.len() < length {
+        record.extend_from_slice(br#"[[],{"a":0}],"#);
+    }
+    record.extend_from_slice(b"0]}");
+    Arc::new(record)
+}
+
+fn client(base_url: &str, limit: usize) -> Client {
+    let builder = Client::builder().base_url(base_url).api_key("k_secret").project_id("p").trust_env(false);
+    builder.max_response_bytes(limit).timeout(Duration::from_secs(60)).build().unwrap()
+}
+
+fn memory(line: &str) -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let value = status.lines().find_map(|l| l.strip_prefix(line)).unwrap();
+    value.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
+}
+
+/// Cancels the call at its second question after the whole answer has left: what it does then is reading the record.
+struct WhileReading {
+    has_left: Arc<AtomicBool>,
+    asked: AtomicU32,
+    token: CancelToken,
+    at: std::sync::Mutex<Option<Instant>>,
+}
+
+impl Control for WhileReading {
+    fn check(&self) -> Result<(), Interrupted> {
+        if self.has_left.load(Ordering::SeqCst) && self.asked.fetch_add(1, Ordering::SeqCst) == 1 {
+            *self.at.lock().unwrap() = Some(Instant::now());
+            self.token.cancel();
+        }
+        Ok(())
+    }
+}
+
+fn a_call_that_reads_a_long_record_is_cancelled_at_once() {
+    let has_left = Arc::new(AtomicBool::new(false));
+    let base_url = serve(record(192 * MIB), has_left.clone());
+    let token = CancelToken::new();
+    let control =
+        Arc::new(WhileReading { has_left, asked: AtomicU32::new(0), token: token.clone(), at: Default::default() });
+    let call = CallOptions::new().cancel(&token).control(control.clone());
+    let error = client(&base_url, 256 * MIB).send_message_with(JOB, "p", &call).unwrap_err();
+    let heard = control.at.lock().unwrap().expect("it was cancelled while it read").elapsed();
+    assert_eq!((error.kind(), error.delivery()), (ErrorKind::Cancelled, Some(Delivery::Accepted)), "{error}");
+    assert!(error.message().contains("its record did not come whole: the call was cancelled"), "{error}");
+    assert!(heard < Duration::from_millis(400), "{heard:?}");
+}
+
+fn a_long_record_takes_at_most_four_times_its_length() {
+    let record = record(8 * MIB - 100);
+    let base_url = serve(record.clone(), Arc::default());
+    let client = client(&base_url, 8 * MIB);
+    let before = memory("VmRSS:");
+    if std::fs::write("/proc/self/clear_refs", "5").is_err() {
+        return skip("SKIPPED: the peak memory, for /proc/self/clear_refs cannot be written here");
+    }
+    let job = client.get_job(JOB).unwrap();
+    let again = job.clone();
+    assert_eq!(
+        job.to_json().len(),
+        record.len()
+            + r#","source":{"repository":null,"ref":null},"prLink":null,"createdAt":null,"archivedAt":null"#.len()
+    );
+    let grew = memory("VmHWM:").saturating_sub(before);
+    assert!(grew <= 4 * record.len(), "{} times its length", grew as f64 / record.len() as f64);
+    assert_eq!(job, again);
+}
+
+fn an_answer_that_memory_has_no_room_for_is_accepted_and_not_read() {
+    let base_url = serve(record(8 * MIB - 100), Arc::default());
+    let all = getrlimit(Resource::As);
+    let (mut read, mut lost) = (0, 0);
+    for room in (2..50).step_by(2) {
+        let client = client(&base_url, 8 * MIB);
+        let little = (memory("VmSize:") + room * MIB) as u64;
+        setrlimit(Resource::As, Rlimit { current: Some(little), maximum: all.maximum }).unwrap();
+        let sent = client.send_message(JOB, "p");
+        setrlimit(Resource::As, all).unwrap();
+        match sent {
+            Ok(_) => read += 1,
+            Err(error) => {
+                lost += 1;
+                assert_eq!((error.kind(), error.delivery()), (ErrorKind::InvalidResponse, Some(Delivery::Accepted)));
+                assert!(error.message().contains("there is no memory for the answer"), "{error}");
+            }
+        }
+    }
+    assert!(read > 0 && lost > 0, "{read} read, {lost} lost");
+}
+
+#[test]
+fn long_records() {
+    // What glibc's malloc is told at its start: one heap, and what is freed goes back at once. Otherwise what it keeps in reserve
+    // hides what a call takes.
+    if std::env::var_os("MALLOC_ARENA_MAX").is_none() {
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        again.env("MALLOC_ARENA_MAX", "1").env("MALLOC_MMAP_THRESHOLD_", "131072");
+        assert!(again.args(["--exact", "long_records", "--nocapture"]).status().unwrap().success());
+        return;
+    }
+    a_long_record_takes_at_most_four_times_its_length();
+    an_answer_that_memory_has_no_room_for_is_accepted_and_not_read();
+    a_call_that_reads_a_long_record_is_cancelled_at_once();
+}
