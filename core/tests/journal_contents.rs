@@ -194,8 +194,14 @@ fn child_whose_disk_is_full() {
 #[test]
 fn on_a_disk_that_fills_up_what_was_reported_stays_true() {
     let link = format!("https://example.com/{}", "r/".repeat(200));
-    let fat = record(json!({ "prLink": link, "note": "x".repeat(3000), "model": "m".repeat(100) }));
-    let rules = json!([{ "method": "POST", "status": 200, "process": true, "delay_ms": 200, "json": fat }]);
+    let fat =
+        |id: &str| record(json!({ "id": id, "prLink": link, "note": "x".repeat(3000), "model": "m".repeat(100) }));
+    let answer = |n: u32| {
+        let id = format!("job_{n}");
+        let path = format!("/v2/agent/*/job/{id}/message");
+        json!({ "method": "POST", "path": path, "status": 200, "process": true, "delay_ms": 200, "json": fat(&id) })
+    };
+    let rules: Vec<Value> = (1..=3 * IN_FLIGHT).map(answer).collect();
     for limit in [24_000, 40_000, 52_000, 60_000, 90_000] {
         let jobs: Vec<Value> = (1..=3 * IN_FLIGHT).map(|n| json!({ "id": format!("job_{n}") })).collect();
         let config = json!({ "api_key": "adm_key_0123", "hourly_limit": 1000, "jobs": jobs, "rules": rules });
