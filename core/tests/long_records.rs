@@ -129,7 +129,7 @@ fn an_answer_that_memory_has_no_room_for_is_accepted_and_not_read() {
             Err(error) => {
                 lost += 1;
                 assert_eq!((error.kind(), error.delivery()), (ErrorKind::InvalidResponse, Some(Delivery::Accepted)));
-                assert!(error.message().contains("there is no memory for the answer"), "{error}");
+                assert!(error.message().contains("there is no memory for an answer"), "{error}");
             }
         }
     }
