@@ -193,10 +193,14 @@ impl Poller {
             }
         };
         self.done = step == Step::Done;
+        let seen = self.job.as_ref().filter(|_| reason.is_none()).map(|job| status(job, &redactor));
         let event = Event::Poll {
             job_id: self.job_id(),
             polls: self.state.polls,
-            status: if reason.is_none() { self.status_for_events() } else { None },
+            // The service's own word; one that is no word, shortened.
+            status: seen
+                .as_deref()
+                .and_then(|word| if word.len() <= MAX_EVENT_STATUS { Some(word) } else { self.state.last_status() }),
             reason: reason.as_deref(),
             elapsed: now,
             next: (!self.done).then(|| self.due_in()),
@@ -206,12 +210,6 @@ impl Poller {
             return Ok(self.job.clone());
         }
         if self.state.deadline().is_some_and(|end| now >= end) { Err(self.timed_out()) } else { Ok(None) }
-    }
-
-    /// The service's own word; one that is no word, shortened.
-    fn status_for_events(&self) -> Option<&str> {
-        let status = self.job.as_ref()?.status().as_str();
-        if status.len() <= MAX_EVENT_STATUS { Some(status) } else { self.state.last_status() }
     }
 
     /// Whether a record says something else than the one before it.

@@ -201,11 +201,24 @@ fn a_key_that_the_service_quotes_is_in_no_line_of_a_journal() {
                 .send_all(items, &BatchOptions::new(&path).concurrency(1).max_trouble(Duration::from_millis(1)))
                 .unwrap();
             let told: Vec<_> = batch.collect();
-            let seen = format!("{}{told:?}{:?}", std::fs::read_to_string(&path).unwrap(), batch_status(&path));
+            let journal = without_digests(&std::fs::read_to_string(&path).unwrap());
+            let seen = format!("{journal}{told:?}{:?}", batch_status(&path));
             assert!(!shows(&short(&seen), key), "{place}: {seen}");
         }
         drop(std::fs::remove_file(&path));
     }
+}
+
+/// A journal without its checksums and digests, which hold a part of a key as seldom as by chance, and that is once too often.
+fn without_digests(journal: &str) -> String {
+    let mut rest = journal.to_owned();
+    for name in ["key", "prompt", "after", "sum"] {
+        let start = format!("\"{name}\":\"");
+        let pieces: Vec<&str> = rest.split(&start).collect();
+        let kept = pieces[1..].iter().map(|piece| piece.trim_start_matches(|c: char| c.is_ascii_hexdigit()));
+        rest = [pieces[0]].into_iter().chain(kept).collect::<Vec<_>>().join(&start);
+    }
+    rest
 }
 
 #[test]
