@@ -100,7 +100,9 @@ pub(crate) const ENCODINGS: [(&str, Encode); 14] = [
 /// Whether six characters of the key in a row can be read from a text, by whatever decoding.
 pub(crate) fn shows(text: &str, key: &str) -> bool {
     let pieces: HashSet<&[u8]> = key.as_bytes().windows(6).collect();
-    let has = |text: &[u8]| text.windows(6).any(|window| pieces.contains(window));
+    let mut first = [false; 256];
+    pieces.iter().for_each(|piece| first[piece[0] as usize] = true);
+    let has = |text: &[u8]| text.windows(6).any(|window| first[window[0] as usize] && pieces.contains(window));
     let mut readings = vec![text.as_bytes().to_vec()];
     for round in 0..3 {
         for reading in std::mem::take(&mut readings) {
