@@ -46,7 +46,8 @@ mod recent;
 mod record;
 mod redact;
 mod retry;
-mod thread;
+#[doc(hidden)]
+pub mod thread;
 mod timestamp;
 mod waits;
 

@@ -1,4 +1,4 @@
-//! Threads of our own, on which no signal handler of the program runs.
+//! Threads of our own, on which no signal handler of the program runs. The faces start theirs here, too.
 
 use std::io;
 use std::thread::{Builder, JoinHandle};
@@ -14,17 +14,27 @@ const FAULTS: [Signal; 7] =
 ///
 /// # Errors
 /// The system has no thread left.
-pub(crate) fn spawn<T: Send + 'static>(
+pub fn spawn<T: Send + 'static>(
     builder: Builder,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
-    let mut blocked = SigSet::all();
-    FAULTS.into_iter().for_each(|fault| blocked.remove(fault));
-    let before = blocked.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
+    let before = all_but_faults().thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
     let spawned = builder.spawn(work);
     // Only a mask that is no mask could be refused.
     before.thread_set_mask()?;
     spawned
+}
+
+/// Blocks the same signals on the thread that calls it: for a thread of ours that was started by other means.
+pub fn block_signals() {
+    // Only a mask that is no mask could be refused.
+    let _ = all_but_faults().thread_block();
+}
+
+fn all_but_faults() -> SigSet {
+    let mut signals = SigSet::all();
+    FAULTS.into_iter().for_each(|fault| signals.remove(fault));
+    signals
 }
 
 #[cfg(test)]
@@ -36,6 +46,11 @@ mod tests {
         let before = SigSet::thread_get_mask().unwrap();
         let inside = spawn(Builder::new(), || SigSet::thread_get_mask().unwrap()).unwrap().join().unwrap();
         assert_eq!(SigSet::thread_get_mask().unwrap(), before);
+        let by_itself = std::thread::spawn(|| {
+            block_signals();
+            SigSet::thread_get_mask().unwrap()
+        });
+        assert_eq!(by_itself.join().unwrap(), inside);
         // The two that no program can block are left out, and so are a thread's own faults.
         let never = [Signal::SIGKILL, Signal::SIGSTOP];
         for signal in Signal::iterator().filter(|signal| !never.contains(signal)) {

@@ -19,7 +19,9 @@ __all__ = [
     "__version__",
     "add_note",
     "batch_status",
+    "block_signals",
     "call_token",
+    "escape",
     "send_and_poll",
     "serve_emulator",
 ]
@@ -458,6 +460,9 @@ def batch_status(journal: str | PathLike[str]) -> BatchStatus:
 
     Raises JournalError: the journal cannot be read, is damaged, or is none.
     """
+
+def block_signals() -> None:
+    """Blocks every signal on the calling thread but its own faults, for a thread of agentjob.aio."""
 
 def call_token(client: Client, timeout: float | None = None, *, delivers: bool = False) -> CancelToken:
     """A token for one call of the client, whose time begins now, before it queues for a thread: for agentjob.aio."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Callable, TypeVar
+
+from ._native import block_signals
 
 T = TypeVar("T")
 
@@ -16,8 +17,6 @@ T = TypeVar("T")
 MAX_THREADS = 128
 #: After this many seconds without a request the threads end.
 IDLE_SECONDS = 1.0
-#: Signals that a thread raises by what it does itself. Blocked, they would end the process without a word.
-OWN_FAULTS = ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGSYS", "SIGTRAP")
 
 
 class Threads:
@@ -44,7 +43,8 @@ class Threads:
         future: Future[T] = Future()
         with self._lock:
             if self._executor is None:
-                self._executor = ThreadPoolExecutor(self.most, "agentjob", _block_signals)
+                # A signal is for the program's own threads: one of them may wait for it with sigwait.
+                self._executor = ThreadPoolExecutor(self.most, "agentjob", block_signals)
                 self._has_thread = False
             try:
                 self._executor.submit(_do, future, work)
@@ -95,13 +95,6 @@ def _do(future: Future[T], work: Callable[[], T]) -> None:
         future.set_exception(error)
     else:
         future.set_result(result)
-
-
-def _block_signals() -> None:
-    """Signals are for the program's own threads: one of them may wait for one with sigwait."""
-    if hasattr(signal, "pthread_sigmask"):
-        faults = {getattr(signal, name) for name in OWN_FAULTS if hasattr(signal, name)}
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - faults)
 
 
 _everyones: weakref.WeakSet[Threads] = weakref.WeakSet()

@@ -1,12 +1,14 @@
-//! Batches at the program's end, and those that nobody holds any more and that still take the answers to what is under way: each on a thread of its own, for at
-//! most its `grace`. The next run of the same journal waits for them, and so does the program's end.
+//! Batches at the program's end, and those without a holder that still await the answers to their messages in flight: each on a
+//! thread of its own, for at most its `grace`. The next run of the same journal waits for them, and so does the program's end.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::Builder;
 use std::time::Duration;
-use std::{mem, process, thread};
+use std::{mem, process};
 
+use agentjob_core::thread::spawn;
 use agentjob_core::{Batch, BatchHandle, CancelToken, Client, Control};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -63,7 +65,7 @@ impl Leftover {
             drop(going);
         };
         // Without a thread the batch is dropped with what was to run on it.
-        drop(thread::Builder::new().name("agentjob-batch-end".to_owned()).spawn(end));
+        drop(spawn(Builder::new().name("agentjob-batch-end".to_owned()), end));
         Leftover { journal: journal.to_owned(), batch: handle, pid: process::id(), gone }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A call goes through one file after the other: `arguments` come in, `calls` hands them to the core, `signals` blocks, and
 //! `convert` and `errors` go out. `client` (with its `settings`), `waits`, `batch` (with its `batch_items` and `batch_records`,
-//! begun by `batches` and outlived by `leftovers`), `cancel` and `testing` are the classes, `logging` is the standard logger. Whatever is decided is decided in `agentjob-core`.
+//! begun by `batches` and outlived by `leftovers`), `cancel` and `testing` are the classes, `logging` is the standard logger. Whatever
+//! is decided is decided in `agentjob-core`.
 
 #![forbid(unsafe_code)]
 
@@ -39,7 +40,7 @@ mod _native {
     #[pymodule_export]
     use super::logging::escape;
     #[pymodule_export]
-    use super::signals::note_verdict;
+    use super::signals::{block_signals, note_verdict};
     #[pymodule_export]
     use super::testing::{Emulator, serve_emulator};
     #[pymodule_export]

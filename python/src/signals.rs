@@ -184,6 +184,12 @@ pub(crate) fn guarded<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> 
         .unwrap_or_else(|panic| Err(errors::raised(py, &Error::internal(&words(&*panic), false))))
 }
 
+/// Blocks every signal on the calling thread but its own faults, for a thread of agentjob.aio.
+#[pyfunction]
+pub(crate) fn block_signals() {
+    agentjob_core::thread::block_signals();
+}
+
 /// Says at an exception what became of a message, by the verdict's name: for what the core did not raise.
 #[pyfunction(name = "add_note", signature = (exception, delivery, /))]
 pub(crate) fn note_verdict(exception: &Bound<'_, PyAny>, delivery: &str) {
