@@ -12,10 +12,11 @@
 
 A request runs on a thread for as long as it lasts. There are as many as there are requests in flight, at most `max_threads` (128);
 further requests queue, and that time counts: a call whose `timeout` is over in the queue ends then with RequestTimeoutError, and
-its message was not sent. A wait holds no thread between its looks, so there may be thousands. A batch has threads of its own. They
-block every signal, and end after a second without a request. Under anyio it runs on either of its backends. To cancel a task ends its call within 100 ms, but for a batch that is just beginning, which
-reads its items and its journal first; a cancellation that met a message says in a note (Python 3.11 on) what became of it, for to
-cancel does not unsend.
+its message was not sent. The threads block every signal, and end after a second without a request. A wait holds none between its
+polls, so there may be thousands; a batch has threads of its own. Under anyio it runs on either backend.
+
+To cancel a task ends its call within 100 ms, but for a batch that is just beginning, which reads its items and its journal first. A
+cancellation that met a message says in a note (Python 3.11 on) what became of it, for to cancel does not unsend.
 """
 
 from __future__ import annotations
