@@ -59,8 +59,8 @@
  *
  * Process     No signal handler is installed, no process-wide setting changed, no thread kept: one that looks up a name ends
  *             with the lookup, and those of a batch end with it. They block every signal but their own faults, so sigwait() gets
- *             what is sent to the process; and nothing ever gets descriptor 0, 1 or 2. Nothing is printed unless AGENTJOB_LOG is "info" or "debug",
- *             then to stderr. Sending never raises SIGPIPE. Any handler may interrupt a call, which goes on;
+ *             what is sent to the process. Nothing that is opened gets descriptor 0, 1 or 2. Nothing is printed unless
+ *             AGENTJOB_LOG is "info" or "debug", then to stderr. Sending never raises SIGPIPE. Any handler may interrupt a call, which goes on;
  *             agentjob_cancel_trigger() is the only function that one may call. A child of fork() may use its parent's client,
  *             on connections of its own; a batch at work stays the parent's. Once loaded, the library must not be unloaded
  *             (dlclose).
@@ -971,7 +971,7 @@ agentjob_code agentjob_client_create_job(const agentjob_client *client,
  * at agentjob_job_status().
  *
  * A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) does not end the
- * wait. Right after a message of this client a finished record counts only once the job was seen at work or the settle time has passed.
+ * wait. Right after a message of this client a finished record counts only once the job was seen active or the settle time has passed.
  * @param client the client
  * @param job_id the job
  * @param call settings of this call, or NULL

@@ -22,7 +22,7 @@
 
 namespace agentjob {
 
-/** Give this as a wait's time to wait for ever. */
+/** Give this as a wait's time for a wait without an end. */
 inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::max();
 
 namespace detail {

@@ -21,7 +21,7 @@ struct Plugs {
 }
 
 /// Opens something under a number of 3 or more, at every moment: while `open` runs, the numbers of closed standard streams are
-/// taken by something that nobody can write to. Where none is closed, which three quick system calls tell, nothing else happens.
+/// taken by something that cannot be written to. Where none is closed, which costs three quick system calls, nothing else happens.
 pub(crate) fn above_standard<T>(open: impl FnOnce() -> T) -> T {
     let plugs = PLUGS.get(std::process::id(), Mutex::default);
     let mut mine = guard(plugs);

@@ -94,7 +94,8 @@ impl Poller {
         self.state.has_settled(self.elapsed())
     }
 
-    /// How long until the wait's time is over, for programs whose looks queue; none if it has no end, or owes a look.
+    /// How long until the wait's time is over, for programs whose polls queue for a thread. `None` if the wait has no end, or
+    /// if one more poll is due.
     pub fn ends_in(&self) -> Option<Duration> {
         self.state.deadline().filter(|_| !self.owed).map(|end| end.saturating_sub(self.elapsed()))
     }
@@ -289,7 +290,7 @@ fn label(error: &Error) -> String {
     }
 }
 
-/// A longer status, in bytes, is told in a shorter form.
+/// A longer status, in bytes, is reported in a shorter form.
 const MAX_EVENT_STATUS: usize = 300;
 /// The version of the text. A text of another version is refused, not guessed at.
 const TEXT_VERSION: u64 = 1;

@@ -1,4 +1,5 @@
-//! Whether this program has more rights than whoever started it: then the environment is not to be trusted (as in `secure_getenv`).
+//! Whether this program has more rights than the user who started it: then the environment is not to be trusted (as in
+//! `secure_getenv`).
 
 use std::sync::OnceLock;
 

@@ -17,8 +17,8 @@ impl Client {
     /// Waits until a job is `completed`, `archived` or `failed`, and answers its last record.
     ///
     /// A failed poll (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) never ends a wait before its
-    /// time is over. Right after a message of this client, a finished record counts only once the job was seen at work (any status that is not terminal) or
-    /// `settle` has passed.
+    /// time is over. Right after a message of this client, a finished record counts only once the job was seen active (any
+    /// status that is not terminal) or `settle` has passed.
     ///
     /// # Errors
     /// `WaitTimeout` with the last record; `Unauthorized`, `Forbidden`, `NotFound`, `BadRequest`, `Tls`, `Redirect`,

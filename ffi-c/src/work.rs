@@ -111,7 +111,7 @@ pub unsafe extern "C" fn agentjob_client_create_job(
 /// at agentjob_job_status().
 ///
 /// A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) does not end the
-/// wait. Right after a message of this client a finished record counts only once the job was seen at work or the settle time has passed.
+/// wait. Right after a message of this client a finished record counts only once the job was seen active or the settle time has passed.
 /// @param client the client
 /// @param job_id the job
 /// @param call settings of this call, or NULL

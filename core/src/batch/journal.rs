@@ -100,7 +100,7 @@ impl Journal {
         Ok(read.tail)
     }
 
-    /// Goes on behind a damaged end, which stays where it is: a line says how long it is, and which messages may have been about
+    /// Continues behind a damaged end, which stays where it is: a line says how long it is, and which messages may have been about
     /// to leave. In one write, so that no moment knows less than the one before it.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
 //! Why a message was not accepted, as the journal keeps it: parts of ours, none of them the service's text. The sentence is made
-//! when somebody asks for it.
+//! when it is asked for.
 
 use crate::delivery::Delivery;
 use crate::error::{Error, ErrorKind};
@@ -53,7 +53,7 @@ impl Reason {
         }
     }
 
-    /// Nobody noted how the message ended.
+    /// No run noted how the message ended.
     pub(super) fn not_noted(cause: Cause) -> Reason {
         Reason { cause, kind: ErrorKind::ConnectionLost, http_status: None, request_id: None }
     }
@@ -82,7 +82,7 @@ impl Reason {
         }
     }
 
-    /// How the second send of a message in doubt ended, if that says nothing about the first one.
+    /// How the second send of an `unknown` message ended, if that says nothing about the first one.
     fn again(&self, sent: Delivery) -> Option<Delivery> {
         match sent {
             Delivery::NotSent | Delivery::Rejected => Some(sent),

@@ -1,4 +1,4 @@
-//! The journal read: every line checked, its damaged end told apart from damage in its middle.
+//! Reads a journal: checks every line, and tells a damaged end from damage in the middle.
 
 use std::fs::{File, TryLockError};
 use std::io::{BufRead, BufReader, ErrorKind as IoKind, Read, Seek, SeekFrom};
@@ -46,7 +46,7 @@ pub(super) struct End {
 /// Reads every line. What cannot be read is the end's, unless another line can be read behind it.
 ///
 /// # Errors
-/// `Journal`: it is none, cannot be read, or is damaged before its end; what `each` answers.
+/// `Journal`: it is none, cannot be read, or is damaged before its end; what `each` returns.
 pub(super) fn read_lines(
     path: &Path,
     file: &File,
@@ -136,10 +136,10 @@ pub(super) fn line_at(file: &File, span: Span) -> std::io::Result<String> {
     Ok(text.to_owned())
 }
 
-/// Opens a journal to look at it, and tells whether a run is on.
+/// Opens a journal to read it, and returns whether a run is on.
 pub(super) fn open_to_read(path: &Path) -> Result<(File, bool), Error> {
     let cannot = |error: std::io::Error| problem(path, &format!("cannot be opened ({error})"));
-    // To open a pipe would wait for somebody who writes.
+    // To open a pipe would wait for its writer.
     if !std::fs::metadata(path).map_err(cannot)?.is_file() {
         return Err(problem(path, "is no file; give a file's path"));
     }

@@ -218,7 +218,7 @@ fn append_run(
     journal.sync(span.end())
 }
 
-/// Goes on behind a damaged end: what may have been sent by it is in doubt from now on.
+/// Continues behind a damaged end: what may have been sent by it is `unknown` from now on.
 fn recover(
     journal: &Journal,
     tail: &Tail,

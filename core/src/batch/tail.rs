@@ -1,5 +1,5 @@
-//! What the damaged end of a journal may have said. A message whose line `sending` is damaged may have been sent, so whatever can
-//! be told of it is looked for, and what cannot be told is guessed to the safe side. Pure.
+//! What the damaged end of a journal may have said. A message whose line `sending` is damaged may have been sent, so
+//! whatever is left of it is used, and what is not is guessed to the safe side. Pure.
 
 use std::collections::HashSet;
 

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::operation::shown;
 
 /// The process's variables, or a test's. An empty variable counts as not set, and so does each in a program with more rights than
-/// whoever started it, who may set them.
+/// the user who started it, who may set them.
 #[derive(Clone, Default)]
 pub(crate) struct Environment(Option<BTreeMap<String, OsString>>);
 

@@ -1,4 +1,4 @@
-//! A file that a setting names. It may be a pipe: one that is written is read to its end, one that nobody writes holds nobody up.
+//! A file that a setting names. It may be a pipe: one that is written is read to its end, one without a writer ends with its time.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -60,7 +60,7 @@ impl<'a> SettingFile<'a> {
         control: Option<&dyn Control>,
     ) -> Result<Zeroizing<Vec<u8>>, Error> {
         let end = Instant::now() + wait;
-        // A key's file fits into what is set aside at once: a vector that grows leaves copies behind that nobody wipes.
+        // A key's file fits into what is set aside at once: a vector that grows leaves copies behind that are not wiped.
         let mut bytes = Zeroizing::new(Vec::with_capacity((limit + 1).min(64 << 10)));
         let mut piece = Zeroizing::new([0; 4096]);
         while bytes.len() <= limit {
@@ -78,7 +78,7 @@ impl<'a> SettingFile<'a> {
         Err(Error::invalid(format!("{} {:?} is longer than {limit} bytes", self.name, self.path)))
     }
 
-    /// Until there is something to read, or the end. A pipe that nobody has opened to write is neither.
+    /// Until there is something to read, or the end. A pipe without a writer is neither.
     fn wait(&self, end: Instant, control: Option<&dyn Control>) -> Result<(), Error> {
         loop {
             let left = end.saturating_duration_since(Instant::now()).min(SLICE);

@@ -97,7 +97,7 @@ pub(crate) struct Reply {
     pub(crate) at: Instant,
 }
 
-/// The answer's header fields that are kept; they are looked at when something went wrong.
+/// The answer's header fields that are kept, for when something went wrong.
 #[derive(Debug, Default)]
 pub(crate) struct Headers(Vec<head::Field>);
 

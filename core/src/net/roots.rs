@@ -23,7 +23,7 @@ const VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 pub(super) fn load(extra: &[CertificateDer<'static>]) -> Result<RootCertStore, Cause> {
     let mut roots = RootCertStore::empty();
     let set: Vec<_> = VARIABLES.into_iter().filter_map(|name| Some((name, env::var_os(name)?))).collect();
-    // In a program with more rights than whoever started it the variables do not count.
+    // In a program with more rights than the user who started it the variables do not count.
     let set = if privilege::is_raised() && !set.is_empty() {
         roots.add_parsable_certificates(above_standard(usual_places));
         Vec::new()
@@ -48,7 +48,7 @@ pub(super) fn load(extra: &[CertificateDer<'static>]) -> Result<RootCertStore, C
     Ok(roots)
 }
 
-/// The platform's store without a look at the variables.
+/// The platform's store, whatever the variables say.
 fn usual_places() -> Vec<CertificateDer<'static>> {
     let folders = openssl_probe::candidate_cert_dirs();
     folders.flat_map(|folder| rustls_native_certs::load_certs_from_paths(None, Some(folder)).certs).collect()
