@@ -156,10 +156,10 @@ bench-c: library
 	@mkdir -p "$(BENCH)/c"
 	$(CC) -O2 -pthread -Iinclude tests/bench/c/agentjob.c -o "$(BENCH)/c/agentjob" -L"$(TARGET)/release" -Wl,-rpath,"$(TARGET)/release" -lagentjob
 
-# What ships has a ceiling: 2 MB for the library, 1.5 MB for the wheel.
+# What ships has a ceiling: 2.25 MB for the library, 1.75 MB for the wheel.
 sizes: library $(BUILD)/wheel.stamp
 	@set -e; check() { size=$$(wc -c < "$$1"); echo "$$1: $$size bytes, at most $$2"; test "$$size" -le "$$2"; }; \
-	check "$(SHARED)" 2000000; check "$$(ls $(BUILD)/wheels/agentjob-*.whl)" 1500000
+	check "$(SHARED)" 2250000; check "$$(ls $(BUILD)/wheels/agentjob-*.whl)" 1750000
 
 # The library with the name that programs look for at run time (its soname).
 .PHONY: library emulator

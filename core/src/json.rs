@@ -14,7 +14,6 @@ pub(crate) use self::compact::{push_compact, push_quoted};
 pub(crate) use self::fingerprint::{fingerprint, mixed, text_hash};
 pub(crate) use self::scan::{Continue, Flaw, MAX_DEPTH, Scanner};
 pub use self::text::JsonText;
-pub(crate) use self::text::append_from_within;
 pub use self::tokens::{JsonToken, JsonTokens};
 
 /// One JSON value as the service wrote it, checked by the grammar of RFC 8259.

@@ -10,8 +10,7 @@ use std::ops::Range;
 
 pub use self::fields::{Field, Fields};
 use crate::json::{
-    Continue, Flaw, Json, JsonText, Members, Scanner, append_from_within, fingerprint, mixed, push_compact,
-    push_quoted, text_hash,
+    Continue, Flaw, Json, JsonText, Members, Scanner, fingerprint, mixed, push_compact, push_quoted, text_hash,
 };
 
 /// Keys of a record that are always there, `null` where the service left them out.
@@ -20,6 +19,8 @@ const RECORD_KEYS: [&str; 7] = ["id", "status", "source", "model", "prLink", "cr
 const SOURCE_KEYS: [&str; 2] = ["repository", "ref"];
 /// More bytes than these keys take with nothing in them.
 const EMPTY_RECORD_BYTES: usize = 160;
+/// What an answer may have to spare before it is given back: a copy costs more.
+const MAX_SPARE_BYTES: usize = 16;
 
 /// A place among the record's keys.
 #[derive(Clone, Copy)]
@@ -37,6 +38,20 @@ impl Key {
     pub(crate) fn name(self) -> &'static str {
         RECORD_KEYS[self as usize]
     }
+
+    /// The place of a key without escapes: what the compiler makes of it costs less than a search of the table.
+    fn place(key: &str) -> Option<usize> {
+        Some(match key {
+            "id" => Key::Id as usize,
+            "status" => Key::Status as usize,
+            "source" => Key::Source as usize,
+            "model" => Key::Model as usize,
+            "prLink" => Key::PrLink as usize,
+            "createdAt" => Key::CreatedAt as usize,
+            "archivedAt" => Key::ArchivedAt as usize,
+            _ => return None,
+        })
+    }
 }
 
 /// A place among the keys of a record's `source`.
@@ -44,6 +59,17 @@ impl Key {
 pub(crate) enum SourceKey {
     Repository,
     Ref,
+}
+
+impl SourceKey {
+    /// The place of a key without escapes.
+    fn place(key: &str) -> Option<usize> {
+        Some(match key {
+            "repository" => SourceKey::Repository as usize,
+            "ref" => SourceKey::Ref as usize,
+            _ => return None,
+        })
+    }
 }
 
 /// Why an answer is no record.
@@ -64,8 +90,10 @@ impl From<Flaw> for Unread {
 /// A JSON object, its documented fields at hand. It says nothing yet about what must be in it.
 #[derive(Debug)]
 pub(crate) struct Record {
-    /// The answer; behind it the documented fields that are texts, without escapes and each with a NUL behind it.
-    text: Box<str>,
+    /// The answer.
+    text: String,
+    /// The documented fields that are texts, without escapes and each with a NUL behind it.
+    texts: String,
     /// Where the object is.
     object: Range<usize>,
     known: [Slot; RECORD_KEYS.len()],
@@ -77,7 +105,7 @@ pub(crate) struct Record {
 struct Slot {
     /// Where its value is; empty if it is not there.
     value: Range<usize>,
-    /// Where its text is, if it is one.
+    /// Where its text is among the record's texts, if it is one.
     text: Option<Range<usize>>,
 }
 
@@ -88,16 +116,31 @@ impl Record {
         let mut scanner = Scanner::asking(&text, proceed);
         scanner.peek()?;
         let start = scanner.at();
-        read_object(&mut scanner, &text, 0, &RECORD_KEYS, &mut known, Some(&mut source))?;
+        read_record(&mut scanner, &text, &mut known, &mut source)?;
         let object = start..scanner.at();
         scanner.end()?;
-        let texts = || known.iter().chain(&source).filter_map(|slot| slot.quoted(&text));
-        let room: usize = texts().map(|quoted| JsonText::written(&text[quoted]).decoded_len() + 1).sum();
-        text.try_reserve_exact(room).map_err(|_| Unread::NoMemory)?;
+        let escapes = scanner.has_escapes();
+        let quoted = |slot: &Slot| slot.quoted(&text).map(JsonText::written);
+        let length = |quoted: JsonText<'_>| if escapes { quoted.decoded_len() } else { quoted.as_written().len() };
+        let room: usize = known.iter().chain(&source).filter_map(quoted).map(|quoted| length(quoted) + 1).sum();
+        let mut texts = String::new();
+        texts.try_reserve_exact(room).map_err(|_| Unread::NoMemory)?;
         for slot in known.iter_mut().chain(&mut source) {
-            slot.text = slot.quoted(&text).map(|quoted| append_from_within(&mut text, quoted));
+            if let Some(quoted) = quoted(slot) {
+                let start = texts.len();
+                if escapes {
+                    quoted.decode_to(&mut texts)
+                } else {
+                    texts.push_str(quoted.as_written())
+                }
+                slot.text = Some(start..texts.len());
+                texts.push('\0');
+            }
         }
-        Ok(Record { text: text.into_boxed_str(), object, known, source })
+        if text.capacity() > text.len() + MAX_SPARE_BYTES {
+            text.shrink_to_fit();
+        }
+        Ok(Record { text, texts, object, known, source })
     }
 
     /// A documented field.
@@ -110,12 +153,12 @@ impl Record {
 
     /// A documented text, with a NUL behind it.
     pub(crate) fn text_with_nul(&self, key: Key) -> Option<&str> {
-        self.known[key as usize].text.clone().map(|at| &self.text[at.start..=at.end])
+        self.known[key as usize].text.clone().map(|at| &self.texts[at.start..=at.end])
     }
 
     /// A documented text of the source, with a NUL behind it.
     pub(crate) fn source_text_with_nul(&self, key: SourceKey) -> Option<&str> {
-        self.source[key as usize].text.clone().map(|at| &self.text[at.start..=at.end])
+        self.source[key as usize].text.clone().map(|at| &self.texts[at.start..=at.end])
     }
 
     /// Whether the source is what the contract says: an object, or nothing.
@@ -130,7 +173,7 @@ impl Record {
 
     fn lent(&self, slot: &Slot) -> Field<'_> {
         match &slot.text {
-            Some(at) => Field::Text(&self.text[at.clone()]),
+            Some(at) => Field::Text(&self.texts[at.clone()]),
             None => Field::Json(self.json(slot)),
         }
     }
@@ -194,22 +237,59 @@ impl Record {
 }
 
 impl Slot {
-    /// Where the text is between its quotes, if it is one.
-    fn quoted(&self, text: &str) -> Option<Range<usize>> {
-        let is_text = text[self.value.clone()].starts_with('"');
-        is_text.then(|| self.value.start + 1..self.value.end - 1)
+    /// What stands between its quotes, if it is a text.
+    fn quoted<'a>(&self, text: &'a str) -> Option<&'a str> {
+        text[self.value.clone()].strip_prefix('"')?.strip_suffix('"')
     }
 }
 
-/// Moves over an object whose values lie `depth` levels deep, and notes where its documented fields are. Of a key that comes
-/// twice the last value counts. `source` is where the record's own source goes.
-fn read_object(
+/// Moves over the record, and notes where its documented fields are, and its source's. Of a key that comes twice the last value
+/// counts.
+fn read_record(
     scanner: &mut Scanner<'_, '_>,
     text: &str,
-    depth: u32,
-    keys: &[&str],
-    slots: &mut [Slot],
-    mut source: Option<&mut [Slot; SOURCE_KEYS.len()]>,
+    known: &mut [Slot; RECORD_KEYS.len()],
+    source: &mut [Slot; SOURCE_KEYS.len()],
+) -> Result<(), Flaw> {
+    read_members(scanner, text, (&RECORD_KEYS, Key::place), |scanner, place| {
+        if place == Some(Key::Source as usize) {
+            *source = Default::default();
+        }
+        let value = match place == Some(Key::Source as usize) && scanner.peek()? == Some(b'{') {
+            true => read_source(scanner, text, source)?,
+            false => scanner.value(1)?,
+        };
+        if let Some(place) = place {
+            known[place].value = value;
+        }
+        Ok(())
+    })
+}
+
+fn read_source(
+    scanner: &mut Scanner<'_, '_>,
+    text: &str,
+    source: &mut [Slot; SOURCE_KEYS.len()],
+) -> Result<Range<usize>, Flaw> {
+    let start = scanner.at();
+    read_members(scanner, text, (&SOURCE_KEYS, SourceKey::place), |scanner, place| {
+        let value = scanner.value(2)?;
+        if let Some(place) = place {
+            source[place].value = value;
+        }
+        Ok(())
+    })?;
+    Ok(start..scanner.at())
+}
+
+/// Moves over an object. The keys are the documented ones, with the place of one that is written without escapes; `read` moves
+/// over the value of the key with this place.
+#[inline(always)]
+fn read_members<'c>(
+    scanner: &mut Scanner<'_, 'c>,
+    text: &str,
+    (keys, place): (&[&str], impl Fn(&str) -> Option<usize>),
+    mut read: impl FnMut(&mut Scanner<'_, 'c>, Option<usize>) -> Result<(), Flaw>,
 ) -> Result<(), Flaw> {
     scanner.require(b'{', "an object")?;
     if scanner.take(b'}')? {
@@ -217,35 +297,14 @@ fn read_object(
     }
     loop {
         let key = JsonText::written(&text[scanner.key()?]);
-        let at = place(keys, key);
-        let value = match &mut source {
-            Some(source) if at == Some(Key::Source as usize) => {
-                **source = Default::default();
-                if scanner.peek()? == Some(b'{') {
-                    let start = scanner.at();
-                    read_object(scanner, text, depth + 1, &SOURCE_KEYS, &mut source[..], None)?;
-                    start..scanner.at()
-                } else {
-                    scanner.value(depth + 1)?
-                }
-            }
-            _ => scanner.value(depth + 1)?,
+        let place = match scanner.has_escapes() && key.has_escapes() {
+            true => keys.iter().position(|known| key == *known),
+            false => place(key.as_written()),
         };
-        if let Some(at) = at {
-            slots[at].value = value;
-        }
+        read(scanner, place)?;
         if !scanner.take(b',')? {
             return scanner.require(b'}', "a comma or }");
         }
-    }
-}
-
-/// The key's place among the documented ones. Few keys have escapes, so that is asked once and not for each of them.
-fn place(keys: &[&str], key: JsonText<'_>) -> Option<usize> {
-    let written = key.as_written();
-    match key.has_escapes() {
-        true => keys.iter().position(|known| key == *known),
-        false => keys.iter().position(|known| written == *known),
     }
 }
 

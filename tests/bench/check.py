@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).parent
 CEILINGS = HERE / "ceilings.json"
 ROOM, ROOM_OF_INSTRUCTIONS, ROOM_OF_PYTHON = 1.03, 1.05, 1.15
 #: What is promised, whatever today's figure is: no ceiling goes above it.
-PROMISES = {"library: bytes": 2_000_000, "wheel: bytes": 1_500_000}
+PROMISES = {"library: bytes": 2_250_000, "wheel: bytes": 1_750_000}
 MODULES = "import sys\nbefore = set(sys.modules)\nimport agentjob\nprint(len(set(sys.modules) - before))"
 FACES = {"core": "Rust core", "c": "C ABI", "python": "Python class"}
 

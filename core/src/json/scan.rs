@@ -30,22 +30,28 @@ pub(crate) struct Scanner<'a, 'c> {
     /// Where the caller is asked next.
     check_at: usize,
     proceed: Option<Continue<'c>>,
+    escapes: bool,
 }
 
 impl<'a, 'c> Scanner<'a, 'c> {
     /// A scanner that reads to the end, whatever the length.
     pub(crate) fn new(text: &'a str, at: usize) -> Scanner<'a, 'c> {
-        Scanner { bytes: text.as_bytes(), at, check_at: usize::MAX, proceed: None }
+        Scanner { bytes: text.as_bytes(), at, check_at: usize::MAX, proceed: None, escapes: false }
     }
 
     /// A scanner that asks `proceed` now and then.
     pub(crate) fn asking(text: &'a str, proceed: Continue<'c>) -> Scanner<'a, 'c> {
-        Scanner { bytes: text.as_bytes(), at: 0, check_at: CHECK_EVERY, proceed: Some(proceed) }
+        Scanner { bytes: text.as_bytes(), at: 0, check_at: CHECK_EVERY, proceed: Some(proceed), escapes: false }
     }
 
     /// How many bytes are behind it.
     pub(crate) fn at(&self) -> usize {
         self.at
+    }
+
+    /// Whether any text behind it has escapes: few do, so that is asked once and not of each of them.
+    pub(crate) fn has_escapes(&self) -> bool {
+        self.escapes
     }
 
     /// The byte ahead that is no white space.
@@ -64,13 +70,15 @@ impl<'a, 'c> Scanner<'a, 'c> {
     }
 
     /// Moves over this byte, and white space before it, if it is next.
+    #[inline]
     pub(crate) fn take(&mut self, wanted: u8) -> Result<bool, Flaw> {
-        let is_next = self.peek()? == Some(wanted);
+        let is_next = self.bytes.get(self.at) == Some(&wanted) || self.peek()? == Some(wanted);
         self.at += usize::from(is_next);
         Ok(is_next)
     }
 
     /// Moves over a byte that must be next.
+    #[inline]
     pub(crate) fn require(&mut self, wanted: u8, what: &'static str) -> Result<(), Flaw> {
         if self.take(wanted)? { Ok(()) } else { Err(self.expected(what)) }
     }
@@ -90,7 +98,11 @@ impl<'a, 'c> Scanner<'a, 'c> {
 
     /// Moves over one value that lies `depth` levels deep, and returns where it is.
     pub(crate) fn value(&mut self, depth: u32) -> Result<Range<usize>, Flaw> {
-        self.peek()?;
+        // Most values of a record are texts.
+        if self.take(b'"')? {
+            let text = self.rest_of_text()?;
+            return Ok(text.start - 1..text.end + 1);
+        }
         let start = self.at;
         // The containers that are open, the innermost in the lowest bit: 1 is an object.
         let (mut open, mut inner) = (0_u128, 0_u32);
@@ -155,38 +167,42 @@ impl<'a, 'c> Scanner<'a, 'c> {
     }
 
     /// Moves behind a text's closing quote, and returns where the text is, without its quotes.
+    #[inline]
     fn rest_of_text(&mut self) -> Result<Range<usize>, Flaw> {
         let start = self.at;
+        self.skip_plain();
+        if self.at >= self.check_at || self.bytes.get(self.at) != Some(&b'"') {
+            self.skip_to_quote()?;
+        }
+        self.at += 1;
+        Ok(start..self.at - 1)
+    }
+
+    /// Moves over what is left of a text, whatever is in it, to its closing quote.
+    #[inline(never)]
+    fn skip_to_quote(&mut self) -> Result<(), Flaw> {
         loop {
-            self.skip_plain_eights();
-            self.run(|byte| byte != b'"' && byte != b'\\' && byte >= b' ')?;
+            if self.at >= self.check_at {
+                self.check()?;
+            }
             match self.bytes.get(self.at) {
-                Some(b'"') => {
-                    self.at += 1;
-                    return Ok(start..self.at - 1);
-                }
+                Some(b'"') => return Ok(()),
                 Some(b'\\') => self.escape()?,
+                Some(byte) if *byte >= b' ' => self.skip_plain(),
                 _ => return Err(self.expected("no control character in a text")),
             }
         }
     }
 
-    /// Moves over a text eight bytes at once, as long as all of them are surely plain.
-    fn skip_plain_eights(&mut self) {
-        const ONES: u64 = u64::MAX / 255;
-        let has_less = |word: u64, than: u8| word.wrapping_sub(ONES * u64::from(than)) & !word & (ONES << 7);
+    /// Moves over a text to the first byte that is not plain, or to where the caller is asked next.
+    #[inline]
+    fn skip_plain(&mut self) {
         let end = self.bytes.len().min(self.check_at);
-        while let Some(eight) = self.bytes.get(self.at..end).and_then(|ahead| ahead.first_chunk::<8>()) {
-            let word = u64::from_ne_bytes(*eight);
-            let (quote, escape) = (word ^ (ONES * u64::from(b'"')), word ^ (ONES * u64::from(b'\\')));
-            if has_less(word, b' ') | has_less(quote, 1) | has_less(escape, 1) != 0 {
-                return;
-            }
-            self.at += 8;
-        }
+        self.at += plain_length(self.bytes.get(self.at..end).unwrap_or_default());
     }
 
     fn escape(&mut self) -> Result<(), Flaw> {
+        self.escapes = true;
         self.at += 1;
         match self.bytes.get(self.at) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
@@ -261,4 +277,28 @@ impl<'a, 'c> Scanner<'a, 'c> {
             false => Err(Flaw::Stopped),
         }
     }
+}
+
+/// How many bytes are plain: eight are looked at together as long as there are so many.
+#[inline(never)]
+fn plain_length(text: &[u8]) -> usize {
+    let (eights, rest) = text.as_chunks::<8>();
+    for (number, eight) in eights.iter().enumerate() {
+        let special = special_in(u64::from_le_bytes(*eight));
+        if special != 0 {
+            return number * 8 + special.trailing_zeros() as usize / 8;
+        }
+    }
+    let special = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..b' '));
+    eights.len() * 8 + special.unwrap_or(rest.len())
+}
+
+/// Which of eight bytes of a text, the first in the lowest bits, are not plain: the top bit of the first such byte is set, and none
+/// below it. What is set above it says nothing, for a subtraction borrows upwards.
+fn special_in(eight: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    let (quote, escape) = (eight ^ (ONES * u64::from(b'"')), eight ^ (ONES * u64::from(b'\\')));
+    let less = eight.wrapping_sub(ONES * u64::from(b' ')) | quote.wrapping_sub(ONES) | escape.wrapping_sub(ONES);
+    // A byte beyond ASCII is plain.
+    less & !eight & (ONES << 7)
 }

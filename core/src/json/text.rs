@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::TryReserveError;
 use std::fmt;
-use std::ops::Range;
 
 /// A key or a text in JSON, as it was written between its quotes. Compare it with `==` to a `&str`, or [`decode`](Self::decode) it.
 ///
@@ -28,7 +27,7 @@ impl<'a> JsonText<'a> {
             return Cow::Borrowed(self.0);
         }
         let mut decoded = String::with_capacity(self.0.len());
-        self.pieces().for_each(|piece| piece.push_to(&mut decoded));
+        self.decode_to(&mut decoded);
         Cow::Owned(decoded)
     }
 
@@ -39,8 +38,13 @@ impl<'a> JsonText<'a> {
     pub fn decode_into(self, to: &mut String) -> Result<(), TryReserveError> {
         // An escape is never shorter than the character that it stands for.
         to.try_reserve(self.0.len())?;
-        self.pieces().for_each(|piece| piece.push_to(to));
+        self.decode_to(to);
         Ok(())
+    }
+
+    /// The same where the caller has made room.
+    pub(crate) fn decode_to(self, to: &mut String) {
+        self.pieces().for_each(|piece| piece.push_to(to));
     }
 
     pub(crate) fn has_escapes(self) -> bool {
@@ -113,28 +117,6 @@ impl Piece<'_> {
 
 pub(super) struct Pieces<'a> {
     rest: &'a str,
-}
-
-/// Appends the text that stands there in `text` itself, without its escapes and with a NUL behind it, and returns where it is
-/// now. The caller has made room.
-pub(crate) fn append_from_within(text: &mut String, written: Range<usize>) -> Range<usize> {
-    let (start, mut at) = (text.len(), written.start);
-    if !JsonText(&text[written.clone()]).has_escapes() {
-        text.extend_from_within(written.clone());
-        at = written.end;
-    }
-    while at < written.end {
-        let mut pieces = JsonText(&text[at..written.end]).pieces();
-        let piece = pieces.next();
-        let behind = written.end - pieces.rest.len();
-        match piece {
-            Some(Piece::Escaped(character)) => text.push(character),
-            _ => text.extend_from_within(at..behind),
-        }
-        at = behind;
-    }
-    text.push('\0');
-    start..text.len() - 1
 }
 
 impl<'a> Iterator for Pieces<'a> {

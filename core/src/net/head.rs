@@ -144,15 +144,15 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Head, String> {
             // A fold before the first field continues nothing; it is skipped (RFC 9112 2.2).
             continue;
         }
-        let Some(colon) = memchr(b':', line) else {
-            return Err("a line of its head is no field".to_owned());
-        };
+        let (name, rest) = line.split_at(line.iter().position(|byte| !TOKEN[usize::from(*byte)]).unwrap_or(line.len()));
         // Whitespace before the colon is removed, as proxies must (RFC 9112 5.1).
-        let name = trim(&line[..colon]);
-        if name.is_empty() || !name.iter().all(|byte| TOKEN[usize::from(*byte)]) {
-            return Err("a field of its head has no valid name".to_owned());
-        }
-        let mut value = Cow::Borrowed(trim(&line[colon + 1..]));
+        let Some(value) = trim(rest).strip_prefix(b":").filter(|_| !name.is_empty()) else {
+            return Err(match memchr(b':', line) {
+                Some(_) => "a field of its head has no valid name".to_owned(),
+                None => "a line of its head is no field".to_owned(),
+            });
+        };
+        let mut value = Cow::Borrowed(trim(value));
         while let Some(more) = lines.next_fold() {
             if has_forbidden_byte(more) {
                 return Err("a line of its head holds a NUL or a bare CR".to_owned());

@@ -99,3 +99,32 @@ fn a_record_is_what_the_plain_way_makes_of_it() {
         assert!(read(&format!("{json} x")).is_err(), "{json}");
     }
 }
+
+#[test]
+fn a_record_has_the_places_of_its_keys_and_no_others() {
+    for (place, key) in RECORD_KEYS.iter().enumerate() {
+        assert_eq!(Key::place(key), Some(place), "{key}");
+    }
+    for (place, key) in SOURCE_KEYS.iter().enumerate() {
+        assert_eq!(SourceKey::place(key), Some(place), "{key}");
+    }
+    for key in ["", "i", "Id", "ids", "prlink", "ref ", "archivedA"] {
+        assert_eq!((Key::place(key), SourceKey::place(key)), (None, None), "{key}");
+    }
+}
+
+#[test]
+fn whatever_a_long_record_is_made_of_the_caller_is_asked_every_so_often() {
+    for member in [r#""":"""#, r#""a":"b""#, r#""a":1"#, r#""\n":[]"#, r#""source":{}"#] {
+        let members = vec![member; (1 << 20) / (member.len() + 1)].join(",");
+        for json in [format!("{{{members}}}"), format!("{{\"source\":{{{members}}}}}")] {
+            let mut asked = 0;
+            let mut proceed = || {
+                asked += 1;
+                true
+            };
+            Record::read(json, &mut proceed).expect("a record");
+            assert!(asked >= 14, "asked {asked} times over {member}");
+        }
+    }
+}
