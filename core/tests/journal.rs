@@ -208,13 +208,13 @@ fn a_file_that_is_no_journal_is_left_as_it_is() {
         "{\"",
         "{\"line\":\"ru",
         "{\"line\":\"runner\"",
-        "{\"line\":\"run\",\"journal\":2,\"agentjob\":\"9\"}\n",
-        "{\"line\":\"run\",\0\"journal\":1,\n",
+        "{\"line\":\"run\",\"journal\":two,\"agentjob\":\"9\"}\n",
+        "{\"line\":\"run\",\0\"journal\":2,\n",
         "\n",
         " ",
         "a letter to a friend",
         "a letter\nto a friend\n",
-        "\u{feff}{\"line\":\"run\",\"journal\":1,",
+        "\u{feff}{\"line\":\"run\",\"journal\":2,",
     ];
     for text in rows {
         std::fs::write(folder.journal(), text).unwrap();
@@ -223,17 +223,23 @@ fn a_file_that_is_no_journal_is_left_as_it_is() {
         assert_eq!(batch_status(folder.journal()).unwrap_err().message(), error.message());
         assert_eq!(std::fs::read(folder.journal()).unwrap(), text.as_bytes());
     }
-    assert_eq!(service.ledger().len(), 0);
-    for begun in ["", "{\"line\":\"run\",\"journal\":1,", "{\"line\":\"run\",\"journal\":1,\"agentj"] {
+    for begun in ["{\"line\":\"run\",\"journal\":2,", "{\"line\":\"run\",\"journal\":2,\"agentj"] {
         std::fs::write(folder.journal(), begun).unwrap();
-        let (outcomes, recovered) = heard(&client, items(1), &options);
-        assert_eq!(
-            outcomes[0].delivery(),
-            Delivery::Accepted,
-            "an empty one, or a first run's first line, begins again"
-        );
-        assert_eq!(recovered.len(), usize::from(!begun.is_empty()));
+        let error = client.send_all(items(1), &options).unwrap_err();
+        assert!(error.message().contains("is damaged: line 1: "), "it may have had more lines: {error}");
+        assert_eq!(std::fs::read(folder.journal()).unwrap(), begun.as_bytes());
     }
+    for version in ["1", "3", "17"] {
+        let text = format!("{{\"line\":\"run\",\"journal\":{version},\"agentjob\":\"9\"}}\n");
+        std::fs::write(folder.journal(), &text).unwrap();
+        let error = client.send_all(items(1), &options).unwrap_err();
+        assert!(error.message().contains(&format!("has format {version}, which another version")), "{error}");
+        assert_eq!(batch_status(folder.journal()).unwrap_err().message(), error.message());
+        assert_eq!(std::fs::read(folder.journal()).unwrap(), text.as_bytes());
+    }
+    assert_eq!(service.ledger().len(), 0);
+    std::fs::write(folder.journal(), "").unwrap();
+    assert_eq!(run(&client, items(1), &options)[0].delivery(), Delivery::Accepted);
     let pipe = folder.0.join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for path in [pipe, folder.0.clone(), "/dev/null".into()] {

@@ -106,13 +106,6 @@ impl Journal {
     /// # Errors
     /// As [`append`](Journal::append).
     pub(super) fn recover(&self, tail: &Tail, items: &[Begun], now: Stamp) -> Result<(), Error> {
-        if tail.number == 1 {
-            // A first run that was killed in its first line: it sent nothing.
-            self.file.set_len(0).map_err(|error| self.cannot_write(&error.to_string()))?;
-            let mut end = guard(&self.end);
-            (end.at, end.is_line_end) = (0, true);
-            return Ok(());
-        }
         let line = Writer::new("recovered")
             .number("bytes", tail.bytes.len() as u64)
             .text("of", ascii(&checksum(&tail.bytes)))

@@ -13,9 +13,9 @@ use crate::error::ErrorKind;
 use crate::timestamp::unix_ms;
 
 /// The journal's format. One of another version is refused, not guessed at.
-pub(super) const VERSION: u64 = 1;
+pub(super) const VERSION: u64 = 2;
 /// How every journal begins.
-pub(super) const BEGINNING: &str = r#"{"line":"run","journal":1,"#;
+pub(super) const BEGINNING: &str = r#"{"line":"run","journal":2,"#;
 /// How the line of a message that is about to leave begins.
 pub(super) const SENDING: &str = r#"{"line":"sending","#;
 /// What the first line names as the checksum of the line before it.
@@ -100,6 +100,14 @@ pub(super) struct Run<'a> {
     pub(super) concurrency: u64,
     pub(super) rate: Option<Cow<'a, str>>,
     pub(super) wait: bool,
+}
+
+/// The version of a journal that begins so, if it is another one than this.
+pub(super) fn other_version(beginning: &[u8]) -> Option<u64> {
+    let (head, _) = BEGINNING.split_at(BEGINNING.len() - 2);
+    let rest = beginning.strip_prefix(head.as_bytes())?;
+    let digits = &rest[..rest.iter().position(|byte| *byte == b',')?];
+    std::str::from_utf8(digits).ok()?.parse().ok().filter(|version| *version != VERSION)
 }
 
 /// Reads one line, without its end, or says in a clause what is wrong with it.
@@ -292,7 +300,7 @@ mod tests {
         for text in [
             Writer::new("sent").stamp(AT).finish(&NO_LINE).0,
             Writer::new("accepted").stamp(AT).finish(&NO_LINE).0,
-            Writer::new("run").number("journal", 2).stamp(AT).finish(&NO_LINE).0,
+            Writer::new("run").number("journal", VERSION + 1).stamp(AT).finish(&NO_LINE).0,
         ] {
             assert!(read(text.trim_end()).is_err(), "{text}");
         }

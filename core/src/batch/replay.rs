@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::digest::{Checksum, checksum};
 use super::journal::{damage, problem};
-use super::line::{self, BEGINNING, Line, NO_LINE, Said};
+use super::line::{self, BEGINNING, Line, NO_LINE, Said, VERSION};
 use super::tail::Tail;
 use super::writer::ascii;
 use crate::descriptor::above_standard;
@@ -54,6 +54,12 @@ pub(super) fn read_lines(
 ) -> Result<End, Error> {
     let cannot = |error: std::io::Error| problem(path, &format!("cannot be read ({error})"));
     let no_journal = || problem(path, "is no journal of a batch; it is left as it is, so give a path of its own");
+    let other_version = |version| {
+        let what = format!(
+            "has format {version}, which another version of agentjob writes, and this one reads {VERSION} alone; end it with that version, or begin a new journal"
+        );
+        problem(path, &what)
+    };
     let mut file = file;
     file.seek(SeekFrom::Start(0)).map_err(cannot)?;
     let mut reader = BufReader::with_capacity(256 << 10, file);
@@ -68,7 +74,7 @@ pub(super) fn read_lines(
         }
         number += 1;
         if number == 1 && !line.starts_with(BEGINNING.as_bytes()) {
-            return Err(no_journal());
+            return Err(line::other_version(&line).map_or_else(no_journal, other_version));
         }
         let span = Span { start: end.at, bytes: u32::try_from(line.len()).unwrap_or(u32::MAX) };
         end.at += line.len() as u64;
@@ -105,10 +111,8 @@ pub(super) fn read_lines(
         }
     }
     match &end.tail {
-        // It was whole once, and lines may have been written behind it.
-        Some(tail) if tail.number == 1 && (tail.bytes.contains(&b'\n') || tail.bytes.contains(&0)) => {
-            Err(damage(path, tail.number, why))
-        }
+        // It may have been whole once, and lines may have been written behind it.
+        Some(tail) if tail.number == 1 => Err(damage(path, tail.number, why)),
         _ => Ok(end),
     }
 }

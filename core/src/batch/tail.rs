@@ -19,8 +19,8 @@ const OTHERS: [&[u8]; 8] =
 const DIGITS: usize = 32;
 /// So many digits of a key that was cut off tell it from every other one.
 const ENOUGH_DIGITS: usize = 8;
-/// Fewer zeros leave the key or the prompt's digest of a line that was there.
-const HIDING_ZEROS: usize = 64;
+/// A shorter stretch of what no line holds leaves the key or the prompt's digest of a line that was there.
+const HIDING: usize = 64;
 /// No line is shorter.
 const SHORTEST_LINE: usize = 128;
 
@@ -154,9 +154,21 @@ fn is_recovered(piece: &[u8]) -> bool {
     piece.strip_prefix(LINE).is_some_and(|kind| kind.starts_with(b"recovered\""))
 }
 
-/// Whether another line may have been where zeros are, or was behind its end.
+/// Whether another line may have been where something else is now, zeros or noise, or was behind its end.
 fn hides_a_line(piece: &[u8]) -> bool {
-    count(piece, b"\0") >= HIDING_ZEROS || count(piece, br#""sum":""#) > 1
+    let (mut at, mut foreign) = (0, None);
+    for chunk in piece.utf8_chunks() {
+        for (place, byte) in chunk.valid().bytes().enumerate() {
+            if byte.is_ascii_control() {
+                foreign = Some((foreign.map_or(at + place, |(first, _)| first), at + place + 1));
+            }
+        }
+        at += chunk.valid().len() + chunk.invalid().len();
+        if !chunk.invalid().is_empty() {
+            foreign = Some((foreign.map_or(at - chunk.invalid().len(), |(first, _)| first), at));
+        }
+    }
+    foreign.is_some_and(|(first, end)| end - first >= HIDING) || count(piece, br#""sum":""#) > 1
 }
 
 /// Every digest in it.

@@ -2,7 +2,7 @@
 //! kept connection right before the first byte, and knows what the kernel took.
 
 use std::fmt;
-use std::io::{BufRead, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -34,6 +34,8 @@ pub(super) struct Connection {
     unbegun: bool,
     /// The response that this request gets.
     incoming: Incoming,
+    /// Its final head came while the request was still being written, and ureq has not asked for it yet.
+    early: bool,
     /// The peer takes no more of the request, but may have answered.
     write_broken: bool,
     /// The peer said goodbye, or its response leaves the connection in no known state: this one is the last.
@@ -54,6 +56,7 @@ impl Connection {
             headless: true,
             unbegun: true,
             incoming: Incoming::new(),
+            early: false,
             write_broken: false,
             ending: false,
             dead: false,
@@ -84,7 +87,7 @@ impl Connection {
                     call.sent_some();
                     at += n;
                 }
-                Wrote::Answering if !is_answer(self.socket.peek(&mut [0; ANSWER_START])) => {}
+                Wrote::Answering if !self.overhear(call)? => {}
                 Wrote::Broken | Wrote::Answering => {
                     self.write_broken = true;
                     break;
@@ -109,8 +112,7 @@ impl Connection {
                         call.sent_some();
                     }
                 }
-                // A TLS service leaves its session tickets in the socket; they are no answer.
-                Wrote::Answering if self.take_in_tls_traffic() != Traffic::Answer => {}
+                Wrote::Answering if !self.overhear(call)? => {}
                 Wrote::Broken | Wrote::Answering => {
                     self.write_broken = true;
                     return Ok(());
@@ -145,37 +147,66 @@ impl Connection {
         }
     }
 
+    /// Takes in what came while the request is still being written, without waiting for more: whether there is no sense in
+    /// writing on. An interim answer (1xx) says nothing of that (RFC 9110 15.2), nor does what TLS says for itself.
+    fn overhear(&mut self, call: &Call) -> Result<bool, Cause> {
+        let mut ended = false;
+        loop {
+            let room = self.buffers.input_append_buf();
+            let n = match self.tls.as_mut() {
+                None => match self.socket.read_at_once(room) {
+                    Some(n) => n,
+                    None => return Ok(false),
+                },
+                Some(tls) => match tls.reader().read(room) {
+                    Ok(n) => n,
+                    Err(error) if error.kind() == ErrorKind::WouldBlock && !ended => {
+                        match tls::take_records(tls, &self.socket) {
+                            Some(goes_on) => ended = !goes_on,
+                            None => return Ok(false),
+                        }
+                        continue;
+                    }
+                    Err(_) => return Ok(true),
+                },
+            };
+            if n == 0 {
+                return Ok(true);
+            }
+            if self.take_in(n, call)? {
+                self.early = true;
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Takes in the last bytes of the input, which just came. Whether there is something for ureq.
+    fn take_in(&mut self, count: usize, call: &Call) -> Result<bool, Cause> {
+        self.buffers.input_appended(count);
+        let taken = self.incoming.take(&mut self.buffers, count).map_err(Cause::Garbled)?;
+        self.ending |= taken.surplus;
+        if let Some(head) = taken.head {
+            self.ending |= !head.reusable;
+            call.head_came(head);
+        }
+        Ok(taken.ready)
+    }
+
     /// Whether a kept connection can take another request, seen right now.
     fn is_alive(&mut self) -> bool {
         match self.socket.idle() {
             Idle::Quiet => true,
             Idle::Gone => false,
             // Stray bytes would be taken for the next answer; but TLS has its own traffic, such as session tickets.
-            Idle::Readable => self.tls.is_some() && self.take_in_tls_traffic() == Traffic::Own,
-        }
-    }
-
-    /// Takes in what waits on a TLS connection, without waiting for more.
-    fn take_in_tls_traffic(&mut self) -> Traffic {
-        let Some(tls) = self.tls.as_mut() else { return Traffic::Answer };
-        let mut records = [0; 4096];
-        while let Some(n) = self.socket.read_at_once(&mut records) {
-            let mut rest = &records[..n];
-            while !rest.is_empty() {
-                match tls.read_tls(&mut rest).ok().and_then(|_| tls.process_new_packets().ok()) {
-                    Some(state) if !state.peer_has_closed() => {}
-                    // Goodbye, or no TLS: whatever was said before is the answer.
-                    _ => return Traffic::Answer,
+            Idle::Readable => {
+                let Some(tls) = self.tls.as_mut() else { return false };
+                while let Some(goes_on) = tls::take_records(tls, &self.socket) {
+                    if !goes_on {
+                        return false;
+                    }
                 }
+                tls::is_drained(tls)
             }
-            if n == 0 {
-                return Traffic::Answer;
-            }
-        }
-        match tls.reader().fill_buf() {
-            Ok(start) if is_answer(start) => Traffic::Answer,
-            Ok(_) => Traffic::Interim,
-            Err(_) => Traffic::Own,
         }
     }
 
@@ -186,28 +217,6 @@ impl Connection {
             call.fail(cause)
         })
     }
-}
-
-/// What came in on a TLS connection while nothing was awaited.
-#[derive(Debug, PartialEq, Eq)]
-enum Traffic {
-    /// TLS's own: session tickets, key updates.
-    Own,
-    /// The beginning of an answer that is not the final one, or not enough to tell.
-    Interim,
-    /// An answer, or the end.
-    Answer,
-}
-
-/// How much of an answer tells whether it is a final one.
-const ANSWER_START: usize = "HTTP/1.1 1".len();
-
-/// Whether these are the first bytes of a final answer: not of a 1xx, which others follow (RFC 9110 15.2). What is no HTTP
-/// at all is an answer, too, for there will be no other.
-fn is_answer(start: &[u8]) -> bool {
-    let expected = b"HTTP/1.1 1";
-    let known = start.len().min(ANSWER_START);
-    start[..known] != expected[..known] && start[..known] != b"HTTP/1.0 1"[..known]
 }
 
 impl Transport for Connection {
@@ -235,6 +244,9 @@ impl Transport for Connection {
             if !this.write_broken {
                 call.sent_all();
             }
+            if std::mem::take(&mut this.early) {
+                return Ok(true);
+            }
             loop {
                 if let Some(why) = this.incoming.fault() {
                     return Err(Cause::Garbled(why.to_owned()));
@@ -253,14 +265,7 @@ impl Transport for Connection {
                     }
                     return Ok(false);
                 }
-                this.buffers.input_appended(n);
-                let taken = this.incoming.take(&mut this.buffers, n).map_err(Cause::Garbled)?;
-                this.ending |= taken.surplus;
-                if let Some(head) = taken.head {
-                    this.ending |= !head.reusable;
-                    call.head_came(head);
-                }
-                if taken.ready {
+                if this.take_in(n, call)? {
                     return Ok(true);
                 }
             }
@@ -276,6 +281,10 @@ impl Transport for Connection {
         }
         if self.unbegun {
             return call.may_reuse(self.last_used);
+        }
+        // Behind the answer came more, which TLS has deciphered already: the next request would take it for its own.
+        if self.tls.as_mut().is_some_and(|tls| !tls::is_drained(tls)) {
+            return false;
         }
         self.buffers.shrink();
         self.incoming = Incoming::new();

@@ -95,14 +95,6 @@ impl Socket {
         }
     }
 
-    /// The first bytes that wait to be read, left where they are.
-    pub(super) fn peek<'a>(&self, buf: &'a mut [u8]) -> &'a [u8] {
-        match self.receive_at_once(buf, RecvFlags::PEEK) {
-            Ok(n) => &buf[..n],
-            Err(_) => &[],
-        }
-    }
-
     /// Reads what is there, without waiting.
     pub(super) fn read_at_once(&self, buf: &mut [u8]) -> Option<usize> {
         self.receive_at_once(buf, RecvFlags::empty()).ok()

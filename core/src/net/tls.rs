@@ -1,6 +1,6 @@
 //! TLS by rustls with ring: one configuration for all connections of a client, so that sessions resume.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
 
 use rustls::crypto::{CryptoProvider, KeyProvider};
@@ -99,6 +99,26 @@ pub(super) fn read_records(call: &Call, tls: &mut ClientConnection, socket: &Soc
             _ => Err(Cause::Lost(error.to_string())),
         },
     }
+}
+
+/// Takes in encrypted bytes that wait, without waiting for more. Whether the peer goes on speaking; none if nothing waits.
+pub(super) fn take_records(tls: &mut ClientConnection, socket: &Socket) -> Option<bool> {
+    let mut records = [0; 4096];
+    let n = socket.read_at_once(&mut records)?;
+    let mut rest = &records[..n];
+    let mut goes_on = !rest.is_empty();
+    while !rest.is_empty() {
+        match tls.read_tls(&mut rest).ok().and_then(|_| tls.process_new_packets().ok()) {
+            Some(state) => goes_on &= !state.peer_has_closed(),
+            None => return Some(false),
+        }
+    }
+    Some(goes_on)
+}
+
+/// Whether nothing that was deciphered waits to be read, nor the peer's goodbye.
+pub(super) fn is_drained(tls: &mut ClientConnection) -> bool {
+    tls.reader().fill_buf().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
 /// The socket as rustls wants it. What std's errors cannot carry is left in `ended`.

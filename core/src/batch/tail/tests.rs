@@ -126,6 +126,22 @@ fn several_lines_that_became_one_are_told_apart() {
 }
 
 #[test]
+fn noise_over_several_lines_may_hide_one_as_zeros_may() {
+    let case = Case::new();
+    let noise = |n: u64| (0..n).map(move |at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8);
+    for hidden in [80, 200, 600] {
+        let mut bytes = case.ended(1);
+        bytes.truncate(bytes.len() - 20);
+        bytes.extend(noise(hidden));
+        assert_eq!(case.found(&bytes), [2, 3, 4], "{hidden} bytes of noise");
+    }
+    let mut bytes = case.ended(1);
+    bytes.truncate(bytes.len() - 20);
+    bytes.extend(noise(20));
+    assert_eq!(case.found(&bytes), [0; 0], "no line is that short");
+}
+
+#[test]
 fn a_message_to_a_job_waits_for_the_one_before_it() {
     let items = plan((1..=4).map(|n| BatchItem::new(["a", "b"][n / 3], format!("{n}"))), 100).unwrap();
     let mut case = Case { entries: (0..4).map(|_| None).collect(), items };
