@@ -1,7 +1,8 @@
 //! Takes secrets out of text before anybody sees it: whatever a service, a gateway or a proxy quotes, in the encodings that they quote in.
 //!
 //! A text is compared with a secret after both were brought to one form: escapes decoded to any depth, white space and what is
-//! invisible left out. What the text packs as base64 or hex is unpacked and compared in the same way. So nothing has to be guessed
+//! invisible left out, upper and lower case alike. What the text packs as base64, hex or a list of numbers is unpacked and compared
+//! in the same way, and so is what that packs. So nothing has to be guessed
 //! about the order in which a service escaped, wrapped or folded what it was sent.
 
 mod plain_form;
@@ -13,7 +14,7 @@ use std::ops::Range;
 
 use zeroize::Zeroizing;
 
-use self::plain_form::{BASE64, HEX, LONGEST_ESCAPE, Unit, plain, units, unpacked};
+use self::plain_form::{BASE64, HEX, LONGEST_ESCAPE, Unit, numbers, plain, units, unpacked};
 
 /// What stands where a secret was.
 const REDACTED: &str = "***";
@@ -24,6 +25,8 @@ const MIN_SEARCHED: usize = 8;
 const PIECE: usize = 16;
 /// A text that was cut, and ends in so many of a secret's first characters, was cut inside of it.
 const MIN_CUT: usize = 6;
+/// So deep may a secret be packed: the base64 of a header that is base64 itself.
+const MAX_PACKINGS: usize = 2;
 
 /// The secrets of a client: its key, and its proxy's password if there is one.
 #[derive(Clone, Copy)]
@@ -88,16 +91,8 @@ fn find(secret: &[u8], text: &str, cut: bool, found: &mut Vec<Range<usize>>) {
         return;
     }
     let secret = Pieces::of(secret);
-    let mut search = |text: &[Unit]| {
-        secret.find(text, found);
-        if cut {
-            secret.find_cut(text, found);
-        }
-    };
-    let decoded = plain(units(text.as_bytes()));
-    search(&decoded);
-    for packing in [BASE64, HEX] {
-        (0..packing.period()).for_each(|skipped| search(&plain(unpacked(&decoded, packing, skipped))));
+    for text in [plain(units(text.as_bytes())), plain(numbers(text.as_bytes()))] {
+        secret.find_packed(&text, cut, MAX_PACKINGS, found);
     }
 }
 
@@ -116,7 +111,7 @@ struct Pieces {
 
 impl Pieces {
     fn of(secret: &[u8]) -> Pieces {
-        let secret = bytes(&plain(units(secret)));
+        let secret = folded(&plain(units(secret)));
         let length = secret.len().min((secret.len() / 2).clamp(MIN_SEARCHED, PIECE));
         let mut sorted: Vec<usize> = if length == 0 { Vec::new() } else { (0..=secret.len() - length).collect() };
         sorted.sort_unstable_by_key(|at| &secret[*at..*at + length]);
@@ -127,13 +122,31 @@ impl Pieces {
         self.sorted.binary_search_by(|at| self.secret[*at..*at + self.length].cmp(piece)).is_ok()
     }
 
+    /// Finds the secret in a text's plain form, and in what the text packs.
+    fn find_packed(&self, text: &[Unit], cut: bool, packings: usize, found: &mut Vec<Range<usize>>) {
+        if text.len() < self.length.min(MIN_CUT) {
+            return;
+        }
+        self.find(text, found);
+        if cut {
+            self.find_cut(text, found);
+        }
+        if packings > 0 {
+            for packing in [BASE64, HEX] {
+                for skipped in 0..packing.period() {
+                    self.find_packed(&plain(unpacked(text, packing, skipped)), cut, packings - 1, found);
+                }
+            }
+        }
+    }
+
     /// Finds the secret's pieces in a text's plain form. Those that overlap or touch are one.
     fn find(&self, text: &[Unit], found: &mut Vec<Range<usize>>) {
         if self.length == 0 {
             return;
         }
         let mut run = 0..0;
-        for (at, piece) in bytes(text).windows(self.length).enumerate() {
+        for (at, piece) in folded(text).windows(self.length).enumerate() {
             if self.has(piece) {
                 if at > run.end {
                     found.extend(place(&text[run]));
@@ -149,14 +162,15 @@ impl Pieces {
     fn find_cut(&self, text: &[Unit], found: &mut Vec<Range<usize>>) {
         let end = &text[text.len().saturating_sub(self.length + LONGEST_ESCAPE)..];
         let Some(begin) = self.secret.get(..MIN_CUT) else { return };
-        if let Some(at) = bytes(end).windows(MIN_CUT).position(|window| window == begin) {
+        if let Some(at) = folded(end).windows(MIN_CUT).position(|window| window == begin) {
             found.extend(span(&end[at..]));
         }
     }
 }
 
-fn bytes(units: &[Unit]) -> Zeroizing<Vec<u8>> {
-    Zeroizing::new(units.iter().map(|unit| unit.0).collect())
+/// The bytes, in lower case.
+fn folded(units: &[Unit]) -> Zeroizing<Vec<u8>> {
+    Zeroizing::new(units.iter().map(|unit| unit.0.to_ascii_lowercase()).collect())
 }
 
 fn span(units: &[Unit]) -> Option<Range<usize>> {

@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from . import __version__
+from ._output import OutputError, emit
 from ._progress import write
 
 #: The schedule's flags, and the wait's options that they are. One that was not given is not in the parsed flags.
@@ -118,10 +119,27 @@ EXAMPLES = {
 
 
 class Parser(argparse.ArgumentParser):
+    def print_help(self, file=None):
+        """What --help says is a command's result: argparse would drop it in silence, or leave it for the interpreter's end."""
+        result("help", self.format_help())
+
     def error(self, message):
         """Says on stderr what is wrong with the flags, and ends with the status for that, also where nobody takes the words."""
         write(sys.stderr, f"{self.format_usage()}{self.prog}: error: {message}\n")
         raise SystemExit(2)
+
+
+class Version(argparse.Action):
+    def __call__(self, parser, *_):
+        result("version", f"agentjob {__version__}\n")
+        parser.exit()
+
+
+def result(name, text):
+    broken = emit(text)
+    # A reader that went away, as head does, has seen enough.
+    if broken is not None and not isinstance(broken, BrokenPipeError):
+        raise OutputError(f"the {name} could not be written: {broken}")
 
 
 def parser():
@@ -134,7 +152,7 @@ def parser():
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    top.add_argument("--version", action="version", version=f"agentjob {__version__}")
+    top.add_argument("--version", action=Version, nargs=0, help="show the version and exit")
     # The description lists the commands, for argparse would not align them.
     commands = top.add_subparsers(prog="agentjob", metavar="COMMAND", dest="command", help=argparse.SUPPRESS)
 

@@ -33,7 +33,7 @@ async def run(threads: Threads, work: Callable[[], T], token: _native.CancelToke
     loop = _running_loop()
     context = contextvars.copy_context()
     try:
-        future = threads.submit(lambda: context.run(work))
+        future = threads.submit(lambda: context.run(work), token)
     except RuntimeError as error:  # there is no thread to be had
         _note(error, "not_sent" if delivers else None)
         raise
@@ -56,7 +56,7 @@ async def run(threads: Threads, work: Callable[[], T], token: _native.CancelToke
         future.cancel()
         raise
     finally:
-        threads.done(loop.later)
+        threads.done(token, loop.later)
     return future.result()
 
 

@@ -220,7 +220,7 @@ LANGUAGES = [
     ),
     Language(
         "java", ["default-jdk-headless", "libjna-java"],
-        ["sh", "-c", f"javac --release 17 -version && java -cp {JNA} com.sun.jna.Native | head -n 1"],
+        ["sh", "-c", f"test -f {JNA} && javac --release 17 -version && java -cp {JNA} com.sun.jna.Native | head -n 1"],
         lambda build: ["java", "-cp", f"{build}/java:{JNA}", "Driver"],
         compile_java,
     ),

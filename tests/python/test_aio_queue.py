@@ -16,7 +16,7 @@ import pytest
 import agentjob
 from agentjob import aio
 from agentjob.testing import Emulator
-from conftest import BUSY, PATIENCE
+from conftest import BUSY, PATIENCE, wait_for
 
 anyio = pytest.importorskip("anyio", reason="anyio is not installed")
 trio = pytest.importorskip("trio", reason="trio is not installed")
@@ -351,3 +351,11 @@ def test_wrong_times_are_refused_before_the_queue(emulator, run):
 
     run(main)
     assert emulator.requests()["total"] == 0
+
+
+def test_no_thread_is_left_of_a_loop_that_was_closed(emulator, run):
+    before, client = threading.active_count(), aio.AsyncClient.of(emulator.client())
+    for _ in range(3):
+        run(lambda: client.get_job("job_demo"))
+    wait_for(lambda: threading.active_count() == before, "its threads are gone, though no timer of a closed loop comes")
+    client.close()

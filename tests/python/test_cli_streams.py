@@ -87,6 +87,9 @@ COMMANDS = {
     "emulator": (["emulator"], 130, (1, 1, 1)),
     "demo": (["demo"], 0, (3, 3, 3)),
     "completion": (["completion", "bash"], 0, (3, 3, 3)),
+    "--help": (["--help"], 0, (3, 0, 3)),
+    "send --help": (["send", "--help"], 0, (3, 0, 3)),
+    "--version": (["--version"], 0, (3, 0, 3)),
     "usage": (["get"], 2, (2, 2, 2)),
     "no command": ([], 2, (2, 2, 2)),
 }

@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from agentjob.testing import Emulator
-from conftest import BUSY, PATIENCE
+from conftest import BUSY, PATIENCE, arrived, wait_for
 
 #: Ends of each kind: it takes bad luck to meet the wrong moment.
 ENDS = 12
@@ -84,3 +84,62 @@ def test_the_end_is_no_crash_whatever_a_daemon_thread_is_in(service, call, tmp_p
         running.append(subprocess.Popen(command, env=environment, text=True, **pipes))
     ended = [(*process.communicate(timeout=3 * PATIENCE), process.returncode) for process in running]
     assert [(out, status) for out, _, status in ended] == [("ready\n", 0)] * ENDS, ended
+
+
+#: Loops that nobody turns any more when the program ends, each with a call that is never answered.
+ABANDONED = {
+    "a message in a daemon thread's loop": """
+        def call():
+            asyncio.run(service.send_message("job_1", "go"))
+        threading.Thread(target=call, daemon=True).start()
+    """,
+    "messages that queue in a daemon thread's loop": """
+        async def crowd():
+            await asyncio.gather(*(service.send_message("job_1", "go") for _ in range(9)))
+        threading.Thread(target=lambda: asyncio.run(crowd()), daemon=True).start()
+    """,
+    "a batch in a daemon thread's loop": """
+        async def batch():
+            async for _ in service.send_all(items, journal=sys.argv[1], grace=0.1, concurrency=1):
+                pass
+        threading.Thread(target=lambda: asyncio.run(batch()), daemon=True).start()
+    """,
+    "a message in a loop that was closed": """
+        loop = asyncio.new_event_loop()
+        task = loop.create_task(service.send_message("job_1", "go"))
+        loop.run_until_complete(asyncio.sleep(0.01))
+        loop.close()
+    """,
+    "a batch in a loop that was closed": """
+        loop = asyncio.new_event_loop()
+        batch = service.send_all(items, journal=sys.argv[1], grace=0.1, concurrency=1)
+        task = loop.create_task(batch.__anext__())
+        loop.run_until_complete(asyncio.sleep(0.01))
+        loop.close()
+    """,
+}
+
+
+@pytest.mark.parametrize("loop", ABANDONED.values(), ids=ABANDONED)
+def test_the_end_does_not_wait_for_answers_to_a_loop_that_stands_still(loop, tmp_path):
+    stall = {"method": "POST", "fault": {"do": "stall", "at": "request", "ms": 1000 * 4 * PATIENCE}}
+    code = f"""
+import asyncio, sys, threading
+from agentjob.aio import AsyncClient
+service = AsyncClient(trust_env=False, timeout=3600, max_threads=1)
+items = [("job_1", f"prompt {{n}}") for n in range(3)]
+{textwrap.dedent(loop)}
+sys.stdin.readline()
+"""
+    with Emulator(jobs=[{"id": "job_1"}], rules=[stall]) as emulator:
+        command = [sys.executable, "-c", code, str(tmp_path / "journal")]
+        pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+        environment = {**os.environ, **emulator.environment()}
+        with subprocess.Popen(command, env=environment, text=True, **pipes) as process:
+            try:
+                wait_for(lambda: arrived(emulator) == 1, "the message is at the service")
+                out, err = process.communicate("\n", timeout=PATIENCE)
+            finally:
+                process.kill()
+        assert (out, process.returncode) == ("", 0), err
+        assert emulator.requests()["total"] == 1, "nothing more was sent"

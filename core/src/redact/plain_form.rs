@@ -24,7 +24,18 @@ pub(super) fn units(text: &[u8]) -> impl Iterator<Item = Unit> + '_ {
     text.iter().zip(0..).map(|(byte, at)| Unit(*byte, at, at + 1))
 }
 
-/// Decodes the escapes of JSON and C (`\/`, `\u002F`, `\x2F`), URLs (`%2F`) and HTML (`&#47;`, `&sol;`), each in each other to any
+/// The units that a text's decimal numbers stand for, as in a list of bytes: `[47, 43]`.
+pub(super) fn numbers(text: &[u8]) -> impl Iterator<Item = Unit> + '_ {
+    let mut at = 0;
+    text.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()).filter_map(move |run| {
+        let start = at;
+        at += run.len();
+        let number: u8 = std::str::from_utf8(run).ok()?.parse().ok()?;
+        Some(Unit(number, start as u32, at as u32))
+    })
+}
+
+/// Decodes the escapes of JSON and C (`\/`, `\u002F`, `\x2F`, `\057`), URLs (`%2F`) and HTML (`&#47;`, `&sol;`), each in each other to any
 /// depth, for what is decoded is read on as if it had stood there. What is left of backslashes goes, and all that is not seen.
 pub(super) fn plain(units: impl Iterator<Item = Unit>) -> Zeroizing<Vec<Unit>> {
     let mut out = Zeroizing::new(Vec::with_capacity(units.size_hint().0));
@@ -65,6 +76,10 @@ fn escape(text: &[Unit]) -> Option<(usize, u8)> {
     }
     if !last.is_ascii_hexdigit() {
         return None;
+    }
+    if let [.., Unit(b'\\', ..), Unit(a @ b'0'..=b'1', ..), Unit(b @ b'0'..=b'7', ..), Unit(c @ b'0'..=b'7', ..)] = tail
+    {
+        return Some((4, (a - b'0') << 6 | (b - b'0') << 3 | (c - b'0')));
     }
     [(2, 4), (2, 2), (1, 2)].into_iter().find_map(|(opening, digits)| {
         let start = tail.len().checked_sub(opening + digits)?;
@@ -116,7 +131,7 @@ pub(super) const BASE64: Packing = Packing {
     },
 };
 
-/// Two digits a byte.
+/// Two digits a byte, perhaps behind a `0x`.
 pub(super) const HEX: Packing = Packing { bits: 4, value: |byte| Some((byte as char).to_digit(16)? as u8) };
 
 impl Packing {
@@ -128,7 +143,10 @@ impl Packing {
 
 /// Unpacks what a text has of a packing's characters, but for the first `skipped`, as if nothing else stood between.
 pub(super) fn unpacked(text: &[Unit], packing: Packing, skipped: usize) -> impl Iterator<Item = Unit> + '_ {
-    let packed = text.iter().filter_map(move |unit| Some((*unit, (packing.value)(unit.0)?)));
+    let is_prefix =
+        move |at: usize| packing.bits == 4 && matches!(text[at..], [Unit(b'0', ..), Unit(b'x' | b'X', ..), ..]);
+    let digits = text.iter().enumerate().filter(move |(at, _)| !is_prefix(*at));
+    let packed = digits.filter_map(move |(_, unit)| Some((*unit, (packing.value)(unit.0)?)));
     let (mut bits, mut count, mut from) = (0_u32, 0, 0);
     packed.skip(skipped).filter_map(move |(unit, value)| {
         if count == 0 {

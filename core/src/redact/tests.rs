@@ -79,13 +79,29 @@ const ENCODINGS: &[(&str, Encode)] = &[
     ("base64 of json, for a url", |text| percent(&BASE64_STANDARD.encode(quoted(text)))),
     ("hex", |text| each(text, |_, c| format!("{:02x}", c as u32))),
     ("hex with colons", |text| each(text, |_, c| format!("{:02X}:", c as u32))),
+    ("octal", |text| each(text, |_, c| format!("\\{:03o}", c as u32))),
+    ("other case", |text| {
+        each(text, |_, c| if c.is_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }.into())
+    }),
+    ("hex with prefixes", |text| each(text, |_, c| format!("0x{:02x}, ", c as u32))),
+    ("numbers", |text| format!("{:?}", text.as_bytes())),
+    ("go's numbers", |text| format!("{:?}", text.as_bytes()).replace(',', "")),
+    ("base64 in base64", |text| BASE64_STANDARD.encode(BASE64_STANDARD.encode(text))),
+    ("a header in base64", |text| {
+        BASE64_STANDARD.encode(format!("Authorization: Basic {}", BASE64_STANDARD.encode(text)))
+    }),
+    ("base64 in hex", |text| each(&BASE64_STANDARD.encode(text), |_, c| format!("{:02x}", c as u32))),
 ];
+
+fn bytes(units: &[Unit]) -> Vec<u8> {
+    units.iter().map(|unit| unit.0).collect()
+}
 
 /// Whether six characters of the key in a row can be read, or unpacked, from a text.
 fn shows(text: &str, key: &str) -> bool {
     let has = |bytes: &[u8]| key.as_bytes().windows(6).any(|piece| bytes.windows(6).any(|window| window == piece));
     let decoded = plain(units(text.as_bytes()));
-    let key_has_escapes = bytes(&plain(units(key.as_bytes()))).as_slice() != key.as_bytes();
+    let key_has_escapes = bytes(&plain(units(key.as_bytes()))) != key.as_bytes();
     // What decodes to a piece of a key that is itself an escape says nothing.
     has(text.as_bytes())
         || (!key_has_escapes && has(&bytes(&decoded)))
