@@ -98,6 +98,14 @@ pub(crate) struct Record {
     object: Range<usize>,
     known: [Slot; RECORD_KEYS.len()],
     source: [Slot; SOURCE_KEYS.len()],
+    others: Others,
+}
+
+/// Whether the service added keys to the documented ones. Where it added none, nobody has to look for them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Others {
+    in_record: bool,
+    in_source: bool,
 }
 
 /// A documented field.
@@ -116,7 +124,7 @@ impl Record {
         let mut scanner = Scanner::asking(&text, proceed);
         scanner.peek()?;
         let start = scanner.at();
-        read_record(&mut scanner, &text, &mut known, &mut source)?;
+        let others = read_record(&mut scanner, &text, &mut known, &mut source)?;
         let object = start..scanner.at();
         scanner.end()?;
         let escapes = scanner.has_escapes();
@@ -140,7 +148,7 @@ impl Record {
         if text.capacity() > text.len() + MAX_SPARE_BYTES {
             text.shrink_to_fit();
         }
-        Ok(Record { text, texts, object, known, source })
+        Ok(Record { text, texts, object, known, source, others })
     }
 
     /// A documented field.
@@ -180,11 +188,24 @@ impl Record {
 
     /// What the service added to the documented fields.
     fn others(&self) -> impl Iterator<Item = (JsonText<'_>, Json<'_>)> {
-        others(Json::checked(&self.text[self.object.clone()]).members(), &RECORD_KEYS)
+        others(self.members(), &RECORD_KEYS)
     }
 
     fn source_others(&self) -> impl Iterator<Item = (JsonText<'_>, Json<'_>)> {
-        others(self.json(&self.known[Key::Source as usize]).members(), &SOURCE_KEYS)
+        others(self.source_members(), &SOURCE_KEYS)
+    }
+
+    /// The members that others than the documented ones are among; none if there are no others.
+    fn members(&self) -> Members<'_> {
+        let record = if self.others.in_record { Json::checked(&self.text[self.object.clone()]) } else { Json::NULL };
+        record.members()
+    }
+
+    /// The same of the source.
+    fn source_members(&self) -> Members<'_> {
+        let slot = &self.known[Key::Source as usize];
+        let source = if self.others.in_source { self.json(slot) } else { Json::NULL };
+        source.members()
     }
 
     /// The whole record on one line.
@@ -250,32 +271,37 @@ fn read_record(
     text: &str,
     known: &mut [Slot; RECORD_KEYS.len()],
     source: &mut [Slot; SOURCE_KEYS.len()],
-) -> Result<(), Flaw> {
+) -> Result<Others, Flaw> {
+    let mut others = Others::default();
     read_members(scanner, text, (&RECORD_KEYS, Key::place), |scanner, place| {
         if place == Some(Key::Source as usize) {
-            *source = Default::default();
+            (*source, others.in_source) = Default::default();
         }
         let value = match place == Some(Key::Source as usize) && scanner.peek()? == Some(b'{') {
-            true => read_source(scanner, text, source)?,
+            true => read_source(scanner, text, source, &mut others.in_source)?,
             false => scanner.value(1)?,
         };
-        if let Some(place) = place {
-            known[place].value = value;
+        match place {
+            Some(place) => known[place].value = value,
+            None => others.in_record = true,
         }
         Ok(())
-    })
+    })?;
+    Ok(others)
 }
 
 fn read_source(
     scanner: &mut Scanner<'_, '_>,
     text: &str,
     source: &mut [Slot; SOURCE_KEYS.len()],
+    others: &mut bool,
 ) -> Result<Range<usize>, Flaw> {
     let start = scanner.at();
     read_members(scanner, text, (&SOURCE_KEYS, SourceKey::place), |scanner, place| {
         let value = scanner.value(2)?;
-        if let Some(place) = place {
-            source[place].value = value;
+        match place {
+            Some(place) => source[place].value = value,
+            None => *others = true,
         }
         Ok(())
     })?;

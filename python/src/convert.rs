@@ -3,6 +3,7 @@
 
 use agentjob_core::{Event, Field, Fields, Job, Json, JsonText, JsonToken};
 use pyo3::exceptions::PyMemoryError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString};
 
@@ -50,10 +51,14 @@ impl<'py> Builder<'py> {
     fn fields(&mut self, fields: Fields<'_>) -> PyResult<Bound<'py, PyDict>> {
         let dict = self.dict()?;
         for (key, field) in fields {
-            let key = self.text(key)?;
+            let key = match documented(self.py, key.as_written()) {
+                Some(known) => known.clone(),
+                None => self.text(key)?,
+            };
             match field {
                 Field::Text(text) => dict.set_item(key, string(self.py, text)?)?,
                 Field::Object(inner) => dict.set_item(key, self.fields(inner)?)?,
+                Field::Json(json) if json.is_null() => dict.set_item(key, self.py.None())?,
                 Field::Json(json) => dict.set_item(key, self.value(json)?)?,
                 _ => {}
             }
@@ -110,6 +115,22 @@ impl<'py> Builder<'py> {
         text.decode_into(&mut self.decoded).map_err(|_| PyMemoryError::new_err(()))?;
         string(self.py, &self.decoded)
     }
+}
+
+/// A documented key: one object for all records, whose hash Python knows already.
+fn documented<'py>(py: Python<'py>, key: &str) -> Option<&'py Bound<'py, PyString>> {
+    Some(match key {
+        "id" => intern!(py, "id"),
+        "status" => intern!(py, "status"),
+        "source" => intern!(py, "source"),
+        "repository" => intern!(py, "repository"),
+        "ref" => intern!(py, "ref"),
+        "model" => intern!(py, "model"),
+        "prLink" => intern!(py, "prLink"),
+        "createdAt" => intern!(py, "createdAt"),
+        "archivedAt" => intern!(py, "archivedAt"),
+        _ => return None,
+    })
 }
 
 fn string<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {

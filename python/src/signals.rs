@@ -118,14 +118,15 @@ thread_local! {
 }
 
 /// Whether Python runs signal handlers on this thread. Its other threads need not come for the GIL twenty times a second, and at the
-/// interpreter's end must not: before Python 3.13 one that comes in the wrong moment crashes the process.
+/// interpreter's end must not: before Python 3.13 one that comes in the wrong moment crashes the process. A thread that forks is
+/// the child's main thread.
 fn runs_signal_handlers() -> bool {
-    MAIN.get().is_none_or(|(main, _)| main)
+    MAIN.get().is_none_or(|(main, pid)| main || pid != process::id())
 }
 
-/// Finds that out, once. A thread that forks is the child's main thread.
+/// Finds out, once, whether this is the main thread.
 fn know_thread(py: Python<'_>) {
-    if MAIN.get().is_none_or(|(main, pid)| !main && pid != process::id()) {
+    if MAIN.get().is_none() {
         MAIN.set(Some((is_main(py).unwrap_or(true), process::id())));
     }
 }

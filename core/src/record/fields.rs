@@ -43,13 +43,11 @@ pub struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     pub(super) fn of_source(record: &'a Record) -> Fields<'a> {
-        let members = record.json(&record.known[Key::Source as usize]).members();
-        Fields { record, keys: &SOURCE_KEYS, at: 0, of_source: true, members }
+        Fields { record, keys: &SOURCE_KEYS, at: 0, of_source: true, members: record.source_members() }
     }
 
     pub(crate) fn of_record(record: &'a Record) -> Fields<'a> {
-        let members = Json::checked(&record.text[record.object.clone()]).members();
-        Fields { record, keys: &RECORD_KEYS, at: 0, of_source: false, members }
+        Fields { record, keys: &RECORD_KEYS, at: 0, of_source: false, members: record.members() }
     }
 }
 
