@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 
 use rustix::process::{getegid, geteuid, getgid, getuid};
 
+use crate::descriptor::above_standard;
+
 /// The auxiliary vector's entry of Linux that says so, for set-user-ID, set-group-ID and file capabilities.
 const AT_SECURE: usize = 23;
 
@@ -12,8 +14,8 @@ const AT_SECURE: usize = 23;
 pub(crate) fn is_raised() -> bool {
     static RAISED: OnceLock<bool> = OnceLock::new();
     *RAISED.get_or_init(|| {
-        let auxv = std::fs::read("/proc/self/auxv").ok();
-        let status = || std::fs::read_to_string("/proc/self/status").ok();
+        let auxv = above_standard(|| std::fs::read("/proc/self/auxv")).ok();
+        let status = || above_standard(|| std::fs::read_to_string("/proc/self/status")).ok();
         let by_kernel = auxv.and_then(|auxv| of_auxv(&auxv));
         // A program with raised rights may not read the first, and other systems have neither.
         by_kernel.or_else(|| of_status(&status()?)).unwrap_or_else(|| getuid() != geteuid() || getgid() != getegid())

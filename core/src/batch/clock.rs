@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::descriptor::above_standard;
 use crate::timestamp::now_unix_ms;
 
 /// A moment as a journal keeps it.
@@ -79,7 +80,7 @@ fn since_boot() -> Option<Duration> {
 
 /// See random(4). Elsewhere than on Linux there is none, and the calendar alone spans two processes.
 fn boot_id() -> Option<Box<str>> {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let text = above_standard(|| std::fs::read_to_string("/proc/sys/kernel/random/boot_id")).ok()?;
     (cfg!(target_os = "linux") && !text.trim().is_empty()).then(|| text.trim().into())
 }
 
