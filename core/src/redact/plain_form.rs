@@ -139,6 +139,11 @@ impl Packing {
     pub(super) fn period(self) -> usize {
         if self.bits == 6 { 4 } else { 2 }
     }
+
+    /// How many bytes so many characters pack at the most.
+    pub(super) fn most_bytes(self, characters: usize) -> usize {
+        characters * self.bits as usize / 8
+    }
 }
 
 /// Unpacks what a text has of a packing's characters, but for the first `skipped`, as if nothing else stood between.
