@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use zeroize::Zeroizing;
 
-use self::plain_form::{BASE64, HEX, LONGEST_ESCAPE, Unit, numbers, plain, units, unpacked};
+use self::plain_form::{BASE64, HEX, LONGEST_ESCAPE, Unit, most_left, numbers, plain, units, unpacked};
 
 /// What stands where a secret was.
 const REDACTED: &str = "***";
@@ -114,8 +114,9 @@ impl<'s> Sought<'s> {
             found.extend(as_it_is.filter(|range| secret.len() >= MIN_SEARCHED || stands_alone(text, range)));
         }
         let Some(pieces) = &self.pieces else { return };
-        for text in [plain(units(text.as_bytes())), plain(numbers(text.as_bytes()))] {
-            pieces.find_packed(&text, cut, MAX_PACKINGS, found);
+        pieces.find_packed(&plain(units(text.as_bytes())), cut, MAX_PACKINGS, found);
+        if most_left(numbers(text.as_bytes())) >= pieces.shortest(cut) {
+            pieces.find_packed(&plain(numbers(text.as_bytes())), cut, MAX_PACKINGS, found);
         }
     }
 }
@@ -148,9 +149,7 @@ impl Pieces {
 
     /// Finds the secret in a text's plain form, and in what the text packs.
     fn find_packed(&self, text: &[Unit], cut: bool, packings: usize, found: &mut Vec<Range<usize>>) {
-        // What is unpacked, or read as escapes, only gets shorter.
-        let shortest = if cut { self.length.min(MIN_CUT) } else { self.length };
-        if text.len() < shortest {
+        if text.len() < self.shortest(cut) {
             return;
         }
         self.find(text, found);
@@ -158,12 +157,20 @@ impl Pieces {
             self.find_cut(text, found);
         }
         if packings > 0 {
-            for packing in [BASE64, HEX].into_iter().filter(|packing| packing.most_bytes(text.len()) >= shortest) {
+            for packing in [BASE64, HEX] {
                 for skipped in 0..packing.period() {
-                    self.find_packed(&plain(unpacked(text, packing, skipped)), cut, packings - 1, found);
+                    // Most texts pack nothing that is long enough, at whatever depth: that is seen before any of it is stored.
+                    if most_left(unpacked(text, packing, skipped)) >= self.shortest(cut) {
+                        self.find_packed(&plain(unpacked(text, packing, skipped)), cut, packings - 1, found);
+                    }
                 }
             }
         }
+    }
+
+    /// The shortest plain form in which anything can be found.
+    fn shortest(&self, cut: bool) -> usize {
+        if cut { self.length.min(MIN_CUT) } else { self.length }
     }
 
     /// Finds the secret's pieces in a text's plain form. Those that overlap or touch are one.

@@ -44,6 +44,11 @@ pub(super) fn plain(units: impl Iterator<Item = Unit>) -> Zeroizing<Vec<Unit>> {
     out
 }
 
+/// How long the plain form of these is at the most: what is not seen goes, and no escape stands for more than one byte.
+pub(super) fn most_left(units: impl Iterator<Item = Unit>) -> usize {
+    units.filter(|unit| unit.0.is_ascii_graphic()).count()
+}
+
 fn push(out: &mut Vec<Unit>, mut unit: Unit) {
     // Each round replaces an escape by what it stands for, which may end another one.
     loop {
@@ -138,11 +143,6 @@ impl Packing {
     /// In how many ways a text may begin inside of what is packed: after so many characters the bytes begin anew.
     pub(super) fn period(self) -> usize {
         if self.bits == 6 { 4 } else { 2 }
-    }
-
-    /// How many bytes so many characters pack at the most.
-    pub(super) fn most_bytes(self, characters: usize) -> usize {
-        characters * self.bits as usize / 8
     }
 }
 
