@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use zeroize::Zeroizing;
 
-use self::plain_form::{BASE64, HEX, LONGEST_ESCAPE, Unit, numbers, plain, units, unpacked};
+use self::plain_form::{BASE64, HEX, LONGEST_ESCAPE, Unit, most_left, numbers, plain, units, unpacked};
 
 /// What stands where a secret was.
 const REDACTED: &str = "***";
@@ -51,12 +51,26 @@ impl<'s> Redactor<'s> {
         self.redact_all(text, true)
     }
 
+    /// Says of a text whether [`redact`](Redactor::redact) would take anything out of it; for several texts, each of which costs less so.
+    pub(crate) fn finder(&self) -> impl Fn(&str) -> bool + use<'s> {
+        let sought: Vec<_> = self.sought().collect();
+        move |text| {
+            let mut found = Vec::new();
+            sought.iter().any(|secret| {
+                secret.find(text, false, &mut found);
+                !found.is_empty()
+            })
+        }
+    }
+
     fn redact_all<'t>(&self, text: &'t str, cut: bool) -> Cow<'t, str> {
         let mut found = Vec::new();
-        for secret in self.secrets.into_iter().filter(|secret| !secret.is_empty()) {
-            find(secret, text, cut, &mut found);
-        }
+        self.sought().for_each(|secret| secret.find(text, cut, &mut found));
         if found.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(replaced(text, found)) }
+    }
+
+    fn sought(&self) -> impl Iterator<Item = Sought<'s>> + use<'s> {
+        self.secrets.into_iter().filter(|secret| !secret.is_empty()).map(Sought::of)
     }
 }
 
@@ -81,18 +95,29 @@ fn replaced(text: &str, mut found: Vec<Range<usize>>) -> String {
     out
 }
 
-/// Finds where the secret is in the text.
-fn find(secret: &[u8], text: &str, cut: bool, found: &mut Vec<Range<usize>>) {
-    if let Ok(secret) = std::str::from_utf8(secret) {
-        let as_it_is = text.match_indices(secret).map(|(at, _)| at..at + secret.len());
-        found.extend(as_it_is.filter(|range| secret.len() >= MIN_SEARCHED || stands_alone(text, range)));
+/// A secret, ready to be found.
+struct Sought<'s> {
+    as_it_is: &'s [u8],
+    /// Those of a secret that is not too short.
+    pieces: Option<Pieces>,
+}
+
+impl<'s> Sought<'s> {
+    fn of(secret: &'s [u8]) -> Sought<'s> {
+        Sought { as_it_is: secret, pieces: (secret.len() >= MIN_SEARCHED).then(|| Pieces::of(secret)) }
     }
-    if secret.len() < MIN_SEARCHED {
-        return;
-    }
-    let secret = Pieces::of(secret);
-    for text in [plain(units(text.as_bytes())), plain(numbers(text.as_bytes()))] {
-        secret.find_packed(&text, cut, MAX_PACKINGS, found);
+
+    /// Finds where the secret is in the text.
+    fn find(&self, text: &str, cut: bool, found: &mut Vec<Range<usize>>) {
+        if let Ok(secret) = std::str::from_utf8(self.as_it_is) {
+            let as_it_is = text.match_indices(secret).map(|(at, _)| at..at + secret.len());
+            found.extend(as_it_is.filter(|range| secret.len() >= MIN_SEARCHED || stands_alone(text, range)));
+        }
+        let Some(pieces) = &self.pieces else { return };
+        pieces.find_packed(&plain(units(text.as_bytes())), cut, MAX_PACKINGS, found);
+        if most_left(numbers(text.as_bytes())) >= pieces.shortest(cut) {
+            pieces.find_packed(&plain(numbers(text.as_bytes())), cut, MAX_PACKINGS, found);
+        }
     }
 }
 
@@ -124,7 +149,7 @@ impl Pieces {
 
     /// Finds the secret in a text's plain form, and in what the text packs.
     fn find_packed(&self, text: &[Unit], cut: bool, packings: usize, found: &mut Vec<Range<usize>>) {
-        if text.len() < self.length.min(MIN_CUT) {
+        if text.len() < self.shortest(cut) {
             return;
         }
         self.find(text, found);
@@ -134,10 +159,18 @@ impl Pieces {
         if packings > 0 {
             for packing in [BASE64, HEX] {
                 for skipped in 0..packing.period() {
-                    self.find_packed(&plain(unpacked(text, packing, skipped)), cut, packings - 1, found);
+                    // Most texts pack nothing that is long enough, at whatever depth: that is seen before any of it is stored.
+                    if most_left(unpacked(text, packing, skipped)) >= self.shortest(cut) {
+                        self.find_packed(&plain(unpacked(text, packing, skipped)), cut, packings - 1, found);
+                    }
                 }
             }
         }
+    }
+
+    /// The shortest plain form in which anything can be found.
+    fn shortest(&self, cut: bool) -> usize {
+        if cut { self.length.min(MIN_CUT) } else { self.length }
     }
 
     /// Finds the secret's pieces in a text's plain form. Those that overlap or touch are one.

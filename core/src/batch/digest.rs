@@ -35,7 +35,7 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(std::str::from_utf8(&hex::<32>(&self.0)).unwrap_or_default())
     }
 }
 
@@ -50,11 +50,15 @@ pub(super) type Checksum = [u8; 16];
 
 /// The check at a line's end.
 pub(super) fn checksum(line: &[u8]) -> Checksum {
-    let digest = ring::digest::digest(&SHA256, line);
-    let mut hex = [0; 16];
-    for (n, byte) in digest.as_ref()[..8].iter().enumerate() {
-        hex[2 * n] = b"0123456789abcdef"[usize::from(byte >> 4)];
-        hex[2 * n + 1] = b"0123456789abcdef"[usize::from(byte & 15)];
+    hex(ring::digest::digest(&SHA256, line).as_ref())
+}
+
+/// So many hexadecimal digits of the bytes.
+fn hex<const DIGITS: usize>(bytes: &[u8]) -> [u8; DIGITS] {
+    let mut hex = [0; DIGITS];
+    for (two, byte) in hex.chunks_exact_mut(2).zip(bytes) {
+        two[0] = b"0123456789abcdef"[usize::from(byte >> 4)];
+        two[1] = b"0123456789abcdef"[usize::from(byte & 15)];
     }
     hex
 }

@@ -1,6 +1,6 @@
 //! The journal's file: locked, only ever appended to, and on the disk when it has to be.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{ErrorKind as IoKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -29,6 +29,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 pub(super) struct Journal {
     path: PathBuf,
     file: File,
+    place: Place,
     end: Mutex<End>,
     /// Up to where the file is on the disk. Locked before `end`.
     synced: Mutex<u64>,
@@ -68,12 +69,13 @@ impl Journal {
             return Err(problem(&path, "is no file; give a file's path"));
         }
         lock(&file, &path)?;
-        if !is_at(&file, &path) {
+        let place = Place::of(&about);
+        if !place.is_at(&path) {
             return Err(problem(&path, "was replaced while it was opened; try again"));
         }
         sync_folder(&path).map_err(|error| failed("is in a folder that cannot be synced", error))?;
         let end = End { at: 0, is_line_end: true, sum: NO_LINE, reserved: 0, in_flight: 0, broken: None };
-        Ok(Journal { path, file, end: Mutex::new(end), synced: Mutex::new(0) })
+        Ok(Journal { path, file, place, end: Mutex::new(end), synced: Mutex::new(0) })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -130,7 +132,7 @@ impl Journal {
     /// # Errors
     /// As [`append`](Journal::append).
     pub(super) fn append_sending(&self, line: Writer) -> Result<Span, Error> {
-        if !is_at(&self.file, &self.path) {
+        if !self.place.is_at(&self.path) {
             // What is written into a file that nobody will find is not written.
             return Err(problem(
                 &self.path,
@@ -282,10 +284,19 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
     Err(problem(path, &format!("is in use by {by}; wait until that has ended, or give another path")))
 }
 
-/// Whether the path still leads to this file.
-fn is_at(file: &File, path: &Path) -> bool {
-    let place = |about: &std::fs::Metadata| (about.dev(), about.ino());
-    matches!((file.metadata(), std::fs::metadata(path)), (Ok(file), Ok(path)) if place(&file) == place(&path))
+/// Which file it is, of all that there are: the file system's number and the file's own, which nobody else has while it is open.
+#[derive(Debug, PartialEq, Eq)]
+struct Place(u64, u64);
+
+impl Place {
+    fn of(about: &Metadata) -> Place {
+        Place(about.dev(), about.ino())
+    }
+
+    /// Whether the path still leads to this file.
+    fn is_at(&self, path: &Path) -> bool {
+        std::fs::metadata(path).is_ok_and(|about| Place::of(&about) == *self)
+    }
 }
 
 /// A new file's name is on the disk once its folder is.

@@ -71,7 +71,7 @@ impl<'a> Kept<'a> {
         if texts.iter().all(Option::is_none) {
             return;
         }
-        let quoted = Quoted::of(texts);
+        let mut quoted = Quoted::of(texts);
         let mut left = MAX_COMPARED;
         for prompt in prompts_for_job(self.items, self.at) {
             let Some(rest) = left.checked_sub(prompt.len()) else {
@@ -87,45 +87,53 @@ impl<'a> Kept<'a> {
 }
 
 /// A few texts, to be found in prompts by a few characters in a row, in whatever case and whatever stands between the words.
-struct Quoted {
+struct Quoted<'t> {
+    texts: Vec<Option<&'t str>>,
     /// What is in a row somewhere, with a bit for each text that has it.
     windows: Vec<(u64, u8)>,
+    are_sorted: bool,
     /// Which windows there may be: most of a prompt's are none of them.
-    filter: [u64; 64],
-    /// The first letters and digits of each text: a prompt that is shorter than what is in a row is found whole.
-    short: Vec<Vec<u8>>,
+    filter: [u64; 256],
 }
 
-impl Quoted {
-    fn of(texts: &[Option<&str>]) -> Quoted {
-        let (mut windows, mut filter) = (Vec::new(), [0; 64]);
+impl<'t> Quoted<'t> {
+    fn of(texts: &[Option<&'t str>]) -> Quoted<'t> {
+        let length = texts.iter().flatten().map(|text| text.len()).sum::<usize>();
+        let (mut windows, mut filter) = (Vec::with_capacity(2 * length), [0; 256]);
         for (n, text) in texts.iter().enumerate() {
-            let text = text.unwrap_or_default();
-            windows.extend(windows_of(lower(text)).chain(windows_of(words(text))).map(|window| (window, 1 << n)));
+            each_window(text.unwrap_or_default(), |window| {
+                windows.push((window, 1 << n));
+                let (at, bit) = place(window);
+                filter[at] |= bit;
+            });
         }
-        windows.sort_unstable();
-        for (window, _) in &windows {
-            let (at, bit) = place(*window);
-            filter[at] |= bit;
-        }
-        let short = |text: &Option<&str>| words(text.unwrap_or_default()).take(QUOTED).collect();
-        Quoted { windows, filter, short: texts.iter().map(short).collect() }
+        Quoted { texts: texts.to_vec(), windows, are_sorted: false, filter }
     }
 
     /// Which of the texts have some of the prompt, a bit each.
-    fn find(&self, prompt: &str) -> u8 {
-        let is_whole = |text: &Vec<u8>| !text.is_empty() && words(prompt).eq(text.iter().copied());
-        let whole = self.short.iter().enumerate().filter(|(_, text)| is_whole(text));
+    fn find(&mut self, prompt: &str) -> u8 {
+        // A prompt that is shorter than what is in a row is found whole.
+        let is_whole = |text: &str| words(text).next().is_some() && words(prompt).eq(words(text).take(QUOTED));
+        let whole = self.texts.iter().enumerate().filter(|(_, text)| text.is_some_and(is_whole));
         let mut found = whole.map(|(n, _)| 1 << n).sum();
-        for window in windows_of(lower(prompt)).chain(windows_of(words(prompt))) {
+        each_window(prompt, |window| {
             let (at, bit) = place(window);
             if self.filter[at] & bit != 0 {
-                let first = self.windows.partition_point(|(known, _)| *known < window);
-                let same = self.windows[first..].iter().take_while(|(known, _)| *known == window);
-                found = same.fold(found, |found, (_, text)| found | text);
+                found |= self.that_have(window);
             }
-        }
+        });
         found
+    }
+
+    /// The texts that have this in a row, a bit each.
+    fn that_have(&mut self, window: u64) -> u8 {
+        if !self.are_sorted {
+            self.windows.sort_unstable();
+            self.are_sorted = true;
+        }
+        let first = self.windows.partition_point(|(known, _)| *known < window);
+        let same = self.windows[first..].iter().take_while(|(known, _)| *known == window);
+        same.fold(0, |found, (_, text)| found | text)
     }
 }
 
@@ -137,19 +145,29 @@ fn words(text: &str) -> impl Iterator<Item = u8> {
     lower(text).filter(u8::is_ascii_alphanumeric)
 }
 
-/// So many bytes in a row, from each place on, as numbers.
-fn windows_of(text: impl Iterator<Item = u8>) -> impl Iterator<Item = u64> {
-    let (mut window, mut length) = (0, 0);
-    text.filter_map(move |byte| {
-        window = window << 8 | u64::from(byte);
-        length += 1;
-        (length >= QUOTED).then_some(window)
-    })
+/// So many bytes in a row, from each place on, as numbers: of the text in lower case, and of its letters and digits alone.
+fn each_window(text: &str, mut take: impl FnMut(u64)) {
+    let (mut all, mut taken, mut of_words, mut in_words) = (0, 0, 0, 0);
+    for byte in lower(text) {
+        all = all << 8 | u64::from(byte);
+        taken += 1;
+        if taken >= QUOTED {
+            take(all);
+        }
+        if byte.is_ascii_alphanumeric() {
+            of_words = of_words << 8 | u64::from(byte);
+            in_words += 1;
+            // Where nothing stood between, it is the same.
+            if in_words >= QUOTED && of_words != all {
+                take(of_words);
+            }
+        }
+    }
 }
 
 /// A window's bit in the filter (Fibonacci hashing).
 fn place(window: u64) -> (usize, u64) {
-    let hash = window.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52;
+    let hash = window.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50;
     ((hash >> 6) as usize, 1 << (hash & 63))
 }
 

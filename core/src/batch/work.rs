@@ -1,7 +1,6 @@
 //! What a batch's threads do: send, note, look. Every message goes the same way: its line `sending` is on the disk before its
 //! first byte can leave, and its outcome is there before the thread takes another.
 
-use std::borrow::Cow;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -336,9 +335,7 @@ impl Work {
 
     /// Writes a line with what may be kept of an answer about this item.
     pub(super) fn keeping(&self, place: usize, write: impl FnOnce(&Kept<'_>) -> Writer) -> Writer {
-        let redactor = self.client.config.redactor();
-        let quotes_key = |text: &str| matches!(redactor.redact(text), Cow::Owned(_));
-        write(&Kept::new(&self.items, place, &quotes_key))
+        write(&Kept::new(&self.items, place, &self.client.config.redactor().finder()))
     }
 }
 

@@ -44,6 +44,11 @@ pub(super) fn plain(units: impl Iterator<Item = Unit>) -> Zeroizing<Vec<Unit>> {
     out
 }
 
+/// How long the plain form of these is at the most: what is not seen goes, and no escape stands for more than one byte.
+pub(super) fn most_left(units: impl Iterator<Item = Unit>) -> usize {
+    units.filter(|unit| unit.0.is_ascii_graphic()).count()
+}
+
 fn push(out: &mut Vec<Unit>, mut unit: Unit) {
     // Each round replaces an escape by what it stands for, which may end another one.
     loop {
