@@ -135,8 +135,8 @@ def test_ctrl_c_twice_leaves_at_once(folder, looks):
 def test_ctrl_z_finds_the_lines_wiped(folder, looks):
     messages(12)
     with service(12) as emulator:
-        terminal = Terminal(emulator, *COMMAND, "--rate", "6/s", **looks)
-        terminal.read_until("6/12")
+        terminal = Terminal(emulator, *COMMAND, "--rate", "3/s", **looks)
+        terminal.read_until("3/12")  # and there are three seconds left for it to be pressed and wiped
         terminal.press_ctrl_z()  # which stops nobody here, for there is no shell to go on from
         _, shown = terminal.read()
     assert terminal.process.returncode == 0
