@@ -47,8 +47,12 @@ class Terminal:
         os.write(self._master, b"\x1a")
 
     def read_until(self, words):
-        while words not in plain(self.shown):
-            assert self._read(), f"it ended without {words!r}: {self.shown!r}"
+        self.read_until_it(lambda shown: words in plain(shown))
+
+    def read_until_it(self, shows):
+        """Reads on until what was shown so far does, says this function."""
+        while not shows(self.shown):
+            assert self._read(), f"it ended too early: {self.shown!r}"
 
     def read(self):
         """What it printed on stdout, and everything that it showed."""
