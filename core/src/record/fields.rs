@@ -29,8 +29,8 @@ impl<'a> Field<'a> {
     }
 }
 
-/// An object's fields with their keys: the documented ones in their order, then the others as the service sent them. Of
-/// another key that came twice, the last value counts.
+/// An object's fields with their keys: the documented ones in their order, then the others as the service sent them. Another
+/// key that came twice is there twice; [`Job::get`](crate::Job::get) returns its last value.
 #[derive(Debug, Clone)]
 pub struct Fields<'a> {
     record: &'a Record,
