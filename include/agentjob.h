@@ -158,11 +158,11 @@ enum agentjob_code
   /**
    * 401: the key is wrong or expired.
    */
-  AGENTJOB_ERR_UNAUTHORIZED = -8,
+  AGENTJOB_ERR_AUTHENTICATION = -8,
   /**
    * 403: the key may not do this, or not from this address.
    */
-  AGENTJOB_ERR_FORBIDDEN = -9,
+  AGENTJOB_ERR_PERMISSION_DENIED = -9,
   /**
    * 404: no such job or project.
    */
@@ -174,7 +174,7 @@ enum agentjob_code
   /**
    * 429: the project's hourly allowance is used up.
    */
-  AGENTJOB_ERR_RATE_LIMITED = -12,
+  AGENTJOB_ERR_RATE_LIMIT = -12,
   /**
    * 400 or another 4xx: the service refused the request.
    */
@@ -351,11 +351,11 @@ enum agentjob_pause
   /**
    * The service said 429: the project's allowance is used up.
    */
-  AGENTJOB_PAUSE_RATE_LIMITED = 1,
+  AGENTJOB_PAUSE_RATE_LIMIT = 1,
   /**
    * The service cannot be reached, or fails.
    */
-  AGENTJOB_PAUSE_TROUBLE = 2,
+  AGENTJOB_PAUSE_SERVICE_FAILURE = 2,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -1534,7 +1534,7 @@ agentjob_code agentjob_batch_start(agentjob_batch *batch,
  * @param out where the event goes, NULL if none came in time and when the batch is over; free it with agentjob_batch_event_free()
  * @param err where an error goes, or NULL
  * @return AGENTJOB_OK, AGENTJOB_ERR_INVALID_ARGUMENT, or what ended the batch before every message had its outcome:
- * AGENTJOB_ERR_UNAUTHORIZED, _FORBIDDEN, _REDIRECT, _TLS, _RATE_LIMITED (for more than a day), _CONNECT, _CONNECTION_LOST,
+ * AGENTJOB_ERR_AUTHENTICATION, _PERMISSION_DENIED, _REDIRECT, _TLS, _RATE_LIMIT (for more than a day), _CONNECT, _CONNECTION_LOST,
  * _TIMEOUT, _SERVER, _INVALID_RESPONSE, _CANCELLED, _CLOSED or _JOURNAL. That comes once; agentjob_batch_is_over() is true after it
  * @since 0.1.0
  */
@@ -1643,7 +1643,7 @@ agentjob_code agentjob_batch_set_resend_unknown(agentjob_batch *batch,
  * @since 0.1.0
  */
 AGENTJOB_API
-agentjob_code agentjob_batch_set_max_trouble_ms(agentjob_batch *batch,
+agentjob_code agentjob_batch_set_max_outage_ms(agentjob_batch *batch,
                                                 uint64_t ms,
                                                 agentjob_error **err);
 
@@ -1828,7 +1828,7 @@ AGENTJOB_API uint64_t agentjob_progress_pause_ms(const agentjob_progress *progre
 AGENTJOB_API int64_t agentjob_progress_finishes_in_ms(const agentjob_progress *progress);
 
 /**
- * A pause's name, the same in every language: "rate_limited", "trouble"; "none" for AGENTJOB_PAUSE_NONE.
+ * A pause's name, the same in every language: "rate_limit", "service_failure"; "none" for AGENTJOB_PAUSE_NONE.
  * @param pause any number
  * @return a text that lives for ever; "?" for a number that is no pause
  * @since 0.1.0

@@ -105,7 +105,7 @@ public:
     batch &rate(std::string_view rate) { return set(agentjob_batch_set_rate, detail::c_text("rate", rate).c_str()); }
     batch &wait(const call &settings = {}) { return set(agentjob_batch_set_wait, settings.get()); }
     batch &resend_unknown(bool resend) { return set(agentjob_batch_set_resend_unknown, resend); }
-    batch &max_trouble(std::chrono::milliseconds time) { return set(agentjob_batch_set_max_trouble_ms, detail::ms(time)); }
+    batch &max_outage(std::chrono::milliseconds time) { return set(agentjob_batch_set_max_outage_ms, detail::ms(time)); }
     batch &grace(std::chrono::milliseconds time) { return set(agentjob_batch_set_grace_ms, detail::ms(time)); }
     /** The token may go before the batch. */
     batch &cancel(const cancel_token &token) { return set(agentjob_batch_set_cancel, token.get()); }

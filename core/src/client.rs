@@ -1,31 +1,28 @@
 //! The client: arguments become an operation, the operation an exchange, the exchange a job or an error with its verdict.
 
 use std::fmt;
-use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::attempts::Attempts;
-use crate::batch::Batches;
-use crate::config::{ClientBuilder, ClientOptions, Config, KeySource, LogLevel, check_time};
-use crate::control::Event;
-use crate::delivery::Delivery;
+use crate::batch::handle::{BatchHandle, Batches};
+use crate::call::options::CallOptions;
+use crate::call::prompt::Prompt;
+use crate::call::request_loop::execute;
+use crate::config::builder::ClientBuilder;
+use crate::config::client_options::ClientOptions;
+use crate::config::secret::KeySource;
+use crate::config::settings::Config;
 use crate::error::Error;
 use crate::job::Job;
-use crate::net::{Cause, Net};
 use crate::operation::Operation;
-use crate::options::CallOptions;
-use crate::prompt::Prompt;
-use crate::recent::Recent;
+use crate::shared::Shared;
 
 /// A client of one project of one service. Cloning is cheap, and clones share connections.
 ///
 /// It may be used from any number of threads at once. No thread runs and no connection is made before the first call.
 #[derive(Clone)]
 pub struct Client {
-    pub(crate) config: Arc<Config>,
-    pub(crate) net: Arc<Net>,
-    pub(crate) recent: Arc<Recent>,
+    pub(crate) shared: Shared,
     pub(crate) batches: Arc<Batches>,
 }
 
@@ -36,12 +33,7 @@ impl Client {
     }
 
     pub(crate) fn new(config: Config) -> Client {
-        Client {
-            net: Arc::new(Net::new(&config)),
-            recent: Arc::default(),
-            batches: Arc::default(),
-            config: Arc::new(config),
-        }
+        Client { shared: Shared::new(config), batches: Arc::default() }
     }
 
     /// Sends a follow-up instruction to a job, and answers the job's record (CONTRACT "send message").
@@ -64,7 +56,7 @@ impl Client {
         prompt: impl Into<Prompt<'a>>,
         call: &CallOptions,
     ) -> Result<Job, Error> {
-        self.execute(&Operation::SendMessage { job_id, prompt: prompt.into() }, call, None)
+        execute(&self.shared, &Operation::SendMessage { job_id, prompt: prompt.into() }, call, None)
     }
 
     /// Asks for a job's record (CONTRACT "get job").
@@ -80,7 +72,7 @@ impl Client {
     /// # Errors
     /// As `get_job`, and `Cancelled`.
     pub fn get_job_with(&self, job_id: &str, call: &CallOptions) -> Result<Job, Error> {
-        self.execute(&Operation::GetJob { job_id }, call, None)
+        execute(&self.shared, &Operation::GetJob { job_id }, call, None)
     }
 
     /// Creates a job, and answers its record (CONTRACT "create job").
@@ -96,7 +88,7 @@ impl Client {
     /// # Errors
     /// As `create_job`, and `Cancelled`.
     pub fn create_job_with<'a>(&self, prompt: impl Into<Prompt<'a>>, call: &CallOptions) -> Result<Job, Error> {
-        self.execute(&Operation::CreateJob { prompt: prompt.into() }, call, None)
+        execute(&self.shared, &Operation::CreateJob { prompt: prompt.into() }, call, None)
     }
 
     /// A client with the same connections and other settings. To close one of the two closes both.
@@ -104,9 +96,9 @@ impl Client {
     /// # Errors
     /// `InvalidArgument`, which names the setting.
     pub fn with_options(&self, options: ClientOptions) -> Result<Client, Error> {
-        let mut config = (*self.config).clone();
+        let mut config = (*self.shared.config).clone();
         options.apply(&mut config)?;
-        Ok(Client { config: Arc::new(config), ..self.clone() })
+        Ok(Client { shared: self.shared.with_config(config), batches: self.batches.clone() })
     }
 
     /// Ends every call of this client and its clones, in every thread, with `Closed`, refuses new ones, and closes the
@@ -115,76 +107,55 @@ impl Client {
     /// A batch sends nothing more, and ends with `Closed`, but its messages in flight have their answers, for at most its
     /// [`grace`](crate::BatchOptions::grace): its own iterator or drop waits for them, or [`batches`](Client::batches).
     pub fn close(&self) {
-        self.net.close(&self.config);
+        self.shared.connections.close(&self.shared.config);
         self.batches.close();
+    }
+
+    /// The batches of this client, its clones and those made by [`with_options`](Client::with_options) that are not gone, to wait for
+    /// their answers after [`close`](Client::close).
+    pub fn batches(&self) -> Vec<BatchHandle> {
+        self.batches.list()
     }
 
     /// Whether [`close`](Client::close) was called.
     pub fn is_closed(&self) -> bool {
-        self.net.is_closed()
+        self.shared.connections.is_closed()
     }
 
     /// The base URL, without a slash at its end.
     pub fn base_url(&self) -> &str {
-        &self.config.endpoint.url
+        &self.shared.config.endpoint.url
     }
 
     /// The project.
     pub fn project_id(&self) -> &str {
-        &self.config.project_id
+        &self.shared.config.project_id
     }
 
     /// The total time of one call.
     pub fn timeout(&self) -> Duration {
-        self.config.timeout
+        self.shared.config.timeout
     }
 
     /// How often one call makes a failed request again.
     pub fn max_retries(&self) -> u32 {
-        self.config.limits.max_retries
+        self.shared.config.limits.max_retries
     }
 
     /// Where the key came from.
     pub fn key_source(&self) -> &KeySource {
-        &self.config.key_source
+        &self.shared.config.key_source
     }
+}
 
-    /// Tells the client's handler, the log and the call's control, which may end the call.
-    pub(crate) fn tell(&self, call: &CallOptions, event: &Event<'_>) -> Result<(), Cause> {
-        if let Some(handler) = &self.config.on_event {
-            handler(event);
-        }
-        let level = if matches!(event, Event::Attempt { .. }) { LogLevel::Debug } else { LogLevel::Info };
-        if self.config.log >= level {
-            // The job's id is the caller's word, which may be anything.
-            let line = format!("agentjob: {event}\n");
-            // A standard error that nobody reads any more is no reason to fail.
-            drop(std::io::stderr().write_all(self.config.redactor().redact(&line).as_bytes()));
-        }
-        match &call.control {
-            Some(control) => control.event(event).map_err(|_| Cause::Cancelled),
-            None => Ok(()),
-        }
-    }
-
-    /// Whether anybody listens to events.
-    pub(crate) fn is_heard(&self, call: &CallOptions) -> bool {
-        self.config.on_event.is_some() || self.config.log > LogLevel::Off || call.control.is_some()
-    }
-
-    /// Checks the arguments, then makes the call's requests until one settles it. `max_retries` overrides the client's.
-    pub(crate) fn execute(
-        &self,
-        operation: &Operation<'_>,
-        call: &CallOptions,
-        max_retries: Option<u32>,
-    ) -> Result<Job, Error> {
-        let not_sent = |error: Error| error.with_delivery(operation.delivers().then_some(Delivery::NotSent));
-        operation.check(self.config.max_prompt_bytes).map_err(not_sent)?;
-        let timeout = call.timeout.map_or(Ok(self.config.timeout), |t| check_time("timeout", t)).map_err(not_sent)?;
-        let mut limits = self.config.limits;
-        limits.max_retries = max_retries.unwrap_or(limits.max_retries);
-        Attempts::new(self, operation, call, limits, timeout).run()
+impl ClientBuilder {
+    /// Checks every setting and makes the client. Nothing is sent, and no certificate store is read.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) names the first setting that is missing or wrong;
+    /// [`Cancelled`](crate::ErrorKind::Cancelled) if the `control` ended it.
+    pub fn build(self) -> Result<Client, Error> {
+        Ok(Client::new(self.resolve()?))
     }
 }
 

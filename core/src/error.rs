@@ -4,9 +4,9 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::delivery::Delivery;
-use crate::escape::escape;
 use crate::job::Job;
 use crate::redact::Redactor;
+use crate::text::escape;
 
 /// What went wrong. One list for every language: each kind is one Python class and one C code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,15 +27,15 @@ pub enum ErrorKind {
     /// The client was closed.
     Closed,
     /// 401: the key is wrong or expired.
-    Unauthorized,
+    Authentication,
     /// 403: the key may not do this, or not from this address.
-    Forbidden,
+    PermissionDenied,
     /// 404: no such job or project.
     NotFound,
     /// 409: the job cannot take the request now.
     Conflict,
     /// 429: the project's hourly allowance is used up.
-    RateLimited,
+    RateLimit,
     /// 400 or another 4xx: the service refused the request.
     BadRequest,
     /// 5xx: the service or a gateway before it failed.
@@ -62,11 +62,11 @@ impl ErrorKind {
         ErrorKind::Timeout,
         ErrorKind::Cancelled,
         ErrorKind::Closed,
-        ErrorKind::Unauthorized,
-        ErrorKind::Forbidden,
+        ErrorKind::Authentication,
+        ErrorKind::PermissionDenied,
         ErrorKind::NotFound,
         ErrorKind::Conflict,
-        ErrorKind::RateLimited,
+        ErrorKind::RateLimit,
         ErrorKind::BadRequest,
         ErrorKind::Server,
         ErrorKind::Redirect,
@@ -86,11 +86,11 @@ impl ErrorKind {
             ErrorKind::Timeout => "timeout",
             ErrorKind::Cancelled => "cancelled",
             ErrorKind::Closed => "closed",
-            ErrorKind::Unauthorized => "unauthorized",
-            ErrorKind::Forbidden => "forbidden",
+            ErrorKind::Authentication => "authentication",
+            ErrorKind::PermissionDenied => "permission_denied",
             ErrorKind::NotFound => "not_found",
             ErrorKind::Conflict => "conflict",
-            ErrorKind::RateLimited => "rate_limited",
+            ErrorKind::RateLimit => "rate_limit",
             ErrorKind::BadRequest => "bad_request",
             ErrorKind::Server => "server",
             ErrorKind::Redirect => "redirect",
@@ -105,11 +105,11 @@ impl ErrorKind {
     pub(crate) fn of_status(status: u16) -> ErrorKind {
         match status {
             300..=399 => ErrorKind::Redirect,
-            401 => ErrorKind::Unauthorized,
-            403 => ErrorKind::Forbidden,
+            401 => ErrorKind::Authentication,
+            403 => ErrorKind::PermissionDenied,
             404 => ErrorKind::NotFound,
             409 => ErrorKind::Conflict,
-            429 => ErrorKind::RateLimited,
+            429 => ErrorKind::RateLimit,
             400..=499 => ErrorKind::BadRequest,
             500..=599 => ErrorKind::Server,
             _ => ErrorKind::InvalidResponse,
@@ -287,14 +287,14 @@ mod tests {
             (301, ErrorKind::Redirect),
             (308, ErrorKind::Redirect),
             (400, ErrorKind::BadRequest),
-            (401, ErrorKind::Unauthorized),
+            (401, ErrorKind::Authentication),
             (402, ErrorKind::BadRequest),
-            (403, ErrorKind::Forbidden),
+            (403, ErrorKind::PermissionDenied),
             (404, ErrorKind::NotFound),
             (408, ErrorKind::BadRequest),
             (409, ErrorKind::Conflict),
             (422, ErrorKind::BadRequest),
-            (429, ErrorKind::RateLimited),
+            (429, ErrorKind::RateLimit),
             (500, ErrorKind::Server),
             (504, ErrorKind::Server),
             (599, ErrorKind::Server),

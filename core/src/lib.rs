@@ -20,62 +20,63 @@
 
 #![forbid(unsafe_code)]
 
-mod answer;
-mod attempts;
 mod batch;
+mod call;
 mod client;
 mod config;
-mod control;
 mod delivery;
-mod descriptor;
+mod duration;
 mod error;
-mod escape;
+mod http;
 mod jitter;
 mod job;
 mod json;
-mod net;
 mod operation;
-mod options;
-mod outcome;
-mod poll;
-mod poller;
-mod privilege;
-mod process;
-mod prompt;
-mod recent;
-mod record;
+mod os;
 mod redact;
-mod retry;
-#[doc(hidden)]
-pub mod thread;
+mod shared;
+mod text;
 mod timestamp;
-mod waits;
+mod wait;
 
-pub use batch::{
-    Batch, BatchHandle, BatchItem, BatchOptions, BatchOutcome, BatchProgress, BatchStatus, BatchStep, BatchUpdate,
-    BegunItem, DEFAULT_CONCURRENCY, DEFAULT_GRACE, DEFAULT_MAX_TROUBLE, MAX_CONCURRENCY, PauseReason, Rate,
-    batch_status,
-};
+pub use batch::events::{BatchOutcome, BatchProgress, BatchStep, BatchUpdate};
+pub use batch::handle::BatchHandle;
+pub use batch::item::BatchItem;
+pub use batch::iterator::Batch;
+pub use batch::options::{BatchOptions, DEFAULT_CONCURRENCY, DEFAULT_GRACE, DEFAULT_MAX_OUTAGE, MAX_CONCURRENCY};
+pub use batch::pace::circuit_breaker::PauseReason;
+pub use batch::pace::rate::Rate;
+pub use batch::status::{BatchStatus, BegunItem, batch_status};
+pub use call::control::{CancelToken, Control, Event, Interrupted};
+pub use call::options::CallOptions;
+pub use call::prompt::{EncodedPrompt, Prompt};
 pub use client::Client;
-pub use config::{
-    ClientBuilder, ClientOptions, DEFAULT_CONNECT_TIMEOUT, DEFAULT_MAX_PROMPT_BYTES, DEFAULT_MAX_RESPONSE_BYTES,
-    DEFAULT_MAX_RETRIES, DEFAULT_MAX_RETRY_AFTER, DEFAULT_TIMEOUT, EventHandler, KeySource, MAX_RETRIES, MAX_TIMEOUT,
-    duration_from_seconds, duration_from_seconds_or_zero,
+pub use config::builder::ClientBuilder;
+pub use config::client_options::ClientOptions;
+pub use config::secret::KeySource;
+pub use config::settings::{
+    DEFAULT_CONNECT_TIMEOUT, DEFAULT_MAX_PROMPT_BYTES, DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_MAX_RETRIES,
+    DEFAULT_MAX_RETRY_AFTER, DEFAULT_TIMEOUT, EventHandler, MAX_RETRIES,
 };
-pub use control::{CancelToken, Control, Event, Interrupted};
 pub use delivery::Delivery;
+pub use duration::{MAX_TIMEOUT, duration_from_seconds, duration_from_seconds_or_zero};
 pub use error::{Error, ErrorKind};
-pub use escape::escape;
 #[doc(hidden)]
 pub use job::TextField;
+pub use job::fields::{Field, Fields};
 pub use job::{Job, JobStatus};
-pub use json::{Json, JsonText, JsonToken, JsonTokens};
-pub use options::{CallOptions, WaitOptions};
-pub use poll::{DEFAULT_LATENESS, DEFAULT_MAX_INTERVAL, DEFAULT_MIN_INTERVAL, DEFAULT_SETTLE, DEFAULT_WAIT_TIMEOUT};
-pub use poller::Poller;
-pub use prompt::{EncodedPrompt, Prompt};
-pub use record::{Field, Fields};
-pub use waits::Watch;
+pub use json::text::JsonText;
+pub use json::tokens::{JsonToken, JsonTokens};
+pub use json::value::Json;
+#[doc(hidden)]
+pub use os::thread;
+pub use text::escape;
+pub use wait::client::Watch;
+pub use wait::options::WaitOptions;
+pub use wait::poller::Poller;
+pub use wait::schedule::{
+    DEFAULT_LATENESS, DEFAULT_MAX_INTERVAL, DEFAULT_MIN_INTERVAL, DEFAULT_SETTLE, DEFAULT_WAIT_TIMEOUT,
+};
 
 /// This version of agentjob.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

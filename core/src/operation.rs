@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use crate::call::prompt::Prompt;
 use crate::error::Error;
-use crate::escape::escape;
-use crate::prompt::Prompt;
+use crate::text::describe;
 
 /// The longest id that is taken, in bytes. The contract names no format; a request's head has an end (O).
 const MAX_ID_BYTES: usize = 1024;
@@ -31,8 +31,8 @@ impl<'a> Operation<'a> {
     /// What was being done, as the subject of an error's sentence.
     pub(crate) fn subject(&self) -> String {
         match self {
-            Operation::SendMessage { job_id, .. } => format!("message to job {}", shown(job_id)),
-            Operation::GetJob { job_id } => format!("job {}", shown(job_id)),
+            Operation::SendMessage { job_id, .. } => format!("message to job {}", describe(job_id)),
+            Operation::GetJob { job_id } => format!("job {}", describe(job_id)),
             Operation::CreateJob { .. } => "new job".to_owned(),
         }
     }
@@ -108,7 +108,7 @@ pub(crate) fn check_id(name: &str, id: &str) -> Result<(), Error> {
             format!("{name} is {} bytes long; an id has at most {MAX_ID_BYTES} bytes", id.len())
         }
         _ if id.chars().any(char::is_control) => {
-            format!("{name} holds a control character ({}); give the id as the service shows it", shown(id))
+            format!("{name} holds a control character ({}); give the id as the service shows it", describe(id))
         }
         _ => return Ok(()),
     };
@@ -126,15 +126,6 @@ fn push_segment(path: &mut String, id: &str) {
             true => path.push(byte as char),
             false => write!(path, "%{byte:02X}").expect("a String takes every write"),
         }
-    }
-}
-
-/// Text from outside as part of a sentence: escaped, and bounded in length.
-pub(crate) fn shown(text: &str) -> String {
-    const MAX_CHARS: usize = 300;
-    match text.char_indices().nth(MAX_CHARS) {
-        Some((end, _)) => format!("{}…", escape(&text[..end])),
-        None => escape(text).into_owned(),
     }
 }
 
@@ -191,11 +182,5 @@ mod tests {
             assert!(error.message().starts_with(start), "{error}");
         }
         send("job 1/é", "12345").check(5).unwrap();
-    }
-
-    #[test]
-    fn text_from_outside_cannot_drive_a_terminal() {
-        assert_eq!(shown("a\x1b[31m\r\nb"), "a\\u{1b}[31m\\r\\nb");
-        assert_eq!(shown(&"é".repeat(400)).chars().count(), 301);
     }
 }

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use zeroize::Zeroizing;
 
-use self::plain_form::{BASE64, HEX, LONGEST_ESCAPE, Unit, most_left, numbers, plain, units, unpacked};
+use crate::redact::plain_form::{BASE64, HEX, LONGEST_ESCAPE, Unit, most_left, numbers, plain, units, unpacked};
 
 /// What stands where a secret was.
 const REDACTED: &str = "***";

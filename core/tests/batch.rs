@@ -94,12 +94,12 @@ fn a_429_holds_every_message_back_until_it_is_allowed() {
             match batch.step(Duration::MAX).unwrap() {
                 BatchStep::Outcome(outcome) => accepted += u32::from(outcome.delivery() == Delivery::Accepted),
                 BatchStep::Update(BatchUpdate::Paused { reason, pause, error }) => {
-                    assert_eq!((accepted, reason), (2, PauseReason::RateLimited));
+                    assert_eq!((accepted, reason), (2, PauseReason::RateLimit));
                     assert!(!pause.is_zero() && pause <= ms(1000), "{pause:?}");
                     assert_eq!(error.http_status(), Some(429));
                     let progress = batch.progress();
                     assert_eq!((progress.accepted, progress.left), (2, 6));
-                    assert_eq!(progress.pause.unwrap().0, PauseReason::RateLimited);
+                    assert_eq!(progress.pause.unwrap().0, PauseReason::RateLimit);
                     assert!(batch_status(folder.journal()).unwrap().running);
                     told.push("paused");
                 }
@@ -171,7 +171,7 @@ fn a_service_that_is_away_costs_no_message() {
     let mut batch = client.send_all(items(4), &BatchOptions::new(folder.journal())).unwrap();
     let step = batch.step(Duration::MAX).unwrap();
     let BatchStep::Update(BatchUpdate::Paused { reason, error, .. }) = step else { panic!("{step:?}") };
-    assert_eq!((reason, error.delivery()), (PauseReason::Trouble, Some(Delivery::NotSent)));
+    assert_eq!((reason, error.delivery()), (PauseReason::ServiceFailure, Some(Delivery::NotSent)));
     let config = format!(
         r#"{{"port":{},"jobs":[{{"id":"job_1"}},{{"id":"job_2"}},{{"id":"job_3"}},{{"id":"job_4"}}]}}"#,
         address.port()
@@ -186,7 +186,7 @@ fn a_service_that_is_away_costs_no_message() {
 #[test]
 fn trouble_without_end_stops_the_batch() {
     let (service, folder) = (service(50, r#","rules":[{"method":"POST","status":502}]"#), Folder::new());
-    let options = BatchOptions::new(folder.journal()).max_trouble(ms(2500));
+    let options = BatchOptions::new(folder.journal()).max_outage(ms(2500));
     let (outcomes, error) = run_until_stopped(client(&service).send_all(items(50), &options).unwrap());
     assert_eq!(error.kind(), ErrorKind::Server);
     assert!(error.message().starts_with("the batch was stopped after "), "{error}");
@@ -198,7 +198,9 @@ fn trouble_without_end_stops_the_batch() {
 
 #[test]
 fn what_every_message_would_meet_stops_the_batch_and_spends_none() {
-    for (status, kind) in [(401, ErrorKind::Unauthorized), (403, ErrorKind::Forbidden), (307, ErrorKind::Redirect)] {
+    for (status, kind) in
+        [(401, ErrorKind::Authentication), (403, ErrorKind::PermissionDenied), (307, ErrorKind::Redirect)]
+    {
         let rule = format!(r#","rules":[{{"method":"POST","nth":1,"status":{status}}}]"#);
         let (service, folder) = (service(3, &rule), Folder::new());
         let (client, options) = (client(&service), BatchOptions::new(folder.journal()).concurrency(1));
@@ -409,7 +411,7 @@ fn bad_items_and_settings_are_named_before_a_journal_is_begun() {
         (client.send_all([BatchItem::new(JOB, "").line(17)], &options()), "line 17: prompt is empty"),
         (client.send_all(items(1), &options().concurrency(0)), "concurrency is 0; give 1 to 64"),
         (client.send_all(items(1), &options().concurrency(65)), "concurrency is 65; give 1 to 64"),
-        (client.send_all(items(1), &options().max_trouble(Duration::ZERO)), "max_trouble"),
+        (client.send_all(items(1), &options().max_outage(Duration::ZERO)), "max_outage"),
         (client.send_all(items(1), &options().wait(quick().lateness(2.0))), "lateness is 2"),
         (client.send_all(items(1), &BatchOptions::new("")), "journal is empty"),
     ];
@@ -531,7 +533,7 @@ fn what_is_stopped_while_it_asks_after_a_job_sends_nothing_more() {
 fn one_message_that_always_fails_does_not_hold_up_the_others() {
     let rules = r#","rules":[{"method":"POST","path":"/v2/agent/*/job/job_1/message","status":408}]"#;
     let (service, folder) = (service(3, rules), Folder::new());
-    let options = BatchOptions::new(folder.journal()).concurrency(1).max_trouble(ms(2500));
+    let options = BatchOptions::new(folder.journal()).concurrency(1).max_outage(ms(2500));
     let (outcomes, error) = run_until_stopped(client(&service).send_all(items(3), &options).unwrap());
     assert_eq!(outcomes.iter().map(BatchOutcome::number).collect::<Vec<_>>(), [2, 3]);
     assert_eq!(error.http_status(), Some(408));

@@ -198,7 +198,7 @@ fn a_calls_time_is_one_total_in_every_phase() {
             return None;
         }
         if phase.name == "a pause" {
-            assert_eq!(error.kind(), ErrorKind::RateLimited, "a pause that does not fit is not begun");
+            assert_eq!(error.kind(), ErrorKind::RateLimit, "a pause that does not fit is not begun");
         } else {
             assert!(took >= timeout, "{}: {took:?}", phase.name);
             assert_eq!(error.kind(), ErrorKind::Timeout, "{}", phase.name);

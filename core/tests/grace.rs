@@ -188,7 +188,7 @@ fn what_stops_the_batch_from_within_awaits_the_others() {
     let refusal = r#"{"method":"POST","path":"/v2/agent/*/job/job_1/message","status":401,"delay_ms":200}"#;
     let it = Situation::new(&format!("{refusal},{SLOW}"));
     let (outcomes, ended) = rest(it.begin(GRACE));
-    assert_eq!((outcomes.len(), ended), (IN_FLIGHT as usize - 1, Some(ErrorKind::Unauthorized)));
+    assert_eq!((outcomes.len(), ended), (IN_FLIGHT as usize - 1, Some(ErrorKind::Authentication)));
     let progress = batch_status(&it.journal).unwrap().progress;
     assert_eq!((progress.accepted, progress.unknown, progress.left), (2, 0, 4));
     assert_eq!(it.service.requests().total, u64::from(IN_FLIGHT));

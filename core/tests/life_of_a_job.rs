@@ -109,7 +109,7 @@ fn a_wait_that_is_about_to_end_looks_once_more() {
 fn the_facts_of_a_waits_error_are_the_waits() {
     let emulator = emulator(r#"{"jobs": [{"id": "job_1", "status": "active"}], "rules": [{"nth": 4, "status": 401}]}"#);
     let error = client(&emulator).wait("job_1", &quick()).unwrap_err();
-    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unauthorized, 4));
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Authentication, 4));
     assert!(error.elapsed() >= ms(40) && error.job().is_some(), "{:?}", error.elapsed());
     let error = client(&emulator).send_and_wait("job_1", "p", &quick().timeout(ms(60))).unwrap_err();
     assert!(error.attempts() >= 2, "the message counts, too: {}", error.attempts());
@@ -148,7 +148,7 @@ fn a_wait_that_runs_out_of_time_carries_the_last_record_and_what_it_saw() {
     assert_eq!(error.kind(), ErrorKind::WaitTimeout);
     assert_eq!(error.delivery(), None);
     assert_eq!(error.job().unwrap().status(), &JobStatus::Active);
-    assert!(error.message().contains("1 rate_limited (429), 1 server (503)"), "{error}");
+    assert!(error.message().contains("1 rate_limit (429), 1 server (503)"), "{error}");
     assert!(took >= ms(1500) && took < ms(15_000), "{took:?}");
 }
 
@@ -174,8 +174,8 @@ fn a_wait_outlives_a_service_that_comes_and_goes() {
 #[test]
 fn a_wait_that_can_never_succeed_ends_at_once() {
     for (status, kind) in [
-        (401, ErrorKind::Unauthorized),
-        (403, ErrorKind::Forbidden),
+        (401, ErrorKind::Authentication),
+        (403, ErrorKind::PermissionDenied),
         (404, ErrorKind::NotFound),
         (400, ErrorKind::BadRequest),
         (301, ErrorKind::Redirect),

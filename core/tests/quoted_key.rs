@@ -208,7 +208,7 @@ fn a_key_that_the_service_quotes_is_in_no_line_of_a_journal() {
             service.answers(ENCODINGS.iter().map(|(_, encode)| answer(&place, &encode(key))));
             let items = (0..ENCODINGS.len()).map(|n| BatchItem::new(format!("job_{n}"), "p"));
             let batch = client
-                .send_all(items, &BatchOptions::new(&path).concurrency(1).max_trouble(Duration::from_millis(1)))
+                .send_all(items, &BatchOptions::new(&path).concurrency(1).max_outage(Duration::from_millis(1)))
                 .unwrap();
             let outcomes: Vec<_> = batch.collect();
             let journal = without_digests(&std::fs::read_to_string(&path).unwrap());

@@ -211,7 +211,7 @@ pub unsafe extern "C" fn agentjob_batch_start(
 /// @param out where the event goes, NULL if none came in time and when the batch is over; free it with agentjob_batch_event_free()
 /// @param err where an error goes, or NULL
 /// @return AGENTJOB_OK, AGENTJOB_ERR_INVALID_ARGUMENT, or what ended the batch before every message had its outcome:
-/// AGENTJOB_ERR_UNAUTHORIZED, _FORBIDDEN, _REDIRECT, _TLS, _RATE_LIMITED (for more than a day), _CONNECT, _CONNECTION_LOST,
+/// AGENTJOB_ERR_AUTHENTICATION, _PERMISSION_DENIED, _REDIRECT, _TLS, _RATE_LIMIT (for more than a day), _CONNECT, _CONNECTION_LOST,
 /// _TIMEOUT, _SERVER, _INVALID_RESPONSE, _CANCELLED, _CLOSED or _JOURNAL. That comes once; agentjob_batch_is_over() is true after it
 /// @since 0.1.0
 #[unsafe(no_mangle)]

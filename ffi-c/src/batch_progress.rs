@@ -16,9 +16,9 @@ pub enum agentjob_pause {
     /// It sends.
     AGENTJOB_PAUSE_NONE = 0,
     /// The service said 429: the project's allowance is used up.
-    AGENTJOB_PAUSE_RATE_LIMITED = 1,
+    AGENTJOB_PAUSE_RATE_LIMIT = 1,
     /// The service cannot be reached, or fails.
-    AGENTJOB_PAUSE_TROUBLE = 2,
+    AGENTJOB_PAUSE_SERVICE_FAILURE = 2,
 }
 
 /// What agentjob_progress_count() counts.
@@ -48,9 +48,9 @@ impl From<Option<PauseReason>> for agentjob_pause {
     fn from(reason: Option<PauseReason>) -> agentjob_pause {
         match reason {
             None => agentjob_pause::AGENTJOB_PAUSE_NONE,
-            Some(PauseReason::RateLimited) => agentjob_pause::AGENTJOB_PAUSE_RATE_LIMITED,
+            Some(PauseReason::RateLimit) => agentjob_pause::AGENTJOB_PAUSE_RATE_LIMIT,
             // The core's list may grow, so Rust asks for this arm.
-            Some(_) => agentjob_pause::AGENTJOB_PAUSE_TROUBLE,
+            Some(_) => agentjob_pause::AGENTJOB_PAUSE_SERVICE_FAILURE,
         }
     }
 }
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn agentjob_progress_finishes_in_ms(progress: *const agent
     })
 }
 
-/// A pause's name, the same in every language: "rate_limited", "trouble"; "none" for AGENTJOB_PAUSE_NONE.
+/// A pause's name, the same in every language: "rate_limit", "service_failure"; "none" for AGENTJOB_PAUSE_NONE.
 /// @param pause any number
 /// @return a text that lives for ever; "?" for a number that is no pause
 /// @since 0.1.0
@@ -132,8 +132,8 @@ pub extern "C" fn agentjob_pause_name(pause: i32) -> *const c_char {
     guard_or(NO_NAME.as_ptr(), || {
         let name: &CStr = match pause {
             0 => c"none",
-            1 => c"rate_limited",
-            2 => c"trouble",
+            1 => c"rate_limit",
+            2 => c"service_failure",
             _ => NO_NAME,
         };
         name.as_ptr()
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn every_pause_has_the_name_that_the_core_gives_it() {
-        for reason in [PauseReason::RateLimited, PauseReason::Trouble] {
+        for reason in [PauseReason::RateLimit, PauseReason::ServiceFailure] {
             let number = agentjob_pause::from(Some(reason)) as i32;
             // SAFETY: every name is a C literal.
             assert_eq!(unsafe { CStr::from_ptr(agentjob_pause_name(number)) }.to_str().unwrap(), reason.as_str());

@@ -89,13 +89,13 @@ pub unsafe extern "C" fn agentjob_batch_set_resend_unknown(
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_batch_set_max_trouble_ms(
+pub unsafe extern "C" fn agentjob_batch_set_max_outage_ms(
     batch: *mut agentjob_batch,
     ms: u64,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the pointers are what the header's rules say.
-    unsafe { guard(err, Delivers::Nothing, || set(batch, &|to| Ok(to.max_trouble(Duration::from_millis(ms))))) }
+    unsafe { guard(err, Delivers::Nothing, || set(batch, &|to| Ok(to.max_outage(Duration::from_millis(ms))))) }
 }
 
 /// How long a batch that is stopped, cancelled or freed waits for the answers to the messages under way, so that it need not call

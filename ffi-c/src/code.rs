@@ -28,15 +28,15 @@ pub enum agentjob_code {
     /// The client was closed.
     AGENTJOB_ERR_CLOSED = -7,
     /// 401: the key is wrong or expired.
-    AGENTJOB_ERR_UNAUTHORIZED = -8,
+    AGENTJOB_ERR_AUTHENTICATION = -8,
     /// 403: the key may not do this, or not from this address.
-    AGENTJOB_ERR_FORBIDDEN = -9,
+    AGENTJOB_ERR_PERMISSION_DENIED = -9,
     /// 404: no such job or project.
     AGENTJOB_ERR_NOT_FOUND = -10,
     /// 409: the job cannot take the request now.
     AGENTJOB_ERR_CONFLICT = -11,
     /// 429: the project's hourly allowance is used up.
-    AGENTJOB_ERR_RATE_LIMITED = -12,
+    AGENTJOB_ERR_RATE_LIMIT = -12,
     /// 400 or another 4xx: the service refused the request.
     AGENTJOB_ERR_BAD_REQUEST = -13,
     /// 5xx: the service or a gateway before it failed.
@@ -97,11 +97,11 @@ impl From<ErrorKind> for agentjob_code {
             ErrorKind::Timeout => agentjob_code::AGENTJOB_ERR_TIMEOUT,
             ErrorKind::Cancelled => agentjob_code::AGENTJOB_ERR_CANCELLED,
             ErrorKind::Closed => agentjob_code::AGENTJOB_ERR_CLOSED,
-            ErrorKind::Unauthorized => agentjob_code::AGENTJOB_ERR_UNAUTHORIZED,
-            ErrorKind::Forbidden => agentjob_code::AGENTJOB_ERR_FORBIDDEN,
+            ErrorKind::Authentication => agentjob_code::AGENTJOB_ERR_AUTHENTICATION,
+            ErrorKind::PermissionDenied => agentjob_code::AGENTJOB_ERR_PERMISSION_DENIED,
             ErrorKind::NotFound => agentjob_code::AGENTJOB_ERR_NOT_FOUND,
             ErrorKind::Conflict => agentjob_code::AGENTJOB_ERR_CONFLICT,
-            ErrorKind::RateLimited => agentjob_code::AGENTJOB_ERR_RATE_LIMITED,
+            ErrorKind::RateLimit => agentjob_code::AGENTJOB_ERR_RATE_LIMIT,
             ErrorKind::BadRequest => agentjob_code::AGENTJOB_ERR_BAD_REQUEST,
             ErrorKind::Server => agentjob_code::AGENTJOB_ERR_SERVER,
             ErrorKind::Redirect => agentjob_code::AGENTJOB_ERR_REDIRECT,
@@ -199,11 +199,11 @@ fn code_name(code: i32) -> &'static CStr {
         -5 => c"AGENTJOB_ERR_TIMEOUT",
         -6 => c"AGENTJOB_ERR_CANCELLED",
         -7 => c"AGENTJOB_ERR_CLOSED",
-        -8 => c"AGENTJOB_ERR_UNAUTHORIZED",
-        -9 => c"AGENTJOB_ERR_FORBIDDEN",
+        -8 => c"AGENTJOB_ERR_AUTHENTICATION",
+        -9 => c"AGENTJOB_ERR_PERMISSION_DENIED",
         -10 => c"AGENTJOB_ERR_NOT_FOUND",
         -11 => c"AGENTJOB_ERR_CONFLICT",
-        -12 => c"AGENTJOB_ERR_RATE_LIMITED",
+        -12 => c"AGENTJOB_ERR_RATE_LIMIT",
         -13 => c"AGENTJOB_ERR_BAD_REQUEST",
         -14 => c"AGENTJOB_ERR_SERVER",
         -15 => c"AGENTJOB_ERR_REDIRECT",

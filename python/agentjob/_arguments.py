@@ -247,7 +247,7 @@ def add_batch(sub):
         batch.add_argument(flag, type=kind, default=argparse.SUPPRESS, metavar=metavar, help=help)
 
     add("--concurrency", int, "N", "messages under way at once, never two for one job (4)")
-    add("--max-trouble", float, "S", "seconds to go on while the service cannot be reached or fails (3600)")
+    add("--max-outage", float, "S", "seconds to go on while the service cannot be reached or fails (3600)")
     add("--grace", float, "S", "seconds to wait for the answers under way after Ctrl-C (5)")
     add_wait_flags(sub, optional=True, help="and wait for each job until it is done")
     add_client_flags(sub)

@@ -43,7 +43,7 @@ def send_all(options, report):
 
 def begin(service, items, options, on_update):
     wait = {name: getattr(options, flag) for flag, name in SCHEDULE.items() if hasattr(options, flag)}
-    pace = {name: getattr(options, name) for name in ("concurrency", "max_trouble", "grace") if hasattr(options, name)}
+    pace = {name: getattr(options, name) for name in ("concurrency", "max_outage", "grace") if hasattr(options, name)}
     try:
         return service.send_all(
             items,

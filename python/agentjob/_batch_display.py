@@ -63,7 +63,7 @@ class BatchProgress(Progress):
                 self.say("going on")
         elif update["event"] == "paused":
             # Of an allowance that is used up the reason says it all.
-            self._error = printable(str(update["error"])) if update["reason"] == "trouble" else None
+            self._error = printable(str(update["error"])) if update["reason"] == "service_failure" else None
             self._pauses(update["reason"], update["pause"])
 
     def outcome(self, outcome):

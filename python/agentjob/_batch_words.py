@@ -26,7 +26,7 @@ def clock(moment, seconds=False, now=None):
 
 def paused(reason, until, now=None):
     at = clock(math.ceil(until), True, now)
-    if reason == "rate_limited":
+    if reason == "rate_limit":
         return f"the service allows no more until {at}"
     return f"the service cannot be reached or fails; the next try is at {at}"
 

@@ -206,7 +206,7 @@ class Client:
         lateness: float = 0.15,
         settle: float = 10.0,
         resend_unknown: bool = False,
-        max_trouble: float = 3600.0,
+        max_outage: float = 3600.0,
         grace: float = 5.0,
         on_update: Callable[[BatchUpdate], object] | None = None,
         cancel: CancelToken | None = None,
@@ -226,7 +226,7 @@ class Client:
         timeout, min_interval, max_interval, lateness, settle: those of wait, for each job; without wait=True they are not used.
         resend_unknown: send those again of which an earlier run does not know whether they arrived. Those that did are worked
             on twice, so look at their jobs first.
-        max_trouble: for how many seconds it goes on while no message is answered: no connection, timeouts, 5xx.
+        max_outage: for how many seconds it goes on while no message is answered: no connection, timeouts, 5xx.
         grace: for how many seconds the answers to messages in flight are awaited when the batch ends early, however it ends; may be 0.
         on_update: called for what happens between two outcomes, on the thread that iterates. What it raises stops the batch.
             The client's on_event hears nothing of a batch.

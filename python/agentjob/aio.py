@@ -327,7 +327,7 @@ class AsyncClient:
         lateness: float = 0.15,
         settle: float = 10.0,
         resend_unknown: bool = False,
-        max_trouble: float = 3600.0,
+        max_outage: float = 3600.0,
         grace: float = 5.0,
         on_update: Callable[[BatchUpdate], object] | None = None,
         cancel: CancelToken | None = None,
@@ -360,7 +360,7 @@ class AsyncClient:
             lateness=lateness,
             settle=settle,
             resend_unknown=resend_unknown,
-            max_trouble=max_trouble,
+            max_outage=max_outage,
             grace=grace,
             cancel=cancel,
         )

@@ -20,11 +20,11 @@ __all__ = [
     "CancelledError",
     "ClosedError",
     "StatusError",
-    "UnauthorizedError",
-    "ForbiddenError",
+    "AuthenticationError",
+    "PermissionDeniedError",
     "NotFoundError",
     "ConflictError",
-    "RateLimitedError",
+    "RateLimitError",
     "BadRequestError",
     "ServerError",
     "RedirectError",
@@ -113,16 +113,16 @@ class StatusError(Error):
     kind = "bad_request"
 
 
-class UnauthorizedError(StatusError):
+class AuthenticationError(StatusError):
     """401: the key is wrong or expired."""
 
-    kind = "unauthorized"
+    kind = "authentication"
 
 
-class ForbiddenError(StatusError):
+class PermissionDeniedError(StatusError):
     """403: the key may not do this, or not from this address."""
 
-    kind = "forbidden"
+    kind = "permission_denied"
 
 
 class NotFoundError(StatusError):
@@ -137,10 +137,10 @@ class ConflictError(StatusError):
     kind = "conflict"
 
 
-class RateLimitedError(StatusError):
+class RateLimitError(StatusError):
     """429: the project's hourly allowance is used up; `retry_after` says for how long, if the service did."""
 
-    kind = "rate_limited"
+    kind = "rate_limit"
 
 
 class BadRequestError(StatusError):

@@ -138,7 +138,7 @@ class BatchOutcome(TypedDict):
 
 
 # One Literal for each, as above.
-PauseReason = Union[Literal["rate_limited"], Literal["trouble"]]
+PauseReason = Union[Literal["rate_limit"], Literal["service_failure"]]
 """Why nothing is sent: the project's allowance is used up (429); the service cannot be reached, or fails."""
 
 

@@ -22,7 +22,7 @@ pub(crate) struct BatchSettings<'py> {
     pub(crate) wait: Flag,
     pub(crate) schedule: Schedule,
     pub(crate) resend_unknown: Flag,
-    pub(crate) max_trouble: Number,
+    pub(crate) max_outage: Number,
     pub(crate) grace: Number,
     pub(crate) cancel: Option<Bound<'py, PyAny>>,
 }
@@ -37,7 +37,7 @@ impl BatchSettings<'_> {
             .rate(rate)
             .wait(self.wait.flag("wait")?.then_some(schedule))
             .resend_unknown(self.resend_unknown.flag("resend_unknown")?)
-            .max_trouble(self.max_trouble.seconds("max_trouble")?)
+            .max_outage(self.max_outage.seconds("max_outage")?)
             .grace(self.grace.seconds_or_none("grace")?);
         if let Some(cancel) = &self.cancel {
             options = options.cancel(cancel_token("cancel", cancel)?.core());

@@ -201,7 +201,7 @@ impl Client {
     ///
     /// timeout: total seconds of this call instead of the client's. cancel: a CancelToken that can end it.
     ///
-    /// Raises NotFoundError for a job that does not exist, UnauthorizedError, ForbiddenError, RateLimitedError, ServerError,
+    /// Raises NotFoundError for a job that does not exist, AuthenticationError, PermissionDeniedError, RateLimitError, ServerError,
     /// ConnectError, ConnectionLostError, RequestTimeoutError, InvalidResponseError, InvalidArgumentError, CancelledError,
     /// ClosedError: all of them agentjob.Error.
     ///
@@ -369,7 +369,7 @@ impl Client {
     /// - wait: follow each accepted message until its job is done; timeout to settle are wait's, and for nothing else.
     /// - resend_unknown: send those again of which an earlier run does not know whether they arrived. Those that did are worked on
     ///   twice.
-    /// - max_trouble: for how many seconds it goes on while no message is answered.
+    /// - max_outage: for how many seconds it goes on while no message is answered.
     /// - grace: for how many seconds the answers to messages in flight are awaited when the batch ends early, however it ends.
     /// - on_update: called with a dict (types.BatchUpdate) for what happens between two outcomes, on the thread that iterates. What
     ///   it raises stops the batch. The client's on_event hears nothing of a batch.
@@ -390,9 +390,9 @@ impl Client {
     #[pyo3(signature = (items, *, journal, concurrency=Given::Right(4), rate=None, wait=Given::Right(false),
         timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0), max_interval=Given::Right(60.0),
         lateness=Given::Right(0.15), settle=Given::Right(10.0), resend_unknown=Given::Right(false),
-        max_trouble=Given::Right(3600.0), grace=Given::Right(5.0), on_update=None, cancel=None),
+        max_outage=Given::Right(3600.0), grace=Given::Right(5.0), on_update=None, cancel=None),
         text_signature = "($self, items, *, journal, concurrency=4, rate=None, wait=False, timeout=1800.0, \
-        min_interval=2.0, max_interval=60.0, lateness=0.15, settle=10.0, resend_unknown=False, max_trouble=3600.0, \
+        min_interval=2.0, max_interval=60.0, lateness=0.15, settle=10.0, resend_unknown=False, max_outage=3600.0, \
         grace=5.0, on_update=None, cancel=None)")]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn send_all<'py>(
@@ -409,14 +409,14 @@ impl Client {
         lateness: Number,
         settle: Number,
         resend_unknown: Flag,
-        max_trouble: Number,
+        max_outage: Number,
         grace: Number,
         on_update: Option<Bound<'py, PyAny>>,
         cancel: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Batch> {
         let schedule = Schedule { timeout, min_interval, max_interval, lateness, settle };
         let settings =
-            BatchSettings { journal, concurrency, rate, wait, schedule, resend_unknown, max_trouble, grace, cancel };
+            BatchSettings { journal, concurrency, rate, wait, schedule, resend_unknown, max_outage, grace, cancel };
         guarded(py, || self.begin_batch(py, items, settings, on_update))
     }
 

@@ -18,9 +18,9 @@ int main(void) {
         tally_event(&all, event);
         if (agentjob_batch_event_kind(event) == AGENTJOB_BATCH_PAUSED) {
             pause_ms = agentjob_batch_event_pause_ms(event);
-            CHECK_INT(agentjob_batch_event_pause(event), AGENTJOB_PAUSE_RATE_LIMITED);
-            CHECK_TEXT(agentjob_pause_name(agentjob_batch_event_pause(event)), "rate_limited");
-            CHECK_INT(agentjob_error_code(agentjob_batch_event_error(event)), AGENTJOB_ERR_RATE_LIMITED);
+            CHECK_INT(agentjob_batch_event_pause(event), AGENTJOB_PAUSE_RATE_LIMIT);
+            CHECK_TEXT(agentjob_pause_name(agentjob_batch_event_pause(event)), "rate_limit");
+            CHECK_INT(agentjob_error_code(agentjob_batch_event_error(event)), AGENTJOB_ERR_RATE_LIMIT);
             CHECK_INT(agentjob_error_retry_after_ms(agentjob_batch_event_error(event)), 2000);
             CHECK_INT(agentjob_batch_event_number(event), 0);
             CHECK(agentjob_batch_event_job_id(event) == NULL && agentjob_batch_event_key(event) == NULL);
@@ -30,7 +30,7 @@ int main(void) {
 
             /* The same in numbers, and in the journal. */
             const agentjob_progress *progress = agentjob_batch_progress(batch);
-            CHECK_INT(agentjob_progress_pause(progress), AGENTJOB_PAUSE_RATE_LIMITED);
+            CHECK_INT(agentjob_progress_pause(progress), AGENTJOB_PAUSE_RATE_LIMIT);
             CHECK(agentjob_progress_pause_ms(progress) > 0 && agentjob_progress_pause_ms(progress) <= pause_ms);
             CHECK_INT(agentjob_progress_count(progress, AGENTJOB_COUNT_LEFT), 4);
             CHECK_INT(agentjob_progress_count(progress, AGENTJOB_COUNT_ACCEPTED), 2);

@@ -17,7 +17,7 @@ static void every_message_once(const agentjob::client &client, const emulator &s
     std::vector<agentjob::batch_event> outcomes;
     for (const int earlier : {0, 6}) {
         agentjob::batch batch(client, place.journal);
-        batch.rate("1000/s").concurrency(3).max_trouble(1min).grace(1s).resend_unknown(false);
+        batch.rate("1000/s").concurrency(3).max_outage(1min).grace(1s).resend_unknown(false);
         fill(batch, 5);
         batch.add("job_6", std::string_view("a\0b", 3), "mine");
         CHECK_INT(batch.progress().left, 6);

@@ -13,7 +13,7 @@ static void a_refusal_has_the_services_words() {
         kept = std::current_exception();
     }
     const agentjob::error error = error_of([&] { std::rethrow_exception(kept); });
-    CHECK(error.code() == AGENTJOB_ERR_RATE_LIMITED && error.kind() == "rate_limited" && error.http_status() == 429);
+    CHECK(error.code() == AGENTJOB_ERR_RATE_LIMIT && error.kind() == "rate_limit" && error.http_status() == 429);
     CHECK(error.delivery() == AGENTJOB_DELIVERY_REJECTED);
     CHECK_TEXT(error.delivery_name(), "rejected");
     CHECK(error.retry_after() == 300s && error.request_id() == "req_7" && error.attempts() == 1 && error.elapsed() < 60s);

@@ -13,7 +13,7 @@ int main(void) {
     agentjob_batch *batch = batch_of(client, &place, 5);
     CHECK_OK(agentjob_batch_start(batch, &err), err);
     tally all = {{0}, {0}, 0};
-    CHECK_INT(batch_finish(batch, &all, &err), AGENTJOB_ERR_UNAUTHORIZED);
+    CHECK_INT(batch_finish(batch, &all, &err), AGENTJOB_ERR_AUTHENTICATION);
     CHECK_INT(agentjob_error_http_status(err), 401);
     CHECK_HOLDS(agentjob_error_message(err), "run it again with the same journal");
     agentjob_error_free(err);

@@ -19,7 +19,7 @@ int main(void) {
     agentjob_error_free(err);
 
     CHECK_INT(agentjob_client_send_message(client, "job_busy", "Go on", AGENTJOB_NUL_TERMINATED, NULL, &job, &err),
-              AGENTJOB_ERR_RATE_LIMITED);
+              AGENTJOB_ERR_RATE_LIMIT);
     CHECK_INT(agentjob_error_http_status(err), 429);
     CHECK_INT(agentjob_error_delivery(err), AGENTJOB_DELIVERY_REJECTED);
     CHECK_INT(agentjob_error_retry_after_ms(err), 300000);

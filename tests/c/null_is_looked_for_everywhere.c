@@ -127,7 +127,7 @@ static void a_batch(agentjob_client *client) {
     REFUSED("rate", agentjob_batch_set_rate(batch, NULL, &err));
     REFUSED("batch", agentjob_batch_set_wait(NULL, NULL, &err));
     REFUSED("batch", agentjob_batch_set_resend_unknown(NULL, true, &err));
-    REFUSED("batch", agentjob_batch_set_max_trouble_ms(NULL, 1, &err));
+    REFUSED("batch", agentjob_batch_set_max_outage_ms(NULL, 1, &err));
     REFUSED("batch", agentjob_batch_set_grace_ms(NULL, 1, &err));
     REFUSED("batch", agentjob_batch_set_cancel(NULL, NULL, &err));
     REFUSED("cancel", agentjob_batch_set_cancel(batch, NULL, &err));

@@ -57,8 +57,8 @@ static void settings(const agentjob_client *client, const folder *place) {
     CHECK_OK(agentjob_batch_set_concurrency(batch, 65, &err), err);
     refused(batch, "concurrency is 65");
     batch = batch_of(client, place, 1);
-    CHECK_OK(agentjob_batch_set_max_trouble_ms(batch, 0, &err), err);
-    refused(batch, "max_trouble");
+    CHECK_OK(agentjob_batch_set_max_outage_ms(batch, 0, &err), err);
+    refused(batch, "max_outage");
     batch = batch_of(client, place, 1);
     CHECK_OK(agentjob_batch_set_grace_ms(batch, 604800001, &err), err);
     refused(batch, "grace");
@@ -94,7 +94,7 @@ static void a_batch_that_was_started(const agentjob_client *client) {
     CHECK_INT(agentjob_batch_set_rate(batch, "1/s", NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_INT(agentjob_batch_set_wait(batch, NULL, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_INT(agentjob_batch_set_resend_unknown(batch, true, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
-    CHECK_INT(agentjob_batch_set_max_trouble_ms(batch, 1, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(agentjob_batch_set_max_outage_ms(batch, 1, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_INT(agentjob_batch_set_grace_ms(batch, 1, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_INT(agentjob_batch_set_cancel(batch, token, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
     tally all = {{0}, {0}, 0};

@@ -160,7 +160,7 @@ SETTINGS = [
     ({"wait": 1}, TypeError, "wait must be True or False, not int"),
     ({"timeout": "1"}, TypeError, "timeout must be a number, not str"),
     ({"resend_unknown": None}, TypeError, "resend_unknown must be True or False, not NoneType"),
-    ({"max_trouble": 0}, agentjob.InvalidArgumentError, "max_trouble is 0"),
+    ({"max_outage": 0}, agentjob.InvalidArgumentError, "max_outage is 0"),
     ({"grace": -1}, agentjob.InvalidArgumentError, "grace is -1"),
     ({"on_update": "print"}, TypeError, "on_update must be callable, not str"),
     ({"cancel": threading.Event()}, TypeError, "cancel must be an agentjob.CancelToken, not Event"),
@@ -252,12 +252,12 @@ def test_a_429_holds_every_message_back_and_says_so(client, emulator, journal, c
         outcomes = list(client.send_all(messages(5), journal=journal, concurrency=1, on_update=heard.append))
     assert [o["delivery"] for o in outcomes] == ["accepted"] * 5 and len(emulator.ledger()) == 5
     paused, resumed = heard
-    assert (paused["event"], paused["reason"], resumed["event"]) == ("paused", "rate_limited", "resumed")
-    assert 0.9 < paused["pause"] <= 1.1 and type(paused["error"]) is agentjob.RateLimitedError
-    assert paused["progress"]["pause"]["reason"] == "rate_limited" and 0 < paused["progress"]["pause"]["seconds"] <= 1.1
+    assert (paused["event"], paused["reason"], resumed["event"]) == ("paused", "rate_limit", "resumed")
+    assert 0.9 < paused["pause"] <= 1.1 and type(paused["error"]) is agentjob.RateLimitError
+    assert paused["progress"]["pause"]["reason"] == "rate_limit" and 0 < paused["progress"]["pause"]["seconds"] <= 1.1
     assert resumed["progress"]["pause"] is None
     told = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "agentjob"]
-    assert told[0] == ("INFO", f"batch: paused for 1.0s (rate_limited): {paused['error']}") and told[1] == ("INFO", "batch: resumed")
+    assert told[0] == ("INFO", f"batch: paused for 1.0s (rate_limit): {paused['error']}") and told[1] == ("INFO", "batch: resumed")
     assert caplog.records[0].agentjob["event"] == "paused"
 
 
@@ -373,7 +373,7 @@ def test_a_closed_client_and_a_wrong_key_stop_the_batch(emulator, journal):
     client.close()
     with pytest.raises(agentjob.ClosedError):
         list(batch)
-    with pytest.raises(agentjob.UnauthorizedError, match="the batch was stopped") as caught:
+    with pytest.raises(agentjob.AuthenticationError, match="the batch was stopped") as caught:
         list(emulator.client(api_key="wrong").send_all(messages(40), journal=journal.with_name("other")))
     assert caught.value.http_status == 401
 

@@ -385,7 +385,7 @@ def test_events_are_objects(folder):
     assert end["event"] == "summary" and end["status"] == 5 and end["resume"] is None
     assert end["unknown"] == [{"item": 1, "line": 1, "job_id": "job_1"}] and end["progress"]["unknown"] == 1
     paused = [event for event in events if event["event"] == "paused"]
-    assert all(event["error"]["kind"] and event["reason"] == "trouble" for event in paused)
+    assert all(event["error"]["kind"] and event["reason"] == "service_failure" for event in paused)
 
 
 def test_the_end_of_a_batch_is_told_in_events_too(folder):

@@ -60,7 +60,7 @@ FOLLOW = ["send", "job_demo", "go", "--wait", *QUICK]
         ({}, ["send", "job_demo", ""], (2, "invalid_argument", "not_sent", None)),
         ({}, ["wait", "--resume", "{}"], (2, "invalid_argument", None, None)),
         ({"rules": [LOST]}, ["send", "job_demo", "go"], (5, "connection_lost", "unknown", None)),
-        ({"rules": [{"method": "GET", "status": 403}]}, [*FOLLOW], (3, "forbidden", "accepted", 403)),
+        ({"rules": [{"method": "GET", "status": 403}]}, [*FOLLOW], (3, "permission_denied", "accepted", 403)),
         ({"work_ms": 60000}, [*FOLLOW, "--wait-timeout", "0.2"], (4, "wait_timeout", "accepted", None)),
     ],
     ids=["not_found", "rejected", "argument", "resume", "unknown", "accepted", "wait_timeout"],

@@ -6,27 +6,26 @@ use std::process;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use super::ending::closed;
-use super::work::Work;
-use crate::client::Client;
-use crate::control::{CancelToken, SLICE};
-use crate::process::PerProcess;
+use crate::batch::run::engine::Engine;
+use crate::batch::run::stop_errors::closed;
+use crate::call::control::SLICE;
+use crate::os::process::PerProcess;
 
-/// Reaches a [`Batch`](super::Batch) from any thread; see [`Batch::handle`](super::Batch::handle).
+/// Reaches a [`Batch`](crate::batch::iterator::Batch) from any thread; see [`Batch::handle`](crate::batch::iterator::Batch::handle).
 ///
 /// It keeps nothing alive. For a batch that is gone, or that belongs to another process, its methods do nothing.
 #[derive(Clone)]
 pub struct BatchHandle {
-    work: Weak<Work>,
+    work: Weak<Engine>,
     pid: u32,
 }
 
 impl BatchHandle {
-    pub(super) fn new(work: &Arc<Work>, pid: u32) -> BatchHandle {
+    pub(crate) fn new(work: &Arc<Engine>, pid: u32) -> BatchHandle {
         BatchHandle { work: Arc::downgrade(work), pid }
     }
 
-    /// Sends nothing more, and returns at once; see [`Batch::stop`](super::Batch::stop).
+    /// Sends nothing more, and returns at once; see [`Batch::stop`](crate::batch::iterator::Batch::stop).
     pub fn stop(&self) {
         if let Some(work) = self.work() {
             work.stop(None);
@@ -61,7 +60,7 @@ impl BatchHandle {
         }
     }
 
-    fn work(&self) -> Option<Arc<Work>> {
+    fn work(&self) -> Option<Arc<Engine>> {
         (self.pid == process::id()).then(|| self.work.upgrade()).flatten()
     }
 }
@@ -81,14 +80,6 @@ impl fmt::Debug for BatchHandle {
     }
 }
 
-impl Client {
-    /// The batches of this client, its clones and those made by [`with_options`](Client::with_options) that are not gone, to wait for
-    /// their answers after [`close`](Client::close).
-    pub fn batches(&self) -> Vec<BatchHandle> {
-        self.batches.list()
-    }
-}
-
 /// The batches of one client, in each process that uses it: a forked child has none of its parent's.
 #[derive(Debug)]
 pub(crate) struct Batches(PerProcess<Mutex<Vec<BatchHandle>>>);
@@ -100,11 +91,11 @@ impl Default for Batches {
 }
 
 impl Batches {
-    pub(super) fn add(&self, batch: BatchHandle) {
+    pub(crate) fn add(&self, batch: BatchHandle) {
         self.with(|batches| batches.push(batch));
     }
 
-    fn list(&self) -> Vec<BatchHandle> {
+    pub(crate) fn list(&self) -> Vec<BatchHandle> {
         self.with(|batches| batches.clone())
     }
 
@@ -122,20 +113,5 @@ impl Batches {
         let mut batches = batches.lock().unwrap_or_else(PoisonError::into_inner);
         batches.retain(|batch| batch.work.strong_count() > 0);
         change(&mut batches)
-    }
-}
-
-impl Work {
-    /// Sees to what may end the batch: its token, the client, and the time of the messages in flight.
-    pub(super) fn attend(&self) {
-        if self.options.cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
-            self.stop(None);
-        } else if self.client.is_closed() {
-            self.stop(Some(closed()));
-        }
-        let stopping = self.lock().stopping;
-        if stopping.is_some_and(|since| since.elapsed() >= self.options.grace) {
-            self.abort.cancel();
-        }
     }
 }

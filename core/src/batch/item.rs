@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use super::digest::Digest;
+use crate::batch::journal::digest::Digest;
 use crate::error::Error;
-use crate::operation::{Operation, shown};
+use crate::operation::Operation;
+use crate::text::describe;
 
 /// The longest key of an item, in bytes: it is a name, and names have an end.
 const MAX_KEY_BYTES: usize = 1024;
@@ -54,42 +55,42 @@ impl fmt::Debug for BatchItem {
 }
 
 /// An item of a batch that was checked.
-pub(super) struct Planned {
+pub(crate) struct Planned {
     item: BatchItem,
     /// What the journal knows it by.
-    pub(super) id: Digest,
-    pub(super) prompt_digest: Digest,
+    pub(crate) id: Digest,
+    pub(crate) prompt_digest: Digest,
     /// The next item for the same job, which is not sent before this one has ended.
-    pub(super) next_for_job: Option<u32>,
+    pub(crate) next_for_job: Option<u32>,
     /// The first item for the same job, which may be this one.
-    pub(super) first_for_job: u32,
+    pub(crate) first_for_job: u32,
 }
 
 impl Planned {
-    pub(super) fn job_id(&self) -> &str {
+    pub(crate) fn job_id(&self) -> &str {
         &self.item.job_id
     }
 
-    pub(super) fn prompt(&self) -> &str {
+    pub(crate) fn prompt(&self) -> &str {
         &self.item.prompt
     }
 
-    pub(super) fn line(&self) -> Option<u64> {
+    pub(crate) fn line(&self) -> Option<u64> {
         self.item.line
     }
 
     /// The caller's key, or the derived one.
-    pub(super) fn key(&self) -> Box<str> {
+    pub(crate) fn key(&self) -> Box<str> {
         self.item.key.clone().unwrap_or_else(|| self.id.to_string().into())
     }
 
-    pub(super) fn has_own_key(&self) -> bool {
+    pub(crate) fn has_own_key(&self) -> bool {
         self.item.key.is_some()
     }
 }
 
 /// Every prompt for the job of the item at this place.
-pub(super) fn prompts_for_job(items: &[Planned], at: usize) -> impl Iterator<Item = &str> {
+pub(crate) fn prompts_for_job(items: &[Planned], at: usize) -> impl Iterator<Item = &str> {
     let first = items[at].first_for_job;
     let chain = std::iter::successors(Some(first), |at| items[*at as usize].next_for_job);
     chain.map(|at| items[at as usize].prompt())
@@ -99,7 +100,7 @@ pub(super) fn prompts_for_job(items: &[Planned], at: usize) -> impl Iterator<Ite
 ///
 /// # Errors
 /// `InvalidArgument`, which names the item by its line or its number, from 1.
-pub(super) fn plan(items: impl IntoIterator<Item = BatchItem>, max_prompt_bytes: usize) -> Result<Vec<Planned>, Error> {
+pub(crate) fn plan(items: impl IntoIterator<Item = BatchItem>, max_prompt_bytes: usize) -> Result<Vec<Planned>, Error> {
     let mut planned: Vec<Planned> = Vec::new();
     let mut keys: HashMap<Digest, u32> = HashMap::new();
     let mut last_for_job: HashMap<Digest, u32> = HashMap::new();
@@ -121,7 +122,7 @@ pub(super) fn plan(items: impl IntoIterator<Item = BatchItem>, max_prompt_bytes:
         };
         if let (Some(key), Some(first)) = (&item.key, keys.insert(id, place)) {
             let first = label(planned[first as usize].line(), first as usize);
-            let key = shown(key);
+            let key = describe(key);
             return Err(wrong(format!("its key {key:?} is that of {first}, too; give each item a key of its own")));
         }
         let previous = last_for_job.insert(Digest::of(&[item.job_id.as_bytes()]), place);
@@ -142,7 +143,7 @@ fn place(at: usize) -> Result<u32, Error> {
 }
 
 /// What an item is called in a sentence: `line 17`, or `item 17` if it is from no file.
-pub(super) fn label(line: Option<u64>, at: usize) -> String {
+pub(crate) fn label(line: Option<u64>, at: usize) -> String {
     line.map_or_else(|| format!("item {}", at + 1), |line| format!("line {line}"))
 }
 

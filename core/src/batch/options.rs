@@ -5,37 +5,37 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::rate::Rate;
-use crate::config::check_time;
-use crate::control::CancelToken;
+use crate::batch::pace::rate::Rate;
+use crate::call::control::CancelToken;
+use crate::duration::check_time;
 use crate::error::Error;
-use crate::options::WaitOptions;
+use crate::wait::options::WaitOptions;
 
 /// How many messages are under way at once.
 pub const DEFAULT_CONCURRENCY: u32 = 4;
 /// The most that may be.
 pub const MAX_CONCURRENCY: u32 = 64;
 /// How long a batch goes on while the service cannot be reached or fails.
-pub const DEFAULT_MAX_TROUBLE: Duration = Duration::from_secs(3600);
+pub const DEFAULT_MAX_OUTAGE: Duration = Duration::from_secs(3600);
 /// How long a batch that is stopped waits for the answers of the messages that are under way.
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(5);
 
 /// What is called with the name of each step of the journal's protocol.
-pub(super) type StepHandler = Arc<dyn Fn(&'static str) + Send + Sync>;
+pub(crate) type StepHandler = Arc<dyn Fn(&'static str) + Send + Sync>;
 
 /// Settings of one batch; see [`Client::send_all`](crate::Client::send_all).
 #[derive(Clone)]
 #[must_use]
 pub struct BatchOptions {
-    pub(super) journal: PathBuf,
-    pub(super) concurrency: u32,
-    pub(super) rate: Option<Rate>,
-    pub(super) wait: Option<WaitOptions>,
-    pub(super) resend_unknown: bool,
-    pub(super) max_trouble: Duration,
-    pub(super) grace: Duration,
-    pub(super) cancel: Option<CancelToken>,
-    pub(super) on_step: Option<StepHandler>,
+    pub(crate) journal: PathBuf,
+    pub(crate) concurrency: u32,
+    pub(crate) rate: Option<Rate>,
+    pub(crate) wait: Option<WaitOptions>,
+    pub(crate) resend_unknown: bool,
+    pub(crate) max_outage: Duration,
+    pub(crate) grace: Duration,
+    pub(crate) cancel: Option<CancelToken>,
+    pub(crate) on_step: Option<StepHandler>,
 }
 
 impl BatchOptions {
@@ -48,7 +48,7 @@ impl BatchOptions {
             rate: None,
             wait: None,
             resend_unknown: false,
-            max_trouble: DEFAULT_MAX_TROUBLE,
+            max_outage: DEFAULT_MAX_OUTAGE,
             grace: DEFAULT_GRACE,
             cancel: None,
             on_step: None,
@@ -83,8 +83,8 @@ impl BatchOptions {
     }
 
     /// How long the batch goes on trying while no message is answered: no connection, timeouts, 5xx. 1 hour; at most 7 days.
-    pub fn max_trouble(mut self, time: Duration) -> BatchOptions {
-        self.max_trouble = time;
+    pub fn max_outage(mut self, time: Duration) -> BatchOptions {
+        self.max_outage = time;
         self
     }
 
@@ -110,14 +110,14 @@ impl BatchOptions {
         self
     }
 
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         if self.journal.as_os_str().is_empty() {
             return Err(Error::invalid("journal is empty; give the path of the file that keeps the batch's place"));
         }
         if !(1..=MAX_CONCURRENCY).contains(&self.concurrency) {
             return Err(Error::invalid(format!("concurrency is {}; give 1 to {MAX_CONCURRENCY}", self.concurrency)));
         }
-        check_time("max_trouble", self.max_trouble)?;
+        check_time("max_outage", self.max_outage)?;
         if !self.grace.is_zero() {
             check_time("grace", self.grace)?;
         }
@@ -133,7 +133,7 @@ impl fmt::Debug for BatchOptions {
             .field("rate", &self.rate)
             .field("wait", &self.wait)
             .field("resend_unknown", &self.resend_unknown)
-            .field("max_trouble", &self.max_trouble)
+            .field("max_outage", &self.max_outage)
             .field("grace", &self.grace)
             .field("cancel", &self.cancel)
             .finish_non_exhaustive()

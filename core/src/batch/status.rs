@@ -4,14 +4,14 @@ use std::collections::BinaryHeap;
 use std::fs::File;
 use std::path::Path;
 
-use super::clock::Clock;
-use super::history::{Entry, History, Past};
-use super::journal::{damage, problem};
-use super::line::{self, Line, Said};
-use super::outcome::BatchProgress;
-use super::reason::{Cause, Reason};
-use super::replay::{Span, absolute, line_at, open_to_read, read_lines};
-use super::tail::Tail;
+use crate::batch::events::BatchProgress;
+use crate::batch::journal::clock::Clock;
+use crate::batch::journal::damaged_tail::Tail;
+use crate::batch::journal::file::{damage, problem};
+use crate::batch::journal::format::{self, Line, Said};
+use crate::batch::journal::history::{Entry, History, Past};
+use crate::batch::journal::reason::{Cause, Reason};
+use crate::batch::journal::replay::{Span, absolute, line_at, open_to_read, read_lines};
 use crate::delivery::Delivery;
 use crate::error::Error;
 use crate::timestamp::iso;
@@ -63,7 +63,7 @@ pub struct BegunItem {
 /// Why a message was not accepted, by a line that was read before.
 fn reason(file: &File, span: Span, entry: &Entry) -> Option<String> {
     let text = line_at(file, span).ok()?;
-    match line::read(&text).ok()?.said {
+    match format::read(&text).ok()?.said {
         Said::Ended { delivery, error: Some(reason), .. } => {
             Some(reason.sentence(&entry.job_id, delivery, entry.doubtful))
         }

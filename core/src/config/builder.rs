@@ -6,19 +6,22 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
-use super::environment::{Environment, flag, required};
-use super::proxy::Proxy;
-use super::secret::{KeySource, Secret};
-use super::{
-    ClientOptions, Config, DEFAULT_CONNECT_TIMEOUT, DEFAULT_MAX_PROMPT_BYTES, DEFAULT_MAX_RESPONSE_BYTES,
-    DEFAULT_MAX_RETRIES, DEFAULT_MAX_RETRY_AFTER, DEFAULT_TIMEOUT, Endpoint, Head, check_time, log_level, not_seconds,
-    read_roots, user_agent,
+use crate::call::control::Control;
+use crate::call::retry::Limits;
+use crate::config::client_options::ClientOptions;
+use crate::config::endpoint::Endpoint;
+use crate::config::environment::{Environment, flag, required};
+use crate::config::proxy::Proxy;
+use crate::config::request_head::Head;
+use crate::config::secret::{KeySource, Secret};
+use crate::config::settings::{
+    Config, DEFAULT_CONNECT_TIMEOUT, DEFAULT_MAX_PROMPT_BYTES, DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_MAX_RETRIES,
+    DEFAULT_MAX_RETRY_AFTER, DEFAULT_TIMEOUT, log_level, read_roots, user_agent,
 };
-use crate::client::Client;
-use crate::control::Control;
+use crate::duration::{check_time, not_seconds};
 use crate::error::Error;
-use crate::operation::{check_id, jobs_path, shown};
-use crate::retry::Limits;
+use crate::operation::{check_id, jobs_path};
+use crate::text::describe;
 
 const ALLOW_SHARED_KEY_FILE: &str = "AGENTJOB_ALLOW_SHARED_KEY_FILE";
 
@@ -40,7 +43,7 @@ pub struct ClientBuilder {
     api_key: Option<Zeroizing<String>>,
     api_key_file: Option<PathBuf>,
     project_id: Option<String>,
-    pub(super) tuning: ClientOptions,
+    pub(crate) tuning: ClientOptions,
     ca_file: Option<PathBuf>,
     proxy: Option<String>,
     ignore_proxy_variables: bool,
@@ -95,16 +98,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Checks every setting and makes the client. Nothing is sent, and no certificate store is read.
-    ///
-    /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) names the first setting that is missing or wrong;
-    /// [`Cancelled`](crate::ErrorKind::Cancelled) if the `control` ended it.
-    pub fn build(self) -> Result<Client, Error> {
-        Ok(Client::new(self.resolve()?))
-    }
-
-    pub(super) fn resolve(self) -> Result<Config, Error> {
+    /// Checks every setting, and reads the files and variables that they name.
+    pub(crate) fn resolve(self) -> Result<Config, Error> {
         let environment = &self.environment;
         let base_url = required(self.base_url, environment, "base_url", "AGENTJOB_BASE_URL")?;
         let endpoint = Endpoint::parse(&base_url, self.allow_plaintext)?;
@@ -123,8 +118,8 @@ impl ClientBuilder {
         if tuning.timeout.is_none()
             && let Some(text) = environment.get("AGENTJOB_TIMEOUT")?
         {
-            let seconds =
-                crate::config::decimal(text.trim()).ok_or_else(|| not_seconds("AGENTJOB_TIMEOUT", &shown(&text)))?;
+            let seconds = crate::duration::decimal(text.trim())
+                .ok_or_else(|| not_seconds("AGENTJOB_TIMEOUT", &describe(&text)))?;
             tuning.timeout = Some(check_time("AGENTJOB_TIMEOUT", seconds)?);
         }
         let extra_roots = match (self.ca_file, environment.get("AGENTJOB_CA_FILE")?) {
@@ -158,7 +153,7 @@ impl ClientBuilder {
     }
 
     #[cfg(test)]
-    pub(super) fn with_environment(mut self, variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn with_environment(mut self, variables: &[(&str, &str)]) -> Self {
         self.environment = Environment::of(variables);
         self
     }
@@ -186,6 +181,15 @@ fn key_from_environment(
     Err(Error::invalid(
         "api_key is missing; pass api_key or api_key_file, or set AGENTJOB_API_KEY or AGENTJOB_API_KEY_FILE",
     ))
+}
+
+#[cfg(test)]
+impl Config {
+    pub(crate) fn for_test() -> Config {
+        let variables =
+            [("AGENTJOB_BASE_URL", "http://127.0.0.1:9"), ("AGENTJOB_API_KEY", "k"), ("AGENTJOB_PROJECT_ID", "p")];
+        ClientBuilder::default().with_environment(&variables).resolve().expect("these settings are right")
+    }
 }
 
 #[cfg(test)]

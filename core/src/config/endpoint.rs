@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use ureq::http::Uri;
 
 use crate::error::Error;
-use crate::operation::shown;
+use crate::text::describe;
 
 const MAX_BASE_URL_BYTES: usize = 2048;
 
@@ -93,7 +93,7 @@ impl Endpoint {
     }
 }
 
-pub(super) fn is_loopback(host: &str) -> bool {
+pub(crate) fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
         || host.parse::<IpAddr>().is_ok_and(|ip| ip == IpAddr::V6(Ipv6Addr::LOCALHOST))
@@ -105,7 +105,7 @@ fn is_name(host: &str) -> bool {
 
 fn quoted(text: &str) -> String {
     // A user name and password would stand before an @: never repeat them.
-    if text.contains('@') { "(not shown)".to_owned() } else { format!("\"{}\"", shown(text)) }
+    if text.contains('@') { "(not shown)".to_owned() } else { format!("\"{}\"", describe(text)) }
 }
 
 #[cfg(test)]

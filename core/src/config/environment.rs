@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use crate::error::Error;
-use crate::operation::shown;
+use crate::text::describe;
 
 /// The process's variables, or a test's. An empty variable counts as not set, and so does each in a program with more rights than
 /// the user who started it, who may set them.
@@ -20,7 +20,7 @@ impl Environment {
     pub(crate) fn get(&self, name: &str) -> Result<Option<String>, Error> {
         let value = match &self.0 {
             Some(variables) => variables.get(name).cloned(),
-            None if crate::privilege::is_raised() => None,
+            None if crate::os::privilege::is_raised() => None,
             None => std::env::var_os(name),
         };
         match value.filter(|value| !value.is_empty()).map(OsString::into_string) {
@@ -32,15 +32,15 @@ impl Environment {
 }
 
 /// A variable that is 1 or 0; not set is 0.
-pub(super) fn flag(environment: &Environment, name: &str) -> Result<bool, Error> {
+pub(crate) fn flag(environment: &Environment, name: &str) -> Result<bool, Error> {
     match environment.get(name)?.as_deref() {
         None | Some("0") => Ok(false),
         Some("1") => Ok(true),
-        Some(other) => Err(Error::invalid(format!("{name} is {:?}; give 1 or 0", shown(other)))),
+        Some(other) => Err(Error::invalid(format!("{name} is {:?}; give 1 or 0", describe(other)))),
     }
 }
 
-pub(super) fn required(
+pub(crate) fn required(
     given: Option<String>,
     environment: &Environment,
     name: &str,

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use zeroize::Zeroizing;
 
-use super::Environment;
-use super::endpoint::{Endpoint, is_loopback};
+use crate::config::endpoint::{Endpoint, is_loopback};
+use crate::config::environment::Environment;
 use crate::error::Error;
 
 /// An HTTP proxy that is asked to CONNECT.

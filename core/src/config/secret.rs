@@ -5,8 +5,8 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
-use super::file::{MAX_WAIT, SettingFile};
-use crate::control::Control;
+use crate::call::control::Control;
+use crate::config::setting_file::{MAX_WAIT, SettingFile};
 use crate::error::Error;
 
 /// Longer than any key, shorter than any request head.
@@ -49,7 +49,7 @@ impl Secret {
 
     /// Reads a key from a file, without the line end that editors leave. The file must be this user's alone, unless it
     /// `may_be_shared`.
-    pub(super) fn from_file(
+    pub(crate) fn from_file(
         name: &str,
         path: &Path,
         may_be_shared: bool,
@@ -66,7 +66,7 @@ impl Secret {
     }
 
     /// The key itself.
-    pub(super) fn key(&self) -> &[u8] {
+    pub(crate) fn key(&self) -> &[u8] {
         &self.key
     }
 }

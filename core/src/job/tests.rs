@@ -1,6 +1,6 @@
 //! Records of every shape, field by field.
 
-use super::*;
+use crate::job::*;
 
 fn job(json: &str) -> Job {
     Job::read(json.into()).expect(json)

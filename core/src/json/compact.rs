@@ -1,7 +1,8 @@
 //! JSON on one line: as it came, without the white space between its pieces.
 
-use super::text::unicode;
-use super::{Json, JsonText};
+use crate::json::text::JsonText;
+use crate::json::text::unicode;
+use crate::json::value::Json;
 
 /// Appends a value without white space between its pieces. Escapes stay as they are, but half of a surrogate pair becomes
 /// `\ufffd`, for strict parsers refuse it. The caller has made room for as many bytes as the value has.

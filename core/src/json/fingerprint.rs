@@ -2,9 +2,11 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
-use super::scan::Continue;
-use super::text::Piece;
-use super::{Json, JsonText, JsonToken};
+use crate::json::scan::Continue;
+use crate::json::text::JsonText;
+use crate::json::text::Piece;
+use crate::json::tokens::JsonToken;
+use crate::json::value::Json;
 
 /// How many bytes are read between two questions whether to continue.
 const CHECK_EVERY: usize = 64 << 10;

@@ -2,7 +2,11 @@
 
 use serde_json::Value;
 
-use super::*;
+use crate::json::fingerprint::fingerprint;
+use crate::json::scan::{Flaw, Scanner};
+use crate::json::text::JsonText;
+use crate::json::tokens::JsonToken;
+use crate::json::value::Json;
 
 fn is_json(text: &str) -> bool {
     Json::read(text).is_ok()

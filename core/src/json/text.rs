@@ -51,7 +51,7 @@ impl<'a> JsonText<'a> {
         self.0.as_bytes().contains(&b'\\')
     }
 
-    pub(super) fn pieces(self) -> Pieces<'a> {
+    pub(crate) fn pieces(self) -> Pieces<'a> {
         Pieces { rest: self.0 }
     }
 
@@ -94,7 +94,7 @@ impl fmt::Display for JsonText<'_> {
 
 /// A part of a text.
 #[derive(Clone, Copy)]
-pub(super) enum Piece<'a> {
+pub(crate) enum Piece<'a> {
     Plain(&'a str),
     Escaped(char),
 }
@@ -115,7 +115,7 @@ impl Piece<'_> {
     }
 }
 
-pub(super) struct Pieces<'a> {
+pub(crate) struct Pieces<'a> {
     rest: &'a str,
 }
 
@@ -144,7 +144,7 @@ impl<'a> Iterator for Pieces<'a> {
 }
 
 /// The character of a `\u` escape, and how many bytes it takes there: twelve for a pair of surrogates.
-pub(super) fn unicode(bytes: &[u8]) -> Option<(char, usize)> {
+pub(crate) fn unicode(bytes: &[u8]) -> Option<(char, usize)> {
     let unit = code_unit(bytes)?;
     if let Some(character) = char::from_u32(unit) {
         return Some((character, 6));

@@ -1,7 +1,7 @@
 //! The pieces of a JSON value, one after the other, without recursion: what a face builds its own values from.
 
-use super::scan::Scanner;
-use super::text::JsonText;
+use crate::json::scan::Scanner;
+use crate::json::text::JsonText;
 
 /// A piece of a JSON value.
 #[derive(Debug, Clone, Copy)]
@@ -37,12 +37,12 @@ pub struct JsonTokens<'a> {
 }
 
 impl<'a> JsonTokens<'a> {
-    pub(super) fn new(json: &'a str) -> JsonTokens<'a> {
+    pub(crate) fn new(json: &'a str) -> JsonTokens<'a> {
         JsonTokens { json, at: 0, open: 0, key: false }
     }
 
     /// How many bytes of the value's text are behind it.
-    pub(super) fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         self.at
     }
 

@@ -3,7 +3,7 @@
 use zeroize::{Zeroize, Zeroizing};
 
 /// The longest escape that is decoded.
-pub(super) const LONGEST_ESCAPE: usize = 10;
+pub(crate) const LONGEST_ESCAPE: usize = 10;
 /// HTML's names of ASCII punctuation, and what they stand for.
 const ENTITIES: &str = "excl! quot\" num# dollar$ percnt% amp& apos' lpar( rpar) ast* plus+ comma, hyphen- dash- period. sol/ colon: \
     semi; lt< equals= gt> quest? commat@ lsqb[ lbrack[ bsol\\ rsqb] rbrack] Hat^ lowbar_ grave` lcub{ lbrace{ verbar| vert| \
@@ -11,7 +11,7 @@ const ENTITIES: &str = "excl! quot\" num# dollar$ percnt% amp& apos' lpar( rpar)
 
 /// A byte of a text, or one that was decoded from it, and where in the text it stands: from, to.
 #[derive(Clone, Copy)]
-pub(super) struct Unit(pub(super) u8, pub(super) u32, pub(super) u32);
+pub(crate) struct Unit(pub(crate) u8, pub(crate) u32, pub(crate) u32);
 
 impl Zeroize for Unit {
     fn zeroize(&mut self) {
@@ -20,12 +20,12 @@ impl Zeroize for Unit {
 }
 
 /// The units of a text as it is.
-pub(super) fn units(text: &[u8]) -> impl Iterator<Item = Unit> + '_ {
+pub(crate) fn units(text: &[u8]) -> impl Iterator<Item = Unit> + '_ {
     text.iter().zip(0..).map(|(byte, at)| Unit(*byte, at, at + 1))
 }
 
 /// The units that a text's decimal numbers stand for, as in a list of bytes: `[47, 43]`.
-pub(super) fn numbers(text: &[u8]) -> impl Iterator<Item = Unit> + '_ {
+pub(crate) fn numbers(text: &[u8]) -> impl Iterator<Item = Unit> + '_ {
     let mut at = 0;
     text.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()).filter_map(move |run| {
         let start = at;
@@ -37,7 +37,7 @@ pub(super) fn numbers(text: &[u8]) -> impl Iterator<Item = Unit> + '_ {
 
 /// Decodes the escapes of JSON and C (`\/`, `\u002F`, `\x2F`, `\057`), URLs (`%2F`) and HTML (`&#47;`, `&sol;`), each in each other to any
 /// depth, for what is decoded is read on as if it had stood there. What is left of backslashes goes, and all that is not seen.
-pub(super) fn plain(units: impl Iterator<Item = Unit>) -> Zeroizing<Vec<Unit>> {
+pub(crate) fn plain(units: impl Iterator<Item = Unit>) -> Zeroizing<Vec<Unit>> {
     let mut out = Zeroizing::new(Vec::with_capacity(units.size_hint().0));
     units.for_each(|unit| push(&mut out, unit));
     out.retain(|unit| unit.0 != b'\\');
@@ -45,7 +45,7 @@ pub(super) fn plain(units: impl Iterator<Item = Unit>) -> Zeroizing<Vec<Unit>> {
 }
 
 /// How long the plain form of these is at the most: what is not seen goes, and no escape stands for more than one byte.
-pub(super) fn most_left(units: impl Iterator<Item = Unit>) -> usize {
+pub(crate) fn most_left(units: impl Iterator<Item = Unit>) -> usize {
     units.filter(|unit| unit.0.is_ascii_graphic()).count()
 }
 
@@ -118,13 +118,13 @@ fn ascii(code: u32) -> u8 {
 
 /// How bytes are packed into characters.
 #[derive(Clone, Copy)]
-pub(super) struct Packing {
+pub(crate) struct Packing {
     bits: u32,
     value: fn(u8) -> Option<u8>,
 }
 
 /// RFC 4648, with either alphabet.
-pub(super) const BASE64: Packing = Packing {
+pub(crate) const BASE64: Packing = Packing {
     bits: 6,
     value: |byte| match byte {
         b'A'..=b'Z' => Some(byte - b'A'),
@@ -137,17 +137,17 @@ pub(super) const BASE64: Packing = Packing {
 };
 
 /// Two digits a byte, perhaps behind a `0x`.
-pub(super) const HEX: Packing = Packing { bits: 4, value: |byte| Some((byte as char).to_digit(16)? as u8) };
+pub(crate) const HEX: Packing = Packing { bits: 4, value: |byte| Some((byte as char).to_digit(16)? as u8) };
 
 impl Packing {
     /// In how many ways a text may begin inside of what is packed: after so many characters the bytes begin anew.
-    pub(super) fn period(self) -> usize {
+    pub(crate) fn period(self) -> usize {
         if self.bits == 6 { 4 } else { 2 }
     }
 }
 
 /// Unpacks what a text has of a packing's characters, but for the first `skipped`, as if nothing else stood between.
-pub(super) fn unpacked(text: &[Unit], packing: Packing, skipped: usize) -> impl Iterator<Item = Unit> + '_ {
+pub(crate) fn unpacked(text: &[Unit], packing: Packing, skipped: usize) -> impl Iterator<Item = Unit> + '_ {
     let is_prefix =
         move |at: usize| packing.bits == 4 && matches!(text[at..], [Unit(b'0', ..), Unit(b'x' | b'X', ..), ..]);
     let digits = text.iter().enumerate().filter(move |(at, _)| !is_prefix(*at));

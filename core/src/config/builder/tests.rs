@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::*;
 use crate::ErrorKind;
-use crate::config::LogLevel;
-use crate::config::duration_from_seconds;
+use crate::config::builder::*;
+use crate::config::settings::LogLevel;
+use crate::duration::duration_from_seconds;
 
 const FULL: &[(&str, &str)] = &[
     ("AGENTJOB_BASE_URL", "https://variable.example"),

@@ -202,7 +202,7 @@ fn interrupt(round: &mut Round, timeout_ms: u64) {
         match ended.failure() {
             Some(("cancelled", _)) => round.kills += 1,
             // The service's refusal came first.
-            Some(("unauthorized" | "forbidden" | "redirect", _)) => {}
+            Some(("authentication" | "permission_denied" | "redirect", _)) => {}
             _ if ended.is_over() => {}
             how => {
                 let how = format!("Ctrl-C ended the process otherwise: {how:?}, {}", ended.status);

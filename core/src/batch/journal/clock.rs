@@ -1,0 +1,136 @@
+//! The batch's time. Pacing must hold over restarts, a laptop's sleep and a clock that somebody sets, so a moment is kept by two
+//! clocks: the calendar's, which people read, and the time since the machine started, which nobody can set.
+
+use std::time::{Duration, Instant};
+
+use crate::os::descriptor::above_standard;
+use crate::timestamp::now_unix_ms;
+
+/// A moment as a journal keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    /// Milliseconds since 1970 by the calendar.
+    pub(crate) unix_ms: u64,
+    /// Milliseconds since the machine started, its sleep counted.
+    pub(crate) up_ms: u64,
+}
+
+/// One machine's clocks between two of its starts.
+#[derive(Debug, Clone)]
+pub(crate) struct Clock {
+    /// What tells this start of the machine from every other; none where the system does not say.
+    pub(crate) boot: Option<Box<str>>,
+    origin: Instant,
+}
+
+impl Clock {
+    pub(crate) fn new() -> Clock {
+        Clock { boot: boot_id(), origin: Instant::now() }
+    }
+
+    /// The time since the machine started, or since this clock was made where the system has no such clock. It never goes back.
+    pub(crate) fn now(&self) -> Duration {
+        since_boot().unwrap_or_else(|| self.origin.elapsed())
+    }
+
+    pub(crate) fn stamp(&self) -> Stamp {
+        Stamp { unix_ms: now_unix_ms(), up_ms: u64::try_from(self.now().as_millis()).unwrap_or(u64::MAX) }
+    }
+
+    /// How long ago a stamp is that was made during the start `boot`, as far as can be told.
+    pub(crate) fn age(&self, stamp: Stamp, boot: Option<&str>) -> Duration {
+        age(self.stamp(), stamp, self.is_this_start(boot))
+    }
+
+    /// How long ago it is at least.
+    pub(crate) fn age_at_least(&self, stamp: Stamp, boot: Option<&str>) -> Duration {
+        age_at_least(self.stamp(), stamp, self.is_this_start(boot))
+    }
+
+    fn is_this_start(&self, boot: Option<&str>) -> bool {
+        boot.is_some() && boot == self.boot.as_deref()
+    }
+}
+
+/// The time between two stamps; none if the calendar was set back between them.
+fn age(now: Stamp, then: Stamp, same_start: bool) -> Duration {
+    Duration::from_millis(match same_start {
+        true => now.up_ms.saturating_sub(then.up_ms),
+        false => now.unix_ms.saturating_sub(then.unix_ms),
+    })
+}
+
+/// The time that has passed for sure: over a start of the machine no more than that is ago, for a calendar that was set forward
+/// would make everything old.
+fn age_at_least(now: Stamp, then: Stamp, same_start: bool) -> Duration {
+    let age = age(now, then, same_start);
+    if same_start { age } else { age.min(Duration::from_millis(now.up_ms)) }
+}
+
+#[cfg(target_os = "linux")]
+fn since_boot() -> Option<Duration> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    Some(Duration::new(u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn since_boot() -> Option<Duration> {
+    None
+}
+
+/// See random(4). Elsewhere than on Linux there is none, and the calendar alone spans two processes.
+fn boot_id() -> Option<Box<str>> {
+    let text = above_standard(|| std::fs::read_to_string("/proc/sys/kernel/random/boot_id")).ok()?;
+    (cfg!(target_os = "linux") && !text.trim().is_empty()).then(|| text.trim().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: u64 = 3_600_000;
+    const DAY: u64 = 24 * HOUR;
+
+    /// What happened, how long the machine is up, what the calendar says passed since, whether it is the same start; in hours.
+    const ROWS: [(&str, u64, i64, bool, u64, u64); 11] = [
+        ("the same start", 9, 3, true, 3, 3),
+        ("the same start, the calendar set forward by a day", 9, 3 + 24, true, 3, 3),
+        ("the same start, the calendar set back by a day", 9, 3 - 24, true, 3, 3),
+        ("another start, an hour ago", 1, 3, false, 3, 1),
+        ("another start, five hours ago: the message was sent by another machine", 5, 3, false, 3, 3),
+        ("another start, just now", 0, 3, false, 3, 0),
+        ("another start, a week ago", 168, 200, false, 200, 168),
+        ("another start, the calendar set forward by a year", 1, 3 + 8760, false, 8763, 1),
+        ("another start, the calendar set back by a day", 1, 3 - 24, false, 0, 0),
+        ("another start, the calendar set back by two hours", 5, 1, false, 1, 1),
+        ("a system that does not say when it started", 0, 3, false, 3, 0),
+    ];
+
+    #[test]
+    fn across_starts_of_the_machine_a_message_is_never_older_than_it_is() {
+        for (name, up, calendar, same_start, hours, at_least) in ROWS {
+            let now = Stamp { unix_ms: 20_000 * DAY, up_ms: up * HOUR };
+            let unix_ms = now.unix_ms.saturating_add_signed(-calendar * HOUR as i64);
+            let then = Stamp { unix_ms, up_ms: if same_start { (up - 3) * HOUR } else { 77 * HOUR } };
+            assert_eq!(age(now, then, same_start).as_secs() / 3600, hours, "{name}");
+            assert_eq!(age_at_least(now, then, same_start).as_secs() / 3600, at_least, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_start_is_the_same_only_if_both_say_so() {
+        let clock = |boot: Option<&str>| Clock { boot: boot.map(Into::into), origin: Instant::now() };
+        assert!(clock(Some("a")).is_this_start(Some("a")));
+        for (ours, its) in [(Some("a"), Some("b")), (Some("a"), None), (None, Some("a")), (None, None)] {
+            assert!(!clock(ours).is_this_start(its));
+        }
+    }
+
+    #[test]
+    fn time_goes_on() {
+        let clock = Clock::new();
+        let before = clock.now();
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(clock.now() >= before + Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,10 @@
+//! One call: its requests, until one of them settles it, and what its caller is told.
+
+pub(crate) mod control;
+pub(crate) mod error_body;
+pub(crate) mod options;
+pub(crate) mod prompt;
+pub(crate) mod recent_deliveries;
+pub(crate) mod request_loop;
+pub(crate) mod response;
+pub(crate) mod retry;

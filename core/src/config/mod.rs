@@ -1,0 +1,11 @@
+//! A client's settings: everything is checked and resolved once, before any request.
+
+pub(crate) mod builder;
+pub(crate) mod client_options;
+pub(crate) mod endpoint;
+pub(crate) mod environment;
+pub(crate) mod proxy;
+pub(crate) mod request_head;
+pub(crate) mod secret;
+pub(crate) mod setting_file;
+pub(crate) mod settings;

@@ -1,0 +1,141 @@
+//! A file that a setting names. It may be a pipe: one that is written is read to its end, one without a writer ends with its time.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::io::Errno;
+use zeroize::Zeroizing;
+
+use crate::call::control::{Control, SLICE};
+use crate::error::{Error, ErrorKind};
+use crate::os::descriptor::above_standard;
+use crate::text::escape;
+
+/// How long a pipe may take until it ends: the program that writes it may ask a person for a passphrase.
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(60);
+
+/// A file that is being read for a setting.
+pub(crate) struct SettingFile<'a> {
+    name: &'a str,
+    path: &'a Path,
+    file: File,
+}
+
+impl<'a> SettingFile<'a> {
+    /// Opens it. That does not wait for a pipe's writer. `name` is the argument or variable that has the path.
+    pub(crate) fn open(name: &'a str, path: &'a Path) -> Result<SettingFile<'a>, Error> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let opened = above_standard(|| rustix::io::retry_on_intr(|| open(path, flags, Mode::empty())));
+        let file = opened.map_err(|error| unreadable(name, path, &error.into()))?.into();
+        Ok(SettingFile { name, path, file })
+    }
+
+    /// Refuses a file of this user's that others may read or write: OpenSSH's rule for private keys. Another user's file is
+    /// that user's to guard. What was opened is asked, so nothing can be exchanged in between.
+    pub(crate) fn refuse_shared(&self) -> Result<(), Error> {
+        let stat = fstat(&self.file).map_err(|error| unreadable(self.name, self.path, &error.into()))?;
+        let guarded = matches!(FileType::from_raw_mode(stat.st_mode), FileType::RegularFile | FileType::Fifo);
+        let mode = stat.st_mode & 0o777;
+        if !guarded || mode & 0o077 == 0 || stat.st_uid != rustix::process::geteuid().as_raw() {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "{} {:?} is open to other users (mode {mode:04o}); run: chmod 600 {}; or set allow_shared_key_file \
+            (AGENTJOB_ALLOW_SHARED_KEY_FILE=1) if they may have the key",
+            self.name,
+            self.path,
+            shell_word(self.path)
+        )))
+    }
+
+    /// Reads it, up to a bound: whatever the path leads to, it may have no end. `control` is asked at least every 50 ms.
+    pub(crate) fn read(
+        mut self,
+        limit: usize,
+        wait: Duration,
+        control: Option<&dyn Control>,
+    ) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let end = Instant::now() + wait;
+        // A key's file fits into what is set aside at once: a vector that grows leaves copies behind that are not wiped.
+        let mut bytes = Zeroizing::new(Vec::with_capacity((limit + 1).min(64 << 10)));
+        let mut piece = Zeroizing::new([0; 4096]);
+        while bytes.len() <= limit {
+            self.wait(end, control)?;
+            match self.file.read(&mut *piece) {
+                Ok(0) => return Ok(bytes),
+                Ok(n) => {
+                    let room = limit + 1 - bytes.len();
+                    bytes.extend_from_slice(&piece[..n.min(room)]);
+                }
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+                Err(error) => return Err(unreadable(self.name, self.path, &error)),
+            }
+        }
+        Err(Error::invalid(format!("{} {:?} is longer than {limit} bytes", self.name, self.path)))
+    }
+
+    /// Until there is something to read, or the end. A pipe without a writer is neither.
+    fn wait(&self, end: Instant, control: Option<&dyn Control>) -> Result<(), Error> {
+        loop {
+            let left = end.saturating_duration_since(Instant::now()).min(SLICE);
+            let slice = Timespec { tv_sec: 0, tv_nsec: left.as_nanos() as _ };
+            match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&slice)) {
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(error) => return Err(unreadable(self.name, self.path, &error.into())),
+            }
+            if control.is_some_and(|control| control.check().is_err()) {
+                return Err(Error::new(
+                    ErrorKind::Cancelled,
+                    format!("the call was cancelled while {} was read", self.name),
+                ));
+            }
+            if left.is_zero() {
+                let text =
+                    format!("{} {:?} did not end in time; is it a pipe that no program writes?", self.name, self.path);
+                return Err(Error::invalid(text));
+            }
+        }
+    }
+}
+
+fn unreadable(name: &str, path: &Path, error: &io::Error) -> Error {
+    Error::invalid(format!("{name} {path:?} cannot be read: {error}"))
+}
+
+/// A path as one word of a shell's command.
+fn shell_word(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@%".contains(c);
+    match path.chars().all(plain) && !path.starts_with('-') {
+        true => path.into_owned(),
+        false => format!("'{}'", escape(&path).replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word_of_the_command() {
+        for (path, word) in [("/run/key", "/run/key"), ("my key", "'my key'"), ("it's", r"'it'\''s'"), ("-f", "'-f'")] {
+            assert_eq!(shell_word(Path::new(path)), word);
+        }
+    }
+
+    #[test]
+    fn a_pipe_that_no_program_writes_ends_with_its_time() {
+        let path = std::env::temp_dir().join(format!("agentjob-pipe-{}", std::process::id()));
+        let made = std::process::Command::new("mkfifo").args(["-m", "600"]).arg(&path).status().unwrap();
+        assert!(made.success());
+        let file = SettingFile::open("api_key_file", &path).unwrap();
+        let error = file.read(100, Duration::from_millis(120), None).unwrap_err();
+        assert!(error.message().contains("did not end in time"), "{error}");
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -1,0 +1,196 @@
+//! The chunked coding (RFC 9112 section 7.1), checked while it comes in and brought into its shortest form for ureq, whose own
+//! reader takes signs and spaces in a chunk's size and no long extension.
+
+/// Bytes of extensions, trailers and leading zeros that one body may spend: all of it is skipped.
+const MAX_SKIPPED: usize = 64 << 10;
+
+/// Where in the coding the next byte stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// The first digit of a size.
+    Size,
+    /// Another digit, or the size's end.
+    Digits,
+    /// Spaces between the size and an extension.
+    Space,
+    Extension,
+    /// The LF of a size's line.
+    SizeEnd,
+    Data,
+    /// The CR behind a chunk's data, then its LF.
+    DataCr,
+    DataLf,
+    /// The first byte of a trailer's line, or of the empty line that ends the body.
+    Trailer,
+    TrailerLine,
+    TrailerLf,
+    LastLf,
+    Over,
+}
+
+/// A chunked body that is coming in.
+#[derive(Debug)]
+pub(crate) struct Chunks {
+    at: At,
+    /// The current chunk's size, then what is left of it.
+    left: u64,
+    skipped: usize,
+}
+
+impl Chunks {
+    pub(crate) fn new() -> Chunks {
+        Chunks { at: At::Size, left: 0, skipped: 0 }
+    }
+
+    /// Checks the next bytes and brings them into the shortest form, in place: sizes and data stay, extensions and trailers go.
+    /// Returns how many bytes are left, and how many of the given ones belong to the body.
+    ///
+    /// # Errors
+    /// They are not of the grammar, as a clause.
+    pub(crate) fn take(&mut self, bytes: &mut [u8]) -> Result<(usize, usize), &'static str> {
+        let (mut from, mut to) = (0, 0);
+        while from < bytes.len() && self.at != At::Over {
+            if self.at == At::Data {
+                let length = self.left.min((bytes.len() - from) as u64) as usize;
+                if from != to {
+                    bytes.copy_within(from..from + length, to);
+                }
+                (from, to, self.left) = (from + length, to + length, self.left - length as u64);
+                if self.left == 0 {
+                    self.at = At::DataCr;
+                }
+                continue;
+            }
+            let byte = bytes[from];
+            from += 1;
+            if self.step(byte)? {
+                bytes[to] = byte;
+                to += 1;
+            } else {
+                self.skipped += 1;
+                if self.skipped > MAX_SKIPPED {
+                    return Err("its chunks have more extensions and trailers than are read");
+                }
+            }
+        }
+        Ok((to, from))
+    }
+
+    /// Takes one byte that is no data; whether it stays.
+    fn step(&mut self, byte: u8) -> Result<bool, &'static str> {
+        const SIZE: &str = "a chunk's size is not a hexadecimal number";
+        let (at, stays) = match (self.at, byte) {
+            (At::Size, _) => {
+                self.left = hex(byte).ok_or(SIZE)?;
+                (At::Digits, true)
+            }
+            (At::Digits, b'\r') | (At::Extension, b'\r') => (At::SizeEnd, true),
+            (At::Digits | At::Space, b' ' | b'\t') => (At::Space, false),
+            (At::Digits | At::Space, b';') => (At::Extension, false),
+            (At::Digits, _) => {
+                let leading_zero = self.left == 0;
+                let digit = hex(byte).ok_or(SIZE)?;
+                self.left = self.left.checked_mul(16).ok_or("a chunk's size is too large")? + digit;
+                // "00a" becomes "0a": a first digit has left already.
+                (At::Digits, !(leading_zero && digit == 0))
+            }
+            (At::Extension, 0 | b'\n') => return Err("a chunk's extension holds a control character"),
+            (At::Extension, _) => (At::Extension, false),
+            (At::SizeEnd, b'\n') => (if self.left == 0 { At::Trailer } else { At::Data }, true),
+            (At::DataCr, b'\r') => (At::DataLf, true),
+            (At::DataLf, b'\n') => (At::Size, true),
+            (At::DataCr | At::DataLf, _) => return Err("a chunk is longer than its size"),
+            (At::Trailer, b'\r') => (At::LastLf, true),
+            (At::TrailerLine, b'\r') => (At::TrailerLf, false),
+            (At::Trailer | At::TrailerLine, 0 | b'\n') => return Err("a trailer holds a control character"),
+            (At::Trailer | At::TrailerLine, _) => (At::TrailerLine, false),
+            (At::TrailerLf, b'\n') => (At::Trailer, false),
+            (At::LastLf, b'\n') => (At::Over, true),
+            (At::Space, _) => return Err(SIZE),
+            (At::SizeEnd | At::TrailerLf | At::LastLf, _) => return Err("a line of its chunks holds a bare CR"),
+            (At::Data | At::Over, _) => unreachable!("data is taken at once, and nothing after the end"),
+        };
+        self.at = at;
+        Ok(stays)
+    }
+}
+
+fn hex(byte: u8) -> Option<u64> {
+    char::from(byte).to_digit(16).map(u64::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The body's shortest form and what follows it, given in pieces of this length.
+    fn taken(body: &[u8], piece: usize) -> Result<(String, usize), &'static str> {
+        let (mut chunks, mut out, mut used) = (Chunks::new(), Vec::new(), 0);
+        for piece in body.chunks(piece) {
+            let mut piece = piece.to_vec();
+            let (kept, read) = chunks.take(&mut piece)?;
+            out.extend_from_slice(&piece[..kept]);
+            used += read;
+        }
+        Ok((String::from_utf8(out).unwrap(), body.len() - used))
+    }
+
+    #[test]
+    fn chunks_of_the_grammar_are_brought_into_their_shortest_form_however_they_are_cut() {
+        let long = format!("3;{}\r\nabc\r\n0\r\n\r\n", "x".repeat(5000));
+        let zeros = format!("{}3\r\nabc\r\n0\r\n\r\n", "0".repeat(300));
+        for (body, form, extra) in [
+            ("3\r\nabc\r\n0\r\n\r\n", "3\r\nabc\r\n0\r\n\r\n", 0),
+            ("A\r\n0123456789\r\n0\r\n\r\nmore", "A\r\n0123456789\r\n0\r\n\r\n", 4),
+            ("3;a=b;c=\"d\"\r\nabc\r\n0;e\r\n\r\n", "3\r\nabc\r\n0\r\n\r\n", 0),
+            ("3 \t ;a\r\nabc\r\n0\r\n\r\n", "3\r\nabc\r\n0\r\n\r\n", 0),
+            ("3\r\n\r\n\r\r\n000\r\nx-trailer: y\r\n z\r\n\r\n", "3\r\n\r\n\r\r\n0\r\n\r\n", 0),
+            (&long, "3\r\nabc\r\n0\r\n\r\n", 0),
+            (&zeros, "03\r\nabc\r\n0\r\n\r\n", 0),
+        ] {
+            for piece in 1..=body.len() {
+                assert_eq!(taken(body.as_bytes(), piece), Ok((form.to_owned(), extra)), "{body:.30?} by {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_of_the_grammar_is_refused_however_it_is_cut() {
+        let endless = format!("3;{}", "x".repeat(MAX_SKIPPED));
+        let trailers = format!("0\r\n{}", "x: y\r\n".repeat(20_000));
+        for body in [
+            "0x3\r\nabc\r\n",
+            "+3\r\nabc\r\n",
+            "-3\r\nabc\r\n",
+            " 3\r\nabc\r\n",
+            "3 \r\nabc\r\n",
+            "3\t\r\nabc\r\n",
+            "3 3\r\nabc\r\n",
+            "\r\nabc\r\n",
+            ";a\r\nabc\r\n",
+            "3\nabc\r\n",
+            "3\rabc\r\n",
+            "3;a\nabc\r\n",
+            "3;a\0\r\nabc\r\n",
+            "3;a\rb\r\nabc\r\n",
+            "g\r\nabc\r\n",
+            "3h\r\nabc\r\n",
+            "\u{ff13}\r\nabc\r\n",
+            "3_0\r\nabc\r\n",
+            "10000000000000000\r\nabc\r\n",
+            "fffffffffffffffff\r\nabc\r\n",
+            "2\r\nabc\r\n",
+            "3\r\nabc\n0\r\n\r\n",
+            "3\r\nabc\r0\r\n\r\n",
+            "3\r\nabc\r\n0\r\n\n",
+            "3\r\nabc\r\n0\r\nx: y\n\r\n",
+            "3\r\nabc\r\n0\r\nx\r y\r\n\r\n",
+            &endless,
+            &trailers,
+        ] {
+            for piece in (1..=body.len().min(40)).chain([body.len()]) {
+                assert!(taken(body.as_bytes(), piece).is_err(), "{body:.30?} by {piece}");
+            }
+        }
+    }
+}

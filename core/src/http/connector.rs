@@ -1,0 +1,99 @@
+//! How ureq gets a connection: ours, whole, with no step of its own.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustls::ClientConfig;
+use rustls::pki_types::CertificateDer;
+use ureq::config::Config as UreqConfig;
+use ureq::http::Uri;
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{ConnectionDetails, Connector, NextTimeout};
+
+use crate::config::endpoint::Endpoint;
+use crate::config::proxy::Proxy;
+use crate::config::settings::Config;
+use crate::http::connection::Connection;
+use crate::http::failure::Cause;
+use crate::http::interrupt::{self, Call};
+use crate::http::{dial, tls, tunnel};
+
+/// Connects to the one place that a client talks to.
+pub(crate) struct ServiceConnector {
+    endpoint: Endpoint,
+    proxy: Option<Proxy>,
+    extra_roots: Vec<CertificateDer<'static>>,
+    /// Made at the first TLS connection, then shared, so that sessions resume. A failure is not kept.
+    tls: Mutex<Option<Arc<ClientConfig>>>,
+}
+
+impl ServiceConnector {
+    pub(crate) fn new(config: &Config) -> ServiceConnector {
+        ServiceConnector {
+            endpoint: config.endpoint.clone(),
+            proxy: config.proxy.clone(),
+            extra_roots: config.extra_roots.clone(),
+            tls: Mutex::new(None),
+        }
+    }
+
+    fn connect(&self, call: &Call) -> Result<Connection, Cause> {
+        let to = &self.endpoint;
+        let socket = match &self.proxy {
+            None => dial::dial(call, &to.host, to.port, to.loopback_only)?,
+            Some(proxy) => {
+                let socket = dial::dial(call, &proxy.host, proxy.port, false).map_err(|cause| match cause {
+                    Cause::Resolve { .. } | Cause::Connect { .. } => {
+                        Cause::Proxy(format!("cannot be reached: {}", cause.clause()))
+                    }
+                    other => other,
+                })?;
+                tunnel::open(call, &socket, proxy, to)?;
+                socket
+            }
+        };
+        let tls = match to.https {
+            true => Some(tls::handshake(call, self.tls_config()?, &to.host, &socket).map_err(|cause| match cause {
+                Cause::Lost(why) => {
+                    Cause::Tls { why: format!("the connection was lost in the handshake: {why}"), hint: "" }
+                }
+                other => other,
+            })?),
+            false => None,
+        };
+        Ok(Connection::new(socket, tls, call.pid))
+    }
+
+    fn tls_config(&self) -> Result<Arc<ClientConfig>, Cause> {
+        let mut made = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.is_none() {
+            *made = Some(tls::configure(&self.extra_roots)?);
+        }
+        Ok(made.clone().expect("just made"))
+    }
+}
+
+impl Connector for ServiceConnector {
+    type Out = Connection;
+
+    fn connect(&self, _: &ConnectionDetails<'_>, _: Option<()>) -> Result<Option<Connection>, ureq::Error> {
+        let call = interrupt::current().ok_or(ureq::Error::ConnectionFailed)?;
+        call.connecting(|| self.connect(&call)).map(Some).map_err(|cause| call.fail(cause))
+    }
+}
+
+impl fmt::Debug for ServiceConnector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServiceConnector").field("to", &self.endpoint.url).finish_non_exhaustive()
+    }
+}
+
+/// ureq resolves names for every request, also over a kept connection; our own dialling looks up what it needs.
+#[derive(Debug)]
+pub(crate) struct NoResolver;
+
+impl Resolver for NoResolver {
+    fn resolve(&self, _: &Uri, _: &UreqConfig, _: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        Ok(self.empty())
+    }
+}

@@ -1,0 +1,158 @@
+//! From a name to a connected socket: looked up aside, raced over its addresses, interruptible throughout.
+
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketType};
+
+use crate::http::failure::{Cause, words};
+use crate::http::interrupt::Call;
+use crate::http::lookup;
+use crate::http::socket::Socket;
+use crate::os::descriptor::above_standard;
+
+/// RFC 8305 "Connection Attempt Delay": how long an address is given before the next one is tried beside it.
+const STAGGER: Duration = Duration::from_millis(250);
+
+/// Connects to `host`. With `loopback_only` no other machine's address is used, whatever the name resolves to.
+pub(crate) fn dial(call: &Call, host: &str, port: u16, loopback_only: bool) -> Result<Socket, Cause> {
+    let mut addresses = match host.parse::<IpAddr>() {
+        Ok(address) => vec![SocketAddr::new(address, port)],
+        Err(_) => lookup::look_up(call, host, |host| (host, 0).to_socket_addrs().map(Iterator::collect))?,
+    };
+    addresses.iter_mut().for_each(|address| address.set_port(port));
+    if loopback_only {
+        addresses.retain(|address| address.ip().is_loopback());
+    }
+    if addresses.is_empty() {
+        let why = if loopback_only { "it is not this machine" } else { "it has no address" };
+        return Err(Cause::Resolve { host: host.to_owned(), why: why.to_owned() });
+    }
+    let to = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+    let stream = race(call, &to, alternating(addresses))?;
+    Socket::new(stream).map_err(|error| Cause::Connect { to, why: words(&error) })
+}
+
+/// The resolver's order, but the two families in turn (RFC 8305 section 4), so that a broken one costs one stagger.
+fn alternating(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
+    let (first, second): (Vec<_>, Vec<_>) = addresses.into_iter().partition(|a| a.is_ipv6() == first_is_v6);
+    let mut out = Vec::with_capacity(first.len() + second.len());
+    let (mut first, mut second) = (first.into_iter(), second.into_iter());
+    loop {
+        let pair = [first.next(), second.next()];
+        if pair == [None, None] {
+            return out;
+        }
+        out.extend(pair.into_iter().flatten());
+    }
+}
+
+/// Connects to whichever address answers first. The others are closed.
+fn race(call: &Call, to: &str, addresses: Vec<SocketAddr>) -> Result<TcpStream, Cause> {
+    let mut left = addresses.into_iter().peekable();
+    let mut running: Vec<OwnedFd> = Vec::new();
+    let mut next_at = Instant::now();
+    let mut why = String::new();
+    loop {
+        call.check()?;
+        if left.peek().is_some() && (running.is_empty() || Instant::now() >= next_at) {
+            let address = left.next().expect("just seen");
+            next_at = Instant::now() + STAGGER;
+            match begin(&address) {
+                Ok((socket, true)) => return Ok(TcpStream::from(socket)),
+                Ok((socket, false)) => running.push(socket),
+                Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
+                    return Err(Cause::Resources(words(&error.into())));
+                }
+                Err(error) => why = words(&error.into()),
+            }
+            continue;
+        }
+        if running.is_empty() {
+            return Err(Cause::Connect { to: to.to_owned(), why });
+        }
+        let mut wait = call.slice();
+        if left.peek().is_some() {
+            wait = wait.min(next_at.saturating_duration_since(Instant::now()));
+        }
+        wait_for_any(&running, wait)?;
+        let mut still = Vec::with_capacity(running.len());
+        for socket in running {
+            match finished(&socket) {
+                Some(Ok(())) => return Ok(TcpStream::from(socket)),
+                Some(Err(error)) => {
+                    why = words(&error.into());
+                    next_at = Instant::now();
+                }
+                None => still.push(socket),
+            }
+        }
+        running = still;
+    }
+}
+
+/// Begins to connect without waiting. `true`: it is already there, as on loopback.
+fn begin(address: &SocketAddr) -> Result<(OwnedFd, bool), Errno> {
+    let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
+    let socket = above_standard(|| open(family))?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    match rustix::net::connect(&socket, address) {
+        Ok(()) => Ok((socket, true)),
+        // After a signal the attempt goes on in the kernel all the same (POSIX connect).
+        Err(Errno::INPROGRESS | Errno::INTR) => Ok((socket, false)),
+        Err(error) => Err(error),
+    }
+}
+
+/// A socket that a program started by this one does not inherit.
+#[cfg(not(target_vendor = "apple"))]
+fn open(family: AddressFamily) -> Result<OwnedFd, Errno> {
+    rustix::net::socket_with(family, SocketType::STREAM, rustix::net::SocketFlags::CLOEXEC, None)
+}
+
+/// The same where the flag does not exist.
+#[cfg(target_vendor = "apple")]
+fn open(family: AddressFamily) -> Result<OwnedFd, Errno> {
+    let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
+    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+    // std does this for sockets of its own making: there is no MSG_NOSIGNAL here.
+    rustix::net::sockopt::set_socket_nosigpipe(&socket, true)?;
+    Ok(socket)
+}
+
+fn wait_for_any(sockets: &[OwnedFd], wait: Duration) -> Result<(), Cause> {
+    let mut fds: Vec<_> = sockets.iter().map(|socket| PollFd::new(socket, PollFlags::OUT)).collect();
+    let wait = Timespec::try_from(wait).expect("a slice is short");
+    match poll(&mut fds, Some(&wait)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(Cause::Resources(words(&error.into()))),
+    }
+}
+
+/// How an attempt ended, if it did.
+fn finished(socket: &OwnedFd) -> Option<Result<(), Errno>> {
+    match rustix::net::sockopt::socket_error(socket) {
+        Ok(Ok(())) if rustix::net::getpeername(socket).is_ok() => Some(Ok(())),
+        Ok(Ok(())) => None,
+        Ok(Err(error)) | Err(error) => Some(Err(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_families_take_turns_and_the_resolvers_first_stays_first() {
+        let parse = |list: &[&str]| list.iter().map(|a| a.parse().unwrap()).collect::<Vec<SocketAddr>>();
+        let (a6, b6, a4, b4, c4) = ("[::1]:1", "[::2]:1", "1.1.1.1:1", "2.2.2.2:1", "3.3.3.3:1");
+        assert_eq!(alternating(parse(&[a6, b6, a4, b4, c4])), parse(&[a6, a4, b6, b4, c4]));
+        assert_eq!(alternating(parse(&[a4, a6, b4])), parse(&[a4, a6, b4]));
+        assert_eq!(alternating(parse(&[b4, a4])), parse(&[b4, a4]));
+        assert_eq!(alternating(vec![]), vec![]);
+    }
+}

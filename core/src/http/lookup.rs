@@ -1,0 +1,188 @@
+//! Name lookups, by the system's resolver, aside: `getaddrinfo` cannot be interrupted, so each has a thread that a call can walk
+//! away from. Calls to the same host share a lookup, and those of one host cannot use up the threads of the others.
+
+use std::io;
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::http::failure::{Cause, words};
+use crate::http::interrupt::Call;
+use crate::os::descriptor::above_standard;
+use crate::os::process::PerProcess;
+use crate::os::thread;
+
+/// Lookups of one host at a time, those that no call waits for any more included.
+const MAX_PER_HOST: usize = 4;
+/// Lookups of all hosts at a time.
+const MAX_LOOKUPS: usize = 128;
+/// A lookup that has lasted longer than this may be stuck for good, so a new call begins another, while there may be one:
+/// resolvers by default ask again after 5 s (resolv.conf(5)).
+const SHARED_FOR: Duration = Duration::from_secs(5);
+
+/// The lookups in progress. After a fork the parent's threads are not there to end theirs, so a child has its own list.
+static RUNNING: LazyLock<PerProcess<Running>> = LazyLock::new(|| PerProcess::new(Running::default()));
+
+type Running = Mutex<Vec<Arc<Lookup>>>;
+/// Addresses, or the resolver's own words.
+type Found = Result<Vec<SocketAddr>, String>;
+
+struct Lookup {
+    host: String,
+    began: Instant,
+    found: Mutex<Option<Found>>,
+    done: Condvar,
+}
+
+/// The addresses of `host`, with no port. `resolve` is called on another thread, if no lookup can be shared.
+pub(crate) fn look_up(
+    call: &Call,
+    host: &str,
+    resolve: impl FnOnce(&str) -> io::Result<Vec<SocketAddr>> + Send + 'static,
+) -> Result<Vec<SocketAddr>, Cause> {
+    let lookup = share_or_begin(RUNNING.get(call.pid, Running::default), host, SHARED_FOR, resolve)?;
+    let mut found = guard(&lookup.found);
+    loop {
+        if let Some(found) = &*found {
+            return found.clone().map_err(|why| Cause::Resolve { host: host.to_owned(), why });
+        }
+        let waited = lookup.done.wait_timeout(found, call.slice());
+        let (still, wait) = waited.unwrap_or_else(PoisonError::into_inner);
+        found = still;
+        if wait.timed_out() && found.is_none() {
+            // The program's own code may run now, which must find no lock taken.
+            drop(found);
+            call.check()?;
+            found = guard(&lookup.found);
+        }
+    }
+}
+
+fn share_or_begin(
+    running: &'static Running,
+    host: &str,
+    shared_for: Duration,
+    resolve: impl FnOnce(&str) -> io::Result<Vec<SocketAddr>> + Send + 'static,
+) -> Result<Arc<Lookup>, Cause> {
+    let mut list = guard(running);
+    let of_host = || list.iter().filter(|lookup| lookup.host == host);
+    if let Some(youngest) = of_host().max_by_key(|lookup| lookup.began)
+        && (youngest.began.elapsed() < shared_for || of_host().count() >= MAX_PER_HOST)
+    {
+        return Ok(youngest.clone());
+    }
+    if list.len() >= MAX_LOOKUPS {
+        return Err(Cause::Resources(format!("{MAX_LOOKUPS} name lookups are already in progress")));
+    }
+    let (found, done) = (Mutex::new(None), Condvar::new());
+    let lookup = Arc::new(Lookup { host: host.to_owned(), began: Instant::now(), found, done });
+    let builder = std::thread::Builder::new().name("agentjob-lookup".into()).stack_size(256 << 10);
+    let own = lookup.clone();
+    let spawned = thread::spawn(builder, move || {
+        // The resolver opens sockets and files of its own.
+        let resolved = above_standard(|| catch_unwind(AssertUnwindSafe(|| resolve(&own.host))));
+        let resolved = resolved.unwrap_or_else(|_| Err(io::Error::other("the name lookup failed inside")));
+        guard(running).retain(|other| !Arc::ptr_eq(other, &own));
+        *guard(&own.found) = Some(resolved.map_err(|error| reason(&error)));
+        own.done.notify_all();
+    });
+    spawned.map_err(|error| Cause::Resources(format!("no thread for the name lookup: {}", words(&error))))?;
+    list.push(lookup.clone());
+    Ok(lookup)
+}
+
+/// The resolver's own words, without std's preface.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.strip_prefix("failed to lookup address information: ").unwrap_or(&text).to_owned()
+}
+
+fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CancelToken;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    static STUCK: AtomicBool = AtomicBool::new(true);
+    static BEGUN: AtomicUsize = AtomicUsize::new(0);
+
+    /// A resolver that gives no answer until it is let go.
+    fn stuck(_: &str) -> io::Result<Vec<SocketAddr>> {
+        BEGUN.fetch_add(1, Ordering::SeqCst);
+        while STUCK.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(vec!["127.0.0.1:0".parse().unwrap()])
+    }
+
+    fn running(host: &str) -> usize {
+        let list = guard(RUNNING.get(std::process::id(), Running::default));
+        list.iter().filter(|lookup| lookup.host.ends_with(host)).count()
+    }
+
+    /// One test, for the lookups are the whole process's.
+    #[test]
+    fn stuck_lookups_of_one_host_are_bounded_shared_and_block_no_other_host() {
+        let token = CancelToken::new();
+        let began = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(100));
+                token.cancel();
+            });
+            let call = Call::for_test(&token, Duration::from_secs(10));
+            assert_eq!(look_up(&call, "one.stuck", stuck), Err(Cause::Cancelled));
+        });
+        assert!(began.elapsed() < Duration::from_secs(5), "long before its time: {:?}", began.elapsed());
+
+        let short = || Call::for_test(&CancelToken::new(), Duration::from_millis(1));
+        for _ in 0..200 {
+            assert_eq!(look_up(&short(), "one.stuck", stuck), Err(Cause::Timeout), "it is shared, never refused");
+        }
+        assert_eq!(running("one.stuck"), 1);
+
+        let list = RUNNING.get(std::process::id(), Running::default);
+        for n in 1..10 {
+            // As if the others had lasted longer than any lookup lasts that ends well.
+            share_or_begin(list, "one.stuck", Duration::ZERO, stuck).unwrap();
+            assert_eq!(running("one.stuck"), MAX_PER_HOST.min(n + 1));
+        }
+
+        let call = Call::for_test(&CancelToken::new(), Duration::from_secs(10));
+        let found = look_up(&call, "another.host", |_| Ok(vec!["127.0.0.2:0".parse().unwrap()]));
+        assert_eq!(found, Ok(vec!["127.0.0.2:0".parse().unwrap()]), "another host is looked up at once");
+
+        let many: Vec<_> = (0..MAX_LOOKUPS).map(|n| look_up(&short(), &format!("{n}.stuck"), stuck)).collect();
+        assert!(many.iter().any(|end| matches!(end, Err(Cause::Resources(_)))), "all together are bounded, too");
+
+        let holders = || -> usize {
+            let list = guard(list);
+            list.iter().filter(|lookup| lookup.host == "one.stuck").map(Arc::strong_count).sum()
+        };
+        let before = holders();
+        let waits = std::thread::spawn(move || {
+            let call = Call::for_test(&CancelToken::new(), Duration::from_secs(60));
+            look_up(&call, "one.stuck", |_| unreachable!("it is shared"))
+        });
+        while holders() == before {
+            assert!(!waits.is_finished(), "it waits with the others");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        STUCK.store(false, Ordering::SeqCst);
+        assert_eq!(waits.join().unwrap(), Ok(vec!["127.0.0.1:0".parse().unwrap()]));
+        let limit = Instant::now() + Duration::from_secs(20);
+        while running("stuck") > 0 {
+            assert!(Instant::now() < limit, "every thread ends");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(BEGUN.load(Ordering::SeqCst), MAX_LOOKUPS);
+        let call = Call::for_test(&CancelToken::new(), Duration::from_secs(10));
+        let failed = look_up(&call, "bad.host", |_| panic!("a resolver's bug"));
+        assert!(matches!(failed, Err(Cause::Resolve { .. })), "{failed:?}");
+    }
+}

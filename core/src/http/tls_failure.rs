@@ -1,0 +1,162 @@
+//! What went wrong in TLS, in plain words: rustls' own texts hold the names of its types.
+
+use rustls::pki_types::UnixTime;
+use rustls::{AlertDescription, CertificateError, Error};
+
+use crate::http::failure::Cause;
+use crate::text::describe;
+use crate::timestamp::iso;
+
+/// How many of a certificate's names are shown.
+const MAX_NAMES: usize = 3;
+
+const AUTHORITY: &str = "if the authority is your own, give its certificate as ca_file";
+const NAME: &str = "use a name in base_url that the certificate is for";
+const CLOCK: &str = "check this machine's clock";
+const SERVICE: &str = "the service's operators have to renew its certificate";
+const SCHEME: &str = "check the scheme and the port of base_url";
+
+/// A handshake that failed so.
+pub(crate) fn failure(error: &Error) -> Cause {
+    let (why, hint) = explain(error);
+    Cause::Tls { why, hint }
+}
+
+/// What happened, and what helps, if anything is known to.
+pub(crate) fn explain(error: &Error) -> (String, &'static str) {
+    let (why, hint) = match error {
+        Error::InvalidCertificate(fault) => return certificate(fault),
+        Error::AlertReceived(alert) => return refusal(*alert),
+        Error::InvalidMessage(_) => ("what answers there does not speak TLS, or speaks it wrong", SCHEME),
+        Error::PeerIncompatible(_) => ("the service offers nothing of TLS 1.2 or 1.3 that agentjob supports", ""),
+        Error::NoCertificatesPresented => ("the service showed no certificate", ""),
+        Error::NoApplicationProtocol => ("the service does not offer HTTP/1.1", ""),
+        Error::UnsupportedNameType => ("the host of base_url is no name that a certificate can be for", NAME),
+        Error::DecryptError => ("what came cannot be decrypted", ""),
+        Error::FailedToGetCurrentTime => ("this machine's time cannot be read", CLOCK),
+        Error::FailedToGetRandomBytes => ("this machine gives no random numbers", ""),
+        Error::InappropriateMessage { .. }
+        | Error::InappropriateHandshakeMessage { .. }
+        | Error::PeerMisbehaved(_)
+        | Error::PeerSentOversizedRecord => ("the service breaks the rules of TLS", ""),
+        _ => ("TLS failed inside", ""),
+    };
+    (why.to_owned(), hint)
+}
+
+fn certificate(fault: &CertificateError) -> (String, &'static str) {
+    let (why, hint) = match fault {
+        CertificateError::UnknownIssuer => ("it is signed by an unknown authority".to_owned(), AUTHORITY),
+        CertificateError::Expired => ("it has expired".to_owned(), SERVICE),
+        CertificateError::ExpiredContext { not_after, .. } => (format!("it expired on {}", day(*not_after)), SERVICE),
+        CertificateError::NotValidYet => ("it is not valid yet".to_owned(), CLOCK),
+        CertificateError::NotValidYetContext { not_before, .. } => {
+            (format!("it is not valid before {}", day(*not_before)), CLOCK)
+        }
+        CertificateError::NotValidForName => ("it is for another name".to_owned(), NAME),
+        CertificateError::NotValidForNameContext { expected, presented } => {
+            (format!("it is not for {} but {}", describe(&expected.to_str()), names(presented)), NAME)
+        }
+        CertificateError::Revoked => ("it was revoked".to_owned(), SERVICE),
+        CertificateError::BadEncoding => ("it is damaged".to_owned(), ""),
+        CertificateError::BadSignature => ("its signature is wrong".to_owned(), AUTHORITY),
+        CertificateError::UnsupportedSignatureAlgorithmContext { .. }
+        | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
+            ("it is signed by an algorithm that agentjob does not support".to_owned(), "")
+        }
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            ("it is not for servers".to_owned(), "")
+        }
+        CertificateError::UnhandledCriticalExtension => ("it demands what agentjob does not know".to_owned(), ""),
+        _ => ("it is not valid as a server's".to_owned(), "an authority's own certificate cannot be a server's"),
+    };
+    (format!("the service's certificate is refused: {why}"), hint)
+}
+
+/// The service ended it (RFC 8446 section 6.2).
+fn refusal(alert: AlertDescription) -> (String, &'static str) {
+    let (why, hint) = match alert {
+        AlertDescription::ProtocolVersion => ("it supports neither TLS 1.2 nor 1.3", ""),
+        AlertDescription::HandshakeFailure | AlertDescription::InsufficientSecurity => {
+            ("it shares no cipher with agentjob", "")
+        }
+        AlertDescription::UnrecognisedName => ("it does not know the host of base_url", "check base_url"),
+        AlertDescription::CertificateRequired
+        | AlertDescription::BadCertificate
+        | AlertDescription::CertificateUnknown
+        | AlertDescription::UnknownCA => ("it asks for a client certificate, which agentjob does not have", ""),
+        AlertDescription::AccessDenied => ("it denies access", ""),
+        AlertDescription::NoApplicationProtocol => ("it does not offer HTTP/1.1", ""),
+        AlertDescription::InternalError => ("it failed inside", ""),
+        other => return (format!("the service refused TLS (alert {})", u8::from(other)), ""),
+    };
+    (format!("the service refused TLS: {why}"), hint)
+}
+
+/// The names that a certificate is for, from rustls' notation of them.
+fn names(presented: &[String]) -> String {
+    let plain = |name: &String| {
+        let inner = name.strip_prefix("DnsName(\"").and_then(|rest| rest.strip_suffix("\")"));
+        let address = || name.strip_prefix("IpAddress(").and_then(|rest| rest.strip_suffix(')'));
+        inner.or_else(address).map(describe)
+    };
+    let all: Vec<String> = presented.iter().filter_map(plain).collect();
+    match &all[..] {
+        [] => "for no name".to_owned(),
+        few if few.len() <= MAX_NAMES => format!("for {}", few.join(", ")),
+        many => format!("for {} and {} more", many[..MAX_NAMES].join(", "), many.len() - MAX_NAMES),
+    }
+}
+
+fn day(time: UnixTime) -> String {
+    iso(time.as_secs().saturating_mul(1000)).split('T').next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustls::{ContentType, InvalidMessage, PeerIncompatible, PeerMisbehaved};
+    use std::time::Duration;
+
+    #[test]
+    fn every_failure_is_said_in_plain_words() {
+        let at = UnixTime::since_unix_epoch(Duration::from_secs(1_700_000_000));
+        let expected = rustls::pki_types::ServerName::try_from("a.example").unwrap();
+        let presented =
+            ["DnsName(\"b.example\")", "IpAddress(1.2.3.4)", "DirectoryName", "DnsName(\"c\")", "DnsName(\"d\")"]
+                .map(String::from);
+        let other = CertificateError::NotValidForNameContext { expected, presented: presented.into() };
+        let refused = |fault| Error::InvalidCertificate(fault);
+        for (error, words) in [
+            (refused(CertificateError::UnknownIssuer), "signed by an unknown authority"),
+            (refused(CertificateError::Expired), "it has expired"),
+            (refused(CertificateError::ExpiredContext { time: at, not_after: at }), "it expired on 2023-11-14"),
+            (refused(CertificateError::NotValidYetContext { time: at, not_before: at }), "not valid before 2023-11-14"),
+            (refused(other), "it is not for a.example but for b.example, 1.2.3.4, c and 1 more"),
+            (refused(CertificateError::Revoked), "it was revoked"),
+            (refused(CertificateError::InvalidOcspResponse), "it is not valid as a server's"),
+            (Error::AlertReceived(AlertDescription::ProtocolVersion), "neither TLS 1.2 nor 1.3"),
+            (Error::AlertReceived(AlertDescription::CertificateRequired), "a client certificate"),
+            (Error::AlertReceived(AlertDescription::Unknown(200)), "(alert 200)"),
+            (Error::InvalidMessage(InvalidMessage::InvalidContentType), "does not speak TLS"),
+            (Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon), "offers nothing of TLS 1.2 or 1.3"),
+            (Error::PeerMisbehaved(PeerMisbehaved::TooMuchEarlyDataReceived), "breaks the rules of TLS"),
+            (Error::NoCertificatesPresented, "showed no certificate"),
+            (Error::General("x".into()), "TLS failed inside"),
+            (
+                Error::InappropriateMessage { expect_types: Vec::new(), got_type: ContentType::Alert },
+                "breaks the rules of TLS",
+            ),
+        ] {
+            let (why, _) = explain(&error);
+            assert!(why.contains(words), "{why}");
+            let own = format!("{error:?}");
+            let names = own.split(|c: char| !c.is_alphanumeric()).filter(|name| {
+                name.len() > 8 && name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase)
+            });
+            for name in names {
+                assert!(!why.contains(name), "{why} holds {name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! JSON as the text that it is: checked in one pass, handed on as it came, and taken apart only when somebody asks.
+
+use std::fmt;
+
+use crate::json::scan::{Flaw, Scanner};
+use crate::json::text::JsonText;
+use crate::json::tokens::{JsonToken, JsonTokens};
+
+/// One JSON value as the service wrote it, checked by the grammar of RFC 8259.
+///
+/// Numbers have every digit that they came with. Of a key that comes twice the last value counts, as elsewhere. It nests at
+/// most 128 levels deep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Json<'a>(&'a str);
+
+impl<'a> Json<'a> {
+    pub(crate) const NULL: Json<'static> = Json("null");
+
+    /// A value that a scanner has moved over, without white space around it.
+    pub(crate) fn checked(json: &'a str) -> Json<'a> {
+        Json(json)
+    }
+
+    /// Reads one value.
+    pub(crate) fn read(json: &'a str) -> Result<Json<'a>, Flaw> {
+        let mut scanner = Scanner::new(json, 0);
+        let value = scanner.value(0)?;
+        scanner.end()?;
+        Ok(Json(&json[value]))
+    }
+
+    /// The value in a text that holds one and nothing else; none if that is no JSON.
+    pub fn parse(text: &'a str) -> Option<Json<'a>> {
+        Json::read(text).ok()
+    }
+
+    /// The value's text, for a JSON parser of your own.
+    pub fn as_str(self) -> &'a str {
+        self.0
+    }
+
+    /// Whether it is `null`.
+    pub fn is_null(self) -> bool {
+        self.0 == "null"
+    }
+
+    /// The text, if the value is one.
+    pub fn as_text(self) -> Option<JsonText<'a>> {
+        Some(JsonText::written(self.0.strip_prefix('"')?.strip_suffix('"')?))
+    }
+
+    /// What the value consists of, piece by piece.
+    pub fn tokens(self) -> JsonTokens<'a> {
+        JsonTokens::new(self.0)
+    }
+
+    /// How deep it nests: 0 for what is no object and no list.
+    pub(crate) fn depth(self) -> usize {
+        let (mut depth, mut deepest) = (0, 0);
+        for token in self.tokens() {
+            match token {
+                JsonToken::Object | JsonToken::List => depth += 1,
+                JsonToken::End => depth -= 1,
+                _ => {}
+            }
+            deepest = deepest.max(depth);
+        }
+        deepest
+    }
+
+    /// The members of an object as they came; none of anything else.
+    pub(crate) fn members(self) -> Members<'a> {
+        let at = if self.0.starts_with('{') { 1 } else { self.0.len() };
+        Members { object: self.0, at }
+    }
+
+    /// An object's member, the last one of this key.
+    pub(crate) fn member(self, name: &str) -> Option<Json<'a>> {
+        self.members().filter(|(key, _)| *key == name).last().map(|(_, value)| value)
+    }
+}
+
+/// `null`.
+impl Default for Json<'_> {
+    fn default() -> Self {
+        Json::NULL
+    }
+}
+
+impl fmt::Display for Json<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// An object's members.
+#[derive(Debug, Clone)]
+pub(crate) struct Members<'a> {
+    object: &'a str,
+    at: usize,
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (JsonText<'a>, Json<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut scanner = Scanner::new(self.object, self.at);
+        scanner.take(b',').ok()?;
+        let (key, value) = (scanner.key().ok()?, scanner.value(1).ok()?);
+        self.at = scanner.at();
+        Some((JsonText::written(&self.object[key]), Json(&self.object[value])))
+    }
+}

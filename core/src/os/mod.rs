@@ -1,0 +1,6 @@
+//! The operating system's rules: descriptors, threads, forks and privileges.
+
+pub(crate) mod descriptor;
+pub(crate) mod privilege;
+pub(crate) mod process;
+pub mod thread;

@@ -1,0 +1,56 @@
+//! What a client shares with its clones and its calls: the settings, the connections, and what was delivered a moment ago.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use crate::call::control::Event;
+use crate::call::options::CallOptions;
+use crate::call::recent_deliveries::RecentDeliveries;
+use crate::config::settings::{Config, LogLevel};
+use crate::http::exchange::Connections;
+use crate::http::failure::Cause;
+
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) config: Arc<Config>,
+    pub(crate) connections: Arc<Connections>,
+    pub(crate) recent_deliveries: Arc<RecentDeliveries>,
+}
+
+impl Shared {
+    pub(crate) fn new(config: Config) -> Shared {
+        Shared {
+            connections: Arc::new(Connections::new(&config)),
+            recent_deliveries: Arc::default(),
+            config: Arc::new(config),
+        }
+    }
+
+    /// The same connections and deliveries, with other settings.
+    pub(crate) fn with_config(&self, config: Config) -> Shared {
+        Shared { config: Arc::new(config), ..self.clone() }
+    }
+
+    /// Notifies the client's event handler, the log and the call's control, which may end the call.
+    pub(crate) fn notify(&self, call: &CallOptions, event: &Event<'_>) -> Result<(), Cause> {
+        if let Some(handler) = &self.config.on_event {
+            handler(event);
+        }
+        let level = if matches!(event, Event::Attempt { .. }) { LogLevel::Debug } else { LogLevel::Info };
+        if self.config.log >= level {
+            // The job's id comes from the caller and may be anything.
+            let line = format!("agentjob: {event}\n");
+            // If standard error cannot be written, the call goes on.
+            drop(std::io::stderr().write_all(self.config.redactor().redact(&line).as_bytes()));
+        }
+        match &call.control {
+            Some(control) => control.event(event).map_err(|_| Cause::Cancelled),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether an event handler, the log or a control receives events.
+    pub(crate) fn is_observed(&self, call: &CallOptions) -> bool {
+        self.config.on_event.is_some() || self.config.log > LogLevel::Off || call.control.is_some()
+    }
+}

@@ -1,0 +1,76 @@
+//! Text from outside as a person may see it: nothing in it drives a terminal, hides, or changes the order of what is read.
+
+use std::borrow::Cow;
+
+/// The text with what drives a terminal or is not seen written as escapes (`\n`, `\u{202e}`): control characters, the separators
+/// of lines and paragraphs, what turns the direction of writing, and what has no width, tag characters included. Errors, events
+/// as text and log lines are escaped already; this is for other text from outside, such as a record's.
+///
+/// A joiner in an emoji is written out, too; the selector that makes a sign an emoji (U+FE0F) stays, for it is in many a text and
+/// hides nothing.
+pub fn escape(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_hidden(c) { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    Cow::Owned(out)
+}
+
+/// Unicode's control characters, its Default_Ignorable_Code_Point but for U+FE0F, its line separators and annotations.
+fn is_hidden(c: char) -> bool {
+    match c {
+        ' '..='~' => false,
+        c if c.is_control() => true,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' => true,
+        '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
+        '\u{3164}' | '\u{fe00}'..='\u{fe0e}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' => true,
+        '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' => true,
+        _ => false,
+    }
+}
+
+/// Text from outside as part of a sentence: escaped, and bounded in length.
+pub(crate) fn describe(text: &str) -> String {
+    const MAX_CHARS: usize = 300;
+    match text.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", escape(&text[..end])),
+        None => escape(text).into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_drives_a_terminal_or_is_not_seen_is_written_out() {
+        let hidden = "\0\t\r\n\x1b\x7f\u{80}\u{9b}\u{ad}\u{61c}\u{200b}\u{200d}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2060}\
+            \u{2066}\u{2069}\u{206f}\u{feff}\u{fe0e}\u{fff9}\u{115f}\u{3164}\u{180e}\u{34f}\u{e0001}\u{e0041}\u{e007f}\u{e0100}\u{e01ef}";
+        for c in hidden.chars() {
+            assert_eq!(escape(&format!("a{c}b")), format!("a{}b", c.escape_default()));
+        }
+        assert_eq!(escape("a\x1b[31m\r\nb\u{202e}c"), "a\\u{1b}[31m\\r\\nb\\u{202e}c");
+    }
+
+    #[test]
+    fn what_is_seen_stays_as_it_is() {
+        for text in [
+            "",
+            "plain ASCII ~ \\ \"",
+            "é ß 漢字 עברית العربية",
+            "\u{26a0}\u{fe0f} \u{1f600}",
+            "\u{a0}\u{3000}\u{fffd}",
+        ] {
+            assert!(matches!(escape(text), Cow::Borrowed(same) if same == text), "{text}");
+        }
+    }
+
+    #[test]
+    fn text_from_outside_cannot_drive_a_terminal() {
+        assert_eq!(describe("a\x1b[31m\r\nb"), "a\\u{1b}[31m\\r\\nb");
+        assert_eq!(describe(&"é".repeat(400)).chars().count(), 301);
+    }
+}
