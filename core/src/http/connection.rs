@@ -240,7 +240,7 @@ impl Transport for Connection {
     fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
         self.with_call(|this, call| {
             this.flush(call)?;
-            // ureq awaits input only after it wrote its last byte (net/contract.rs).
+            // ureq awaits input only after it wrote its last byte (ureq_contract.rs).
             if !this.write_broken {
                 call.sent_all();
             }

@@ -121,7 +121,7 @@ fn what_has_no_version_promise_is_used_in_this_room_alone() {
     fn search(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
         for entry in std::fs::read_dir(folder).unwrap().flatten() {
             let path = entry.path();
-            if path.is_dir() && !path.ends_with("net") {
+            if path.is_dir() && !path.ends_with("http") {
                 search(&path, found);
             } else if path.extension().is_some_and(|end| end == "rs") {
                 found.extend(std::fs::read_to_string(&path).unwrap().contains("unversioned").then_some(path));

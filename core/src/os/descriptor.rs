@@ -76,7 +76,7 @@ mod tests {
             let mut child = std::process::Command::new(std::env::current_exe().unwrap());
             child.args(["--exact", "--test-threads=1", "--nocapture"]);
             child.arg(concat!(
-                "descriptor::tests::",
+                "os::descriptor::tests::",
                 "a_stream_that_the_program_closes_or_opens_while_something_is_opened_stays_the_programs"
             ));
             child.env(CHILD, "1");
