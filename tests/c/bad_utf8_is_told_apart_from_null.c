@@ -6,7 +6,7 @@ static agentjob_error *err;
 #define NOT_UTF8(parameter, expression)                                                         \
     do {                                                                                        \
         CHECK_INT((expression), AGENTJOB_ERR_INVALID_ARGUMENT);                                 \
-        CHECK_TEXT(agentjob_error_message(err), parameter " is not UTF-8 from byte 2 on");      \
+        CHECK_TEXT(agentjob_error_message(err), parameter " is not valid UTF-8 at byte 2");      \
         agentjob_error_free(err);                                                               \
     } while (0)
 

@@ -37,7 +37,7 @@ static void messages(const agentjob_client *client, const folder *place) {
     /* What cannot be kept is refused at once, and the batch stays as it was. */
     agentjob_batch *batch = batch_of(client, place, 1);
     CHECK_INT(agentjob_batch_add(batch, "job_\xff", "p", 1, NULL, 0, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
-    CHECK_TEXT(agentjob_error_message(err), "job_id is not UTF-8 from byte 4 on");
+    CHECK_TEXT(agentjob_error_message(err), "job_id is not valid UTF-8 at byte 4");
     agentjob_error_free(err);
     CHECK_INT(agentjob_batch_add(batch, "job_1", "\xff", 1, NULL, 0, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_INT(agentjob_batch_add(batch, "job_1", "p", 1, "\xff", 0, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);

@@ -1,4 +1,4 @@
-//! The caller's progress function: what a wait tells, and how it is ended by its answer.
+//! The caller's progress function: it receives a wait's records and can end the wait.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use agentjob_core::{Control, Interrupted, Job};
 use crate::call::{agentjob_call, set_options};
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
-use crate::guard::{Delivers, guard};
+use crate::handle::null;
 use crate::job::agentjob_job;
-use crate::pointer::null;
+use crate::result::{Delivers, guard};
 
-/// What is told of a job's progress, by agentjob_client_wait() and agentjob_client_send_and_wait(): each record that differs
-/// from the one before it, the first one, too.
+/// A function that receives a job's records during agentjob_client_wait() and agentjob_client_send_and_wait(): the first record,
+/// and then each one that differs from the previous one.
 ///
-/// It is called on the thread that makes the call, never after the call returned, and no lock is held, so it may use the
-/// client. It must not throw or longjmp, and must not free what the call uses.
+/// It runs on the thread that makes the call, never after the call returned. No lock is held, so it may use the client. It must
+/// not throw or longjmp, and must not free anything that the call uses.
 /// @param job the record, borrowed until you return; agentjob_job_clone() keeps it
-/// @param user_data what was given with the function
-/// @return 0 to go on; anything else ends the call with AGENTJOB_ERR_CANCELLED
+/// @param user_data the pointer that was passed with the function
+/// @return 0 to continue; any other number ends the call with AGENTJOB_ERR_CANCELLED
 /// @since 0.1.0
 pub type agentjob_progress_fn = Option<unsafe extern "C" fn(job: *const agentjob_job, user_data: *mut c_void) -> i32>;
 
@@ -29,8 +29,8 @@ struct Progress {
     user_data: *mut c_void,
 }
 
-// SAFETY: the function is called on the calling thread alone; whoever uses one `agentjob_call` on several threads promises that
-// its user data bears that.
+// SAFETY: the function is called only on the thread that makes the call. A program that uses one `agentjob_call` on several
+// threads promises that its user data allows this.
 unsafe impl Send for Progress {}
 // SAFETY: as above.
 unsafe impl Sync for Progress {}
@@ -38,7 +38,7 @@ unsafe impl Sync for Progress {}
 impl Control for Progress {
     fn update(&self, job: &Job) -> Result<(), Interrupted> {
         let job = agentjob_job::new(job.clone());
-        // SAFETY: a C function that was given for this, with its own user data; the record lives until it returns.
+        // SAFETY: the program passed this function for this purpose, with its own user data. The record lives until it returns.
         match unsafe { (self.progress)(&raw const job, self.user_data) } {
             0 => Ok(()),
             _ => Err(Interrupted),
@@ -46,12 +46,13 @@ impl Control for Progress {
     }
 }
 
-/// What to call with each new record that a wait sees. It is no cancel button: between two records it is not called.
+/// Sets a function that receives each new record that a wait gets. Default none. To cancel a wait at any moment use a cancel
+/// token: this function is not called between two records.
 /// @param call the settings
-/// @param progress the function; non-zero from it ends the call
-/// @param user_data handed to it, may be NULL; it stays yours and must live as long as calls are made with these settings. If
-/// several threads make calls with them at once, the function is called on each of these threads.
-/// @param err where an error goes, or NULL
+/// @param progress the function
+/// @param user_data passed to the function; may be NULL. It stays yours and must live as long as calls use these settings. If
+/// several threads make calls with them at once, the function runs on each of these threads.
+/// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
 #[unsafe(no_mangle)]
@@ -61,7 +62,7 @@ pub unsafe extern "C" fn agentjob_call_set_progress(
     user_data: *mut c_void,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe {
         guard(err, Delivers::Nothing, || {
             set_options(call, |options| {

@@ -1,63 +1,71 @@
-//! How far a batch is: one set of numbers, for a batch at work and for a journal.
+//! A batch's progress: the same counts for a running batch and for a journal.
 
 use std::ffi::{CStr, c_char};
 
 use agentjob_core::{BatchProgress, PauseReason};
 
-use crate::code::NO_NAME;
 use crate::error::whole_ms;
-use crate::guard::guard_or;
+use crate::handle::{read, write_if_wanted};
+use crate::panic::guard_or;
+use crate::text::name;
 
 /// Why a batch sends nothing for a while.
 /// @since 0.1.0
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum agentjob_pause {
-    /// It sends.
+    /// It is not paused.
     AGENTJOB_PAUSE_NONE = 0,
-    /// The service said 429: the project's allowance is used up.
+    /// The service responded 429: the project's hourly limit is used up.
     AGENTJOB_PAUSE_RATE_LIMIT = 1,
     /// The service cannot be reached, or fails.
     AGENTJOB_PAUSE_SERVICE_FAILURE = 2,
 }
 
-/// What agentjob_progress_count() counts.
+/// Each of the core's reasons, or none, with its number and its name.
+const PAUSES: [(Option<PauseReason>, agentjob_pause, &CStr); 3] = {
+    use agentjob_pause::*;
+    [
+        (None, AGENTJOB_PAUSE_NONE, c"none"),
+        (Some(PauseReason::RateLimit), AGENTJOB_PAUSE_RATE_LIMIT, c"rate_limit"),
+        (Some(PauseReason::ServiceFailure), AGENTJOB_PAUSE_SERVICE_FAILURE, c"service_failure"),
+    ]
+};
+
+impl From<Option<PauseReason>> for agentjob_pause {
+    fn from(reason: Option<PauseReason>) -> agentjob_pause {
+        // A reason that this version does not know is still a pause.
+        let row = PAUSES.iter().find(|row| row.0 == reason);
+        row.map_or(agentjob_pause::AGENTJOB_PAUSE_SERVICE_FAILURE, |row| row.1)
+    }
+}
+
+/// A count of agentjob_progress_count().
 /// @since 0.1.0
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum agentjob_count {
-    /// The messages of the batch.
+    /// All messages of the batch.
     AGENTJOB_COUNT_ITEMS = 0,
-    /// Those that the service took.
+    /// Messages that the service accepted.
     AGENTJOB_COUNT_ACCEPTED = 1,
-    /// Those that it refused.
+    /// Messages that the service rejected.
     AGENTJOB_COUNT_REJECTED = 2,
-    /// Those of which nobody knows.
+    /// Messages whose delivery is unknown.
     AGENTJOB_COUNT_UNKNOWN = 3,
-    /// Those that are still to be sent, the ones under way included.
+    /// Messages without a verdict yet, including those in flight.
     AGENTJOB_COUNT_LEFT = 4,
-    /// Those under way.
+    /// Messages in flight.
     AGENTJOB_COUNT_SENDING = 5,
-    /// Jobs that are waited for.
+    /// Jobs that the batch waits for.
     AGENTJOB_COUNT_WAITING = 6,
-    /// Outcomes that are final. With a wait, an accepted message's is final with its job's end.
+    /// Final outcomes. If the batch waits for jobs, the outcome of an accepted message is final when its job is done.
     AGENTJOB_COUNT_DONE = 7,
 }
 
-impl From<Option<PauseReason>> for agentjob_pause {
-    fn from(reason: Option<PauseReason>) -> agentjob_pause {
-        match reason {
-            None => agentjob_pause::AGENTJOB_PAUSE_NONE,
-            Some(PauseReason::RateLimit) => agentjob_pause::AGENTJOB_PAUSE_RATE_LIMIT,
-            // The core's list may grow, so Rust asks for this arm.
-            Some(_) => agentjob_pause::AGENTJOB_PAUSE_SERVICE_FAILURE,
-        }
-    }
-}
-
-/// How far a batch was at one moment. It never changes while you may look at it, so its numbers fit together.
+/// A batch's progress at one moment. It does not change while you read it, so its numbers are consistent.
 ///
-/// Borrowed from what agentjob_batch_progress() or agentjob_batch_status_progress() was asked of.
+/// Borrowed from the batch (agentjob_batch_progress()) or the status (agentjob_batch_status_progress()).
 /// @since 0.1.0
 pub struct agentjob_progress(pub(crate) BatchProgress);
 
@@ -68,10 +76,9 @@ pub struct agentjob_progress(pub(crate) BatchProgress);
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_progress_count(progress: *const agentjob_progress, count: i32) -> u64 {
-    guard_or(0, || {
-        // SAFETY: NULL or a living progress by the header's rules.
-        let Some(agentjob_progress(progress)) = (unsafe { progress.as_ref() }) else { return 0 };
-        match count {
+    // SAFETY: the header's contract.
+    unsafe {
+        read(progress, 0, |agentjob_progress(progress)| match count {
             0 => progress.items,
             1 => progress.accepted,
             2 => progress.rejected,
@@ -81,63 +88,45 @@ pub unsafe extern "C" fn agentjob_progress_count(progress: *const agentjob_progr
             6 => progress.waiting,
             7 => progress.done,
             _ => 0,
+        })
+    }
+}
+
+/// Why the batch was paused at that moment, and for how much longer.
+/// @param progress the progress
+/// @param remaining_ms gets the rest of the pause in milliseconds, 0 if there was no pause; may be NULL
+/// @return an AGENTJOB_PAUSE_ number; AGENTJOB_PAUSE_NONE if there was no pause, and for NULL
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_progress_pause(progress: *const agentjob_progress, remaining_ms: *mut u64) -> i32 {
+    guard_or(agentjob_pause::AGENTJOB_PAUSE_NONE as i32, || {
+        // SAFETY: the header's contract.
+        unsafe {
+            let pause = read(progress, None, |progress| progress.0.pause);
+            write_if_wanted(remaining_ms, pause.map_or(0, |(_, left)| whole_ms(left)));
+            agentjob_pause::from(pause.map(|(reason, _)| reason)) as i32
         }
     })
 }
 
-/// Why nothing was sent at that moment.
+/// The time until the last message is sent, at the current pace.
 /// @param progress the progress
-/// @return an AGENTJOB_PAUSE_ number; AGENTJOB_PAUSE_NONE if there was no pause, and for NULL
-/// @since 0.1.0
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_progress_pause(progress: *const agentjob_progress) -> i32 {
-    guard_or(0, || {
-        // SAFETY: NULL or a living progress by the header's rules.
-        let pause = unsafe { progress.as_ref() }.and_then(|progress| progress.0.pause);
-        agentjob_pause::from(pause.map(|(reason, _)| reason)) as i32
-    })
-}
-
-/// How long the pause still lasted.
-/// @param progress the progress
-/// @return milliseconds; 0 if there was no pause, and for NULL
-/// @since 0.1.0
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_progress_pause_ms(progress: *const agentjob_progress) -> u64 {
-    guard_or(0, || {
-        // SAFETY: NULL or a living progress by the header's rules.
-        unsafe { progress.as_ref() }.and_then(|progress| progress.0.pause).map_or(0, |(_, left)| whole_ms(left))
-    })
-}
-
-/// In how long the last message is sent, at this pace.
-/// @param progress the progress
-/// @return milliseconds, 0 when none is left; -1 as long as there is no pace, for a journal, and for NULL
+/// @return milliseconds, 0 if no message is left; -1 while there is no pace yet, for a journal, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_progress_finishes_in_ms(progress: *const agentjob_progress) -> i64 {
-    guard_or(-1, || {
-        // SAFETY: NULL or a living progress by the header's rules.
-        let time = unsafe { progress.as_ref() }.and_then(|progress| progress.0.finishes_in);
-        time.map_or(-1, |time| i64::try_from(whole_ms(time)).unwrap_or(i64::MAX))
-    })
+    let in_ms = |time| i64::try_from(whole_ms(time)).unwrap_or(i64::MAX);
+    // SAFETY: the header's contract.
+    unsafe { read(progress, -1, |progress| progress.0.finishes_in.map_or(-1, in_ms)) }
 }
 
 /// A pause's name, the same in every language: "rate_limit", "service_failure"; "none" for AGENTJOB_PAUSE_NONE.
 /// @param pause any number
-/// @return a text that lives for ever; "?" for a number that is no pause
+/// @return a static text; "?" for a number that is not a pause
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub extern "C" fn agentjob_pause_name(pause: i32) -> *const c_char {
-    guard_or(NO_NAME.as_ptr(), || {
-        let name: &CStr = match pause {
-            0 => c"none",
-            1 => c"rate_limit",
-            2 => c"service_failure",
-            _ => NO_NAME,
-        };
-        name.as_ptr()
-    })
+    name(|| PAUSES.iter().find(|row| row.1 as i32 == pause).map(|row| row.2))
 }
 
 #[cfg(test)]

@@ -1,44 +1,58 @@
-//! What a batch tells: the outcome of each message, and what happens meanwhile.
+//! An event of a batch: the outcome of a message, or a change on the way there.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
 
 use agentjob_core::{BatchOutcome, BatchStep, BatchUpdate};
 
-use crate::batch_progress::agentjob_pause;
-use crate::code::{NO_NAME, agentjob_delivery};
+use crate::batch::progress::agentjob_pause;
+use crate::delivery::agentjob_delivery;
 use crate::error::{agentjob_error, whole_ms};
-use crate::guard::guard_or;
+use crate::handle::{self, read, write_if_wanted};
 use crate::job::agentjob_job;
-use crate::pointer;
-use crate::text::{Text, borrow};
+use crate::panic::guard_or;
+use crate::text::{NO_TEXT, Text, borrow, name};
 
-/// What an event of a batch is; see agentjob_batch_event_kind().
+/// The kind of a batch's event; see agentjob_batch_event_kind().
 /// @since 0.1.0
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum agentjob_batch_kind {
-    /// Nothing happened in time: there is no event.
+    /// There is no event: none came in time.
     AGENTJOB_BATCH_NOTHING = 0,
-    /// A message has its outcome: agentjob_batch_event_delivery() says which.
+    /// A message has its outcome: see agentjob_batch_event_delivery().
     AGENTJOB_BATCH_OUTCOME = 1,
-    /// A message was accepted, and its job is waited for: the outcome comes later. Only with agentjob_batch_set_wait().
+    /// A message was accepted, and the batch waits for its job: the outcome comes later. Only with agentjob_batch_set_wait().
     AGENTJOB_BATCH_ACCEPTED = 2,
-    /// A job that is waited for has another record than before. Only with agentjob_batch_set_wait().
+    /// A job that the batch waits for has a new record. Only with agentjob_batch_set_wait().
     AGENTJOB_BATCH_JOB = 3,
-    /// Nothing is sent for a while.
+    /// The batch is paused: it sends nothing for a while.
     AGENTJOB_BATCH_PAUSED = 4,
-    /// Messages are sent again after a pause.
+    /// The pause is over.
     AGENTJOB_BATCH_RESUMED = 5,
-    /// The journal's end was damaged, and is passed over: agentjob_batch_event_dropped_bytes() says how much. It comes before all
-    /// else. Messages that may have been sent by what it said have the outcome AGENTJOB_DELIVERY_UNKNOWN.
+    /// The end of the journal is damaged and was skipped: see agentjob_batch_event_dropped_bytes(). It is the first event. Messages
+    /// that may have been sent according to the skipped part have the outcome AGENTJOB_DELIVERY_UNKNOWN.
     AGENTJOB_BATCH_RECOVERED = 6,
 }
 
-/// Something that happened in a batch. It never changes, and may be read by several threads at once.
+/// Each kind of event with its name.
+const KINDS: [(agentjob_batch_kind, &CStr); 7] = {
+    use agentjob_batch_kind::*;
+    [
+        (AGENTJOB_BATCH_NOTHING, c"nothing"),
+        (AGENTJOB_BATCH_OUTCOME, c"outcome"),
+        (AGENTJOB_BATCH_ACCEPTED, c"accepted"),
+        (AGENTJOB_BATCH_JOB, c"job"),
+        (AGENTJOB_BATCH_PAUSED, c"paused"),
+        (AGENTJOB_BATCH_RESUMED, c"resumed"),
+        (AGENTJOB_BATCH_RECOVERED, c"recovered"),
+    ]
+};
+
+/// An event of a batch. It never changes, and several threads may read it at once.
 ///
-/// It comes from agentjob_batch_next() and is yours: free it with agentjob_batch_event_free(). It lives on when its batch is freed.
-/// Texts, the job and the error are borrowed from it: they live until it is freed.
+/// agentjob_batch_next() returns it and it is yours: free it with agentjob_batch_event_free(). It stays valid after its batch is
+/// freed. Texts, the job and the error are borrowed from it and are valid until it is freed.
 /// @since 0.1.0
 pub struct agentjob_batch_event {
     kind: agentjob_batch_kind,
@@ -56,7 +70,7 @@ pub struct agentjob_batch_event {
 }
 
 impl agentjob_batch_event {
-    /// The event of a step; none if it brought nothing.
+    /// The event for C; none if the core's is not one of an item or of the batch's pace.
     pub(crate) fn of(step: BatchStep) -> Option<agentjob_batch_event> {
         match step {
             BatchStep::Outcome(outcome) => Some(agentjob_batch_event::outcome(&outcome)),
@@ -123,182 +137,140 @@ impl agentjob_batch_event {
     }
 }
 
-/// What the event is.
+/// The event's kind.
 /// @param event the event
 /// @return an AGENTJOB_BATCH_ number; AGENTJOB_BATCH_NOTHING for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_event_kind(event: *const agentjob_batch_event) -> i32 {
-    guard_or(0, || {
-        // SAFETY: NULL or a living event by the header's rules.
-        unsafe { event.as_ref() }.map_or(0, |event| event.kind as i32)
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(event, agentjob_batch_kind::AGENTJOB_BATCH_NOTHING as i32, |event| event.kind as i32) }
 }
 
-/// Which message it is about: its place in the batch, from 1.
+/// The number of the event's message: its position in the batch, from 1.
 /// @param event the event
-/// @return the number; 0 for a pause and its end, and for NULL
+/// @return the number; 0 for an event without a message, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_event_number(event: *const agentjob_batch_event) -> u64 {
-    guard_or(0, || {
-        // SAFETY: NULL or a living event by the header's rules.
-        unsafe { event.as_ref() }.map_or(0, |event| event.number)
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(event, 0, |event| event.number) }
 }
 
-/// The line that was given with the message whose outcome it is; for AGENTJOB_BATCH_RECOVERED the journal's first line, from 1, that
-/// cannot be read.
+/// The line that was passed with the message of an outcome. For AGENTJOB_BATCH_RECOVERED it is the first line of the journal, from
+/// 1, that cannot be read.
 /// @param event the event
-/// @return the line; 0 if none was given, for any other event, and for NULL
+/// @return the line; 0 if none was passed, for any other event, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_event_line(event: *const agentjob_batch_event) -> u64 {
-    guard_or(0, || {
-        // SAFETY: NULL or a living event by the header's rules.
-        unsafe { event.as_ref() }.map_or(0, |event| event.line)
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(event, 0, |event| event.line) }
 }
 
-/// The key of the message whose outcome it is: yours, or the one that was made from its content and place.
+/// The key of an outcome's message: yours, or the one made from its content and position.
 /// @param event the event
-/// @return borrowed from the event; NULL for one that is no outcome
+/// @return borrowed from the event; NULL for an event that is not an outcome
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_event_key(event: *const agentjob_batch_event) -> *const c_char {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living event by the header's rules.
-        borrow(unsafe { event.as_ref() }.and_then(|event| event.key.as_ref()))
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(event, NO_TEXT, |event| borrow(event.key.as_ref())) }
 }
 
-/// The job that the message is for.
+/// The id of the message's job.
 /// @param event the event
-/// @return borrowed from the event; NULL for a pause and its end
+/// @return borrowed from the event; NULL for an event without a message
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_event_job_id(event: *const agentjob_batch_event) -> *const c_char {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living event by the header's rules.
-        borrow(unsafe { event.as_ref() }.and_then(|event| event.job_id.as_ref()))
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(event, NO_TEXT, |event| borrow(event.job_id.as_ref())) }
 }
 
-/// What became of the message whose outcome it is.
+/// The delivery verdict of an outcome.
 /// @param event the event
 /// @return AGENTJOB_DELIVERY_ACCEPTED, AGENTJOB_DELIVERY_REJECTED or AGENTJOB_DELIVERY_UNKNOWN; AGENTJOB_DELIVERY_NONE for an event
-/// that is no outcome, and for NULL
+/// that is not an outcome, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_event_delivery(event: *const agentjob_batch_event) -> i32 {
-    guard_or(agentjob_delivery::AGENTJOB_DELIVERY_UNKNOWN as i32, || {
-        // SAFETY: NULL or a living event by the header's rules.
-        unsafe { event.as_ref() }.map_or(agentjob_delivery::AGENTJOB_DELIVERY_NONE, |event| event.delivery) as i32
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(event, agentjob_delivery::AGENTJOB_DELIVERY_NONE as i32, |event| event.delivery as i32) }
 }
 
-/// The job's last record: the answer to the message or, if the batch waits, what the wait saw last.
+/// The job's last record: the response to the message or, if the batch waits for jobs, the last record of the wait.
 /// @param event the event
 /// @return borrowed from the event; NULL if there is none
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_event_job(event: *const agentjob_batch_event) -> *const agentjob_job {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living event by the header's rules.
-        unsafe { event.as_ref() }.and_then(|event| event.job.as_ref()).map_or(ptr::null(), ptr::from_ref)
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(event, ptr::null(), |event| event.job.as_ref().map_or(ptr::null(), ptr::from_ref)) }
 }
 
-/// Why a message was rejected, why nobody knows whether it arrived, or, for an accepted one, why its record or the end of its job
-/// was not seen; for a pause, the failure behind it.
+/// Why a message was rejected or its delivery is unknown; for an accepted message, why its record or the end of its job is
+/// missing; for a pause, the failure that caused it.
 /// @param event the event
 /// @return borrowed from the event; NULL if there is none
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_event_error(event: *const agentjob_batch_event) -> *const agentjob_error {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living event by the header's rules.
-        unsafe { event.as_ref() }.and_then(|event| event.error.as_ref()).map_or(ptr::null(), ptr::from_ref)
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(event, ptr::null(), |event| event.error.as_ref().map_or(ptr::null(), ptr::from_ref)) }
 }
 
-/// Whether an earlier run of the journal found the outcome out.
+/// Whether an outcome comes from an earlier run of the journal.
 /// @param event the event
-/// @return false also for an event that is no outcome, and for NULL
+/// @return true if it does; false for an event that is not an outcome, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_event_is_earlier(event: *const agentjob_batch_event) -> bool {
-    guard_or(false, || {
-        // SAFETY: NULL or a living event by the header's rules.
-        unsafe { event.as_ref() }.is_some_and(|event| event.earlier)
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(event, false, |event| event.earlier) }
 }
 
-/// Why the batch pauses.
+/// Why the batch pauses, and for how long.
 /// @param event the event
-/// @return an AGENTJOB_PAUSE_ number; AGENTJOB_PAUSE_NONE for an event that is no pause, and for NULL
+/// @param ms gets the whole length of the pause in milliseconds, 0 for an event that is not a pause; may be NULL
+/// @return an AGENTJOB_PAUSE_ number; AGENTJOB_PAUSE_NONE for an event that is not a pause, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_batch_event_pause(event: *const agentjob_batch_event) -> i32 {
-    guard_or(0, || {
-        // SAFETY: NULL or a living event by the header's rules.
-        unsafe { event.as_ref() }.map_or(0, |event| event.pause as i32)
+pub unsafe extern "C" fn agentjob_batch_event_pause(event: *const agentjob_batch_event, ms: *mut u64) -> i32 {
+    guard_or(agentjob_pause::AGENTJOB_PAUSE_NONE as i32, || {
+        // SAFETY: the header's contract.
+        unsafe {
+            write_if_wanted(ms, read(event, 0, |event| event.pause_ms));
+            read(event, agentjob_pause::AGENTJOB_PAUSE_NONE as i32, |event| event.pause as i32)
+        }
     })
 }
 
-/// How long the batch pauses, from when the pause began.
+/// How many bytes of a damaged journal were skipped.
 /// @param event the event
-/// @return milliseconds; 0 for an event that is no pause, and for NULL
-/// @since 0.1.0
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_batch_event_pause_ms(event: *const agentjob_batch_event) -> u64 {
-    guard_or(0, || {
-        // SAFETY: NULL or a living event by the header's rules.
-        unsafe { event.as_ref() }.map_or(0, |event| event.pause_ms)
-    })
-}
-
-/// How many bytes of a damaged journal are passed over.
-/// @param event the event
-/// @return bytes; 0 for an event that is no AGENTJOB_BATCH_RECOVERED, and for NULL
+/// @return bytes; 0 for an event that is not AGENTJOB_BATCH_RECOVERED, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_event_dropped_bytes(event: *const agentjob_batch_event) -> u64 {
-    guard_or(0, || {
-        // SAFETY: NULL or a living event by the header's rules.
-        unsafe { event.as_ref() }.map_or(0, |event| event.dropped_bytes)
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(event, 0, |event| event.dropped_bytes) }
 }
 
-/// Frees an event. Texts, the job and the error borrowed from it end with it.
-/// @param event the event, used no more; NULL does nothing
+/// Frees an event, and with it the texts, the job and the error that are borrowed from it.
+/// @param event the event; NULL does nothing
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_event_free(event: *mut agentjob_batch_event) {
-    guard_or((), || {
-        // SAFETY: NULL or an event that is used no more by the header's rules.
-        unsafe { pointer::free(event) }
-    });
+    // SAFETY: the header's contract.
+    unsafe { handle::free(event) }
 }
 
 /// A kind's name, the same in every language: "outcome", "accepted", "job", "paused", "resumed", "recovered"; "nothing" for
 /// AGENTJOB_BATCH_NOTHING.
 /// @param kind any number
-/// @return a text that lives for ever; "?" for a number that is no kind
+/// @return a static text; "?" for a number that is not a kind
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub extern "C" fn agentjob_batch_kind_name(kind: i32) -> *const c_char {
-    guard_or(NO_NAME.as_ptr(), || {
-        let name: &CStr = match kind {
-            0 => c"nothing",
-            1 => c"outcome",
-            2 => c"accepted",
-            3 => c"job",
-            4 => c"paused",
-            5 => c"resumed",
-            6 => c"recovered",
-            _ => NO_NAME,
-        };
-        name.as_ptr()
-    })
+    name(|| KINDS.iter().find(|row| row.0 as i32 == kind).map(|row| row.1))
 }

@@ -1,4 +1,4 @@
-//! What a client does: send, look, create, wait.
+//! The calls of a client: send a message, get a job, create a job, wait for a job.
 
 use std::ffi::c_char;
 
@@ -6,22 +6,22 @@ use crate::call::{agentjob_call, call_options, wait_options};
 use crate::client::agentjob_client;
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
-use crate::guard::{Delivers, guard};
+use crate::handle::{give, place, required};
 use crate::job::agentjob_job;
-use crate::pointer::{give, place, required};
+use crate::result::{Delivers, guard};
 use crate::text::{sized_text, text};
 
-/// Sends a follow-up instruction to a job, and gives the job's record. The record may still be the previous one: a job takes
-/// a message asynchronously.
+/// Sends a message, a follow-up instruction, to a job and returns the job's record. The record may still be the previous one,
+/// because the service processes a message asynchronously.
 ///
-/// A message is never sent twice. After an error agentjob_error_delivery() says what became of it.
+/// A message is never sent twice. After an error agentjob_error_delivery() says what happened to it.
 /// @param client the client
-/// @param job_id the job
-/// @param prompt the instruction, UTF-8, at least 1 byte; a NUL byte inside is sent like any other
+/// @param job_id the job's id
+/// @param prompt the message, UTF-8, at least 1 byte; a NUL byte in it is sent like any other byte
 /// @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED
 /// @param call settings of this call, or NULL
-/// @param out where the record goes; free it with agentjob_job_free()
-/// @param err where an error goes, or NULL
+/// @param out gets the record; free it with agentjob_job_free()
+/// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK, or any error but AGENTJOB_ERR_WAIT_TIMEOUT
 /// @since 0.1.0
 #[unsafe(no_mangle)]
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn agentjob_client_send_message(
     out: *mut *mut agentjob_job,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe {
         guard(err, Delivers::Message, || {
             let client = &required("client", client)?.client;
@@ -47,12 +47,12 @@ pub unsafe extern "C" fn agentjob_client_send_message(
     }
 }
 
-/// Asks for a job's record.
+/// Gets a job's record.
 /// @param client the client
-/// @param job_id the job
+/// @param job_id the job's id
 /// @param call settings of this call, or NULL
-/// @param out where the record goes; free it with agentjob_job_free()
-/// @param err where an error goes, or NULL
+/// @param out gets the record; free it with agentjob_job_free()
+/// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK, or any error but AGENTJOB_ERR_WAIT_TIMEOUT
 /// @since 0.1.0
 #[unsafe(no_mangle)]
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn agentjob_client_get_job(
     out: *mut *mut agentjob_job,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe {
         guard(err, Delivers::Nothing, || {
             let client = &required("client", client)?.client;
@@ -76,13 +76,13 @@ pub unsafe extern "C" fn agentjob_client_get_job(
     }
 }
 
-/// Creates a job, and gives its record. After an error agentjob_error_delivery() says whether there may be one.
+/// Creates a job and returns its record. After an error agentjob_error_delivery() says whether the job may exist.
 /// @param client the client
-/// @param prompt what the job is to do, UTF-8, at least 1 byte; a NUL byte inside is sent like any other
+/// @param prompt the job's first instruction, UTF-8, at least 1 byte; a NUL byte in it is sent like any other byte
 /// @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED
 /// @param call settings of this call, or NULL
-/// @param out where the record goes; free it with agentjob_job_free()
-/// @param err where an error goes, or NULL
+/// @param out gets the record; free it with agentjob_job_free()
+/// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK, or any error but AGENTJOB_ERR_WAIT_TIMEOUT
 /// @since 0.1.0
 #[unsafe(no_mangle)]
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn agentjob_client_create_job(
     out: *mut *mut agentjob_job,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe {
         guard(err, Delivers::Message, || {
             let client = &required("client", client)?.client;
@@ -107,17 +107,18 @@ pub unsafe extern "C" fn agentjob_client_create_job(
     }
 }
 
-/// Waits until a job is completed, archived or failed, and gives its last record. A failed job is no error of the wait: look
-/// at agentjob_job_status().
+/// Waits until a job is completed, archived or failed, and returns its last record. A failed job is not an error of the wait:
+/// check agentjob_job_status().
 ///
-/// A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) does not end the
-/// wait. Right after a message of this client a finished record counts only once the job was seen active or the settle time has passed.
+/// A poll that fails for a transient reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) does not
+/// end the wait. After a message of this client a finished record counts only when the job has been seen active since then, or
+/// when the settle time has passed.
 /// @param client the client
-/// @param job_id the job
+/// @param job_id the job's id
 /// @param call settings of this call, or NULL
-/// @param out where the record goes; free it with agentjob_job_free()
-/// @param err where an error goes, or NULL; agentjob_error_job() has the last record that was seen
-/// @return AGENTJOB_OK, AGENTJOB_ERR_WAIT_TIMEOUT when the wait's time was over, or what else a look at a job can end with
+/// @param out gets the record; free it with agentjob_job_free()
+/// @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
+/// @return AGENTJOB_OK, AGENTJOB_ERR_WAIT_TIMEOUT if the wait's deadline was exceeded, or any error of agentjob_client_get_job()
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_client_wait(
@@ -127,7 +128,7 @@ pub unsafe extern "C" fn agentjob_client_wait(
     out: *mut *mut agentjob_job,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe {
         guard(err, Delivers::Nothing, || {
             let client = &required("client", client)?.client;
@@ -142,14 +143,14 @@ pub unsafe extern "C" fn agentjob_client_wait(
 
 /// Sends a message and waits for its result: agentjob_client_send_message(), then agentjob_client_wait().
 ///
-/// After an error agentjob_error_delivery() says what became of the message: AGENTJOB_DELIVERY_ACCEPTED once the wait began.
+/// After an error agentjob_error_delivery() says what happened to the message: AGENTJOB_DELIVERY_ACCEPTED once the wait has begun.
 /// @param client the client
-/// @param job_id the job
-/// @param prompt the instruction, UTF-8, at least 1 byte; a NUL byte inside is sent like any other
+/// @param job_id the job's id
+/// @param prompt the message, UTF-8, at least 1 byte; a NUL byte in it is sent like any other byte
 /// @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED
 /// @param call settings of this call, or NULL
-/// @param out where the last record goes; free it with agentjob_job_free()
-/// @param err where an error goes, or NULL; agentjob_error_job() has the last record that was seen
+/// @param out gets the last record; free it with agentjob_job_free()
+/// @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
 /// @return AGENTJOB_OK, or any error
 /// @since 0.1.0
 #[unsafe(no_mangle)]
@@ -162,7 +163,7 @@ pub unsafe extern "C" fn agentjob_client_send_and_wait(
     out: *mut *mut agentjob_job,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe {
         guard(err, Delivers::Message, || {
             let client = &required("client", client)?.client;
