@@ -2,7 +2,6 @@
 
 use std::ffi::c_char;
 use std::ptr;
-use std::time::Duration;
 
 use agentjob_core::{Delivery, Error};
 
@@ -10,6 +9,7 @@ use crate::code::agentjob_code;
 use crate::delivery::agentjob_delivery;
 use crate::handle::{self, read};
 use crate::job::agentjob_job;
+use crate::milliseconds::milliseconds_or_none;
 use crate::text::{NO_TEXT, Text, borrow, read_sized};
 
 /// Why a call failed. It exists only if the caller passed `agentjob_error **err`; free it with agentjob_error_free().
@@ -39,7 +39,7 @@ impl agentjob_error {
             message: Text::new(error.message()),
             delivery: delivery.into(),
             http_status: error.http_status().map_or(0, i32::from),
-            retry_after_ms: error.retry_after().map_or(-1, |after| i64::try_from(whole_ms(after)).unwrap_or(i64::MAX)),
+            retry_after_ms: milliseconds_or_none(error.retry_after()),
             request_id: error.request_id().map(Text::new),
             body: error.body().map(Text::new),
             attempts: error.attempts(),
@@ -47,11 +47,6 @@ impl agentjob_error {
             job: error.job().cloned().map(agentjob_job::new),
         }
     }
-}
-
-/// Milliseconds, rounded up, so that a caller who sleeps that long has slept long enough.
-pub(crate) fn whole_ms(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
 /// The error's code, the same that the call returned.
@@ -172,18 +167,4 @@ pub unsafe extern "C" fn agentjob_error_job(error: *const agentjob_error) -> *co
 pub unsafe extern "C" fn agentjob_error_free(error: *mut agentjob_error) {
     // SAFETY: the header's contract.
     unsafe { handle::free(error) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wait_is_never_rounded_down() {
-        assert_eq!(whole_ms(Duration::ZERO), 0);
-        assert_eq!(whole_ms(Duration::from_nanos(1)), 1);
-        assert_eq!(whole_ms(Duration::from_millis(30_000)), 30_000);
-        assert_eq!(whole_ms(Duration::from_micros(1_001)), 2);
-        assert_eq!(whole_ms(Duration::MAX), u64::MAX);
-    }
 }

@@ -27,6 +27,7 @@ pub mod text;
 pub mod version;
 
 mod handle;
+mod milliseconds;
 mod panic;
 mod result;
 

@@ -8,9 +8,10 @@ use agentjob_core::Poller;
 use crate::call::{agentjob_call, call_options, wait_options};
 use crate::client::agentjob_client;
 use crate::code::agentjob_code;
-use crate::error::{agentjob_error, whole_ms};
+use crate::error::agentjob_error;
 use crate::handle::{self, give, place, read, required, required_mut};
 use crate::job::agentjob_job;
+use crate::milliseconds::milliseconds;
 use crate::panic::guard_or;
 use crate::result::{Delivers, guard};
 use crate::text::{NO_TEXT, Text, text};
@@ -92,7 +93,7 @@ pub unsafe extern "C" fn agentjob_poller_from_text(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_poller_due_in_ms(poller: *const agentjob_poller) -> u64 {
     // SAFETY: the header's contract.
-    unsafe { read(poller, 0, |poller| whole_ms(poller.poller.due_in())) }
+    unsafe { read(poller, 0, |poller| milliseconds(poller.poller.due_in())) }
 }
 
 /// Polls the job once, now, even if no poll is due. A poll that fails for a transient reason (connection, timeout, 408, 429, 5xx,

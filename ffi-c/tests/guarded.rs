@@ -43,11 +43,9 @@ fn exported() -> Vec<(String, String)> {
     found
 }
 
-/// The first statement of a body, without comments, `unsafe {` and the definition of a closure.
+/// The first statement of a body, without comments and `unsafe {`.
 fn first_statement(body: &str) -> &str {
-    let lines = body.lines().map(str::trim);
-    let code =
-        lines.filter(|line| !line.starts_with("//") && *line != "unsafe {" && !line.starts_with("let in_ms = |"));
+    let code = body.lines().map(str::trim).filter(|line| !line.starts_with("//") && *line != "unsafe {");
     code.map(|line| line.trim_start_matches("unsafe { ")).next().unwrap_or_default()
 }
 

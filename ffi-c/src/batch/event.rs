@@ -7,9 +7,10 @@ use agentjob_core::{BatchOutcome, BatchStep, BatchUpdate};
 
 use crate::batch::progress::agentjob_pause;
 use crate::delivery::agentjob_delivery;
-use crate::error::{agentjob_error, whole_ms};
+use crate::error::agentjob_error;
 use crate::handle::{self, read, write_if_wanted};
 use crate::job::agentjob_job;
+use crate::milliseconds::milliseconds;
 use crate::panic::guard_or;
 use crate::text::{NO_TEXT, Text, borrow, name};
 
@@ -124,7 +125,7 @@ impl agentjob_batch_event {
             }
             BatchUpdate::Paused { reason, pause, error } => {
                 event.kind = agentjob_batch_kind::AGENTJOB_BATCH_PAUSED;
-                (event.pause, event.pause_ms) = (Some(reason).into(), whole_ms(pause));
+                (event.pause, event.pause_ms) = (Some(reason).into(), milliseconds(pause));
                 event.error = Some(agentjob_error::new(&error, error.delivery()));
             }
             BatchUpdate::Recovered { dropped_bytes, journal_line, .. } => {

@@ -4,8 +4,8 @@ use std::ffi::{CStr, c_char};
 
 use agentjob_core::{BatchProgress, PauseReason};
 
-use crate::error::whole_ms;
 use crate::handle::{read, write_if_wanted};
+use crate::milliseconds::{milliseconds, milliseconds_or_none};
 use crate::panic::guard_or;
 use crate::text::name;
 
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn agentjob_progress_pause(progress: *const agentjob_progr
         // SAFETY: the header's contract.
         unsafe {
             let pause = read(progress, None, |progress| progress.0.pause);
-            write_if_wanted(remaining_ms, pause.map_or(0, |(_, left)| whole_ms(left)));
+            write_if_wanted(remaining_ms, pause.map_or(0, |(_, left)| milliseconds(left)));
             agentjob_pause::from(pause.map(|(reason, _)| reason)) as i32
         }
     })
@@ -115,9 +115,8 @@ pub unsafe extern "C" fn agentjob_progress_pause(progress: *const agentjob_progr
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_progress_finishes_in_ms(progress: *const agentjob_progress) -> i64 {
-    let in_ms = |time| i64::try_from(whole_ms(time)).unwrap_or(i64::MAX);
     // SAFETY: the header's contract.
-    unsafe { read(progress, -1, |progress| progress.0.finishes_in.map_or(-1, in_ms)) }
+    unsafe { read(progress, -1, |progress| milliseconds_or_none(progress.0.finishes_in)) }
 }
 
 /// A pause's name, the same in every language: "rate_limit", "service_failure"; "none" for AGENTJOB_PAUSE_NONE.
