@@ -1305,12 +1305,32 @@ AGENTJOB_API agentjob_code agentjob_error_code(const agentjob_error *error);
 AGENTJOB_API const char *agentjob_error_kind(const agentjob_error *error);
 
 /**
- * One sentence for a person: what failed, for which job, and what to do.
+ * The whole message for a person: what failed, for which job, why, and what to do.
  * @param error the error
  * @return borrowed from the error; NULL only for a NULL error
  * @since 0.1.0
  */
 AGENTJOB_API const char *agentjob_error_message(const agentjob_error *error);
+
+/**
+ * Why the call failed, without the job, the verdict and advice: "no connection to 127.0.0.1:9 (connection refused)". It is a part
+ * of agentjob_error_message(), for programs that write their own message.
+ * @param error the error
+ * @return borrowed from the error; NULL only for a NULL error
+ * @since 0.1.0
+ */
+AGENTJOB_API
+const char *agentjob_error_reason(const agentjob_error *error);
+
+/**
+ * How to fix the cause, as a sentence: "Check base_url and the network." Whether to send the message again is not part of it; that
+ * follows from agentjob_error_delivery().
+ * @param error the error
+ * @return borrowed from the error; NULL if there is no advice for this error
+ * @since 0.1.0
+ */
+AGENTJOB_API
+const char *agentjob_error_hint(const agentjob_error *error);
 
 /**
  * The delivery verdict: what happened to the message, and so whether sending it again is safe.

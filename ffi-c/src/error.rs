@@ -21,6 +21,8 @@ pub struct agentjob_error {
     code: agentjob_code,
     kind: Text,
     message: Text,
+    reason: Text,
+    hint: Option<Text>,
     delivery: agentjob_delivery,
     http_status: i32,
     retry_after_ms: i64,
@@ -37,6 +39,8 @@ impl agentjob_error {
             code: error.kind().into(),
             kind: Text::new(error.kind().as_str()),
             message: Text::new(error.message()),
+            reason: Text::new(error.reason()),
+            hint: error.hint().map(Text::new),
             delivery: delivery.into(),
             http_status: error.http_status().map_or(0, i32::from),
             retry_after_ms: milliseconds_or_none(error.retry_after()),
@@ -69,7 +73,7 @@ pub unsafe extern "C" fn agentjob_error_kind(error: *const agentjob_error) -> *c
     unsafe { read(error, NO_TEXT, |error| error.kind.as_ptr()) }
 }
 
-/// One sentence for a person: what failed, for which job, and what to do.
+/// The whole message for a person: what failed, for which job, why, and what to do.
 /// @param error the error
 /// @return borrowed from the error; NULL only for a NULL error
 /// @since 0.1.0
@@ -77,6 +81,28 @@ pub unsafe extern "C" fn agentjob_error_kind(error: *const agentjob_error) -> *c
 pub unsafe extern "C" fn agentjob_error_message(error: *const agentjob_error) -> *const c_char {
     // SAFETY: the header's contract.
     unsafe { read(error, NO_TEXT, |error| error.message.as_ptr()) }
+}
+
+/// Why the call failed, without the job, the verdict and advice: "no connection to 127.0.0.1:9 (connection refused)". It is a part
+/// of agentjob_error_message(), for programs that write their own message.
+/// @param error the error
+/// @return borrowed from the error; NULL only for a NULL error
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_error_reason(error: *const agentjob_error) -> *const c_char {
+    // SAFETY: the header's contract.
+    unsafe { read(error, NO_TEXT, |error| error.reason.as_ptr()) }
+}
+
+/// How to fix the cause, as a sentence: "Check base_url and the network." Whether to send the message again is not part of it; that
+/// follows from agentjob_error_delivery().
+/// @param error the error
+/// @return borrowed from the error; NULL if there is no advice for this error
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_error_hint(error: *const agentjob_error) -> *const c_char {
+    // SAFETY: the header's contract.
+    unsafe { read(error, NO_TEXT, |error| borrow(error.hint.as_ref())) }
 }
 
 /// The delivery verdict: what happened to the message, and so whether sending it again is safe.

@@ -1,7 +1,8 @@
 //! Panics stop here: one that unwound into C would end the process.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use agentjob_core::panic_text;
 
 /// Runs the body of a function that cannot fail. After a panic it returns `fallback`.
 pub(crate) fn guard_or<T>(fallback: T, body: impl FnOnce() -> T) -> T {
@@ -13,11 +14,6 @@ pub(crate) fn guard_or<T>(fallback: T, body: impl FnOnce() -> T) -> T {
 /// A handle that a panic left half-changed is still a sound value: all of them are plain Rust.
 pub(crate) fn catch<T>(body: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(body)).map_err(|panic| panic_text(&*panic))
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a panic without words").to_owned()
 }
 
 #[cfg(test)]

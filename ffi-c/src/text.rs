@@ -142,7 +142,7 @@ mod tests {
         let text = Text::new("a\0b");
         let mut len = 7;
         // SAFETY: `len` is memory for a length, and the text lives.
-        let text_in_c = unsafe { CStr::from_ptr(read_sized(&raw const text, &raw mut len, |text| Some(text))) };
+        let text_in_c = unsafe { CStr::from_ptr(read_sized(&raw const text, &raw mut len, Some)) };
         assert_eq!((text_in_c, len), (c"a", 3));
         // SAFETY: as before.
         assert!(unsafe { read_sized(&raw const text, &raw mut len, |_| None) }.is_null());

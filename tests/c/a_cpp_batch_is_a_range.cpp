@@ -1,4 +1,4 @@
-// C++17: a batch is gone through with a for loop, what stops it is thrown, and every object may outlive the one it came from.
+// C++17: a for loop goes through a batch's events, the error that stops it is thrown, and objects may outlive their origin.
 #include <agentjob_batch.hpp>
 #include <thread>
 

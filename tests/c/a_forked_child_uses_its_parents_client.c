@@ -1,10 +1,10 @@
-/* A child of fork() goes on with its parent's client, on a connection of its own; the parent's stays whole. Plain and TLS. */
+/* A child of fork() uses its parent's client on a connection of its own, and the parent's connection stays usable. Plain and TLS. */
 #include "support.h"
 
 enum { TURNS = 20 };
 
-/* Each job answers with its own id, so an answer that went to the wrong process is seen. */
-static void say(const agentjob_client *client, const char *job_id, const char *prompt) {
+/* Each record has its job's id, so a response that goes to the wrong process is noticed. */
+static void send(const agentjob_client *client, const char *job_id, const char *prompt) {
     agentjob_error *err = NULL;
     agentjob_job *job = NULL;
     CHECK_OK(agentjob_client_send_message(client, job_id, prompt, AGENTJOB_NUL_TERMINATED, NULL, &job, &err), err);
@@ -39,7 +39,7 @@ int main(void) {
     CHECK_INT(emulator_messages(&service), 2 * TURNS + 2);
     emulator_stop(&service);
 
-    /* Valgrind takes what ring's assembly writes (AES-GCM) for uninitialised, so TLS is not for its eyes. */
+    /* Valgrind reports the output of ring's assembly (AES-GCM) as uninitialized, so it skips TLS. */
     if (getenv("RUNNER") != NULL && strstr(getenv("RUNNER"), "valgrind") != NULL) {
         puts("SKIPPED: TLS under valgrind");
         return 0;

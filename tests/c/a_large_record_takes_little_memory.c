@@ -1,6 +1,6 @@
 /*
- * A record of 8 MB takes at most four times its size, its JSON and its texts for C included; and where memory ends, a call ends
- * with an error that has its verdict, never the process.
+ * A record of 8 MB takes at most four times its size, including its JSON and its texts for C. If there is no memory for it, the call
+ * fails with an error that has its verdict; the process does not end.
  */
 #include <sys/resource.h>
 #ifdef __linux__
@@ -45,7 +45,7 @@ static bool forget_peak(void) {
     return (file != NULL && fclose(file) == 0) && forgotten;
 }
 
-static void look_at_all_of_it(const agentjob_job *job) {
+static void read_all_of_it(const agentjob_job *job) {
     CHECK_TEXT(agentjob_job_id(job), "job_demo");
     CHECK_TEXT(agentjob_job_status_name(job), "active");
     CHECK(agentjob_job_model(job) != NULL);
@@ -63,7 +63,7 @@ static void the_peak_is_at_most_four_times_the_answer(const char *name, const ra
         return;
     }
     CHECK_OK(agentjob_client_get_job(client, "job_demo", NULL, &job, &err), err);
-    look_at_all_of_it(job);
+    read_all_of_it(job);
     size_t len = 0;
     CHECK(agentjob_job_json(job, &len) != NULL && len > 0);
     long grew = memory("VmHWM:") - before;
@@ -73,7 +73,7 @@ static void the_peak_is_at_most_four_times_the_answer(const char *name, const ra
     agentjob_client_free(client);
 }
 
-/* The verdict is true, and the process is there to tell it, however little memory there is. */
+/* However little memory there is, the process survives and the verdict is true. */
 static void what_memory_has_no_room_for_is_an_error(const raw_server *server) {
     struct rlimit all;
     CHECK(getrlimit(RLIMIT_AS, &all) == 0);
@@ -89,10 +89,10 @@ static void what_memory_has_no_room_for_is_an_error(const raw_server *server) {
         const char *json = agentjob_job_json(job, NULL);
         CHECK(setrlimit(RLIMIT_AS, &all) == 0);
         if (code == AGENTJOB_OK) {
-            look_at_all_of_it(job);
+            read_all_of_it(job);
             sent++;
             without_json += json == NULL;
-            CHECK(agentjob_job_json(job, NULL) != NULL); /* there is room again */
+            CHECK(agentjob_job_json(job, NULL) != NULL); /* there is memory again */
         } else {
             CHECK_INT(code, AGENTJOB_ERR_INVALID_RESPONSE);
             CHECK_INT(agentjob_error_delivery(err), AGENTJOB_DELIVERY_ACCEPTED);
@@ -112,7 +112,7 @@ int main(void) {
         puts("SKIPPED: the memory below valgrind or a sanitizer");
         return 0;
     }
-    /* What is freed goes back at once, so that one shape's memory is not another's. */
+    /* Freed memory is returned at once, so one shape's memory does not count for the next. */
 #ifdef __GLIBC__
     CHECK(mallopt(M_MMAP_THRESHOLD, 128 << 10) == 1);
 #endif

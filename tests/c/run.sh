@@ -2,7 +2,7 @@
 # Runs parts of what the Makefile names, one line each: `run.sh PART...`. Called by the Makefile.
 #
 #   headers   every header by itself and twice, in every standard that they promise, with every compiler that is here
-#   nulls     whether null_is_looked_for_everywhere.c looks everywhere
+#   nulls     whether every_function_checks_for_null.c looks everywhere
 #   symbols   the shared library's symbols and soname
 #   programs  what was built, below RUNNER if there is one, AT_A_TIME at a time; ONLY names some of them
 set -u
@@ -60,7 +60,7 @@ headers() {
 without_null() {
     tr '\n' ' ' <$include/agentjob.h | grep -o 'AGENTJOB_API [^;]*;' | grep '\*[a-z_]*[,)]' | grep -o 'agentjob_[a-z0-9_]*(' |
         while read -r name; do
-            grep -qF "$name" null_is_looked_for_everywhere.c freeing_null_does_nothing.c || echo "$name"
+            grep -qF "$name" every_function_checks_for_null.c freeing_null_does_nothing.c || echo "$name"
         done
 }
 

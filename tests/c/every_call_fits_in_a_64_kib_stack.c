@@ -1,5 +1,5 @@
 /*
- * Every call works on a thread whose whole stack is 64 KiB, the thread's own data included. With MEASURE=1 in the environment
+ * Every call works on a thread whose stack is 64 KiB in all, including the thread's own data. With MEASURE=1 in the environment
  * it prints how much of it each call used.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
@@ -58,7 +58,7 @@ static void *get_a_deep_record(void *unused) {
     return NULL;
 }
 
-static void *be_refused_with_deep_words(void *unused) {
+static void *be_refused_with_a_deep_body(void *unused) {
     (void)unused;
     agentjob_error *err = NULL;
     agentjob_job *job = NULL;
@@ -112,12 +112,12 @@ static void *run_a_batch(void *unused) {
     return NULL;
 }
 
-/* Runs it on a stack of its own, twice: the second time, as most calls are, with everything set up. */
+/* Runs it on its own stack, twice: the second time everything is set up, as for most calls. */
 static void on_a_small_stack(const char *name, void *(*run)(void *)) {
     for (int warm = 0; warm < 2; warm++) {
         unsigned char *stack = mmap(NULL, STACK + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         CHECK(stack != MAP_FAILED);
-        /* What runs over the end dies there. */
+        /* An overflow hits the guard page. */
         CHECK(mprotect(stack, 4096, PROT_NONE) == 0);
         unsigned char *bottom = stack + 4096;
         memset(bottom, PAINT, STACK);
@@ -179,17 +179,17 @@ int main(void) {
     agentjob_client_free(client);
     raw_server_stop(&server);
 
-    char *words = malloc(8000);
-    CHECK(words != NULL);
-    words[0] = '\0';
+    char *body = malloc(8000);
+    CHECK(body != NULL);
+    body[0] = '\0';
     for (int depth = 0; depth < 120; depth++)
-        strcat(words, "{\"error\":");
-    strcat(words, "\"deep\"");
+        strcat(body, "{\"error\":");
+    strcat(body, "\"deep\"");
     for (int depth = 0; depth < 120; depth++)
-        strcat(words, "}");
-    server = raw_server_start(400, words);
+        strcat(body, "}");
+    server = raw_server_start(400, body);
     use(server.base_url, NULL);
-    on_a_small_stack("deep words of an error", be_refused_with_deep_words);
+    on_a_small_stack("deep body of an error", be_refused_with_a_deep_body);
     agentjob_client_free(client);
     raw_server_stop(&server);
 
@@ -198,9 +198,9 @@ int main(void) {
     on_a_small_stack("a proxy that refuses", be_refused_by_a_proxy);
     agentjob_client_free(client);
     raw_server_stop(&server);
-    free(words);
+    free(body);
     free(deep);
-    /* The one that was started last first: it holds the other's pipe. */
+    /* In reverse order: the last one holds the other's pipe. */
     emulator_stop(&secure);
     emulator_stop(&plain);
     return 0;

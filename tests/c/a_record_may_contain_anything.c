@@ -1,4 +1,4 @@
-/* A status that this version does not know, texts with a NUL inside, fields of other types, keys of the future: all kept. */
+/* An unknown status, texts with a NUL byte, fields of other types and unknown keys are all kept. */
 #include "support.h"
 
 static const char *const CONFIG =
@@ -10,15 +10,15 @@ int main(void) {
     agentjob_error *err = NULL;
     agentjob_client *client = emulator_client(&service);
     agentjob_job *job = NULL;
-    CHECK_OK(agentjob_client_create_job(client, "p", 1, NULL, &job, &err), err); /* a new job's id is the service's to choose */
+    CHECK_OK(agentjob_client_create_job(client, "p", 1, NULL, &job, &err), err); /* the service chooses a new job's id */
     CHECK_INT(agentjob_job_status(job), AGENTJOB_STATUS_UNKNOWN);
     CHECK_TEXT(agentjob_job_status_name(job), "paused");
     CHECK(!agentjob_job_is_terminal(job));
-    CHECK_TEXT(agentjob_job_id(job), "a"); /* C sees it end there; the document has it whole */
+    CHECK_TEXT(agentjob_job_id(job), "a"); /* C sees it end at the NUL; the JSON has all of it */
     CHECK(agentjob_job_model(job) == NULL);
     CHECK_TEXT(agentjob_job_pr_link(job), "");
     CHECK_TEXT(agentjob_job_created_at(job), "soon");
-    CHECK_INT(agentjob_job_created_at_unix_ms(job), -1); /* as it is for what is not there */
+    CHECK_INT(agentjob_job_created_at_unix_ms(job), -1); /* as for a missing time */
     CHECK_INT(agentjob_job_archived_at_unix_ms(job), -1);
     CHECK_TEXT(agentjob_job_json(job, NULL), "{\"id\":\"a\\u0000b\",\"status\":\"paused\",\"source\":{\"repository\":null,\"ref\":null},"
                                              "\"model\":7,\"prLink\":\"\",\"createdAt\":\"soon\",\"archivedAt\":null,\"cost\":1.10}");

@@ -1,4 +1,4 @@
-/* A wait in steps: looked at once, written down, taken up again as another process would, and followed to the end. */
+/* A poller polls once, its text goes to another process, and the wait resumes there until the job is done. */
 #include "support.h"
 
 int main(void) {
@@ -14,7 +14,7 @@ int main(void) {
     CHECK_OK(agentjob_client_poller(client, service.job_id, call, &poller, &err), err);
     CHECK(agentjob_poller_job(poller) == NULL);
     CHECK_TEXT(agentjob_poller_job_id(poller), service.job_id);
-    CHECK(agentjob_poller_due_in_ms(poller) <= 40); /* a message was just sent, so not at once */
+    CHECK(agentjob_poller_due_in_ms(poller) <= 40); /* not at once, because a message was just sent */
     bool done = true;
     CHECK_OK(agentjob_poller_poll(poller, client, NULL, &done, &err), err);
     CHECK(!done && !agentjob_poller_is_done(poller));

@@ -1,5 +1,7 @@
-/* A program that starts a batch, blocks SIGTERM for itself and waits for it with sigwait() gets each of them: no thread of the library
- * takes it, where it would end the process. */
+/*
+ * A program that starts a batch, blocks SIGTERM and waits for it with sigwait() gets every SIGTERM: no thread of the library receives
+ * it, which would end the process.
+ */
 #include <signal.h>
 
 #include "batch.h"
@@ -9,7 +11,7 @@ enum { ROUNDS = 100 };
 int main(void) {
     emulator service = emulator_with_jobs(", \"rules\": [{\"method\": \"POST\", \"status\": 200, \"delay_ms\": 30}]");
     folder place = folder_new();
-    /* A name, so that names are looked up as well. */
+    /* A name, so that the library also looks up names. */
     char *host = strstr(service.base_url, "127.0.0.1");
     CHECK(host != NULL);
     char port[16];
@@ -23,7 +25,7 @@ int main(void) {
     CHECK_OK(agentjob_batch_next(batch, AGENTJOB_FOREVER, &event, &err), err);
     agentjob_batch_event_free(event);
 
-    /* Only now: what was started before has the mask that the library gave it. */
+    /* Only now: threads that were started before have the library's mask. */
     sigset_t mine;
     sigemptyset(&mine);
     sigaddset(&mine, SIGTERM);

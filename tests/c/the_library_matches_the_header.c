@@ -1,4 +1,4 @@
-/* The version that was compiled in is the version that runs, in every spelling, and the numbers have their names. */
+/* The version of the header is the version of the library in each form, and numbers have names. */
 #include "support.h"
 
 int main(void) {

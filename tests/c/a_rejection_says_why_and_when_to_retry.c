@@ -1,4 +1,4 @@
-/* 404 and 429: the code to branch on, the service's words, and how long it asked to wait. */
+/* 404 and 429: the code to branch on, the service's text, and the Retry-After. */
 #include "support.h"
 
 static const char *const CONFIG =
@@ -30,12 +30,12 @@ int main(void) {
     CHECK_HOLDS(agentjob_error_message(err), "slow down");
     agentjob_error_free(err);
 
-    /* A look delivers nothing, so it has no verdict. */
+    /* get_job delivers nothing, so its error has no verdict. */
     CHECK_INT(agentjob_client_get_job(client, "job_nowhere", NULL, &job, &err), AGENTJOB_ERR_NOT_FOUND);
     CHECK_INT(agentjob_error_delivery(err), AGENTJOB_DELIVERY_NONE);
     agentjob_error_free(err);
 
-    /* Who wants the code alone gives no place for the error, and has nothing to free. */
+    /* Without `err` the caller gets only the code and has nothing to free. */
     CHECK_INT(agentjob_client_get_job(client, "job_nowhere", NULL, &job, NULL), AGENTJOB_ERR_NOT_FOUND);
     CHECK(job == NULL);
     CHECK_INT(emulator_messages(&service), 0);

@@ -1,5 +1,7 @@
-/* However a batch is ended, the answers to its messages in flight are awaited for its grace: the rows of the README's table that are C's.
- * Each is ended while all of them are at the service and not answered; then its journal is read. */
+/*
+ * However a batch ends, it waits for the responses to its messages in flight, for at most its grace period: the rows of the README's
+ * table that apply to C. Each batch is ended while the service holds all responses back; then its journal is read.
+ */
 #include "batch.h"
 
 #define IN_FLIGHT 3
@@ -9,7 +11,7 @@
 static agentjob_client *client;
 static agentjob_cancel *token;
 
-/* Goes on until the batch is over: so many outcomes of one kind, then this code. */
+/* Runs the batch until it is over: so many outcomes of one kind, then this code. */
 static void hear_the_rest(agentjob_batch *batch, agentjob_delivery wanted, agentjob_code code) {
     tally all = {{0}, {0}, 0};
     agentjob_error *err = NULL;

@@ -1,4 +1,4 @@
-/* A program that must not be held up steps a batch with no time at all; a wrong time is refused, and the batch goes on. */
+/* A program that must not block calls agentjob_batch_next() with a timeout of 0. A wrong timeout is refused. */
 #include "batch.h"
 
 int main(void) {
@@ -7,7 +7,7 @@ int main(void) {
     agentjob_error *err = NULL;
     agentjob_client *client = emulator_client(&service);
     agentjob_batch *batch = batch_of(client, &place, 3);
-    agentjob_client_free(client); /* the batch has it, too */
+    agentjob_client_free(client); /* the batch keeps its own reference */
     agentjob_batch_event *event = NULL;
 
     CHECK_INT(agentjob_batch_next(batch, 0, &event, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
@@ -37,7 +37,7 @@ int main(void) {
     while (!agentjob_batch_is_over(batch)) {
         CHECK_OK(agentjob_batch_next(batch, 0, &event, &err), err);
         if (event == NULL) {
-            sleep_ms(5); /* whatever else this program does */
+            sleep_ms(5); /* the program's other work */
         }
         tally_event(&all, event);
         agentjob_batch_event_free(event);
@@ -45,7 +45,7 @@ int main(void) {
     CHECK_INT(all.deliveries[AGENTJOB_DELIVERY_ACCEPTED], 3);
     CHECK(all.kinds[AGENTJOB_BATCH_NOTHING] > 1);
 
-    /* What is over stays over. */
+    /* A batch that is over stays over. */
     CHECK_OK(agentjob_batch_next(batch, AGENTJOB_FOREVER, &event, &err), err);
     CHECK(event == NULL && agentjob_batch_is_over(batch));
     agentjob_batch_stop(batch);

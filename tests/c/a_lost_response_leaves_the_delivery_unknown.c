@@ -1,4 +1,4 @@
-/* The service took the message and died before it answered: the verdict is unknown, and nothing was sent twice. */
+/* The service takes the message and dies before it responds: the verdict is unknown, and nothing is sent twice. */
 #include "support.h"
 
 int main(void) {

@@ -1,10 +1,10 @@
-/* Stopped in the middle, freed at work: the answers that are under way are taken, and the next run sends what is left, once. */
+/* A batch is stopped, or freed while it runs: the responses in flight are received, and the next run sends the rest once. */
 #include "batch.h"
 
-/* Every answer takes a while, so that something is under way when the batch ends. */
+/* Responses are slow, so messages are in flight when the batch ends. */
 static const char *slow = ",\"rules\": [{\"method\": \"POST\", \"delay_ms\": 150, \"status\": 200}]";
 
-static agentjob_batch *begun(const agentjob_client *client, const folder *place) {
+static agentjob_batch *started(const agentjob_client *client, const folder *place) {
     agentjob_error *err = NULL;
     agentjob_batch *batch = batch_of(client, place, 12);
     agentjob_batch_event *event = NULL;
@@ -32,11 +32,11 @@ static void stopped(void) {
     folder place = folder_new();
     agentjob_error *err = NULL;
     agentjob_client *client = emulator_client(&service);
-    agentjob_batch *batch = begun(client, &place);
+    agentjob_batch *batch = started(client, &place);
     agentjob_batch_stop(batch);
     agentjob_batch_stop(batch);
     tally all = {{0}, {0}, 0};
-    CHECK_OK(batch_finish(batch, &all, &err), err); /* a stop is no error */
+    CHECK_OK(batch_finish(batch, &all, &err), err); /* a stop is not an error */
     agentjob_batch_free(batch);
     the_rest(client, &service, &place, all.deliveries[AGENTJOB_DELIVERY_ACCEPTED] + 1);
     agentjob_client_free(client);

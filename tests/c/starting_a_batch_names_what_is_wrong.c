@@ -1,13 +1,13 @@
-/* Settings, messages and a list that was changed are checked before anything is sent, and what is wrong is named. */
+/* Settings, messages and a changed list are checked before anything is sent, and the error names what is wrong. */
 #include "batch.h"
 
 static agentjob_error *err;
 
-/* A batch's start is refused with these words; then the batch is good for nothing more. */
-static void refused(agentjob_batch *batch, const char *words) {
+/* Starting the batch fails with this text in the message; afterwards the batch can only be freed. */
+static void refused(agentjob_batch *batch, const char *part) {
     agentjob_batch_event *event = NULL;
     CHECK_INT(agentjob_batch_start(batch, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
-    CHECK_HOLDS(agentjob_error_message(err), words);
+    CHECK_HOLDS(agentjob_error_message(err), part);
     CHECK_INT(agentjob_error_delivery(err), AGENTJOB_DELIVERY_NONE);
     agentjob_error_free(err);
     CHECK(agentjob_batch_is_over(batch));
@@ -34,7 +34,7 @@ static void messages(const agentjob_client *client, const folder *place) {
     CHECK_OK(agentjob_batch_add(twice, "job_4", "q", 1, "k", 4, &err), err);
     refused(twice, "line 4: its key \"k\" is that of line 3");
 
-    /* What cannot be kept is refused at once, and the batch stays as it was. */
+    /* agentjob_batch_add() refuses these at once, and the batch does not change. */
     agentjob_batch *batch = batch_of(client, place, 1);
     CHECK_INT(agentjob_batch_add(batch, "job_\xff", "p", 1, NULL, 0, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_TEXT(agentjob_error_message(err), "job_id is not valid UTF-8 at byte 4");
@@ -87,7 +87,7 @@ static void a_batch_that_was_started(const agentjob_client *client) {
     agentjob_cancel *token = agentjob_cancel_new();
     CHECK_OK(agentjob_batch_start(batch, &err), err);
     CHECK_INT(agentjob_batch_add(batch, "job_2", "p", 1, NULL, 0, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
-    CHECK_HOLDS(agentjob_error_message(err), "was started already");
+    CHECK_HOLDS(agentjob_error_message(err), "was already started");
     agentjob_error_free(err);
     CHECK_INT(agentjob_batch_start(batch, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_INT(agentjob_batch_set_concurrency(batch, 1, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
@@ -98,7 +98,7 @@ static void a_batch_that_was_started(const agentjob_client *client) {
     CHECK_INT(agentjob_batch_set_grace_ms(batch, 1, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_INT(agentjob_batch_set_cancel(batch, token, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
     tally all = {{0}, {0}, 0};
-    CHECK_OK(batch_finish(batch, &all, &err), err); /* and it goes on all the same */
+    CHECK_OK(batch_finish(batch, &all, &err), err); /* and it continues */
     CHECK_INT(all.deliveries[AGENTJOB_DELIVERY_ACCEPTED], 1);
     agentjob_cancel_free(token);
     agentjob_batch_free(batch);
@@ -111,7 +111,7 @@ int main(void) {
     agentjob_client *client = emulator_client(&service);
     messages(client, &place);
     settings(client, &place);
-    CHECK(access(place.journal, F_OK) != 0); /* not even begun */
+    CHECK(access(place.journal, F_OK) != 0); /* not even created */
     CHECK_INT(emulator_messages(&service), 0);
     a_changed_list(client, &place);
     CHECK_INT(emulator_messages(&service), 3);

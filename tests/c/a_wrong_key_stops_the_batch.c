@@ -1,4 +1,4 @@
-/* What every other message would meet alike stops a batch with that error; mended, the same journal goes on. */
+/* A failure that every other message would have too stops a batch with that error. After a fix the batch resumes from its journal. */
 #include "batch.h"
 
 int main(void) {

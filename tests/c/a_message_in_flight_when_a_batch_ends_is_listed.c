@@ -1,4 +1,4 @@
-/* No answer comes within the grace: the message is unknown, its job is named, and it is sent again only when that is asked for. */
+/* No response comes within the grace period: the message is unknown, the status lists it, and only resend_unknown sends it again. */
 #include "batch.h"
 
 int main(void) {
@@ -21,18 +21,23 @@ int main(void) {
 
     agentjob_batch_status *status = NULL;
     CHECK_OK(agentjob_batch_status_new(place.journal, &status, &err), err);
-    CHECK_INT(agentjob_batch_status_item_number(status, AGENTJOB_DELIVERY_UNKNOWN, 0), 2);
-    CHECK_TEXT(agentjob_batch_status_item_job_id(status, AGENTJOB_DELIVERY_UNKNOWN, 0), "job_2");
-    CHECK_INT(agentjob_batch_status_item_number(status, AGENTJOB_DELIVERY_UNKNOWN, 1), 0);
-    CHECK_INT(agentjob_batch_status_item_number(status, AGENTJOB_DELIVERY_REJECTED, 0), 1);
-    CHECK_TEXT(agentjob_batch_status_item_job_id(status, AGENTJOB_DELIVERY_REJECTED, 0), "job_1");
-    CHECK(strstr(agentjob_batch_status_item_reason(status, AGENTJOB_DELIVERY_REJECTED, 0), "was rejected: the service answered") != NULL);
-    CHECK(agentjob_batch_status_item_job_id(status, AGENTJOB_DELIVERY_REJECTED, UINT64_MAX) == NULL);
-    CHECK(agentjob_batch_status_item_job_id(status, AGENTJOB_DELIVERY_ACCEPTED, 0) == NULL);
-    CHECK(agentjob_batch_status_item_job_id(status, -7, 0) == NULL);
+    uint64_t number = 0;
+    const char *job_id = NULL, *reason = NULL;
+    CHECK(agentjob_batch_status_item(status, AGENTJOB_DELIVERY_UNKNOWN, 0, &number, &job_id, &reason));
+    CHECK_INT(number, 2);
+    CHECK_TEXT(job_id, "job_2");
+    CHECK(!agentjob_batch_status_item(status, AGENTJOB_DELIVERY_UNKNOWN, 1, &number, &job_id, &reason));
+    CHECK(number == 2 && strcmp(job_id, "job_2") == 0); /* not written */
+    CHECK(agentjob_batch_status_item(status, AGENTJOB_DELIVERY_REJECTED, 0, &number, &job_id, &reason));
+    CHECK_INT(number, 1);
+    CHECK_TEXT(job_id, "job_1");
+    CHECK(strstr(reason, "was rejected: the service answered") != NULL);
+    CHECK(!agentjob_batch_status_item(status, AGENTJOB_DELIVERY_REJECTED, UINT64_MAX, NULL, NULL, NULL));
+    CHECK(!agentjob_batch_status_item(status, AGENTJOB_DELIVERY_ACCEPTED, 0, NULL, NULL, NULL));
+    CHECK(!agentjob_batch_status_item(status, -7, 0, NULL, NULL, NULL));
     agentjob_batch_status_free(status);
 
-    /* The next run says so, and why, and leaves it. */
+    /* The next run reports it with its reason and does not send it. */
     batch = batch_of(client, &place, 2);
     CHECK_OK(agentjob_batch_start(batch, &err), err);
     for (int number = 1; number <= 2; number++) {

@@ -1,4 +1,4 @@
-/* ffi-c/examples/batch.c as a user runs it: a file of messages, a journal, and the same again. */
+/* Runs ffi-c/examples/batch.c as a user does: a file of messages and a journal, twice. */
 #include "batch.h"
 
 static int batch(const emulator *service, const char *messages, const folder *place, const char *rate) {

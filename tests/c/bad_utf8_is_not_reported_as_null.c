@@ -1,4 +1,4 @@
-/* Text that is not UTF-8, in every text of every function: refused, named, and not called NULL. */
+/* Every text parameter of every function refuses text that is not UTF-8, and the error names the parameter and the byte. */
 #include "support.h"
 
 static agentjob_error *err;

@@ -1,4 +1,4 @@
-/* An empty prompt, however it is spelled, is refused before anything is sent; a NUL byte inside is sent like any other. */
+/* An empty prompt, in each way to pass one, is refused before anything is sent; a NUL byte in a prompt is sent like any other byte. */
 #include "support.h"
 
 int main(void) {

@@ -1,5 +1,7 @@
-/* A program whose descriptors 0 to 2 are closed, as some services are started, and that logs to number 2 all the while: not a byte of
- * it gets into a socket, a journal or a file with a key or certificates. */
+/*
+ * A program whose descriptors 0 to 2 are closed, as some services are started, writes its log to descriptor 2 all the time: not a
+ * byte of it gets into a socket, a journal, or a file with a key or certificates.
+ */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,13 +14,13 @@ static atomic_int written;
 static atomic_int taken;
 static struct stat root;
 
-/* Whether a number is closed, or held free by the root folder, which cannot be written to. */
+/* Whether a descriptor is closed, or reserved with the root folder, which cannot be written. */
 static bool is_free(int fd) {
     struct stat about;
     return fstat(fd, &about) != 0 || (about.st_dev == root.st_dev && about.st_ino == root.st_ino);
 }
 
-/* The rest of the program, which knows nothing of closed streams, and looks at what is in their place. */
+/* The rest of the program does not know that the streams are closed; it checks what took their place. */
 static void *log_lines(void *unused) {
     (void)unused;
     while (!atomic_load(&over)) {
@@ -40,7 +42,7 @@ static void write_file(const char *path, const char *text) {
     CHECK(chmod(path, 0600) == 0);
 }
 
-/* While nothing is under way. With number 2 for this program's own complaints. */
+/* While no call runs. Descriptor 2 is for this program's own messages. */
 static void check_streams(int saved, bool none) {
     for (int fd = 0; fd < 3; fd++) {
         if (fcntl(fd, F_GETFD) != -1) {

@@ -1,4 +1,4 @@
-/* The allowance is used up: the batch pauses as long as the service asks, says so, goes on by itself, and no message is lost. */
+/* The rate limit is used up: the batch reports a pause, waits as long as the service asks, resumes, and loses no message. */
 #include "batch.h"
 
 int main(void) {
@@ -17,9 +17,8 @@ int main(void) {
         CHECK_OK(agentjob_batch_next(batch, AGENTJOB_FOREVER, &event, &err), err);
         tally_event(&all, event);
         if (agentjob_batch_event_kind(event) == AGENTJOB_BATCH_PAUSED) {
-            pause_ms = agentjob_batch_event_pause_ms(event);
-            CHECK_INT(agentjob_batch_event_pause(event), AGENTJOB_PAUSE_RATE_LIMIT);
-            CHECK_TEXT(agentjob_pause_name(agentjob_batch_event_pause(event)), "rate_limit");
+            CHECK_INT(agentjob_batch_event_pause(event, &pause_ms), AGENTJOB_PAUSE_RATE_LIMIT);
+            CHECK_TEXT(agentjob_pause_name(agentjob_batch_event_pause(event, NULL)), "rate_limit");
             CHECK_INT(agentjob_error_code(agentjob_batch_event_error(event)), AGENTJOB_ERR_RATE_LIMIT);
             CHECK_INT(agentjob_error_retry_after_ms(agentjob_batch_event_error(event)), 2000);
             CHECK_INT(agentjob_batch_event_number(event), 0);
@@ -28,10 +27,11 @@ int main(void) {
             CHECK_INT(agentjob_batch_event_delivery(event), AGENTJOB_DELIVERY_NONE);
             CHECK_INT(emulator_messages(&service), 2);
 
-            /* The same in numbers, and in the journal. */
+            /* The progress and the journal agree. */
             const agentjob_progress *progress = agentjob_batch_progress(batch);
-            CHECK_INT(agentjob_progress_pause(progress), AGENTJOB_PAUSE_RATE_LIMIT);
-            CHECK(agentjob_progress_pause_ms(progress) > 0 && agentjob_progress_pause_ms(progress) <= pause_ms);
+            uint64_t remaining_ms = 0;
+            CHECK_INT(agentjob_progress_pause(progress, &remaining_ms), AGENTJOB_PAUSE_RATE_LIMIT);
+            CHECK(remaining_ms > 0 && remaining_ms <= pause_ms);
             CHECK_INT(agentjob_progress_count(progress, AGENTJOB_COUNT_LEFT), 4);
             CHECK_INT(agentjob_progress_count(progress, AGENTJOB_COUNT_ACCEPTED), 2);
             CHECK(agentjob_progress_finishes_in_ms(progress) > 0);

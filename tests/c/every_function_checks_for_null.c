@@ -1,4 +1,4 @@
-/* NULL in every pointer of every function: named by a function that can fail, and NULL, 0 or false from one that cannot. */
+/* NULL for every pointer of every function: one that can fail names the parameter, one that cannot returns NULL, 0 or false. */
 #include "support.h"
 
 static agentjob_error *err;
@@ -10,7 +10,7 @@ static agentjob_error *err;
         agentjob_error_free(err);                                      \
     } while (0)
 
-/* A message that never left because of NULL says so. */
+/* The same for a message, whose error has the verdict "not sent". */
 #define NOT_SENT(parameter, expression)                                               \
     do {                                                                              \
         CHECK_INT((expression), AGENTJOB_ERR_INVALID_ARGUMENT);                       \
@@ -19,7 +19,7 @@ static agentjob_error *err;
         agentjob_error_free(err);                                                     \
     } while (0)
 
-static int32_t go_on(const agentjob_job *job, void *user_data) {
+static int32_t continue_waiting(const agentjob_job *job, void *user_data) {
     (void)job, (void)user_data;
     return 0;
 }
@@ -64,7 +64,7 @@ static void options_and_call(void) {
     REFUSED("call", agentjob_call_set_poll_interval_ms(NULL, 1, 1, &err));
     REFUSED("call", agentjob_call_set_lateness(NULL, 0.5, &err));
     REFUSED("call", agentjob_call_set_settle_ms(NULL, 1, &err));
-    REFUSED("call", agentjob_call_set_progress(NULL, go_on, NULL, &err));
+    REFUSED("call", agentjob_call_set_progress(NULL, continue_waiting, NULL, &err));
     REFUSED("progress", agentjob_call_set_progress(call, NULL, NULL, &err));
     REFUSED("call", agentjob_call_set_cancel(NULL, cancel, &err));
     REFUSED("cancel", agentjob_call_set_cancel(call, NULL, &err));
@@ -72,7 +72,7 @@ static void options_and_call(void) {
     agentjob_call_free(call);
 }
 
-static void work(agentjob_client *client) {
+static void calls(agentjob_client *client) {
     agentjob_job *job = NULL;
     agentjob_poller *poller = NULL;
     bool done = false;
@@ -109,7 +109,7 @@ static void work(agentjob_client *client) {
     REFUSED("done", agentjob_poller_poll(poller, client, NULL, NULL, &err));
     agentjob_poller_free(poller);
 
-    /* Without a place for the error there is only the code. */
+    /* Without `err` there is only the code. */
     CHECK_INT(agentjob_client_get_job(NULL, NULL, NULL, NULL, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
 }
 
@@ -148,8 +148,10 @@ static void a_batch(agentjob_client *client) {
     CHECK(agentjob_batch_is_over(NULL)); /* so that a loop ends */
     CHECK(agentjob_batch_progress(NULL) == NULL);
     CHECK_INT(agentjob_progress_count(NULL, AGENTJOB_COUNT_ITEMS), 0);
-    CHECK_INT(agentjob_progress_pause(NULL), AGENTJOB_PAUSE_NONE);
-    CHECK_INT(agentjob_progress_pause_ms(NULL), 0);
+    uint64_t ms = 7;
+    CHECK_INT(agentjob_progress_pause(NULL, &ms), AGENTJOB_PAUSE_NONE);
+    CHECK_INT(ms, 0);
+    CHECK_INT(agentjob_progress_pause(NULL, NULL), AGENTJOB_PAUSE_NONE);
     CHECK_INT(agentjob_progress_finishes_in_ms(NULL), -1);
     CHECK_INT(agentjob_batch_event_kind(NULL), AGENTJOB_BATCH_NOTHING);
     CHECK_INT(agentjob_batch_event_number(NULL), 0);
@@ -160,8 +162,10 @@ static void a_batch(agentjob_client *client) {
     CHECK(agentjob_batch_event_job(NULL) == NULL);
     CHECK(agentjob_batch_event_error(NULL) == NULL);
     CHECK(!agentjob_batch_event_is_earlier(NULL));
-    CHECK_INT(agentjob_batch_event_pause(NULL), AGENTJOB_PAUSE_NONE);
-    CHECK_INT(agentjob_batch_event_pause_ms(NULL), 0);
+    ms = 7;
+    CHECK_INT(agentjob_batch_event_pause(NULL, &ms), AGENTJOB_PAUSE_NONE);
+    CHECK_INT(ms, 0);
+    CHECK_INT(agentjob_batch_event_pause(NULL, NULL), AGENTJOB_PAUSE_NONE);
     CHECK_INT(agentjob_batch_event_dropped_bytes(NULL), 0);
     CHECK(agentjob_batch_status_progress(NULL) == NULL);
     CHECK(!agentjob_batch_status_is_running(NULL));
@@ -174,9 +178,7 @@ static void a_batch(agentjob_client *client) {
     CHECK(agentjob_batch_status_began_at(NULL) == NULL);
     CHECK(agentjob_batch_status_written_at(NULL) == NULL);
     CHECK_INT(agentjob_batch_status_dropped_bytes(NULL), 0);
-    CHECK_INT(agentjob_batch_status_item_number(NULL, AGENTJOB_DELIVERY_UNKNOWN, 0), 0);
-    CHECK(agentjob_batch_status_item_job_id(NULL, AGENTJOB_DELIVERY_UNKNOWN, 0) == NULL);
-    CHECK(agentjob_batch_status_item_reason(NULL, AGENTJOB_DELIVERY_UNKNOWN, 0) == NULL);
+    CHECK(!agentjob_batch_status_item(NULL, AGENTJOB_DELIVERY_UNKNOWN, 0, NULL, NULL, NULL));
 }
 
 static void functions_that_cannot_fail(void) {
@@ -206,6 +208,8 @@ static void functions_that_cannot_fail(void) {
     CHECK_INT(agentjob_error_code(NULL), AGENTJOB_OK);
     CHECK(agentjob_error_kind(NULL) == NULL);
     CHECK(agentjob_error_message(NULL) == NULL);
+    CHECK(agentjob_error_reason(NULL) == NULL);
+    CHECK(agentjob_error_hint(NULL) == NULL);
     CHECK_INT(agentjob_error_delivery(NULL), AGENTJOB_DELIVERY_NONE);
     CHECK_INT(agentjob_error_http_status(NULL), 0);
     CHECK_INT(agentjob_error_retry_after_ms(NULL), -1);
@@ -228,7 +232,7 @@ int main(void) {
     emulator service = emulator_start("{}");
     agentjob_client *client = emulator_client(&service);
     options_and_call();
-    work(client);
+    calls(client);
     a_batch(client);
     functions_that_cannot_fail();
     CHECK_INT(emulator_messages(&service), 0);

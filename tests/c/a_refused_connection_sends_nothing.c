@@ -1,4 +1,4 @@
-/* Nobody listens: the message was not sent, and the program may send it again. */
+/* Nothing listens at the address: the message was not sent, so the program may send it again. */
 #include "support.h"
 
 int main(void) {
@@ -26,6 +26,9 @@ int main(void) {
     CHECK(agentjob_error_request_id(err) == NULL);
     CHECK(agentjob_error_job(err) == NULL);
     CHECK_HOLDS(agentjob_error_message(err), "job_1");
+    CHECK_HOLDS(agentjob_error_reason(err), "no connection to 127.0.0.1:");
+    CHECK(strstr(agentjob_error_reason(err), "job_1") == NULL);
+    CHECK_HOLDS(agentjob_error_message(err), agentjob_error_reason(err));
     agentjob_error_free(err);
 
     agentjob_client_free(client);

@@ -1,4 +1,4 @@
-/* With a wait, each message's outcome comes with its job's end; what happens until then is told, too. */
+/* With agentjob_batch_set_wait() each outcome comes when its job is done, and the events before it are reported, too. */
 #include "batch.h"
 
 static void to_the_end(void) {
@@ -30,7 +30,7 @@ static void to_the_end(void) {
         agentjob_batch_event_free(event);
     }
     CHECK_INT(all.kinds[AGENTJOB_BATCH_ACCEPTED], 5);
-    CHECK(all.kinds[AGENTJOB_BATCH_JOB] >= 1); /* the record before it, then one at work */
+    CHECK(all.kinds[AGENTJOB_BATCH_JOB] >= 1); /* the previous record, then an active one */
     CHECK_INT(all.deliveries[AGENTJOB_DELIVERY_ACCEPTED], 5);
     agentjob_batch_free(batch);
 
@@ -43,7 +43,7 @@ static void to_the_end(void) {
     emulator_stop(&service);
 }
 
-/* A wait whose time is over leaves an accepted message, with the wait's error and the last record. */
+/* If a wait times out, its message is accepted, with the wait's error and the last record. */
 static void not_so_long(void) {
     emulator service = emulator_with_jobs(",\"work_ms\": 60000");
     folder place = folder_new();
@@ -65,7 +65,7 @@ static void not_so_long(void) {
     CHECK_INT(agentjob_error_delivery(agentjob_batch_event_error(event)), AGENTJOB_DELIVERY_ACCEPTED);
     CHECK_INT(agentjob_job_status(agentjob_batch_event_job(event)), AGENTJOB_STATUS_ACTIVE);
     agentjob_batch_free(batch);
-    agentjob_batch_event_free(event); /* it outlives its batch */
+    agentjob_batch_event_free(event); /* after its batch was freed */
     agentjob_client_free(client);
     folder_remove(&place);
     emulator_stop(&service);

@@ -1,4 +1,4 @@
-/* Another thread's token, a signal handler's, and the client's close end a batch that has a long pause before it, at once. */
+/* A cancel token of another thread or of a signal handler, and agentjob_client_close(), end a batch at once during a long pause. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -10,7 +10,7 @@ enum way { BY_TOKEN, BY_SIGNAL, BY_CLOSE };
 static agentjob_cancel *token;
 static agentjob_client *client;
 static uint64_t ended_at;
-static sem_t paused; /* posted when the batch told of its pause */
+static sem_t paused; /* posted after the batch reported its pause */
 
 static void on_signal(int number) {
     (void)number;
@@ -30,8 +30,8 @@ static void *end_soon(void *argument) {
     return NULL;
 }
 
-/* The batch is stepped so many milliseconds at a time: with none at all, too, it hears of its end. */
-static void ended(enum way way, uint64_t step_ms, agentjob_code wanted, const char *words) {
+/* With any timeout of agentjob_batch_next(), also 0, the batch reports its end. */
+static void ended(enum way way, uint64_t timeout_ms, agentjob_code wanted, const char *part) {
     emulator service = emulator_with_jobs(
         ",\"rules\": [{\"method\": \"POST\", \"nth\": 2, \"status\": 429, \"headers\": {\"Retry-After\": \"600\"}}]");
     folder place = folder_new();
@@ -55,21 +55,21 @@ static void ended(enum way way, uint64_t step_ms, agentjob_code wanted, const ch
     CHECK(sem_post(&paused) == 0);
     agentjob_code code = AGENTJOB_OK;
     while (!agentjob_batch_is_over(batch)) {
-        code = agentjob_batch_next(batch, step_ms, &event, &err);
+        code = agentjob_batch_next(batch, timeout_ms, &event, &err);
         CHECK(code != AGENTJOB_OK || event == NULL);
         sleep_ms(1);
     }
     CHECK_INT(code, wanted);
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK(now_ms() - ended_at < 5000);
-    CHECK_HOLDS(agentjob_error_message(err), words);
+    CHECK_HOLDS(agentjob_error_message(err), part);
     CHECK_HOLDS(agentjob_error_message(err), "run it again with the same journal");
     CHECK_INT(agentjob_error_delivery(err), AGENTJOB_DELIVERY_NONE);
     agentjob_error_free(err);
     CHECK_INT(all.deliveries[AGENTJOB_DELIVERY_ACCEPTED], 1);
     CHECK_INT(all.kinds[AGENTJOB_BATCH_PAUSED], 1);
 
-    /* That came once; now it is over. */
+    /* The error comes once; then the batch is over. */
     CHECK_OK(agentjob_batch_next(batch, AGENTJOB_FOREVER, &event, &err), err);
     CHECK(event == NULL && agentjob_batch_is_over(batch));
     agentjob_batch_free(batch);

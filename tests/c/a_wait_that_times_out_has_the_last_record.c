@@ -1,4 +1,4 @@
-/* The wait's time is over before the job is done: the error has the last record, and the message was accepted. */
+/* The wait's deadline is exceeded before the job is done: the error has the last record, and the message was accepted. */
 #include "support.h"
 
 int main(void) {

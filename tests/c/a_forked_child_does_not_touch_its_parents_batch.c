@@ -1,4 +1,4 @@
-/* After a fork() the batch is the parent's: the child is told so, frees its handle, and takes nothing from the parent. */
+/* After fork() the batch belongs to the parent: the child gets an error, frees its handle, and does not affect the parent's batch. */
 #include "batch.h"
 
 static agentjob_client *client;
@@ -9,12 +9,12 @@ static void in_the_child(agentjob_batch *batch) {
     CHECK_INT(agentjob_batch_next(batch, AGENTJOB_FOREVER, &event, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_HOLDS(agentjob_error_message(err), "another process");
     agentjob_error_free(err);
-    CHECK(event == NULL && agentjob_batch_is_over(batch)); /* here */
+    CHECK(event == NULL && agentjob_batch_is_over(batch)); /* in the child */
     CHECK_INT(batch_count(batch, AGENTJOB_COUNT_ITEMS), 0);
     agentjob_batch_stop(batch);
     agentjob_batch_free(batch);
     agentjob_client_free(client);
-    /* The parent's threads are not here, and nobody frees what they held: valgrind would count that. */
+    /* The child does not have the parent's threads, so nothing frees their memory; valgrind would report it. */
     execlp("true", "true", (char *)NULL);
     _exit(127);
 }
@@ -40,7 +40,7 @@ int main(void) {
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
     CHECK_INT(WEXITSTATUS(status), 0);
 
-    /* The lock on the journal is still the parent's. */
+    /* The parent still holds the lock on the journal. */
     agentjob_batch *other = batch_of(client, &place, 10);
     CHECK(agentjob_batch_is_over(batch) || agentjob_batch_start(other, NULL) == AGENTJOB_ERR_JOURNAL);
     agentjob_batch_free(other);

@@ -1,4 +1,4 @@
-/* A profiler's timer fires every millisecond without SA_RESTART: the wait goes on as if nothing had happened. */
+/* A profiler's timer fires every millisecond without SA_RESTART: the wait is not affected. */
 #include <signal.h>
 #include <sys/time.h>
 
@@ -28,7 +28,7 @@ int main(void) {
     CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0);
     CHECK_OK(code, err);
     CHECK_INT(agentjob_job_status(job), AGENTJOB_STATUS_COMPLETED);
-    CHECK(fired > 20); /* those that came while the machine did something else are one */
+    CHECK(fired > 20); /* signals that arrive while the process does not run are merged */
     CHECK_INT(emulator_messages(&service), 1);
 
     agentjob_job_free(job);

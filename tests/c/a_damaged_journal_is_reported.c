@@ -1,4 +1,4 @@
-/* A journal whose last line lost its end: the next run tells of it first, and does not send that message again. */
+/* The last line of a journal is cut off: the next run reports it first, and does not send that message again. */
 #include "batch.h"
 
 #include <sys/stat.h>
