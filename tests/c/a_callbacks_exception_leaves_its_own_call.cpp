@@ -1,5 +1,5 @@
-// agentjob.hpp: what a callback throws comes out of the call it was thrown in, with the message's verdict, and out of no other call, in no
-// other thread.
+// agentjob.hpp: an exception of a callback leaves the call in which it was thrown, with the message's verdict, and no other call, on
+// any thread.
 #include <agentjob_batch.hpp>
 #include <atomic>
 #include <thread>
@@ -13,7 +13,7 @@ struct enough {
     int number;
 };
 
-static const char *const AT_WORK = "{\"work_ms\": 60000, \"jobs\": [{\"id\": \"job_1\", \"status\": \"active\"}]}";
+static const char *const RUNNING = "{\"work_ms\": 60000, \"jobs\": [{\"id\": \"job_1\", \"status\": \"active\"}]}";
 
 static agentjob::call throwing(int number) {
     agentjob::call call = impatient();
@@ -21,7 +21,7 @@ static agentjob::call throwing(int number) {
     return call;
 }
 
-// The number of what was thrown in a call, which ends with this verdict.
+// The number of the exception that was thrown in a call, which ends with this verdict.
 template <class Work>
 int thrown_by(agentjob_delivery verdict, const Work &work) {
     try {
@@ -40,8 +40,8 @@ int thrown_by(agentjob_delivery verdict, const Work &work) {
     return 0;
 }
 
-static void it_keeps_the_verdict_and_nothing_is_left_for_the_next_call() {
-    service service(AT_WORK);
+static void the_verdict_is_kept_and_the_next_call_is_not_affected() {
+    service service(RUNNING);
     const agentjob::client client = service.client();
     const agentjob::call call = throwing(7);
     for (int times = 0; times < 2; times++) {
@@ -52,17 +52,17 @@ static void it_keeps_the_verdict_and_nothing_is_left_for_the_next_call() {
     CHECK_INT(emulator_messages(&service.it), 2);
 }
 
-// Even when the record is the last one and the wait is over anyway; and what it waited for is not leaked.
-static void it_comes_out_of_a_finished_wait_too() {
+// Also if the record is the last one and the wait is over anyway; the record is not leaked.
+static void a_finished_wait_throws_it_too() {
     service service("{\"jobs\": [{\"id\": \"job_1\", \"status\": \"completed\"}]}");
     CHECK_INT(thrown_by(AGENTJOB_DELIVERY_NONE, [&] { service.client().wait("job_1", throwing(1)); }), 1);
 }
 
-// A handler outlives the call, the client and the thread that it came from.
-static void it_is_kept_by_whoever_keeps_it() {
+// The exception can be kept longer than the call, the client and the thread that it came from.
+static void it_can_be_kept_after_its_call() {
     std::exception_ptr kept;
     std::thread([&] {
-        service service(AT_WORK);
+        service service(RUNNING);
         try {
             service.client().wait("job_1", throwing(5));
         } catch (const agentjob::callback_error &) {
@@ -72,9 +72,9 @@ static void it_is_kept_by_whoever_keeps_it() {
     CHECK_INT(thrown_by(AGENTJOB_DELIVERY_NONE, [&] { std::rethrow_exception(kept); }), 5);
 }
 
-// A call within a progress function has its own exceptions; one that is not caught there leaves that function, too.
-static void calls_within_a_call_have_their_own() {
-    service service(AT_WORK);
+// A call inside a progress function has its own exceptions. One that is not caught there leaves that function, too.
+static void calls_inside_a_callback_have_their_own() {
+    service service(RUNNING);
     const agentjob::client client = service.client();
     const agentjob::call inner = throwing(1);
     agentjob::call caught = impatient(), uncaught = impatient(), own = impatient();
@@ -83,9 +83,9 @@ static void calls_within_a_call_have_their_own() {
         seen += thrown_by(AGENTJOB_DELIVERY_ACCEPTED, [&] { client.send_and_wait("job_1", "inner", inner); });
         return false;
     });
-    const agentjob::error said_no = error_of([&] { client.wait("job_1", caught); });
-    CHECK(said_no.code() == AGENTJOB_ERR_CANCELLED && said_no.delivery() == AGENTJOB_DELIVERY_NONE && seen == 1);
-    std::rethrow_if_nested(said_no);
+    const agentjob::error refused = error_of([&] { client.wait("job_1", caught); });
+    CHECK(refused.code() == AGENTJOB_ERR_CANCELLED && refused.delivery() == AGENTJOB_DELIVERY_NONE && seen == 1);
+    std::rethrow_if_nested(refused);
 
     own.progress([&](const agentjob::job &) -> bool {
         thrown_by(AGENTJOB_DELIVERY_NONE, [&] { client.wait("job_1", inner); });
@@ -103,9 +103,9 @@ static void calls_within_a_call_have_their_own() {
     }
 }
 
-// C has no exceptions: a C function that was lent the settings is cancelled, and no C++ call throws it later, or around it.
+// C has no exceptions: a C function that uses the settings is cancelled, and no later or surrounding C++ call throws the exception.
 static void a_c_function_with_the_settings_leaks_nothing() {
-    service service(AT_WORK);
+    service service(RUNNING);
     const agentjob::client client = service.client();
     const agentjob::call inner = throwing(1);
     const auto in_c = [&] {
@@ -124,9 +124,9 @@ static void a_c_function_with_the_settings_leaks_nothing() {
     CHECK(error_of([&] { client.wait("job_1", outer); }).code() == AGENTJOB_ERR_WAIT_TIMEOUT);
 }
 
-// Threads share a client, whose event function throws and makes calls that throw, and one call's settings.
+// Threads share one call's settings and a client whose event function throws and makes calls that throw.
 static void threads_have_their_own() {
-    service service(AT_WORK);
+    service service(RUNNING);
     const agentjob::client plain = service.client();
     const agentjob::call inner = throwing(-1);
     std::atomic<int> events = 0;
@@ -157,7 +157,7 @@ static void threads_have_their_own() {
     CHECK(events >= 80);
 }
 
-// A batch calls the event function on threads of its own.
+// A batch calls the event function on its own threads.
 static void a_batchs_threads_leak_nothing() {
     const emulator service = emulator_with_jobs("");
     const folder place = folder_new();
@@ -189,10 +189,10 @@ static void a_batchs_threads_leak_nothing() {
 }
 
 int main() {
-    it_keeps_the_verdict_and_nothing_is_left_for_the_next_call();
-    it_comes_out_of_a_finished_wait_too();
-    it_is_kept_by_whoever_keeps_it();
-    calls_within_a_call_have_their_own();
+    the_verdict_is_kept_and_the_next_call_is_not_affected();
+    a_finished_wait_throws_it_too();
+    it_can_be_kept_after_its_call();
+    calls_inside_a_callback_have_their_own();
     a_c_function_with_the_settings_leaks_nothing();
     threads_have_their_own();
     a_batchs_threads_leak_nothing();

@@ -1,4 +1,5 @@
-// C++17: a batch that is left early, by break, by an exception or by its scope's end, has the answers that are in flight, for its grace.
+// C++17: a batch that is left early, by break, by an exception or at the end of its scope, waits for the responses in flight, for at
+// most its grace period.
 #include <agentjob_batch.hpp>
 
 #include "batch.h"
@@ -6,12 +7,12 @@
 
 using namespace std::chrono_literals;
 
-// The first message is answered at once, so that a loop has its first event; so many are in flight then, and the rest is not sent.
+// The first message gets its response at once, so the loop gets its first event; then so many are in flight, and the rest is not sent.
 constexpr int in_flight = 3, left = 2;
 
 struct enough {};
 
-// A batch that was started, with its client and its service.
+// A started batch with its client and its service.
 struct situation {
     emulator service;
     folder place = folder_new();

@@ -1,9 +1,9 @@
-// agentjob.hpp: a failure is thrown with everything that C knows of it, and can be kept after its call is gone.
+// agentjob.hpp: a thrown error has everything that the C error has, and can be kept after its call.
 #include "support.hpp"
 
 using namespace std::chrono_literals;
 
-static void a_refusal_has_the_services_words() {
+static void a_rejection_has_the_services_text() {
     service service("{\"rules\": [{\"status\": 429, \"json\": {\"error\": \"slow down\"},"
                     " \"headers\": {\"Retry-After\": \"300\", \"x-request-id\": \"req_7\"}}]}");
     std::exception_ptr kept;
@@ -20,10 +20,12 @@ static void a_refusal_has_the_services_words() {
     const std::string body = error.body().value();
     CHECK_HOLDS(body.c_str(), "slow down");
     CHECK_HOLDS(error.what(), "slow down");
+    CHECK_HOLDS(error.what(), error.reason().c_str());
+    CHECK(error.reason().find("job_1") == std::string::npos);
     CHECK(!error.job());
 }
 
-static void a_wait_that_takes_too_long_has_the_last_record() {
+static void a_wait_that_times_out_has_the_last_record() {
     service service("{\"work_ms\": 60000}");
     const agentjob::error error = error_of([&] {
         agentjob::call call = impatient();
@@ -40,20 +42,21 @@ static void a_nul_in_an_id_is_refused_and_not_cut_off() {
     const std::string id = std::string("job_demo") + '\0' + "_other";
     const agentjob::error sent = error_of([&] { client.send_message(id, "Go on"); });
     CHECK(sent.code() == AGENTJOB_ERR_INVALID_ARGUMENT && sent.delivery() == AGENTJOB_DELIVERY_NOT_SENT && sent.kind() == "invalid_argument");
-    CHECK_TEXT(sent.what(), "job_id holds a NUL at byte 8");
+    CHECK_TEXT(sent.what(), "job_id contains a NUL at byte 8");
+    CHECK(sent.reason() == sent.what() && !sent.hint());
     CHECK(!sent.get() && !sent.job() && !sent.body() && !sent.retry_after() && sent.attempts() == 0 && sent.elapsed() == 0ms);
     CHECK(error_of([&] { client.send_and_wait(id, "Go on"); }).delivery() == AGENTJOB_DELIVERY_NOT_SENT);
     CHECK(error_of([&] { client.get_job(id); }).delivery() == AGENTJOB_DELIVERY_NONE);
     CHECK(error_of([&] { client.wait(id); }).code() == AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK(error_of([&] { client.poller(id); }).code() == AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK(error_of([&] { agentjob::poller::from_text(id); }).code() == AGENTJOB_ERR_INVALID_ARGUMENT);
-    CHECK(words_of([&] { agentjob::options().api_key(id); }) == "api_key holds a NUL at byte 8");
+    CHECK(message_of([&] { agentjob::options().api_key(id); }) == "api_key contains a NUL at byte 8");
     CHECK(error_of([&] { client.send_message("job\xff", "Go on"); }).code() == AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK(error_of([&] { client.send_message("job_demo", {}); }).delivery() == AGENTJOB_DELIVERY_NOT_SENT);
     CHECK_INT(emulator_messages(&service.it), 0);
 }
 
-// -1 ms is no number for C, where it would be for ever, or nothing at all.
+// C has no negative times: -1 ms would become a very long one or none.
 static void a_negative_time_is_refused_everywhere() {
     service service;
     const auto refused = [&](agentjob::options options) {
@@ -77,24 +80,24 @@ static void a_negative_time_is_refused_everywhere() {
     CHECK(client.wait(service.it.job_id, endless.wait_timeout(agentjob::forever)).is_terminal());
 }
 
-static void what_was_moved_from_is_refused_and_breaks_nothing() {
+static void a_moved_from_object_is_refused_and_breaks_nothing() {
     service service;
     agentjob::client client = service.client();
     agentjob::client taken = std::move(client);
-    CHECK(words_of([&] { client.send_message("job_1", "Go on"); }) == "client is NULL");
+    CHECK(message_of([&] { client.send_message("job_1", "Go on"); }) == "client is NULL");
     agentjob::options options = service.options();
     agentjob::options more = std::move(options);
-    CHECK(words_of([&] { options.api_key("key"); }) == "options is NULL");
+    CHECK(message_of([&] { options.api_key("key"); }) == "options is NULL");
     CHECK(client.base_url().empty());
     client = std::move(taken);
     CHECK(client.get_job(service.it.job_id).is_terminal());
 }
 
 int main() {
-    a_refusal_has_the_services_words();
-    a_wait_that_takes_too_long_has_the_last_record();
+    a_rejection_has_the_services_text();
+    a_wait_that_times_out_has_the_last_record();
     a_nul_in_an_id_is_refused_and_not_cut_off();
     a_negative_time_is_refused_everywhere();
-    what_was_moved_from_is_refused_and_breaks_nothing();
+    a_moved_from_object_is_refused_and_breaks_nothing();
     return 0;
 }

@@ -52,7 +52,7 @@ static void read_all_of_it(const agentjob_job *job) {
     CHECK(agentjob_job_source_ref(job) == NULL);
 }
 
-static void the_peak_is_at_most_four_times_the_answer(const char *name, const raw_server *server, long size) {
+static void the_peak_is_at_most_four_times_the_response(const char *name, const raw_server *server, long size) {
     agentjob_error *err = NULL;
     agentjob_job *job = NULL;
     agentjob_client *client = client_of(server);
@@ -67,7 +67,7 @@ static void the_peak_is_at_most_four_times_the_answer(const char *name, const ra
     size_t len = 0;
     CHECK(agentjob_job_json(job, &len) != NULL && len > 0);
     long grew = memory("VmHWM:") - before;
-    printf("%s: %.1f times the answer\n", name, (double)grew / (double)size);
+    printf("%s: %.1f times the response\n", name, (double)grew / (double)size);
     CHECK(grew <= 4 * size);
     agentjob_job_free(job);
     agentjob_client_free(client);
@@ -96,7 +96,7 @@ static void what_memory_has_no_room_for_is_an_error(const raw_server *server) {
         } else {
             CHECK_INT(code, AGENTJOB_ERR_INVALID_RESPONSE);
             CHECK_INT(agentjob_error_delivery(err), AGENTJOB_DELIVERY_ACCEPTED);
-            CHECK_HOLDS(agentjob_error_message(err), "there is no memory for an answer");
+            CHECK_HOLDS(agentjob_error_message(err), "memory");
             lost++;
         }
         agentjob_error_free(err);
@@ -130,7 +130,7 @@ int main(void) {
         const char *part = shapes[shape].part;
         size_t times = (8 * MIB - 1000) / strlen(part);
         raw_server server = raw_server_of_parts(200, shapes[shape].first, part, times, shapes[shape].last);
-        the_peak_is_at_most_four_times_the_answer(shapes[shape].name, &server, (long)(times * strlen(part)));
+        the_peak_is_at_most_four_times_the_response(shapes[shape].name, &server, (long)(times * strlen(part)));
         if (shape == 0 || shape == 3)
             what_memory_has_no_room_for_is_an_error(&server);
         raw_server_stop(&server);

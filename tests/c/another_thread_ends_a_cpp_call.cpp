@@ -1,14 +1,14 @@
-// agentjob.hpp: a progress function that says no, a token in another thread, a client that is closed.
+// agentjob.hpp: a progress function that returns false, a token triggered by another thread, a client that is closed.
 #include <thread>
 
 #include "support.hpp"
 
 using namespace std::chrono_literals;
 
-static const char *const AT_WORK = "{\"work_ms\": 60000, \"jobs\": [{\"id\": \"job_1\", \"status\": \"active\"}]}";
+static const char *const RUNNING = "{\"work_ms\": 60000, \"jobs\": [{\"id\": \"job_1\", \"status\": \"active\"}]}";
 
-static void progress_that_says_no_is_a_cancel() {
-    service service(AT_WORK);
+static void progress_that_returns_false_cancels() {
+    service service(RUNNING);
     agentjob::call call = impatient();
     const auto never = [](const agentjob::job &) -> bool { exit(1); };
     call.progress(never).progress([](const agentjob::job &) { return false; });  // the second one counts
@@ -18,25 +18,25 @@ static void progress_that_says_no_is_a_cancel() {
 }
 
 static void another_thread_triggers_a_token() {
-    service service(AT_WORK);
+    service service(RUNNING);
     const agentjob::client client = service.client();
     const agentjob::cancel_token token;
     agentjob::call call;
     call.wait_timeout(agentjob::forever).poll_interval(60s, 60s).cancel(token);
     std::thread thread;
-    call.progress([&](const agentjob::job &) {  // so the wait is under way
+    call.progress([&](const agentjob::job &) {  // so the wait is running
         thread = std::thread([&] { token.trigger(); });
         return true;
     });
     const auto began = std::chrono::steady_clock::now();
     CHECK(error_of([&] { client.wait("job_1", call); }).code() == AGENTJOB_ERR_CANCELLED);
-    CHECK(std::chrono::steady_clock::now() - began < 20s);  // the pause between two looks is a minute
+    CHECK(std::chrono::steady_clock::now() - began < 20s);  // the poll interval is a minute
     thread.join();
     CHECK(token.is_triggered());
 }
 
 static void closing_ends_the_calls_of_every_thread() {
-    service service(AT_WORK);
+    service service(RUNNING);
     const agentjob::client client = service.client();
     std::thread thread([&] { CHECK(error_of([&] { client.wait("job_1"); }).code() == AGENTJOB_ERR_CLOSED); });
     client.close();
@@ -44,7 +44,7 @@ static void closing_ends_the_calls_of_every_thread() {
     CHECK(client.is_closed());
 }
 
-static void a_poller_goes_on_from_its_text() {
+static void a_poller_resumes_from_its_text() {
     service service("{\"work_ms\": 1500}");
     const agentjob::client client = service.client();
     client.send_message(service.it.job_id, "Go on");
@@ -65,9 +65,9 @@ static void a_poller_goes_on_from_its_text() {
 }
 
 int main() {
-    progress_that_says_no_is_a_cancel();
+    progress_that_returns_false_cancels();
     another_thread_triggers_a_token();
     closing_ends_the_calls_of_every_thread();
-    a_poller_goes_on_from_its_text();
+    a_poller_resumes_from_its_text();
     return 0;
 }
