@@ -180,7 +180,7 @@ pub unsafe extern "C" fn agentjob_call_set_settle_ms(
 /// @param call the settings
 /// @param cancel the token. The settings keep their own reference, so you may free it before them
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call or cancel is NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_call_set_cancel(

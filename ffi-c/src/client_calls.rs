@@ -22,7 +22,7 @@ use crate::text::{sized_text, text};
 /// @param call settings of this call, or NULL
 /// @param out gets the record; free it with agentjob_job_free()
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or any error but AGENTJOB_ERR_WAIT_TIMEOUT
+/// @return AGENTJOB_OK, or any error except AGENTJOB_ERR_WAIT_TIMEOUT and AGENTJOB_ERR_JOURNAL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_client_send_message(
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn agentjob_client_send_message(
 /// @param call settings of this call, or NULL
 /// @param out gets the record; free it with agentjob_job_free()
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or any error but AGENTJOB_ERR_WAIT_TIMEOUT
+/// @return AGENTJOB_OK, or any error except AGENTJOB_ERR_WAIT_TIMEOUT and AGENTJOB_ERR_JOURNAL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_client_get_job(
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn agentjob_client_get_job(
 /// @param call settings of this call, or NULL
 /// @param out gets the record; free it with agentjob_job_free()
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or any error but AGENTJOB_ERR_WAIT_TIMEOUT
+/// @return AGENTJOB_OK, or any error except AGENTJOB_ERR_WAIT_TIMEOUT and AGENTJOB_ERR_JOURNAL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_client_create_job(
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn agentjob_client_wait(
 /// @param call settings of this call, or NULL
 /// @param out gets the last record; free it with agentjob_job_free()
 /// @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
-/// @return AGENTJOB_OK, or any error
+/// @return AGENTJOB_OK, or any error except AGENTJOB_ERR_JOURNAL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_client_send_and_wait(

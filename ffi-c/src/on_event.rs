@@ -64,7 +64,7 @@ impl Drop for Listener {
 /// @param destroy called once with user_data when these options and every client and batch made from them are freed, or when
 /// another event function replaces this one; may be NULL. After an error it is not called: user_data stays yours
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options or on_event is NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_on_event(

@@ -53,7 +53,7 @@ impl Control for Progress {
 /// @param user_data passed to the function; may be NULL. It stays yours and must live as long as calls use these settings. If
 /// several threads make calls with them at once, the function runs on each of these threads.
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call or progress is NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_call_set_progress(

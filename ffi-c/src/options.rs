@@ -40,7 +40,7 @@ pub(crate) unsafe fn set(
     Ok(())
 }
 
-/// Makes options of which none is set.
+/// Makes options with nothing set.
 /// @return yours; free it with agentjob_options_free(). NULL only after a bug in this library.
 /// @since 0.1.0
 #[unsafe(no_mangle)]

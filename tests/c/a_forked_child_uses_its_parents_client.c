@@ -4,7 +4,7 @@
 enum { TURNS = 20 };
 
 /* Each record has its job's id, so a response that goes to the wrong process is noticed. */
-static void send(const agentjob_client *client, const char *job_id, const char *prompt) {
+static void send_to(const agentjob_client *client, const char *job_id, const char *prompt) {
     agentjob_error *err = NULL;
     agentjob_job *job = NULL;
     CHECK_OK(agentjob_client_send_message(client, job_id, prompt, AGENTJOB_NUL_TERMINATED, NULL, &job, &err), err);
@@ -14,21 +14,21 @@ static void send(const agentjob_client *client, const char *job_id, const char *
 
 static void both_talk_at_once(const emulator *service) {
     agentjob_client *client = emulator_client(service);
-    say(client, "job_parent", "before");
+    send_to(client, "job_parent", "before");
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
         for (int turn = 0; turn < TURNS; turn++)
-            say(client, "job_child", "in the child");
+            send_to(client, "job_child", "in the child");
         agentjob_client_free(client);
         _exit(0);
     }
     for (int turn = 0; turn < TURNS; turn++)
-        say(client, "job_parent", "beside the child");
+        send_to(client, "job_parent", "beside the child");
     int status = 1;
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
     CHECK_INT(WEXITSTATUS(status), 0);
-    say(client, "job_parent", "after the child");
+    send_to(client, "job_parent", "after the child");
     agentjob_client_free(client);
 }
 

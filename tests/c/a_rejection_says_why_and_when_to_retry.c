@@ -28,6 +28,8 @@ int main(void) {
     CHECK_HOLDS(agentjob_error_body(err, &len), "slow down");
     CHECK_INT(strlen(agentjob_error_body(err, NULL)), len);
     CHECK_HOLDS(agentjob_error_message(err), "slow down");
+    CHECK_HOLDS(agentjob_error_reason(err), "slow down");
+    CHECK(agentjob_error_hint(err) == NULL || strlen(agentjob_error_hint(err)) > 0);
     agentjob_error_free(err);
 
     /* get_job delivers nothing, so its error has no verdict. */

@@ -48,7 +48,7 @@ static void freed(void) {
     emulator service = emulator_with_jobs(slow);
     folder place = folder_new();
     agentjob_client *client = emulator_client(&service);
-    agentjob_batch_free(begun(client, &place));
+    agentjob_batch_free(started(client, &place));
     the_rest(client, &service, &place, (int)journal_count(&place, AGENTJOB_COUNT_ACCEPTED));
     agentjob_client_free(client);
     folder_remove(&place);

@@ -18,12 +18,12 @@ static void destroy(void *user_data) {
 }
 
 int main(void) {
-    struct received heard = {0, 0, ""}, unused = {0, 0, ""};
+    struct received received = {0, 0, ""}, unused = {0, 0, ""};
     emulator service = emulator_start("{}");
     agentjob_error *err = NULL;
     agentjob_options *options = emulator_options(&service);
-    CHECK_OK(agentjob_options_set_on_event(options, hear, &unused, destroy, &err), err);
-    CHECK_OK(agentjob_options_set_on_event(options, hear, &heard, destroy, &err), err);
+    CHECK_OK(agentjob_options_set_on_event(options, receive, &unused, destroy, &err), err);
+    CHECK_OK(agentjob_options_set_on_event(options, receive, &received, destroy, &err), err);
     CHECK_INT(unused.destroyed, 1); /* replaced by another function */
     agentjob_client *client = NULL;
     CHECK_OK(agentjob_client_new(options, &client, &err), err);

@@ -53,7 +53,7 @@ pub enum agentjob_count {
     AGENTJOB_COUNT_REJECTED = 2,
     /// Messages whose delivery is unknown.
     AGENTJOB_COUNT_UNKNOWN = 3,
-    /// Messages without a verdict yet, including those in flight.
+    /// Messages still to be sent, including those in flight.
     AGENTJOB_COUNT_LEFT = 4,
     /// Messages in flight.
     AGENTJOB_COUNT_SENDING = 5,
