@@ -26,7 +26,7 @@
  * Ownership   Inputs are borrowed for the call, and copied if the library keeps them. What a function returns through `out`, or
  *             from a _new or _clone, is yours: pass it to its type's _free exactly once, and do not use it afterwards. _free(NULL)
  *             does nothing. A `const` pointer that a function returns is borrowed from the object that you passed and is valid
- *             until that object is freed. You never free a text.
+ *             until that object is freed, unless the function says otherwise. You never free a text.
  *
  * Results     A function that can fail returns an agentjob_code, AGENTJOB_OK on success. *out is written only on success. If `err`
  *             is not NULL, *err becomes NULL on success and an error of yours on failure. The previous value of *err is not read
@@ -395,7 +395,7 @@ enum agentjob_count
    */
   AGENTJOB_COUNT_UNKNOWN = 3,
   /**
-   * Messages without a verdict yet, including those in flight.
+   * Messages still to be sent, including those in flight.
    */
   AGENTJOB_COUNT_LEFT = 4,
   /**
@@ -611,7 +611,7 @@ AGENTJOB_API const char *agentjob_delivery_name(int32_t delivery);
 AGENTJOB_API const char *agentjob_status_name(int32_t status);
 
 /**
- * Makes options of which none is set.
+ * Makes options with nothing set.
  * @return yours; free it with agentjob_options_free(). NULL only after a bug in this library.
  * @since 0.1.0
  */
@@ -845,7 +845,7 @@ agentjob_code agentjob_options_set_max_response_bytes(agentjob_options *options,
  * @param destroy called once with user_data when these options and every client and batch made from them are freed, or when
  * another event function replaces this one; may be NULL. After an error it is not called: user_data stays yours
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options or on_event is NULL
  * @since 0.1.0
  */
 AGENTJOB_API
@@ -925,7 +925,7 @@ void agentjob_client_free(agentjob_client *client);
  * @param call settings of this call, or NULL
  * @param out gets the record; free it with agentjob_job_free()
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or any error but AGENTJOB_ERR_WAIT_TIMEOUT
+ * @return AGENTJOB_OK, or any error except AGENTJOB_ERR_WAIT_TIMEOUT and AGENTJOB_ERR_JOURNAL
  * @since 0.1.0
  */
 AGENTJOB_API
@@ -944,7 +944,7 @@ agentjob_code agentjob_client_send_message(const agentjob_client *client,
  * @param call settings of this call, or NULL
  * @param out gets the record; free it with agentjob_job_free()
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or any error but AGENTJOB_ERR_WAIT_TIMEOUT
+ * @return AGENTJOB_OK, or any error except AGENTJOB_ERR_WAIT_TIMEOUT and AGENTJOB_ERR_JOURNAL
  * @since 0.1.0
  */
 AGENTJOB_API
@@ -962,7 +962,7 @@ agentjob_code agentjob_client_get_job(const agentjob_client *client,
  * @param call settings of this call, or NULL
  * @param out gets the record; free it with agentjob_job_free()
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or any error but AGENTJOB_ERR_WAIT_TIMEOUT
+ * @return AGENTJOB_OK, or any error except AGENTJOB_ERR_WAIT_TIMEOUT and AGENTJOB_ERR_JOURNAL
  * @since 0.1.0
  */
 AGENTJOB_API
@@ -1006,7 +1006,7 @@ agentjob_code agentjob_client_wait(const agentjob_client *client,
  * @param call settings of this call, or NULL
  * @param out gets the last record; free it with agentjob_job_free()
  * @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
- * @return AGENTJOB_OK, or any error
+ * @return AGENTJOB_OK, or any error except AGENTJOB_ERR_JOURNAL
  * @since 0.1.0
  */
 AGENTJOB_API
@@ -1097,7 +1097,7 @@ agentjob_code agentjob_call_set_settle_ms(agentjob_call *call,
  * @param call the settings
  * @param cancel the token. The settings keep their own reference, so you may free it before them
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call or cancel is NULL
  * @since 0.1.0
  */
 AGENTJOB_API
@@ -1120,7 +1120,7 @@ AGENTJOB_API void agentjob_call_free(agentjob_call *call);
  * @param user_data passed to the function; may be NULL. It stays yours and must live as long as calls use these settings. If
  * several threads make calls with them at once, the function runs on each of these threads.
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call or progress is NULL
  * @since 0.1.0
  */
 AGENTJOB_API
@@ -1499,7 +1499,7 @@ AGENTJOB_API const char *agentjob_poller_to_text(agentjob_poller *poller);
 AGENTJOB_API void agentjob_poller_free(agentjob_poller *poller);
 
 /**
- * Makes an empty batch. Nothing is sent, and agentjob_batch_start() opens the journal, not this function.
+ * Makes an empty batch. It sends nothing and does not open the journal; agentjob_batch_start() does.
  * @param client the client. The batch keeps its own reference, so you may free the client first; agentjob_client_close() ends the
  * batch
  * @param journal the path of the file that records the batch's progress. If it exists, the batch resumes from it. It contains the
@@ -1557,7 +1557,7 @@ agentjob_code agentjob_batch_start(agentjob_batch *batch,
 
 /**
  * Waits for the next event. The outcomes of earlier runs come first, then each outcome when it is known. When the batch ends
- * without an error, every message has an outcome.
+ * without an error and was not stopped, every message has an outcome.
  *
  * A 429 pauses the batch until the service accepts messages again. A service failure (no connection, timeouts, 5xx) pauses it for
  * increasing times. Both are AGENTJOB_BATCH_PAUSED events, not errors. A failure that every other message would have too ends the
@@ -1626,8 +1626,8 @@ agentjob_code agentjob_batch_set_concurrency(agentjob_batch *batch,
                                              agentjob_error **err);
 
 /**
- * The rate limit: at most so many messages in any period of that length, over all runs of the journal. Default none: the next
- * message is sent when the previous one has its response.
+ * The rate limit: at most so many messages in any period of that length, over all runs of the journal. Default none: the
+ * batch sends as fast as the service responds.
  * @param batch a batch that was not started
  * @param rate "100/h", "2/s", "30/min", "500/d": 1 to 1000000 messages a second, minute, hour or day
  * @param err gets the error; may be NULL

@@ -116,7 +116,7 @@ pub(crate) unsafe fn set(
     Ok(())
 }
 
-/// Makes an empty batch. Nothing is sent, and agentjob_batch_start() opens the journal, not this function.
+/// Makes an empty batch. It sends nothing and does not open the journal; agentjob_batch_start() does.
 /// @param client the client. The batch keeps its own reference, so you may free the client first; agentjob_client_close() ends the
 /// batch
 /// @param journal the path of the file that records the batch's progress. If it exists, the batch resumes from it. It contains the
@@ -205,7 +205,7 @@ pub unsafe extern "C" fn agentjob_batch_start(
 }
 
 /// Waits for the next event. The outcomes of earlier runs come first, then each outcome when it is known. When the batch ends
-/// without an error, every message has an outcome.
+/// without an error and was not stopped, every message has an outcome.
 ///
 /// A 429 pauses the batch until the service accepts messages again. A service failure (no connection, timeouts, 5xx) pauses it for
 /// increasing times. Both are AGENTJOB_BATCH_PAUSED events, not errors. A failure that every other message would have too ends the

@@ -30,8 +30,8 @@ pub unsafe extern "C" fn agentjob_batch_set_concurrency(
     unsafe { guard(err, Delivers::Nothing, || set(batch, &|to| Ok(to.concurrency(messages)))) }
 }
 
-/// The rate limit: at most so many messages in any period of that length, over all runs of the journal. Default none: the next
-/// message is sent when the previous one has its response.
+/// The rate limit: at most so many messages in any period of that length, over all runs of the journal. Default none: the
+/// batch sends as fast as the service responds.
 /// @param batch a batch that was not started
 /// @param rate "100/h", "2/s", "30/min", "500/d": 1 to 1000000 messages a second, minute, hour or day
 /// @param err gets the error; may be NULL
