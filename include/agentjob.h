@@ -234,7 +234,7 @@ enum agentjob_delivery
    */
   AGENTJOB_DELIVERY_NOT_SENT = 1,
   /**
-   * The service answered that it refuses it: fix the cause, then send it again.
+   * The service refused it: fix the cause, then send it again.
    */
   AGENTJOB_DELIVERY_REJECTED = 2,
   /**

@@ -15,7 +15,7 @@ pub enum agentjob_delivery {
     AGENTJOB_DELIVERY_NONE = 0,
     /// It was not sent completely: sending it again is safe.
     AGENTJOB_DELIVERY_NOT_SENT = 1,
-    /// The service answered that it refuses it: fix the cause, then send it again.
+    /// The service refused it: fix the cause, then send it again.
     AGENTJOB_DELIVERY_REJECTED = 2,
     /// It was sent, and no usable response came: check the job before you send it again.
     AGENTJOB_DELIVERY_UNKNOWN = 3,
