@@ -10,7 +10,7 @@ use crate::panic::guard_or;
 /// A getter: what `get` returns for the object behind `handle`, or `absent` for NULL and after a panic.
 ///
 /// # Safety
-/// `handle` is NULL, or an object that lives during the call and that nothing changes meanwhile.
+/// `handle` is NULL, or an object that lives as long as the result is used and that nothing changes meanwhile.
 pub(crate) unsafe fn read<'a, T: 'a, R: Copy>(handle: *const T, absent: R, get: impl FnOnce(&'a T) -> R) -> R {
     guard_or(absent, || {
         // SAFETY: the caller promises the same.
