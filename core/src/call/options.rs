@@ -31,8 +31,8 @@ impl CallOptions {
     }
 
     /// When the call's time began, for programs whose calls queue for a thread: the timeout and
-    /// [`Error::elapsed`](crate::Error::elapsed) count from here. By default, when the call is made. A call whose time is
-    /// over already makes no request, and ends with [`Timeout`](crate::ErrorKind::Timeout).
+    /// [`Error::elapsed`](crate::Error::elapsed) count from then. By default it begins when the call is made. A call that
+    /// timed out in the queue makes no request, and ends with [`Timeout`](crate::ErrorKind::Timeout).
     #[must_use]
     pub fn started(mut self, at: Instant) -> CallOptions {
         self.started = Some(at);
@@ -46,14 +46,14 @@ impl CallOptions {
         self
     }
 
-    /// A control that watches the call and can end it.
+    /// A control that observes the call and can end it.
     #[must_use]
     pub fn control(mut self, control: Arc<dyn Control>) -> CallOptions {
         self.control = Some(control);
         self
     }
 
-    /// Closing the client does not end the call: a batch ends its own, after their grace.
+    /// Closing the client does not end the call: a batch ends its own calls, after their grace.
     #[must_use]
     pub(crate) fn outliving_close(mut self) -> CallOptions {
         self.outlives_close = true;

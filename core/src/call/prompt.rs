@@ -1,13 +1,13 @@
-//! What a message says.
+//! The text of a message, and its JSON.
 
 use std::borrow::Cow;
 
-/// What a message says: a text, or one that was encoded piece by piece.
+/// The text of a message: as it is, or encoded already.
 #[derive(Clone, Copy, Debug)]
 pub enum Prompt<'a> {
     /// A text.
     Text(&'a str),
-    /// One that is JSON already.
+    /// A text that is JSON already.
     Encoded(&'a EncodedPrompt),
 }
 
@@ -30,7 +30,7 @@ impl<'a> From<&'a EncodedPrompt> for Prompt<'a> {
 }
 
 impl<'a> Prompt<'a> {
-    /// Its length as UTF-8.
+    /// Its length as UTF-8, in bytes.
     pub(crate) fn bytes(self) -> usize {
         match self {
             Prompt::Text(text) => text.len(),
@@ -51,8 +51,8 @@ impl<'a> Prompt<'a> {
     }
 }
 
-/// A prompt as the JSON that is sent, made from pieces: for those whose strings are not UTF-8 inside, and who would need a second
-/// copy to show one whole.
+/// A prompt as the JSON that is sent, made from pieces. It is for languages whose strings are not UTF-8 internally: they would
+/// need a second copy to pass a string whole.
 pub struct EncodedPrompt {
     json: Vec<u8>,
     bytes: usize,
@@ -61,7 +61,7 @@ pub struct EncodedPrompt {
 const EMPTY: &[u8] = b"{\"prompt\":\"\"}";
 
 impl EncodedPrompt {
-    /// An empty one, with room for so many bytes of text of which few need escapes.
+    /// An empty prompt, with room for this many bytes of text if few of them need escapes.
     pub fn with_capacity(bytes: usize) -> EncodedPrompt {
         let mut json = Vec::with_capacity(bytes + bytes / 16 + 16);
         json.extend_from_slice(EMPTY);
@@ -75,7 +75,7 @@ impl EncodedPrompt {
         let begin = self.json.len();
         serde_json::to_writer(&mut self.json, piece).expect("a string always becomes JSON");
         if !first {
-            // Its quotes are the whole text's, not the piece's.
+            // The quotes belong to the whole text, not to the piece.
             self.json.remove(begin);
         }
         self.json.push(b'}');

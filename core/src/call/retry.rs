@@ -1,4 +1,4 @@
-//! Whether a failed request is made again, and when: pure, so that the documented table is a test.
+//! Whether a failed request is retried, and when. Pure, so that a test can hold the documented table.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use crate::delivery::Situation;
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 /// … up to here.
 const MAX_BACKOFF: Duration = Duration::from_secs(8);
-/// How many kept connections may turn out dead in a row within one call. Each costs nothing but a new connection, and
-/// the retry asks for a fresh one, so that one is the rule; this bounds the exception.
+/// How many kept connections may turn out closed in a row within one call. The retry asks for a new connection, so one is the
+/// rule; this bounds the exception.
 const MAX_STALE: u32 = 3;
 
 /// What the caller allows.
@@ -28,9 +28,9 @@ pub(crate) struct Failed {
     pub(crate) retry_after: Option<Duration>,
     /// Requests of this call that failed before this one, stale connections not counted.
     pub(crate) earlier: u32,
-    /// Whether one of those was answered with a status that allows one more try.
+    /// Whether one of those had a status that allows one more try.
     pub(crate) once_used: bool,
-    /// Kept connections that turned out dead before this one.
+    /// Kept connections that turned out closed before this one.
     pub(crate) earlier_stale: u32,
     /// What is left of the call's total time.
     pub(crate) remaining: Duration,
@@ -38,13 +38,13 @@ pub(crate) struct Failed {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Make the request again after this pause. `once`: the same failure allows no third try.
+    /// Retry after this pause. `once`: this failure allows no third try.
     Retry { after: Duration, on_new_connection: bool, once: bool },
     /// Report the failure.
     Stop,
 }
 
-/// How often a situation allows another try.
+/// When a situation allows a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Never,
@@ -76,7 +76,7 @@ pub(crate) fn decide(failed: &Failed, limits: &Limits, draw: f64) -> Decision {
     let after = match (rule, failed.retry_after) {
         (Rule::Never, _) | (Rule::WhenAsked, None) => return Decision::Stop,
         (Rule::AtOnce, _) => Duration::ZERO,
-        // Not one millisecond sooner than asked; what is asked beyond the limit is the caller's to decide.
+        // Never sooner than asked. If that is beyond the limit, the caller decides.
         (_, Some(asked)) if asked > limits.max_retry_after => return Decision::Stop,
         (_, Some(asked)) => asked.max(if rule == Rule::Backoff { backoff } else { Duration::ZERO }),
         (_, None) => backoff,
@@ -117,7 +117,7 @@ mod tests {
     }
 
     fn retry(after_ms: u64, on_new_connection: bool) -> Decision {
-        // Every status that allows one more try wants it on a new connection, and takes its time.
+        // A status that allows one more try gets it on a new connection, after a pause.
         Decision::Retry {
             after: Duration::from_millis(after_ms),
             on_new_connection,

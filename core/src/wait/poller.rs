@@ -284,7 +284,7 @@ fn check_job(shared: &Shared, job_id: &str, call: &CallOptions, left: Option<Dur
     let call = CallOptions { timeout: Some(timeout), ..call.clone() };
     let job = execute(shared, &Operation::GetJob { job_id }, &call, Some(0))?;
     if !job.is_terminal() {
-        shared.recent_deliveries.seen_at_work(job_id, began);
+        shared.recent_deliveries.seen_active(job_id, began);
     }
     Ok(job)
 }
