@@ -246,7 +246,7 @@ fn with_reply(error: Error, reply: &Reply, redactor: &Redactor<'_>) -> Error {
 mod tests {
     use super::*;
     use crate::call::prompt::Prompt;
-    use crate::http::exchange::Headers;
+    use crate::http::response_headers::ResponseHeaders;
 
     const SEND: Operation<'_> = Operation::SendMessage { job_id: "job_1", prompt: Prompt::Text("p") };
     const GET: Operation<'_> = Operation::GetJob { job_id: "job_1" };
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn an_answer_leaves_its_facts_on_the_error() {
-        let headers = Headers::of(&[("retry-after", "30"), ("x-request-id", "req_1")]);
+        let headers = ResponseHeaders::of(&[("retry-after", "30"), ("x-request-id", "req_1")]);
         let reply = Reply { headers, ..reply(429, r#"{"error":"slow down"}"#) };
         let error = failure(&SEND, Ok(reply)).error;
         assert_eq!(error.kind(), ErrorKind::RateLimit);

@@ -7,5 +7,6 @@ pub(crate) mod environment;
 pub(crate) mod proxy;
 pub(crate) mod request_head;
 pub(crate) mod secret;
+mod setters;
 pub(crate) mod setting_file;
 pub(crate) mod settings;

@@ -215,7 +215,6 @@ fn json_nests_as_deep_as_is_said_and_no_deeper() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let nested = |depth: usize| format!("{}1{}", open.repeat(depth), close.repeat(depth));
         assert!(is_json(&nested(128)));
-        assert_eq!(Json::read(&format!("[0,{}]", nested(7))).unwrap().depth(), 8);
         assert_eq!(Json::read(&nested(129)), Err(Flaw::TooDeep));
         assert_eq!(Json::read(&open.repeat(100_000)), Err(Flaw::TooDeep));
         assert_eq!(tree(Json::read(&nested(100)).unwrap()), serde_json::from_str::<Value>(&nested(100)).unwrap());

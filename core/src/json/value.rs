@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::json::scan::{Flaw, Scanner};
 use crate::json::text::JsonText;
-use crate::json::tokens::{JsonToken, JsonTokens};
+use crate::json::tokens::JsonTokens;
 
 /// One JSON value as the service wrote it, checked by the grammar of RFC 8259.
 ///
@@ -52,20 +52,6 @@ impl<'a> Json<'a> {
     /// What the value consists of, piece by piece.
     pub fn tokens(self) -> JsonTokens<'a> {
         JsonTokens::new(self.0)
-    }
-
-    /// How deep it nests: 0 for what is no object and no list.
-    pub(crate) fn depth(self) -> usize {
-        let (mut depth, mut deepest) = (0, 0);
-        for token in self.tokens() {
-            match token {
-                JsonToken::Object | JsonToken::List => depth += 1,
-                JsonToken::End => depth -= 1,
-                _ => {}
-            }
-            deepest = deepest.max(depth);
-        }
-        deepest
     }
 
     /// The members of an object as they came; none of anything else.
