@@ -267,7 +267,7 @@ impl Transport for Connection {
                 if n == 0 {
                     this.dead = true;
                     if this.incoming.awaits_head() {
-                        return Err(Cause::Lost("the service closed it without an answer".to_owned()));
+                        return Err(Cause::Lost("the service closed it without a response".to_owned()));
                     }
                     return Ok(false);
                 }

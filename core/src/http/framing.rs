@@ -36,7 +36,7 @@ pub(crate) struct Decided {
 }
 
 impl Declared {
-    /// Nothing declared yet. HTTP/1.1 keeps a connection unless it is told otherwise, HTTP/1.0 does not.
+    /// Nothing declared yet. HTTP/1.1 keeps a connection by default, HTTP/1.0 does not.
     pub(crate) fn new(minor_version: u8) -> Declared {
         Declared { keep_alive: minor_version > 0, ..Declared::default() }
     }

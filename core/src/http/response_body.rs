@@ -41,6 +41,6 @@ fn cut_short(error: &io::Error) -> Cause {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<ureq::Error>());
     match inner {
         Some(ureq::Error::Protocol(_)) => Cause::Garbled("its body is not HTTP/1.1".to_owned()),
-        _ => Cause::Lost("the answer ended too early".to_owned()),
+        _ => Cause::Lost("the response ended too early".to_owned()),
     }
 }

@@ -127,7 +127,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<ResponseHead, String> {
     let mut fields = Vec::new();
     while let Some(line) = lines.next().filter(|line| !line.is_empty()) {
         if has_forbidden_byte(line) {
-            return Err("a line of its head holds a NUL or a bare CR".to_owned());
+            return Err("a line of its head contains a NUL or a bare CR".to_owned());
         }
         if is_fold(line) {
             // A fold before the first field continues nothing, so it is skipped (RFC 9112 2.2).
@@ -144,7 +144,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<ResponseHead, String> {
         let mut value = Cow::Borrowed(trim(value));
         while let Some(more) = lines.next_fold() {
             if has_forbidden_byte(more) {
-                return Err("a line of its head holds a NUL or a bare CR".to_owned());
+                return Err("a line of its head contains a NUL or a bare CR".to_owned());
             }
             // RFC 9112 5.2: a fold means one space.
             let value = value.to_mut();
@@ -199,7 +199,7 @@ const TOKEN: [bool; 256] = {
     table
 };
 
-/// Whether there is a bare CR or a NUL, for which RFC 9110 5.5 wants a field refused, or the byte replaced.
+/// Whether there is a bare CR or a NUL, which RFC 9110 5.5 says to reject or replace.
 fn has_forbidden_byte(line: &[u8]) -> bool {
     memchr2(b'\r', 0, line).is_some()
 }

@@ -31,18 +31,18 @@ pub(crate) fn open(call: &CallInFlight, socket: &Socket, proxy: &Proxy, to: &End
     loop {
         let mut piece = [0; 1024];
         match socket.read(call, &mut piece).map_err(lost)? {
-            0 => return Err(Cause::Proxy("closed the connection without an answer".to_owned())),
+            0 => return Err(Cause::Proxy("closed the connection without a response".to_owned())),
             n => head.extend_from_slice(&piece[..n]),
         }
         if let Some(end) = head.windows(4).position(|window| window == b"\r\n\r\n") {
             // A service sends nothing before it has a request, so more bytes cannot be its own.
             let rest = head.len() - end - 4;
             return check_status(&head).and_then(|()| {
-                if rest == 0 { Ok(()) } else { Err(Cause::Proxy("sent more than an answer".to_owned())) }
+                if rest == 0 { Ok(()) } else { Err(Cause::Proxy("sent more data after its response".to_owned())) }
             });
         }
         if head.len() > MAX_HEAD_BYTES || !looks_like_http(&head) {
-            return Err(Cause::Proxy("gave an answer that is not HTTP".to_owned()));
+            return Err(Cause::Proxy("sent a response that is not HTTP".to_owned()));
         }
     }
 }
@@ -73,6 +73,6 @@ fn check_status(head: &[u8]) -> Result<(), Cause> {
         Some(200..=299) => Ok(()),
         Some(407) => Err(Cause::Proxy("asks for a user name and password (407)".to_owned())),
         Some(status) => Err(Cause::Proxy(format!("refused the tunnel ({status})"))),
-        None => Err(Cause::Proxy("gave an answer that is not HTTP".to_owned())),
+        None => Err(Cause::Proxy("sent a response that is not HTTP".to_owned())),
     }
 }
