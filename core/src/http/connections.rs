@@ -12,6 +12,7 @@ use ureq::http::{self, Method, Request, Uri, uri};
 use crate::call::control::SLICE;
 use crate::call::options::CallOptions;
 use crate::config::settings::Config;
+use crate::error::panic_text;
 use crate::http::call_in_flight::CallInFlight;
 use crate::http::connector::{NoResolver, ServiceConnector};
 use crate::http::exchange::{Broken, Exchange, Reply};
@@ -183,9 +184,4 @@ fn no_response(error: &ureq::Error) -> Cause {
         ureq::Error::Protocol(_) => Cause::Garbled("it is not HTTP/1.1".to_owned()),
         other => Cause::Bug(other.to_string()),
     }
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a panic").to_owned()
 }

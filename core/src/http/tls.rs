@@ -49,9 +49,9 @@ pub(crate) fn handshake(
     host: &str,
     socket: &Socket,
 ) -> Result<ClientConnection, Cause> {
-    let ended = |why: String| Cause::Tls { why, hint: "" };
+    let ended = |why: String| Cause::Tls { why, hint: None };
     let name =
-        ServerName::try_from(host.to_owned()).map_err(|_| ended(format!("{host} is not a name that TLS can check")))?;
+        ServerName::try_from(host.to_owned()).map_err(|_| ended(format!("{host} is not a valid name for TLS")))?;
     let mut tls = ClientConnection::new(config, name).map_err(|error| tls_failure::failure(&error))?;
     let mut writable = true;
     while tls.is_handshaking() || (writable && tls.wants_write()) {
