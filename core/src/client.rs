@@ -36,7 +36,7 @@ impl Client {
         Client { shared: Shared::new(config), batches: Arc::default() }
     }
 
-    /// Sends a follow-up instruction to a job, and returns the job's record (docs/contract.md, "send message").
+    /// Sends a follow-up instruction to a job, and returns the job's record (docs/contract.md, "Operations").
     ///
     /// The record may still show the previous result, because a job accepts a message asynchronously.
     ///
@@ -59,7 +59,7 @@ impl Client {
         execute(&self.shared, &Operation::SendMessage { job_id, prompt: prompt.into() }, call, None)
     }
 
-    /// Returns a job's current record (docs/contract.md, "get job").
+    /// Returns a job's current record (docs/contract.md, "Operations").
     ///
     /// # Errors
     /// Every kind but `WaitTimeout` and `Cancelled`.
@@ -75,7 +75,7 @@ impl Client {
         execute(&self.shared, &Operation::GetJob { job_id }, call, None)
     }
 
-    /// Creates a job with its first instruction, and returns its record (docs/contract.md, "create job").
+    /// Creates a job with its first instruction, and returns its record (docs/contract.md, "Operations").
     ///
     /// # Errors
     /// Those of [`send_message`](Client::send_message).

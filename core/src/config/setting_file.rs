@@ -35,7 +35,7 @@ impl<'a> SettingFile<'a> {
     }
 
     /// Refuses a file of this user that others may read or write: OpenSSH's rule for private keys. A file of another user is that
-    /// user's concern. It checks the open descriptor, so the file cannot be replaced in between.
+    /// user's responsibility. It checks the open descriptor, so the file cannot be replaced in between.
     pub(crate) fn refuse_shared(&self) -> Result<(), Error> {
         let stat = fstat(&self.file).map_err(|error| unreadable(self.name, self.path, &error.into()))?;
         let guarded = matches!(FileType::from_raw_mode(stat.st_mode), FileType::RegularFile | FileType::Fifo);

@@ -1,10 +1,11 @@
 //! The job record (docs/contract.md, "Job record"): the service's JSON, kept whole, with typed accessors.
 
 pub(crate) mod fields;
-pub(crate) mod keys;
-pub(crate) mod layout;
-pub(crate) mod record;
+mod keys;
+mod layout;
+mod record;
 
+use std::borrow::Cow;
 use std::collections::TryReserveError;
 use std::fmt;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use crate::job::fields::{Field, Fields};
 use crate::job::keys::{Key, SourceKey};
 use crate::job::record::{Record, Unread};
 use crate::json::scan::{Continue, Flaw, MAX_DEPTH, Scanner};
+use crate::redact::Redactor;
 use crate::timestamp::unix_ms;
 
 /// The status of a job.
@@ -139,6 +141,14 @@ impl Job {
     /// The job's status.
     pub fn status(&self) -> &JobStatus {
         &self.0.status
+    }
+
+    /// The status without secrets: an undocumented one may be any text.
+    pub(crate) fn redacted_status(&self, redactor: &Redactor<'_>) -> Cow<'_, str> {
+        match &self.0.status {
+            JobStatus::Other(other) => redactor.redact(other),
+            known => Cow::Borrowed(known.as_str()),
+        }
     }
 
     /// Whether the job is done: `completed`, `archived` or `failed`.

@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 pub(crate) mod options;
+mod poll;
 pub(crate) mod poller;
-pub(crate) mod resume_text;
+mod resume_text;
 pub(crate) mod schedule;
