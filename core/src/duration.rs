@@ -28,10 +28,8 @@ pub fn duration_from_seconds_or_zero(name: &str, seconds: f64) -> Result<Duratio
         return Ok(Duration::ZERO);
     }
     duration_from_seconds(name, seconds).map_err(|_| {
-        Error::invalid(format!(
-            "{name} is {}; give a number of seconds from 0 to 604800 (7 days)",
-            number_text(seconds)
-        ))
+        Error::invalid(format!("{name} is {}", number_text(seconds)))
+            .with_hint("Give a number of seconds from 0 to 604800 (7 days).")
     })
 }
 
@@ -50,7 +48,7 @@ pub(crate) fn check_time(name: &str, time: Duration) -> Result<Duration, Error> 
 
 /// The error for a time that is not more than 0 and at most 7 days.
 pub(crate) fn not_seconds(name: &str, given: &str) -> Error {
-    Error::invalid(format!("{name} is {given}; give a number of seconds more than 0 and at most 604800 (7 days)"))
+    Error::invalid(format!("{name} is {given}")).with_hint("Give more than 0 and at most 604800 seconds (7 days).")
 }
 
 /// Parses seconds in plain decimal digits, with or without a fraction: no sign, no exponent, no `inf`. Longer than a [`Duration`] can be

@@ -141,7 +141,7 @@ pub(crate) fn plan(items: impl IntoIterator<Item = BatchItem>, max_prompt_bytes:
 
 /// An item's place, counted from 0, as the batch keeps it.
 fn place(at: usize) -> Result<u32, Error> {
-    u32::try_from(at).map_err(|_| Error::invalid("a batch has at most 4294967295 items"))
+    u32::try_from(at).map_err(|_| Error::invalid("a batch can have at most 4294967295 items"))
 }
 
 #[cfg(test)]

@@ -38,7 +38,9 @@ impl ClientOptions {
         }
         if let Some(retries) = self.max_retries {
             if retries > MAX_RETRIES {
-                return Err(Error::invalid(format!("max_retries is {retries}; give 0 to {MAX_RETRIES}")));
+                return Err(
+                    Error::invalid(format!("max_retries is {retries}")).with_hint(format!("Give 0 to {MAX_RETRIES}."))
+                );
             }
             config.limits.max_retries = retries;
         }

@@ -24,15 +24,17 @@ impl Proxy {
     /// # Errors
     /// It is not an HTTP proxy that can be used.
     pub(crate) fn parse(name: &str, text: &str) -> Result<Proxy, Error> {
-        let wrong = |what: &str| Error::invalid(format!("{name} {what}; give one like http://proxy.example.com:3128"));
+        let wrong = |what: &str| {
+            Error::invalid(format!("{name} {what}")).with_hint("Give a URL like http://proxy.example.com:3128.")
+        };
         let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
         match scheme.to_ascii_lowercase().as_str() {
             "http" => {}
             "socks" | "socks4" | "socks4a" | "socks5" | "socks5h" => {
-                return Err(wrong("names a SOCKS proxy, which agentjob cannot use and never bypasses"));
+                return Err(wrong("names a SOCKS proxy, which agentjob does not support and never bypasses"));
             }
-            "https" => return Err(wrong("names a proxy with TLS (https://), which agentjob cannot use")),
-            _ => return Err(wrong("has a scheme that agentjob cannot use")),
+            "https" => return Err(wrong("names a proxy to be reached over TLS, which agentjob does not support")),
+            _ => return Err(wrong("has a scheme that agentjob does not know")),
         }
         let (user, authority) = match rest.rsplit_once('@') {
             Some((user, authority)) => (Some(user), authority),
@@ -66,9 +68,8 @@ impl Proxy {
     /// A proxy on another machine would see a plain http request, and the key in it.
     pub(crate) fn checked_for(self, endpoint: &Endpoint) -> Result<Proxy, Error> {
         if endpoint.loopback_only && !is_loopback(&self.host) {
-            return Err(Error::invalid(
-                "proxy is on another machine and would see the key, because base_url is plain http; use https, or set allow_plaintext if you mean it",
-            ));
+            return Err(Error::invalid("proxy would carry plain http, and the key in it, through another machine")
+                .with_hint("Use https, or set allow_plaintext if that is intended."));
         }
         Ok(self)
     }

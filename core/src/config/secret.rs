@@ -36,12 +36,13 @@ impl Secret {
     /// # Errors
     /// It is empty, too long, or not visible ASCII.
     pub(crate) fn new(name: &str, key: &str) -> Result<Secret, Error> {
-        let wrong = |what: &str| Error::invalid(format!("{name} {what}; give the key as the service shows it"));
+        let wrong =
+            |what: &str| Error::invalid(format!("{name} {what}")).with_hint("Give the key as the service shows it.");
         if key.is_empty() {
             return Err(wrong("is empty"));
         }
         if key.len() > MAX_KEY_BYTES {
-            return Err(wrong("is longer than any key (4096 bytes)"));
+            return Err(wrong("is longer than a key can be (4096 bytes)"));
         }
         // Visible ASCII only: a CR or LF would end the header line and begin another.
         if !key.bytes().all(|b| b.is_ascii_graphic()) {
@@ -63,8 +64,9 @@ impl Secret {
             file.refuse_shared()?;
         }
         let text = file.read(2 * MAX_KEY_BYTES, MAX_WAIT, control)?;
-        let text = std::str::from_utf8(&text)
-            .map_err(|_| Error::invalid(format!("{name} {path:?} is not text; it must contain only the key")))?;
+        let text = std::str::from_utf8(&text).map_err(|_| {
+            Error::invalid(format!("{name} {path:?} is not text")).with_hint("It must contain only the key.")
+        })?;
         Secret::new(&format!("the key in {name} {path:?}"), text.trim_end_matches(['\r', '\n']))
     }
 

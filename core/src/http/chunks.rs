@@ -77,7 +77,7 @@ impl Chunks {
             } else {
                 self.skipped += 1;
                 if self.skipped > MAX_SKIPPED {
-                    return Err("its chunks have more extensions and trailers than are read");
+                    return Err("its chunks have too many extensions and trailers");
                 }
             }
         }

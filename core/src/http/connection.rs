@@ -126,7 +126,7 @@ impl Connection {
     fn receive(&mut self, call: &CallInFlight) -> Result<usize, Cause> {
         let room = self.buffers.input_append_buf();
         if room.is_empty() {
-            return Err(Cause::Bug("ureq does not read the input".to_owned()));
+            return Err(Cause::Bug("ureq did not read the response".to_owned()));
         }
         let Some(tls) = self.tls.as_mut() else {
             return self.socket.read(call, room);
@@ -137,7 +137,7 @@ impl Connection {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 // No close_notify: an attacker in between may have cut the response short.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                    return Err(Cause::Lost("TLS was cut off".to_owned()));
+                    return Err(Cause::Lost("the TLS connection was cut off".to_owned()));
                 }
                 Err(error) => return Err(Cause::Lost(error.to_string())),
             }

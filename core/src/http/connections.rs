@@ -95,7 +95,10 @@ impl Connections {
             cut = Some(Cause::Garbled(why));
         } else if success && headers.all("content-encoding").any(|name| !name.eq_ignore_ascii_case("identity")) {
             let encoding = headers.redacted("content-encoding", &config.redactor()).replace('\n', ", ");
-            cut = Some(Cause::Garbled(format!("it is encoded ({}), which was not requested", describe(&encoding))));
+            cut = Some(Cause::Garbled(format!(
+                "it is encoded ({}), which agentjob did not ask for",
+                describe(&encoding)
+            )));
         }
         let at = call.response_read_at().unwrap_or_else(Instant::now);
         Ok(Reply { status, headers, body, cut, sent: call.sent(), at })

@@ -20,7 +20,7 @@ pub(crate) enum Framing {
 /// What the header fields declare about the body and the connection.
 #[derive(Default)]
 pub(crate) struct Declared {
-    /// The Content-Length; an error if it is not one number.
+    /// The Content-Length; an error if it is not a single number.
     length: Option<Result<u64, ()>>,
     /// The transfer codings, in one list.
     codings: Option<String>,
@@ -83,7 +83,7 @@ impl Declared {
                 let mut elements = list(codings.as_bytes());
                 let chunked = elements.next().is_some_and(|first| first.eq_ignore_ascii_case(b"chunked"));
                 if minor_version == 0 || !chunked || elements.next().is_some() {
-                    let why = format!("its Transfer-Encoding is not understood ({})", describe(&codings));
+                    let why = format!("its Transfer-Encoding is not supported ({})", describe(&codings));
                     return decided(Framing::Unreadable(why), false);
                 }
                 // A response that declares both may be smuggled (RFC 9112 6.3): do not trust the rest of the connection.
@@ -91,7 +91,7 @@ impl Declared {
             }
             (None, Some(Ok(length))) => decided(Framing::Length(length), reusable),
             // RFC 9112 6.3: "discard the received response".
-            (None, Some(Err(()))) => Err("its Content-Length is not one number".to_owned()),
+            (None, Some(Err(()))) => Err("its Content-Length is not a single number".to_owned()),
             (None, None) => decided(Framing::UntilClose, false),
         }
     }

@@ -137,7 +137,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<ResponseHead, String> {
         // Whitespace before the colon is removed, as proxies must (RFC 9112 5.1).
         let Some(value) = trim(rest).strip_prefix(b":").filter(|_| !name.is_empty()) else {
             return Err(match memchr(b':', line) {
-                Some(_) => "a field of its head has no valid name".to_owned(),
+                Some(_) => "a header field has no valid name".to_owned(),
                 None => "a line of its head is not a header field".to_owned(),
             });
         };

@@ -38,7 +38,7 @@ struct NoKeys;
 
 impl KeyProvider for NoKeys {
     fn load_private_key(&self, _: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, rustls::Error> {
-        Err(rustls::Error::General("agentjob uses no client certificate".to_owned()))
+        Err(rustls::Error::General("agentjob sends no client certificate".to_owned()))
     }
 }
 
