@@ -321,7 +321,7 @@ class CancelToken:
         """Whether cancel() was called."""
 
     @property
-    def _time_left(self) -> float | None: ...
+    def _left(self) -> float | None: ...
 
 @final
 class Watch(Iterator[Job]):

@@ -38,11 +38,11 @@ async def run(threads: Threads, work: Callable[[], T], token: _native.CancelToke
         _note(error, "not_sent" if delivers else None)
         raise
     try:
-        await _over(loop, future, token._time_left)
+        await _over(loop, future, token._left)
         while not future.done():
-            if token._time_left == 0.0 and future.cancel():
+            if token._left == 0.0 and future.cancel():
                 return context.run(work)  # it ends at once, for its time is over
-            await _over(loop, future, token._time_left or None)
+            await _over(loop, future, token._left or None)
     except loop.cancelled as cancelled:
         token.cancel()
         # One that still queues never begins.

@@ -83,8 +83,8 @@ pub(crate) fn call_options(
     if let Some(cancel) = cancel {
         let token = cancel_token("cancel", &cancel)?;
         options = options.cancel(token.core());
-        if let Some(started_at) = token.started_at() {
-            options = options.started_at(started_at);
+        if let Some(started) = token.started() {
+            options = options.started_at(started);
         }
     }
     Ok(options)

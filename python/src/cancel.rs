@@ -31,7 +31,7 @@ pub(crate) struct CancelToken {
 /// When a call's time began, and how long it is.
 #[derive(Clone, Copy)]
 struct Time {
-    started_at: Instant,
+    started: Instant,
     timeout: Duration,
 }
 
@@ -41,12 +41,12 @@ impl CancelToken {
     }
 
     /// When the time of its call began, if it was made for one.
-    pub(crate) fn started_at(&self) -> Option<Instant> {
-        self.time.map(|time| time.started_at)
+    pub(crate) fn started(&self) -> Option<Instant> {
+        self.time.map(|time| time.started)
     }
 
     pub(crate) fn of_call(timeout: Duration) -> CancelToken {
-        CancelToken { core: core::CancelToken::new(), time: Some(Time { started_at: Instant::now(), timeout }) }
+        CancelToken { core: core::CancelToken::new(), time: Some(Time { started: Instant::now(), timeout }) }
     }
 }
 
@@ -86,8 +86,8 @@ impl CancelToken {
 
     /// Seconds that are left of its call's time; None for a token that was made for no call.
     #[getter]
-    fn _time_left(&self) -> Option<f64> {
-        self.time.map(|time| time.timeout.saturating_sub(time.started_at.elapsed()).as_secs_f64())
+    fn _left(&self) -> Option<f64> {
+        self.time.map(|time| time.timeout.saturating_sub(time.started.elapsed()).as_secs_f64())
     }
 
     fn __repr__(&self) -> String {
