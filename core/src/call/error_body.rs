@@ -24,7 +24,7 @@ pub(crate) fn retry_after(value: &str, date: Option<&str>, now: SystemTime) -> O
         // The RFC has no fractions, but some gateways send them, and the meaning is clear. So is that of a list, which a proxy
         // makes of two fields.
         let all: Option<Vec<Duration>> =
-            value.split(',').map(|number| crate::duration::decimal(number.trim())).collect();
+            value.split(',').map(|number| crate::duration::parse_seconds(number.trim())).collect();
         all?.into_iter().max()?
     } else {
         let at = httpdate::parse_http_date(value).ok()?;
