@@ -160,7 +160,7 @@ impl Poller {
     /// A token for the next look, whose time begins now and is over with the wait's at the latest; see call_token.
     fn _call_token(&self) -> CancelToken {
         let timeout = self.client.get().core().timeout();
-        CancelToken::of_call(self.stand().ends_in().map_or(timeout, |left| timeout.min(left)))
+        CancelToken::of_call(self.stand().time_left().map_or(timeout, |left| timeout.min(left)))
     }
 
     /// The job that is waited for.

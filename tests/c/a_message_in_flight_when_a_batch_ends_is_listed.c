@@ -31,7 +31,7 @@ int main(void) {
     CHECK(agentjob_batch_status_item(status, AGENTJOB_DELIVERY_REJECTED, 0, &number, &job_id, &reason));
     CHECK_INT(number, 1);
     CHECK_TEXT(job_id, "job_1");
-    CHECK(strstr(reason, "was rejected: the service answered") != NULL);
+    CHECK(strstr(reason, "was rejected: the service returned") != NULL);
     CHECK(!agentjob_batch_status_item(status, AGENTJOB_DELIVERY_REJECTED, UINT64_MAX, NULL, NULL, NULL));
     CHECK(!agentjob_batch_status_item(status, AGENTJOB_DELIVERY_ACCEPTED, 0, NULL, NULL, NULL));
     CHECK(!agentjob_batch_status_item(status, -7, 0, NULL, NULL, NULL));
