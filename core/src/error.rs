@@ -209,10 +209,12 @@ impl Error {
         }
     }
 
-    /// The line of the file that the wrong item is from. `None` if the error is not about an item, or the item has no line.
+    /// The line, from 1, of the file that the wrong item is from. `None` if the error is not about an item, or the item has no
+    /// line.
     pub fn line(&self) -> Option<u64> {
         match self.0.subject {
             Subject::Item { line, .. } => line,
+            Subject::Line { line, .. } => Some(line),
             _ => None,
         }
     }

@@ -7,7 +7,6 @@ from .errors import Error
 __all__ = [
     "AttemptEvent",
     "BatchAcceptedUpdate",
-    "BatchBegunItem",
     "BatchItem",
     "BatchJobUpdate",
     "BatchOutcome",
@@ -16,6 +15,7 @@ __all__ = [
     "BatchProgress",
     "BatchResumedUpdate",
     "BatchStatus",
+    "BatchStatusItem",
     "BatchUpdate",
     "Delivery",
     "Event",
@@ -228,14 +228,14 @@ BatchUpdate = Union[BatchAcceptedUpdate, BatchJobUpdate, BatchPausedUpdate, Batc
 """What a batch's on_update is called with."""
 
 
-class BatchBegunItem(TypedDict):
-    """An item that a journal knows."""
+class BatchStatusItem(TypedDict):
+    """An item of a BatchStatus: its message was rejected, or may have arrived."""
 
     item: int
     """Its place in the list, from 1."""
     job_id: str
     reason: Optional[str]
-    """Why it was refused, or why nobody knows whether it arrived; None if its run ended before it noted an answer."""
+    """Why it was rejected, or why it is unknown whether it arrived; None if its run ended before it recorded an outcome."""
 
 
 class BatchStatus(TypedDict):
@@ -259,7 +259,7 @@ class BatchStatus(TypedDict):
     """When the journal was last written, ISO 8601."""
     dropped_bytes: int
     """How many damaged bytes runs have passed over, or the next run will."""
-    unknown: List[BatchBegunItem]
+    unknown: List[BatchStatusItem]
     """The messages of which nobody knows whether they arrived: look at their jobs."""
-    rejected: List[BatchBegunItem]
+    rejected: List[BatchStatusItem]
     """The messages that the service refused."""

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentjob_core as core;
-use agentjob_core::{BatchHandle, BatchOutcome, BatchProgress, BatchStep, BatchUpdate, Control, Error};
+use agentjob_core::{BatchEvent, BatchHandle, BatchOutcome, BatchProgress, BatchUpdate, Control, Error};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -118,10 +118,10 @@ impl Batch {
     /// Takes one thing that the core tells, if one comes in this time. Nothing more comes once the batch is over.
     fn take(&self, reader: &mut Reader, time: Duration) -> bool {
         let step = self.with_core(guard(&self.core), |core| {
-            core.step(time).map(|step| match step {
-                BatchStep::Outcome(outcome) => Some(Told::Outcome(outcome)),
-                BatchStep::Update(update) => Some(Told::Update(update, core.progress())),
-                BatchStep::Over => {
+            core.next_event(time).map(|event| match event {
+                BatchEvent::Outcome(outcome) => Some(Told::Outcome(outcome)),
+                BatchEvent::Update(update) => Some(Told::Update(update, core.progress())),
+                BatchEvent::Finished => {
                     self.over.store(true, Ordering::SeqCst);
                     None
                 }

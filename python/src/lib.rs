@@ -10,6 +10,7 @@
 mod arguments;
 mod batch;
 mod batch_items;
+mod batch_list;
 mod batch_records;
 mod batches;
 mod calls;
@@ -31,6 +32,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::batch::Batch;
+    #[pymodule_export]
+    use super::batch_list::read_batch_list;
     #[pymodule_export]
     use super::batches::batch_status;
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char};
 use std::ptr;
 
-use agentjob_core::{BatchOutcome, BatchStep, BatchUpdate};
+use agentjob_core::{BatchEvent, BatchOutcome, BatchUpdate};
 
 use crate::batch::progress::agentjob_pause;
 use crate::delivery::agentjob_delivery;
@@ -71,11 +71,11 @@ pub struct agentjob_batch_event {
 }
 
 impl agentjob_batch_event {
-    /// The event for C; none if the core's is not one of an item or of the batch's pace.
-    pub(crate) fn of(step: BatchStep) -> Option<agentjob_batch_event> {
-        match step {
-            BatchStep::Outcome(outcome) => Some(agentjob_batch_event::outcome(&outcome)),
-            BatchStep::Update(update) => Some(agentjob_batch_event::update(update)),
+    /// The event for C; none if nothing happened.
+    pub(crate) fn of(event: BatchEvent) -> Option<agentjob_batch_event> {
+        match event {
+            BatchEvent::Outcome(outcome) => Some(agentjob_batch_event::outcome(&outcome)),
+            BatchEvent::Update(update) => Some(agentjob_batch_event::update(update)),
             _ => None,
         }
     }

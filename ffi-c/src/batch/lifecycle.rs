@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::ptr;
 use std::time::Duration;
 
-use agentjob_core::{Batch, BatchItem, BatchOptions, BatchProgress, BatchStep, Client, Error};
+use agentjob_core::{Batch, BatchEvent, BatchItem, BatchOptions, BatchProgress, Client, Error};
 
 use crate::batch::event::agentjob_batch_event;
 use crate::batch::progress::agentjob_progress;
@@ -81,8 +81,8 @@ impl agentjob_batch {
         }
         // If an error or a panic comes instead of an event, the batch is over.
         self.over = true;
-        let event = batch.step(timeout)?;
-        self.over = matches!(event, BatchStep::Over);
+        let event = batch.next_event(timeout)?;
+        self.over = matches!(event, BatchEvent::Finished);
         Ok(agentjob_batch_event::of(event).map_or(ptr::null_mut(), give))
     }
 
@@ -173,10 +173,10 @@ pub unsafe extern "C" fn agentjob_batch_add(
             let items = &mut required_mut("batch", batch)?.preparation()?.items;
             let mut item = BatchItem::new(text("job_id", job_id)?, sized_text("prompt", prompt, prompt_len)?);
             if !key.is_null() {
-                item = item.key(text("key", key)?);
+                item = item.with_key(text("key", key)?);
             }
             if line > 0 {
-                item = item.line(line);
+                item = item.with_line(line);
             }
             items.push(item);
             Ok(())

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::ptr;
 
-use agentjob_core::{BatchStatus, BegunItem, batch_status};
+use agentjob_core::{BatchStatus, BatchStatusItem, batch_status};
 
 use crate::batch::progress::agentjob_progress;
 use crate::code::agentjob_code;
@@ -73,7 +73,7 @@ impl agentjob_batch_status {
 }
 
 impl Item {
-    fn new(item: &BegunItem) -> Item {
+    fn new(item: &BatchStatusItem) -> Item {
         Item { number: item.number, job_id: Text::new(&*item.job_id), reason: item.reason.as_deref().map(Text::new) }
     }
 }
