@@ -1,21 +1,23 @@
 //! `agentjob.Client`.
 
-use std::sync::Arc;
-
 use agentjob_core as core;
 use agentjob_core::KeySource;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::arguments::{Flag, Given, Number, Refused, Whole, cancel_token, encoded, text};
-use crate::batch::Batch;
-use crate::batches::BatchSettings;
-use crate::calls::{WholeWait, call_options, message};
-use crate::leftovers;
-use crate::settings::{Settings, Tuning, pickled};
-use crate::signals::{Detached, Watcher, blocking, guarded};
-use crate::waits::{Poller, Schedule, Watch};
+use crate::arguments::{Flag, Given, Integer, Number, cancel_token};
+use crate::batch::background_close;
+use crate::batch::begin::{self, BatchSettings};
+use crate::batch::iterator::Batch;
+use crate::caller::Caller;
+use crate::cancel_token::CancelToken;
+use crate::options::{LATENESS, MAX_INTERVAL, MIN_INTERVAL, NO, SETTLE, WAIT_TIMEOUT, WaitSchedule, WaitSettings};
+use crate::panic::guarded;
+use crate::poller::Poller;
+use crate::request::{self, Call};
+use crate::settings::{Options, Settings, pickled};
+use crate::wait::{self, Watch};
 
 /// A client of one project of one agent-job service.
 ///
@@ -44,25 +46,9 @@ use crate::waits::{Poller, Schedule, Watch};
 /// Raises InvalidArgumentError, which names the setting.
 #[pyclass(frozen, module = "agentjob")]
 pub(crate) struct Client {
-    core: Detached<core::Client>,
-    on_event: Option<Py<PyAny>>,
+    caller: Caller,
     /// What another process makes its own client with.
     kept: Py<PyDict>,
-}
-
-impl Client {
-    pub(crate) fn core(&self) -> &core::Client {
-        &self.core
-    }
-
-    pub(crate) fn watcher(
-        &self,
-        py: Python<'_>,
-        on_update: Option<Py<PyAny>>,
-        delivers: bool,
-    ) -> PyResult<Arc<Watcher>> {
-        Watcher::new(py, self.on_event.as_ref().map(|call| call.clone_ref(py)), on_update, delivers)
-    }
 }
 
 #[pymethods]
@@ -70,7 +56,7 @@ impl Client {
     #[new]
     #[pyo3(signature = (*, base_url=None, api_key=None, api_key_file=None, project_id=None, timeout=None,
         connect_timeout=None, max_retries=None, max_retry_after=None, max_prompt_bytes=None, max_response_bytes=None,
-        ca_file=None, proxy=None, trust_env=Given::Right(true), allow_plaintext=Given::Right(false),
+        ca_file=None, proxy=None, trust_env=Given::Right(true), allow_plaintext=NO,
         allow_shared_key_file=None, user_agent_suffix=None, on_event=None),
         text_signature = "(*, base_url=None, api_key=None, api_key_file=None, project_id=None, timeout=None, \
         connect_timeout=None, max_retries=None, max_retry_after=None, max_prompt_bytes=None, max_response_bytes=None, \
@@ -85,10 +71,10 @@ impl Client {
         project_id: Option<Bound<'_, PyAny>>,
         timeout: Option<Number>,
         connect_timeout: Option<Number>,
-        max_retries: Option<Whole>,
+        max_retries: Option<Integer>,
         max_retry_after: Option<Number>,
-        max_prompt_bytes: Option<Whole>,
-        max_response_bytes: Option<Whole>,
+        max_prompt_bytes: Option<Integer>,
+        max_response_bytes: Option<Integer>,
         ca_file: Option<Bound<'_, PyAny>>,
         proxy: Option<Bound<'_, PyAny>>,
         trust_env: Flag,
@@ -97,7 +83,7 @@ impl Client {
         user_agent_suffix: Option<Bound<'_, PyAny>>,
         on_event: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Client> {
-        let tuning = Tuning {
+        let options = Options {
             timeout,
             connect_timeout,
             max_retries,
@@ -117,17 +103,11 @@ impl Client {
             allow_plaintext,
             allow_shared_key_file,
             user_agent_suffix,
-            tuning,
+            options,
         };
         guarded(py, || {
-            let read = settings.builder().and_then(|builder| Ok((builder, settings.tuning.on_event()?)));
-            let (builder, on_event) = read.map_err(|refused| refused.raised(py, false))?;
-            // It reads files, which may be pipes that nobody writes.
-            let watcher = Arc::new(Watcher::default());
-            let builder = builder.control(watcher.clone());
-            let core = blocking(py, &watcher, false, || builder.build())?;
-            let kept = settings.kept(py, &core)?.unbind();
-            Ok(Client { core: Detached::new(core), on_event, kept })
+            let (caller, kept) = settings.client(py)?;
+            Ok(Client { caller, kept })
         })
     }
 
@@ -146,13 +126,13 @@ impl Client {
         py: Python<'_>,
         timeout: Option<Number>,
         connect_timeout: Option<Number>,
-        max_retries: Option<Whole>,
+        max_retries: Option<Integer>,
         max_retry_after: Option<Number>,
-        max_prompt_bytes: Option<Whole>,
-        max_response_bytes: Option<Whole>,
+        max_prompt_bytes: Option<Integer>,
+        max_response_bytes: Option<Integer>,
         on_event: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Client> {
-        let tuning = Tuning {
+        let options = Options {
             timeout,
             connect_timeout,
             max_retries,
@@ -162,13 +142,8 @@ impl Client {
             on_event,
         };
         guarded(py, || {
-            let make =
-                || -> Result<_, Refused> { Ok((self.core.with_options(tuning.options()?)?, tuning.on_event()?)) };
-            let (core, on_event) = make().map_err(|refused| refused.raised(py, false))?;
-            let kept = self.kept.bind(py).copy()?;
-            tuning.keep(&kept)?;
-            let on_event = on_event.or_else(|| self.on_event.as_ref().map(|call| call.clone_ref(py)));
-            Ok(Client { core: Detached::new(core), on_event, kept: kept.unbind() })
+            let (caller, kept) = options.applied(&self.caller, self.kept.bind(py))?;
+            Ok(Client { caller, kept })
         })
     }
 
@@ -191,10 +166,7 @@ impl Client {
         timeout: Option<Number>,
         cancel: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        guarded(py, || {
-            let (job_id, prompt) = message(job_id, prompt).map_err(|refused| refused.raised(py, true))?;
-            self.request(py, (timeout, cancel), true, |core, call| core.send_message_with(&job_id, &prompt, call))
-        })
+        guarded(py, || request::send_message(&self.caller, (job_id, prompt), Call { timeout, cancel }))
     }
 
     /// Asks for a job's record.
@@ -215,10 +187,7 @@ impl Client {
         timeout: Option<Number>,
         cancel: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        guarded(py, || {
-            let job_id = text("job_id", job_id).map_err(|refused| refused.raised(py, false))?;
-            self.request(py, (timeout, cancel), false, |core, call| core.get_job_with(&job_id, call))
-        })
+        guarded(py, || request::get_job(&self.caller, job_id, Call { timeout, cancel }))
     }
 
     /// Creates a job, and returns its record. Errors are those of send_message.
@@ -235,10 +204,7 @@ impl Client {
         timeout: Option<Number>,
         cancel: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        guarded(py, || {
-            let prompt = encoded("prompt", prompt).map_err(|refused| refused.raised(py, true))?;
-            self.request(py, (timeout, cancel), true, |core, call| core.create_job_with(&prompt, call))
-        })
+        guarded(py, || request::create_job(&self.caller, prompt, Call { timeout, cancel }))
     }
 
     /// Waits until a job is completed, archived or failed, and returns its last record.
@@ -259,9 +225,9 @@ impl Client {
     /// active
     /// completed
     /// 'completed'
-    #[pyo3(signature = (job_id, *, timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0),
-        max_interval=Given::Right(60.0), lateness=Given::Right(0.15), settle=Given::Right(10.0),
-        check=Given::Right(false), on_update=None, cancel=None),
+    #[pyo3(signature = (job_id, *, timeout=WAIT_TIMEOUT, min_interval=MIN_INTERVAL,
+        max_interval=MAX_INTERVAL, lateness=LATENESS, settle=SETTLE,
+        check=NO, on_update=None, cancel=None),
         text_signature = "($self, job_id, *, timeout=1800.0, min_interval=2.0, max_interval=60.0, lateness=0.15, \
         settle=10.0, check=False, on_update=None, cancel=None)")]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
@@ -278,12 +244,9 @@ impl Client {
         on_update: Option<Bound<'py, PyAny>>,
         cancel: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        guarded(py, || {
-            let job_id = text("job_id", job_id).map_err(|refused| refused.raised(py, false))?;
-            let schedule = Schedule { timeout, min_interval, max_interval, lateness, settle };
-            let wait = WholeWait { schedule, check, on_update, cancel };
-            self.whole_wait(py, wait, false, |core, options| core.wait(&job_id, options))
-        })
+        let schedule = WaitSchedule { timeout, min_interval, max_interval, lateness, settle };
+        let settings = WaitSettings { schedule, check, on_update, cancel };
+        guarded(py, || wait::wait(&self.caller, job_id, settings))
     }
 
     /// Sends a message and waits for its result: send_message, then wait, with wait's options.
@@ -293,9 +256,9 @@ impl Client {
     ///
     /// >>> client.send_and_wait("job_demo", "And the edge cases", min_interval=0.02)["status"]
     /// 'completed'
-    #[pyo3(signature = (job_id, prompt, *, timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0),
-        max_interval=Given::Right(60.0), lateness=Given::Right(0.15), settle=Given::Right(10.0),
-        check=Given::Right(false), on_update=None, cancel=None),
+    #[pyo3(signature = (job_id, prompt, *, timeout=WAIT_TIMEOUT, min_interval=MIN_INTERVAL,
+        max_interval=MAX_INTERVAL, lateness=LATENESS, settle=SETTLE,
+        check=NO, on_update=None, cancel=None),
         text_signature = "($self, job_id, prompt, *, timeout=1800.0, min_interval=2.0, max_interval=60.0, lateness=0.15, \
         settle=10.0, check=False, on_update=None, cancel=None)")]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
@@ -313,12 +276,9 @@ impl Client {
         on_update: Option<Bound<'py, PyAny>>,
         cancel: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        guarded(py, || {
-            let (job_id, prompt) = message(job_id, prompt).map_err(|refused| refused.raised(py, true))?;
-            let schedule = Schedule { timeout, min_interval, max_interval, lateness, settle };
-            let wait = WholeWait { schedule, check, on_update, cancel };
-            self.whole_wait(py, wait, true, |core, options| core.send_and_wait(&job_id, &prompt, options))
-        })
+        let schedule = WaitSchedule { timeout, min_interval, max_interval, lateness, settle };
+        let settings = WaitSettings { schedule, check, on_update, cancel };
+        guarded(py, || wait::send_and_wait(&self.caller, (job_id, prompt), settings))
     }
 
     /// The records of a job as they change, the last one terminal: for job in client.watch("job_123"): ...
@@ -329,8 +289,8 @@ impl Client {
     /// 'active'
     /// >>> [job["status"] for job in client.watch("job_demo", min_interval=0.02)]
     /// ['active', 'completed']
-    #[pyo3(signature = (job_id, *, timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0),
-        max_interval=Given::Right(60.0), lateness=Given::Right(0.15), settle=Given::Right(10.0), cancel=None),
+    #[pyo3(signature = (job_id, *, timeout=WAIT_TIMEOUT, min_interval=MIN_INTERVAL,
+        max_interval=MAX_INTERVAL, lateness=LATENESS, settle=SETTLE, cancel=None),
         text_signature = "($self, job_id, *, timeout=1800.0, min_interval=2.0, max_interval=60.0, lateness=0.15, \
         settle=10.0, cancel=None)")]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
@@ -345,16 +305,8 @@ impl Client {
         settle: Number,
         cancel: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Watch> {
-        guarded(py, || {
-            let watcher = self.watcher(py, None, false)?;
-            let make = || -> Result<_, Refused> {
-                let options = Schedule { timeout, min_interval, max_interval, lateness, settle }.options()?;
-                let options = options.call(call_options(&watcher, None, cancel)?);
-                Ok(self.core.watch(&text("job_id", job_id)?, &options)?)
-            };
-            let watch = make().map_err(|refused| refused.raised(py, false))?;
-            Ok(Watch::new(watch, watcher))
-        })
+        let schedule = WaitSchedule { timeout, min_interval, max_interval, lateness, settle };
+        guarded(py, || Watch::new(&self.caller, job_id, &schedule, cancel))
     }
 
     /// Sends many messages, each at most once, and keeps the place in a file: for outcome in client.send_all(items, journal=...): ...
@@ -387,9 +339,9 @@ impl Client {
     /// [True, True]
     /// >>> agentjob.batch_status(journal)["progress"]["accepted"]
     /// 2
-    #[pyo3(signature = (items, *, journal, concurrency=Given::Right(4), rate=None, wait=Given::Right(false),
-        timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0), max_interval=Given::Right(60.0),
-        lateness=Given::Right(0.15), settle=Given::Right(10.0), resend_unknown=Given::Right(false),
+    #[pyo3(signature = (items, *, journal, concurrency=Given::Right(4), rate=None, wait=NO,
+        timeout=WAIT_TIMEOUT, min_interval=MIN_INTERVAL, max_interval=MAX_INTERVAL,
+        lateness=LATENESS, settle=SETTLE, resend_unknown=NO,
         max_outage=Given::Right(3600.0), grace=Given::Right(5.0), on_update=None, cancel=None),
         text_signature = "($self, items, *, journal, concurrency=4, rate=None, wait=False, timeout=1800.0, \
         min_interval=2.0, max_interval=60.0, lateness=0.15, settle=10.0, resend_unknown=False, max_outage=3600.0, \
@@ -400,7 +352,7 @@ impl Client {
         py: Python<'py>,
         items: &Bound<'py, PyAny>,
         journal: Bound<'py, PyAny>,
-        concurrency: Whole,
+        concurrency: Integer,
         rate: Option<Bound<'py, PyAny>>,
         wait: Flag,
         timeout: Option<Number>,
@@ -414,10 +366,10 @@ impl Client {
         on_update: Option<Bound<'py, PyAny>>,
         cancel: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Batch> {
-        let schedule = Schedule { timeout, min_interval, max_interval, lateness, settle };
+        let schedule = WaitSchedule { timeout, min_interval, max_interval, lateness, settle };
         let settings =
             BatchSettings { journal, concurrency, rate, wait, schedule, resend_unknown, max_outage, grace, cancel };
-        guarded(py, || self.begin_batch(py, items, settings, on_update))
+        guarded(py, || begin::begin(self.caller.core(), items, settings, on_update))
     }
 
     /// A wait in steps, for programs that own their loop: sleep poller.due_in seconds, then poller.poll().
@@ -429,12 +381,14 @@ impl Client {
     /// ...     time.sleep(poller.due_in)
     /// >>> job["status"]
     /// 'completed'
-    #[pyo3(signature = (job_id, *, timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0),
-        max_interval=Given::Right(60.0), lateness=Given::Right(0.15), settle=Given::Right(10.0)),
+    #[pyo3(signature = (job_id, *, timeout=WAIT_TIMEOUT, min_interval=MIN_INTERVAL,
+        max_interval=MAX_INTERVAL, lateness=LATENESS, settle=SETTLE),
         text_signature = "($self, job_id, *, timeout=1800.0, min_interval=2.0, max_interval=60.0, lateness=0.15, \
         settle=10.0)")]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn poller(
-        slf: &Bound<'_, Self>,
+        &self,
+        py: Python<'_>,
         job_id: &Bound<'_, PyAny>,
         timeout: Option<Number>,
         min_interval: Number,
@@ -442,14 +396,8 @@ impl Client {
         lateness: Number,
         settle: Number,
     ) -> PyResult<Poller> {
-        guarded(slf.py(), || {
-            let make = || -> Result<_, Refused> {
-                let options = Schedule { timeout, min_interval, max_interval, lateness, settle }.options()?;
-                Ok(slf.get().core.poller(&text("job_id", job_id)?, &options)?)
-            };
-            let poller = make().map_err(|refused| refused.raised(slf.py(), false))?;
-            Ok(Poller::new(slf.clone().unbind(), poller))
-        })
+        let schedule = WaitSchedule { timeout, min_interval, max_interval, lateness, settle };
+        guarded(py, || Poller::of_job(&self.caller, job_id, &schedule))
     }
 
     /// Goes on with a wait in steps from a poller's text. The time since it was written counts as waited.
@@ -457,12 +405,8 @@ impl Client {
     /// >>> text = str(client.poller("job_demo"))
     /// >>> client.resume(text).job_id
     /// 'job_demo'
-    fn resume(slf: &Bound<'_, Self>, text: &Bound<'_, PyAny>) -> PyResult<Poller> {
-        guarded(slf.py(), || {
-            let make = || -> Result<core::Poller, Refused> { Ok(self::text("text", text)?.parse()?) };
-            let poller = make().map_err(|refused| refused.raised(slf.py(), false))?;
-            Ok(Poller::new(slf.clone().unbind(), poller))
-        })
+    fn resume(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Poller> {
+        guarded(py, || Poller::of_text(&self.caller, text))
     }
 
     /// Ends every call of this client, in every thread, with ClosedError, and refuses new ones.
@@ -477,50 +421,82 @@ impl Client {
     /// >>> other.closed
     /// True
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        guarded(py, || leftovers::close(py, &self.core, None).map(drop))
+        guarded(py, || background_close::close(py, self.caller.core(), None).map(drop))
     }
 
     /// The same for agentjob.aio: the token ends the waiting. Returns whether no message is in flight any more.
     fn _close(&self, py: Python<'_>, cancel: &Bound<'_, PyAny>) -> PyResult<bool> {
         guarded(py, || {
             let token = cancel_token("cancel", cancel).map_err(|refused| refused.raised(py, false))?;
-            leftovers::close(py, &self.core, Some(token.core()))
+            background_close::close(py, self.caller.core(), Some(token.core()))
         })
     }
 
     /// Ends the grace of the client's batches: what has no answer yet is unknown. For agentjob.aio.
     fn _abort(&self) {
-        self.core.batches().iter().for_each(core::BatchHandle::abort);
+        self.caller.core().batches().iter().for_each(core::BatchHandle::abort);
+    }
+
+    /// send_message, and the wait for its result as a Poller: for agentjob.aio and the command line.
+    #[pyo3(signature = (job_id, prompt, *, timeout=WAIT_TIMEOUT, min_interval=MIN_INTERVAL, max_interval=MAX_INTERVAL,
+        lateness=LATENESS, settle=SETTLE, cancel=None),
+        text_signature = "($self, job_id, prompt, *, timeout=1800.0, min_interval=2.0, max_interval=60.0, lateness=0.15, \
+        settle=10.0, cancel=None)")]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
+    fn _send_and_poll(
+        &self,
+        py: Python<'_>,
+        job_id: &Bound<'_, PyAny>,
+        prompt: &Bound<'_, PyAny>,
+        timeout: Option<Number>,
+        min_interval: Number,
+        max_interval: Number,
+        lateness: Number,
+        settle: Number,
+        cancel: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Poller> {
+        let schedule = WaitSchedule { timeout, min_interval, max_interval, lateness, settle };
+        guarded(py, || Poller::of_message(&self.caller, (job_id, prompt), &schedule, cancel))
+    }
+
+    /// A token for one call, whose time starts now, before the call queues for a thread: for agentjob.aio.
+    #[pyo3(signature = (timeout=None, *, delivers=false))]
+    fn _call_token(&self, py: Python<'_>, timeout: Option<Number>, delivers: bool) -> PyResult<CancelToken> {
+        let timeout = match timeout {
+            Some(timeout) => timeout.seconds("timeout").map_err(|refused| refused.raised(py, delivers))?,
+            None => self.caller.core().timeout(),
+        };
+        Ok(CancelToken::of_call(timeout))
     }
 
     /// Whether the client was closed.
     #[getter]
     fn closed(&self) -> bool {
-        self.core.is_closed()
+        self.caller.core().is_closed()
     }
 
     /// The base URL, without a slash at its end.
     #[getter]
     fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.caller.core().base_url()
     }
 
     /// The project.
     #[getter]
     fn project_id(&self) -> &str {
-        self.core.project_id()
+        self.caller.core().project_id()
     }
 
     /// The total seconds of one call.
     #[getter]
     fn timeout(&self) -> f64 {
-        self.core.timeout().as_secs_f64()
+        self.caller.core().timeout().as_secs_f64()
     }
 
     /// How often one call makes a failed request again.
     #[getter]
     fn max_retries(&self) -> u32 {
-        self.core.max_retries()
+        self.caller.core().max_retries()
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -534,7 +510,7 @@ impl Client {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let quoted = |text: &str| PyString::new(py, text).repr().map(|repr| repr.to_string());
-        let key = match self.core.key_source() {
+        let key = match self.caller.core().key_source() {
             KeySource::Argument => "<given>",
             KeySource::File => "<from api_key_file>",
             KeySource::Variable => "<from AGENTJOB_API_KEY>",
@@ -554,11 +530,11 @@ impl Client {
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
-        pickled(self.kept.bind(py), self.core.key_source())
+        pickled(self.kept.bind(py), self.caller.core().key_source())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.kept)?;
-        self.on_event.as_ref().map_or(Ok(()), |call| visit.call(call))
+        self.caller.traverse(visit)
     }
 }

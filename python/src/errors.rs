@@ -1,13 +1,12 @@
-//! The core's errors as exceptions of `agentjob.errors`: one table, one way.
+//! The core's errors as exceptions of `agentjob.errors`, and the note that an exception gets about its message.
 
 use agentjob_core::{Delivery, Error, ErrorKind, Job};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyModule;
+use pyo3::types::{PyList, PyModule};
 
 use crate::convert;
-use crate::signals::add_note;
 
 /// The class of each kind (DESIGN 4.5).
 const fn class_name(kind: ErrorKind) -> Option<&'static str> {
@@ -92,4 +91,45 @@ fn module(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let module = MODULE.get_or_try_init(py, || py.import("agentjob.errors").map(Bound::unbind))?;
     Ok(module.bind(py))
+}
+
+/// Adds a message's verdict, by its name, to an exception that the core did not raise.
+#[pyfunction(name = "add_note", signature = (exception, delivery, /))]
+pub(crate) fn note_verdict(exception: &Bound<'_, PyAny>, delivery: &str) {
+    if let Some(verdict) = Delivery::ALL.into_iter().find(|verdict| verdict.as_str() == delivery) {
+        add_note(exception, verdict);
+    }
+}
+
+/// Adds the message's verdict to an exception: as its `delivery`, and as a note that says whether to send the message again. An
+/// exception that has another `delivery` already is about another message, and keeps it.
+pub(crate) fn add_note(exception: &Bound<'_, PyAny>, verdict: Delivery) {
+    // An exception that takes no attributes, or whose own code raises, goes without.
+    let _ = try_note(exception, verdict);
+}
+
+fn try_note(exception: &Bound<'_, PyAny>, verdict: Delivery) -> PyResult<()> {
+    let py = exception.py();
+    let own = exception.getattr_opt(intern!(py, "delivery"))?.filter(|delivery| !delivery.is_none());
+    let other = own.is_some_and(|own| own.eq(verdict.as_str()).is_ok_and(|same| !same));
+    if !other {
+        exception.setattr(intern!(py, "delivery"), verdict.as_str())?;
+    }
+    let said = match verdict {
+        Delivery::NotSent => "the message was not sent, so it may be sent again",
+        Delivery::Rejected => "the service rejected the message; fix the cause, then send it again",
+        Delivery::Unknown => "the message may have arrived; check the job before you send it again",
+        Delivery::Accepted => "the message was accepted; do not send it again",
+    };
+    let note = format!("agentjob: {}{said}", if other { "about the call that raised this: " } else { "" });
+    let notes = match exception.getattr_opt(intern!(py, "__notes__"))? {
+        Some(notes) => notes.cast_into::<PyList>()?,
+        // Python 3.11 and later show `__notes__` in tracebacks. Older versions do not, but a program can read them.
+        None => PyList::empty(py),
+    };
+    if !notes.contains(&note)? {
+        notes.append(note)?;
+        exception.setattr(intern!(py, "__notes__"), notes)?;
+    }
+    Ok(())
 }
