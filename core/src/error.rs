@@ -1,5 +1,7 @@
 //! The one error of the library: a kind to branch on, a sentence to read, and the facts behind it.
 
+use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -135,6 +137,10 @@ pub struct Error(Box<Facts>);
 struct Facts {
     kind: ErrorKind,
     message: String,
+    /// The reason, where it is not the whole message.
+    reason: Option<String>,
+    hint: Option<Cow<'static, str>>,
+    line: Option<u64>,
     delivery: Option<Delivery>,
     http_status: Option<u16>,
     retry_after: Option<Duration>,
@@ -150,6 +156,9 @@ impl Error {
         Error(Box::new(Facts {
             kind,
             message: message.into(),
+            reason: None,
+            hint: None,
+            line: None,
             delivery: None,
             http_status: None,
             retry_after: None,
@@ -177,6 +186,21 @@ impl Error {
         Error::invalid(message)
     }
 
+    pub(crate) fn with_reason(mut self, reason: impl Into<String>) -> Error {
+        self.0.reason = Some(reason.into());
+        self
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<Cow<'static, str>>) -> Error {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn with_line(mut self, line: Option<u64>) -> Error {
+        self.0.line = line;
+        self
+    }
+
     pub(crate) fn with_delivery(mut self, delivery: Option<Delivery>) -> Error {
         self.0.delivery = delivery;
         self
@@ -198,7 +222,10 @@ impl Error {
 
     /// Without secrets in its sentence, and escaped; its other texts were redacted when they were put in.
     pub(crate) fn redacted(mut self, redactor: &Redactor<'_>) -> Error {
-        self.0.message = escape(&redactor.redact(&self.0.message)).into_owned();
+        let clean = |text: &str| escape(&redactor.redact(text)).into_owned();
+        self.0.message = clean(&self.0.message);
+        self.0.reason = self.0.reason.as_deref().map(clean);
+        self.0.hint = self.0.hint.as_deref().map(clean).map(Cow::Owned);
         self
     }
 
@@ -221,6 +248,22 @@ impl Error {
     /// One sentence for a person: what failed, for which job, what to do. The same as `to_string()`.
     pub fn message(&self) -> &str {
         &self.0.message
+    }
+
+    /// What happened, without the job, the verdict and the advice: `no connection to 127.0.0.1:9 (connection refused)`.
+    pub fn reason(&self) -> &str {
+        self.0.reason.as_deref().unwrap_or(&self.0.message)
+    }
+
+    /// What to do about the cause, as a sentence: `Check base_url and the network.` `None` if nothing is known to help. What to
+    /// do with the message follows from [`delivery`](Error::delivery) and is not in it.
+    pub fn hint(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+
+    /// The line of the file that a batch's item is from, when the error is about an item that has one.
+    pub fn line(&self) -> Option<u64> {
+        self.0.line
     }
 
     /// What became of the message; `None` when the call was not to deliver one (`get_job`, `wait`).
@@ -262,6 +305,13 @@ impl Error {
     pub fn job(&self) -> Option<&Job> {
         self.0.job.as_ref()
     }
+}
+
+/// What a caught panic said, for [`Error::internal`].
+#[doc(hidden)]
+pub fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a panic without a message").to_owned()
 }
 
 impl fmt::Debug for Error {

@@ -60,6 +60,8 @@ pub use config::settings::{
 };
 pub use delivery::Delivery;
 pub use duration::{MAX_TIMEOUT, duration_from_seconds, duration_from_seconds_or_zero};
+#[doc(hidden)]
+pub use error::panic_text;
 pub use error::{Error, ErrorKind};
 #[doc(hidden)]
 pub use job::TextField;

@@ -108,7 +108,7 @@ pub(crate) fn plan(items: impl IntoIterator<Item = BatchItem>, max_prompt_bytes:
         let at = planned.len();
         let place = place(at)?;
         let here = label(item.line, at);
-        let wrong = |what: String| Error::invalid(format!("{here}: {what}"));
+        let wrong = |what: String| Error::invalid(format!("{here}: {what}")).with_line(item.line);
         let message = Operation::SendMessage { job_id: &item.job_id, prompt: (&*item.prompt).into() };
         message.check(max_prompt_bytes).map_err(|error| wrong(error.message().to_owned()))?;
         if let Some(key) = item.key.as_ref().filter(|key| key.is_empty() || key.len() > MAX_KEY_BYTES) {

@@ -212,7 +212,8 @@ fn sentence(operation: &Operation<'_>, kind: ErrorKind, verdict: Option<Delivery
             message.push_str(part);
         }
     }
-    Error::new(kind, message).with_delivery(verdict)
+    let error = Error::new(kind, message).with_reason(what).with_delivery(verdict);
+    if hint.is_empty() { error } else { error.with_hint(hint.to_owned()) }
 }
 
 fn hint(reply: &Reply, kind: ErrorKind) -> &'static str {

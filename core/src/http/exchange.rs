@@ -17,6 +17,7 @@ use crate::call::control::SLICE;
 use crate::call::options::CallOptions;
 use crate::config::settings::Config;
 use crate::delivery::Sent;
+use crate::error::panic_text;
 use crate::http::failure::Cause;
 use crate::http::interrupt::{Call, Gate, Hold};
 use crate::http::response_head::{Framing, REQUEST_IDS};
@@ -296,11 +297,6 @@ fn cut_short(error: &io::Error) -> Cause {
         Some(ureq::Error::Protocol(_)) => Cause::Garbled("its body is not HTTP/1.1".to_owned()),
         _ => Cause::Lost("the answer ended too early".to_owned()),
     }
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a panic").to_owned()
 }
 
 #[cfg(test)]
