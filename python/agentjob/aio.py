@@ -407,7 +407,7 @@ class AsyncClient:
         last = poller.job  # a new dict: on_update may have changed the one that it got
         assert last is not None
         if check and last["status"] == "failed":
-            raise job_failed(last)
+            raise job_failed(_native.escape(last["id"]), last)
         return last
 
     async def _pause_and_poll(self, poller: Poller) -> None:

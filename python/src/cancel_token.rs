@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 
 /// Ends calls from another thread: give it to a call as cancel=token, then token.cancel().
 ///
-/// The call sees it within 100 ms wherever it is, and raises CancelledError, which says in .delivery what became of the
-/// message. A token stays cancelled; take a new one for the next call.
+/// The call ends within 100 ms, wherever it is, and raises CancelledError with the message's delivery verdict. A token stays
+/// cancelled; use a new one for the next call.
 ///
 /// >>> token = agentjob.CancelToken()
 /// >>> timer = threading.Timer(0.1, token.cancel)
@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 #[pyclass(frozen, module = "agentjob")]
 pub(crate) struct CancelToken {
     core: core::CancelToken,
-    /// Of the one call that it was made for, and that may queue.
+    /// Of the one call that it was made for, which may queue for a thread.
     time: Option<Time>,
 }
 

@@ -24,30 +24,30 @@ use crate::wait::{self, Watch};
 /// It may be used from any number of threads at once, and after a fork. No thread runs and no connection is made before
 /// the first call. Everything is keyword-only, and an argument wins over its environment variable:
 ///
-/// - base_url: where the service is, https://… (AGENTJOB_BASE_URL). Required.
-/// - api_key, or api_key_file: the key, or a file that holds it alone (AGENTJOB_API_KEY, AGENTJOB_API_KEY_FILE). Required. The file
-///   may be a pipe; one of this user's that others may read or write is refused, like OpenSSH's private keys.
+/// - base_url: the service's URL, https://… (AGENTJOB_BASE_URL). Required.
+/// - api_key, or api_key_file: the key, or a file that contains only the key (AGENTJOB_API_KEY, AGENTJOB_API_KEY_FILE). Required. The
+///   file may be a pipe. A file of this user that others may read or write is refused, as OpenSSH refuses private keys.
 /// - project_id: the project of the jobs (AGENTJOB_PROJECT_ID). Required.
 /// - timeout: total seconds of one call, retries included. 60 (AGENTJOB_TIMEOUT).
 /// - connect_timeout: seconds to connect. 10.
-/// - max_retries: how often a failed request is made again, where that cannot deliver a message twice. 2.
-/// - max_retry_after: the longest Retry-After, in seconds, that a call waits for by itself. 60.
+/// - max_retries: how often to retry a failed request, where that cannot deliver a message twice. 2.
+/// - max_retry_after: the longest Retry-After, in seconds, that a call waits for on its own. 60.
 /// - max_prompt_bytes, max_response_bytes: 4 MiB, 8 MiB.
 /// - ca_file: a PEM file of authorities to trust besides the platform's (AGENTJOB_CA_FILE).
 /// - proxy: http://[user:password@]host:port, instead of the environment's.
-/// - trust_env: whether HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY count. True.
-/// - allow_plaintext: whether plain http may go to another machine, which shows it the key. False.
+/// - trust_env: whether to use HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY. True.
+/// - allow_plaintext: whether to allow plain http to another machine, which shows the key to the network. False.
 /// - allow_shared_key_file: whether the key's file may be one that other users can read or write, as the secrets of containers
 ///   are. False (AGENTJOB_ALLOW_SHARED_KEY_FILE, 1 or 0).
-/// - user_agent_suffix: what to put behind agentjob/<version> in the User-Agent header.
+/// - user_agent_suffix: what follows agentjob/<version> in the User-Agent header.
 /// - on_event: called with a dict at each attempt, retry and poll (types.Event), on the calling thread; never with the
-///   key, a prompt or a body. What it raises ends the call.
+///   key, a prompt or a body. An exception from it ends the call.
 ///
 /// Raises InvalidArgumentError, which names the setting.
 #[pyclass(frozen, module = "agentjob")]
 pub(crate) struct Client {
     caller: Caller,
-    /// What another process makes its own client with.
+    /// The settings that it pickles as.
     kept: Py<PyDict>,
 }
 
@@ -113,7 +113,7 @@ impl Client {
 
     /// A client with the same connections and other settings; what is not given stays as it is.
     ///
-    /// The arguments are the class's own. To close one of the two closes both. Raises InvalidArgumentError.
+    /// The arguments are those of the class. Closing either client closes both. Raises InvalidArgumentError.
     ///
     /// >>> patient = client.with_options(timeout=300, max_retries=10)
     /// >>> patient.timeout, client.timeout
@@ -151,8 +151,8 @@ impl Client {
     ///
     /// timeout: total seconds of this call instead of the client's. cancel: a CancelToken that can end it.
     ///
-    /// A message is never sent twice. Every error says in .delivery what became of it: 'not_sent' (send it again),
-    /// 'rejected' (mend it first), 'unknown' (look at the job first), 'accepted' (do not send it again).
+    /// The client never sends a message twice. Every error has a .delivery: 'not_sent' (send it again), 'rejected' (fix the cause
+    /// first), 'unknown' (check the job first) or 'accepted' (do not send it again).
     ///
     /// >>> job = client.send_message("job_demo", "Also cover the error cases", timeout=10)
     /// >>> job["status"], job["source"]["ref"]
@@ -169,7 +169,7 @@ impl Client {
         guarded(py, || request::send_message(&self.caller, (job_id, prompt), Call { timeout, cancel }))
     }
 
-    /// Asks for a job's record.
+    /// Returns a job's record.
     ///
     /// timeout: total seconds of this call instead of the client's. cancel: a CancelToken that can end it.
     ///
@@ -209,17 +209,16 @@ impl Client {
 
     /// Waits until a job is completed, archived or failed, and returns its last record.
     ///
-    /// - timeout: seconds to wait; None is for ever.
-    /// - min_interval, max_interval: the shortest and the longest pause between two looks, in seconds.
-    /// - lateness: how late the end may be noticed, as a part of the time waited so far.
+    /// - timeout: seconds to wait; None waits forever.
+    /// - min_interval, max_interval: the shortest and the longest pause between two polls, in seconds.
+    /// - lateness: how late the end may be noticed, as a fraction of the time waited so far.
     /// - settle: for how many seconds after a message of this client a finished job may still show its previous result.
     /// - check: raise JobFailedError if the job failed.
     /// - cancel: a CancelToken that can end the wait.
-    /// - on_update: called with the record whenever it changed, the first one too. What it raises ends the wait.
+    /// - on_update: called with the record whenever it changed, and with the first one. An exception from it ends the wait.
     ///
-    /// A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record)
-    /// never ends a wait. Raises
-    /// WaitTimeoutError, with the last record in .job, when the time is over.
+    /// A poll that fails for a transient reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record)
+    /// never ends a wait. Raises WaitTimeoutError, with the last record in .job, when the wait times out.
     ///
     /// >>> client.wait("job_demo", timeout=600, min_interval=0.02, on_update=lambda job: print(job["status"]))["status"]
     /// active
@@ -309,25 +308,25 @@ impl Client {
         guarded(py, || Watch::new(&self.caller, job_id, &schedule, cancel))
     }
 
-    /// Sends many messages, each at most once, and keeps the place in a file: for outcome in client.send_all(items, journal=...): ...
+    /// Sends many messages, each at most once, and records them in a file: for outcome in client.send_all(items, journal=...): ...
     ///
-    /// Run it again with the same items and journal, and it goes on where it was, however the last run ended.
+    /// Run it again with the same items and journal to resume, however the last run ended.
     ///
-    /// - items: mappings with job_id, prompt and, if they like, key (a name that is the item's own) and line (the line of a file that
-    ///   it is from: errors name it); or tuples (job_id, prompt) and (job_id, prompt, key). All are checked before one is sent.
-    /// - journal: the file that keeps the batch's place. One that exists is gone on with.
-    /// - concurrency: how many messages are under way at once, 1 to 64. Never two for one job.
-    /// - rate: at most so many messages in any span of time: '100/h', '2/s', '30/min', '500/d'.
-    /// - wait: follow each accepted message until its job is done; timeout to settle are wait's, and for nothing else.
-    /// - resend_unknown: send those again of which an earlier run does not know whether they arrived. Those that did are worked on
-    ///   twice.
-    /// - max_outage: for how many seconds it goes on while no message is answered.
-    /// - grace: for how many seconds the answers to messages in flight are awaited when the batch ends early, however it ends.
-    /// - on_update: called with a dict (types.BatchUpdate) for what happens between two outcomes, on the thread that iterates. What
-    ///   it raises stops the batch. The client's on_event hears nothing of a batch.
-    /// - cancel: a CancelToken that stops it; then CancelledError comes last.
+    /// - items: mappings with job_id, prompt and, optionally, key (a name that is unique in the batch) and line (the line of the file
+    ///   that it comes from, for errors); or tuples (job_id, prompt) and (job_id, prompt, key). All are checked before the first is
+    ///   sent.
+    /// - journal: the file that records the batch. If it exists, its batch is resumed.
+    /// - concurrency: how many messages are in flight at once, 1 to 64. Never two for one job.
+    /// - rate: at most this many messages in any such span of time: '100/h', '2/s', '30/min', '500/d'.
+    /// - wait: follow each accepted message until its job is done; timeout to settle are wait's, and not used otherwise.
+    /// - resend_unknown: send messages that may have arrived in an earlier run again. The agent works twice on those that did.
+    /// - max_outage: how many seconds to keep trying while no message gets a response.
+    /// - grace: how many seconds to wait for the responses to messages in flight when the batch ends early.
+    /// - on_update: called with a dict (types.BatchUpdate) for each event between two outcomes, on the thread that iterates. An
+    ///   exception from it stops the batch. The client's on_event gets no events of a batch.
+    /// - cancel: a CancelToken that stops the batch; then the iterator raises CancelledError last.
     ///
-    /// A message that is refused or lost is an outcome, not an exception. Raises InvalidArgumentError, which names the item, and
+    /// A message that is rejected or lost is an outcome, not an exception. Raises InvalidArgumentError, which names the item, and
     /// JournalError; the iterator raises what stopped the batch.
     ///
     /// >>> items = [("job_demo", "Add tests"), ("job_busy", "Add docs")]
@@ -372,9 +371,9 @@ impl Client {
         guarded(py, || begin::begin(self.caller.core(), items, settings, on_update))
     }
 
-    /// A wait in steps, for programs that own their loop: sleep poller.due_in seconds, then poller.poll().
+    /// A wait whose loop the program runs: sleep poller.due_in seconds, then call poller.poll(), until it is done.
     ///
-    /// The options are wait's. str(poller) holds where the wait stands; resume() goes on from it, also elsewhere.
+    /// The options are wait's. str(poller) is the wait's state; resume() continues from it, in another process too.
     ///
     /// >>> poller = client.poller("job_demo", min_interval=0.02)
     /// >>> while not (job := poller.poll()):
@@ -400,7 +399,7 @@ impl Client {
         guarded(py, || Poller::of_job(&self.caller, job_id, &schedule))
     }
 
-    /// Goes on with a wait in steps from a poller's text. The time since it was written counts as waited.
+    /// Resumes a wait from a poller's text. The time since the text was written counts as waited.
     ///
     /// >>> text = str(client.poller("job_demo"))
     /// >>> client.resume(text).job_id
@@ -411,9 +410,9 @@ impl Client {
 
     /// Ends every call of this client, in every thread, with ClosedError, and refuses new ones.
     ///
-    /// Its batches send nothing more, but the answers to their messages in flight are awaited here, for at most each batch's grace.
-    /// Whoever iterates has the remaining outcomes, then ClosedError. Ctrl-C ends the waiting; what has no answer by then goes on in
-    /// the background, but in the wake of a first Ctrl-C it is unknown. Leaving a with statement does the same.
+    /// Its batches send no more messages. This waits for the responses to their messages in flight, for at most each batch's grace.
+    /// Iterating returns the remaining outcomes, then raises ClosedError. Ctrl-C ends the wait, and the messages without a response
+    /// continue in the background; after a second Ctrl-C they are unknown. Leaving a with statement does the same.
     ///
     /// >>> with agentjob.Client(base_url=client.base_url, api_key="k", project_id="p") as other:
     /// ...     other.closed
@@ -424,7 +423,7 @@ impl Client {
         guarded(py, || background_close::close(py, self.caller.core(), None).map(drop))
     }
 
-    /// The same for agentjob.aio: the token ends the waiting. Returns whether no message is in flight any more.
+    /// The same for agentjob.aio: the token ends the wait. Returns whether no message is in flight any more.
     fn _close(&self, py: Python<'_>, cancel: &Bound<'_, PyAny>) -> PyResult<bool> {
         guarded(py, || {
             let token = cancel_token("cancel", cancel).map_err(|refused| refused.raised(py, false))?;
@@ -432,7 +431,7 @@ impl Client {
         })
     }
 
-    /// Ends the grace of the client's batches: what has no answer yet is unknown. For agentjob.aio.
+    /// Ends the grace of the client's batches: messages without a response are unknown. For agentjob.aio.
     fn _abort(&self) {
         self.caller.core().batches().iter().for_each(core::BatchHandle::abort);
     }
@@ -493,7 +492,7 @@ impl Client {
         self.caller.core().timeout().as_secs_f64()
     }
 
-    /// How often one call makes a failed request again.
+    /// How often one call retries a failed request.
     #[getter]
     fn max_retries(&self) -> u32 {
         self.caller.core().max_retries()

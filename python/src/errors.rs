@@ -8,42 +8,6 @@ use pyo3::types::{PyList, PyModule};
 
 use crate::convert;
 
-/// The class of each kind (DESIGN 4.5).
-const fn class_name(kind: ErrorKind) -> Option<&'static str> {
-    Some(match kind {
-        ErrorKind::InvalidArgument => "InvalidArgumentError",
-        ErrorKind::Connect => "ConnectError",
-        ErrorKind::Tls => "TlsError",
-        ErrorKind::ConnectionLost => "ConnectionLostError",
-        ErrorKind::Timeout => "RequestTimeoutError",
-        ErrorKind::Cancelled => "CancelledError",
-        ErrorKind::Closed => "ClosedError",
-        ErrorKind::Authentication => "AuthenticationError",
-        ErrorKind::PermissionDenied => "PermissionDeniedError",
-        ErrorKind::NotFound => "NotFoundError",
-        ErrorKind::Conflict => "ConflictError",
-        ErrorKind::RateLimit => "RateLimitError",
-        ErrorKind::BadRequest => "BadRequestError",
-        ErrorKind::Server => "ServerError",
-        ErrorKind::Redirect => "RedirectError",
-        ErrorKind::InvalidResponse => "InvalidResponseError",
-        ErrorKind::WaitTimeout => "WaitTimeoutError",
-        ErrorKind::Internal => "InternalError",
-        ErrorKind::Journal => "JournalError",
-        // The enum may grow, so the compiler asks for this arm; the check below keeps it from being taken.
-        _ => return None,
-    })
-}
-
-/// A kind without a class does not compile.
-const _: () = {
-    let mut at = 0;
-    while at < ErrorKind::ALL.len() {
-        assert!(class_name(ErrorKind::ALL[at]).is_some(), "an error kind has no Python class");
-        at += 1;
-    }
-};
-
 /// An error of the core, as it is.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     raised_with(py, error, error.delivery())
@@ -57,34 +21,40 @@ pub(crate) fn raised_with(py: Python<'_>, error: &Error, delivery: Option<Delive
 /// A job that failed, for `check=True`.
 pub(crate) fn job_failed(py: Python<'_>, job: &Job, delivers: bool) -> PyErr {
     let make = || {
-        let message = format!("job {} failed; its record is in .job", job.id().escape_debug());
-        let error = module(py)?.getattr(intern!(py, "JobFailedError"))?.call1((message,))?;
+        let id = job.id().escape_debug().to_string();
+        let error = module(py)?.getattr(intern!(py, "job_failed"))?.call1((id, convert::job(py, job).ok()))?;
         if delivers {
             add_note(&error, Delivery::Accepted);
         }
-        error.setattr(intern!(py, "job"), convert::job(py, job).ok())?;
         Ok(PyErr::from_value(error))
     };
     make().unwrap_or_else(|failed| failed)
 }
 
 fn exception(py: Python<'_>, error: &Error, delivery: Option<Delivery>) -> PyResult<PyErr> {
-    let class = module(py)?.getattr(class_name(error.kind()).unwrap_or("InternalError"))?;
+    let class = module(py)?.getattr(intern!(py, "BY_KIND"))?.get_item(error.kind().as_str())?;
     let made = class.call1((error.message(),))?;
-    made.setattr(intern!(py, "kind"), error.kind().as_str())?;
+    made.setattr(intern!(py, "reason"), error.reason())?;
+    made.setattr(intern!(py, "hint"), error.hint())?;
     made.setattr(intern!(py, "http_status"), error.http_status())?;
     made.setattr(intern!(py, "retry_after"), error.retry_after().map(|after| after.as_secs_f64()))?;
     made.setattr(intern!(py, "request_id"), error.request_id())?;
     made.setattr(intern!(py, "body"), error.body())?;
     made.setattr(intern!(py, "attempts"), error.attempts())?;
     made.setattr(intern!(py, "elapsed"), error.elapsed().as_secs_f64())?;
-    // A record that memory has no room for takes neither the error nor its verdict away.
+    // If there is no memory for the record, the error and its verdict still stand.
     let job = error.job().and_then(|job| convert::job(py, job).ok());
     made.setattr(intern!(py, "job"), job)?;
     if let Some(delivery) = delivery {
         add_note(&made, delivery);
     }
     Ok(PyErr::from_value(made))
+}
+
+/// The kinds of all errors, for the test that each has a class.
+#[pyfunction]
+pub(crate) fn error_kinds() -> Vec<&'static str> {
+    ErrorKind::ALL.iter().map(|kind| kind.as_str()).collect()
 }
 
 fn module(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {

@@ -41,7 +41,7 @@ mod _native {
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]
-    use super::errors::note_verdict;
+    use super::errors::{error_kinds, note_verdict};
     #[pymodule_export]
     use super::logging::escape;
     #[pymodule_export]

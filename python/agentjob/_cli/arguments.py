@@ -70,7 +70,7 @@ def parser():
     status.add_argument("--json", action="store_true", help="print everything, as JSON")
     add_output_flags(command(commands, "demo", "[flags]"))
     # Not parsed here: it has the flags of the emulator's own program.
-    commands.add_parser("emulator", add_help=False)
+    commands.add_parser("emulator", help=COMMANDS["emulator"], add_help=False)
     completion = command(commands, "completion", "SHELL")
     completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
     return top
@@ -79,6 +79,7 @@ def parser():
 def command(commands, name, usage):
     return commands.add_parser(
         name,
+        help=COMMANDS[name],
         usage=f"agentjob {name} {usage}",
         description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
         epilog=epilog(name),

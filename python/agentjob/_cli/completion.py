@@ -1,4 +1,4 @@
-"""`agentjob completion`: the scripts beside this file, which `python/completions.py` generates with shtab."""
+"""`agentjob completion`: the scripts beside this file, which `python/tools/completions.py` generates with shtab."""
 
 from pathlib import Path
 

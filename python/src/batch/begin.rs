@@ -1,4 +1,4 @@
-//! How a batch begins: its settings in, a `Batch` out; and what a journal says of one.
+//! Starts a batch, and reads the status of one from its journal.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ pub(crate) struct BatchSettings<'py> {
 impl BatchSettings<'_> {
     fn options(&self, journal: &Path) -> Result<BatchOptions, Refused> {
         let rate = self.rate.as_ref().map(|rate| Ok::<Rate, Refused>(text("rate", rate)?.parse()?)).transpose()?;
-        // Read whether it counts or not: what is wrong today is found today.
+        // Check it even if it is not used: a mistake shows at once.
         let schedule = self.schedule.options()?;
         let mut options = BatchOptions::new(journal)
             .concurrency(self.concurrency.integer("concurrency")?)
@@ -85,10 +85,10 @@ pub(crate) fn begin(
     }
 }
 
-/// What a journal says of its batch (types.BatchStatus), whether a run is on or not: how far it is, and which messages were
-/// rejected or may have arrived. It sends nothing and writes nothing.
+/// The status of a batch (types.BatchStatus), from its journal, whether a run is active or not: its progress, and the messages that
+/// were rejected or may have arrived. It sends nothing and writes nothing.
 ///
-/// Raises JournalError: the journal cannot be read, is damaged, or is none.
+/// Raises JournalError: the file cannot be read, is damaged, or is not a journal.
 #[pyfunction]
 pub(crate) fn batch_status<'py>(py: Python<'py>, journal: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
     guarded(py, || {
