@@ -239,7 +239,7 @@ def test_a_cancelled_message_says_whether_it_may_have_arrived(group_run):
             client = client_of(emulator)
             took, error = cancelled(group_run, emulator, 0, lambda: client.send_message("job_demo", "go"))
             assert isinstance(error, anyio_cancelled(group_run))
-            assert notes(error) == ["agentjob: the message may have arrived; look at the job before sending it again"]
+            assert notes(error) == ["agentjob: the message may have arrived; check the job before you send it again"]
             assert took < 0.25
 
         tried(6, attempt)
@@ -436,7 +436,7 @@ def test_a_poller_tells_where_it_stands_while_it_looks():
             assert client.resume(str(poller)).job_id == poller.job_id == "job_demo"
             assert (poller.done, poller.changed, poller.polls, poller.job) == (False, False, 0, None)
             assert poller.due_in == 0 and poller.elapsed > 0 and "job_demo" in repr(poller)
-            with pytest.raises(RuntimeError, match="this poller is at work already"):
+            with pytest.raises(RuntimeError, match="this poller is already in use"):
                 await poller.poll()
             client.close()
             with pytest.raises(agentjob.ClosedError):

@@ -283,16 +283,16 @@ def test_a_wait_that_times_out_is_the_outcomes_error(client, emulator, journal):
 
 def test_step_answers_none_when_nothing_came_in_time(client, emulator, journal):
     with client.send_all(messages(3), journal=journal, rate="2/h", concurrency=1) as batch:
-        assert [batch.step(timeout=PATIENCE)["item"], batch.step()["item"]] == [1, 2]
-        assert batch.step(timeout=0) is None and batch.step(0.1) is None and not batch.over
+        assert [batch.next_event(timeout=PATIENCE)["item"], batch.next_event()["item"]] == [1, 2]
+        assert batch.next_event(timeout=0) is None and batch.next_event(0.1) is None and not batch.finished
         progress = batch.progress()
         assert (progress["items"], progress["accepted"], progress["left"], progress["done"]) == (3, 2, 1, 2)
         assert 3500 < progress["finishes_in"] <= 3600
         batch.stop()
-        assert batch.step() is None and batch.over and next(batch, None) is None
+        assert batch.next_event() is None and batch.finished and next(batch, None) is None
         for wrong, error in ((-1, ValueError), ("1", TypeError)):
             with pytest.raises(error, match="^timeout "):
-                batch.step(wrong)
+                batch.next_event(wrong)
     assert repr(batch) == "<Batch: 2 of 3 done, over>"
 
 
@@ -302,7 +302,7 @@ def test_a_batch_that_was_stopped_still_answers_what_was_under_way(client, emula
     wait_for(lambda: batch.progress()["sending"] == 2, "two are under way")
     batch.stop()
     outcomes = list(batch)
-    assert [o["delivery"] for o in outcomes] == ["accepted"] * 2 and batch.over
+    assert [o["delivery"] for o in outcomes] == ["accepted"] * 2 and batch.finished
     assert batch.progress()["left"] == 8 and emulator.requests()["total"] == 2
 
 
@@ -311,7 +311,7 @@ def test_close_waits_for_what_is_under_way_for_grace_at_most(client, emulator, j
     with client.send_all(messages(10), journal=journal, concurrency=2, grace=0.3) as batch:
         wait_for(lambda: emulator.requests()["total"] == 2, "two are under way")
         begun = time.monotonic()
-    assert 0.25 < time.monotonic() - begun < PATIENCE and batch.over and list(batch) == []
+    assert 0.25 < time.monotonic() - begun < PATIENCE and batch.finished and list(batch) == []
     batch.close()
     status = agentjob.batch_status(journal)
     assert not status["running"] and [item["item"] for item in status["unknown"]] == [1, 2]
@@ -319,7 +319,7 @@ def test_close_waits_for_what_is_under_way_for_grace_at_most(client, emulator, j
 
 def test_a_journal_is_free_once_its_batch_is_over(client, journal):
     first = client.send_all(messages(2), journal=journal)
-    assert len(list(first)) == 2 and first.over
+    assert len(list(first)) == 2 and first.finished
     second = client.send_all(messages(2), journal=journal)
     with pytest.raises(agentjob.JournalError, match="another"):
         client.send_all(messages(2), journal=journal)
@@ -364,7 +364,7 @@ def test_a_cancelled_batch_raises_when_what_was_under_way_is_told(client, emulat
     token.cancel()
     with pytest.raises(agentjob.CancelledError, match="35 messages left.*run it again with the same journal"):
         next(batch)
-    assert len(seen) == len(emulator.ledger()) == 5 and batch.over and list(batch) == []
+    assert len(seen) == len(emulator.ledger()) == 5 and batch.finished and list(batch) == []
 
 
 def test_a_closed_client_and_a_wrong_key_stop_the_batch(emulator, journal):
@@ -392,22 +392,22 @@ def test_one_thread_iterates_and_any_thread_looks_and_stops(client, emulator, jo
     thread = threading.Thread(target=lambda: outcomes.extend(batch), daemon=True)
     thread.start()
     wait_for(lambda: batch.progress()["done"] == 3, "three are done")
-    with pytest.raises(RuntimeError, match="^this batch is at work already$"):
+    with pytest.raises(RuntimeError, match="^this batch is already in use$"):
         next(batch)
-    assert not batch.over
+    assert not batch.finished
     begun = time.monotonic()
     for _ in range(100):
         batch.progress()
     batch.stop()
     assert time.monotonic() - begun < 10, "neither waits for the thread that iterates"
     thread.join(PATIENCE)
-    assert not thread.is_alive() and len(outcomes) == 3 and batch.over
+    assert not thread.is_alive() and len(outcomes) == 3 and batch.finished
 
 
 def test_a_callback_cannot_step_its_own_batch(client, journal):
     batch = None
     batch = client.send_all(messages(3), journal=journal, wait=True, on_update=lambda update: next(batch), **QUICK)
-    with pytest.raises(RuntimeError, match="this batch is at work already"):
+    with pytest.raises(RuntimeError, match="this batch is already in use"):
         list(batch)
 
 
@@ -426,7 +426,7 @@ def test_a_forked_child_cannot_go_on_with_its_parents_batch(client, emulator, jo
                 try:
                     call()
                 except agentjob.InvalidArgumentError as error:
-                    assert str(error) == "this batch belongs to another process; a forked child cannot go on with it"
+                    assert str(error) == "this batch belongs to another process; a forked child cannot use it"
                 else:
                     raise AssertionError("the child has the batch")
             batch.stop()
@@ -441,7 +441,7 @@ def test_a_forked_child_cannot_go_on_with_its_parents_batch(client, emulator, jo
     assert os.waitpid(child, 0)[1] == 0
     batch.stop()
     stepping.join(PATIENCE)
-    assert batch.over and batch.progress()["accepted"] == 3 and len(emulator.ledger()) == 5
+    assert batch.finished and batch.progress()["accepted"] == 3 and len(emulator.ledger()) == 5
 
 
 DONE = """

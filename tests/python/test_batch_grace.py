@@ -72,7 +72,7 @@ def test_an_exception_in_a_with_client_awaits_them_though_the_batch_has_a_name(e
     rest = []
     with pytest.raises(agentjob.ClosedError):
         rest.extend(batch)
-    assert batch.over
+    assert batch.finished
 
 
 def test_break_in_a_with_batch_awaits_them_and_the_journal_is_free(emulator, begin, journal):
@@ -82,7 +82,7 @@ def test_break_in_a_with_batch_awaits_them_and_the_journal_is_free(emulator, beg
             arrived(emulator)
             break
     is_all_accepted(emulator, journal)
-    assert batch.over and not agentjob.batch_status(journal)["running"]
+    assert batch.finished and not agentjob.batch_status(journal)["running"]
 
 
 def test_close_of_a_batch_awaits_them(emulator, begin, journal):

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from agentjob import InvalidArgumentError
-from agentjob._batch_items import read_items
+from agentjob._cli.batch.items import read_items
 
 GOOD = b'{"job_id":"a","prompt":"x"}\n'
 

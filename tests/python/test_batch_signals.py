@@ -56,8 +56,8 @@ batch = client.send_all(items, journal=journal, concurrency=2)
 try:
     list(batch)
 except KeyboardInterrupt:
-    print(batch.over)
-print([outcome["item"] for outcome in batch], batch.over)
+    print(batch.finished)
+print([outcome["item"] for outcome in batch], batch.finished)
 """
     _, out, _ = interrupted(emulator, script, tmp_path / "journal", source, 2)
     assert out in (["False", "[1, 2] True"], ["False", "[2, 1] True"])
@@ -81,7 +81,7 @@ try:
             signal.setitimer(signal.ITIMER_REAL, 0.2)
             raise
 except KeyboardInterrupt:
-    print(time.monotonic() - begun < 3, batch.over)
+    print(time.monotonic() - begun < 3, batch.finished)
 """
     at, out, ended = interrupted(emulator, script, tmp_path / "journal", source, 2)
     assert out == ["True True"] and ended - at < 30

@@ -203,10 +203,10 @@ def test_a_step_within_a_step_is_refused():
         client = emulator.client(on_event=step)
         watch, poller = client.watch("job_busy"), None
         assert next(watch)["id"] == "job_busy"
-        assert set(refused) == {"this watch is at work already"}
+        assert set(refused) == {"this watch is already in use"}
         poller = client.poller("job_busy")
         poller.poll()
-        assert refused[-1] == "this poller is at work already"
+        assert refused[-1] == "this poller is already in use"
 
 
 def test_a_client_in_a_cycle_is_collected(emulator):

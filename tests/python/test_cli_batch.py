@@ -59,7 +59,7 @@ def on_the_way(emulator, *flags, after=1):
 
 def to_go_on(err):
     """The words of the command that goes on, as a shell would read them."""
-    command = re.search(r"to go on.*:\n  (agentjob .*)\n", err)
+    command = re.search(r"to (?:resume|wait again).*:\n  (agentjob .*)\n", err)
     return shlex.split(command.group(1))[1:]
 
 
@@ -163,7 +163,7 @@ def test_the_exit_status_says_what_matters_most(name, folder):
         # Nothing is said of what went well.
         told = [o for o in outcomes if o["error"] or (flags and o["job"]["status"] == "failed")]
         assert all(f"agentjob: line {o['line']} ({o['job_id']}): " in err for o in told)
-        assert len(re.findall(r"^agentjob: line \d+ \(job_\d\): (?!unknown whether)", err, re.M)) == len(told)
+        assert len(re.findall(r"^agentjob: line \d+ \(job_\d\): (?!it may have)", err, re.M)) == len(told)
         again = send_all(emulator, *flags, *(QUICK if flags else []))[0] if expected != 3 else expected
         assert again == expected, "the next run of it says the same"
 
@@ -184,7 +184,7 @@ def test_an_unknown_message_is_named_and_sent_again_only_on_demand(folder):
         status, _, err = send_all(emulator)
         again = "  agentjob send-all --resend-unknown messages.jsonl --journal night\n"
         assert status == 5 and again in err
-        assert "agentjob: line 1 (job_1): unknown whether it arrived; look at the job\n" in err
+        assert "agentjob: line 1 (job_1): it may have arrived; check the job\n" in err
         before = len(emulator.ledger())
         assert send_all(emulator)[0] == 5 and len(emulator.ledger()) == before
         assert send_all(emulator, "--resend-unknown")[0] == 0 and len(emulator.ledger()) == before + 1
@@ -214,7 +214,7 @@ def test_the_command_to_go_on_does_not_send_anew_what_is_unknown(folder):
         process = on_the_way(emulator, "--resend-unknown", "--grace", "0.2", after=3)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130 and "unknown whether it arrived" in err
+    assert process.returncode == 130 and "it may have arrived" in err
     assert "--resend-unknown" not in to_go_on(err)
 
 
@@ -229,7 +229,7 @@ def test_a_second_signal_leaves_at_once(folder):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130 and time.monotonic() - began < 10
-        assert err == "agentjob: left at once; the next run names what was on its way\n"
+        assert err == "agentjob: exited at once; the next run lists the messages that were in flight\n"
         assert run(emulator, "batch-status", "night")[0] == 5
 
 
@@ -269,7 +269,7 @@ def test_after_a_kill_the_next_run_goes_on_and_sends_nothing_twice(folder):
         status, outcomes, err = send_all(emulator)
         unknown = {o["job_id"] for o in outcomes if o["delivery"] == "unknown"}
         assert len(outcomes) == 40 and len(unknown) <= 4 and status == (5 if unknown else 0)
-        assert all(f"({job}): unknown whether it arrived" in err for job in unknown)
+        assert all(f"({job}): it may have arrived" in err for job in unknown)
         assert set(times_sent(emulator).values()) == {1}
         assert send_all(emulator, "--resend-unknown")[0] == 0 and len(times_sent(emulator)) == 40
 
@@ -279,17 +279,17 @@ def test_a_pause_is_told_with_its_end(folder):
     with service(5, hourly_limit=2) as emulator:
         process = on_the_way(emulator)
         told = read_until(process.stderr, "paused")[-1]
-        assert re.match(r"agentjob: paused: the service allows no more until (\w+ )?\d\d:\d\d:\d\d\n", told)
+        assert re.match(r"agentjob: paused: rate limited until (\w+ )?\d\d:\d\d:\d\d\n", told)
         status, out, _ = run(emulator, "batch-status", "night")
         assert status == 0 and f"running as process {process.pid}, since" in out and "not running" not in out
-        assert "2 accepted, 3 left" in out and "paused: the service allows no more until" in out
+        assert "2 accepted, 3 left" in out and "paused: rate limited until" in out
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130 and "agentjob: 5 messages: 2 accepted, 3 left\n" in err
         assert "paused" not in err, "those that were refused with it tell nothing new"
         process = start(emulator, "send-all", "messages.jsonl", "--journal", "night")
         assert process.stderr.readline() == "agentjob: 5 messages; 2 done by earlier runs\n"
-        assert process.stderr.readline().startswith("agentjob: paused: the service allows no more until ")
+        assert process.stderr.readline().startswith("agentjob: paused: rate limited until ")
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=PATIENCE)
 
@@ -299,7 +299,7 @@ def test_trouble_is_told_with_its_reason_and_its_end(folder):
     with service(3, rules=[{"method": "POST", "nth": 1, "status": 408}]) as emulator:
         status, _, err = send_all(emulator, "--concurrency", "1")
     assert status == 0 and len(emulator.ledger()) == 3
-    trouble = r"agentjob: paused: the service cannot be reached or fails; the next try is at [\d:]+ \(.*408.*\)\nagentjob: going on\n"
+    trouble = r"agentjob: paused: the service cannot be reached or fails; next attempt at [\d:]+ \(.*408.*\)\nagentjob: resumed\n"
     assert re.search(trouble, err), err
 
 
@@ -327,10 +327,10 @@ def test_a_damaged_journal_is_told_of_before_all_else(folder):
         os.truncate("night", os.path.getsize("night") - 3)
         damaged = (folder / "night").read_bytes()
         status, out, _ = run(None, "batch-status", "night")
-        assert "bytes of it cannot be read, and are passed over\n" in out
+        assert "bytes cannot be read and are skipped\n" in out
         status, _, err = send_all(emulator)
         assert status == 5
-        assert re.match(r"agentjob: the journal is damaged from its line 7 on: \d+ bytes passed over\n", err), err
+        assert re.match(r"agentjob: the journal is damaged from line 7 on: \d+ bytes skipped\n", err), err
         (folder / "night").write_bytes(damaged)
         status, _, err = send_all(emulator, "--json-events")
         events = [json.loads(line) for line in err.splitlines()]
@@ -433,9 +433,9 @@ def test_the_status_of_a_journal(folder):
 def test_other_commands_load_nothing_of_it(emulator):
     code = f"""if True:
         import sys
-        from agentjob._cli import main
+        from agentjob._cli.main import main
         assert main(["send", "job_demo", "go", "--wait", *{QUICK!r}]) == 0
-        assert not [name for name in sys.modules if name.startswith("agentjob._batch") or name == "csv"]
+        assert not [name for name in sys.modules if name.startswith("agentjob._cli.batch") or name == "csv"]
     """
     environment = {**os.environ, **emulator.environment()}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=PATIENCE)

@@ -9,9 +9,10 @@ import time
 
 import pytest
 
-from agentjob._batch_display import BatchProgress
-from agentjob._batch_words import clock, finish, frame
-from agentjob._progress import Plain
+from agentjob._cli.batch.display import BatchProgress
+from agentjob._cli.batch.describe import clock, finish
+from agentjob._cli.batch.frame import frame
+from agentjob._cli.terminal import Plain
 from conftest import tried
 from test_cli import QUICK
 from test_cli_batch import STALL, folder, messages, service  # noqa: F401 (a fixture)
@@ -101,14 +102,14 @@ def test_ctrl_c_leaves_a_clean_terminal(folder, looks):
     messages(9)
     with service(9, rules=[STALL]) as emulator:
         terminal = Terminal(emulator, *COMMAND, "--concurrency", "2", "--grace", "0.5", **looks)
-        terminal.read_until("2 on their way")
+        terminal.read_until("2 in flight")
         terminal.press_ctrl_c()
         _, shown = terminal.read()
     assert terminal.process.returncode == 130 and "\x1b[?25l" not in shown, "the cursor was never hidden"
     lines = [line.rstrip() for line in seen(shown).lines]
     assert lines[:2] == [
         "agentjob: 9 messages",
-        "agentjob: stopping: 2 messages are on their way; Ctrl-C again leaves at once",
+        "agentjob: stopping: 2 messages in flight; Ctrl-C again exits at once",
     ]
     assert "agentjob: 9 messages: 2 accepted, 2 unknown, 5 left" in lines and not any("%" in line for line in lines)
     assert lines[-2:] == ["  agentjob send-all messages.jsonl --journal night --concurrency 2 --grace 0.5", ""]
@@ -118,7 +119,7 @@ def test_ctrl_c_twice_leaves_at_once(folder, looks):
     messages(9)
     with service(9, rules=[STALL]) as emulator:
         terminal = Terminal(emulator, *COMMAND, "--grace", "60", **looks)
-        terminal.read_until("4 on their way")
+        terminal.read_until("4 in flight")
         terminal.press_ctrl_c()
         terminal.read_until("leaves at once")
         time.sleep(0.3)  # else it would be taken for the first one's echo
@@ -127,7 +128,7 @@ def test_ctrl_c_twice_leaves_at_once(folder, looks):
         _, shown = terminal.read()
     assert terminal.process.returncode == 130 and time.monotonic() - began < 10
     assert [line.rstrip() for line in seen(shown).lines][-2:] == [
-        "agentjob: left at once; the next run names what was on its way",
+        "agentjob: exited at once; the next run lists the messages that were in flight",
         "",
     ]
 
@@ -151,7 +152,7 @@ def test_a_pause_says_why_and_until_when(folder, looks):
     messages(5)
     with service(5, hourly_limit=2) as emulator:
         terminal = Terminal(emulator, *COMMAND, columns=40, **looks)
-        paused = re.compile(r"3 left paused: the service allows no more until (\w+ )?\d\d:\d\d:\d\d")
+        paused = re.compile(r"3 left paused: rate limited until (\w+ )?\d\d:\d\d:\d\d")
 
         def says_so(shown):
             return any(paused.search(" ".join(" ".join(lines).split())) for lines in seen(shown, 40).frames)
@@ -219,26 +220,26 @@ PROGRESS = {"items": 300, "accepted": 128, "rejected": 3, "unknown": 1, "left": 
 
 @pytest.mark.parametrize("columns", [*range(1, 12), 17, 33, 41, 60, 80, 200])
 def test_a_frame_fits_any_terminal(columns):
-    note = ("paused: the service allows no more until 02:15:10", "")
+    note = ("paused: rate limited until 02:15:10", "")
     for rows in (1, 2, 5, 24):
         lines = frame(PROGRESS, Plain(), 7, columns, rows, time.time() + 500, [note])
         shown = [Plain().styled(*line) for line in lines]
         assert len(shown) <= max(rows - 1, 1) and all(len(line) <= max(columns - 1, 1) for line in shown)
         if columns >= 17 and rows == 24:
             words = " ".join(" ".join(shown).split())
-            assert "120/300" in words and "128 accepted 3 rejected 1 unknown 168 left 4 on their way 12 waiting" in words
+            assert "120/300" in words and "128 accepted 3 rejected 1 unknown 168 left 4 in flight 12 waiting" in words
             assert words.endswith("until 02:15:10")
 
 
 def test_where_nothing_lives_a_line_tells_of_what_is_new(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    monkeypatch.setattr("agentjob._batch_display.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("agentjob._cli.batch.display.LINE_SECONDS", 0.0)
     told = BatchProgress()
     progress = {**PROGRESS, "pause": None, "finishes_in": 30}
     told.begins(progress, 120)
     for _ in range(3):
         told.tick(lambda: progress)
-    counts = "128 accepted, 3 rejected, 1 unknown, 168 left, 4 on their way, 12 waiting; all sent within a minute"
+    counts = "128 accepted, 3 rejected, 1 unknown, 168 left, 4 in flight, 12 waiting; all sent within a minute"
     assert sys.stderr.getvalue().splitlines() == [
         "agentjob: 300 messages; 120 done by earlier runs",
         f"agentjob: 300 messages: {counts}",
@@ -253,5 +254,5 @@ def test_a_time_to_come_has_its_day_when_it_is_not_today_s():
     assert clock(now + 15 * 60, True, now) == "20:15:00"
     assert re.fullmatch(r"\w+ 21:00", clock(now + 25 * 3600, now=now))
     assert clock(now + 10 * 24 * 3600, now=now) == "2026-07-24 20:00"
-    assert finish(now + 7.5 * 3600, now) == "all sent about 03:30"
+    assert finish(now + 7.5 * 3600, now) == "all sent by about 03:30"
     assert finish(now + 59, now) == "all sent within a minute"

@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from agentjob._arguments import COMMANDS, EXAMPLES, parser
+from agentjob._cli.arguments import parser
+from agentjob._cli.help import COMMANDS, EXAMPLES
 from conftest import PATIENCE
 from test_cli import run
 

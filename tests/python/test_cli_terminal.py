@@ -127,7 +127,7 @@ def the_live_line_lives(looks):
         out, shown = terminal.read()
     assert json.loads(out)["status"] == "completed" and terminal.process.returncode == 0
     lines = drawn(shown)
-    assert any("active" in line and "next look in" in line for line in lines)
+    assert any("active" in line and "next poll in" in line for line in lines)
     assert all(width(line) < 36 and "\n" not in line for line in lines)
     assert shown.endswith(WIPE), "wiped at the end"
     assert "\x1b" not in plain(shown).replace(WIPE, ""), "nothing but colours and wipes"
@@ -140,12 +140,12 @@ def the_live_line_lives(looks):
 def test_ctrl_c_leaves_a_clean_terminal(looks):
     with Emulator(jobs=[BUSY]) as emulator:
         terminal = Terminal(emulator, "wait", "job_busy", **looks)
-        terminal.read_until("next look in")
+        terminal.read_until("next poll in")
         terminal.press_ctrl_c()
         _, shown = terminal.read()
     assert terminal.process.returncode == 130
     before, _, after = plain(shown).rpartition(WIPE)
-    assert after.startswith("agentjob: interrupted\r\nthe job goes on; to go on waiting:\r\n  agentjob wait --resume '{")
+    assert after.startswith("agentjob: interrupted\r\nthe job is still running; to keep waiting:\r\n  agentjob wait --resume '{")
     assert "\x1b" not in after and "\x1b[?25l" not in before, "the cursor was never hidden"
 
 
@@ -156,7 +156,7 @@ def says(status):
 
 def test_a_status_cannot_steer_the_terminal(looks):
     with says("[red]odd[/red]\x1b[2J\u009b2J\r\nnext") as emulator:
-        shown = glimpse(emulator, "wait", "a", seen="next look", **looks)
+        shown = glimpse(emulator, "wait", "a", seen="next poll", **looks)
     assert "\x1b[2J" not in shown and "\u009b" not in shown and "\n" not in shown
     assert "[red]odd[/red]" in plain(shown)
 
@@ -225,8 +225,8 @@ def test_what_is_over_at_once_shows_no_line(looks, emulator):
 
 def test_a_message_that_has_to_be_sent_again_says_why_meanwhile(looks):
     with Emulator(rules=[{"status": 429, "headers": {"Retry-After": "30"}}]) as emulator:
-        shown = glimpse(emulator, "send", "job_demo", "go", seen="next try in", **looks)
-    assert "again, after" in plain(shown) and "\n" not in shown and all(width(line) < 80 for line in drawn(shown))
+        shown = glimpse(emulator, "send", "job_demo", "go", seen="next attempt in", **looks)
+    assert "retrying after" in plain(shown) and "\n" not in shown and all(width(line) < 80 for line in drawn(shown))
 
 
 def test_words_do_not_mix_with_the_line(looks):
@@ -238,7 +238,7 @@ def test_words_do_not_mix_with_the_line(looks):
 def test_rich_is_not_loaded_where_no_line_lives(emulator):
     code = f"""if True:
         import sys
-        from agentjob._cli import main
+        from agentjob._cli.main import main
         assert main(["send", "job_demo", "go", "--wait", *{QUICK!r}]) == 0
         assert not [name for name in sys.modules if name.partition(".")[0] == "rich"]
     """

@@ -104,8 +104,8 @@ def test_every_status_raises_its_class_with_its_facts(status, name, delivery):
 
 NOTES = {
     "not_sent": "agentjob: the message was not sent, so it may be sent again",
-    "rejected": "agentjob: the service rejected the message; mend the cause, then send it again",
-    "unknown": "agentjob: the message may have arrived; look at the job before sending it again",
+    "rejected": "agentjob: the service rejected the message; fix the cause, then send it again",
+    "unknown": "agentjob: the message may have arrived; check the job before you send it again",
     "accepted": "agentjob: the message was accepted; do not send it again",
 }
 
@@ -135,7 +135,7 @@ def test_the_verdict_of_one_message_never_stands_for_another(emulator):
     client = emulator.client()
     other = raised(client.send_and_wait, "a", "go", on_update=lambda job: client.send_message("b", "go"))
     assert (other.delivery, str(other).partition(":")[0]) == ("unknown", "message to job b may have arrived")
-    around = "agentjob: of the call that this came out of, the message was accepted; do not send it again"
+    around = "agentjob: about the call that raised this: the message was accepted; do not send it again"
     assert other.__notes__ == [NOTES["unknown"], around]
 
     class Mine(Exception):

@@ -13,7 +13,7 @@ LATENCY = 0.150
 
 STALL = {"method": "POST", "fault": {"do": "stall", "at": "request", "process": True}}
 
-MAY_HAVE_ARRIVED = "agentjob: the message may have arrived; look at the job before sending it again"
+MAY_HAVE_ARRIVED = "agentjob: the message may have arrived; check the job before you send it again"
 NOT_SENT = "agentjob: the message was not sent, so it may be sent again"
 ACCEPTED = "agentjob: the message was accepted; do not send it again"
 
@@ -112,7 +112,7 @@ def test_ctrl_c_while_other_threads_work_and_wait(emulator, script):
 
 def test_ctrl_c_in_the_pause_before_a_retry(emulator, script):
     emulator.reset(rules=[{"status": 429, "headers": {"Retry-After": "30"}}])
-    rejected = "agentjob: the service rejected the message; mend the cause, then send it again"
+    rejected = "agentjob: the service rejected the message; fix the cause, then send it again"
     interrupted(emulator, script, 'client.send_message("job_demo", "go")', rejected)
 
 
@@ -177,7 +177,7 @@ def test_what_a_signal_handler_raises_comes_out_unchanged(emulator, script):
     wait_for(lambda: arrived(emulator) == 1, "the message is there")
     running.process.send_signal(signal.SIGALRM)
     out, err, status = running.end()
-    assert out == "True agentjob: the message may have arrived; look at the job before sending it again\n", err
+    assert out == "True agentjob: the message may have arrived; check the job before you send it again\n", err
 
 
 def test_a_handler_that_raises_nothing_lets_the_call_go_on(emulator, script):
