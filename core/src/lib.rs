@@ -43,6 +43,7 @@ pub use batch::events::{BatchOutcome, BatchProgress, BatchStep, BatchUpdate};
 pub use batch::handle::BatchHandle;
 pub use batch::item::BatchItem;
 pub use batch::iterator::Batch;
+pub use batch::list::read::ListFormat;
 pub use batch::options::{BatchOptions, DEFAULT_CONCURRENCY, DEFAULT_GRACE, DEFAULT_MAX_OUTAGE, MAX_CONCURRENCY};
 pub use batch::pace::circuit_breaker::PauseReason;
 pub use batch::pace::rate::Rate;

@@ -341,9 +341,10 @@ fn closing_the_client_ends_its_batches() {
 fn a_changed_list_is_noticed_and_named() {
     let (service, folder) = (service(9, ""), Folder::new());
     let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
-    let keyed =
-        |n: u32, prompt: &str| BatchItem::new(format!("job_{n}"), prompt).key(format!("k{n}")).line(u64::from(n) + 1);
-    let plain = |n: u32, prompt: &str| BatchItem::new(format!("job_{n}"), prompt).line(u64::from(n) + 1);
+    let keyed = |n: u32, prompt: &str| {
+        BatchItem::new(format!("job_{n}"), prompt).with_key(format!("k{n}")).with_line(u64::from(n) + 1)
+    };
+    let plain = |n: u32, prompt: &str| BatchItem::new(format!("job_{n}"), prompt).with_line(u64::from(n) + 1);
     let with_keys = vec![keyed(1, "a"), keyed(2, "b")];
     let without = vec![plain(1, "a"), plain(2, "b")];
     for (first, rows) in [
@@ -352,7 +353,7 @@ fn a_changed_list_is_noticed_and_named() {
             vec![
                 (vec![keyed(1, "a"), keyed(2, "B")], "line 3: its prompt was changed since journal"),
                 (
-                    vec![keyed(1, "a"), BatchItem::new("job_3", "b").key("k2")],
+                    vec![keyed(1, "a"), BatchItem::new("job_3", "b").with_key("k2")],
                     "item 2: its job was changed since journal",
                 ),
                 (vec![keyed(1, "a")], "item 2 is not in the list any more: journal"),
@@ -408,7 +409,7 @@ fn bad_items_and_settings_are_named_before_a_journal_is_begun() {
     let (client, journal) = (client(&service), folder.journal());
     let options = || BatchOptions::new(&journal);
     let rows = [
-        (client.send_all([BatchItem::new(JOB, "").line(17)], &options()), "line 17: prompt is empty"),
+        (client.send_all([BatchItem::new(JOB, "").with_line(17)], &options()), "line 17: prompt is empty"),
         (client.send_all(items(1), &options().concurrency(0)), "concurrency is 0; give 1 to 64"),
         (client.send_all(items(1), &options().concurrency(65)), "concurrency is 65; give 1 to 64"),
         (client.send_all(items(1), &options().max_outage(Duration::ZERO)), "max_outage"),

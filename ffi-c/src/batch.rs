@@ -169,10 +169,10 @@ pub unsafe extern "C" fn agentjob_batch_add(
             let items = &mut required_mut("batch", batch)?.filling()?.items;
             let mut item = BatchItem::new(text("job_id", job_id)?, sized_text("prompt", prompt, prompt_len)?);
             if !key.is_null() {
-                item = item.key(text("key", key)?);
+                item = item.with_key(text("key", key)?);
             }
             if line > 0 {
-                item = item.line(line);
+                item = item.with_line(line);
             }
             items.push(item);
             Ok(())

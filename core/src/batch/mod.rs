@@ -11,6 +11,7 @@ pub(crate) mod handle;
 pub(crate) mod item;
 pub(crate) mod iterator;
 pub(crate) mod journal;
+pub(crate) mod list;
 pub(crate) mod options;
 pub(crate) mod pace;
 pub(crate) mod run;

@@ -137,10 +137,10 @@ fn made(
 ) -> Result<BatchItem, Wrong> {
     let mut item = BatchItem::new(text("job_id", job_id)?, text("prompt", prompt)?);
     if let Some(key) = key.filter(|key| !key.is_none()) {
-        item = item.key(text("key", &key)?);
+        item = item.with_key(text("key", &key)?);
     }
     Ok(match line {
-        Some(line) => item.line(line),
+        Some(line) => item.with_line(line),
         None => item,
     })
 }

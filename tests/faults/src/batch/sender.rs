@@ -46,7 +46,7 @@ fn run(plan: &Plan, notes: &Arc<Notes>) -> Result<(), Error> {
         .build()?;
     let items = plan.items.iter().map(|item| {
         let message = BatchItem::new(item.job_id.as_str(), item.prompt.as_str());
-        item.key.iter().fold(message, |message, key| message.key(key.as_str()))
+        item.key.iter().fold(message, |message, key| message.with_key(key.as_str()))
     });
     let mut options = BatchOptions::new(&plan.journal)
         .concurrency(plan.concurrency)
