@@ -117,6 +117,7 @@ class ErrorDict(TypedDict):
     attempts: int
     elapsed: float
     job: Optional[Job]
+    line: Optional[int]
 
 
 class _Message(TypedDict):

@@ -36,6 +36,7 @@ fn exception(py: Python<'_>, error: &Error, delivery: Option<Delivery>) -> PyRes
     let made = class.call1((error.message(),))?;
     made.setattr(intern!(py, "reason"), error.reason())?;
     made.setattr(intern!(py, "hint"), error.hint())?;
+    made.setattr(intern!(py, "line"), error.line())?;
     made.setattr(intern!(py, "http_status"), error.http_status())?;
     made.setattr(intern!(py, "retry_after"), error.retry_after().map(|after| after.as_secs_f64()))?;
     made.setattr(intern!(py, "request_id"), error.request_id())?;
