@@ -8,7 +8,7 @@ import pytest
 
 from conftest import arrived, tried, wait_for
 
-#: From the signal to the exception's arrival in Python (DESIGN 4.3).
+#: From the signal to the exception's arrival in Python.
 LATENCY = 0.150
 
 STALL = {"method": "POST", "fault": {"do": "stall", "at": "request", "process": True}}
