@@ -18,7 +18,7 @@ pub(crate) fn raised_with(py: Python<'_>, error: &Error, delivery: Option<Delive
     exception(py, error, delivery).unwrap_or_else(|failed| failed)
 }
 
-/// A job that failed, for `check=True`.
+/// The error for a job that failed, for `check=True`.
 pub(crate) fn job_failed(py: Python<'_>, job: &Job, delivers: bool) -> PyErr {
     let make = || {
         let id = job.id().escape_debug().to_string();

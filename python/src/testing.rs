@@ -14,17 +14,17 @@ use crate::panic::guarded;
 use crate::signals::blocking;
 use crate::watcher::Watcher;
 
-/// The stand-in of the service; `agentjob.testing.Emulator` is its face.
+/// The emulator of the service, behind `agentjob.testing.Emulator`.
 #[pyclass(frozen, module = "agentjob._native")]
 pub(crate) struct Emulator {
     core: Option<emulator::Emulator>,
-    /// A forked child has the emulator's memory without its threads, which nobody may wait for there.
+    /// A forked child has the emulator's memory, but not its threads, so it must not wait for them.
     pid: u32,
 }
 
 impl Emulator {
     fn core(&self) -> &emulator::Emulator {
-        self.core.as_ref().expect("it is taken by its drop alone")
+        self.core.as_ref().expect("only its drop takes it")
     }
 }
 

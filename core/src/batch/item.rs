@@ -176,7 +176,7 @@ pub(crate) fn plan(items: impl IntoIterator<Item = BatchItem>, max_prompt_bytes:
     let mut last_for_job: HashMap<Digest, u32> = HashMap::new();
     for item in items {
         let at = planned.len();
-        let wrong = |what: String| Error::invalid(format!("{}: {what}", label(item.line, at))).with_line(item.line);
+        let wrong = |what: String| Error::invalid(what).in_item(at as u64 + 1, item.line);
         let id = checks.check(&item).map_err(wrong)?;
         let place = place(at).map_err(wrong)?;
         let previous = last_for_job.insert(Digest::of(&[item.job_id.as_bytes()]), place);
@@ -215,7 +215,7 @@ mod tests {
         let rows = [
             (item("", "p"), "item 2: job_id is empty"),
             (item("job_1", "").with_line(17), "line 17: prompt is empty"),
-            (item("job_1", "123456").with_line(17), "line 17: prompt is 6 bytes long; at most 5"),
+            (item("job_1", "123456").with_line(17), "line 17: prompt is 6 bytes long. At most 5"),
             (item("job_1", "p").with_key("").with_line(4), "line 4: key is empty"),
             (item("job_1", "p").with_key("x".repeat(1025)), "item 2: key is 1025 bytes long"),
             (item("job_1", "q").with_key("a").with_line(4), "line 4: key \"a\" is also the key of line 3"),

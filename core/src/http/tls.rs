@@ -49,7 +49,7 @@ pub(crate) fn handshake(
     host: &str,
     socket: &Socket,
 ) -> Result<ClientConnection, Cause> {
-    let ended = |why: String| Cause::Tls { why, hint: "" };
+    let ended = |why: String| Cause::Tls { why, hint: None };
     let name = ServerName::try_from(host.to_owned()).map_err(|_| ended(format!("{host} is no name for TLS")))?;
     let mut tls = ClientConnection::new(config, name).map_err(|error| tls_failure::failure(&error))?;
     let mut taken = true;

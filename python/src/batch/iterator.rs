@@ -360,7 +360,7 @@ impl Batch {
 
     fn __reduce__(&self) -> PyResult<()> {
         Err(PyTypeError::new_err(
-            "an agentjob.Batch cannot be pickled or copied, for its threads and its journal's lock are this process's; \
+            "an agentjob.Batch cannot be pickled or copied, because its threads and its journal's lock belong to this process; \
             pass on the items and the journal's path instead, and run it there once it is finished here",
         ))
     }

@@ -1,4 +1,4 @@
-//! What a batch tells, as dicts.
+//! A batch's outcomes, updates, progress and status as dicts.
 
 use std::time::Duration;
 
@@ -126,7 +126,7 @@ fn raised<'py>(py: Python<'py>, error: &Error) -> Bound<'py, PyAny> {
     errors::raised(py, error).into_value(py).into_bound(py).into_any()
 }
 
-/// What the logger is told of an update; jobs' records are no news there.
+/// The log message for an update. Changes of jobs' records are not logged.
 pub(crate) fn sentence(update: &BatchUpdate) -> Option<String> {
     match update {
         BatchUpdate::Paused { reason, pause, error } => {
@@ -134,7 +134,7 @@ pub(crate) fn sentence(update: &BatchUpdate) -> Option<String> {
         }
         BatchUpdate::Resumed => Some("batch: resumed".to_owned()),
         BatchUpdate::Recovered { dropped_bytes, journal_line, unknown } => Some(format!(
-            "batch: the journal is damaged from its line {journal_line} on: {dropped_bytes} bytes are passed over, {unknown} messages are unknown for that"
+            "batch: the journal is damaged from line {journal_line} on: {dropped_bytes} bytes skipped, {unknown} messages may have been sent"
         )),
         _ => None,
     }
