@@ -461,16 +461,16 @@ class Emulator:
     @property
     def job_id(self) -> str: ...
     def ledger(self) -> list[dict[str, Any]]:
-        """Every message that was really processed."""
+        """Every message that was processed."""
 
     def requests(self) -> dict[str, Any]:
-        """Every request that began."""
+        """Every request that was started."""
 
     def reset(self, config: str = "{}") -> None:
-        """Starts everything again with another configuration (JSON); connections stay."""
+        """Starts over with another configuration (JSON); connections stay open."""
 
     def stop(self) -> None:
-        """Stops listening and ends every connection."""
+        """Stops listening and closes every connection."""
 
 def read_batch_list(content: bytes, name: str, format: str | None = None) -> list[dict[str, Any]]:
     """The messages in a list's content, as dicts with job_id, prompt, line and, where an item has one, key.

@@ -267,7 +267,7 @@ def job_failed(job_id: str, job: "Optional[Job]") -> JobFailedError:
 
 
 def _by_kind() -> "dict[str, type[Error]]":
-    """The class of each kind. StatusError has none of its own: it is the base of those for a status."""
+    """The class of each kind. StatusError has no kind of its own: it is the base of the classes for a status."""
     classes = [globals()[name] for name in __all__]
     return {cls.kind: cls for cls in classes if cls not in (Error, StatusError)}
 

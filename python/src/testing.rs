@@ -74,17 +74,17 @@ impl Emulator {
         self.core().job_id()
     }
 
-    /// Every message that was really processed.
+    /// Every message that was processed.
     fn ledger<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         guarded(py, || plain(py, py.detach(|| serde_json::to_string(&self.core().ledger()))))
     }
 
-    /// Every request that began.
+    /// Every request that was started.
     fn requests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         guarded(py, || plain(py, py.detach(|| serde_json::to_string(&self.core().requests()))))
     }
 
-    /// Starts everything again with another configuration (JSON); connections stay.
+    /// Starts over with another configuration (JSON); connections stay open.
     #[pyo3(signature = (config="{}"))]
     fn reset(&self, py: Python<'_>, config: &str) -> PyResult<()> {
         guarded(py, || {
@@ -93,7 +93,7 @@ impl Emulator {
         })
     }
 
-    /// Stops listening and ends every connection.
+    /// Stops listening and closes every connection.
     fn stop(&self, py: Python<'_>) {
         if self.pid == process::id() {
             py.detach(|| self.core().stop());

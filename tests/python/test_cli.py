@@ -87,7 +87,7 @@ USAGE = [
     ["wait", "job_demo", "--wait-timeout", "never"],
     ["wait", "--resume", "{}"],
     ["get", "job_demo", "--quiet", "--json-events"],
-    ["completion", "tcsh"],
+    ["completion", "fish"],
     ["emulator", "--nonsense"],
 ]
 

@@ -50,15 +50,15 @@ def send_all(emulator, *flags, file="messages.jsonl", **options):
     return status, outcomes, err
 
 
-def on_the_way(emulator, *flags, after=1):
+def started(emulator, *flags, after=1):
     """A batch of which so many messages came to the service."""
     process = start(emulator, "send-all", "messages.jsonl", "--journal", "night", *flags)
     wait_for(lambda: emulator.requests()["total"] >= after, "messages came")
     return process
 
 
-def to_go_on(err):
-    """The words of the command that goes on, as a shell would read them."""
+def to_resume(err):
+    """The words of the command that resumes the batch, as a shell would read them."""
     command = re.search(r"to (?:resume|wait again).*:\n  (agentjob .*)\n", err)
     return shlex.split(command.group(1))[1:]
 
@@ -67,7 +67,7 @@ def times_sent(emulator):
     return Counter(message["prompt"] for message in emulator.ledger())
 
 
-def test_every_message_is_sent_once_and_told_as_it_comes(folder):
+def test_every_message_is_sent_once_and_reported_as_it_completes(folder):
     messages(20)
     with service(20) as emulator:
         status, outcomes, err = send_all(emulator)
@@ -178,7 +178,7 @@ def test_an_error_is_an_object(folder):
     assert f"agentjob: line 2 (job_2): {outcome['error']['message']}\n" in err
 
 
-def test_an_unknown_message_is_named_and_sent_again_only_on_demand(folder):
+def test_an_unknown_message_is_listed_and_sent_again_only_on_request(folder):
     messages(3)
     with service(3, rules=[{**LOST, "nth": 1}]) as emulator:
         status, _, err = send_all(emulator)
@@ -191,37 +191,37 @@ def test_an_unknown_message_is_named_and_sent_again_only_on_demand(folder):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_lets_the_answers_come_and_says_how_to_go_on(number, folder):
+def test_a_signal_lets_the_answers_come_and_says_how_to_resume(number, folder):
     messages(30)
     with service(30, rules=[SLOW]) as emulator:
-        process = on_the_way(emulator, "--concurrency", "3", after=3)
+        process = started(emulator, "--concurrency", "3", after=3)
         process.send_signal(number)
         out, err = process.communicate(timeout=PATIENCE)
         again = "Ctrl-C again" if number == signal.SIGINT else "a second signal"
         assert process.returncode == 128 + number and "Traceback" not in err
-        assert re.search(rf"^agentjob: stopping: [1-6] messages? (is|are) on (its|their) way; {again} leaves at once$", err, re.M)
+        assert re.search(rf"^agentjob: stopping: [1-6] messages? in flight; {again} exits at once$", err, re.M)
         sent = len(emulator.ledger())
         assert f"agentjob: 30 messages: {sent} accepted, {30 - sent} left\n" in err and len(out.splitlines()) == sent < 30
         emulator.reset(**{"hourly_limit": 1000, "jobs": [{"id": f"job_{n}"} for n in range(1, 31)]})
-        assert to_go_on(err) == ["send-all", "messages.jsonl", "--journal", "night", "--concurrency", "3"]
-        status, out, err = run(emulator, *to_go_on(err))
+        assert to_resume(err) == ["send-all", "messages.jsonl", "--journal", "night", "--concurrency", "3"]
+        status, out, err = run(emulator, *to_resume(err))
         assert status == 0 and len(emulator.ledger()) == 30 - sent and len(out.splitlines()) == 30
 
 
-def test_the_command_to_go_on_does_not_send_anew_what_is_unknown(folder):
+def test_the_command_that_resumes_does_not_send_unknown_messages_again(folder):
     messages(12)
     with service(12, rules=[STALL]) as emulator:
-        process = on_the_way(emulator, "--resend-unknown", "--grace", "0.2", after=3)
+        process = started(emulator, "--resend-unknown", "--grace", "0.2", after=3)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130 and "it may have arrived" in err
-    assert "--resend-unknown" not in to_go_on(err)
+    assert "--resend-unknown" not in to_resume(err)
 
 
-def test_a_second_signal_leaves_at_once(folder):
+def test_a_second_signal_exits_at_once(folder):
     messages(10)
     with service(10, rules=[STALL]) as emulator:
-        process = on_the_way(emulator, "--grace", "60", after=4)
+        process = started(emulator, "--grace", "60", after=4)
         process.send_signal(signal.SIGINT)
         read_until(process.stderr, "stopping")
         time.sleep(0.3)  # else it would be taken for the first one's echo
@@ -239,7 +239,7 @@ def test_a_signal_that_comes_twice_is_one(folder):
     def attempt(n):
         (folder / "night").unlink(missing_ok=True)
         with service(30, rules=[SLOW]) as emulator:
-            process = on_the_way(emulator, after=4)
+            process = started(emulator, after=4)
             for _ in range(2):  # as a parent does that hands on what the terminal has sent to both
                 process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=PATIENCE)
@@ -263,7 +263,7 @@ def test_a_signal_that_a_parent_had_ignored_stays_so(folder):
 def test_after_a_kill_the_next_run_goes_on_and_sends_nothing_twice(folder):
     messages(40)
     with service(40, rules=[{**SLOW, "delay_ms": 40}]) as emulator:
-        process = on_the_way(emulator, after=12)
+        process = started(emulator, after=12)
         process.kill()
         process.communicate(timeout=PATIENCE)
         status, outcomes, err = send_all(emulator)
@@ -277,7 +277,7 @@ def test_after_a_kill_the_next_run_goes_on_and_sends_nothing_twice(folder):
 def test_a_pause_is_told_with_its_end(folder):
     messages(5)
     with service(5, hourly_limit=2) as emulator:
-        process = on_the_way(emulator)
+        process = started(emulator)
         told = read_until(process.stderr, "paused")[-1]
         assert re.match(r"agentjob: paused: rate limited until (\w+ )?\d\d:\d\d:\d\d\n", told)
         status, out, _ = run(emulator, "batch-status", "night")
@@ -350,7 +350,7 @@ def test_a_reader_that_goes_away_stops_the_batch(folder):
         _, err = process.communicate(timeout=PATIENCE)
         sent = len(emulator.ledger())
         assert process.returncode == 3 and sent < 60 and "Traceback" not in err and "could not be written" not in err
-        assert f"agentjob: 60 messages: {sent} accepted, {60 - sent} left\n" in err and to_go_on(err)
+        assert f"agentjob: 60 messages: {sent} accepted, {60 - sent} left\n" in err and to_resume(err)
 
 
 @pytest.mark.parametrize(("broken", "status"), [(">/dev/full", 3), (">&-", 0), ("2>/dev/full", 0), (">/dev/null 2>&-", 0)])
@@ -391,7 +391,7 @@ def test_events_are_objects(folder):
 def test_the_end_of_a_batch_is_told_in_events_too(folder):
     messages(20)
     with service(20, rules=[STALL]) as emulator:
-        process = on_the_way(emulator, "--json-events", "--grace", "60", after=5)
+        process = started(emulator, "--json-events", "--grace", "60", after=5)
         assert json.loads(process.stderr.readline())["event"] == "begin"
         process.send_signal(signal.SIGTERM)
         stopping = json.loads(process.stderr.readline())
@@ -400,7 +400,7 @@ def test_the_end_of_a_batch_is_told_in_events_too(folder):
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 143 and json.loads(err)["event"] == "left"
-        process = on_the_way(emulator, "--json-events", "--grace", "0.1", after=emulator.requests()["total"] + 1)
+        process = started(emulator, "--json-events", "--grace", "0.1", after=emulator.requests()["total"] + 1)
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=PATIENCE)
     end = json.loads(err.splitlines()[-1])
@@ -420,7 +420,7 @@ def test_the_status_of_a_journal(folder):
     assert "60 messages: 29 accepted, 30 rejected, 1 unknown, 0 left; at most 1000/s\n" in out
     assert "  item 31: message to job job_31 may have arrived: " in out
     refused = "message to job job_20 was rejected: the service answered 404; check"
-    assert f"  item 20: {refused}" in out and "\n  and 10 more; --json has all\n" in out
+    assert f"  item 20: {refused}" in out and "\n  and 10 more; --json lists them all\n" in out
     assert "agentjob send-all FILE --journal night --rate 1000/s --resend-unknown\n" in out
     status, out, err = run(None, "batch-status", "night", "--json")
     told = json.loads(out)
@@ -430,7 +430,7 @@ def test_the_status_of_a_journal(folder):
     assert (status, out) == (3, "") and err.startswith("agentjob: journal ") and err.count("\n") == 1
 
 
-def test_other_commands_load_nothing_of_it(emulator):
+def test_other_commands_do_not_load_the_batch_modules(emulator):
     code = f"""if True:
         import sys
         from agentjob._cli.main import main

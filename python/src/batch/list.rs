@@ -1,4 +1,4 @@
-//! Reading a list of messages, for the command line.
+//! Reads a list of messages, for the command line.
 
 use agentjob_core::{BatchItem, ListFormat};
 use pyo3::intern;
