@@ -98,7 +98,7 @@ def test_a_batch_does_what_the_blocking_one_does(emulator, run, journal):
     assert len(emulator.ledger()) == 5
 
 
-def test_on_update_is_awaited_on_the_loops_thread_and_what_it_raises_stops_the_batch(emulator, run, journal):
+def test_on_update_is_awaited_on_the_loops_thread_and_its_exception_stops_the_batch(emulator, run, journal):
     class Enough(Exception):
         pass
 
@@ -162,7 +162,7 @@ def test_a_task_that_is_cancelled_stops_its_batch_and_leaves_no_thread(emulator,
     wait_for(lambda: not [thread for thread in batch_threads() if thread.name.startswith("agentjob")], "no thread is left")
 
 
-def test_what_came_before_a_cancellation_is_not_lost(emulator, run, journal):
+def test_outcomes_before_a_cancellation_are_not_lost(emulator, run, journal):
     async def main():
         batch = client_of(emulator).send_all(messages(10), journal=journal, rate="4/h")
         heard = []

@@ -103,7 +103,7 @@ def test_a_file_that_cannot_be_read(tmp_path):
     assert refused(tmp_path) == "FILE cannot be read: Is a directory"
 
 
-def test_what_jsonl_may_have(tmp_path):
+def test_valid_jsonl(tmp_path):
     path = tmp_path / "messages"
     lines = [
         b'\xef\xbb\xbf{"prompt":"x","job_id":"a"}\r',
@@ -120,7 +120,7 @@ def test_what_jsonl_may_have(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["messages.csv", "MESSAGES.CSV", "messages.txt"])
-def test_what_csv_may_have(name, tmp_path):
+def test_valid_csv(name, tmp_path):
     path = tmp_path / name
     long = "x" * 200_000
     path.write_bytes(f'\ufeffprompt, key ,job_id\r\n"two\r\nlines, ""quoted""",,a\r\n\r\n{long},k,b\r\n'.encode())

@@ -154,7 +154,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_the_exit_status_says_what_matters_most(name, folder):
+def test_the_exit_status_is_the_first_that_applies(name, folder):
     config, flags, expected = ENDS[name]
     messages(3)
     with service(3, **config) as emulator:
@@ -191,7 +191,7 @@ def test_an_unknown_message_is_listed_and_sent_again_only_on_request(folder):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_lets_the_answers_come_and_says_how_to_resume(number, folder):
+def test_a_signal_waits_for_the_responses_and_prints_the_command_that_resumes(number, folder):
     messages(30)
     with service(30, rules=[SLOW]) as emulator:
         process = started(emulator, "--concurrency", "3", after=3)
@@ -249,7 +249,7 @@ def test_a_signal_that_comes_twice_is_one(folder):
     tried(5, attempt)
 
 
-def test_a_signal_that_a_parent_had_ignored_stays_so(folder):
+def test_a_signal_that_the_parent_ignores_stays_ignored(folder):
     messages(4)
     with service(4, rules=[SLOW]) as emulator:
         command = f"trap '' INT; exec {shlex.quote(sys.executable)} -m agentjob send-all messages.jsonl --journal night"
@@ -260,7 +260,7 @@ def test_a_signal_that_a_parent_had_ignored_stays_so(folder):
         assert process.returncode == 0 and len(emulator.ledger()) == 4
 
 
-def test_after_a_kill_the_next_run_goes_on_and_sends_nothing_twice(folder):
+def test_after_a_kill_the_next_run_resumes_and_sends_nothing_twice(folder):
     messages(40)
     with service(40, rules=[{**SLOW, "delay_ms": 40}]) as emulator:
         process = started(emulator, after=12)
@@ -274,7 +274,7 @@ def test_after_a_kill_the_next_run_goes_on_and_sends_nothing_twice(folder):
         assert send_all(emulator, "--resend-unknown")[0] == 0 and len(times_sent(emulator)) == 40
 
 
-def test_a_pause_is_told_with_its_end(folder):
+def test_a_pause_is_reported_with_its_end(folder):
     messages(5)
     with service(5, hourly_limit=2) as emulator:
         process = started(emulator)
@@ -294,7 +294,7 @@ def test_a_pause_is_told_with_its_end(folder):
         process.communicate(timeout=PATIENCE)
 
 
-def test_trouble_is_told_with_its_reason_and_its_end(folder):
+def test_a_service_failure_is_reported_with_its_reason_and_its_end(folder):
     messages(3)
     with service(3, rules=[{"method": "POST", "nth": 1, "status": 408}]) as emulator:
         status, _, err = send_all(emulator, "--concurrency", "1")
@@ -312,7 +312,7 @@ def test_an_error_that_stops_the_batch_comes_before_the_summary(folder):
     assert lines[-1] == "  agentjob send-all messages.jsonl --journal night --concurrency 1"
 
 
-def test_a_journal_that_is_none_is_left_alone(folder):
+def test_a_file_that_is_not_a_journal_is_not_touched(folder):
     messages(2)
     (folder / "night").write_text("precious\n")
     with service(2) as emulator:
@@ -320,7 +320,7 @@ def test_a_journal_that_is_none_is_left_alone(folder):
     assert (folder / "night").read_text() == "precious\n"
 
 
-def test_a_damaged_journal_is_told_of_before_all_else(folder):
+def test_a_damaged_journal_is_reported_before_anything_else(folder):
     messages(3)
     with service(3) as emulator:
         assert send_all(emulator, "--concurrency", "1")[0] == 0
@@ -365,7 +365,7 @@ def test_a_dead_output_loses_no_message(broken, status, folder):
         assert send_all(emulator)[0] == 0 and len(emulator.ledger()) == 3
 
 
-def test_quiet_tells_only_of_a_bad_end(folder):
+def test_quiet_reports_only_a_bad_end(folder):
     messages(3)
     with service(2) as emulator:
         messages(2)
@@ -388,7 +388,7 @@ def test_events_are_objects(folder):
     assert all(event["error"]["kind"] and event["reason"] == "service_failure" for event in paused)
 
 
-def test_the_end_of_a_batch_is_told_in_events_too(folder):
+def test_the_end_of_a_batch_is_an_event_too(folder):
     messages(20)
     with service(20, rules=[STALL]) as emulator:
         process = started(emulator, "--json-events", "--grace", "60", after=5)

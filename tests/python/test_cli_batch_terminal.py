@@ -16,7 +16,7 @@ from agentjob._cli.terminal import Plain
 from conftest import tried
 from test_cli import QUICK
 from test_cli_batch import STALL, folder, messages, service  # noqa: F401 (a fixture)
-from test_cli_terminal import Terminal, looks, plain  # noqa: F401 (a fixture)
+from test_cli_terminal import Terminal, style, plain  # noqa: F401 (a fixture)
 
 COMMAND = ("send-all", "messages.jsonl", "--journal", "night")
 SEQUENCE = re.compile(r"\x1b\[(\??)([\d;]*)([A-Za-z])|(.)", re.S)
@@ -70,18 +70,18 @@ def seen(shown, columns=80):
 
 
 @pytest.mark.parametrize("columns", [100, 36])
-def test_the_live_lines_live_and_are_wiped(columns, folder, looks):
+def test_the_live_lines_live_and_are_wiped(columns, folder, style):
     def attempt(_):
         (folder / "night").unlink(missing_ok=True)
-        the_live_lines_live(columns, looks)
+        the_live_lines_live(columns, style)
 
     tried(5, attempt)
 
 
-def the_live_lines_live(columns, looks):
+def the_live_lines_live(columns, style):
     messages(30)
     with service(30, rules=[{"path": "/v2/agent/demo/job/job_3/message", "status": 404}]) as emulator:
-        terminal = Terminal(emulator, *COMMAND, "--rate", "10/s", "--wait", *QUICK, columns=columns, **looks)
+        terminal = Terminal(emulator, *COMMAND, "--rate", "10/s", "--wait", *QUICK, columns=columns, **style)
         out, shown = terminal.read()
     assert terminal.process.returncode == 3 and len(out.splitlines()) == 30
     screen = seen(shown, columns)
@@ -95,13 +95,13 @@ def the_live_lines_live(columns, looks):
     assert "%" not in text and "agentjob: 30 messages: 29 accepted, 1 rejected, 0 left\n" in text
     drawn = [at for at, piece in terminal.writes if DRAWN.encode() in piece]
     assert statistics.median(b - a for a, b in zip(drawn, drawn[1:])) <= 0.15
-    assert bool(re.search(r"\x1b\[[\d;]*m", shown)) == (not looks)
+    assert bool(re.search(r"\x1b\[[\d;]*m", shown)) == (not style)
 
 
-def test_ctrl_c_leaves_a_clean_terminal(folder, looks):
+def test_ctrl_c_leaves_a_clean_terminal(folder, style):
     messages(9)
     with service(9, rules=[STALL]) as emulator:
-        terminal = Terminal(emulator, *COMMAND, "--concurrency", "2", "--grace", "0.5", **looks)
+        terminal = Terminal(emulator, *COMMAND, "--concurrency", "2", "--grace", "0.5", **style)
         terminal.read_until("2 in flight")
         terminal.press_ctrl_c()
         _, shown = terminal.read()
@@ -115,10 +115,10 @@ def test_ctrl_c_leaves_a_clean_terminal(folder, looks):
     assert lines[-2:] == ["  agentjob send-all messages.jsonl --journal night --concurrency 2 --grace 0.5", ""]
 
 
-def test_ctrl_c_twice_leaves_at_once(folder, looks):
+def test_ctrl_c_twice_leaves_at_once(folder, style):
     messages(9)
     with service(9, rules=[STALL]) as emulator:
-        terminal = Terminal(emulator, *COMMAND, "--grace", "60", **looks)
+        terminal = Terminal(emulator, *COMMAND, "--grace", "60", **style)
         terminal.read_until("4 in flight")
         terminal.press_ctrl_c()
         terminal.read_until("leaves at once")
@@ -133,12 +133,12 @@ def test_ctrl_c_twice_leaves_at_once(folder, looks):
     ]
 
 
-def test_ctrl_z_finds_the_lines_wiped(folder, looks):
+def test_ctrl_z_finds_the_lines_wiped(folder, style):
     messages(12)
     with service(12) as emulator:
-        terminal = Terminal(emulator, *COMMAND, "--rate", "3/s", **looks)
+        terminal = Terminal(emulator, *COMMAND, "--rate", "3/s", **style)
         terminal.read_until("3/12")  # and there are three seconds left for it to be pressed and wiped
-        terminal.press_ctrl_z()  # which stops nobody here, for there is no shell to go on from
+        terminal.press_ctrl_z()  # which stops nothing here, because there is no shell to continue from
         _, shown = terminal.read()
     assert terminal.process.returncode == 0
     assert [line.rstrip() for line in seen(shown).lines] == [
@@ -148,10 +148,10 @@ def test_ctrl_z_finds_the_lines_wiped(folder, looks):
     ]
 
 
-def test_a_pause_says_why_and_until_when(folder, looks):
+def test_a_pause_shows_its_reason_and_its_end(folder, style):
     messages(5)
     with service(5, hourly_limit=2) as emulator:
-        terminal = Terminal(emulator, *COMMAND, columns=40, **looks)
+        terminal = Terminal(emulator, *COMMAND, columns=40, **style)
         paused = re.compile(r"3 left paused: rate limited until (\w+ )?\d\d:\d\d:\d\d")
 
         def says_so(shown):
@@ -163,15 +163,15 @@ def test_a_pause_says_why_and_until_when(folder, looks):
     assert terminal.process.returncode == 130
 
 
-def test_a_terminal_that_becomes_narrower_stays_readable(folder, looks):
+def test_a_terminal_that_becomes_narrower_stays_readable(folder, style):
     messages(40)
     with service(40) as emulator:
-        terminal = Terminal(emulator, *COMMAND, "--rate", "20/s", **looks)
+        terminal = Terminal(emulator, *COMMAND, "--rate", "20/s", **style)
         terminal.read_until("20/40")
         terminal.resize(24)
         before = len(terminal.shown)
         _, shown = terminal.read()
-    # One frame may have been on its way.
+    # One frame may have been written already.
     frames = shown[before:].split(DRAWN)[1:-1]
     assert frames and terminal.process.returncode == 0
     for drawing in frames:
@@ -179,25 +179,25 @@ def test_a_terminal_that_becomes_narrower_stays_readable(folder, looks):
         assert all(len(line.strip("\r")) < 24 for line in lines[:-1]), lines
 
 
-def test_outcomes_on_the_same_terminal_stand_between_the_lines(folder, looks):
+def test_outcomes_on_the_same_terminal_stand_between_the_lines(folder, style):
     messages(12)
     with service(12) as emulator:
-        terminal = Terminal(emulator, *COMMAND, "--rate", "6/s", "--json", columns=2000, stdout=None, **looks)
+        terminal = Terminal(emulator, *COMMAND, "--rate", "6/s", "--json", columns=2000, stdout=None, **style)
         _, shown = terminal.read()
         screen = seen(shown, 2000)
         outcomes = [json.loads(line) for line in screen.lines if line.startswith("{")]
         assert sorted(outcome["line"] for outcome in outcomes) == list(range(1, 13))
         assert not any("%" in line for line in screen.lines) and any("%" in line for line in screen.frames[0])
         for term in ("xterm", "dumb"):
-            _, shown = Terminal(emulator, *COMMAND, stdout=None, TERM=term, **looks).read()
+            _, shown = Terminal(emulator, *COMMAND, stdout=None, TERM=term, **style).read()
             assert "{" not in shown, "a person did not ask for them"
 
 
 @pytest.mark.parametrize("term", ["dumb", "unknown"])
-def test_a_dumb_terminal_gets_lines(term, folder, looks):
+def test_a_dumb_terminal_gets_lines(term, folder, style):
     messages(8)
     with service(8) as emulator:
-        _, shown = Terminal(emulator, *COMMAND, "--rate", "4/s", TERM=term, **looks).read()
+        _, shown = Terminal(emulator, *COMMAND, "--rate", "4/s", TERM=term, **style).read()
     assert shown == "agentjob: 8 messages\r\nagentjob: 8 messages: 8 accepted, 0 left\r\n"
 
 
@@ -231,7 +231,7 @@ def test_a_frame_fits_any_terminal(columns):
             assert words.endswith("until 02:15:10")
 
 
-def test_where_nothing_lives_a_line_tells_of_what_is_new(monkeypatch):
+def test_without_a_terminal_a_line_reports_each_change(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     monkeypatch.setattr("agentjob._cli.batch.display.LINE_SECONDS", 0.0)
     told = BatchProgress()

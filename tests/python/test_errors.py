@@ -103,7 +103,7 @@ def test_the_verdict_survives_celerys_json_backend(status, delivery):
     assert type(other) is type(error) and facts(other) == facts(error) and other.delivery == delivery
 
 
-def test_an_error_whose_facts_a_serializer_has_mangled_does_not_look_as_if_nothing_was_to_be_delivered():
+def test_an_error_whose_facts_a_serializer_changed_is_unknown_not_none():
     assert agentjob.ServerError("what failed", "{'kind': 'server', …}").delivery == "unknown"
     assert agentjob.ServerError("what failed", None).delivery is None
 
@@ -162,7 +162,7 @@ NOTES = {
 }
 
 
-def test_a_note_says_what_the_verdict_means_and_travels_with_the_error():
+def test_a_note_explains_the_verdict_and_is_pickled_with_the_error():
     for verdict, rule in {
         "not_sent": None,
         "rejected": {"status": 400},
@@ -213,7 +213,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("rule", "name", "delivery", "options"), FAULTS)
-def test_every_broken_answer_raises_its_class(rule, name, delivery, options):
+def test_every_broken_response_raises_its_class(rule, name, delivery, options):
     with Emulator(rules=[rule]) as emulator:
         error = raised(emulator.client().send_message, "job_demo", "go", **options)
     assert type(error) is getattr(agentjob, name)
@@ -221,7 +221,7 @@ def test_every_broken_answer_raises_its_class(rule, name, delivery, options):
     assert len([m for m in emulator.ledger()]) <= 1
 
 
-def test_a_port_that_nobody_listens_on():
+def test_a_port_without_a_listener():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -257,7 +257,7 @@ def test_once_a_message_is_accepted_every_error_of_the_wait_says_so(emulator):
     assert type(error) is agentjob.WaitTimeoutError and error.delivery == "accepted"
 
 
-def test_a_cancelled_call_says_what_became_of_the_message():
+def test_a_cancelled_call_has_the_delivery_verdict():
     token = agentjob.CancelToken()
     token.cancel()
     with Emulator() as emulator:
