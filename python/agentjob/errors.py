@@ -79,7 +79,7 @@ class Error(Exception):
     line: "Optional[int]" = None
     """The `line` of the batch's item that the error is about, if it has one."""
 
-    def __init__(self, message: str = "", facts: "Optional[ErrorDict]" = None) -> None:
+    def __init__(self, message: str = "", facts: "Optional[dict[str, Any]]" = None) -> None:
         """message: the sentence. facts: the attributes, as `to_dict()` returns them; None leaves the defaults."""
         super().__init__(message)
         if isinstance(facts, dict):

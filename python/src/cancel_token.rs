@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 /// ...     client.wait("job_busy", cancel=token)
 /// ... except agentjob.CancelledError as error:
 /// ...     print(error)
-/// the wait for job job_busy ended: the call was cancelled
+/// wait for job job_busy ended: the call was cancelled
 #[pyclass(frozen, module = "agentjob")]
 pub(crate) struct CancelToken {
     core: core::CancelToken,

@@ -61,7 +61,7 @@ def test_a_batch_is_sent_once_and_a_second_run_sends_none_of_it(client, emulator
     assert all(outcome.pop("earlier") for outcome in again)
     assert [(o["key"], o["delivery"], o["job"]) for o in again] == [(o["key"], o["delivery"], o["job"]) for o in first]
     # The service's own words are not in the journal.
-    assert type(again[6]["error"]) is agentjob.NotFoundError and "job nobody was rejected: the service answered 404; check" in str(again[6]["error"])
+    assert type(again[6]["error"]) is agentjob.NotFoundError and "job nobody was rejected: the service returned 404. Check" in str(again[6]["error"])
     assert (again[6]["error"].delivery, again[6]["error"].http_status) == ("rejected", 404)
     assert len(emulator.ledger()) == 6
 
@@ -117,15 +117,15 @@ def test_items_are_mappings_or_tuples_of_any_iterable(client, emulator, journal)
 WRONG = [
     ({"job_id": "job_2"}, "item 2: prompt is missing"),
     ({"prompt": "p", "line": 9}, "line 9: job_id is missing"),
-    ({"job_id": "job_2", "prompt": "p", "promt": "q"}, 'item 2: it has "promt", which is none of job_id, prompt, key and line'),
+    ({"job_id": "job_2", "prompt": "p", "promt": "q"}, 'item 2: unknown field "promt"; the fields are job_id, prompt, key and line'),
     ({"job_id": "job_2", "prompt": "p", 3: "q"}, "item 2: the name of a field must be a str, not int"),
     ({"job_id": "job_2", "prompt": b"p", "line": 17}, "line 17: prompt must be a str, not bytes"),
-    ({"job_id": "job_2", "prompt": "\ud800"}, "item 2: prompt holds a lone surrogate, which is no text"),
+    ({"job_id": "job_2", "prompt": "\ud800"}, "item 2: prompt contains a lone surrogate, which cannot be encoded as UTF-8"),
     ({"job_id": "job_2", "prompt": "p", "line": True}, "item 2: line must be a whole number, not bool"),
     ({"job_id": "job_2", "prompt": "p", "line": 0}, "item 2: line is 0; lines count from 1"),
     ({"job_id": "job_2", "prompt": "p", "key": 5}, "item 2: key must be a str, not int"),
     (("job_2",), "item 2: it has 1 parts; give (job_id, prompt) or (job_id, prompt, key)"),
-    (("job_2", "p", "a"), 'item 2: its key "a" is that of item 1, too; give each item a key of its own'),
+    (("job_2", "p", "a"), 'item 2: key "a" is also the key of item 1'),
     (("job_2", ""), "item 2: prompt is empty"),
     (("..", "p"), "item 2: job_id is"),
     ("job_2", "item 2: it must be a mapping or a tuple, not str"),
@@ -180,7 +180,7 @@ def test_a_changed_item_is_named(client, emulator, journal):
     keyed = [{"job_id": "job_1", "prompt": "p", "key": "a", "line": 5}, {"job_id": "job_2", "prompt": "p", "key": "b", "line": 6}]
     list(client.send_all(keyed, journal=journal))
     keyed[1]["prompt"] = "q"
-    with pytest.raises(agentjob.InvalidArgumentError, match="^line 6: its prompt was changed since journal"):
+    with pytest.raises(agentjob.InvalidArgumentError, match="^line 6: its prompt has changed since journal"):
         client.send_all(keyed, journal=journal)
     with pytest.raises(agentjob.InvalidArgumentError, match="^item 2 is not in the list any more"):
         client.send_all(keyed[:1], journal=journal)
@@ -226,7 +226,7 @@ def test_the_status_of_a_journal_has_every_documented_field(client, journal):
     assert status["progress"]["items"] == status["progress"]["done"] == 3
     assert (status["base_url"], status["project_id"], status["pid"]) == (client.base_url, client.project_id, os.getpid())
     assert (status["runs"], status["rate"], status["waits"], status["running"]) == (1, "1000/h", False, False)
-    refused = "message to job nobody was rejected: the service answered 404; check the job id, the project id and the base URL"
+    refused = "message to job nobody was rejected: the service returned 404. Check the job id, the project id and the base URL."
     assert (status["unknown"], status["rejected"]) == ([], [{"item": 3, "job_id": "nobody", "reason": refused}])
     assert status["began_at"] <= status["written_at"]
 
@@ -293,7 +293,7 @@ def test_next_event_returns_none_when_nothing_came_in_time(client, emulator, jou
         for wrong, error in ((-1, ValueError), ("1", TypeError)):
             with pytest.raises(error, match="^timeout "):
                 batch.next_event(wrong)
-    assert repr(batch) == "<Batch: 2 of 3 done, over>"
+    assert repr(batch) == "<Batch: 2 of 3 done, finished>"
 
 
 def test_a_stopped_batch_still_returns_the_outcomes_in_flight(client, emulator, journal):
@@ -362,7 +362,7 @@ def test_a_cancelled_batch_raises_after_the_outcomes_in_flight(client, emulator,
     batch = client.send_all(messages(40), journal=journal, rate="5/h", cancel=token)
     seen = [next(batch) for _ in range(5)]
     token.cancel()
-    with pytest.raises(agentjob.CancelledError, match="35 messages left.*run it again with the same journal"):
+    with pytest.raises(agentjob.CancelledError, match="35 messages left.*Run it again with the same journal"):
         next(batch)
     assert len(seen) == len(emulator.ledger()) == 5 and batch.finished and list(batch) == []
 
@@ -373,7 +373,7 @@ def test_a_closed_client_and_a_wrong_key_stop_the_batch(emulator, journal):
     client.close()
     with pytest.raises(agentjob.ClosedError):
         list(batch)
-    with pytest.raises(agentjob.AuthenticationError, match="the batch was stopped") as caught:
+    with pytest.raises(agentjob.AuthenticationError, match="the batch stopped") as caught:
         list(emulator.client(api_key="wrong").send_all(messages(40), journal=journal.with_name("other")))
     assert caught.value.http_status == 401
 

@@ -12,6 +12,7 @@ from test_aio import client_of, no_noise, run, trio
 
 import agentjob
 from agentjob import aio
+from agentjob._aio.event_loop import in_trio
 from agentjob.testing import Emulator
 
 __all__ = ["no_noise", "run"]
@@ -36,13 +37,13 @@ def messages(count):
 
 
 async def sleep(seconds):
-    await (trio.sleep(seconds) if aio._tasks._in_trio() else asyncio.sleep(seconds))
+    await (trio.sleep(seconds) if in_trio() else asyncio.sleep(seconds))
 
 
 @contextlib.asynccontextmanager
 async def beside(work):
     """Runs `work` beside the body, in either library; the body is handed what cancels it."""
-    if aio._tasks._in_trio():
+    if in_trio():
         async with trio.open_nursery() as nursery:
             scope = trio.CancelScope()
             ended = trio.Event()
@@ -86,7 +87,7 @@ def test_a_batch_does_what_the_blocking_one_does(emulator, run, journal):
             assert sorted(o["item"] for o in outcomes) == [1, 2, 3, 4, 5] and batch.finished
             assert {o["job"]["status"] for o in outcomes} == {"completed"}
             assert sorted(update["item"] for update in told if update["event"] == "accepted") == [1, 2, 3, 4, 5]
-            assert batch.progress()["done"] == 5 and repr(batch) == "<AsyncBatch: 5 of 5 done, over>"
+            assert batch.progress()["done"] == 5 and repr(batch) == "<AsyncBatch: 5 of 5 done, finished>"
             async with client.send_all(messages(5), journal=journal) as again:
                 assert [o["earlier"] async for o in again] == [True] * 5
             with pytest.raises(agentjob.InvalidArgumentError, match="^item 1: prompt is empty"):

@@ -194,7 +194,7 @@ def test_a_step_within_a_step_is_refused():
         refused = []
 
         def step(event):
-            with pytest.raises(RuntimeError, match="at work already") as caught:
+            with pytest.raises(RuntimeError, match="is already in use") as caught:
                 poller.poll() if poller else next(watch)
             refused.append(str(caught.value))
             if poller:
@@ -243,7 +243,7 @@ def test_a_client_with_other_options_shares_the_connections(emulator, client):
     changed.get_job("job_demo")
     again = changed.with_options(max_prompt_bytes=3)
     assert (changed.timeout, again.timeout, again.max_retries, client.timeout) == (7, 7, 0, 60)
-    with pytest.raises(agentjob.InvalidArgumentError, match="at most 3 bytes"):
+    with pytest.raises(agentjob.InvalidArgumentError, match="At most 3 bytes"):
         again.send_message("job_demo", "four")
     again.get_job("job_demo")
     assert [event["operation"] for event in events] == ["get_job", "get_job"], "what is not given stays as it is"

@@ -85,7 +85,7 @@ def test_csv_and_stdin(folder):
     records = 'prompt,job_id\n"two\nlines",job_1\n"",job_2\n'
     with service(2) as emulator:
         status, outcomes, err = send_all(emulator, "--format", "csv", file="-", stdin=records)
-        assert (status, outcomes, err) == (2, [], "agentjob: stdin, line 4: prompt is empty\n")
+        assert (status, outcomes, err) == (2, [], "agentjob: stdin, line 4: prompt is empty. Give at least one character.\n")
         status, outcomes, _ = send_all(emulator, "--format", "csv", file="-", stdin=records.replace('""', "x"))
         assert status == 0 and sorted(o["line"] for o in outcomes) == [2, 4]
         assert sorted(times_sent(emulator)) == ["two\nlines", "x"]
@@ -96,9 +96,9 @@ WRONG = [
     (["send-all", "messages.jsonl"], "--journal"),
     (["send-all", "nowhere.jsonl", "--journal", "night"], "nowhere.jsonl cannot be read: No such file or directory"),
     (["send-all", ".", "--journal", "night"], ". cannot be read: Is a directory"),
-    (["send-all", "bad.jsonl", "--journal", "night"], "bad.jsonl, line 2: prompt is missing (and 1 more line)"),
+    (["send-all", "bad.jsonl", "--journal", "night"], "bad.jsonl, line 2: prompt is missing (and 1 more wrong line)"),
     (["send-all", "dots.jsonl", "--journal", "night"], "dots.jsonl, line 2: job_id is"),
-    (["send-all", "-", "--journal", "night"], "stdin has no messages in it"),
+    (["send-all", "-", "--journal", "night"], "stdin contains no messages"),
     (["send-all", "messages.jsonl", "--journal", ""], "journal is empty"),
     (["send-all", "messages.jsonl", "--journal", "night", "--rate", "fast"], 'rate is "fast"'),
     (["send-all", "messages.jsonl", "--journal", "night", "--concurrency", "0"], "concurrency is 0"),
@@ -419,7 +419,7 @@ def test_the_status_of_a_journal(folder):
     assert (status, err) == (5, "") and "not running; last written" in out and "1 run" in out
     assert "60 messages: 29 accepted, 30 rejected, 1 unknown, 0 left; at most 1000/s\n" in out
     assert "  item 31: message to job job_31 may have arrived: " in out
-    refused = "message to job job_20 was rejected: the service answered 404; check"
+    refused = "message to job job_20 was rejected: the service returned 404. Check"
     assert f"  item 20: {refused}" in out and "\n  and 10 more; --json lists them all\n" in out
     assert "agentjob send-all FILE --journal night --rate 1000/s --resend-unknown\n" in out
     status, out, err = run(None, "batch-status", "night", "--json")

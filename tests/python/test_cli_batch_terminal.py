@@ -121,7 +121,7 @@ def test_ctrl_c_twice_leaves_at_once(folder, style):
         terminal = Terminal(emulator, *COMMAND, "--grace", "60", **style)
         terminal.read_until("4 in flight")
         terminal.press_ctrl_c()
-        terminal.read_until("leaves at once")
+        terminal.read_until("exits at once")
         time.sleep(0.3)  # else it would be taken for the first one's echo
         began = time.monotonic()
         terminal.press_ctrl_c()
