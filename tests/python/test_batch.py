@@ -422,7 +422,7 @@ def test_a_forked_child_cannot_use_its_parents_batch(client, emulator, journal):
     if child == 0:
         failed = 1
         try:
-            for call in (lambda: next(batch), batch.step, batch.progress):
+            for call in (lambda: next(batch), batch.next_event, batch.progress):
                 try:
                     call()
                 except agentjob.InvalidArgumentError as error:
