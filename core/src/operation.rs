@@ -107,7 +107,7 @@ pub(crate) fn check_id(name: &str, id: &str) -> Result<(), Error> {
         // Percent-encoding does not neutralise these two: a server or proxy may still walk up the path.
         "." | ".." => format!("{name} is {id:?}, which is a path and not an id"),
         _ if id.len() > MAX_ID_BYTES => format!("{name} is {} bytes long, more than {MAX_ID_BYTES}", id.len()),
-        _ if id.chars().any(char::is_control) => format!("{name} has a control character in it ({})", describe(id)),
+        _ if id.chars().any(char::is_control) => format!("{name} contains a control character ({})", describe(id)),
         _ => return Ok(()),
     };
     Err(Error::invalid(reason).with_hint("Give the id as the service shows it."))
@@ -164,13 +164,13 @@ mod tests {
     }
 
     #[test]
-    fn bad_ids_and_prompts_are_named_before_anything_is_sent() {
+    fn wrong_ids_and_prompts_are_named_before_anything_is_sent() {
         let long = "x".repeat(1025);
         for (operation, start) in [
             (send("", "p"), "job_id is empty"),
             (send("..", "p"), "job_id is \"..\""),
             (send(".", "p"), "job_id is \".\""),
-            (send("a\0b", "p"), "job_id has a control character in it (a\\u{0}b)"),
+            (send("a\0b", "p"), "job_id contains a control character (a\\u{0}b)"),
             (send(&long, "p"), "job_id is 1025 bytes long"),
             (send("j", ""), "prompt is empty"),
             (send("j", "123456"), "prompt is 6 bytes long. At most 5"),

@@ -38,7 +38,7 @@ fn each_option_has_its_effect() {
     assert_eq!(changed.get_job(JOB).unwrap_err().attempts(), 1);
     let (took, error) = timed(|| changed.send_message(JOB, "p").unwrap_err());
     assert!(error.kind() == ErrorKind::Timeout && took < ms(15_000), "{took:?} {error}");
-    assert!(changed.send_message(JOB, "four").unwrap_err().message().contains("at most 3 bytes"));
+    assert!(changed.send_message(JOB, "four").unwrap_err().message().contains("At most 3 bytes"));
     assert_eq!(*told.lock().unwrap(), ["attempt", "attempt"]);
 }
 
@@ -51,12 +51,12 @@ fn the_time_that_a_call_queued_counts() {
     let client = builder(&emulator).on_event(handler).build().unwrap();
     let queued = |timeout: u64| {
         let started = Instant::now().checked_sub(ms(400)).unwrap();
-        CallOptions::new().timeout(ms(timeout)).started(started)
+        CallOptions::new().timeout(ms(timeout)).started_at(started)
     };
     // Its time was over in the queue: no request, no event.
     let error = client.send_message_with(JOB, "p", &queued(300)).unwrap_err();
     assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Timeout, Some(Delivery::NotSent), 0));
-    assert!(error.elapsed() >= ms(400) && error.message().contains("time (timeout) was over"), "{error:?}");
+    assert!(error.elapsed() >= ms(400) && error.message().contains("timed out (timeout)"), "{error:?}");
     let error = client.get_job_with(JOB, &queued(300)).unwrap_err();
     assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Timeout, None, 0));
     assert_eq!((*told.lock().unwrap(), emulator.requests().total), (0, 0));
@@ -72,9 +72,9 @@ fn the_time_that_a_call_queued_counts() {
 fn the_time_that_a_look_queued_counts_and_the_waits_end_stays_where_it_is() {
     let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "request"}}]}"#);
     let client = client(&emulator);
-    let queued = || CallOptions::new().started(Instant::now().checked_sub(ms(400)).unwrap());
+    let queued = || CallOptions::new().started_at(Instant::now().checked_sub(ms(400)).unwrap());
     let mut poller = client.poller(JOB, &WaitOptions::new().timeout(ms(600))).unwrap();
-    assert!(poller.ends_in().unwrap() > ms(300));
+    assert!(poller.time_left().unwrap() > ms(300));
     // A look whose time was over in the queue is one that failed, and the wait goes on.
     assert_eq!(poller.poll(&client, &queued().timeout(ms(300))).unwrap(), None);
     assert_eq!((poller.polls(), emulator.requests().total), (1, 0));

@@ -155,7 +155,7 @@ def test_an_exception_of_an_items_own_code_is_raised_unchanged(client, journal):
 SETTINGS = [
     ({"rate": 100}, TypeError, "rate must be a str, not int"),
     ({"rate": "100 an hour"}, agentjob.InvalidArgumentError, 'rate is "100 an hour"'),
-    ({"concurrency": 65}, agentjob.InvalidArgumentError, "concurrency is 65; give 1 to 64"),
+    ({"concurrency": 65}, agentjob.InvalidArgumentError, "concurrency is 65. Give 1 to 64."),
     ({"concurrency": -1}, agentjob.InvalidArgumentError, "concurrency is negative"),
     ({"wait": 1}, TypeError, "wait must be True or False, not int"),
     ({"timeout": "1"}, TypeError, "timeout must be a number, not str"),
@@ -426,7 +426,7 @@ def test_a_forked_child_cannot_use_its_parents_batch(client, emulator, journal):
                 try:
                     call()
                 except agentjob.InvalidArgumentError as error:
-                    assert str(error) == "this batch belongs to another process; a forked child cannot use it"
+                    assert str(error) == "this batch belongs to another process: a forked child cannot use it"
                 else:
                     raise AssertionError("the child has the batch")
             batch.stop()

@@ -82,7 +82,7 @@ pub fn batch_status(journal: impl AsRef<Path>) -> Result<BatchStatus, Error> {
     let take = |number, span, line: Line<'_>| history.take(span, line).map_err(|what| damage(path, number, &what));
     // A run that is on may be in the middle of a line.
     let tail = read_lines(path, &file, take)?.tail.filter(|_| !running);
-    let run = history.run.as_ref().ok_or_else(|| problem(path, "has no run in it yet"))?;
+    let run = history.run.as_ref().ok_or_else(|| problem(path, "has no run yet"))?;
     let mut progress = BatchProgress { items: run.items, pause: history.pause, ..BatchProgress::default() };
     let (mut unknown, mut rejected) = (BinaryHeap::new(), BinaryHeap::new());
     for entry in history.items.iter() {

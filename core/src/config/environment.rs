@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use crate::error::Error;
 use crate::text::describe;
 
-/// The process's variables, or a test's. An empty variable counts as not set, and so does each in a program with more rights than
-/// the user who started it, who may set them.
+/// The process's variables, or a test's. An empty variable counts as not set. In a program with more rights than the user who
+/// started it every variable counts as not set, because that user may have set it.
 #[derive(Clone, Default)]
 pub(crate) struct Environment(Option<BTreeMap<String, OsString>>);
 
@@ -26,20 +26,27 @@ impl Environment {
         match value.filter(|value| !value.is_empty()).map(OsString::into_string) {
             None => Ok(None),
             Some(Ok(text)) => Ok(Some(text)),
-            Some(Err(_)) => Err(Error::invalid(format!("{name} is not text"))),
+            Some(Err(_)) => Err(Error::invalid(format!("{name} is not valid UTF-8"))),
         }
     }
 }
 
-/// A variable that is 1 or 0; not set is 0.
+/// Reads a variable that is 1 or 0; one that is not set is 0.
+///
+/// # Errors
+/// It has another value.
 pub(crate) fn flag(environment: &Environment, name: &str) -> Result<bool, Error> {
     match environment.get(name)?.as_deref() {
         None | Some("0") => Ok(false),
         Some("1") => Ok(true),
-        Some(other) => Err(Error::invalid(format!("{name} is {:?}; give 1 or 0", describe(other)))),
+        Some(other) => Err(Error::invalid(format!("{name} is {:?}", describe(other))).with_hint("Give 1 or 0.")),
     }
 }
 
+/// Returns the argument, or else the variable.
+///
+/// # Errors
+/// Neither is set.
 pub(crate) fn required(
     given: Option<String>,
     environment: &Environment,
@@ -48,6 +55,6 @@ pub(crate) fn required(
 ) -> Result<String, Error> {
     match given.map_or_else(|| environment.get(variable), |given| Ok(Some(given)))? {
         Some(text) => Ok(text),
-        None => Err(Error::invalid(format!("{name} is missing; pass {name} or set {variable}"))),
+        None => Err(Error::invalid(format!("{name} is missing")).with_hint(format!("Pass {name} or set {variable}."))),
     }
 }

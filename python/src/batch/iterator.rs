@@ -91,7 +91,7 @@ impl Batch {
         if self.is_owned() {
             return Ok(());
         }
-        let error = "this batch belongs to another process; a forked child cannot use it";
+        let error = "this batch belongs to another process: a forked child cannot use it";
         Err(errors::raised(py, &Error::invalid_argument(error)))
     }
 

@@ -110,7 +110,7 @@ impl Engine {
     }
 
     pub(crate) fn call(&self) -> CallOptions {
-        CallOptions::new().cancel(&self.abort).outliving_close()
+        CallOptions::new().cancel(&self.abort).ignoring_close()
     }
 
     /// Whether nothing more is to be sent.
@@ -345,7 +345,7 @@ impl Engine {
 pub(crate) fn begin_wait(shared: &Shared, job_id: &str, wait: &WaitOptions, answer: Option<Job>) -> Poller {
     match answer {
         Some(answer) => Poller::after_message(job_id, wait.schedule, answer, &shared.config.redactor()),
-        None => Poller::after_lost_answer(job_id, wait.schedule),
+        None => Poller::after_lost_response(job_id, wait.schedule),
     }
 }
 

@@ -72,7 +72,7 @@ impl Engine {
                     _ => None,
                 };
                 let heard = update.is_some();
-                let asked = poller.asked();
+                let asked = poller.retry_after();
                 let now = self.now();
                 let mut state = self.lock();
                 state.told.extend(update.map(Told::Update));

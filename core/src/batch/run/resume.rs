@@ -127,13 +127,14 @@ fn check_service(history: &History, shared: &Shared, journal: &Journal) -> Resul
     Err(problem(
         journal.path(),
         &format!(
-            "belongs to project {} at {}, and this client to project {} at {}; give each its own journal",
+            "belongs to project {} at {}, but this client to project {} at {}",
             describe(&run.project_id),
             describe(&run.base_url),
             describe(&shared.config.project_id),
             describe(&shared.config.endpoint.url)
         ),
-    ))
+    )
+    .with_hint("Give each project its own journal."))
 }
 
 /// Finds each item's entry, and refuses a list from which something was changed or taken that may have been delivered.
@@ -146,7 +147,7 @@ fn match_up(items: &[Planned], begun: Items, journal: &Journal) -> Result<Vec<Op
         {
             let what = if entry.prompt == item.prompt_digest { "job" } else { "prompt" };
             let reason = format!(
-                "its {what} has changed since journal {journal:?} was begun, where it is a message to job {}",
+                "its {what} was changed since journal {journal:?} was begun, where it is a message to job {}",
                 describe(&entry.job_id)
             );
             let hint = "Give the item as it was, give it another key, or begin a new journal.";

@@ -179,7 +179,7 @@ impl State {
             self.waits.pop();
             let poller = self.pollers[at as usize].take().expect("each due look has its poller");
             // Nobody looks while the service wants quiet, but a wait ends when its time is over.
-            let ends = match poller.ends_in() {
+            let ends = match poller.time_left() {
                 Some(Duration::ZERO) => now,
                 // The millisecond that it is over in has to be over, too.
                 Some(left) => now.saturating_add(crate::batch::pace::rate::moment(left) + 1),
