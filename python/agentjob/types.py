@@ -7,7 +7,6 @@ from .errors import Error
 __all__ = [
     "AttemptEvent",
     "BatchAcceptedUpdate",
-    "BatchBegunItem",
     "BatchItem",
     "BatchJobUpdate",
     "BatchOutcome",
@@ -16,6 +15,7 @@ __all__ = [
     "BatchProgress",
     "BatchResumedUpdate",
     "BatchStatus",
+    "BatchStatusItem",
     "BatchUpdate",
     "Delivery",
     "ErrorDict",
@@ -247,8 +247,8 @@ BatchUpdate = Union[BatchAcceptedUpdate, BatchJobUpdate, BatchPausedUpdate, Batc
 """What a batch's on_update is called with."""
 
 
-class BatchBegunItem(TypedDict):
-    """An item in a journal."""
+class BatchStatusItem(TypedDict):
+    """An item of a BatchStatus: its message was rejected, or may have arrived."""
 
     item: int
     """Its position in the list, from 1."""
@@ -278,7 +278,7 @@ class BatchStatus(TypedDict):
     """When the journal was last written, ISO 8601."""
     dropped_bytes: int
     """How many damaged bytes runs have skipped, or the next run will skip."""
-    unknown: List[BatchBegunItem]
+    unknown: List[BatchStatusItem]
     """The messages that may have arrived: check their jobs."""
-    rejected: List[BatchBegunItem]
+    rejected: List[BatchStatusItem]
     """The messages that the service refused."""

@@ -180,7 +180,7 @@ def test_a_changed_item_is_named(client, emulator, journal):
     keyed = [{"job_id": "job_1", "prompt": "p", "key": "a", "line": 5}, {"job_id": "job_2", "prompt": "p", "key": "b", "line": 6}]
     list(client.send_all(keyed, journal=journal))
     keyed[1]["prompt"] = "q"
-    with pytest.raises(agentjob.InvalidArgumentError, match="^line 6: its prompt has changed since journal"):
+    with pytest.raises(agentjob.InvalidArgumentError, match="^line 6: its prompt was changed "):
         client.send_all(keyed, journal=journal)
     with pytest.raises(agentjob.InvalidArgumentError, match="^item 2 is not in the list any more"):
         client.send_all(keyed[:1], journal=journal)

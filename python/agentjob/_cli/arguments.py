@@ -132,7 +132,7 @@ def add_batch(sub):
     batch.add_argument("--journal", metavar="RUN", required=True, help="the file that records what was sent; created if it does not exist")
     batch.add_argument("--format", metavar="FORMAT", choices=["jsonl", "csv"], help="jsonl or csv (csv if FILE ends in .csv, else jsonl)")
     batch.add_argument("--rate", metavar="RATE", help="at most this many messages per s, min, h or d, like 100/h (no limit)")
-    batch.add_argument("--resend-unknown", action="store_true", help="send messages that may have arrived again; check their jobs first")
+    batch.add_argument("--resend-unknown", action="store_true", help="also resend messages that may have arrived; check their jobs first")
 
     def add(flag, kind, metavar, help):
         batch.add_argument(flag, type=kind, default=argparse.SUPPRESS, metavar=metavar, help=help)
@@ -140,7 +140,7 @@ def add_batch(sub):
     add("--concurrency", int, "N", "messages in flight at once, never two for one job (4)")
     add("--max-outage", float, "S", "seconds to keep trying while the service fails (3600)")
     add("--grace", float, "S", "seconds to wait for responses after Ctrl-C (5)")
-    add_wait_flags(sub, optional=True, help="then wait until each job is done")
+    add_wait_flags(sub, optional=True, help="wait for each job until it is done")
     add_client_flags(sub)
     output = add_output_flags(sub)
     output.add_argument("--json", action="store_true", help="print the outcomes on stdout even if it is a terminal")
@@ -148,7 +148,7 @@ def add_batch(sub):
 
 def add_client_flags(sub):
     group = sub.add_argument_group("service")
-    group.add_argument("--base-url", metavar="URL", help="where the service is (AGENTJOB_BASE_URL)")
+    group.add_argument("--base-url", metavar="URL", help="the service's URL (AGENTJOB_BASE_URL)")
     group.add_argument("--project-id", metavar="ID", help="the project of the jobs (AGENTJOB_PROJECT_ID)")
     group.add_argument("--api-key-file", metavar="FILE", help="a file that contains only the key (AGENTJOB_API_KEY_FILE)")
     group.add_argument("--ca-file", metavar="FILE", help="a PEM file of additional authorities to trust (AGENTJOB_CA_FILE)")

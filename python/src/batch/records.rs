@@ -101,12 +101,12 @@ pub(crate) fn status<'py>(py: Python<'py>, status: &BatchStatus) -> Dict<'py> {
     dict.set_item(intern!(py, "began_at"), &status.began_at)?;
     dict.set_item(intern!(py, "written_at"), &status.written_at)?;
     dict.set_item(intern!(py, "dropped_bytes"), status.dropped_bytes)?;
-    dict.set_item(intern!(py, "unknown"), begun(py, &status.unknown)?)?;
-    dict.set_item(intern!(py, "rejected"), begun(py, &status.rejected)?)?;
+    dict.set_item(intern!(py, "unknown"), status_items(py, &status.unknown)?)?;
+    dict.set_item(intern!(py, "rejected"), status_items(py, &status.rejected)?)?;
     Ok(dict)
 }
 
-fn begun<'py>(py: Python<'py>, items: &[BegunItem]) -> PyResult<Bound<'py, PyList>> {
+fn status_items<'py>(py: Python<'py>, items: &[BegunItem]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for item in items {
         let dict = PyDict::new(py);
