@@ -1,21 +1,19 @@
 //! `agentjob.Batch`: a running batch, as an iterator.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use agentjob_core as core;
-use agentjob_core::{BatchHandle, BatchOutcome, BatchProgress, BatchStep, BatchUpdate, Control, Error};
+use agentjob_core::{BatchOutcome, BatchProgress, Control, Error};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::arguments::{Number, Refused, cancel_token};
-use crate::batch::background_close::{self, ClosingBatch};
-use crate::batch::records;
+use crate::batch::running::{Event, Received, Running};
+use crate::batch::{background_close, records};
 use crate::errors;
 use crate::in_use::claim;
 use crate::panic::guarded;
@@ -43,136 +41,49 @@ const MAX_EVENTS: usize = 256;
 #[pyclass(frozen, module = "agentjob")]
 pub(crate) struct Batch {
     watcher: Arc<Watcher>,
-    journal: PathBuf,
-    pid: u32,
     /// Held while a thread waits for the next event.
-    reader: Mutex<Reader>,
-    /// Held for a slice of that wait. `None` once the batch is finished: its journal is unlocked then.
-    core: background_close::Shared,
-    /// Stops the batch, whichever thread has the core.
-    handle: BatchHandle,
-    finished: AtomicBool,
-    /// As of the end of the last slice.
-    progress: Mutex<BatchProgress>,
-}
-
-/// What the core has reported and the program has not received yet, because an exception came first.
-#[derive(Default)]
-struct Reader {
-    pending: VecDeque<Event>,
-    failure: Option<Error>,
-}
-
-enum Event {
-    Outcome(BatchOutcome),
-    Update(BatchUpdate, BatchProgress),
+    received: Mutex<Received>,
+    running: Running,
 }
 
 impl Batch {
     pub(crate) fn new(core: core::Batch, watcher: Arc<Watcher>, journal: PathBuf) -> Batch {
-        let progress = Mutex::new(core.progress());
-        let handle = core.handle();
-        let core = Arc::new(Mutex::new(Some(core)));
-        background_close::register(&core, &journal);
-        Batch {
-            watcher,
-            journal,
-            pid: std::process::id(),
-            reader: Mutex::default(),
-            progress,
-            core,
-            handle,
-            finished: AtomicBool::new(false),
-        }
+        Batch { watcher, received: Mutex::default(), running: Running::new(core, journal) }
     }
 
-    /// A forked child has the batch's memory, and perhaps its locks, but not its threads.
     fn check_owner(&self, py: Python<'_>) -> PyResult<()> {
-        if self.is_owned() {
+        if self.running.is_owned() {
             return Ok(());
         }
         let error = "this batch belongs to another process: a forked child cannot use it";
         Err(errors::raised(py, &Error::invalid_argument(error)))
     }
 
-    fn is_owned(&self) -> bool {
-        self.pid == std::process::id()
-    }
-
-    /// Runs `work` with the core, unless the batch is finished.
-    fn with_core<T>(
-        &self,
-        mut core: MutexGuard<'_, Option<core::Batch>>,
-        work: impl FnOnce(&mut core::Batch) -> T,
-    ) -> Option<T> {
-        core.as_mut().map(|core| {
-            let done = work(core);
-            *guard(&self.progress) = core.progress();
-            done
-        })
-    }
-
-    /// The same, unless another thread has the core: this never waits.
-    fn try_core<T>(&self, work: impl FnOnce(&mut core::Batch) -> T) -> Option<T> {
-        self.with_core(self.core.try_lock().ok()?, work)
-    }
-
-    /// Waits up to `time` for one event of the core, and adds it to `reader`. Returns whether there was one.
-    fn receive(&self, reader: &mut Reader, time: Duration) -> bool {
-        let received = self.with_core(guard(&self.core), |core| {
-            core.step(time).map(|step| match step {
-                BatchStep::Outcome(outcome) => Some(Event::Outcome(outcome)),
-                BatchStep::Update(update) => Some(Event::Update(update, core.progress())),
-                BatchStep::Over => {
-                    self.finished.store(true, Ordering::SeqCst);
-                    None
-                }
-                _ => None,
-            })
-        });
-        match received {
-            Some(Ok(Some(event))) => {
-                reader.pending.push_back(event);
-                return true;
-            }
-            Some(Err(failure)) => {
-                reader.failure = Some(failure);
-                self.finished.store(true, Ordering::SeqCst);
-            }
-            Some(Ok(None)) | None => {}
-        }
-        if self.is_finished() {
-            drop(guard(&self.core).take());
-        }
-        false
-    }
-
-    fn is_finished(&self) -> bool {
-        self.finished.load(Ordering::SeqCst)
-    }
-
     /// Waits for the next outcome, and reports the updates before it.
     fn next_outcome(&self, py: Python<'_>, time: Option<Duration>) -> PyResult<Option<BatchOutcome>> {
         self.check_owner(py)?;
-        let reader = &mut *claim(&self.reader, "batch")?;
+        let received = &mut *claim(&self.received, "batch")?;
         let end = time.and_then(|time| Instant::now().checked_add(time));
         let ended = blocking(py, &self.watcher, false, || {
             loop {
-                match reader.pending.front() {
+                match received.pending.front() {
                     Some(Event::Outcome(_)) => return Ok(()),
                     Some(Event::Update(..)) => {
-                        let Some(Event::Update(update, progress)) = reader.pending.pop_front() else { continue };
+                        let Some(Event::Update(update, progress)) = received.pending.pop_front() else { continue };
                         if self.watcher.batch(&update, &progress).is_err() {
                             return Ok(());
                         }
                     }
                     None => {}
                 }
-                if let Some(failure) = reader.failure.take() {
+                if let Some(failure) = received.failure.take() {
                     return Err(failure);
                 }
                 let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE));
-                if !self.receive(reader, left) && reader.failure.is_none() && (self.is_finished() || left.is_zero()) {
+                if !self.running.receive(received, left)
+                    && received.failure.is_none()
+                    && (self.running.is_finished() || left.is_zero())
+                {
                     return Ok(());
                 }
                 if self.watcher.check().is_err() {
@@ -180,8 +91,8 @@ impl Batch {
                 }
             }
         });
-        ended.inspect_err(|_| self.handle.stop())?;
-        Ok(match reader.pending.pop_front() {
+        ended.inspect_err(|_| self.running.handle.stop())?;
+        Ok(match received.pending.pop_front() {
             Some(Event::Outcome(outcome)) => Some(outcome),
             _ => None,
         })
@@ -190,26 +101,24 @@ impl Batch {
     /// Stops the batch and waits for its threads to end, for about grace, or until the token is cancelled. After that it closes in
     /// the background. A second interruption ends the grace.
     fn stop_and_wait(&self, py: Python<'_>, token: Option<&core::CancelToken>) -> PyResult<()> {
-        if !self.is_owned() {
+        if !self.running.is_owned() {
             return Ok(());
         }
-        self.handle.stop();
-        let reader = &mut *claim(&self.reader, "batch")?;
-        *reader = Reader::default();
-        self.finished.store(true, Ordering::SeqCst);
+        self.running.handle.stop();
+        let received = &mut *claim(&self.received, "batch")?;
+        *received = Received::default();
+        self.running.set_finished();
         let (mut closing, again) = (Vec::new(), is_interrupted(py));
         let ended = blocking(py, &self.watcher, false, || {
-            if let Some(core) = guard(&self.core).take() {
-                closing = background_close::wait_for(vec![ClosingBatch::start(core, &self.journal)], || {
-                    if self.watcher.check().is_err() {
-                        if again {
-                            self.handle.abort();
-                        }
-                        return true;
+            closing = background_close::wait_for(self.running.close().into_iter().collect(), || {
+                if self.watcher.check().is_err() {
+                    if again {
+                        self.running.handle.abort();
                     }
-                    token.is_some_and(core::CancelToken::is_cancelled)
-                });
-            }
+                    return true;
+                }
+                token.is_some_and(core::CancelToken::is_cancelled)
+            });
             Ok(())
         });
         background_close::put(closing);
@@ -245,26 +154,26 @@ impl Batch {
         guarded(py, || {
             let token = cancel_token("cancel", &cancel).map_err(|refused| refused.raised(py, false))?.core();
             self.check_owner(py)?;
-            let reader = &mut *claim(&self.reader, "batch")?;
+            let received = &mut *claim(&self.received, "batch")?;
             let ended = blocking(py, &self.watcher, false, || {
-                while reader.pending.len() < MAX_EVENTS && reader.failure.is_none() {
-                    let time = if reader.pending.is_empty() { SLICE } else { Duration::ZERO };
-                    let more = self.receive(reader, time);
+                while received.pending.len() < MAX_EVENTS && received.failure.is_none() {
+                    let time = if received.pending.is_empty() { SLICE } else { Duration::ZERO };
+                    let more = self.running.receive(received, time);
                     if token.is_cancelled() {
-                        self.handle.stop();
+                        self.running.handle.stop();
                         break;
                     }
-                    if !more && (self.is_finished() || !reader.pending.is_empty()) {
+                    if !more && (self.running.is_finished() || !received.pending.is_empty()) {
                         break;
                     }
                 }
-                let failure = reader.failure.take_if(|_| reader.pending.is_empty());
+                let failure = received.failure.take_if(|_| received.pending.is_empty());
                 failure.map_or(Ok(()), Err)
             });
-            ended.inspect_err(|_| self.handle.stop())?;
+            ended.inspect_err(|_| self.running.handle.stop())?;
             let taken = PyList::empty(py);
             // A logging handler that raises loses nothing: the events stay pending.
-            for event in &reader.pending {
+            for event in &received.pending {
                 let (is_outcome, record) = match event {
                     Event::Outcome(outcome) => (true, records::outcome(py, outcome)?),
                     Event::Update(update, progress) => {
@@ -275,7 +184,7 @@ impl Batch {
                 };
                 taken.append((is_outcome, record))?;
             }
-            reader.pending.clear();
+            received.pending.clear();
             Ok(taken)
         })
     }
@@ -283,8 +192,9 @@ impl Batch {
     /// Whether no more outcomes will come: every message has one, or the batch was stopped, was closed or failed.
     #[getter]
     fn finished(&self) -> bool {
-        let pending = self.reader.try_lock().is_ok_and(|reader| !reader.pending.is_empty() || reader.failure.is_some());
-        self.is_finished() && !pending
+        let pending =
+            self.received.try_lock().is_ok_and(|received| !received.pending.is_empty() || received.failure.is_some());
+        self.running.is_finished() && !pending
     }
 
     /// The batch's progress (types.BatchProgress). It does not wait.
@@ -294,9 +204,7 @@ impl Batch {
     fn progress<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         guarded(py, || {
             self.check_owner(py)?;
-            self.try_core(|_| ());
-            let progress = *guard(&self.progress);
-            records::progress(py, &progress)
+            records::progress(py, &self.running.progress())
         })
     }
 
@@ -310,8 +218,8 @@ impl Batch {
     /// True
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         guarded(py, || {
-            if self.is_owned() {
-                self.handle.stop();
+            if self.running.is_owned() {
+                self.running.handle.stop();
             }
             Ok(())
         })
@@ -338,7 +246,7 @@ impl Batch {
 
     /// Ends the grace: messages without a response are unknown. For agentjob.aio.
     fn _abort(&self) {
-        self.handle.abort();
+        self.running.handle.abort();
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -351,11 +259,8 @@ impl Batch {
     }
 
     fn __repr__(&self) -> String {
-        if self.is_owned() {
-            self.try_core(|_| ());
-        }
-        let BatchProgress { done, items, .. } = *guard(&self.progress);
-        format!("<Batch: {done} of {items} done{}>", if self.is_finished() { ", finished" } else { "" })
+        let BatchProgress { done, items, .. } = self.running.progress();
+        format!("<Batch: {done} of {items} done{}>", if self.running.is_finished() { ", finished" } else { "" })
     }
 
     fn __reduce__(&self) -> PyResult<()> {
@@ -368,18 +273,4 @@ impl Batch {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         self.watcher.traverse(visit)
     }
-}
-
-impl Drop for Batch {
-    fn drop(&mut self) {
-        // It is locked only in a forked child whose parent was waiting for an event; the batch is the parent's.
-        let Some(core) = self.core.try_lock().ok().and_then(|mut core| core.take()) else { return };
-        // An exception that drops the batch must not wait here for responses.
-        background_close::start(core, &self.journal);
-    }
-}
-
-/// Locks what is held for a moment only, or for a slice of a wait.
-fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
