@@ -167,7 +167,7 @@ def test_a_key_file_that_others_can_read_is_refused_with_the_command_that_fixes_
     key.chmod(0o644)
     given = {"AGENTJOB_API_KEY": "", "AGENTJOB_API_KEY_FILE": str(key)}
     status, out, err = run(emulator, "get", "job_demo", env=given)
-    assert (status, out) == (2, "") and f"run: chmod 600 {key};" in err, err
+    assert (status, out) == (2, "") and f"run: chmod 600 {key}" in err, err
     assert run(emulator, "get", "job_demo", env={**given, "AGENTJOB_ALLOW_SHARED_KEY_FILE": "1"})[0] == 0
     subprocess.run(["chmod", "600", str(key)], check=True)
     assert run(emulator, "get", "job_demo", env=given)[0] == 0

@@ -148,7 +148,7 @@ def add_batch(sub):
 
 def add_client_flags(sub):
     group = sub.add_argument_group("service")
-    group.add_argument("--base-url", metavar="URL", help="the service's URL (AGENTJOB_BASE_URL)")
+    group.add_argument("--base-url", metavar="URL", help="URL of the service (AGENTJOB_BASE_URL)")
     group.add_argument("--project-id", metavar="ID", help="the project of the jobs (AGENTJOB_PROJECT_ID)")
     group.add_argument("--api-key-file", metavar="FILE", help="a file that contains only the key (AGENTJOB_API_KEY_FILE)")
     group.add_argument("--ca-file", metavar="FILE", help="a PEM file of additional authorities to trust (AGENTJOB_CA_FILE)")
