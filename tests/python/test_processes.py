@@ -41,7 +41,7 @@ def test_a_pickled_client_has_every_setting_but_the_key(surroundings, monkeypatc
     assert (changed.timeout, changed.max_retries) == (9, 1)
     agents = {request["headers"]["user-agent"] for request in requests_of(surroundings)}
     assert agents == {f"agentjob/{agentjob.__version__} worker"}
-    # Whoever unpickles it has the key itself, or is told that it has none.
+    # A process that unpickles it has the key itself, or gets an error.
     text = pickle.dumps(client)
     monkeypatch.delenv("AGENTJOB_API_KEY")
     with pytest.raises(agentjob.InvalidArgumentError, match="api_key is missing"):
@@ -99,7 +99,7 @@ def test_a_secret_that_was_given_is_not_pickled(surroundings):
     for secret in ({"api_key": KEY}, {"proxy": "http://user:hunter2@127.0.0.1:9"}):
         client = agentjob.Client(**secret)
         for pickled in (pickle.dumps, lambda it: it.__reduce_ex__(4)):
-            with pytest.raises(TypeError, match="cannot be pickled, for the (key|password) would be in the pickle") as caught:
+            with pytest.raises(TypeError, match="cannot be pickled, because the pickle would contain the (key|password)") as caught:
                 pickled(client)
             assert KEY not in str(caught.value) and "hunter2" not in str(caught.value)
         assert copy.copy(client) is client and copy.deepcopy([client])[0] is client, "a copy is itself"

@@ -1,0 +1,37 @@
+"""The file of messages: reads its bytes. What they say is checked by the core, before anything is sent."""
+
+import os
+import sys
+
+from ..._native import read_batch_list
+from ...errors import InvalidArgumentError
+from ..terminal import printable
+
+
+def read_items(file, format=None):
+    """The items of a file (- is stdin), as dicts for Client.send_all, each with its `line`.
+
+    format: "jsonl" or "csv"; None takes what the file's name suggests. Raises InvalidArgumentError: one sentence with the name of
+    the file, the first wrong line, and how many others are wrong.
+    """
+    return read_batch_list(content(file), name_of(file), format)
+
+
+def name_of(file):
+    """What errors call the file."""
+    return "stdin" if file == "-" else printable(file)
+
+
+def content(file):
+    try:
+        if file != "-":
+            with open(file, "rb") as stream:
+                return stream.read()
+        if sys.stdin is None:
+            raise InvalidArgumentError("the messages are read from stdin, which is closed")
+        return sys.stdin.buffer.read()
+    except InvalidArgumentError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL
+        why = os.strerror(error.errno) if getattr(error, "errno", None) else error
+        raise InvalidArgumentError(f"{name_of(file)} cannot be read: {why}") from None

@@ -1,0 +1,127 @@
+//! The core's batch, as its Python object holds it: shared with the interpreter's exit, and of use to the process that started it.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentjob_core::{Batch, BatchEvent, BatchHandle, BatchOutcome, BatchProgress, BatchUpdate, Error};
+
+use crate::batch::background_close::{self, ClosingBatch};
+
+pub(crate) struct Running {
+    journal: PathBuf,
+    pid: u32,
+    /// Held for a slice of a wait. `None` once the batch is finished: its journal is unlocked then.
+    core: background_close::Shared,
+    /// Stops the batch, whichever thread has the core.
+    pub(crate) handle: BatchHandle,
+    finished: AtomicBool,
+    /// As of the end of the last slice.
+    progress: Mutex<BatchProgress>,
+}
+
+/// What the core has reported and the program has not received yet, because an exception came first.
+#[derive(Default)]
+pub(crate) struct Received {
+    pub(crate) pending: VecDeque<Event>,
+    pub(crate) failure: Option<Error>,
+}
+
+pub(crate) enum Event {
+    Outcome(BatchOutcome),
+    Update(BatchUpdate, BatchProgress),
+}
+
+impl Running {
+    pub(crate) fn new(core: Batch, journal: PathBuf) -> Running {
+        let progress = Mutex::new(core.progress());
+        let handle = core.handle();
+        let core = Arc::new(Mutex::new(Some(core)));
+        background_close::register(&core, &journal);
+        Running { journal, pid: std::process::id(), core, handle, finished: AtomicBool::new(false), progress }
+    }
+
+    /// Whether this is the process that started it. A forked child has its memory, and perhaps its locks, but not its threads.
+    pub(crate) fn is_owned(&self) -> bool {
+        self.pid == std::process::id()
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn set_finished(&self) {
+        self.finished.store(true, Ordering::SeqCst);
+    }
+
+    /// The progress now or, while another thread has the core, as of its last slice. It never waits.
+    pub(crate) fn progress(&self) -> BatchProgress {
+        if self.is_owned()
+            && let Ok(core) = self.core.try_lock()
+        {
+            self.with_core(core, |_| ());
+        }
+        *guard(&self.progress)
+    }
+
+    /// Waits up to `time` for one event of the core, and adds it to `received`. Returns whether there was one.
+    pub(crate) fn receive(&self, received: &mut Received, time: Duration) -> bool {
+        let event = self.with_core(guard(&self.core), |core| {
+            core.next_event(time).map(|event| match event {
+                BatchEvent::Outcome(outcome) => Some(Event::Outcome(outcome)),
+                BatchEvent::Update(update) => Some(Event::Update(update, core.progress())),
+                BatchEvent::Finished => {
+                    self.set_finished();
+                    None
+                }
+                _ => None,
+            })
+        });
+        match event {
+            Some(Ok(Some(event))) => {
+                received.pending.push_back(event);
+                return true;
+            }
+            Some(Err(failure)) => {
+                received.failure = Some(failure);
+                self.set_finished();
+            }
+            Some(Ok(None)) | None => {}
+        }
+        if self.is_finished() {
+            drop(guard(&self.core).take());
+        }
+        false
+    }
+
+    /// Closes it in the background, unless it is closed.
+    pub(crate) fn close(&self) -> Option<ClosingBatch> {
+        let core = guard(&self.core).take();
+        core.map(|core| ClosingBatch::start(core, &self.journal))
+    }
+
+    /// Runs `work` with the core, unless the batch is finished.
+    fn with_core<T>(&self, mut core: MutexGuard<'_, Option<Batch>>, work: impl FnOnce(&mut Batch) -> T) -> Option<T> {
+        core.as_mut().map(|core| {
+            let done = work(core);
+            *guard(&self.progress) = core.progress();
+            done
+        })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It is locked only in a forked child whose parent was waiting for an event; the batch is the parent's.
+        let Some(core) = self.core.try_lock().ok().and_then(|mut core| core.take()) else { return };
+        // An exception that drops the batch must not wait here for responses.
+        background_close::start(core, &self.journal);
+    }
+}
+
+/// Locks what is held for a moment only, or for a slice of a wait.
+fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
