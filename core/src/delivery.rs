@@ -1,20 +1,20 @@
-//! The delivery verdict: what became of a message when its call failed.
+//! The delivery verdict: what happened to a message when its call failed.
 //!
-//! The service offers no idempotency key, so a message that is sent twice is worked on twice. Every error of a POST
-//! therefore says one of four things, and says them only when they are true (CONTRACT "Service").
+//! The service has no idempotency key, so a message that is sent twice is processed twice (docs/contract.md). Every error of
+//! a POST therefore has one of four verdicts, and has it only when it is true.
 
 use std::fmt;
 
-/// What became of a message (or of a job to create) whose call ended with an error.
+/// What happened to a message (or to a job to create) whose call ended with an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Delivery {
-    /// The kernel did not take the whole request, or there was no connection at all: sending again is safe.
+    /// The kernel did not take the whole request, or there was no connection: it is safe to send it again.
     NotSent,
-    /// The service answered that it did not take it: mend the cause, then send again.
+    /// The service refused it: it can be sent again once the cause is fixed.
     Rejected,
-    /// The whole request left and no usable answer came: look at the job before sending again.
+    /// The whole request left, and no usable response came: check the job before sending it again.
     Unknown,
-    /// A success was read, but not its record; or the message was taken and a later step failed: do not send again.
+    /// The service accepted it, but its record could not be read, or a later step failed: do not send it again.
     Accepted,
 }
 
@@ -53,25 +53,25 @@ pub(crate) enum Sent {
 /// How one exchange ended, as far as the verdict and the retry rule care.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Situation {
-    /// A bad argument or setting, or a cancel before the first byte.
+    /// A wrong argument or setting, or a cancel before the first byte.
     NeverBegan,
-    /// No name, no route, refused, connect timeout, or a proxy that said no.
+    /// The name, the route or the port failed, connecting timed out, or a proxy refused.
     NoConnection,
     /// The TLS handshake failed: certificate, name or protocol.
     NoTls,
-    /// A kept connection turned out to be dead before a byte of the request left.
+    /// A kept connection turned out to be closed before a byte of the request left.
     StaleConnection,
-    /// The request left in part, and no answer could be read.
+    /// Part of the request left, and no response could be read.
     CutShort,
-    /// The whole request left, and no usable answer came: end, reset, timeout, cancel, garbage.
+    /// The whole request left, and no usable response came: end, reset, timeout, cancel, garbage.
     NoAnswer,
-    /// The service answered with a status that is no success.
+    /// The response had a status that is no success.
     Status(u16, Sent),
     /// A 2xx came whose record could not be read.
     NoRecord,
 }
 
-/// The verdict on a POST: the table of the README's "Did it arrive?", row by row.
+/// The verdict on a POST, row by row as the README's "Did it arrive?" has it.
 pub(crate) fn delivery(situation: Situation) -> Delivery {
     match situation {
         Situation::NeverBegan
@@ -83,11 +83,11 @@ pub(crate) fn delivery(situation: Situation) -> Delivery {
         Situation::NoRecord => Delivery::Accepted,
         Situation::Status(status, sent) => match status {
             400..=499 => Delivery::Rejected,
-            // The method and the body must be kept on these two (RFC 9110 15.4.8, 15.4.9): the service asks for the
-            // same request elsewhere, so it did not take this one.
+            // These two keep the method and the body (RFC 9110 15.4.8, 15.4.9): the service wants the same request
+            // at another place, so it did not process this one.
             307 | 308 => Delivery::Rejected,
-            // A gateway says 5xx also after it forwarded the request, and a 301 to 303 may follow processing; but a
-            // request that never left whole cannot have been processed.
+            // A gateway may send a 5xx after it forwarded the request, and a 301 to 303 may follow processing. But a
+            // request of which only a part left cannot have been processed.
             _ if sent == Sent::All => Delivery::Unknown,
             _ => Delivery::NotSent,
         },

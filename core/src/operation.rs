@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_ids_and_prompts_are_named_before_anything_is_sent() {
+    fn wrong_ids_and_prompts_are_named_before_anything_is_sent() {
         let long = "x".repeat(1025);
         for (operation, start) in [
             (send("", "p"), "job_id is empty"),

@@ -1,13 +1,13 @@
-//! Text from outside as a person may see it: nothing in it drives a terminal, hides, or changes the order of what is read.
+//! Text from outside, made safe to show: nothing in it drives a terminal, is invisible, or changes the order of what is read.
 
 use std::borrow::Cow;
 
-/// The text with what drives a terminal or is not seen written as escapes (`\n`, `\u{202e}`): control characters, the separators
-/// of lines and paragraphs, what turns the direction of writing, and what has no width, tag characters included. Errors, events
+/// The text with control characters and invisible characters written as escapes (`\n`, `\u{202e}`): what drives a terminal,
+/// separates lines and paragraphs, changes the direction of writing, or has no width, tag characters included. Errors, events
 /// as text and log lines are escaped already; this is for other text from outside, such as a record's.
 ///
-/// A joiner in an emoji is written out, too; the selector that makes a sign an emoji (U+FE0F) stays, for it is in many a text and
-/// hides nothing.
+/// A joiner in an emoji is escaped, too. The selector that makes a character an emoji (U+FE0F) stays: it is common and hides
+/// nothing.
 pub fn escape(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_drives_a_terminal_or_is_not_seen_is_written_out() {
+    fn what_drives_a_terminal_or_is_invisible_is_escaped() {
         let hidden = "\0\t\r\n\x1b\x7f\u{80}\u{9b}\u{ad}\u{61c}\u{200b}\u{200d}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2060}\
             \u{2066}\u{2069}\u{206f}\u{feff}\u{fe0e}\u{fff9}\u{115f}\u{3164}\u{180e}\u{34f}\u{e0001}\u{e0041}\u{e007f}\u{e0100}\u{e01ef}";
         for c in hidden.chars() {
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_seen_stays_as_it_is() {
+    fn visible_text_stays_as_it_is() {
         for text in [
             "",
             "plain ASCII ~ \\ \"",

@@ -63,7 +63,7 @@ static void ended(enum way way, uint64_t step_ms, agentjob_code wanted, const ch
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK(now_ms() - ended_at < 5000);
     CHECK_HOLDS(agentjob_error_message(err), words);
-    CHECK_HOLDS(agentjob_error_message(err), "run it again with the same journal");
+    CHECK_HOLDS(agentjob_error_message(err), "Run it again with the same journal");
     CHECK_INT(agentjob_error_delivery(err), AGENTJOB_DELIVERY_NONE);
     agentjob_error_free(err);
     CHECK_INT(all.deliveries[AGENTJOB_DELIVERY_ACCEPTED], 1);

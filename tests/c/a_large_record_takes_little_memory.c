@@ -96,7 +96,7 @@ static void what_memory_has_no_room_for_is_an_error(const raw_server *server) {
         } else {
             CHECK_INT(code, AGENTJOB_ERR_INVALID_RESPONSE);
             CHECK_INT(agentjob_error_delivery(err), AGENTJOB_DELIVERY_ACCEPTED);
-            CHECK_HOLDS(agentjob_error_message(err), "there is no memory for an answer");
+            CHECK_HOLDS(agentjob_error_message(err), "out of memory for a response");
             lost++;
         }
         agentjob_error_free(err);

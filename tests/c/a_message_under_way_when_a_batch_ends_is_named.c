@@ -26,7 +26,7 @@ int main(void) {
     CHECK_INT(agentjob_batch_status_item_number(status, AGENTJOB_DELIVERY_UNKNOWN, 1), 0);
     CHECK_INT(agentjob_batch_status_item_number(status, AGENTJOB_DELIVERY_REJECTED, 0), 1);
     CHECK_TEXT(agentjob_batch_status_item_job_id(status, AGENTJOB_DELIVERY_REJECTED, 0), "job_1");
-    CHECK(strstr(agentjob_batch_status_item_reason(status, AGENTJOB_DELIVERY_REJECTED, 0), "was rejected: the service answered") != NULL);
+    CHECK(strstr(agentjob_batch_status_item_reason(status, AGENTJOB_DELIVERY_REJECTED, 0), "was rejected: the service returned") != NULL);
     CHECK(agentjob_batch_status_item_job_id(status, AGENTJOB_DELIVERY_REJECTED, UINT64_MAX) == NULL);
     CHECK(agentjob_batch_status_item_job_id(status, AGENTJOB_DELIVERY_ACCEPTED, 0) == NULL);
     CHECK(agentjob_batch_status_item_job_id(status, -7, 0) == NULL);

@@ -52,7 +52,7 @@ static void messages(const agentjob_client *client, const folder *place) {
 static void settings(const agentjob_client *client, const folder *place) {
     agentjob_batch *batch = batch_of(client, place, 1);
     CHECK_OK(agentjob_batch_set_concurrency(batch, 0, &err), err);
-    refused(batch, "concurrency is 0; give 1 to 64");
+    refused(batch, "concurrency is 0. Give 1 to 64.");
     batch = batch_of(client, place, 1);
     CHECK_OK(agentjob_batch_set_concurrency(batch, 65, &err), err);
     refused(batch, "concurrency is 65");
@@ -78,7 +78,7 @@ static void a_changed_list(const agentjob_client *client, const folder *place) {
     CHECK_INT(batch_run(batch).deliveries[AGENTJOB_DELIVERY_ACCEPTED], 3);
     refused(with(client, place, "job_3", "q", 1, "k", 9), "line 9: its prompt was changed since journal");
     refused(with(client, place, "job_4", "p", 1, "k", 0), "item 3: its job was changed since journal");
-    refused(batch_of(client, place, 2), "item 3 is not in the list any more");
+    refused(batch_of(client, place, 2), "item 3: it is no longer in the list");
 }
 
 static void a_batch_that_was_started(const agentjob_client *client) {

@@ -61,7 +61,7 @@ def test_a_batch_is_sent_once_and_a_second_run_sends_none_of_it(client, emulator
     assert all(outcome.pop("earlier") for outcome in again)
     assert [(o["key"], o["delivery"], o["job"]) for o in again] == [(o["key"], o["delivery"], o["job"]) for o in first]
     # The service's own words are not in the journal.
-    assert type(again[6]["error"]) is agentjob.NotFoundError and "job nobody was rejected: the service answered 404; check" in str(again[6]["error"])
+    assert type(again[6]["error"]) is agentjob.NotFoundError and "job nobody was rejected: the service returned 404. Check" in str(again[6]["error"])
     assert (again[6]["error"].delivery, again[6]["error"].http_status) == ("rejected", 404)
     assert len(emulator.ledger()) == 6
 
@@ -125,7 +125,7 @@ WRONG = [
     ({"job_id": "job_2", "prompt": "p", "line": 0}, "item 2: line is 0; lines count from 1"),
     ({"job_id": "job_2", "prompt": "p", "key": 5}, "item 2: key must be a str, not int"),
     (("job_2",), "item 2: it has 1 parts; give (job_id, prompt) or (job_id, prompt, key)"),
-    (("job_2", "p", "a"), 'item 2: its key "a" is that of item 1, too; give each item a key of its own'),
+    (("job_2", "p", "a"), 'item 2: its key "a" is also the key of item 1. Give each item a key of its own.'),
     (("job_2", ""), "item 2: prompt is empty"),
     (("..", "p"), "item 2: job_id is"),
     ("job_2", "item 2: it must be a mapping or a tuple, not str"),
@@ -155,7 +155,7 @@ def test_what_the_items_own_code_raises_comes_out_unchanged(client, journal):
 SETTINGS = [
     ({"rate": 100}, TypeError, "rate must be a str, not int"),
     ({"rate": "100 an hour"}, agentjob.InvalidArgumentError, 'rate is "100 an hour"'),
-    ({"concurrency": 65}, agentjob.InvalidArgumentError, "concurrency is 65; give 1 to 64"),
+    ({"concurrency": 65}, agentjob.InvalidArgumentError, "concurrency is 65. Give 1 to 64."),
     ({"concurrency": -1}, agentjob.InvalidArgumentError, "concurrency is negative"),
     ({"wait": 1}, TypeError, "wait must be True or False, not int"),
     ({"timeout": "1"}, TypeError, "timeout must be a number, not str"),
@@ -182,7 +182,7 @@ def test_a_changed_item_is_named(client, emulator, journal):
     keyed[1]["prompt"] = "q"
     with pytest.raises(agentjob.InvalidArgumentError, match="^line 6: its prompt was changed since journal"):
         client.send_all(keyed, journal=journal)
-    with pytest.raises(agentjob.InvalidArgumentError, match="^item 2 is not in the list any more"):
+    with pytest.raises(agentjob.InvalidArgumentError, match="^item 2: it is no longer in the list"):
         client.send_all(keyed[:1], journal=journal)
     assert len(emulator.ledger()) == 2
 
@@ -226,7 +226,7 @@ def test_the_status_of_a_journal_has_every_documented_field(client, journal):
     assert status["progress"]["items"] == status["progress"]["done"] == 3
     assert (status["base_url"], status["project_id"], status["pid"]) == (client.base_url, client.project_id, os.getpid())
     assert (status["runs"], status["rate"], status["waits"], status["running"]) == (1, "1000/h", False, False)
-    refused = "message to job nobody was rejected: the service answered 404; check the job id, the project id and the base URL"
+    refused = "message to job nobody was rejected: the service returned 404. Check the job id, the project id and the base URL."
     assert (status["unknown"], status["rejected"]) == ([], [{"item": 3, "job_id": "nobody", "reason": refused}])
     assert status["began_at"] <= status["written_at"]
 
@@ -362,7 +362,7 @@ def test_a_cancelled_batch_raises_when_what_was_under_way_is_told(client, emulat
     batch = client.send_all(messages(40), journal=journal, rate="5/h", cancel=token)
     seen = [next(batch) for _ in range(5)]
     token.cancel()
-    with pytest.raises(agentjob.CancelledError, match="35 messages left.*run it again with the same journal"):
+    with pytest.raises(agentjob.CancelledError, match="35 messages left.*Run it again with the same journal"):
         next(batch)
     assert len(seen) == len(emulator.ledger()) == 5 and batch.over and list(batch) == []
 
@@ -373,7 +373,7 @@ def test_a_closed_client_and_a_wrong_key_stop_the_batch(emulator, journal):
     client.close()
     with pytest.raises(agentjob.ClosedError):
         list(batch)
-    with pytest.raises(agentjob.AuthenticationError, match="the batch was stopped") as caught:
+    with pytest.raises(agentjob.AuthenticationError, match="the batch stopped") as caught:
         list(emulator.client(api_key="wrong").send_all(messages(40), journal=journal.with_name("other")))
     assert caught.value.http_status == 401
 
@@ -426,7 +426,7 @@ def test_a_forked_child_cannot_go_on_with_its_parents_batch(client, emulator, jo
                 try:
                     call()
                 except agentjob.InvalidArgumentError as error:
-                    assert str(error) == "this batch belongs to another process; a forked child cannot go on with it"
+                    assert str(error) == "this batch belongs to another process: a forked child cannot use it"
                 else:
                     raise AssertionError("the child has the batch")
             batch.stop()

@@ -125,7 +125,7 @@ def test_status_4_is_a_wait_that_timed_out(emulator):
 def test_status_5_is_a_message_that_may_have_arrived(emulator):
     emulator.reset(rules=[{"fault": {"do": "close", "at": "request", "process": True}}])
     status, out, err = run(emulator, "send", "job_demo", "go", "--wait")
-    assert (status, out) == (5, "") and "look at the job" in err
+    assert (status, out) == (5, "") and "Check the job before you send it again" in err
 
 
 def test_status_130_is_an_interrupt(emulator):

@@ -419,7 +419,7 @@ def test_the_status_of_a_journal(folder):
     assert (status, err) == (5, "") and "not running; last written" in out and "1 run" in out
     assert "60 messages: 29 accepted, 30 rejected, 1 unknown, 0 left; at most 1000/s\n" in out
     assert "  item 31: message to job job_31 may have arrived: " in out
-    refused = "message to job job_20 was rejected: the service answered 404; check"
+    refused = "message to job job_20 was rejected: the service returned 404. Check"
     assert f"  item 20: {refused}" in out and "\n  and 10 more; --json has all\n" in out
     assert "agentjob send-all FILE --journal night --rate 1000/s --resend-unknown\n" in out
     status, out, err = run(None, "batch-status", "night", "--json")

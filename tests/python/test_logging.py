@@ -15,7 +15,7 @@ def test_a_program_that_logs_hears_of_retries_and_polls_and_at_debug_of_requests
         client.send_and_wait("job_demo", "go", **QUICK)
     heard = [(record.levelname, record.agentjob["event"]) for record in caplog.records]
     assert heard[0] == ("INFO", "retry") and set(heard[1:]) == {("INFO", "poll")}
-    assert caplog.records[0].getMessage().startswith("get_job job_demo: request 1 failed (job job_demo could not be read")
+    assert caplog.records[0].getMessage().startswith("get_job job_demo: request 1 failed (the service returned 503")
     assert caplog.records[0].agentjob["delay"] >= 0 and caplog.records[-1].agentjob["status"] == "completed"
     caplog.clear()
     with caplog.at_level(logging.DEBUG, "agentjob"):

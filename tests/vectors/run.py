@@ -32,6 +32,7 @@ AT_A_TIME = 4
 VOLATILE = [
     (re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z"), "<time>"),
     (re.compile(r"after \d+\.\d s \([^)]*(\([^)]*\)[^)]*)*\)"), "after <waited>"),
+    (re.compile(r"Retry after \d+ s \([-\d:. ]+ UTC\)"), "Retry after <time>"),
 ]
 
 

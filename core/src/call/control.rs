@@ -95,7 +95,7 @@ pub enum Event<'a> {
         attempt: u32,
         /// The pause before the next request.
         delay: Duration,
-        /// Why it failed, as an error's message.
+        /// Why it failed: the error's [`reason`](crate::Error::reason).
         reason: &'a str,
     },
     /// A wait polled its job.
@@ -106,7 +106,7 @@ pub enum Event<'a> {
         polls: u32,
         /// The job's status, if the poll succeeded.
         status: Option<&'a str>,
-        /// Why the poll failed, as an error's message.
+        /// Why the poll failed: the error's [`reason`](crate::Error::reason).
         reason: Option<&'a str>,
         /// How long the wait has lasted.
         elapsed: Duration,
@@ -165,7 +165,7 @@ impl fmt::Display for Event<'_> {
             }
             Event::Retry { operation, job_id, attempt, delay, reason } => {
                 let (job_id, reason) = (escape(job_id), escape(reason));
-                write!(f, "{operation} {job_id}: request {attempt} failed ({reason}); retry in {delay:.1?}")
+                write!(f, "{operation} {job_id}: request {attempt} failed ({reason}); retrying in {delay:.1?}")
             }
             Event::Poll { job_id, polls, status, reason, elapsed, next } => {
                 let (job_id, seen) = (escape(job_id), describe(status.or(reason).unwrap_or("nothing")));

@@ -1,4 +1,4 @@
-//! What an answer's head and body tell beyond a job's record: the service's words, and how long to wait.
+//! What a response's head and body say beyond a job's record: the service's message, and how long to wait.
 
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
@@ -9,19 +9,19 @@ use crate::text::describe;
 
 /// How much of an error's body is kept.
 const MAX_ERROR_BODY_BYTES: usize = 8 << 10;
-/// How many objects an error's words may lie within.
-const MAX_WORDS_DEPTH: u32 = 8;
-/// A longer `Retry-After` says no more than this one: ten years.
+/// How deeply an error's message may be nested.
+const MAX_MESSAGE_DEPTH: u32 = 8;
+/// A longer `Retry-After` is shortened to ten years.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
-/// `Retry-After` in either of its forms (RFC 9110 10.2.3). A date counts from the answer's own `Date` where there is
-/// one, so that a wrong clock on this side does not shorten the wait. Anything else is as if it were not there.
+/// `Retry-After` in either of its forms (RFC 9110 10.2.3). A date counts from the response's own `Date` if it has
+/// one, because the clock here may be wrong. A value of another form is ignored.
 pub(crate) fn retry_after(value: &str, date: Option<&str>, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     let seconds = if value.starts_with(|c: char| c.is_ascii_digit())
         && !value.contains(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | ' ')))
     {
-        // A fraction is no RFC form, but some gateways send it, and its meaning is plain; so is that of a list, which a proxy
+        // The RFC has no fractions, but some gateways send them, and the meaning is clear. So is that of a list, which a proxy
         // makes of two fields.
         let all: Option<Vec<Duration>> =
             value.split(',').map(|number| crate::duration::parse_seconds(number.trim())).collect();
@@ -34,13 +34,13 @@ pub(crate) fn retry_after(value: &str, date: Option<&str>, now: SystemTime) -> O
     Some(seconds.min(MAX_RETRY_AFTER))
 }
 
-/// The body of an error as text, without secrets and bounded. Bytes that are no UTF-8 are replaced. `cut` says that the body has
-/// no end.
+/// The body of an error as text, without secrets and bounded. Bytes that are not UTF-8 are replaced. `cut`: the body's end is
+/// missing.
 pub(crate) fn bounded_text(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> Option<String> {
     if body.is_empty() {
         return None;
     }
-    // What stands across the bound is redacted whole, and then cut.
+    // A secret may cross the bound, so the text is redacted first, and then cut.
     let mut text = redacted(&beginning(body, 2 * MAX_ERROR_BODY_BYTES, cut), redactor);
     let mut end = text.len().min(MAX_ERROR_BODY_BYTES);
     while !text.is_char_boundary(end) {
@@ -50,20 +50,20 @@ pub(crate) fn bounded_text(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> O
     Some(text)
 }
 
-/// The best words in an error's body, fit for a sentence and without secrets: `{"error": …}`, problem+json (RFC 9457),
-/// `{"message": …}`, `{"error": {"message": …}}`, or the first line of plain text. HTML is a gateway's page and says nothing.
+/// The service's message in an error's body, fit for a sentence and without secrets: `{"error": …}`, problem+json (RFC 9457),
+/// `{"message": …}`, `{"error": {"message": …}}`, or the first line of plain text. HTML is a gateway's page and has no message.
 pub(crate) fn service_message(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> Option<String> {
     let body = beginning(body, MAX_ERROR_BODY_BYTES, cut);
-    let words = match Json::read(&body.0) {
-        Ok(json) => redactor.redact(&words_of(json, MAX_WORDS_DEPTH)?).into_owned(),
-        // A secret may be folded over lines, so all of them are looked through.
+    let message = match Json::read(&body.0) {
+        Ok(json) => redactor.redact(&message_of(json, MAX_MESSAGE_DEPTH)?).into_owned(),
+        // A secret may be folded over several lines, so all of them are redacted.
         Err(_) => redacted(&body, redactor).trim().lines().next()?.trim().to_owned(),
     };
-    let markup = words.starts_with('<') || words.starts_with('{') || words.starts_with('[');
-    (!words.is_empty() && !markup).then(|| describe(&words))
+    let markup = message.starts_with('<') || message.starts_with('{') || message.starts_with('[');
+    (!message.is_empty() && !markup).then(|| describe(&message))
 }
 
-/// A body's text up to a limit, and whether it ends before its end.
+/// A body's text up to a limit, and whether its end is missing.
 fn beginning(body: &[u8], limit: usize, cut: bool) -> (Cow<'_, str>, bool) {
     (String::from_utf8_lossy(&body[..body.len().min(limit)]), cut || body.len() > limit)
 }
@@ -72,14 +72,14 @@ fn redacted((text, cut): &(Cow<'_, str>, bool), redactor: &Redactor<'_>) -> Stri
     if *cut { redactor.redact_cut(text) } else { redactor.redact(text) }.into_owned()
 }
 
-/// The text that a value is, or the first that its members of these names have, at most so many levels below.
-fn words_of(json: Json<'_>, levels: u32) -> Option<Cow<'_, str>> {
+/// The value itself if it is text, or else the first text among its members of these names, at most this many levels deep.
+fn message_of(json: Json<'_>, levels: u32) -> Option<Cow<'_, str>> {
     if let Some(text) = json.as_text() {
-        return Some(text.decode()).filter(|words| !words.is_empty());
+        return Some(text.decode()).filter(|text| !text.is_empty());
     }
     let names = ["error", "message", "detail", "title", "error_description"];
     let below = levels.checked_sub(1)?;
-    names.iter().find_map(|name| words_of(json.member(name)?, below))
+    names.iter().find_map(|name| message_of(json.member(name)?, below))
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
     const NO_SECRETS: Redactor<'_> = Redactor::new([b"", b""]);
 
     #[test]
-    fn retry_after_is_read_in_both_forms_and_survives_the_rest() {
+    fn retry_after_is_read_in_both_forms_and_ignored_in_others() {
         let now = httpdate::parse_http_date("Fri, 20 Nov 2026 10:00:00 GMT").unwrap();
         let read = |value, date| retry_after(value, date, now).map(|d| d.as_secs_f64());
         let ten_years = Some(MAX_RETRY_AFTER.as_secs_f64());
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_service_message_of_any_body_are_found_and_bounded() {
+    fn the_message_in_a_body_is_found_and_bounded() {
         for (body, words) in [
             (r#"{"error":"job not found"}"#, Some("job not found")),
             (r#"{"error":{"message":"no","code":1}}"#, Some("no")),

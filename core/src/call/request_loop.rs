@@ -45,16 +45,16 @@ pub(crate) struct RequestLoop<'a> {
     pid: u32,
     /// Requests made.
     made: u32,
-    /// When the last one had its answer; before the first one, when it could have begun.
+    /// When the last one had its response; before the first one, when it could have begun.
     ended: Instant,
     failed: Counts,
-    /// The next request takes no kept connection.
+    /// The next request uses no kept connection.
     fresh: bool,
-    /// What became of the requests so far: none of them was delivered, or there would be no next one.
+    /// The verdict of the requests so far: none of them was delivered, or there would be no next one.
     verdict: Option<Delivery>,
 }
 
-/// What the retry table counts.
+/// The counts that the retry table needs.
 #[derive(Default)]
 struct Counts {
     earlier: u32,
@@ -124,7 +124,7 @@ impl<'a> RequestLoop<'a> {
         self.made = attempt;
         let (path, body) = (self.operation.path(&self.shared.config.jobs_path), self.body.as_deref());
         let (deadline, new_connection, pid, call) = (self.deadline, self.fresh, self.pid, self.call);
-        // Nobody else's code has run since the call began, unless somebody listens.
+        // No code of the caller has run since the call began, unless the call is observed.
         let now = if attempt == 1 && !self.shared.is_observed(call) { self.ended } else { Instant::now() };
         let exchange = Exchange { path, body, now, deadline, new_connection, pid, call };
         let ended = self.shared.connections.exchange(&self.shared.config, exchange);
@@ -133,7 +133,7 @@ impl<'a> RequestLoop<'a> {
         Ok(response::read(self.operation, ended, &self.shared.config.redactor(), check))
     }
 
-    /// A call that queued may have no time left to begin.
+    /// A call may have timed out while it was queued.
     fn check_time(&self) -> Result<(), Cause> {
         if self.ended < self.deadline { Ok(()) } else { Err(Cause::Timeout) }
     }
@@ -177,12 +177,12 @@ impl<'a> RequestLoop<'a> {
         response::interrupted(self.operation, &cause, self.verdict).with_effort(self.made, self.began.elapsed())
     }
 
-    /// Keeps in mind that the job took a message, or may have, so that a wait is not fooled by the result before it.
-    fn remember(&self, answer: Option<&Job>) {
+    /// Notes that the job accepted a message, or may have, so that a wait does not take an older result for its own.
+    fn remember(&self, record: Option<&Job>) {
         let asked = self.operation.job_id();
-        let id = if asked.is_empty() { answer.map_or("", Job::id) } else { asked };
+        let id = if asked.is_empty() { record.map_or("", Job::id) } else { asked };
         if self.operation.delivers() && !id.is_empty() {
-            self.shared.recent_deliveries.note(self.pid, id, self.ended, answer.is_some_and(|job| !job.is_terminal()));
+            self.shared.recent_deliveries.note(self.pid, id, self.ended, record.is_some_and(|job| !job.is_terminal()));
         }
     }
 }

@@ -104,7 +104,9 @@ impl Poller {
                 format!("the job was still {status} after {lasted}"),
                 "The job keeps running at the service: wait again to keep waiting.",
             ),
-            None => (format!("no poll could read the job in {lasted}"), "Check base_url, the network and the service."),
+            None => {
+                (format!("no poll had read the job after {lasted}"), "Check base_url, the network and the service.")
+            }
         };
         self.ended(self.error(ErrorKind::WaitTimeout, reason).with_hint(hint))
     }

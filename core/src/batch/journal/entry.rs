@@ -11,18 +11,18 @@ use crate::error::{Error, ErrorKind};
 use crate::job::Job;
 use crate::wait::poller::Poller;
 
-/// The key comes first: of a line that was cut it tells most.
+/// The key comes first: of a line that was cut it says the most.
 fn begin(kind: &str, at: usize, item: &Planned) -> Writer {
     Writer::new(kind).text("key", &item.id.to_string()).number("item", at as u64 + 1)
 }
 
-/// A message is about to leave.
+/// A message is about to be sent.
 pub(crate) fn sending(at: usize, item: &Planned, now: Stamp) -> Writer {
     let writer = begin("sending", at, item).text("prompt", &item.prompt_digest.to_string());
     writer.text("job_id", item.job_id()).stamp(now)
 }
 
-/// What became of a message that was sent.
+/// How the sending of a message ended.
 pub(crate) struct Ended<'a> {
     pub(crate) delivery: Delivery,
     pub(crate) job: Option<&'a Job>,
@@ -30,7 +30,7 @@ pub(crate) struct Ended<'a> {
     pub(crate) poller: Option<&'a Poller>,
 }
 
-/// What became of it, with what may be kept of the answer.
+/// How it ended, with what may be kept of the response.
 pub(crate) fn ended(at: usize, item: &Planned, ended: &Ended<'_>, kept: &Kept<'_>, now: Stamp) -> Writer {
     let mut writer = begin(ended.delivery.as_str(), at, item);
     if let Some(job) = ended.job {
@@ -46,7 +46,7 @@ pub(crate) fn ended(at: usize, item: &Planned, ended: &Ended<'_>, kept: &Kept<'_
     writer.stamp(now)
 }
 
-/// The same without the record, the request's id and the wait's beginning, where only that has room.
+/// The same without the record, the request's id and the wait's state, for a disk with no room for more.
 pub(crate) fn ended_short(at: usize, item: &Planned, ended: &Ended<'_>, now: Stamp) -> Writer {
     let mut writer = begin(ended.delivery.as_str(), at, item);
     if let Some(error) = ended.error {
@@ -55,7 +55,7 @@ pub(crate) fn ended_short(at: usize, item: &Planned, ended: &Ended<'_>, now: Sta
     retry_after(writer, ended.error).stamp(now)
 }
 
-/// With the outcome, so that a run that is killed now leaves it to the next.
+/// It is in the line of the outcome, so the next run knows it even if this one is killed now.
 fn retry_after(writer: Writer, error: Option<&Error>) -> Writer {
     let limited = error.filter(|error| error.kind() == ErrorKind::RateLimit);
     match limited.and_then(Error::retry_after).filter(|pause| *pause <= MAX_ASKED) {
@@ -64,12 +64,12 @@ fn retry_after(writer: Writer, error: Option<&Error>) -> Writer {
     }
 }
 
-/// Nobody noted how it ended, for this cause.
+/// It is not known how it ended, for this cause.
 pub(crate) fn not_noted(at: usize, item: &Planned, cause: Cause, now: Stamp) -> Writer {
     begin(Delivery::Unknown.as_str(), at, item).reason(&Reason::not_noted(cause), None).stamp(now)
 }
 
-/// A wait has seen its job at work: what it shows from now on is the message's own result.
+/// A wait has seen its job running: from now on the job shows this message's result.
 pub(crate) fn waiting(at: usize, item: &Planned, poller: &Poller, now: Stamp) -> Writer {
     begin("waiting", at, item).json("poller", &poller.journal_text()).stamp(now)
 }
@@ -89,7 +89,7 @@ mod tests {
     use crate::batch::journal::format::NO_LINE;
 
     #[test]
-    fn a_short_outcome_has_room_where_room_was_kept() {
+    fn a_short_outcome_fits_into_the_room_that_was_reserved() {
         let long = "\u{1F600}\"".repeat(200);
         let items = plan([BatchItem::new(long, "p")], 10).unwrap();
         let id = Some("r".repeat(5000));
