@@ -1644,8 +1644,8 @@ agentjob_code agentjob_batch_set_resend_unknown(agentjob_batch *batch,
  */
 AGENTJOB_API
 agentjob_code agentjob_batch_set_max_outage_ms(agentjob_batch *batch,
-                                                uint64_t ms,
-                                                agentjob_error **err);
+                                               uint64_t ms,
+                                               agentjob_error **err);
 
 /**
  * How long a batch that is stopped, cancelled or freed waits for the answers to the messages under way, so that it need not call

@@ -1,6 +1,6 @@
 //! Finds the fields of a line of the journal.
 //!
-//! By hand and not with serde: a line's checksum proves that we wrote it, so its fields need only be found and not checked again. SERDEWHY
+//! By hand and not with serde: a line's checksum proves that we wrote it, so its fields need only be found and not checked again.
 
 use std::borrow::Cow;
 
