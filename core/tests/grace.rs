@@ -1,5 +1,5 @@
-//! A batch that ends early waits for the responses in flight for its grace: the rows of the README's table that concern Rust. Each test
-//! ends a batch while all its messages are at the service and have no response yet, and then reads the journal.
+//! A batch that ends early waits for the responses in flight for its grace: the rows of the README's table that concern Rust.
+//! Each test ends a batch while all its messages are at the service and have no response yet, and then reads the journal.
 
 mod support;
 

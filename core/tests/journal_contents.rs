@@ -1,4 +1,5 @@
-//! What a batch's journal has of the service's responses: nothing of a prompt, nothing of the key, and on a full disk only the outcome.
+//! What a batch's journal has of the service's responses: nothing of a prompt, nothing of the key, and on a full disk only the
+//! outcome.
 
 #[path = "support/batches.rs"]
 mod batches;

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::operation::Operation;
 use crate::text::describe;
 
-/// The longest key of an item, in bytes: it is a name, and names have an end.
+/// The longest key of an item, in bytes.
 const MAX_KEY_BYTES: usize = 1024;
 
 /// One message of a batch.
@@ -67,7 +67,7 @@ impl BatchItem {
     }
 }
 
-/// The prompt is in no log.
+/// Without the prompt, which must not be logged.
 impl fmt::Debug for BatchItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BatchItem")
@@ -81,7 +81,7 @@ impl fmt::Debug for BatchItem {
 /// An item of a batch that was checked.
 pub(crate) struct Planned {
     item: BatchItem,
-    /// What the journal knows it by.
+    /// Its identity in the journal.
     pub(crate) id: Digest,
     pub(crate) prompt_digest: Digest,
     /// The next item for the same job, which is not sent before this one has ended.
@@ -134,7 +134,7 @@ impl ItemChecks {
         ItemChecks { max_prompt_bytes, checked: 0, keys: HashMap::new() }
     }
 
-    /// Checks the next item. Returns what the journal knows it by, or what is wrong with it.
+    /// Checks the next item. Returns its identity in the journal, or a clause that says what is wrong with it.
     pub(crate) fn check(&mut self, item: &BatchItem) -> Result<Digest, String> {
         let at = self.checked;
         let place = place(at)?;
