@@ -135,7 +135,7 @@ impl ItemChecks {
         ItemChecks { max_prompt_bytes, checked: 0, keys: HashMap::new() }
     }
 
-    /// Checks the next item. Returns what the journal knows it by, or what is wrong with it.
+    /// Checks the next item. Returns its identity in the journal, or what is wrong with it.
     pub(crate) fn check(&mut self, item: &BatchItem) -> Result<Digest, Error> {
         let at = self.checked;
         let place = place(at)?;
