@@ -1,4 +1,4 @@
-"""The emulator's threads in a program of somebody else's: the program gets every signal."""
+"""The emulator's threads inside another program: every signal reaches the program's own threads."""
 
 import os
 import signal
@@ -21,13 +21,16 @@ client.get_job("job_demo")
 def test_sigwait_gets_a_signal_that_is_blocked_after_the_emulator_started(script):
     running = script(
         f"""{STARTED}
+import os
 signal.pthread_sigmask(signal.SIG_BLOCK, {{signal.SIGTERM}})
 print("ready", flush=True)
+sys.stdin.readline()
+os.kill(os.getpid(), signal.SIGTERM)  # before sigwait: now it meets any thread that does not block it
 print(signal.sigwait({{signal.SIGTERM}}).name)
 """
     )
     running.wait_until_ready()
-    running.process.send_signal(signal.SIGTERM)
+    running.go_on()
     assert running.end() == ("SIGTERM\n", "", 0)
 
 
