@@ -211,15 +211,15 @@ fn idle_deaths(cases: &mut Vec<Case>) {
     }
 }
 
-/// The service falls silent, and the call's time is over or it is cancelled.
+/// The service falls silent, and the call times out or is cancelled.
 fn silences(cases: &mut Vec<Case>) {
     for (late, cancelled, at, padding) in [
-        ("silent at accept, time over", "silent at accept, cancelled", "accept", 0),
-        ("silent in the head, time over", "silent in the head, cancelled", "head:20", 0),
-        ("silent in a large body, time over", "silent in a large body, cancelled", "body:20", LARGE),
-        ("silent after the request, time over", "silent after the request, cancelled", "request", 0),
-        ("silent in the answer's head, time over", "silent in the answer's head, cancelled", "answer:20", 0),
-        ("silent in the answer's body, time over", "silent in the answer's body, cancelled", "answer:250", 0),
+        ("silent at accept, timed out", "silent at accept, cancelled", "accept", 0),
+        ("silent in the head, timed out", "silent in the head, cancelled", "head:20", 0),
+        ("silent in a large body, timed out", "silent in a large body, cancelled", "body:20", LARGE),
+        ("silent after the request, timed out", "silent after the request, cancelled", "request", 0),
+        ("silent in the answer's head, timed out", "silent in the answer's head, cancelled", "answer:20", 0),
+        ("silent in the answer's body, timed out", "silent in the answer's body, cancelled", "answer:250", 0),
     ] {
         for process in [false, true] {
             if process && at != "request" {
@@ -235,7 +235,7 @@ fn silences(cases: &mut Vec<Case>) {
         }
     }
     let drip = json!({ "nth": 1, "drip": { "bytes": 1, "every_ms": 5 } });
-    cases.push(Case { timeout: Some(SHORT), ..Case::new("dripping, time over", drip.clone()) });
+    cases.push(Case { timeout: Some(SHORT), ..Case::new("dripping, timed out", drip.clone()) });
     cases.push(Case { cancel: Some(SOON), ..Case::new("dripping, cancelled", drip) });
 }
 

@@ -32,7 +32,7 @@ pub struct Count {
 pub struct Tally {
     /// By fault, plain and TLS together.
     pub faults: BTreeMap<&'static str, Count>,
-    /// What was wrong, in words.
+    /// Everything that was wrong.
     pub wrong: Vec<String>,
     /// How long after its time the slowest call ended.
     pub worst_overshoot: Duration,
@@ -127,10 +127,10 @@ fn send(case: &Case, client: &Client, prompt: &str) -> (Result<Job, Error>, Dura
     })
 }
 
-/// The truth: what the ledger has of this message, against what the client was told.
+/// Compares what the ledger has of this message with what the client was told.
 fn judge(case: &Case, place: &Place, prompt: &str, ended: Result<Job, Error>, tally: &mut Tally) {
-    // A message on its way when the call ended may be processed a moment later, and a reset may be counted late; only
-    // verdicts that exclude it need no second look.
+    // A message in flight when the call ended may be processed a moment later, and a reset may be counted late, so the
+    // ledger is read again after a moment.
     let processed = || place.emulator.ledger().iter().filter(|message| message.prompt == prompt).count();
     let verdict = ended.as_ref().err().map(|error| error.delivery().expect("every error of a message has a verdict"));
     let mut times = processed();
@@ -157,9 +157,9 @@ fn judge(case: &Case, place: &Place, prompt: &str, ended: Result<Job, Error>, ta
     }
     count.lies += u64::from(contradiction);
     if times > 1 || contradiction {
-        let told = ended.map_or_else(|error| error.to_string(), |_| "ok".to_owned());
+        let reported = ended.map_or_else(|error| error.to_string(), |_| "ok".to_owned());
         tally.wrong.push(format!(
-            "{} (tls: {}, warm: {}): the ledger has it {times} times, told was: {told}; script {}",
+            "{} (tls: {}, warm: {}): the ledger has it {times} times, the client was told: {reported}; script {}",
             case.fault, case.tls, case.warm, case.config["rules"]
         ));
     }

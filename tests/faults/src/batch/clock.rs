@@ -1,4 +1,4 @@
-//! What time does to a batch: a calendar that somebody sets, a rate over restarts, a pause that a killed run leaves.
+//! What time does to a batch: the system clock is set, a rate holds across restarts, a pause outlives a killed run.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,7 +18,7 @@ const RATE_SPAN_MS: u64 = 1000;
 /// The ledger counts whole milliseconds.
 const ROUNDING_MS: u64 = 1;
 const OFFSETS: [&str; 8] = ["+0", "+3h", "-3h", "+40d", "-2y", "+11s", "-11s", "+400ms"];
-/// Of a set clock this is told apart from a slow machine.
+/// A difference above this means that the clock was set, not that the machine is slow.
 const CLEARLY_SET: Duration = Duration::from_secs(8);
 
 /// Another calendar for each run.
@@ -107,7 +107,7 @@ pub(crate) fn killed_in_a_pause(sender: &Path, seed: u64) -> Result<Round, Skip>
         let with = faked(vec![("FAKETIME", offset.to_owned())]).unwrap_or_default();
         let plan = round.plan.clone();
         round.run(&plan, &with, |process, rng| {
-            if process.hear(|said| matches!(said, Said::Paused { .. })) {
+            if process.wait_for(|said| matches!(said, Said::Paused { .. })) {
                 std::thread::sleep(Duration::from_millis(rng.u64(100..700)));
                 process.signal(Signal::KILL);
             } else {
@@ -136,7 +136,7 @@ pub(crate) fn unnamed_pause(sender: &Path, seed: u64) -> Result<Round, Skip> {
     round.plan.concurrency = 1;
     let plan = round.plan.clone();
     round.run(&plan, &With::default(), |process, rng| {
-        if process.hear(|said| matches!(said, Said::Paused { .. })) {
+        if process.wait_for(|said| matches!(said, Said::Paused { .. })) {
             std::thread::sleep(Duration::from_millis(rng.u64(100..3000)));
             process.signal(Signal::KILL);
         }
@@ -169,8 +169,8 @@ fn pace(round: &mut Round) {
 
 /// No wait was over because the calendar said so.
 fn no_wait_ended(round: &mut Round) {
-    let early = round.told.iter().flatten().find_map(|said| match said {
-        Said::Told { number, delivery, error: Some(error), .. } if delivery == "accepted" => {
+    let early = round.reported.iter().flatten().find_map(|said| match said {
+        Said::Reported { number, delivery, error: Some(error), .. } if delivery == "accepted" => {
             Some((*number, error.clone()))
         }
         _ => None,

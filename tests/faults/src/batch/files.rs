@@ -13,7 +13,7 @@ use super::round::Round;
 use super::script;
 use super::situations::Skip;
 
-/// Somebody who is not root.
+/// The user `nobody`, who is not root.
 const NOBODY: u32 = 65534;
 /// A page, of which a tmpfs gives whole ones.
 const PAGE: u64 = 4096;
@@ -53,7 +53,7 @@ fn fill(filler: &Path, left: u64) {
 fn says_so(round: &mut Round, ended: &Ended) {
     match ended.failure() {
         Some(("journal", message)) if !message.contains("cannot be written") => {
-            round.wrong(|f| &mut f.lies, format!("the disk was full, told was: {message}"));
+            round.wrong(|f| &mut f.lies, format!("the disk was full, but the error was: {message}"));
         }
         _ => {}
     }
@@ -82,7 +82,7 @@ impl Drop for Disk {
     }
 }
 
-/// A tmpfs with little left, that somebody else fills to the last byte while the batch runs.
+/// A tmpfs with little space left, which another process fills to the last byte while the batch runs.
 pub(crate) fn full(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, script::faults);
     let disk = Disk::mount(round.folder.join("disk"))?;
@@ -112,7 +112,7 @@ pub(crate) fn full(sender: &Path, seed: u64) -> Result<Round, Skip> {
     Ok(round)
 }
 
-/// Somebody whom permissions bind: this user, or nobody where this is root.
+/// A user who is bound by permissions: this one, or `nobody` when this is root.
 fn bound(round: &Round) -> Result<With<'static>, Skip> {
     if !rustix::process::geteuid().is_root() {
         return Ok(With::default());

@@ -3,7 +3,7 @@
 //! against the ledger.
 //!
 //! The sender is a process of its own, the service is the emulator in this one, so that the ledger outlives every kill. A round
-//! is one batch, made from a seed; `AGENTJOB_FAULTS_ONLY=words` plays the situations that have these words in their name,
+//! is one batch, made from a seed; `AGENTJOB_FAULTS_ONLY=text` plays the situations whose name contains this text,
 //! `AGENTJOB_FAULTS_KEEP=1` keeps what it takes to understand a finding.
 
 mod clock;

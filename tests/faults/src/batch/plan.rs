@@ -50,7 +50,7 @@ pub(crate) enum Said {
     /// The journal is this process's; by the calendar it is so many milliseconds after 1970.
     Begun { unix_ms: u64 },
     /// An item has its outcome.
-    Told { number: u64, delivery: String, error: Option<String>, earlier: bool },
+    Reported { number: u64, delivery: String, error: Option<String>, earlier: bool },
     /// Nothing is sent for so long.
     Paused { ms: u64 },
     /// The batch came to its end.

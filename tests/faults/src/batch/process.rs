@@ -24,12 +24,12 @@ pub(crate) struct With<'a> {
     pub(crate) user: Option<u32>,
 }
 
-/// A sender at work.
+/// A sender that runs.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
     said: Receiver<Said>,
-    heard: Vec<Said>,
+    received: Vec<Said>,
     began: Instant,
 }
 
@@ -87,7 +87,7 @@ impl Process {
                 }
             }
         });
-        Process { child, said, heard: Vec::new(), began: Instant::now() }
+        Process { child, said, received: Vec::new(), began: Instant::now() }
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -96,13 +96,13 @@ impl Process {
     }
 
     /// Listens until the process says such a thing, or has ended.
-    pub(crate) fn hear(&mut self, wanted: impl Fn(&Said) -> bool) -> bool {
+    pub(crate) fn wait_for(&mut self, wanted: impl Fn(&Said) -> bool) -> bool {
         loop {
             let left = LONGEST.saturating_sub(self.began.elapsed());
             match self.said.recv_timeout(left) {
                 Ok(said) => {
                     let found = wanted(&said);
-                    self.heard.push(said);
+                    self.received.push(said);
                     if found {
                         return true;
                     }
@@ -118,7 +118,7 @@ impl Process {
         loop {
             let left = LONGEST.saturating_sub(self.began.elapsed());
             match self.said.recv_timeout(left) {
-                Ok(said) => self.heard.push(said),
+                Ok(said) => self.received.push(said),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
                     stuck = true;
@@ -128,7 +128,7 @@ impl Process {
             }
         }
         let status = self.child.wait().expect("a child can be waited for");
-        self.heard.extend(self.said.iter());
-        Ended { said: std::mem::take(&mut self.heard), status, stuck }
+        self.received.extend(self.said.iter());
+        Ended { said: std::mem::take(&mut self.received), status, stuck }
     }
 }

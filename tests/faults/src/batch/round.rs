@@ -20,7 +20,7 @@ const LAGGARDS: Duration = Duration::from_millis(50);
 /// How long everything that came over it may take to be processed, where much else is to be done.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A batch under way.
+/// A batch in progress.
 #[derive(Debug)]
 pub(crate) struct Round {
     sender: PathBuf,
@@ -30,7 +30,7 @@ pub(crate) struct Round {
     pub(crate) emulator: Emulator,
     /// What its next run is to do, but for what is done to that run.
     pub(crate) plan: Plan,
-    pub(crate) told: Vec<Vec<Said>>,
+    pub(crate) reported: Vec<Vec<Said>>,
     pub(crate) kills: u64,
     pub(crate) over: bool,
     resend: bool,
@@ -81,9 +81,9 @@ impl Round {
             ..Plan::default()
         };
         let sender = sender.to_owned();
-        let (told, findings) = (Vec::new(), Findings::default());
+        let (reported, findings) = (Vec::new(), Findings::default());
         let (over, resend, disk_full) = (false, false, false);
-        Round { sender, rng, seed, folder, emulator, plan, told, kills: 0, over, resend, disk_full, findings }
+        Round { sender, rng, seed, folder, emulator, plan, reported, kills: 0, over, resend, disk_full, findings }
     }
 
     /// From now on it is this program that sends.
@@ -108,9 +108,9 @@ impl Round {
         ended
     }
 
-    /// Takes in how a run ended, and looks at what it left.
+    /// Records how a run ended, and judges what it left.
     pub(crate) fn ended(&mut self, ended: &Ended) {
-        self.told.push(ended.said.clone());
+        self.reported.push(ended.said.clone());
         self.kills += u64::from(ended.was_killed());
         self.over = ended.is_over();
         self.settle();
@@ -119,7 +119,7 @@ impl Round {
         } else if !ended.was_killed() && !matches!(ended.status.code(), Some(0 | 1)) {
             self.wrong(|f| &mut f.lies, format!("a run ended by itself, and badly: {}", ended.status));
         }
-        self.look();
+        self.inspect();
     }
 
     /// Lets what a process sent before its end arrive: a message that came after those of the next run would be one out of order.
@@ -137,7 +137,7 @@ impl Round {
         for _ in 0..MOST_RUNS {
             let plan = self.plan.clone();
             let ended = self.run(&plan, with, |_, _| {});
-            if self.over || !self.findings.words.is_empty() {
+            if self.over || !self.findings.descriptions.is_empty() {
                 return;
             }
             failure = ended.failure().map_or_else(|| ended.status.to_string(), |(_, message)| message.to_owned());
@@ -149,18 +149,18 @@ impl Round {
     }
 
     /// Holds what there is now against the ledger. What was found once is not counted again.
-    fn look(&mut self) {
-        if !self.findings.words.is_empty() {
+    fn inspect(&mut self) {
+        if !self.findings.descriptions.is_empty() {
             return;
         }
         let ledger = self.ledger();
-        // The ledger first: what is in it now is in a journal that nobody writes any more.
+        // The ledger first: no process writes the journal now, so what the ledger has is in it.
         let journal = std::fs::read(&self.plan.journal).unwrap_or_default();
         let found = judge(&Evidence {
             items: &self.plan.items,
             api_key: &self.plan.api_key,
             journal: &journal,
-            told: &self.told,
+            reported: &self.reported,
             ledger: &ledger,
             over: self.over,
             resend: self.resend,
@@ -170,23 +170,23 @@ impl Round {
     }
 
     fn take_in(&mut self, found: Findings, journal: &[u8]) {
-        if found.words.is_empty() {
+        if found.descriptions.is_empty() {
             return;
         }
         self.findings.add(found);
         // What it takes to understand it.
         let kept = std::env::temp_dir().join(format!("agentjob-faults-wrong-{}", self.seed));
-        let told = self.told.iter().map(|said| format!("{said:?}")).collect::<Vec<_>>().join("\n");
+        let reported = self.reported.iter().map(|said| format!("{said:?}")).collect::<Vec<_>>().join("\n");
         let ledger = format!("{:#?}", self.emulator.ledger());
         let requests = format!("{:#?}", self.emulator.requests());
-        let all = [&*String::from_utf8_lossy(journal), &told, &ledger, &requests].join("\n----\n");
+        let all = [&*String::from_utf8_lossy(journal), &reported, &ledger, &requests].join("\n----\n");
         if std::env::var_os("AGENTJOB_FAULTS_KEEP").is_some() && std::fs::write(&kept, all).is_ok() {
-            self.findings.words.push(format!("kept in {}", kept.display()));
+            self.findings.descriptions.push(format!("kept in {}", kept.display()));
         }
     }
 
     pub(crate) fn wrong(&mut self, count: fn(&mut Findings) -> &mut u64, what: String) {
-        let mut found = Findings { words: vec![what], ..Findings::default() };
+        let mut found = Findings { descriptions: vec![what], ..Findings::default() };
         *count(&mut found) += 1;
         let journal = std::fs::read(&self.plan.journal).unwrap_or_default();
         self.take_in(found, &journal);
@@ -211,7 +211,7 @@ impl Round {
 impl Drop for Round {
     fn drop(&mut self) {
         self.emulator.stop();
-        // A folder that somebody else removed is no loss.
+        // If the folder is gone already, there is nothing to do.
         drop(std::fs::remove_dir_all(&self.folder));
     }
 }

@@ -1,4 +1,4 @@
-//! What goes wrong at the service, drawn anew for each batch.
+//! What goes wrong at the service, drawn again for each batch.
 
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ pub(crate) fn faults(rng: &mut Rng, messages: usize) -> Vec<Value> {
         let nth = rng.usize(1..=messages + 4);
         rules.push(match rng.u8(0..12) {
             0 => on_connection(rng, nth),
-            1 => look(rng, nth),
+            1 => poll(rng, nth),
             _ => message(rng, nth),
         });
     }
@@ -35,8 +35,8 @@ fn on_connection(rng: &mut Rng, nth: usize) -> Value {
     }
 }
 
-/// A look at a job: it delivers nothing, whatever becomes of it.
-fn look(rng: &mut Rng, nth: usize) -> Value {
+/// A poll of a job. It delivers nothing, however it ends.
+fn poll(rng: &mut Rng, nth: usize) -> Value {
     let mut rule = match rng.u8(0..4) {
         0 => json!({ "status": 503 }),
         1 => json!({ "status": 429, "headers": { "Retry-After": "1" } }),

@@ -15,7 +15,7 @@ use super::plan::{Plan, Said};
 /// How often the batch is asked what is new.
 const SLICE: Duration = Duration::from_millis(200);
 
-/// Does what the plan in this file says, and tells it on the standard output. Exit status 0: the batch came to its end.
+/// Does what the plan in this file says, and reports it on standard output. Exit status 0: the batch came to its end.
 pub fn send(plan: &str) -> ExitCode {
     let text = std::fs::read_to_string(plan).expect("the plan can be read");
     let plan: Plan = serde_json::from_str(&text).expect("the plan is one");
@@ -66,7 +66,7 @@ fn run(plan: &Plan, notes: &Arc<Notes>) -> Result<(), Error> {
     say(&Said::Begun { unix_ms: unix.as_millis() as u64 });
     loop {
         match batch.step(SLICE)? {
-            BatchStep::Outcome(outcome) => say(&Said::Told {
+            BatchStep::Outcome(outcome) => say(&Said::Reported {
                 number: outcome.number(),
                 delivery: outcome.delivery().as_str().to_owned(),
                 error: outcome.error().map(|error| error.kind().as_str().to_owned()),
@@ -114,7 +114,7 @@ fn end_here() {
 fn say(said: &Said) {
     let line = serde_json::to_string(said).expect("it is plain data") + "\n";
     let mut out = std::io::stdout().lock();
-    // Nobody listens any more: then the parent is gone, and so is the use of this process.
+    // Cannot be written: the parent is gone, so this process is of no more use.
     if out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_err() {
         std::process::exit(3);
     }

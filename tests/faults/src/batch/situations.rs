@@ -56,7 +56,7 @@ pub(crate) fn all() -> Vec<Situation> {
         row("folder read-only", [12, 1], files::read_only_folder),
         row("SIGTERM", [30, 2], |sender, seed| signalled(sender, seed, Signal::TERM)),
         row("Ctrl-C", [30, 2], ctrl_c),
-        row("Ctrl-C in trouble", [30, 2], ctrl_c_in_trouble),
+        row("Ctrl-C during an outage", [30, 2], ctrl_c_during_an_outage),
         row("kill at any time", [80, 4], killed_at_any_time),
         row("kill, then resend_unknown", [40, 2], resent),
         row("power loss, tail cut", [60, 4], |sender, seed| powerless(sender, seed, Loss::Cut)),
@@ -109,7 +109,7 @@ fn kill_at_a_time(round: &mut Round) {
     round.run(&plan, &With::default(), |process, rng| after_a_while(process, rng, Signal::KILL));
 }
 
-/// The caller looked, and says so: what is in doubt is sent once more, a killed run after the other.
+/// With `resend_unknown`: unknown messages are sent once more, over several killed runs.
 fn resent(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, script::faults);
     for _ in 0..round.rng.u32(2..=5) {
@@ -166,19 +166,19 @@ fn signalled(sender: &Path, seed: u64, signal: Signal) -> Result<Round, Skip> {
     Ok(round)
 }
 
-/// A program that cancels its token while the service is well: what is under way has its answer, so nothing is unknown.
+/// A program that cancels its token while the service works: messages in flight get their responses, so none is unknown.
 fn ctrl_c(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, |rng, messages| script::delays(rng, messages, 150));
     interrupt(&mut round, 30_000);
-    let unknown = |said: &Said| matches!(said, Said::Told { delivery, .. } if delivery == "unknown");
-    if round.told.iter().flatten().any(unknown) {
+    let unknown = |said: &Said| matches!(said, Said::Reported { delivery, .. } if delivery == "unknown");
+    if round.reported.iter().flatten().any(unknown) {
         round.wrong(|f| &mut f.lies, "Ctrl-C left a message unknown, though its answer came".into());
     }
     Ok(round)
 }
 
-/// The same while it is not: in pauses, and in silences that outlast the batch's grace.
-fn ctrl_c_in_trouble(sender: &Path, seed: u64) -> Result<Round, Skip> {
+/// The same during an outage: in pauses, and in silences that outlast the batch's grace.
+fn ctrl_c_during_an_outage(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, script::faults);
     interrupt(&mut round, 9000);
     Ok(round)
@@ -190,7 +190,7 @@ fn interrupt(round: &mut Round, timeout_ms: u64) {
         plan.timeout_ms = timeout_ms;
         let mut since = None;
         let ended = round.run(&plan, &With::default(), |process, rng| {
-            if process.hear(|said| matches!(said, Said::Begun { .. })) {
+            if process.wait_for(|said| matches!(said, Said::Begun { .. })) {
                 after_a_while(process, rng, Signal::INT);
                 since = Some(Instant::now());
             }
@@ -240,7 +240,7 @@ fn two_processes(sender: &Path, seed: u64) -> Result<Round, Skip> {
     if refused[0] == refused[1] || !other.said.iter().all(|said| matches!(said, Said::Failed { .. })) {
         round.wrong(|f| &mut f.lies, format!("not exactly one of two processes ran: {owner:?} {other:?}"));
     }
-    round.told.push(other.said);
+    round.reported.push(other.said);
     round.ended(&owner);
     if !round.over {
         round.finish(&With::default());
