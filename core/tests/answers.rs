@@ -7,7 +7,7 @@ use agentjob_core::{Delivery, ErrorKind};
 use support::wire::{RECORD, Service, chunked, cuts, sized, whole};
 use support::{JOB, ms, quickest, timed};
 
-/// What becomes of the connection.
+/// What the client does with the connection.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum After {
     Kept,
@@ -237,17 +237,17 @@ fn an_error_whose_body_stalls_or_drips_is_an_error_within_a_second() {
     let sized_404 = "HTTP/1.1 404 Not Found\r\nContent-Length: 10000\r\n\r\n";
     let chunked_500 = "HTTP/1.1 500 x\r\nTransfer-Encoding: chunked\r\n\r\n";
     let until_close_500 = "HTTP/1.1 500 x\r\n\r\n";
-    let words = r#"{"error":"no such job"}"#;
-    let said = |head: &str| format!("{head}{words}");
+    let reason = r#"{"error":"no such job"}"#;
+    let with_reason = |head: &str| format!("{head}{reason}");
     for (response, drip, kind, body) in [
-        (said(sized_404), "", ErrorKind::NotFound, Some(words)),
+        (with_reason(sized_404), "", ErrorKind::NotFound, Some(reason)),
         (chunked_500.to_owned(), "", ErrorKind::Server, None),
-        (said(until_close_500), "", ErrorKind::Server, Some(words)),
-        (said(sized_404), " ", ErrorKind::NotFound, Some(words)),
+        (with_reason(until_close_500), "", ErrorKind::Server, Some(reason)),
+        (with_reason(sized_404), " ", ErrorKind::NotFound, Some(reason)),
         (sized_404.to_owned(), "x", ErrorKind::NotFound, Some("x")),
         (chunked_500.to_owned(), "1\r\nx\r\n", ErrorKind::Server, Some("x")),
         (format!("{chunked_500}1;"), "a", ErrorKind::Server, None),
-        (said(until_close_500), " ", ErrorKind::Server, Some(words)),
+        (with_reason(until_close_500), " ", ErrorKind::Server, Some(reason)),
     ] {
         // Of what drips without end, a piece comes every 100 ms.
         let once = || timed(|| service.send_and_drip(whole(&response), drip, ms(100)));

@@ -1,5 +1,5 @@
-//! A call that is cancelled, closed or out of time ends within its bounds wherever it is, tells the truth about its
-//! message, and sends nothing after it.
+//! A call that is cancelled, closed or timed out ends within its bounds in every phase, with a true verdict about its
+//! message, and sends nothing afterwards.
 
 mod support;
 
@@ -114,7 +114,7 @@ impl Phase {
 /// What users are promised is 100 ms, and the clock is read on both sides of it.
 const PROMISE: Duration = ms(110);
 
-/// Runs a call, ends it from another thread once it got `there`, and answers how long after that it came back.
+/// Runs a call, ends it from another thread once `there` returns, and returns how long after that the call returned.
 fn end_from_elsewhere(
     call: impl FnOnce() -> Result<Job, Error> + Send,
     there: impl FnOnce(),
@@ -133,7 +133,7 @@ fn end_from_elsewhere(
     })
 }
 
-/// Ends a message in this phase, and answers how long that took: none if the client had not got as far as the service.
+/// Ends a message in this phase, and returns how long that took, or `None` if the client was not as far as the service.
 fn end_in(phase: &Phase, pause: Duration, kind: ErrorKind) -> Option<Duration> {
     let emulator = phase.emulator();
     let client = phase.client(&emulator);
@@ -194,7 +194,7 @@ fn a_calls_time_is_one_total_in_every_phase() {
         let (took, ended) = timed(|| client.send_message_with(JOB, &prompt, &options));
         let error = ended.unwrap_err();
         if error.delivery() != Some(phase.verdict) {
-            // Its time was over in an earlier phase, of which it may not say more than it knows.
+            // It timed out in an earlier phase, with the verdict of that phase.
             assert_eq!(error.kind(), ErrorKind::Timeout, "{}: {error}", phase.name);
             let processed = !emulator.ledger().is_empty();
             assert!(error.delivery() == Some(Delivery::Unknown) || !processed, "{}: {error}", phase.name);
@@ -266,7 +266,7 @@ fn a_connection_that_never_comes_about_ends_in_time_and_when_it_is_cancelled() {
         let token = CancelToken::new();
         let options = CallOptions::new().cancel(&token);
         let call = || client.send_message_with(JOB, "p", &options);
-        // Nobody sees a connection that does not come about. Whether it was begun in this time changes nothing of what is asserted.
+        // No one can see whether the connection attempt began in this time; the assertions hold either way.
         let (delay, error) = end_from_elsewhere(call, || std::thread::sleep(ms(150)), || token.cancel());
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::Cancelled, Some(Delivery::NotSent)));
         delay

@@ -109,7 +109,7 @@ fn a_pipe_that_is_written_is_read_to_its_end() {
         .envs([("AGENTJOB_BASE_URL", "http://127.0.0.1:9"), ("AGENTJOB_PROJECT_ID", "p"), (CHILD, "1")])
         .output();
     match substituted {
-        Ok(out) => assert!(told(&out).contains("made VariableFile"), "{out:?}"),
+        Ok(out) => assert!(output_of(&out).contains("made VariableFile"), "{out:?}"),
         Err(_) => skip("SKIPPED: process substitution, for there is no bash"),
     }
     fs::remove_dir_all(folder).unwrap();
@@ -140,7 +140,7 @@ fn a_pipe_that_nobody_writes_ends_with_the_callers_wish() {
 
 const CHILD: &str = "AGENTJOB_TEST_CHILD";
 
-fn told(out: &std::process::Output) -> String {
+fn output_of(out: &std::process::Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
 }
 
@@ -172,7 +172,7 @@ fn a_child_takes_its_settings_from_the_environment() {
 fn the_variable_allows_a_shared_key_file() {
     let folder = folder();
     let file = key_file(&folder, 0o644);
-    for (value, words) in [
+    for (value, result) in [
         ("1", "made VariableFile"),
         ("0", "chmod 600"),
         ("", "chmod 600"),
@@ -185,12 +185,12 @@ fn the_variable_allows_a_shared_key_file() {
             .env("AGENTJOB_ALLOW_SHARED_KEY_FILE", value)
             .output()
             .unwrap();
-        assert!(told(&child).contains(words), "{value}: {}", told(&child));
+        assert!(output_of(&child).contains(result), "{value}: {}", output_of(&child));
     }
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// As `secure_getenv`: whoever starts a program with more rights than their own must not choose where its key goes.
+/// As `secure_getenv`: a user who starts a program with more rights than their own must not choose where its key goes.
 #[test]
 fn a_setuid_program_takes_no_setting_from_the_environment() {
     let folder = folder();
@@ -214,7 +214,7 @@ fn a_setuid_program_takes_no_setting_from_the_environment() {
             .uid(65534)
             .gid(65534)
             .output();
-        Some(told(&child.ok()?))
+        Some(output_of(&child.ok()?))
     };
     let Some(plain) = run(1, 0o755) else {
         fs::remove_dir_all(folder).unwrap();

@@ -61,7 +61,7 @@ fn a_job_is_created_and_a_404_right_after_is_forgiven() {
     assert_eq!(job.status(), &JobStatus::Active);
     assert_eq!(client.get_job(job.id()).unwrap_err().kind(), ErrorKind::NotFound, "get_job says what it sees");
     assert_eq!(client.wait(job.id(), &quick()).unwrap().status(), &JobStatus::Completed);
-    assert_eq!(client.wait("job_other", &quick()).unwrap_err().kind(), ErrorKind::NotFound, "nobody created this one");
+    assert_eq!(client.wait("job_other", &quick()).unwrap_err().kind(), ErrorKind::NotFound, "this one was not created");
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn a_wait_that_is_resumed_too_late_still_looks_once() {
                 assert_eq!(error.job().map(|job| job.status().as_str()), Some("active"));
                 assert_eq!(resumed.poll(&client, &CallOptions::new()).unwrap_err().kind(), ErrorKind::WaitTimeout);
             }
-            (looked, _) => panic!("{looked:?}"),
+            (polled, _) => panic!("{polled:?}"),
         }
     }
     assert_eq!(emulator.requests().total, 2, "once each");
@@ -306,7 +306,7 @@ fn a_wait_can_be_cancelled_and_closed_from_another_thread() {
             end();
             let (took, ended) = waiting.join().unwrap();
             assert_eq!(ended.unwrap_err().kind(), kind);
-            assert!(took < ms(8000), "well before the next look: {kind}: {took:?}");
+            assert!(took < ms(8000), "well before the next poll: {kind}: {took:?}");
         });
     }
     assert_eq!(client.get_job("job_1").unwrap_err().kind(), ErrorKind::Closed);

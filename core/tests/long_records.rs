@@ -88,10 +88,10 @@ fn a_call_that_reads_a_long_record_is_cancelled_at_once() {
         Arc::new(WhileReading { has_left, asked: AtomicU32::new(0), token: token.clone(), at: Default::default() });
     let call = CallOptions::new().cancel(&token).control(control.clone());
     let error = client(&base_url, 256 * MIB).send_message_with(JOB, "p", &call).unwrap_err();
-    let heard = control.at.lock().unwrap().expect("it was cancelled while it read").elapsed();
+    let ended_after = control.at.lock().unwrap().expect("it was cancelled while it read").elapsed();
     assert_eq!((error.kind(), error.delivery()), (ErrorKind::Cancelled, Some(Delivery::Accepted)), "{error}");
     assert!(error.message().contains("its record did not come whole: the call was cancelled"), "{error}");
-    assert!(heard < Duration::from_millis(400), "{heard:?}");
+    assert!(ended_after < Duration::from_millis(400), "{ended_after:?}");
 }
 
 fn a_long_record_takes_at_most_four_times_its_length() {
@@ -138,7 +138,7 @@ fn an_answer_that_memory_has_no_room_for_is_accepted_and_not_read() {
 
 #[test]
 fn long_records() {
-    // What glibc's malloc is told at its start: one heap, and what is freed goes back at once. Otherwise what it keeps in reserve
+    // Settings of glibc's malloc: one heap, and what is freed goes back at once. Otherwise what it keeps in reserve
     // hides what a call takes.
     if std::env::var_os("MALLOC_ARENA_MAX").is_none() {
         let mut again = Command::new(std::env::current_exe().unwrap());

@@ -116,7 +116,7 @@ fn messages_go_through_a_proxy_over_tls() {
 
 #[test]
 fn a_proxy_that_says_no_or_nonsense_is_named_and_nothing_was_sent() {
-    for (manner, words) in [
+    for (manner, clause) in [
         (
             Manner::Answer("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"),
             "asks for a user name and password (407)",
@@ -132,7 +132,7 @@ fn a_proxy_that_says_no_or_nonsense_is_named_and_nothing_was_sent() {
         let client = builder(&emulator).proxy(&proxy.url).max_retries(0).build().unwrap();
         let error = client.send_message(JOB, "p").unwrap_err();
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::Connect, Some(Delivery::NotSent)), "{error}");
-        assert!(error.message().contains(&format!("the proxy {words}")), "{error}");
+        assert!(error.message().contains(&format!("the proxy {clause}")), "{error}");
         assert!(!error.message().contains("hunter2"), "{error}");
         assert!(emulator.ledger().is_empty());
     }
@@ -187,7 +187,7 @@ fn a_handshake_that_is_reset_fails_at_once() {
         let (took, ended) = timed(|| client.send_message(JOB, "p"));
         let error = ended.unwrap_err();
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::Tls, Some(Delivery::NotSent)), "{error}");
-        assert!(took < ms(8000), "well before any time is over: {took:?}");
+        assert!(took < ms(8000), "well before any timeout: {took:?}");
     }
 }
 

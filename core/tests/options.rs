@@ -27,11 +27,11 @@ fn a_client_with_other_options_shares_the_connections() {
 fn each_option_has_its_effect() {
     let emulator =
         emulator(r#"{"rules": [{"method": "GET", "status": 503}, {"fault": {"do": "stall", "at": "request"}}]}"#);
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let events = Arc::new(Mutex::new(Vec::new()));
     let client = builder(&emulator).max_retries(2).build().unwrap();
     let handler = {
-        let told = told.clone();
-        Arc::new(move |event: &Event<'_>| told.lock().unwrap().push(event.name()))
+        let events = events.clone();
+        Arc::new(move |event: &Event<'_>| events.lock().unwrap().push(event.name()))
     };
     let options = ClientOptions::new().max_retries(0).timeout(ms(300)).max_prompt_bytes(3).on_event(handler);
     let changed = client.with_options(options).unwrap();
@@ -39,27 +39,27 @@ fn each_option_has_its_effect() {
     let (took, error) = timed(|| changed.send_message(JOB, "p").unwrap_err());
     assert!(error.kind() == ErrorKind::Timeout && took < ms(15_000), "{took:?} {error}");
     assert!(changed.send_message(JOB, "four").unwrap_err().message().contains("at most 3 bytes"));
-    assert_eq!(*told.lock().unwrap(), ["attempt", "attempt"]);
+    assert_eq!(*events.lock().unwrap(), ["attempt", "attempt"]);
 }
 
 #[test]
 fn the_time_that_a_call_queued_counts() {
     let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "request"}}]}"#);
-    let told = Arc::new(Mutex::new(0));
-    let counter = told.clone();
+    let events = Arc::new(Mutex::new(0));
+    let counter = events.clone();
     let handler = Arc::new(move |_: &Event<'_>| *counter.lock().unwrap() += 1);
     let client = builder(&emulator).on_event(handler).build().unwrap();
     let queued = |timeout: u64| {
         let started = Instant::now().checked_sub(ms(400)).unwrap();
         CallOptions::new().timeout(ms(timeout)).started(started)
     };
-    // Its time was over in the queue: no request, no event.
+    // It timed out in the queue: no request, no event.
     let error = client.send_message_with(JOB, "p", &queued(300)).unwrap_err();
     assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Timeout, Some(Delivery::NotSent), 0));
     assert!(error.elapsed() >= ms(400) && error.message().contains("time (timeout) was over"), "{error:?}");
     let error = client.get_job_with(JOB, &queued(300)).unwrap_err();
     assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Timeout, None, 0));
-    assert_eq!((*told.lock().unwrap(), emulator.requests().total), (0, 0));
+    assert_eq!((*events.lock().unwrap(), emulator.requests().total), (0, 0));
     // What the queue left of it is the request's.
     let (took, error) = timed(|| client.send_message_with(JOB, "p", &queued(700)).unwrap_err());
     assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Timeout, Some(Delivery::Unknown), 1));
@@ -75,7 +75,7 @@ fn the_time_that_a_look_queued_counts_and_the_waits_end_stays_where_it_is() {
     let queued = || CallOptions::new().started(Instant::now().checked_sub(ms(400)).unwrap());
     let mut poller = client.poller(JOB, &WaitOptions::new().timeout(ms(600))).unwrap();
     assert!(poller.ends_in().unwrap() > ms(300));
-    // A look whose time was over in the queue is one that failed, and the wait goes on.
+    // A poll that timed out in the queue is a failed poll, and the wait continues.
     assert_eq!(poller.poll(&client, &queued().timeout(ms(300))).unwrap(), None);
     assert_eq!((poller.polls(), emulator.requests().total), (1, 0));
     // The next one may take all that is left of the wait, however long it queued.

@@ -199,7 +199,7 @@ fn a_key_that_the_service_quotes_is_in_no_line_of_a_journal() {
         let service = Service::start();
         let client = client(&format!("http://{}", service.address), key);
         let path = in_memory(&format!("agentjob-quoted-{}-{number}", std::process::id()));
-        // A 400 is one message's alone; its batch goes on.
+        // A 400 fails only its own message; the batch continues.
         for place in places().iter().map(|place| place.replace(" 401 ", " 400 ")) {
             if !place.starts_with("HTTP/1.1 400") {
                 continue;

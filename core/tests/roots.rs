@@ -23,7 +23,7 @@ fn child() {
     }
 }
 
-fn told(emulator: &Emulator, variables: &[(&str, &str)]) -> String {
+fn output_with(emulator: &Emulator, variables: &[(&str, &str)]) -> String {
     let Output { status, stderr, .. } = Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "child", "--nocapture"])
         .env(CHILD, emulator.base_url())
@@ -50,23 +50,23 @@ fn the_platforms_variables_count_and_one_that_leads_nowhere_is_named() {
     std::fs::write(place("empty.pem"), "").unwrap();
     let good = place("good.pem");
 
-    assert!(told(&emulator, &[("SSL_CERT_FILE", &good)]).contains("ok job_demo"));
-    assert!(told(&emulator, &[("AGENTJOB_CA_FILE", &good)]).contains("ok job_demo"));
+    assert!(output_with(&emulator, &[("SSL_CERT_FILE", &good)]).contains("ok job_demo"));
+    assert!(output_with(&emulator, &[("AGENTJOB_CA_FILE", &good)]).contains("ok job_demo"));
     for wrong in ["/nonexistent", &place("garbage.pem"), &place("empty.pem"), &place("empty")] {
         for variables in [vec!["SSL_CERT_FILE"], vec!["SSL_CERT_DIR"], vec!["SSL_CERT_FILE", "SSL_CERT_DIR"]] {
             let mut set: Vec<(&str, &str)> = variables.iter().map(|name| (*name, wrong)).collect();
-            let none = told(&emulator, &set);
+            let none = output_with(&emulator, &set);
             assert!(none.contains("tls message to job job_demo was not sent"), "{none}");
             let named: Vec<_> = variables.iter().map(|name| format!("{name}={wrong}")).collect();
             let sentence = format!("no certificate authority was found in {})", named.join(" and "));
             assert!(none.contains(&sentence), "{sentence}: {none}");
             assert!(none.contains("correct or unset these variables, or give ca_file"), "{none}");
             set.push(("AGENTJOB_CA_FILE", &good));
-            assert!(told(&emulator, &set).contains("ok job_demo"), "ca_file is added to whatever there is");
+            assert!(output_with(&emulator, &set).contains("ok job_demo"), "ca_file is added to whatever there is");
         }
     }
     let file_wrong_folder_right = [("SSL_CERT_FILE", "/nonexistent"), ("SSL_CERT_DIR", folder.to_str().unwrap())];
-    assert!(told(&emulator, &file_wrong_folder_right).contains("ok job_demo"));
+    assert!(output_with(&emulator, &file_wrong_folder_right).contains("ok job_demo"));
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -33,8 +33,8 @@ struct Listener(Mutex<String>);
 
 impl Control for Listener {
     fn event(&self, event: &Event<'_>) -> Result<(), Interrupted> {
-        let told = format!("{event} {event:?} {}\n", event.to_json());
-        self.0.lock().unwrap().push_str(&told);
+        let text = format!("{event} {event:?} {}\n", event.to_json());
+        self.0.lock().unwrap().push_str(&text);
         Ok(())
     }
 }

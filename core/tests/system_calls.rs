@@ -93,13 +93,13 @@ fn a_message_over_a_kept_connection_is_one_send_and_one_answer() {
             None => return,
             Some(found) => counts = found,
         }
-        // Where an answer takes longer than 50 ms, its call looks whether it was cancelled and reads again; only a machine that is
+        // When a response takes longer than 50 ms, the call checks whether it was cancelled and reads again; only a machine that is
         // busy answers so late.
         if counts == expected {
             break;
         }
     }
-    assert_eq!(counts, expected, "one look at the connection, one send, one answer");
+    assert_eq!(counts, expected, "one check of the connection, one send, one response");
 }
 
 type Counts = std::collections::BTreeMap<String, usize>;

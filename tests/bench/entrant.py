@@ -1,4 +1,4 @@
-"""The Python entrants of the race: entrant.py NAME URL KEY [CA_FILE BUNDLE]. lineup.py has the list of the lines that they are told
+"""The Python entrants of the race: entrant.py NAME URL KEY [CA_FILE BUNDLE]. lineup.py lists the commands that they read
 on standard input. Every one keeps its connections, sets a timeout, and parses the answer into a dict with its own helpers.
 
 Nothing is imported here that an entrant does not need: a whole program is measured, too. Each is a class: `send` is one message,
@@ -174,7 +174,7 @@ class requests(Entrant):
 
     def made(self, library):
         session = library.Session()
-        # Else it looks through the environment at every message, and that goes before `verify`.
+        # Otherwise it reads the environment for every message, and that overrides `verify`.
         session.trust_env = False
         session.headers.update(HEADERS)
         session.mount(URL, library.adapters.HTTPAdapter(pool_maxsize=MOST_THREADS))

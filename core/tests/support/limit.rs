@@ -1,6 +1,6 @@
 //! No test runs forever: one that is still running after [`LIMIT`] ends its program, and is named.
 
-#![allow(unreachable_pub, reason = "whether somebody else can see it depends on the test program that has it")]
+#![allow(unreachable_pub, reason = "whether another file can see it depends on the test program that includes it")]
 
 use std::cell::OnceCell;
 use std::io::Write;
@@ -11,7 +11,7 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(300);
 
 thread_local! {
-    /// Its sender goes with the test's thread, which tells the watchdog that the test is over.
+    /// Its sender goes with the test's thread, which ends the watchdog, too.
     static WATCHED: OnceCell<Sender<()>> = const { OnceCell::new() };
 }
 

@@ -34,7 +34,7 @@ pub fn client(emulator: &Emulator) -> Client {
     builder(emulator).build().unwrap()
 }
 
-/// A wait that looks often enough for a test, and long enough for a slow machine.
+/// A wait that polls often enough for a test, and long enough for a slow machine.
 pub fn quick() -> WaitOptions {
     WaitOptions::new()
         .timeout(Duration::from_secs(20))
@@ -63,8 +63,8 @@ pub fn until(fact: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// What an attempt gives that had time enough. Where only the client knows how far it is, an attempt waits for as long as it is
-/// told, and gives nothing when that was too short on this machine; the next one is told twice as much.
+/// Tries with a pause, and again with twice the pause while the attempt returns `None`: for states that only the client can see,
+/// so a test can do no better than pause. Returns what the first long enough pause gave.
 pub fn given_time<T>(first: Duration, mut attempt: impl FnMut(Duration) -> Option<T>) -> T {
     let mut pause = first;
     loop {
@@ -89,7 +89,7 @@ pub fn quickest(bound: Duration, mut attempt: impl FnMut() -> Duration) -> Durat
     best
 }
 
-/// Says that a test could not be run here. Written past the test harness, which shows what passing tests print to nobody.
+/// Reports that a test could not run here. Bypasses the test harness, which hides the output of passing tests.
 pub fn skip(why: &str) {
     use std::io::Write;
     drop(writeln!(std::io::stderr(), "{why}"));

@@ -1,4 +1,4 @@
-//! A service that says what it is told, byte for byte, in the pieces that it is told.
+//! A service that writes given responses, byte for byte, in given pieces.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use agentjob_core::{Client, Error, Job};
 
 use super::{JOB, ms};
 
-/// A service that gives each request the next response, in the pieces it is told.
+/// A service that gives each request the next response.
 pub struct Service {
     pub client: Client,
     responses: Sender<Response>,
@@ -71,7 +71,7 @@ fn serve(mut stream: TcpStream, number: usize, next: &Receiver<Response>, saw: &
         let Ok(response) = next.recv() else { return false };
         for (n, piece) in response.pieces.iter().enumerate() {
             if n > 0 {
-                // The one before is on its way by itself; should the two arrive together, nothing else is expected.
+                // Lets the piece before leave by itself. If the two arrive together, the result must be the same.
                 std::thread::yield_now();
             }
             if stream.write_all(piece).is_err() {

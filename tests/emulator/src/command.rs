@@ -20,8 +20,8 @@ Serves an agent-job service on loopback. Prints one JSON line (base_url, api_key
   --until-stdin-closes   end when stdin does
 ";
 
-/// How often a served command looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often a served command checks whether to end.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 #[derive(Default)]
 struct Flags {
@@ -34,7 +34,7 @@ struct Flags {
 }
 
 /// Runs the emulator's command line: `args` without the program's name. `ended` is asked every 50 ms whether to end, for a
-/// program that catches signals itself (Python does); `&mut || false` serves until stdin closes, if asked, or for ever.
+/// program that catches signals itself (Python does); `&mut || false` serves until stdin closes, if asked, or forever.
 ///
 /// Returns the exit status: 0 when it ended, 2 for bad flags or a bad configuration, with one sentence on stderr, and 1 if it
 /// could not listen.
@@ -61,7 +61,7 @@ fn run(args: impl Iterator<Item = String>, ended: &mut dyn FnMut() -> bool) -> R
     announce(&listening).map_err(cannot("print"))?;
     let stdin_closed = flags.until_stdin_closes.then(watch_stdin).transpose().map_err(cannot("start a thread"))?;
     while !ended() && !stdin_closed.as_ref().is_some_and(|closed| closed.load(Ordering::SeqCst)) {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(CHECK_INTERVAL);
     }
     Ok(())
 }
@@ -126,7 +126,7 @@ fn start(config: Config, tls: bool) -> Result<(Emulator, Option<CaFile>), (i32, 
         let emulator = Emulator::start_tls(config).map_err(cannot("listen"))?;
         let name = format!("agentjob-emulator-{}-{}.pem", std::process::id(), emulator.address().port());
         let path = std::env::temp_dir().join(name);
-        // Never follows what somebody else left under this name.
+        // Never follows a link that another user left under this name.
         std::fs::File::create_new(&path)
             .and_then(|mut file| file.write_all(emulator.ca_pem().unwrap_or_default().as_bytes()))
             .map_err(cannot("write the authority's file"))?;

@@ -20,7 +20,7 @@ pub(crate) struct Job {
     hidden_until: Option<Instant>,
 }
 
-/// Work under way, and what becomes of it.
+/// Work in progress, and its outcome.
 struct Work {
     done: Instant,
     outcome: Outcome,
@@ -109,7 +109,7 @@ impl Job {
         self.hidden_until.is_some_and(|until| now < until)
     }
 
-    /// Finishes the work, if its time has come. Nothing runs in the background: a job catches up when it is looked at.
+    /// Finishes the work, if its time has come. Nothing runs in the background: a job catches up when it is read.
     fn settle(&mut self, now: Instant, clock: &Clock) {
         let Some(work) = self.work.take_if(|work| work.done <= now) else {
             return;

@@ -38,7 +38,7 @@ pub(crate) struct Place {
     spoke: bool,
 }
 
-/// A request under way.
+/// A request in progress.
 pub(crate) struct Ticket {
     pub(crate) n: u64,
     connection: u64,
@@ -76,7 +76,7 @@ impl State {
         }
     }
 
-    /// Starts again with `config`. Open connections stay, and are counted anew when they speak.
+    /// Starts again with `config`. Open connections stay, and are counted again when they speak.
     pub(crate) fn reset(&mut self, config: Config) {
         let epoch = self.epoch + 1;
         *self = Self { epoch, ..Self::new(config) };

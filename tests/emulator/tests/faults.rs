@@ -25,7 +25,7 @@ fn post_into(deed: &str, at: &str, extra: serde_json::Value) -> (String, End, us
     if at != "accept" {
         assert_eq!(log.requests[0].fault.as_deref(), Some(format!("{deed} at {at}").as_str()));
     }
-    // The fault was for the first only: the service goes on.
+    // The fault was for the first only: the service continues.
     assert_eq!(Peer::connect(&emulator).get(JOB).status, 200);
     (String::from_utf8(bytes).unwrap(), end, emulator.ledger().len())
 }
@@ -126,7 +126,7 @@ fn stopping() -> Duration {
     for at in [0, 1, 3] {
         peers[at].write(request("POST", MESSAGE, BODY));
     }
-    until("all are under way", || emulator.requests().total == 3 && emulator.requests().connections == 5);
+    until("all are in progress", || emulator.requests().total == 3 && emulator.requests().connections == 5);
     let start = Instant::now();
     emulator.stop();
     let took = start.elapsed();

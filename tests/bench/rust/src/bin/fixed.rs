@@ -27,7 +27,7 @@ fn main() -> io::Result<()> {
     io::copy(&mut io::stdin().lock(), &mut io::sink()).map(drop)
 }
 
-/// Answers until the client closes. A client that breaks off is nobody's concern here.
+/// Responds until the client closes. A client that breaks off is not an error here.
 fn serve(mut stream: TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut buffer = vec![0; 256 * 1024];
