@@ -73,7 +73,7 @@ fn a_key_file_that_others_can_read_or_write_is_refused_with_the_command_that_fix
 }
 
 #[test]
-fn another_users_key_file_is_that_users_to_guard() {
+fn the_mode_of_another_users_key_file_is_not_checked() {
     let folder = folder();
     let file = key_file(&folder, 0o644);
     if chown(&file, Some(65534), None).is_err() {
@@ -124,7 +124,7 @@ impl Control for Impatient {
 }
 
 #[test]
-fn a_pipe_that_nobody_writes_ends_with_the_callers_wish() {
+fn a_pipe_without_a_writer_ends_when_the_caller_cancels() {
     let folder = folder();
     let path = pipe(&folder);
     for set in

@@ -114,7 +114,7 @@ fn a_long_record_takes_at_most_four_times_its_length() {
     assert_eq!(job, again);
 }
 
-fn an_answer_that_memory_has_no_room_for_is_accepted_and_not_read() {
+fn a_response_too_large_for_memory_is_accepted_and_not_read() {
     let base_url = serve(record(8 * MIB - 100), Arc::default());
     let all = getrlimit(Resource::As);
     let (mut read, mut lost) = (0, 0);
@@ -147,6 +147,6 @@ fn long_records() {
         return;
     }
     a_long_record_takes_at_most_four_times_its_length();
-    an_answer_that_memory_has_no_room_for_is_accepted_and_not_read();
+    a_response_too_large_for_memory_is_accepted_and_not_read();
     a_call_that_reads_a_long_record_is_cancelled_at_once();
 }

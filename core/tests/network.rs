@@ -115,7 +115,7 @@ fn messages_go_through_a_proxy_over_tls() {
 }
 
 #[test]
-fn a_proxy_that_says_no_or_nonsense_is_named_and_nothing_was_sent() {
+fn a_proxy_that_refuses_or_sends_nonsense_is_named_and_nothing_was_sent() {
     for (manner, clause) in [
         (
             Manner::Answer("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"),
@@ -247,7 +247,7 @@ fn large_prompts_arrive_whole_plain_and_over_tls() {
 }
 
 #[test]
-fn thirty_two_threads_share_a_client_and_get_their_own_answers() {
+fn thirty_two_threads_share_a_client_and_get_their_own_responses() {
     let jobs: Vec<String> = (0..32).map(|n| format!(r#"{{"id": "job_{n}", "status": "completed"}}"#)).collect();
     let emulator = emulator(&format!(r#"{{"hourly_limit": 100000, "jobs": [{}]}}"#, jobs.join(",")));
     let client = client(&emulator);

@@ -43,7 +43,7 @@ fn each_option_has_its_effect() {
 }
 
 #[test]
-fn the_time_that_a_call_queued_counts() {
+fn the_time_that_a_call_queued_counts_towards_its_timeout() {
     let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "request"}}]}"#);
     let events = Arc::new(Mutex::new(0));
     let counter = events.clone();
@@ -69,7 +69,7 @@ fn the_time_that_a_call_queued_counts() {
 }
 
 #[test]
-fn the_time_that_a_look_queued_counts_and_the_waits_end_stays_where_it_is() {
+fn the_time_that_a_poll_queued_counts_and_the_waits_deadline_stays() {
     let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "request"}}]}"#);
     let client = client(&emulator);
     let queued = || CallOptions::new().started(Instant::now().checked_sub(ms(400)).unwrap());
@@ -102,7 +102,7 @@ fn a_wrong_option_is_named() {
 }
 
 #[test]
-fn the_wait_for_a_message_can_be_had_in_steps() {
+fn a_message_can_be_sent_and_polled_one_poll_at_a_time() {
     let emulator = emulator(r#"{"work_ms": 100}"#);
     let client = client(&emulator);
     let mut poller = client.send_and_poll(JOB, "p", &quick()).unwrap();

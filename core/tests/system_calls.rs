@@ -63,7 +63,7 @@ fn traced(child: &str, options: &[&str]) -> Option<String> {
 }
 
 #[test]
-fn a_message_of_a_batch_leaves_once_its_line_is_on_the_disk() {
+fn a_batch_sends_a_message_only_after_its_line_is_on_the_disk() {
     let options = ["-e", "trace=write,fsync,fdatasync,sendto", "-s", "32"];
     let Some(text) = traced("child_with_a_batch", &options) else { return };
     let begin = text.find(r#""{\"line\":\"run\""#).unwrap_or_else(|| panic!("{text}"));
@@ -84,7 +84,7 @@ fn a_message_of_a_batch_leaves_once_its_line_is_on_the_disk() {
 }
 
 #[test]
-fn a_message_over_a_kept_connection_is_one_send_and_one_answer() {
+fn a_message_over_a_kept_connection_is_one_send_and_one_receive() {
     let expected = [("getpid", SENDS), ("recvfrom", 2 * SENDS), ("sendto", SENDS)];
     let expected = expected.map(|(call, times)| (call.to_owned(), times)).into_iter().collect::<Counts>();
     let mut counts = Counts::new();

@@ -38,7 +38,7 @@ fn a_certificate_of_another_name_an_expired_one_and_an_unknown_authority_are_ref
 }
 
 #[test]
-fn a_service_that_speaks_no_tls_is_told_apart() {
+fn a_service_without_tls_has_its_own_error() {
     let emulator = emulator("{}");
     let url = emulator.base_url().replace("http://", "https://");
     let client = builder(&emulator).base_url(url).build().unwrap();

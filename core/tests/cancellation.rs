@@ -115,7 +115,7 @@ impl Phase {
 const PROMISE: Duration = ms(110);
 
 /// Runs a call, ends it from another thread once `there` returns, and returns how long after that the call returned.
-fn end_from_elsewhere(
+fn end_from_another_thread(
     call: impl FnOnce() -> Result<Job, Error> + Send,
     there: impl FnOnce(),
     end: impl FnOnce(),
@@ -148,7 +148,7 @@ fn end_in(phase: &Phase, pause: Duration, kind: ErrorKind) -> Option<Duration> {
         }
     };
     let end = || if kind == ErrorKind::Closed { client.close() } else { token.cancel() };
-    let (delay, error) = end_from_elsewhere(|| client.send_message_with(JOB, &prompt, &options), there, end);
+    let (delay, error) = end_from_another_thread(|| client.send_message_with(JOB, &prompt, &options), there, end);
     let seen = emulator.requests().total;
     assert_eq!(error.kind(), kind, "{}", phase.name);
     // The token stays cancelled and the client closed: the next call does not even begin.
@@ -166,7 +166,7 @@ fn end_in(phase: &Phase, pause: Duration, kind: ErrorKind) -> Option<Duration> {
 }
 
 #[test]
-fn a_cancel_is_heard_in_every_phase_and_nothing_is_sent_after_it() {
+fn a_cancelled_call_ends_in_every_phase_and_sends_nothing_afterwards() {
     limited();
     for phase in &PHASES {
         let delay = quickest(PROMISE, || given_time(ms(20), |pause| end_in(phase, pause, ErrorKind::Cancelled)));
@@ -184,7 +184,7 @@ fn closing_the_client_ends_its_calls_in_every_phase() {
 }
 
 #[test]
-fn a_calls_time_is_one_total_in_every_phase() {
+fn a_calls_timeout_is_one_total_over_all_phases() {
     limited();
     let late = |phase: &Phase, timeout: Duration| {
         let emulator = phase.emulator();
@@ -215,7 +215,7 @@ fn a_calls_time_is_one_total_in_every_phase() {
 }
 
 #[test]
-fn an_answer_that_drips_does_not_stretch_the_time() {
+fn a_dripping_response_does_not_extend_the_timeout() {
     let emulator = emulator(r#"{"rules": [{"drip": {"bytes": 1, "every_ms": 10}}]}"#);
     let client = builder(&emulator).timeout(ms(300)).build().unwrap();
     let late = quickest(ms(150), || {
@@ -245,7 +245,7 @@ fn full_listener() -> (TcpListener, Vec<TcpStream>) {
 }
 
 #[test]
-fn a_connection_that_never_comes_about_ends_in_time_and_when_it_is_cancelled() {
+fn a_connection_attempt_that_hangs_ends_at_its_timeout_and_when_cancelled() {
     let (listener, _queued) = full_listener();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let builder = || Client::builder().base_url(&url).api_key("k").project_id("p").trust_env(false).max_retries(0);
@@ -267,7 +267,7 @@ fn a_connection_that_never_comes_about_ends_in_time_and_when_it_is_cancelled() {
         let options = CallOptions::new().cancel(&token);
         let call = || client.send_message_with(JOB, "p", &options);
         // No one can see whether the connection attempt began in this time; the assertions hold either way.
-        let (delay, error) = end_from_elsewhere(call, || std::thread::sleep(ms(150)), || token.cancel());
+        let (delay, error) = end_from_another_thread(call, || std::thread::sleep(ms(150)), || token.cancel());
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::Cancelled, Some(Delivery::NotSent)));
         delay
     });
@@ -275,7 +275,7 @@ fn a_connection_that_never_comes_about_ends_in_time_and_when_it_is_cancelled() {
 }
 
 #[test]
-fn a_connect_timeout_is_tried_again_within_the_calls_time() {
+fn a_connect_timeout_is_retried_within_the_calls_timeout() {
     let (listener, _queued) = full_listener();
     let client = Client::builder()
         .base_url(format!("http://{}", listener.local_addr().unwrap()))

@@ -38,7 +38,7 @@ fn output_with(emulator: &Emulator, variables: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn the_platforms_variables_count_and_one_that_leads_nowhere_is_named() {
+fn ssl_cert_variables_are_used_and_one_that_leads_nowhere_is_named() {
     limited();
     let config = Config::from_json(r#"{"api_key": "k"}"#).unwrap();
     let emulator = Emulator::start_tls(config).unwrap();
@@ -73,7 +73,7 @@ fn the_platforms_variables_count_and_one_that_leads_nowhere_is_named() {
 /// In a namespace of its own where the folders with the certificates are empty, as in a slim container.
 #[test]
 #[cfg(target_os = "linux")]
-fn without_a_store_the_bundled_roots_stand_in() {
+fn without_a_trust_store_the_bundled_roots_are_used() {
     let config = Config::from_json(r#"{"api_key": "k"}"#).unwrap();
     let emulator = Emulator::start_tls(config).unwrap();
     let script = r#"for folder in /etc/ssl /usr/lib/ssl /etc/pki /usr/local/share /usr/share/ca-certificates; do

@@ -23,7 +23,7 @@ fn answer(name: &str, bytes: usize) -> String {
 }
 
 #[test]
-fn an_answer_that_nobody_asked_for_is_not_the_next_requests_also_where_tls_has_deciphered_it() {
+fn a_stray_response_is_not_taken_for_the_next_one_even_if_tls_has_decrypted_it() {
     // Both leave in one record of TLS, and so are deciphered at once, however much of it is read.
     for bytes in [1500, 2048, 4095, 4096, 4097, 5000, 8191, 8192, 8193, 9000] {
         let raw = format!("{}{}", answer("asked", bytes), answer("smuggled", 1200));
@@ -37,7 +37,7 @@ fn an_answer_that_nobody_asked_for_is_not_the_next_requests_also_where_tls_has_d
 }
 
 #[test]
-fn a_refusal_behind_an_interim_answer_ends_the_writing_of_a_large_message() {
+fn a_refusal_after_an_interim_response_stops_the_writing_of_a_large_message() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = Client::builder().base_url(format!("http://{}", listener.local_addr().unwrap()));
     let client = client.api_key("key_of_the_service").project_id("demo").trust_env(false).timeout(ms(20_000));

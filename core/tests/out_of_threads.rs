@@ -23,11 +23,11 @@ const NOBODY: u32 = 65534;
 fn without_a_thread_nothing_is_sent_and_the_next_call_works() {
     match env::var(URL) {
         Ok(url) => without_a_thread(&url),
-        Err(_) => as_somebody_else(),
+        Err(_) => as_another_user(),
     }
 }
 
-fn as_somebody_else() {
+fn as_another_user() {
     let emulator = emulator("{}");
     // Another user may not have access to the build folder.
     let copy = env::temp_dir().join(format!("agentjob-threads-{}", std::process::id()));

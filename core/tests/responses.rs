@@ -62,7 +62,7 @@ fn a_response_that_rfc_9112_allows_is_read_however_it_is_cut() {
 }
 
 #[test]
-fn bytes_behind_a_response_end_its_connection() {
+fn bytes_after_a_response_end_its_connection() {
     let service = Service::new();
     for response in [format!("{}HTTP/1.1 200 OK\r\n", sized("")), format!("{}more", chunked(""))] {
         let (ended, first) = service.send(whole(&response), false);
@@ -144,7 +144,7 @@ fn a_response_that_rfc_9112_forbids_has_its_verdict_however_it_is_cut() {
 }
 
 #[test]
-fn a_connection_is_not_used_again_after_a_transfer_encoding_that_is_not_understood() {
+fn a_connection_is_not_reused_after_an_unknown_transfer_encoding() {
     let service = Service::new();
     // The service leaves it open, and would take the next message as part of whatever it thinks was said.
     for coding in ["gzip, chunked", "identity"] {
@@ -160,7 +160,7 @@ fn a_connection_is_not_used_again_after_a_transfer_encoding_that_is_not_understo
 }
 
 #[test]
-fn a_refusal_in_an_encoding_that_is_not_understood_is_still_a_refusal() {
+fn an_error_status_with_an_unknown_transfer_encoding_is_still_that_error() {
     let service = Service::new();
     let response = "HTTP/1.1 404 Not Found\r\nTransfer-Encoding: gzip\r\nX-Request-Id: r1\r\n\r\nabc";
     let error = service.send(whole(response), true).0.unwrap_err();
@@ -169,7 +169,7 @@ fn a_refusal_in_an_encoding_that_is_not_understood_is_still_a_refusal() {
 }
 
 #[test]
-fn a_head_of_512_lines_or_64_kib_is_read_and_no_longer_one() {
+fn headers_of_up_to_512_lines_and_64_kib_are_read() {
     let service = Service::new();
     let lines = |n: usize| sized(&"X: y\r\n".repeat(n));
     let bytes = |n: usize| sized(&format!("X: {}\r\n", "y".repeat(n - 6 - sized("").len() + RECORD.len() + 1)));
@@ -190,7 +190,7 @@ fn a_head_of_512_lines_or_64_kib_is_read_and_no_longer_one() {
 }
 
 #[test]
-fn interim_responses_without_end_do_not_hold_a_call() {
+fn endless_interim_responses_end_the_call() {
     let service = Service::new();
     let flood = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(1001);
     let few = format!("{}{}", &flood[..flood.len() / 1001 * 1000], sized(""));
@@ -202,7 +202,7 @@ fn interim_responses_without_end_do_not_hold_a_call() {
 }
 
 #[test]
-fn a_protocol_that_is_switched_to_unasked_is_no_answer() {
+fn a_101_is_not_a_response() {
     let service = Service::new();
     let response = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n";
     let (ended, first) = service.send(whole(response), false);
@@ -212,7 +212,7 @@ fn a_protocol_that_is_switched_to_unasked_is_no_answer() {
 }
 
 #[test]
-fn of_several_retry_after_the_longest_counts() {
+fn the_longest_of_several_retry_after_counts() {
     let service = Service::new();
     for (lines, seconds) in [
         ("Retry-After: 100\r\nRetry-After: 3600\r\n", 3600),

@@ -20,7 +20,7 @@ fn memory_kb(line: &str) -> u64 {
 }
 
 #[test]
-fn an_answer_without_measure_is_a_clear_error_in_little_memory() {
+fn an_endless_response_is_a_clear_error_in_little_memory() {
     let deep = "[".repeat(8 << 20);
     let deep = format!(r#"{{"status": 200, "body": "{deep}"}}"#);
     let ten_gb = r#"{"endless": "body", "content_length": 10737418240}"#;

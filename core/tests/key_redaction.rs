@@ -158,7 +158,7 @@ fn the_child_prints_all_that_comes_out() {
 }
 
 #[test]
-fn a_key_that_the_service_quotes_comes_out_nowhere() {
+fn a_key_that_the_service_quotes_appears_nowhere() {
     let look_for = |number: usize, key: &str| {
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "the_child_prints_all_that_comes_out", "--nocapture"])
@@ -236,7 +236,7 @@ fn without_digests(journal: &str) -> String {
 }
 
 #[test]
-fn a_proxy_that_quotes_its_password_does_not_get_it_shown() {
+fn a_password_that_the_proxy_quotes_is_redacted() {
     let password = "walrus5ginger8comet2";
     let proxy = Service::start();
     let url = format!("http://user:{password}@{}", proxy.address);
