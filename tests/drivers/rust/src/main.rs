@@ -1,4 +1,4 @@
-//! The vectors' driver in Rust: calls in, JSON out. `tests/drivers/README.md` says how both look.
+//! The vectors' driver in Rust: calls in, JSON out. `tests/drivers/README.md` describes both.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -20,7 +20,7 @@ fn main() -> io::Result<()> {
         } else if !settings.is_empty() {
             match call(&settings) {
                 Ok(record) => writeln!(out, "{{\"ok\":{record}}}")?,
-                Err(error) => writeln!(out, "{{\"error\":{}}}", told(&error))?,
+                Err(error) => writeln!(out, "{{\"error\":{}}}", error_json(&error))?,
             }
             out.flush()?;
             settings.clear();
@@ -60,14 +60,14 @@ fn call(settings: &Settings) -> Result<String, Error> {
             let jobs: Vec<_> = client.watch(job_id, &wait)?.map(|job| job.map(record)).collect::<Result<_, _>>()?;
             Ok(format!("[{}]", jobs.join(",")))
         }
-        other => Err(Error::invalid_argument(format!("operation {other:?} is not known"))),
+        other => Err(Error::invalid_argument(format!("unknown operation {other:?}"))),
     }
 }
 
 fn client(settings: &Settings) -> Result<Client, Error> {
     let mut builder = Client::builder();
     for (key, value) in settings {
-        let whole = || value.parse::<usize>().map_err(|_| Error::invalid_argument(format!("{key} is no whole number")));
+        let whole = || value.parse::<usize>().map_err(|_| Error::invalid_argument(format!("{key} is not a whole number")));
         builder = match key.as_str() {
             "base_url" => builder.base_url(value),
             "api_key" => builder.api_key(value),
@@ -124,12 +124,12 @@ fn seconds(settings: &Settings, key: &str) -> Result<Option<Duration>, Error> {
 
 fn number(value: &str, key: &str) -> Result<Duration, Error> {
     let name = key.rsplit('.').next().unwrap_or(key);
-    let seconds = value.parse().map_err(|_| Error::invalid_argument(format!("{name} is no number")))?;
+    let seconds = value.parse().map_err(|_| Error::invalid_argument(format!("{name} is not a number")))?;
     duration_from_seconds(name, seconds)
 }
 
-/// The error as JSON. Its record is put in as text, for serde_json would read some of it in its own way.
-fn told(error: &Error) -> String {
+/// The error as JSON. Its record is inserted as text, because serde_json would change some of it.
+fn error_json(error: &Error) -> String {
     let facts = json!({
         "kind": error.kind().as_str(),
         "delivery": error.delivery().map(|delivery| delivery.as_str()),
