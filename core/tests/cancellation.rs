@@ -19,7 +19,7 @@ struct Phase {
     verdict: Delivery,
 }
 
-/// More than the socket buffers of both ends swallow.
+/// More than the socket buffers of both ends hold.
 const BEYOND_BUFFERS: usize = 16 << 20;
 
 const PHASES: [Phase; 7] = [
@@ -75,7 +75,7 @@ const PHASES: [Phase; 7] = [
 ];
 
 impl Phase {
-    /// Whether the service has fallen silent, or has answered.
+    /// Whether the service has fallen silent, or has responded.
     fn is_reached(&self, emulator: &Emulator) -> bool {
         let seen = emulator.requests();
         let silent = seen.requests.first().is_some_and(|entry| entry.fault.is_some() || entry.status.is_some());
@@ -111,7 +111,7 @@ impl Phase {
     }
 }
 
-/// What users are promised is 100 ms, and the clock is read on both sides of it.
+/// The documented bound is 100 ms; the rest is for reading the clock on both sides.
 const PROMISE: Duration = ms(110);
 
 /// Runs a call, ends it from another thread once `there` returns, and returns how long after that the call returned.
@@ -157,7 +157,7 @@ fn end_in(phase: &Phase, pause: Duration, kind: ErrorKind) -> Option<Duration> {
     drop(client);
     until("no connection is left that could carry a request", || emulator.open_connections() == 0);
     assert_eq!(emulator.requests().total, seen, "{}", phase.name);
-    // A client that has not read the answer yet cannot know better.
+    // The client had not read the response yet, so `unknown` was true.
     if phase.is_read() && error.delivery() == Some(Delivery::Unknown) {
         return None;
     }
@@ -201,7 +201,7 @@ fn a_calls_timeout_is_one_total_over_all_phases() {
             return None;
         }
         if phase.name == "a pause" {
-            assert_eq!(error.kind(), ErrorKind::RateLimit, "a pause that does not fit is not begun");
+            assert_eq!(error.kind(), ErrorKind::RateLimit, "a pause longer than the timeout is not started");
         } else {
             assert!(took >= timeout, "{}: {took:?}", phase.name);
             assert_eq!(error.kind(), ErrorKind::Timeout, "{}", phase.name);

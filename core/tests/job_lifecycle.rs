@@ -1,4 +1,4 @@
-//! The main job: a follow-up is sent, waited for and read.
+//! The main use: send a follow-up, wait for it, read the result.
 
 mod support;
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 use agentjob_core::{
     CallOptions, CancelToken, Control, Delivery, ErrorKind, Interrupted, Job, JobStatus, Poller, WaitOptions,
 };
-use support::{JOB, builder, client, emulator, ms, quick, timed};
+use support::{JOB, builder, client, emulator, ms, quick, timed, until};
 
 #[test]
 fn a_follow_up_is_sent_and_waited_for_until_its_pull_request() {
@@ -59,14 +59,14 @@ fn a_job_is_created_and_a_404_right_after_is_forgiven() {
     let client = client(&emulator);
     let job = client.create_job("Write the tests").unwrap();
     assert_eq!(job.status(), &JobStatus::Active);
-    assert_eq!(client.get_job(job.id()).unwrap_err().kind(), ErrorKind::NotFound, "get_job says what it sees");
+    assert_eq!(client.get_job(job.id()).unwrap_err().kind(), ErrorKind::NotFound, "get_job returns the 404");
     assert_eq!(client.wait(job.id(), &quick()).unwrap().status(), &JobStatus::Completed);
     assert_eq!(client.wait("job_other", &quick()).unwrap_err().kind(), ErrorKind::NotFound, "this one was not created");
 }
 
 #[test]
 fn the_previous_result_is_never_taken_for_the_new_one() {
-    // A message whose own answer still shows the previous record, and one whose answer is ahead of what a read shows.
+    // A message whose response still shows the previous record, and one whose response is newer than what a read shows.
     for (stale_post, options) in [(true, quick()), (false, quick().min_interval(ms(300)).max_interval(ms(300)))] {
         let emulator = emulator(&format!(r#"{{"work_ms": 400, "stale_ms": 150, "stale_post": {stale_post}}}"#));
         let client = client(&emulator);
@@ -117,7 +117,7 @@ fn the_facts_of_a_waits_error_describe_the_wait() {
 
 #[test]
 fn a_job_that_is_terminal_right_after_its_message_is_done_after_settle() {
-    // The job never shows `active`: its record is terminal from the first answer on.
+    // The job is never seen `active`: its record is terminal from the first response on.
     let record = r#"{"id": "job_demo", "status": "completed", "prLink": null}"#;
     let emulator = emulator(&format!(r#"{{"rules": [{{"status": 200, "json": {record}}}]}}"#));
     let (took, done) = timed(|| client(&emulator).send_and_wait(JOB, "p", &quick()).unwrap());
@@ -300,9 +300,10 @@ fn a_wait_can_be_cancelled_and_closed_from_another_thread() {
     ] {
         let options = slow.clone().call(CallOptions::new().cancel(&token));
         let options = if kind == ErrorKind::Closed { slow.clone() } else { options };
+        let polls = emulator.requests().total;
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| timed(|| client.wait("job_1", &options)));
-            std::thread::sleep(ms(200));
+            until("the wait polls", || emulator.requests().total > polls);
             end();
             let (took, ended) = waiting.join().unwrap();
             assert_eq!(ended.unwrap_err().kind(), kind);

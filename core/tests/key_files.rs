@@ -1,4 +1,4 @@
-//! Files that hold the key: whose they may be, and what a pipe does in their place.
+//! Key files: who may own and read them, and pipes in their place.
 
 mod support;
 
@@ -59,7 +59,7 @@ fn a_key_file_that_others_can_read_or_write_is_refused_with_the_command_that_fix
                 assert!(error.message().contains(&format!("(mode {mode:04o})")), "{error}");
                 let command = error.message().split("run: ").nth(1).unwrap().split("; ").next().unwrap();
                 assert!(Command::new("sh").args(["-c", command]).status().unwrap().success(), "{command}");
-                assert!(builder(&file).build().is_ok(), "the command helps");
+                assert!(builder(&file).build().is_ok(), "the command fixes it");
             }
         }
     }
@@ -68,7 +68,7 @@ fn a_key_file_that_others_can_read_or_write_is_refused_with_the_command_that_fix
     assert!(builder(&file).allow_shared_key_file(false).build().is_err());
     let link = folder.join("link");
     std::os::unix::fs::symlink(&file, &link).unwrap();
-    assert!(builder(&link).build().is_err(), "what a link leads to counts");
+    assert!(builder(&link).build().is_err(), "a link's target is checked");
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -91,7 +91,7 @@ fn a_pipe_that_is_written_is_read_to_its_end() {
         let file = path.clone();
         let reader = std::thread::spawn(move || builder(&file).build());
         let writes = |key: &str| {
-            // This opens once there is a reader.
+            // Blocks until there is a reader.
             let mut writer = fs::OpenOptions::new().write(true).open(&path).unwrap();
             writer.write_all(&key.as_bytes()[..5]).unwrap();
             if late {
@@ -225,7 +225,7 @@ fn a_setuid_program_takes_no_setting_from_the_environment() {
     for (owner, mode) in [(1, 0o4755), (0, 0o4755), (1, 0o2755)] {
         let raised = run(owner, mode).unwrap();
         assert!(raised.contains("refused: base_url is missing"), "{owner} {mode:o}: {raised}");
-        assert!(raised.contains("\ntls"), "SSL_CERT_FILE counts for nothing: {raised}");
+        assert!(raised.contains("\ntls"), "SSL_CERT_FILE is ignored: {raised}");
     }
     fs::remove_dir_all(folder).unwrap();
 }

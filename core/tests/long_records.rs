@@ -1,5 +1,5 @@
-//! Records as long as the client's limit lets them be: what they cost, and how a call ends that is reading one. One test after the
-//! other, for they read and limit the memory of their whole process.
+//! Records as long as the client's limit allows: their memory, and how a call ends while it reads one. The tests run one after
+//! the other, because they measure and limit the memory of the whole process.
 
 #![cfg(target_os = "linux")]
 
@@ -18,7 +18,7 @@ use support::{JOB, skip};
 
 const MIB: usize = 1 << 20;
 
-/// A service that answers every request with this record, and says when an answer has left.
+/// A service that responds to every request with this record, and says when a response was written.
 fn serve(record: Arc<Vec<u8>>, has_left: Arc<AtomicBool>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base_url = format!("http://{}", listener.local_addr().unwrap());
@@ -62,7 +62,7 @@ fn memory(line: &str) -> usize {
     value.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
 }
 
-/// Cancels the call at its second question after the whole answer has left: what it does then is reading the record.
+/// Cancels the call at its second check after the whole response was written: the call reads the record then.
 struct WhileReading {
     has_left: Arc<AtomicBool>,
     asked: AtomicU32,

@@ -18,7 +18,7 @@ fn a_client_with_other_options_shares_the_connections() {
     changed.with_options(ClientOptions::new()).unwrap().get_job(JOB).unwrap();
     assert_eq!(emulator.requests().connections, 1);
     assert_eq!((changed.timeout(), changed.max_retries()), (ms(1_500), 7));
-    assert_eq!((client.timeout(), client.max_retries()), (Duration::from_secs(20), 2), "the first one stays as it is");
+    assert_eq!((client.timeout(), client.max_retries()), (Duration::from_secs(20), 2), "the first one is unchanged");
     changed.close();
     assert_eq!(client.get_job(JOB).unwrap_err().kind(), ErrorKind::Closed);
 }
@@ -60,7 +60,7 @@ fn the_time_that_a_call_queued_counts_towards_its_timeout() {
     let error = client.get_job_with(JOB, &queued(300)).unwrap_err();
     assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Timeout, None, 0));
     assert_eq!((*events.lock().unwrap(), emulator.requests().total), (0, 0));
-    // What the queue left of it is the request's.
+    // The request gets the rest of the time.
     let (took, error) = timed(|| client.send_message_with(JOB, "p", &queued(700)).unwrap_err());
     assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Timeout, Some(Delivery::Unknown), 1));
     assert!(took < ms(500) && error.elapsed() >= ms(700), "{took:?} {error:?}");
@@ -78,7 +78,7 @@ fn the_time_that_a_poll_queued_counts_and_the_waits_deadline_stays() {
     // A poll that timed out in the queue is a failed poll, and the wait continues.
     assert_eq!(poller.poll(&client, &queued().timeout(ms(300))).unwrap(), None);
     assert_eq!((poller.polls(), emulator.requests().total), (1, 0));
-    // The next one may take all that is left of the wait, however long it queued.
+    // The next poll may take all the time left in the wait, however long it queued.
     let (took, error) = timed(|| poller.poll(&client, &queued()).unwrap_err());
     assert_eq!((error.kind(), emulator.requests().total), (ErrorKind::WaitTimeout, 1));
     assert!((ms(450)..ms(800)).contains(&took) && error.elapsed() >= ms(600), "{took:?} {error:?}");

@@ -48,8 +48,8 @@ fn as_another_user() {
             return skip(&format!("SKIPPED: no other user may run a program from the temporary folder: {error}"));
         }
     };
-    let said = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success() && said.contains("1 passed"), "{said}");
+    let output = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && output.contains("1 passed"), "{output}");
     assert_eq!(emulator.ledger().len(), 1);
 }
 

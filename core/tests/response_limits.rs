@@ -1,5 +1,5 @@
-//! A service without measure: every answer ends in a clear error, in little memory. One test, for it reads the peak memory
-//! of its whole process, the emulator included.
+//! Responses without bounds: each ends in a clear error, in little memory. One test, because it measures the peak memory of the
+//! whole process, the emulator included.
 
 #![cfg(target_os = "linux")]
 
@@ -8,7 +8,7 @@ mod support;
 use agentjob_core::{Delivery, ErrorKind};
 use support::{JOB, builder, emulator, ms, skip};
 
-/// Starts the peak over (proc(5), clear_refs).
+/// Resets the peak (proc(5), clear_refs).
 fn forget_peak() -> std::io::Result<()> {
     std::fs::write("/proc/self/clear_refs", "5")
 }

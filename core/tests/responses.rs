@@ -1,5 +1,4 @@
-//! What a service may put on the wire, byte for byte: each response comes cut in two at every place, and byte by byte, and
-//! always means the same.
+//! Responses byte for byte: each comes cut in two at every place, and byte by byte, and always means the same.
 
 mod support;
 
@@ -85,7 +84,7 @@ fn a_body_that_ends_with_the_connection_is_read() {
 fn a_response_that_rfc_9112_forbids_has_its_verdict_however_it_is_cut() {
     let coded = |coding: &str| sized(&format!("Transfer-Encoding: {coding}\r\n"));
     let size = |size: &str| chunked("").replace("\r\n23\r\n", &format!("\r\n{size}\r\n"));
-    // The head is garbled, so nothing is known of the message.
+    // The head cannot be read, so nothing is known about the message.
     let unknown = [
         sized("no field\r\n"),
         sized(": no name\r\n"),
@@ -146,7 +145,7 @@ fn a_response_that_rfc_9112_forbids_has_its_verdict_however_it_is_cut() {
 #[test]
 fn a_connection_is_not_reused_after_an_unknown_transfer_encoding() {
     let service = Service::new();
-    // The service leaves it open, and would take the next message as part of whatever it thinks was said.
+    // The service leaves it open, and might take the next message for a part of this exchange.
     for coding in ["gzip, chunked", "identity"] {
         let response = sized(&format!("Transfer-Encoding: {coding}\r\n"));
         let (ended, first) = service.send(whole(&response), false);
@@ -249,7 +248,7 @@ fn an_error_whose_body_stalls_or_drips_is_an_error_within_a_second() {
         (format!("{chunked_500}1;"), "a", ErrorKind::Server, None),
         (with_reason(until_close_500), " ", ErrorKind::Server, Some(reason)),
     ] {
-        // Of what drips without end, a piece comes every 100 ms.
+        // An endless drip sends a piece every 100 ms.
         let once = || timed(|| service.send_and_drip(whole(&response), drip, ms(100)));
         let (took, (ended, first)) = once();
         let error = ended.unwrap_err();

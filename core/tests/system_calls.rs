@@ -1,4 +1,4 @@
-//! What a message over a kept connection asks of the kernel, counted by strace where it is there.
+//! The system calls of a message over a kept connection, counted by strace if it is installed.
 
 #![cfg(target_os = "linux")]
 
@@ -12,14 +12,14 @@ use support::{JOB, emulator, skip};
 const SENDS: usize = 50;
 const CHILD: &str = "AGENTJOB_TEST_SENDS_TO";
 
-/// The counted process: it warms up, marks the place, and sends.
+/// The traced process: it warms up, marks the place, and sends.
 #[test]
 #[ignore = "it is the process that the test below counts"]
 fn child() {
     let url = std::env::var(CHILD).unwrap();
     let client = Client::builder().base_url(url).api_key("k").project_id("demo").trust_env(false).build().unwrap();
     client.send_message(JOB, "warm").unwrap();
-    // A system call that nothing else makes.
+    // A marker: nothing else makes this system call.
     drop(std::fs::metadata("/agentjob-begin"));
     for _ in 0..SENDS {
         client.send_message(JOB, "counted").unwrap();
@@ -27,7 +27,7 @@ fn child() {
     drop(std::fs::metadata("/agentjob-end"));
 }
 
-/// The same with a batch, whose messages go one after the other.
+/// The same with a batch that sends one message at a time.
 #[test]
 #[ignore = "it is the process that a test below counts"]
 fn child_with_a_batch() {
@@ -40,7 +40,7 @@ fn child_with_a_batch() {
     std::fs::remove_file(journal).unwrap();
 }
 
-/// What strace sees of one of the children above; none where there is no strace, or it may not trace.
+/// The trace of one of the children above; `None` without strace, or where it may not trace.
 fn traced(child: &str, options: &[&str]) -> Option<String> {
     let emulator = emulator(r#"{"api_key": "k", "hourly_limit": 1000}"#);
     let traced = Command::new("strace")
@@ -93,8 +93,8 @@ fn a_message_over_a_kept_connection_is_one_send_and_one_receive() {
             None => return,
             Some(found) => counts = found,
         }
-        // When a response takes longer than 50 ms, the call checks whether it was cancelled and reads again; only a machine that is
-        // busy answers so late.
+        // When a response takes longer than 50 ms, the call checks whether it was cancelled and reads again; only a busy
+        // machine is so slow.
         if counts == expected {
             break;
         }
@@ -104,7 +104,7 @@ fn a_message_over_a_kept_connection_is_one_send_and_one_receive() {
 
 type Counts = std::collections::BTreeMap<String, usize>;
 
-/// How often the child asked what of the kernel; none where it cannot be traced.
+/// How often the child made each system call; `None` where it cannot be traced.
 fn counted() -> Option<Counts> {
     let text = traced("child", &[])?;
     let begin = text.find("/agentjob-begin").unwrap_or_else(|| panic!("{text}"));
@@ -114,7 +114,7 @@ fn counted() -> Option<Counts> {
         let call = line.split_once(' ').map_or("", |(_, rest)| rest.trim()).split('(').next().unwrap();
         *counts.entry(call.to_owned()).or_default() += 1;
     }
-    // The two metadata calls themselves, and the memory that grows now and then, do not count.
+    // The markers, and the memory that grows now and then, do not count.
     counts.retain(|call, _| {
         !matches!(call.as_str(), "statx" | "newfstatat" | "stat" | "brk" | "mmap" | "munmap" | "madvise")
     });

@@ -9,7 +9,7 @@ use agentjob_core::{Client, Delivery, ErrorKind};
 use agentjob_emulator::{Config, Emulator, TlsOptions};
 use support::{JOB, builder, client, emulator, with_authority};
 
-/// No name of a type of the TLS library's, such as `UnknownIssuer`.
+/// Whether it has no type name of the TLS library, such as `UnknownIssuer`.
 fn is_plain(message: &str) -> bool {
     let camel =
         |word: &str| word.chars().skip(1).zip(word.chars().skip(2)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());

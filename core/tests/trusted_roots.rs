@@ -1,5 +1,5 @@
 //! Which authorities are trusted: those that `SSL_CERT_FILE` and `SSL_CERT_DIR` name, the platform's, or the bundled ones where
-//! there is no store. Each case is a process of its own, for the variables are the process's.
+//! there is no store. Each case runs in its own process, because environment variables belong to the process.
 
 mod support;
 
@@ -11,7 +11,7 @@ use support::{JOB, limited};
 
 const CHILD: &str = "AGENTJOB_TEST_ROOTS_URL";
 
-/// The process in question: one message, and how it ended.
+/// The process of one case: sends one message and prints the result.
 #[test]
 #[ignore = "it is the process that the tests below start"]
 fn child() {
@@ -62,7 +62,7 @@ fn ssl_cert_variables_are_used_and_one_that_leads_nowhere_is_named() {
             assert!(none.contains(&sentence), "{sentence}: {none}");
             assert!(none.contains("correct or unset these variables, or give ca_file"), "{none}");
             set.push(("AGENTJOB_CA_FILE", &good));
-            assert!(output_with(&emulator, &set).contains("ok job_demo"), "ca_file is added to whatever there is");
+            assert!(output_with(&emulator, &set).contains("ok job_demo"), "ca_file is added to the others");
         }
     }
     let file_wrong_folder_right = [("SSL_CERT_FILE", "/nonexistent"), ("SSL_CERT_DIR", folder.to_str().unwrap())];
@@ -70,7 +70,7 @@ fn ssl_cert_variables_are_used_and_one_that_leads_nowhere_is_named() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// In a namespace of its own where the folders with the certificates are empty, as in a slim container.
+/// Runs in a mount namespace in which the certificate folders are empty, as in a slim container.
 #[test]
 #[cfg(target_os = "linux")]
 fn without_a_trust_store_the_bundled_roots_are_used() {

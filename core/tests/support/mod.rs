@@ -1,4 +1,4 @@
-//! What every situation needs: an emulator with a script, and a client that talks to it.
+//! What every test needs: an emulator with a configuration, and a client that talks to it.
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses its own part of this")]
 
@@ -19,7 +19,7 @@ pub fn emulator(config: &str) -> Emulator {
     Emulator::start(Config::from_json(config).expect(config)).expect("a port is free")
 }
 
-/// A client's settings for this emulator, deaf to the environment's proxies.
+/// A client's settings for this emulator, without the environment's proxies.
 pub fn builder(emulator: &Emulator) -> ClientBuilder {
     limited();
     Client::builder()
@@ -47,7 +47,7 @@ pub const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// How long `work` took, and what it made.
+/// How long `work` took, and its result.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     let began = Instant::now();
     let made = work();
@@ -58,7 +58,7 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
 pub fn until(fact: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
-        assert!(began.elapsed() < Duration::from_secs(60), "never so: {fact}");
+        assert!(began.elapsed() < Duration::from_secs(60), "it never became true: {fact}");
         std::thread::sleep(ms(1));
     }
 }
@@ -72,12 +72,12 @@ pub fn given_time<T>(first: Duration, mut attempt: impl FnMut(Duration) -> Optio
             return made;
         }
         pause *= 2;
-        assert!(pause < Duration::from_secs(30), "{pause:?} would not be enough, either");
+        assert!(pause < Duration::from_secs(30), "even {pause:?} would not be enough");
     }
 }
 
-/// The shortest of some times. A machine that is busy oversleeps; how fast the library is, its best shows: the first that is below
-/// `bound`, or else the best of twenty.
+/// The first time below `bound`, or else the shortest of twenty. A busy machine oversleeps; the best time shows how fast the
+/// library is.
 pub fn quickest(bound: Duration, mut attempt: impl FnMut() -> Duration) -> Duration {
     let mut best = attempt();
     for _ in 1..20 {

@@ -19,7 +19,7 @@ pub struct Service {
 
 struct Response {
     pieces: Vec<Vec<u8>>,
-    /// What follows without end, a copy every so often.
+    /// What is sent endlessly after the response, once per pause.
     drip: Option<(Vec<u8>, Duration)>,
     /// Whether the connection is closed after it.
     close: bool,
@@ -43,12 +43,12 @@ impl Service {
         Service { client, responses, seen }
     }
 
-    /// Sends a message that gets this response. What the client made of it, and the connection it went over.
+    /// Sends a message that gets this response. Returns the client's result, and the number of the connection.
     pub fn send(&self, pieces: Vec<Vec<u8>>, close: bool) -> (Result<Job, Error>, usize) {
         self.respond(Response { pieces, drip: None, close })
     }
 
-    /// The same, and after the response comes `drip` without end, once every `pause`. An empty one is a response that stalls.
+    /// The same, and after the response sends `drip` endlessly, once per `pause`. With an empty `drip` the response stalls.
     pub fn send_and_drip(&self, pieces: Vec<Vec<u8>>, drip: &str, pause: Duration) -> (Result<Job, Error>, usize) {
         let drip = (!drip.is_empty()).then(|| (drip.as_bytes().to_vec(), pause));
         self.respond(Response { pieces, drip, close: false })
@@ -63,7 +63,7 @@ impl Service {
     }
 }
 
-/// Serves one connection, and says whether there is another after it.
+/// Serves one connection. Returns whether to accept another.
 fn serve(mut stream: TcpStream, number: usize, next: &Receiver<Response>, saw: &Sender<usize>) -> bool {
     stream.set_nodelay(true).unwrap();
     while read_request(&mut stream) {

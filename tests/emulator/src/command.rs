@@ -33,7 +33,7 @@ struct Flags {
     help: bool,
 }
 
-/// Runs the emulator's command line: `args` without the program's name. `ended` is asked every 50 ms whether to end, for a
+/// Runs the emulator's command line: `args` without the program's name. `ended` is called every 50 ms and ends it with `true`, for a
 /// program that catches signals itself (Python does); `&mut || false` serves until stdin closes, if asked, or forever.
 ///
 /// Returns the exit status: 0 when it ended, 2 for bad flags or a bad configuration, with one sentence on stderr, and 1 if it
@@ -108,7 +108,7 @@ fn configure(flags: &Flags) -> Result<Config, String> {
     Ok(config)
 }
 
-/// The authority's file, which goes when the emulator does.
+/// The authority's file, which is removed when the emulator ends.
 struct CaFile(String);
 
 impl Drop for CaFile {
@@ -144,7 +144,7 @@ fn announce(listening: &Listening) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Discards stdin on a thread of its own. The flag becomes true when stdin ends.
+/// Discards stdin on its own thread. The flag becomes true when stdin ends.
 fn watch_stdin() -> io::Result<Arc<AtomicBool>> {
     let closed = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&closed);

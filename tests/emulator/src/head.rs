@@ -3,7 +3,7 @@
 /// The most header fields a request may have.
 const MAX_HEADERS: usize = 100;
 
-/// A request's head, as far as it matters here.
+/// The parts of a request's head that matter here.
 pub(crate) struct Head {
     pub(crate) method: String,
     /// The target as it is on the wire.
@@ -27,7 +27,7 @@ pub(crate) enum BodyFraming {
     Chunked,
 }
 
-/// What the bytes so far are.
+/// The result of parsing the bytes so far.
 pub(crate) enum Parsed {
     Whole(Head),
     Partial,

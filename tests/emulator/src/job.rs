@@ -27,7 +27,7 @@ struct Work {
     pull: u64,
 }
 
-/// What one message sets in motion.
+/// The work that one message starts.
 pub(crate) struct Assignment {
     pub(crate) now: Instant,
     pub(crate) work: Duration,
@@ -65,7 +65,7 @@ impl Job {
         Self { record, work, stale: None, hidden_until: None }
     }
 
-    /// A job that was just created, and works.
+    /// A job that was just created and is active.
     pub(crate) fn created(id: &str, clock: &Clock, assignment: &Assignment, hidden: Duration) -> Self {
         let mut job = Self {
             record: record(id, "active", clock.date(assignment.now).into()),
@@ -90,7 +90,7 @@ impl Job {
             Some(Work { done: assignment.now + assignment.work, outcome: assignment.outcome, pull: assignment.pull });
     }
 
-    /// The record as it is.
+    /// The current record.
     pub(crate) fn fresh(&mut self, now: Instant, clock: &Clock) -> &Record {
         self.settle(now, clock);
         &self.record

@@ -1,4 +1,4 @@
-//! Everything that is remembered, behind one mutex: jobs, ledger, request log, counters.
+//! All state, behind one mutex: jobs, ledger, request log, counters.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(crate) struct State {
     connections: u64,
     total: u64,
     log: Vec<RequestEntry>,
-    /// Counts resets, so that what began before one is not taken for what comes after.
+    /// Counts resets, so a request from before a reset is not counted after it.
     epoch: u64,
 }
 

@@ -67,7 +67,8 @@ fn call(settings: &Settings) -> Result<String, Error> {
 fn client(settings: &Settings) -> Result<Client, Error> {
     let mut builder = Client::builder();
     for (key, value) in settings {
-        let whole = || value.parse::<usize>().map_err(|_| Error::invalid_argument(format!("{key} is not a whole number")));
+        let whole =
+            || value.parse::<usize>().map_err(|_| Error::invalid_argument(format!("{key} is not a whole number")));
         builder = match key.as_str() {
             "base_url" => builder.base_url(value),
             "api_key" => builder.api_key(value),
