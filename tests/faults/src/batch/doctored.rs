@@ -1,4 +1,4 @@
-//! That the judge would notice: good evidence is doctored, one mistake at a time, and each must be found under its own name.
+//! Tests the judge: good evidence is doctored, one mistake at a time, and each must be found under its own name.
 
 use super::judge::{Evidence, Findings, Processed, judge};
 use super::plan::{Item, Said};

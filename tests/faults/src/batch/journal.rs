@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Where an item stands.
+/// The state of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum State {
     Sending,
@@ -78,7 +78,7 @@ impl Journal {
         self.jobs.get(&number).map(String::as_str)
     }
 
-    /// Messages that a damaged line may have been about: as if it had been `sending`.
+    /// Messages that a damaged line may have been about. They count as `sending`.
     fn recovered(&mut self, items: &[Value]) -> Result<(), String> {
         for item in items {
             let number = item["item"].as_u64().ok_or("it has no item")?;

@@ -12,7 +12,7 @@ pub(crate) struct Processed {
     pub(crate) prompt: String,
 }
 
-/// All there is to know about a batch, between two runs or after the last.
+/// Everything known about a batch, between two runs or after the last.
 #[derive(Debug)]
 pub(crate) struct Evidence<'a> {
     pub(crate) items: &'a [Item],
@@ -34,7 +34,7 @@ pub(crate) struct Evidence<'a> {
 pub struct Findings {
     /// Messages that the ledger has more than once.
     pub duplicates: u64,
-    /// What the journal or an outcome says and the ledger, or the other of the two, contradicts.
+    /// Contradictions between the journal, the outcomes and the ledger.
     pub lies: u64,
     /// Messages in the ledger that are neither accepted nor unknown.
     pub lost: u64,
@@ -66,7 +66,7 @@ impl Findings {
     }
 }
 
-/// Judges.
+/// Finds everything that is wrong.
 pub(crate) fn judge(evidence: &Evidence<'_>) -> Findings {
     let mut found = Findings::default();
     let journal = Journal::read(evidence.journal);
@@ -127,7 +127,7 @@ fn outcomes(evidence: &Evidence<'_>, journal: &Journal, found: &mut Findings) {
         let mut reported: BTreeMap<u64, &str> = BTreeMap::new();
         // A run whose journal failed knows more than its journal, and reported it.
         let failed = said.iter().any(|said| matches!(said, Said::Failed { kind, .. } if kind == "journal"));
-        // Nor did one that was killed before it could say so.
+        // Nor did a run that was killed before it could report.
         let killed = !said.iter().any(|said| matches!(said, Said::Failed { .. } | Said::Over));
         let failed = failed || (killed && evidence.disk_full);
         for said in said {
@@ -158,7 +158,7 @@ fn outcomes(evidence: &Evidence<'_>, journal: &Journal, found: &mut Findings) {
     }
 }
 
-/// Two messages to one job arrive in the order of the list, but for what is sent again.
+/// Two messages to one job arrive in the order of the list, except messages that are sent again.
 fn order(evidence: &Evidence<'_>, journal: &Journal, found: &mut Findings) {
     let place: HashMap<&str, usize> = evidence.items.iter().enumerate().map(|(at, item)| (&*item.prompt, at)).collect();
     let mut last: HashMap<&str, usize> = HashMap::new();
@@ -188,7 +188,7 @@ fn leaks(evidence: &Evidence<'_>, found: &mut Findings) {
     }
 }
 
-/// The part of a prompt that is nowhere else: its first word.
+/// The unique part of a prompt: its first word.
 fn secret_of(prompt: &str) -> &str {
     prompt.split(' ').next().unwrap_or(prompt)
 }

@@ -1,4 +1,4 @@
-//! One sending process, from outside: started, listened to, ended by its own id, and never longer than it may.
+//! Controls one sending process: starts it, reads its output, ends it by its id, and limits its time.
 
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -11,13 +11,13 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::plan::{Plan, Said};
 
-/// How long a run may take; none that is well takes half of it.
+/// The time limit of a run. A healthy run takes less than half of it.
 pub(crate) const LONGEST: Duration = Duration::from_secs(100);
 
-/// When a program that is busy is tried again.
+/// The pause before a busy program is started again.
 const BUSY: Duration = Duration::from_millis(5);
 
-/// What a process is started with beside its plan.
+/// What a process is started with besides its plan.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct With<'a> {
     pub(crate) environment: Vec<(&'a str, String)>,
@@ -91,11 +91,11 @@ impl Process {
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
-        // It may have ended meanwhile; its id is its own until it is waited for.
+        // It may have ended meanwhile, but its id stays reserved until it is waited for.
         kill_process(Pid::from_child(&self.child), signal).ok();
     }
 
-    /// Listens until the process says such a thing, or has ended.
+    /// Waits until the process reports what is `wanted`, or has ended.
     pub(crate) fn wait_for(&mut self, wanted: impl Fn(&Said) -> bool) -> bool {
         loop {
             let left = LONGEST.saturating_sub(self.began.elapsed());

@@ -1,4 +1,4 @@
-//! One batch from its first run to its end: a folder, a service, a list, and the runs that it takes.
+//! One batch from its first run to its end: a folder, a service, a list, and as many runs as it takes.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,11 +13,11 @@ use super::plan::{Item, Plan, Said};
 use super::process::{Ended, Process, With};
 use super::script;
 
-/// More runs than this no batch takes that is left alone.
+/// No batch needs more undisturbed runs than this.
 const MOST_RUNS: usize = 30;
 /// How long a connection whose client has gone may take to be accepted.
 const LAGGARDS: Duration = Duration::from_millis(50);
-/// How long everything that came over it may take to be processed, where much else is to be done.
+/// How long everything that came over it may take to be processed on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A batch in progress.
@@ -28,7 +28,7 @@ pub(crate) struct Round {
     seed: u64,
     pub(crate) folder: PathBuf,
     pub(crate) emulator: Emulator,
-    /// What its next run is to do, but for what is done to that run.
+    /// The plan of its next run.
     pub(crate) plan: Plan,
     pub(crate) reported: Vec<Vec<Said>>,
     pub(crate) kills: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// A list of messages for a few jobs, some of them with keys of their own, and a service that does as `rules` say.
+    /// A list of messages for a few jobs, some of them with keys of their own, and a service with these `rules`.
     pub(crate) fn new(sender: &Path, seed: u64, rules: impl FnOnce(&mut Rng, usize) -> Vec<Value>) -> Round {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -86,12 +86,12 @@ impl Round {
         Round { sender, rng, seed, folder, emulator, plan, reported, kills: 0, over, resend, disk_full, findings }
     }
 
-    /// From now on it is this program that sends.
+    /// Sets the program that sends from now on.
     pub(crate) fn send_with(&mut self, sender: PathBuf) {
         self.sender = sender;
     }
 
-    /// Starts a run of this plan; [`ended`](Round::ended) takes in how it ends.
+    /// Starts a run of this plan; [`ended`](Round::ended) records how it ends.
     pub(crate) fn start(&mut self, plan: &Plan, with: &With<'_>) -> Process {
         self.resend |= plan.resend_unknown;
         self.disk_full |= plan.file_limit.is_some();
@@ -99,7 +99,7 @@ impl Round {
         Process::start(&self.sender, plan, &file, with)
     }
 
-    /// A run, and what is done to it from outside.
+    /// Makes a run, and disturbs it from outside.
     pub(crate) fn run(&mut self, plan: &Plan, with: &With<'_>, act: impl FnOnce(&mut Process, &mut Rng)) -> Ended {
         let mut process = self.start(plan, with);
         act(&mut process, &mut self.rng);
@@ -122,7 +122,8 @@ impl Round {
         self.inspect();
     }
 
-    /// Lets what a process sent before its end arrive: a message that came after those of the next run would be one out of order.
+    /// Waits until everything that a process sent before its end has arrived: otherwise a message could arrive after those of the next
+    /// run, out of order.
     fn settle(&self) {
         std::thread::sleep(LAGGARDS);
         let began = Instant::now();
@@ -131,7 +132,7 @@ impl Round {
         }
     }
 
-    /// Runs with nothing done to it, until the batch is over.
+    /// Makes undisturbed runs until the batch is over.
     pub(crate) fn finish(&mut self, with: &With<'_>) {
         let mut failure = String::new();
         for _ in 0..MOST_RUNS {
@@ -148,7 +149,7 @@ impl Round {
         self.wrong(|f| &mut f.never_ended, format!("the batch does not come to its end: {failure}"));
     }
 
-    /// Holds what there is now against the ledger. What was found once is not counted again.
+    /// Compares the present state with the ledger. A finding is counted only once.
     fn inspect(&mut self) {
         if !self.findings.descriptions.is_empty() {
             return;
@@ -174,7 +175,7 @@ impl Round {
             return;
         }
         self.findings.add(found);
-        // What it takes to understand it.
+        // Everything needed to understand the finding.
         let kept = std::env::temp_dir().join(format!("agentjob-faults-wrong-{}", self.seed));
         let reported = self.reported.iter().map(|said| format!("{said:?}")).collect::<Vec<_>>().join("\n");
         let ledger = format!("{:#?}", self.emulator.ledger());
@@ -216,7 +217,7 @@ impl Drop for Round {
     }
 }
 
-/// A service that quotes the prompt, in a refusal or in the record. Its job has no other message: it quotes only what it got.
+/// A service that quotes the prompt, in a refusal or in the record. Its job has no other message, so it quotes only what it received.
 fn echo(rng: &mut Rng, items: &[Item]) -> Option<Value> {
     let alone = |item: &&Item| items.iter().filter(|other| other.job_id == item.job_id).count() == 1;
     let item = items.iter().find(alone)?;

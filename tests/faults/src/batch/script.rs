@@ -15,11 +15,11 @@ pub(crate) fn faults(rng: &mut Rng, messages: usize) -> Vec<Value> {
             _ => message(rng, nth),
         });
     }
-    // Ordinals count whichever rule wins; a second rule for the same request is never reached.
+    // `nth` counts requests whichever rule wins, so a second rule for the same request never applies.
     rules
 }
 
-/// Answers that come, only later: nothing is wrong with the service.
+/// Responses that come late: nothing is wrong with the service.
 pub(crate) fn delays(rng: &mut Rng, messages: usize, most_ms: u64) -> Vec<Value> {
     (1..=messages * 2).map(|nth| json!({ "method": "POST", "nth": nth, "delay_ms": rng.u64(0..=most_ms) })).collect()
 }

@@ -1,4 +1,4 @@
-//! The sending process: one run of a batch as a good program makes it, which ends itself where its plan says.
+//! The sending process: runs a batch as a good program does, and kills itself where its plan says.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use rustix::process::{Resource, Rlimit, Signal};
 use super::notes::Notes;
 use super::plan::{Plan, Said};
 
-/// How often the batch is asked what is new.
+/// How often the batch is asked for events.
 const SLICE: Duration = Duration::from_millis(200);
 
 /// Does what the plan in this file says, and reports it on standard output. Exit status 0: the batch came to its end.
@@ -104,13 +104,13 @@ fn steps(plan: &Plan, notes: &Arc<Notes>) -> Arc<dyn Fn(&'static str) + Send + S
     })
 }
 
-/// SIGKILL: no destructor, no buffer, no last word.
+/// SIGKILL: no destructor runs, no buffer is flushed.
 fn end_here() {
     rustix::process::kill_process(rustix::process::getpid(), Signal::KILL).expect("a process may end itself");
     std::thread::sleep(Duration::from_secs(60));
 }
 
-/// One line, in one write: a killed process leaves no half of it.
+/// One line in one write, so a killed process leaves no partial line.
 fn say(said: &Said) {
     let line = serde_json::to_string(said).expect("it is plain data") + "\n";
     let mut out = std::io::stdout().lock();
@@ -135,7 +135,7 @@ fn cancelled_by_ctrl_c() -> &'static CancelToken {
     token
 }
 
-/// A write beyond the limit ends with EFBIG, after what had room.
+/// A write beyond the limit writes what fits, then fails with EFBIG.
 fn limit_files(bytes: u64) {
     // SAFETY: ignoring a signal runs no code.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };

@@ -1,4 +1,4 @@
-//! What is done to a batch: each situation drives a round from its first run to its end.
+//! The situations: each one disturbs a batch in its own way, from its first run to its end.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -24,10 +24,10 @@ const STEPS: [(&str, &str, bool); 7] = [
     ("kill at finished_written", "finished_written", true),
 ];
 
-/// What a machine with much else to do may add to it.
+/// What a busy machine may add to it.
 const SLACK: Duration = Duration::from_secs(3);
 
-/// Why a situation cannot be played here.
+/// Why a situation cannot run here.
 pub(crate) type Skip = String;
 
 /// One row of the table.
@@ -38,10 +38,10 @@ pub(crate) struct Situation {
     pub(crate) play: Box<Play>,
 }
 
-/// A round of it, with this sender and this seed.
+/// Runs one round, with this sender and this seed.
 pub(crate) type Play = dyn Fn(&Path, u64) -> Result<Round, Skip> + Send + Sync;
 
-/// All of them; those that take their time first.
+/// All situations, slow ones first.
 pub(crate) fn all() -> Vec<Situation> {
     let mut all = vec![
         row("429 without Retry-After", [6, 0], clock::unnamed_pause),
@@ -76,7 +76,7 @@ fn row(
     Situation { name, rounds, play: Box::new(play) }
 }
 
-/// The n-th time that the process takes this step it is gone.
+/// The process kills itself when it takes this step the n-th time.
 fn killed_at(sender: &Path, seed: u64, step: &str, waits: bool) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, script::faults);
     round.plan.wait |= waits;
@@ -89,7 +89,7 @@ fn killed_at(sender: &Path, seed: u64, step: &str, waits: bool) -> Result<Round,
 
 fn kill_at_step(round: &mut Round, step: &str) {
     let mut plan = round.plan.clone();
-    // Few waits are long enough to be noted.
+    // Few waits are long enough to get a line in the journal.
     let most = if step == "waiting_written" { 2 } else { plan.items.len() as u64 / 2 };
     plan.kill = Some(Kill { step: step.to_owned(), nth: round.rng.u64(1..=most) });
     round.run(&plan, &With::default(), |_, _| {});
@@ -131,11 +131,11 @@ fn after_a_while(process: &mut Process, rng: &mut fastrand::Rng, signal: Signal)
     process.signal(signal);
 }
 
-/// A kill, and then the machine's own: of what was not synced, some is gone.
+/// A kill, followed by a power loss: some of what was not synced is gone.
 fn powerless(sender: &Path, seed: u64, loss: Loss) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, script::faults);
     if seed.is_multiple_of(3) {
-        // With one thread it is known to the byte what was synced.
+        // With one thread, what was synced is known to the byte.
         round.plan.concurrency = 1;
     }
     for _ in 0..round.rng.u32(1..=4) {
@@ -213,7 +213,7 @@ fn interrupt(round: &mut Round, timeout_ms: u64) {
     round.finish(&With::default());
 }
 
-/// Two runs of one journal at once: one has it, the other says so.
+/// Two runs of one journal at once: one runs, the other fails and says why.
 fn two_processes(sender: &Path, seed: u64) -> Result<Round, Skip> {
     // Slow enough that the first is not done before the second gives up.
     let mut round = Round::new(sender, seed, |_, messages| {

@@ -1,4 +1,4 @@
-//! Plays every situation, and what came of it as a table.
+//! Runs every situation, and reports the results as a table.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,10 +11,10 @@ use super::judge::Findings;
 use super::round::Round;
 use super::situations::{Situation, all};
 
-/// Rounds mostly wait, so that many are played at once.
+/// Rounds wait most of the time, so many run at once.
 const AT_ONCE: usize = 24;
 
-/// How much is played.
+/// How many rounds run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Hundreds of kills, some minutes.
