@@ -7,11 +7,11 @@
 //! `AGENTJOB_FAULTS_KEEP=1` keeps everything needed to understand a finding.
 
 mod clock;
-#[cfg(test)]
-mod doctored;
 mod files;
 mod journal;
 mod judge;
+#[cfg(test)]
+mod judge_tests;
 mod notes;
 mod plan;
 mod power;

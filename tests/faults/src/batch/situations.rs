@@ -27,7 +27,7 @@ const STEPS: [(&str, &str, bool); 7] = [
 /// What a busy machine may add to it.
 const SLACK: Duration = Duration::from_secs(3);
 
-/// Why a situation cannot run here.
+/// Why a situation cannot be played here.
 pub(crate) type Skip = String;
 
 /// One row of the table.
