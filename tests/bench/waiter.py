@@ -37,7 +37,7 @@ def jobs():
 
 
 class Measure:
-    """What a block took: processor time, and the most memory over what there was."""
+    """Processor time of a block, and its peak memory above that at its start."""
 
     def __enter__(self):
         pathlib.Path("/proc/self/clear_refs").write_text("5")
@@ -49,7 +49,7 @@ class Measure:
 
 
 def poller():
-    """agentjob's wait in steps: one thread and one connection for all."""
+    """agentjob's Poller: one thread and one connection for all jobs."""
     import agentjob
 
     with agentjob.Client(base_url=URL, api_key=KEY, project_id="demo") as client:
@@ -85,7 +85,7 @@ async def agentjob_aio():
 async def httpx():
     import httpx
 
-    # Its pool searches all that wait for a connection at each request, so they wait in front of it.
+    # For each request its pool searches everything that waits for a connection, so requests wait before it instead.
     turn = asyncio.Semaphore(CONNECTIONS)
     limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
     async with httpx.AsyncClient(timeout=60, headers=HEADERS, limits=limits) as client:
@@ -111,7 +111,7 @@ async def aiohttp():
 
 
 async def polled(poll):
-    """The loop that a careful program writes around a client that knows nothing of waiting."""
+    """The loop that a careful program writes around a client without waits."""
     await poll("warm")
 
     async def wait(job_id):

@@ -14,7 +14,8 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [url, key, journal, what, rest @ ..] = arguments.as_slice() else { panic!("URL KEY JOURNAL WHAT N …") };
     let number = |at: usize| rest[at].parse::<u32>().expect("a number");
-    let client = Client::builder().base_url(url).api_key(key).project_id("demo").trust_env(false).build().expect("a client");
+    let client =
+        Client::builder().base_url(url).api_key(key).project_id("demo").trust_env(false).build().expect("a client");
     client.get_job("warm").expect("it answers");
     let options = BatchOptions::new(journal);
     let measure = Measure::begin();
