@@ -1,4 +1,4 @@
-//! The vectors' driver in Rust: calls in, JSON out. `tests/drivers/README.md` describes both.
+//! The Rust driver: reads calls from stdin, makes them, and prints the result of each as JSON (see `tests/drivers/README.md`).
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -60,15 +60,14 @@ fn call(settings: &Settings) -> Result<String, Error> {
             let jobs: Vec<_> = client.watch(job_id, &wait)?.map(|job| job.map(record)).collect::<Result<_, _>>()?;
             Ok(format!("[{}]", jobs.join(",")))
         }
-        other => Err(Error::invalid_argument(format!("unknown operation {other:?}"))),
+        other => Err(Error::invalid_argument(format!("operation {other:?} is not known"))),
     }
 }
 
 fn client(settings: &Settings) -> Result<Client, Error> {
     let mut builder = Client::builder();
     for (key, value) in settings {
-        let whole =
-            || value.parse::<usize>().map_err(|_| Error::invalid_argument(format!("{key} is not a whole number")));
+        let whole = || value.parse::<usize>().map_err(|_| Error::invalid_argument(format!("{key} is no whole number")));
         builder = match key.as_str() {
             "base_url" => builder.base_url(value),
             "api_key" => builder.api_key(value),
@@ -125,11 +124,11 @@ fn seconds(settings: &Settings, key: &str) -> Result<Option<Duration>, Error> {
 
 fn number(value: &str, key: &str) -> Result<Duration, Error> {
     let name = key.rsplit('.').next().unwrap_or(key);
-    let seconds = value.parse().map_err(|_| Error::invalid_argument(format!("{name} is not a number")))?;
+    let seconds = value.parse().map_err(|_| Error::invalid_argument(format!("{name} is no number")))?;
     duration_from_seconds(name, seconds)
 }
 
-/// The error as JSON. Its record is inserted as text, because serde_json would change some of it.
+/// The error as JSON. Its record stays text, because serde_json would change some of it, like long numbers.
 fn error_json(error: &Error) -> String {
     let facts = json!({
         "kind": error.kind().as_str(),
