@@ -1,4 +1,4 @@
-//! A service that says what it is told, byte for byte, in the pieces that it is told.
+//! A service that writes given responses, byte for byte, in given pieces.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use agentjob_core::{Client, Error, Job};
 
 use super::{JOB, ms};
 
-/// A service that gives each request the next response, in the pieces it is told.
+/// A service that gives each request the next response.
 pub struct Service {
     pub client: Client,
     responses: Sender<Response>,
@@ -19,6 +19,8 @@ pub struct Service {
 
 struct Response {
     pieces: Vec<Vec<u8>>,
+    /// What is sent endlessly after the response, once per pause.
+    drip: Option<(Vec<u8>, Duration)>,
     /// Whether the connection is closed after it.
     close: bool,
 }
@@ -41,13 +43,19 @@ impl Service {
         Service { client, responses, seen }
     }
 
-    fn answer(&self, pieces: Vec<Vec<u8>>, close: bool) {
-        self.responses.send(Response { pieces, close }).unwrap();
+    /// Sends a message that gets this response. Returns the client's result, and the number of the connection.
+    pub fn send(&self, pieces: Vec<Vec<u8>>, close: bool) -> (Result<Job, Error>, usize) {
+        self.respond(Response { pieces, drip: None, close })
     }
 
-    /// Sends a message that gets this response. What the client made of it, and the connection it went over.
-    pub fn send(&self, pieces: Vec<Vec<u8>>, close: bool) -> (Result<Job, Error>, usize) {
-        self.answer(pieces, close);
+    /// The same, and after the response sends `drip` endlessly, once per `pause`. With an empty `drip` the response stalls.
+    pub fn send_and_drip(&self, pieces: Vec<Vec<u8>>, drip: &str, pause: Duration) -> (Result<Job, Error>, usize) {
+        let drip = (!drip.is_empty()).then(|| (drip.as_bytes().to_vec(), pause));
+        self.respond(Response { pieces, drip, close: false })
+    }
+
+    fn respond(&self, response: Response) -> (Result<Job, Error>, usize) {
+        self.responses.send(response).unwrap();
         let ended = self.client.send_message(JOB, "p");
         let seen = self.seen.recv_timeout(ms(5000));
         let number = seen.unwrap_or_else(|_| panic!("no request came: {ended:?}"));
@@ -55,7 +63,7 @@ impl Service {
     }
 }
 
-/// Serves one connection, and says whether there is another after it.
+/// Serves one connection. Returns whether to accept another.
 fn serve(mut stream: TcpStream, number: usize, next: &Receiver<Response>, saw: &Sender<usize>) -> bool {
     stream.set_nodelay(true).unwrap();
     while read_request(&mut stream) {
@@ -63,12 +71,18 @@ fn serve(mut stream: TcpStream, number: usize, next: &Receiver<Response>, saw: &
         let Ok(response) = next.recv() else { return false };
         for (n, piece) in response.pieces.iter().enumerate() {
             if n > 0 {
-                // The one before is on its way by itself; should the two arrive together, nothing else is expected.
+                // Lets the piece before leave by itself. If the two arrive together, the result must be the same.
                 std::thread::yield_now();
             }
             if stream.write_all(piece).is_err() {
                 return true;
             }
+        }
+        if let Some((drip, pause)) = &response.drip {
+            while stream.write_all(drip).is_ok() {
+                std::thread::sleep(*pause);
+            }
+            return true;
         }
         if response.close {
             return true;
