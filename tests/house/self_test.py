@@ -12,7 +12,7 @@ PAGE = """
 ```text
 core/src/        the core
   lib.rs
-  call/          one call {retry.rs}
+  call/          one call (retry.rs, mod.rs)
 ```
 
 | change | file |
@@ -64,7 +64,7 @@ CASES = [
     (text.architecture, {"core/src/http/tls.rs": ""}, "leaves out core/src/http/"),
     (text.architecture, {"tests/model/check.sh": ""}, "leaves out tests/model/"),
     (text.architecture, {"docs/architecture.md": PAGE.replace("call/ ", "gone/")}, "names core/src/gone/"),
-    (text.architecture, {"docs/architecture.md": PAGE.replace("{retry.rs}", "{gone.rs}")}, "names core/src/call/gone.rs"),
+    (text.architecture, {"docs/architecture.md": PAGE.replace("mod.rs)", "gone.rs)")}, "names core/src/call/gone.rs"),
     (text.architecture, {"docs/architecture.md": PAGE + "| a wait | `core/src/gone.rs` |\n"}, "names core/src/gone.rs"),
     (text.architecture, {"docs/architecture.md": PAGE + "| a wait | somewhere |\n"}, "names no file"),
     # What comments and pages cite.

@@ -112,23 +112,21 @@ def architecture(tree, page="docs/architecture.md"):
 
 
 def picture(fence):
-    """The paths of a tree that is drawn by indentation: the first word of each line, below the lines with less indentation.
-
-    A line may end with more files of its folder in braces: `wait/  when to poll {poller.rs schedule.rs}`.
-    """
+    """The paths of a tree that is drawn by indentation: the first words of each line, and the file names in its description."""
     parents = []
     for line in fence.splitlines()[1:-1]:
-        found = re.match(r"( *)([\w./-]*/|[\w.-]+\.\w+)(?:\s|$)", line)
+        found = re.match(r"( *)([\w./-]*/|[\w.-]+\.\w+)(?=\s|$)(.*)", line)
         if not found:
             continue
-        while parents and parents[-1][0] >= len(found[1]):
+        indent, name, description = found.groups()
+        while parents and parents[-1][0] >= len(indent):
             parents.pop()
-        path = (parents[-1][1] if parents else "") + found[2]
-        if path.endswith("/"):
-            parents.append((len(found[1]), path))
-        yield path
-        for inside in re.findall(r"\{([^}]*)\}", line):
-            yield from ((path if path.endswith("/") else posixpath.dirname(path) + "/") + name for name in inside.split())
+        folder = parents[-1][1] if parents else ""
+        yield folder + name
+        if name.endswith("/"):
+            folder += name
+            parents.append((len(indent), folder))
+        yield from (folder + file for file in re.findall(r"(?<![\w./-])[\w-]+\.(?:rs|pyi?|h|hpp|md)\b", description))
 
 
 def rooms(tree):
