@@ -55,6 +55,10 @@ WORDS = {
     r"(?:is|are|was|were) told": "gets, is notified",
     r"bec[ao]mes? of": "delivery verdict, outcome",
     r"goes on": "continues, resumes",
+    r"troubled?|troubles": "service failure, outage",
+    r"concerns?": "failure scope",
+    r"trials?": "probe",
+    r"owed": "must_poll",
     r"(?:a|one|the|next|first|last|each|its) look": "poll",
 }
 READ_BY_USERS = (

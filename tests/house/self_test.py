@@ -83,6 +83,7 @@ CASES = [
     (text.long_files, {"core/src/a.rs": "\n" * 401}, "core/src/a.rs: 401 lines"),
     (text.words, {"core/src/a.rs": "\n// No glance.\n"}, "core/src/a.rs:2: “glance”"),
     (text.words, {"core/src/a.rs": "fn last_glance_at() {}"}, "“glance”"),
+    (text.words, {"core/src/batch/gone/leftovers.rs": ""}, "its name has “leftovers”"),
     (text.words, {"README.md": "what is under\nway"}, "README.md:1: “under way”"),
     (text.words, {"core/src/a.rs": "/// what is under\n    /// way\n"}, "“under way”"),
     (text.words, {"core/src/a.rs": "// We amend and recommend commends."}, ""),

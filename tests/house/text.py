@@ -25,6 +25,8 @@ def words(tree):
         pattern = re.compile(rf"(?<![A-Za-z])(?:{word.replace(' ', BETWEEN_WORDS)})(?![A-Za-z])", re.I)
         for name, text in tree.texts():
             if name.startswith(READ_BY_USERS):
+                if pattern.search(name):
+                    yield f"{name}: its name has “{pattern.search(name)[0]}”: {instead}"
                 for found in pattern.finditer(text):
                     said = " ".join(re.sub(r"[/#*!]", " ", found[0]).split())
                     yield f"{name}:{line_of(text, found.start())}: “{said}”: {instead}"
