@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Races agentjob against its peers on the same work, and writes the page: what `make bench` runs once all is built.
+"""Races agentjob against its peers on the same work and writes RESULTS.md: what `make bench` runs when everything is built.
 
     bench.py --emulator PROGRAM --library FILE --build FOLDER [--quick] [--sections warm,cold,…]
 
-FOLDER has the entrants (rust/, c/), the interpreters (venv/, niquests/) and the wheels (wheels/). A section that is not asked for
-keeps the results of before. `--page` only writes the page again from the results.
+FOLDER has the entrants (rust/, c/), the interpreters (venv/, niquests/) and the wheels (wheels/). Sections that are not selected
+keep their last results. `--page` measures nothing and writes RESULTS.md from the results.
 """
 
 import argparse
-import json
 import os
 import pathlib
 import re
@@ -16,17 +15,18 @@ import time
 
 import machine
 import report
+import results_file
 from lineup import Lineup
 from sections import SECTIONS
 
-#: What would send entrants elsewhere, or have them trust others.
+#: Environment variables that would make entrants use a proxy or trust other certificates.
 FOREIGN = re.compile(r"(https?|all|no)_proxy|(requests|curl)_ca_bundle|agentjob_.*", re.IGNORECASE)
 HERE = pathlib.Path(__file__).parent
 RESULTS = HERE / "results.json"
 
 
 class Setting:
-    """What a section needs to know."""
+    """What a section needs."""
 
     def __init__(self, options):
         build = options.build.resolve()
@@ -56,7 +56,7 @@ def main():
     options = parser.parse_args()
     if not options.page:
         measure(options)
-    report.write(json.loads(options.results.read_text()), options.results.parent)
+    report.write(results_file.read(options.results), options.results.parent)
 
 
 def measure(options):
@@ -64,7 +64,7 @@ def measure(options):
         del os.environ[name]
     setting = Setting(options)
     options.results.parent.mkdir(parents=True, exist_ok=True)
-    results = json.loads(options.results.read_text()) if options.results.exists() else {"sections": {}}
+    results = results_file.read(options.results) if options.results.exists() else {"sections": {}}
     results.update(machine=machine.describe(setting), skipped=setting.lineup.skipped)
     for name in options.sections.split(","):
         began = time.monotonic()
@@ -77,19 +77,10 @@ def measure(options):
             "tables": tables,
         }
         results["sections"] = {known: results["sections"][known] for known in SECTIONS if known in results["sections"]}
-        options.results.write_text(json.dumps(rounded(results), indent=1) + "\n")
+        results_file.write(options.results, results)
         print(f"{SECTIONS[name].TITLE}: {took:.0f} s", flush=True)
         for table in tables:
             print(report.plain(table), flush=True)
-
-
-def rounded(value):
-    """Four digits are more than any run is good for."""
-    if isinstance(value, float):
-        return float(f"{value:.4g}")
-    if isinstance(value, dict):
-        return {key: rounded(one) for key, one in value.items()}
-    return [rounded(one) for one in value] if isinstance(value, list) else value
 
 
 if __name__ == "__main__":

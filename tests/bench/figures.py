@@ -40,7 +40,7 @@ def table(title, unit, runs, lower_is_better=True, samples=None, about=""):
     medians = {name: statistics.median(values) for name, values in runs.items()}
     rows = []
     for name, values in runs.items():
-        row = {"name": name, "language": language(name), "ours": ours(name), **summary(values)}
+        row = {"name": name, **summary(values)}
         if samples:
             every = sorted(samples[name])
             row.update(
@@ -66,10 +66,10 @@ def series(title, unit, over, points, lower_is_better=True, about="", named=None
         cells = {}
         for x, found in tables.items():
             if name in found:
-                cells[x] = {key: value for key, value in found[name].items() if key not in ("name", "language", "ours")}
+                cells[x] = {key: value for key, value in found[name].items() if key not in ("name", "runs")}
                 if named in points[x] and ours(name):
                     cells[x]["to_named"] = ratio(points[x][name], points[x][named])
-        rows.append({"name": name, "language": language(name), "ours": ours(name), "cells": cells})
+        rows.append({"name": name, "cells": cells})
     return {
         "kind": "series",
         "title": title,
@@ -79,6 +79,7 @@ def series(title, unit, over, points, lower_is_better=True, about="", named=None
         "about": about,
         "named": named,
         "points": list(points),
+        "runs": [len(next(iter(runs.values()))) for runs in points.values()],
         "rows": rows,
     }
 

@@ -3,7 +3,7 @@
 import math
 from xml.sax.saxutils import escape
 
-from figures import number
+from figures import number, ours
 
 OURS, PEER = "ours", "peer"
 STYLE = """<style>
@@ -48,12 +48,12 @@ def bars(table):
         parts.append(text(x, bottom + 14, f"{tick:,g}", "small", "middle"))
     for index, row in enumerate(rows):
         y = top + step * index
-        kind = "ours" if row["ours"] else "floor" if row["name"] in ("raw socket", "bare Python") else "peer"
-        parts.append(text(left - 8, y + 17, row["name"], "bold" if row["ours"] else "", "end"))
+        kind = "ours" if ours(row["name"]) else "floor" if row["name"] in ("raw socket", "bare Python") else "peer"
+        parts.append(text(left - 8, y + 17, row["name"], "bold" if ours(row["name"]) else "", "end"))
         parts.append(
             f'<rect class="{kind}" x="{left}" y="{y + 4}" width="{max(place(row["median"]), 1):.1f}" height="{step - 7}" rx="2"/>'
         )
-        parts.append(text(left + place(row["median"]) + 6, y + 17, number(row["median"]), "bold" if row["ours"] else ""))
+        parts.append(text(left + place(row["median"]) + 6, y + 17, number(row["median"]), "bold" if ours(row["name"]) else ""))
     return svg(table["title"], bottom + 22, parts)
 
 
@@ -67,7 +67,7 @@ def lines(table):
         cells = [row["cells"].get(point) for point in points]
         curves[row["name"]] = (
             [(index, cell["median"]) for index, cell in enumerate(cells) if cell and cell["median"] > 0],
-            row["ours"],
+            ours(row["name"]),
         )
     values = [value for curve, _ in curves.values() for _, value in curve]
     low, high = math.log10(min(values)), math.log10(max(values))

@@ -97,8 +97,7 @@ def as_series(table):
     points = table["points"]
     head = [f"by {table['over']}: median (minimum to maximum), {table['unit']}", *points]
     lines = [[named(row["name"]), *[spread(row["cells"].get(point)) for point in points]] for row in table["rows"]]
-    runs = [str(next(row["cells"][point]["runs"] for row in table["rows"] if point in row["cells"])) for point in points]
-    text = markdown(head, [*lines, ["runs", *runs]])
+    text = markdown(head, [*lines, ["runs", *map(str, table["runs"])]])
     for title, cell_text, key in ("to the best peer", against, "to_peer"), (f"to {table['named']}", to_named, "to_named"):
         found = [row for row in table["rows"] if any(key in cell for cell in row["cells"].values())]
         if found:

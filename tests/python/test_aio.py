@@ -46,8 +46,9 @@ def client_of(emulator, max_threads=128, **options):
     return aio.AsyncClient.of(emulator.client(**options), max_threads=max_threads)
 
 
-def our_threads():
-    return [thread for thread in threading.enumerate() if thread.name.startswith("agentjob")]
+def our_threads(but=()):
+    """The threads of clients, without those of earlier tests, which end when their client is collected."""
+    return {thread for thread in threading.enumerate() if thread.name.startswith("agentjob")}.difference(but)
 
 
 def in_trio():
@@ -144,9 +145,8 @@ def test_a_wait_in_steps_goes_on_from_its_text(emulator, run):
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_thousand_waits_hold_no_thread(backend):
     jobs = [{"id": f"job_{n}", "status": "active"} for n in range(1000)]
-    gc.collect()  # the threads of the clients before, whose loops are gone, go with them
     with Emulator(jobs=jobs, keep_requests=False) as emulator:
-        done, threads, at_rest = [], [], []
+        done, threads, at_rest, others = [], [], [], our_threads()
 
         async def wait(client, job):
             done.append(await client.wait(job["id"], min_interval=7, max_interval=7))
@@ -157,12 +157,12 @@ def test_a_thousand_waits_hold_no_thread(backend):
                 for job in jobs:
                     tasks.start_soon(wait, client, job)
                 while emulator.requests()["total"] < 1000:
-                    threads.append(len(our_threads()))
+                    threads.append(len(our_threads(others)))
                     await anyio.sleep(0.002)
                 # Every wait has polled once and pauses.
                 while 0 not in at_rest:
                     await anyio.sleep(0.05)
-                    at_rest.append(len(our_threads()))
+                    at_rest.append(len(our_threads(others)))
                 assert done == []
                 emulator.reset(jobs=[{"id": job["id"]} for job in jobs], keep_requests=False)
 
@@ -460,12 +460,12 @@ def test_its_settings_are_the_blocking_clients(emulator, monkeypatch):
 
 
 def test_one_client_serves_one_loop_after_another(emulator):
-    client = client_of(emulator)
+    client, others = client_of(emulator), our_threads()
     for _ in range(3):
         assert asyncio.run(client.get_job("job_demo"))["id"] == "job_demo"
-    # Threads that nobody looks after any more, for their loop is gone, still end with the client.
+    # The threads end with the client, though their loop is gone.
     client.close()
-    wait_for(lambda: not our_threads(), "the threads are gone")
+    wait_for(lambda: not our_threads(others), "the client's threads are gone")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")

@@ -34,8 +34,11 @@ RUNNERS = {
     "uvloop": lambda main: uvloop.run(main()),
 }
 STALL = {"fault": {"do": "stall", "at": "request"}}
-#: What a machine with other work to do may add to a second: a thread that comes late, a thousand errors made at once.
+#: How much later than its timeout a call may end: on a busy machine a thread starts late.
 MARGIN = 1.0
+#: How much later the last of a thousand calls may end, in the best of `TRIES`: a busy machine stalls now and then, the library never.
+OVERSHOOT = 0.5
+TRIES = 3
 
 
 @pytest.fixture(params=RUNNERS.values(), ids=RUNNERS)
@@ -115,31 +118,40 @@ async def together(*calls, in_order_of=None):
     return ended
 
 
-@pytest.mark.parametrize(("answers", "count"), [("after 300 ms", 200), ("never", 1000)])
-def test_every_call_ends_in_its_time_however_many_there_are(served, run, answers, count):
-    rules = [STALL] if answers == "never" else [{"delay_ms": 300}]
-    options, ledger = served(rules=rules, hourly_limit=10_000, keep_requests=False)
+@pytest.mark.parametrize(("responses", "count"), [("after 300 ms", 200), ("never", 1000)])
+def test_every_call_ends_in_its_time_however_many_there_are(served, run, responses, count):
+    rules = [STALL] if responses == "never" else [{"delay_ms": 300}]
+    late = []
+    while len(late) < TRIES and min(late, default=OVERSHOOT) >= OVERSHOOT:
+        options, ledger = served(rules=rules, hourly_limit=10_000, keep_requests=False)
+        ended = sent_at_once(run, options, count, timeout=1)
+        verdicts = collections.defaultdict(set)
+        for n, end in enumerate(ended):
+            verdicts[end.verdict].add(str(n))
+            if end.error is not None:
+                assert type(end.error) is agentjob.RequestTimeoutError
+                assert 1 <= end.error.elapsed <= end.took, "the error says how long the call took"
+                assert end.verdict == "not_sent" or end.error.attempts == 1
+        assert set(verdicts) <= {"accepted", "not_sent", "unknown"} and len(verdicts["not_sent"]) > 0
+        taken = [message["prompt"] for message in ledger()]
+        assert len(set(taken)) == len(taken)
+        assert verdicts["accepted"] <= set(taken) <= verdicts["accepted"] | verdicts["unknown"]
+        # If the time in the queue did not count, a thousand would take 31 s.
+        late.append(max(end.took for end in ended) - 1)
+    assert min(late) < OVERSHOOT, late
+
+
+def sent_at_once(run, options, count, timeout):
+    """How each of so many messages ended that are sent at once with few threads."""
     ended = []
 
     async def main():
-        # Few threads for a long queue.
-        async with aio.AsyncClient(**options, trust_env=False, timeout=1, max_threads=32) as client:
+        async with aio.AsyncClient(**options, trust_env=False, timeout=timeout, max_threads=32) as client:
             ended.extend(await together(*(client.send_message("job_demo", str(n)) for n in range(count))))
 
     run(main)
-    # Without a limit in the queue a thousand would take 31 s.
-    assert max(end.took for end in ended) < 1 + 4 * MARGIN
-    verdicts = collections.defaultdict(set)
-    for n, end in enumerate(ended):
-        verdicts[end.verdict].add(str(n))
-        if end.error is not None:
-            assert type(end.error) is agentjob.RequestTimeoutError
-            assert 1 <= end.error.elapsed <= end.took, "the error says how long the call really took"
-            assert end.verdict == "not_sent" or end.error.attempts == 1
-    assert set(verdicts) <= {"accepted", "not_sent", "unknown"} and len(verdicts["not_sent"]) > 0
-    taken = [message["prompt"] for message in ledger()]
-    assert len(set(taken)) == len(taken)
-    assert verdicts["accepted"] <= set(taken) <= verdicts["accepted"] | verdicts["unknown"]
+    assert len(ended) == count
+    return ended
 
 
 def test_a_call_has_what_the_queue_left_of_its_time(stalled, run):
@@ -201,7 +213,8 @@ def test_a_message_that_is_cancelled_in_the_queue_was_not_sent(stalled, backend)
                 await anyio.sleep(0.01)
             async with anyio.create_task_group() as queued:
                 queued.start_soon(last, client)
-                await anyio.sleep(0.05)
+                while client._threads._used < 5:
+                    await anyio.sleep(0)
                 began = time.monotonic()
                 queued.cancel_scope.cancel()
         ((ended, error),) = told

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Takes every vector through every driver: the same scenario must end the same way in every language.
+"""Runs every scenario through every driver: the same scenario must end the same way in every language.
 
     run.py --emulator target/debug/agentjob-emulator --driver rust=target/debug/agentjob-driver-rust ...
 
-A driver is NAME=COMMAND. README.md beside this file says what a vector holds.
+A driver is NAME=COMMAND. README.md beside this file says what a scenario holds.
 """
 
 import argparse
@@ -22,13 +22,14 @@ import threading
 import time
 import urllib.request
 
-HERE = pathlib.Path(__file__).resolve().parent
-#: How long a driver has for its end, and for one answer: no vector takes long, and none may keep the others from running.
-DRIVER_SECONDS = 60
-ANSWER_SECONDS = 120
-#: How many drivers run at a time: most vectors wait more than they work.
+import scenarios
+
+#: How long a driver may take to exit, and to print one result. No scenario takes long; a stuck one must not block the rest.
+EXIT_SECONDS = 60
+RESULT_SECONDS = 120
+#: How many drivers run at a time: most scenarios wait more than they compute.
 AT_A_TIME = 4
-# What differs from run to run and says nothing about the language.
+# What differs from run to run, whatever the language.
 VOLATILE = [
     (re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z"), "<time>"),
     (re.compile(r"after \d+\.\d s \([^)]*(\([^)]*\)[^)]*)*\)"), "after <waited>"),
@@ -36,30 +37,30 @@ VOLATILE = [
 
 
 class Emulator:
-    """The emulator as a process of its own, given a new script for each run."""
+    """The emulator in its own process, reconfigured for each scenario."""
 
     def __init__(self, command, tls):
         arguments = shlex.split(command) + ["--until-stdin-closes"] + (["--tls"] if tls else [])
         self.process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.says = json.loads(self.process.stdout.readline())
+        self.facts = json.loads(self.process.stdout.readline())
         self.tls = tls
-        # This script trusts the emulator's certificate blindly: whether the clients do is what the vectors are for.
+        # This script does not check the emulator's certificate; whether the clients do is what the scenarios test.
         trust = urllib.request.HTTPSHandler(context=ssl._create_unverified_context())
         self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), trust)
 
-    def script(self, config):
+    def configure(self, config):
         request = urllib.request.Request(
-            self.says["base_url"] + "/_emulator/config", method="PUT", data=json.dumps(config).encode()
+            self.facts["base_url"] + "/_emulator/config", method="PUT", data=json.dumps(config).encode()
         )
         self.open(request)
-        self.says = dict(self.says, job_id=(config.get("jobs") or [{"id": "job_demo"}])[0]["id"])
+        self.facts = dict(self.facts, job_id=(config.get("jobs") or [{"id": "job_demo"}])[0]["id"])
 
     def ask(self, what):
-        return self.open(urllib.request.Request(self.says["base_url"] + "/_emulator/" + what))
+        return self.open(urllib.request.Request(self.facts["base_url"] + "/_emulator/" + what))
 
     def open(self, request):
-        with self.opener.open(request, timeout=20) as answer:
-            return json.load(answer)
+        with self.opener.open(request, timeout=20) as response:
+            return json.load(response)
 
     def stop(self):
         self.process.stdin.close()
@@ -67,7 +68,7 @@ class Emulator:
 
 
 class Driver:
-    """One language's driver, kept running over all vectors."""
+    """One language's driver: one process for all scenarios."""
 
     def __init__(self, name, command, environment):
         self.name = name
@@ -81,8 +82,8 @@ class Driver:
                 self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environment
             )
         block = "".join(f"{key}={encoded(value)}\n" for key, value in settings.items()) + "\n"
-        ended = threading.Timer(ANSWER_SECONDS, self.process.kill)
-        ended.start()
+        watchdog = threading.Timer(RESULT_SECONDS, self.process.kill)
+        watchdog.start()
         try:
             self.process.stdin.write(block.encode())
             self.process.stdin.flush()
@@ -90,9 +91,9 @@ class Driver:
         except BrokenPipeError:
             line = b""
         finally:
-            ended.cancel()
+            watchdog.cancel()
         if not line:
-            status = self.process.wait(DRIVER_SECONDS)
+            status = self.process.wait(EXIT_SECONDS)
             self.process = None
             return {"crashed": status}
         return json.loads(line, parse_float=number)
@@ -100,14 +101,14 @@ class Driver:
     def stop(self):
         if self.process is not None:
             self.process.stdin.close()
-            status = self.process.wait(DRIVER_SECONDS)
+            status = self.process.wait(EXIT_SECONDS)
             self.process.stdout.close()
             self.process = None
             return status
         return 0
 
     def kill(self):
-        """Ends it if it still runs."""
+        """Kills the driver if it still runs."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
@@ -118,15 +119,6 @@ def number(text):
     return int(float(text)) if float(text).is_integer() else float(text)
 
 
-def expanded(value):
-    """Long texts are spelled {"repeat": "x", "times": 4}."""
-    if isinstance(value, dict):
-        if value.keys() == {"repeat", "times"}:
-            return value["repeat"] * value["times"]
-        return {key: expanded(inner) for key, inner in value.items()}
-    return [expanded(inner) for inner in value] if isinstance(value, list) else value
-
-
 def encoded(value):
     if isinstance(value, bool):
         value = "true" if value else "false"
@@ -135,7 +127,7 @@ def encoded(value):
 
 
 def matches(expected, seen, where=""):
-    """What differs, as lines. A string that begins with ~ is a regular expression; a dict may leave keys out."""
+    """What differs, a line each. A string that starts with ~ is a regular expression; a dict may leave keys out."""
     if isinstance(expected, dict) and isinstance(seen, dict):
         return [line for key, value in expected.items() for line in matches(value, seen.get(key, "<missing>"), f"{where}.{key}")]
     if isinstance(expected, list) and isinstance(seen, list) and len(expected) == len(seen):
@@ -148,17 +140,17 @@ def matches(expected, seen, where=""):
     return [f"{where}: expected {json.dumps(expected)}, got {json.dumps(seen)[:400]}"]
 
 
-def settled(answer, places):
-    """The answer without what differs from run to run and from one driver's emulator to another's."""
-    error = answer.get("error")
+def comparable(result, places):
+    """The result as text, without what differs between runs and between the emulators of two drivers."""
+    error = result.get("error")
     if error and error["kind"] in ("wait_timeout", "cancelled"):
-        # How often a wait could look before it ended is a matter of milliseconds.
-        answer = {"error": dict(error, attempts="<some>")}
-    text = json.dumps(answer, sort_keys=True)
+        # How often a wait polled before it ended depends on milliseconds.
+        result = {"error": dict(error, attempts="<some>")}
+    text = json.dumps(result, sort_keys=True)
     for name, place in places.items():
         text = re.sub(rf"{re.escape(place)}(?!\d)", f"${name}", text)
-    for pattern, word in VOLATILE:
-        text = pattern.sub(word, text)
+    for pattern, placeholder in VOLATILE:
+        text = pattern.sub(placeholder, text)
     return text
 
 
@@ -168,18 +160,18 @@ def unused_port():
         return listener.getsockname()[1]
 
 
-def settings_of(vector, emulator, places):
+def settings_of(scenario, emulator, places):
     settings = {
-        "base_url": emulator.says["base_url"],
-        "api_key": emulator.says["api_key"],
-        "project_id": emulator.says["project_id"],
+        "base_url": emulator.facts["base_url"],
+        "api_key": emulator.facts["api_key"],
+        "project_id": emulator.facts["project_id"],
         "trust_env": False,
         "timeout": 10,
     }
     if emulator.tls:
-        settings["ca_file"] = emulator.says["ca_file"]
-    settings.update(vector.get("client", {}))
-    settings.update(vector["call"])
+        settings["ca_file"] = emulator.facts["ca_file"]
+    settings.update(scenario.get("client", {}))
+    settings.update(scenario["call"])
     for key, value in list(settings.items()):
         if value is None:
             del settings[key]
@@ -189,45 +181,33 @@ def settings_of(vector, emulator, places):
     return settings
 
 
-def run_vector(vector, driver, emulator, places):
-    emulator.script(vector.get("emulator", {}))
+def run_scenario(scenario, driver, emulator, places):
+    emulator.configure(scenario.get("emulator", {}))
     began = time.monotonic()
-    answer = driver.call(settings_of(vector, emulator, places))
+    result = driver.call(settings_of(scenario, emulator, places))
     took = time.monotonic() - began
-    wrong = matches(vector["expect"], answer)
-    if "requests" in vector:
+    wrong = matches(scenario["expect"], result)
+    if "requests" in scenario:
         seen = emulator.ask("requests")["total"]
-        if seen != vector["requests"]:
-            wrong.append(f"requests: expected {vector['requests']}, the service saw {seen}")
-    if "messages" in vector:
+        if seen != scenario["requests"]:
+            wrong.append(f"requests: expected {scenario['requests']}, the service saw {seen}")
+    if "messages" in scenario:
         ledger = emulator.ask("ledger")["messages"]
-        if len(ledger) != vector["messages"]:
-            wrong.append(f"messages: expected {vector['messages']}, the ledger has {len(ledger)}")
-        text = vector["call"].get("prompt")
+        if len(ledger) != scenario["messages"]:
+            wrong.append(f"messages: expected {scenario['messages']}, the ledger has {len(ledger)}")
+        text = scenario["call"].get("prompt")
         if isinstance(text, str) and ledger and ledger[0]["prompt"] != text:
             wrong.append(f"prompt: sent {text!r}, the ledger has {ledger[0]['prompt']!r}")
-    if took < vector.get("at_least", 0):
-        wrong.append(f"it took {took:.3f} s, less than {vector['at_least']} s")
-    return answer, wrong
+    if took < scenario.get("at_least", 0):
+        wrong.append(f"it took {took:.3f} s, less than {scenario['at_least']} s")
+    return result, wrong
 
 
-def load(only):
-    vectors = []
-    for path in sorted(HERE.glob("*.json")):
-        for vector in expanded(json.loads(path.read_text(encoding="utf-8"))):
-            vector["file"] = path.stem
-            if not only or only in f"{path.stem}/{vector['name']}":
-                vectors.append(vector)
-    names = [vector["name"] for vector in vectors]
-    assert len(names) == len(set(names)), "two vectors have one name"
-    return vectors
-
-
-def run_all(driver, vectors, options, folder):
-    """Takes all vectors through one driver, which has the service and a folder for itself. Returns what each ended with and what was
-    wrong with it, and how the driver ended."""
+def run_all(driver, chosen, options, folder):
+    """Runs the scenarios through one driver, with emulators and a folder of its own. Returns each result with what is wrong about it,
+    and the driver's exit status."""
     emulators = {tls: Emulator(options.emulator, tls) for tls in (False, True)}
-    plain, over_tls = (emulators[tls].says for tls in (False, True))
+    plain, over_tls = (emulators[tls].facts for tls in (False, True))
     folder.mkdir()
     (folder / "key").write_text(plain["api_key"] + "\n")
     (folder / "key").chmod(0o600)
@@ -241,13 +221,19 @@ def run_all(driver, vectors, options, folder):
         "no_file": str(folder / "nothing"),
         "port": plain["base_url"].rsplit(":", 1)[1],
     }
-    # What a sentence may name besides.
-    known = {**places, "refused_port": refused, "tls_url": over_tls["base_url"], "tls_port": over_tls["base_url"].rsplit(":", 1)[1], "ca_file": over_tls["ca_file"]}
+    # What else an error's message may name.
+    known = {
+        **places,
+        "refused_port": refused,
+        "tls_url": over_tls["base_url"],
+        "tls_port": over_tls["base_url"].rsplit(":", 1)[1],
+        "ca_file": over_tls["ca_file"],
+    }
     results = []
     try:
-        for vector in vectors:
-            answer, wrong = run_vector(vector, driver, emulators[vector.get("tls", False)], places)
-            results.append((settled(answer, known), wrong))
+        for scenario in chosen:
+            result, wrong = run_scenario(scenario, driver, emulators[scenario.get("tls", False)], places)
+            results.append((comparable(result, known), wrong))
         return results, driver.stop()
     finally:
         driver.kill()
@@ -259,37 +245,37 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--emulator", required=True, help="the emulator's command, built with its tls feature")
     parser.add_argument("--driver", action="append", required=True, metavar="NAME=COMMAND")
-    parser.add_argument("--only", help="only vectors whose file/name holds this")
+    parser.add_argument("--only", help="only scenarios whose file/name contains this")
     options = parser.parse_args()
 
     environment = {key: value for key, value in os.environ.items() if not key.startswith("AGENTJOB_")}
     drivers = [Driver(*driver.split("=", 1), environment) for driver in options.driver]
-    vectors = load(options.only)
+    chosen = scenarios.load(options.only)
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
-        ended = list(pool.map(lambda d: run_all(d, vectors, options, pathlib.Path(scratch, d.name)), drivers))
+        ended = list(pool.map(lambda d: run_all(d, chosen, options, pathlib.Path(scratch, d.name)), drivers))
 
     passed = {driver.name: 0 for driver in drivers}
     failures = []
     first, (expected, _) = drivers[0], ended[0]
     for driver, (results, status) in zip(drivers, ended):
-        for vector, (answer, wrong), (wanted, _) in zip(vectors, results, expected):
-            if answer != wanted:
-                wrong.append(f"unlike {first.name}:\n      {wanted[:900]}\n      {answer[:900]}")
+        for scenario, (result, wrong), (wanted, _) in zip(chosen, results, expected):
+            if result != wanted:
+                wrong.append(f"unlike {first.name}:\n      {wanted[:900]}\n      {result[:900]}")
             if wrong:
-                failures.append(f"{driver.name}: {vector['file']}/{vector['name']}\n    " + "\n    ".join(wrong))
+                failures.append(f"{driver.name}: {scenario['file']}/{scenario['name']}\n    " + "\n    ".join(wrong))
             else:
                 passed[driver.name] += 1
         if status != 0:
             failures.append(f"{driver.name}: the driver ended with {status}")
 
     width = max(len(name) for name in ["language", *passed]) + 2
-    print(f"{'language':{width}}vectors passed")
+    print(f"{'language':{width}}scenarios passed")
     for name, count in passed.items():
-        print(f"{name:{width}}{count} of {len(vectors)}")
+        print(f"{name:{width}}{count} of {len(chosen)}")
     for failure in failures:
         print(f"FAILED {failure}")
     print(f"{sum(passed.values())} passed, {len(failures)} failed")
-    return 1 if failures or not vectors else 0
+    return 1 if failures or not chosen else 0
 
 
 if __name__ == "__main__":

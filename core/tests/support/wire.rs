@@ -19,6 +19,8 @@ pub struct Service {
 
 struct Response {
     pieces: Vec<Vec<u8>>,
+    /// What follows without end, a copy every so often.
+    drip: Option<(Vec<u8>, Duration)>,
     /// Whether the connection is closed after it.
     close: bool,
 }
@@ -41,13 +43,19 @@ impl Service {
         Service { client, responses, seen }
     }
 
-    fn answer(&self, pieces: Vec<Vec<u8>>, close: bool) {
-        self.responses.send(Response { pieces, close }).unwrap();
-    }
-
     /// Sends a message that gets this response. What the client made of it, and the connection it went over.
     pub fn send(&self, pieces: Vec<Vec<u8>>, close: bool) -> (Result<Job, Error>, usize) {
-        self.answer(pieces, close);
+        self.respond(Response { pieces, drip: None, close })
+    }
+
+    /// The same, and after the response comes `drip` without end, once every `pause`. An empty one is a response that stalls.
+    pub fn send_and_drip(&self, pieces: Vec<Vec<u8>>, drip: &str, pause: Duration) -> (Result<Job, Error>, usize) {
+        let drip = (!drip.is_empty()).then(|| (drip.as_bytes().to_vec(), pause));
+        self.respond(Response { pieces, drip, close: false })
+    }
+
+    fn respond(&self, response: Response) -> (Result<Job, Error>, usize) {
+        self.responses.send(response).unwrap();
         let ended = self.client.send_message(JOB, "p");
         let seen = self.seen.recv_timeout(ms(5000));
         let number = seen.unwrap_or_else(|_| panic!("no request came: {ended:?}"));
@@ -69,6 +77,12 @@ fn serve(mut stream: TcpStream, number: usize, next: &Receiver<Response>, saw: &
             if stream.write_all(piece).is_err() {
                 return true;
             }
+        }
+        if let Some((drip, pause)) = &response.drip {
+            while stream.write_all(drip).is_ok() {
+                std::thread::sleep(*pause);
+            }
+            return true;
         }
         if response.close {
             return true;

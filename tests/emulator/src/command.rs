@@ -59,7 +59,7 @@ fn run(args: impl Iterator<Item = String>, ended: &mut dyn FnMut() -> bool) -> R
     let mut listening = emulator.listening();
     listening.ca_file = ca_file.as_ref().map(|file| file.0.clone());
     announce(&listening).map_err(cannot("print"))?;
-    let stdin_closed = flags.until_stdin_closes.then(watch_stdin);
+    let stdin_closed = flags.until_stdin_closes.then(watch_stdin).transpose().map_err(cannot("start a thread"))?;
     while !ended() && !stdin_closed.as_ref().is_some_and(|closed| closed.load(Ordering::SeqCst)) {
         std::thread::sleep(LOOK);
     }
@@ -144,15 +144,15 @@ fn announce(listening: &Listening) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Reads stdin away on a thread of its own; true when it has ended.
-fn watch_stdin() -> Arc<AtomicBool> {
+/// Discards stdin on a thread of its own. The flag becomes true when stdin ends.
+fn watch_stdin() -> io::Result<Arc<AtomicBool>> {
     let closed = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&closed);
-    std::thread::spawn(move || {
+    crate::thread::spawn("emulator-stdin", move || {
         let _ = io::copy(&mut io::stdin(), &mut io::sink());
         seen.store(true, Ordering::SeqCst);
-    });
-    closed
+    })?;
+    Ok(closed)
 }
 
 fn cannot(what: &'static str) -> impl Fn(io::Error) -> (i32, String) {

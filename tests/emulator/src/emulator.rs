@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,7 @@ use crate::config::{Config, ConfigError};
 use crate::connection;
 use crate::ledger::{Message, Requests};
 use crate::shared::Shared;
+use crate::thread;
 
 /// How long a stop waits for the connections' threads. They are woken, so this is never used up but on a starved machine.
 const STOP_PATIENCE: Duration = Duration::from_millis(150);
@@ -103,8 +104,7 @@ impl Emulator {
         };
         for listener in listeners {
             let shared = Arc::clone(&emulator.shared);
-            let thread =
-                thread::Builder::new().name("emulator-accept".into()).spawn(move || accept(&listener, &shared))?;
+            let thread = thread::spawn("emulator-accept", move || accept(&listener, &shared))?;
             emulator.threads().push(thread);
         }
         Ok(emulator)
@@ -219,7 +219,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             return;
         }
         let Ok((tcp, _)) = accepted else {
-            thread::sleep(ACCEPT_FAILED);
+            std::thread::sleep(ACCEPT_FAILED);
             continue;
         };
         // An answer is one write, and must not wait for the acknowledgement of the one before.
@@ -228,10 +228,8 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         let seat = shared.seat(Arc::clone(&tcp));
         let (place, fault) = shared.state().accept();
         let shared = Arc::clone(shared);
-        // Without a thread to be had the connection is dropped, as an overloaded service would.
-        let _ = thread::Builder::new()
-            .name("emulator-connection".into())
-            .spawn(move || connection::serve(shared, tcp, seat, place, fault));
+        // If no thread can be started, the connection is dropped, as an overloaded service would do.
+        let _ = thread::spawn("emulator-connection", move || connection::serve(shared, tcp, seat, place, fault));
     }
 }
 

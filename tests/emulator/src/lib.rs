@@ -45,6 +45,7 @@ mod script;
 mod service;
 mod shared;
 mod state;
+mod thread;
 #[cfg(feature = "tls")]
 mod tls;
 mod truth;
