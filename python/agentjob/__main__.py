@@ -1,16 +1,16 @@
-"""`python -m agentjob` and the `agentjob` script: see `_cli`."""
+"""`python -m agentjob` and the `agentjob` script: see `_cli.main`."""
 
 import sys
 
-from ._output import settle
+from ._cli.output import settle
 
 
 def main() -> int:
     try:
-        from ._cli import main as run
+        from ._cli.main import main as run
 
         return run()
-    except KeyboardInterrupt:  # Ctrl-C before anything began, or once more while the first one is told of
+    except KeyboardInterrupt:  # Ctrl-C while the modules load, or a second one while the first is reported
         return 130
     finally:
         settle()

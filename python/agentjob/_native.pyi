@@ -20,9 +20,8 @@ __all__ = [
     "add_note",
     "batch_status",
     "block_signals",
-    "call_token",
+    "error_kinds",
     "escape",
-    "send_and_poll",
     "serve_emulator",
 ]
 
@@ -59,26 +58,26 @@ class Client:
     ) -> Self:
         """Checks every setting and makes the client. Nothing is sent.
 
-        base_url: where the service is, https://…; plain http only to this machine (AGENTJOB_BASE_URL). Required.
+        base_url: the service's URL, https://…; plain http only to this machine (AGENTJOB_BASE_URL). Required.
         api_key: the key (AGENTJOB_API_KEY). Required, here or as api_key_file.
-        api_key_file: a file that holds the key alone (AGENTJOB_API_KEY_FILE). It may be a pipe, which is waited for 60 s at
-            most. A file of this user's that others may read or write is refused, like OpenSSH's private keys.
+        api_key_file: a file that contains only the key (AGENTJOB_API_KEY_FILE). It may be a pipe, for which the client waits up
+            to 60 s. A file of this user that others may read or write is refused, as OpenSSH refuses private keys.
         project_id: the project of the jobs (AGENTJOB_PROJECT_ID). Required.
         timeout: total seconds of one call: connecting, retries and pauses included. 60 (AGENTJOB_TIMEOUT).
         connect_timeout: seconds to connect: name lookup, TCP, proxy and TLS together. 10.
-        max_retries: how often a failed request is made again, where that cannot deliver a message twice. 2; at most 100.
-        max_retry_after: the longest Retry-After, in seconds, that a call waits for by itself. 60; may be 0.
+        max_retries: how often to retry a failed request, where that cannot deliver a message twice. 2; at most 100.
+        max_retry_after: the longest Retry-After, in seconds, that a call waits for on its own. 60; may be 0.
         max_prompt_bytes: the longest prompt, in bytes of UTF-8. 4 MiB.
-        max_response_bytes: the longest answer. 8 MiB.
+        max_response_bytes: the longest response. 8 MiB.
         ca_file: a PEM file of authorities to trust besides the platform's (AGENTJOB_CA_FILE).
         proxy: http://[user:password@]host:port, instead of the environment's.
-        trust_env: whether HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY count.
-        allow_plaintext: whether plain http may go to another machine, which shows the network the key.
+        trust_env: whether to use HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.
+        allow_plaintext: whether to allow plain http to another machine, which shows the key to the network.
         allow_shared_key_file: whether the key's file may be one that other users can read or write, as the secrets of
             containers are (AGENTJOB_ALLOW_SHARED_KEY_FILE, 1 or 0). False.
-        user_agent_suffix: what to put behind agentjob/<version> in the User-Agent header.
+        user_agent_suffix: what follows agentjob/<version> in the User-Agent header.
         on_event: called with each attempt, retry and poll, on the calling thread; never with the key, a prompt or a body.
-            What it raises ends the call.
+            An exception from it ends the call.
 
         Times are seconds, more than 0 and at most 7 days.
 
@@ -98,7 +97,7 @@ class Client:
     ) -> Client:
         """A client with the same connections and other settings; what is not given stays as it is.
 
-        The arguments are the class's own. To close one of the two closes both.
+        The arguments are those of the class. Closing either client closes both.
 
         Raises InvalidArgumentError, which names the setting, or TypeError.
         """
@@ -109,12 +108,12 @@ class Client:
         timeout: total seconds of this call instead of the client's.
         cancel: a token that can end it.
 
-        A message is never sent twice. Every error says in `delivery` what became of it: not_sent (send it again), rejected
-        (mend it first), unknown (look at the job first), accepted (do not send it again).
+        The client never sends a message twice. Every error has a `delivery`: not_sent (send it again), rejected (fix the cause
+        first), unknown (check the job first) or accepted (do not send it again).
         """
 
     def get_job(self, job_id: str, *, timeout: float | None = None, cancel: CancelToken | None = None) -> Job:
-        """Asks for a job's record.
+        """Returns a job's record.
 
         timeout: total seconds of this call instead of the client's.
         cancel: a token that can end it.
@@ -142,18 +141,18 @@ class Client:
     ) -> Job:
         """Waits until a job is completed, archived or failed, and returns its last record.
 
-        timeout: seconds to wait; None is for ever.
-        min_interval, max_interval: the shortest and the longest pause between two looks, in seconds.
-        lateness: how late the end may be noticed, as a part of the time waited so far.
+        timeout: seconds to wait; None waits forever.
+        min_interval, max_interval: the shortest and the longest pause between two polls, in seconds.
+        lateness: how late the end may be noticed, as a fraction of the time waited so far.
         settle: for how many seconds after a message of this client a finished job may still show its previous result.
         check: raise JobFailedError if the job failed.
-        on_update: called with the record whenever it changed, the first one too. What it raises ends the wait.
+        on_update: called with the record whenever it changed, and with the first one. An exception from it ends the wait.
         cancel: a token that can end the wait.
 
-        A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record)
+        A poll that fails for a transient reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record)
         never ends a wait.
 
-        Raises WaitTimeoutError, with the last record in `job`, when the time is over.
+        Raises WaitTimeoutError, with the last record in `job`, when the wait times out.
         """
 
     def send_and_wait(
@@ -211,32 +210,32 @@ class Client:
         on_update: Callable[[BatchUpdate], object] | None = None,
         cancel: CancelToken | None = None,
     ) -> Batch:
-        """Sends many messages, each at most once, and keeps the place in a file: `for outcome in client.send_all(…): …`.
+        """Sends many messages, each at most once, and records them in a file: `for outcome in client.send_all(…): …`.
 
-        Run it again with the same items and journal, and it goes on where it was, however the last run ended: accepted and
-        rejected messages are not sent again, nor is one of which nobody knows whether it arrived.
+        Run it again with the same items and journal to resume, however the last run ended: accepted and rejected messages are not
+        sent again, nor are messages that may have arrived.
 
-        items: mappings with job_id, prompt and, if they like, key (a name that is the item's own) and line (the line of a file
-            that it is from: errors name it); or tuples (job_id, prompt) and (job_id, prompt, key). All are checked before one
+        items: mappings with job_id, prompt and, optionally, key (a name that is unique in the batch) and line (the line of the file
+            that it comes from, for errors); or tuples (job_id, prompt) and (job_id, prompt, key). All are checked before the first
             is sent.
-        journal: the file that keeps the batch's place. One that exists is gone on with. It holds no prompt and no key.
-        concurrency: how many messages are under way at once, 1 to 64. Never two for one job.
-        rate: at most so many messages in any span of time, over all runs: "100/h", "2/s", "30/min", "500/d".
+        journal: the file that records the batch. If it exists, its batch is resumed. It contains no prompt and no key.
+        concurrency: how many messages are in flight at once, 1 to 64. Never two for one job.
+        rate: at most this many messages in any such span of time, over all runs: "100/h", "2/s", "30/min", "500/d".
         wait: follow each accepted message until its job is done.
-        timeout, min_interval, max_interval, lateness, settle: those of wait, for each job; without wait=True they are not used.
-        resend_unknown: send those again of which an earlier run does not know whether they arrived. Those that did are worked
-            on twice, so look at their jobs first.
-        max_outage: for how many seconds it goes on while no message is answered: no connection, timeouts, 5xx.
-        grace: for how many seconds the answers to messages in flight are awaited when the batch ends early, however it ends; may be 0.
-        on_update: called for what happens between two outcomes, on the thread that iterates. What it raises stops the batch.
-            The client's on_event hears nothing of a batch.
-        cancel: a token that stops it; then CancelledError comes last.
+        timeout, min_interval, max_interval, lateness, settle: those of wait, for each job; not used without wait=True.
+        resend_unknown: send messages that may have arrived in an earlier run again. The agent works twice on those that did, so
+            check their jobs first.
+        max_outage: how many seconds to keep trying while no message gets a response: no connection, timeouts, 5xx.
+        grace: how many seconds to wait for the responses to messages in flight when the batch ends early; may be 0.
+        on_update: called with each event between two outcomes, on the thread that iterates. An exception from it stops the batch.
+            The client's on_event gets no events of a batch.
+        cancel: a token that stops the batch; then the iterator raises CancelledError last.
 
-        A 429 holds the whole batch back until the service allows more; trouble on the way does, too, longer each time. A message
-        that is rejected or lost is an outcome, not an exception.
+        A 429 pauses the whole batch until the service allows more. So does a service failure, for longer each time. A message that
+        is rejected or lost is an outcome, not an exception.
 
-        Raises InvalidArgumentError, which names the item, and JournalError: it cannot be opened or written, is damaged, or another
-        run has it. The iterator raises what stopped the batch, last.
+        Raises InvalidArgumentError, which names the item, and JournalError: the journal cannot be opened or written, is damaged, or
+        is in use by another run. The iterator raises what stopped the batch, last.
         """
 
     def poller(
@@ -249,26 +248,43 @@ class Client:
         lateness: float = 0.15,
         settle: float = 10.0,
     ) -> Poller:
-        """A wait in steps, for programs that own their loop: sleep poller.due_in seconds, then poller.poll().
+        """A wait whose loop the program runs: sleep poller.due_in seconds, then call poller.poll(), until it is done.
 
-        The options are wait's. str(poller) holds where the wait stands; resume() goes on from it, also elsewhere.
+        The options are wait's. str(poller) is the wait's state; resume() continues from it, in another process too.
         """
 
     def resume(self, text: str) -> Poller:
-        """Goes on with a wait in steps from a poller's text. The time since it was written counts as waited."""
+        """Resumes a wait from a poller's text. The time since the text was written counts as waited."""
 
     def close(self) -> None:
         """Ends every call of this client, in every thread, with ClosedError, and refuses new ones.
 
-        Its batches send nothing more, but the answers to their messages in flight are awaited here, for at most each batch's
-        grace. Leaving a with statement does the same.
+        Its batches send no more messages. This waits for the responses to their messages in flight, for at most each batch's grace.
+        Leaving a with statement does the same.
         """
 
     def _close(self, cancel: CancelToken) -> bool:
-        """close() for agentjob.aio: the token ends the waiting. Returns whether no message is in flight any more."""
+        """close() for agentjob.aio: the token ends the wait. Returns whether no message is in flight any more."""
 
     def _abort(self) -> None:
-        """Ends the grace of its batches, for agentjob.aio: what has no answer yet is unknown."""
+        """Ends the grace of its batches, for agentjob.aio: messages without a response are unknown."""
+
+    def _send_and_poll(
+        self,
+        job_id: str,
+        prompt: str,
+        *,
+        timeout: float | None = 1800.0,
+        min_interval: float = 2.0,
+        max_interval: float = 60.0,
+        lateness: float = 0.15,
+        settle: float = 10.0,
+        cancel: CancelToken | None = None,
+    ) -> Poller:
+        """send_message, and the wait for its result as a Poller: for agentjob.aio and the command line."""
+
+    def _call_token(self, timeout: float | None = None, *, delivers: bool = False) -> CancelToken:
+        """A token for one call, whose time starts now, before the call queues for a thread: for agentjob.aio."""
 
     def __copy__(self) -> Client:
         """Itself: a client is immutable, and safe to share."""
@@ -278,7 +294,7 @@ class Client:
 
     def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
         """What it pickles as: its settings without the key, which is read where it is unpickled. TypeError if it was given
-        its key, or a proxy with a password."""
+        its key as an argument, or a proxy with a password."""
 
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -302,14 +318,14 @@ class Client:
 
     @property
     def max_retries(self) -> int:
-        """How often one call makes a failed request again."""
+        """How often one call retries a failed request."""
 
 @final
 class CancelToken:
     """Ends calls from another thread: give it to a call as cancel=token, then token.cancel().
 
-    The call sees it within 100 ms wherever it is, and raises CancelledError, which says in `delivery` what became of the
-    message. A token stays cancelled; take a new one for the next call.
+    The call ends within 100 ms, wherever it is, and raises CancelledError with the message's delivery verdict. A token stays
+    cancelled; use a new one for the next call.
     """
 
     def __new__(cls) -> Self: ...
@@ -321,7 +337,7 @@ class CancelToken:
         """Whether cancel() was called."""
 
     @property
-    def _left(self) -> float | None: ...
+    def _remaining(self) -> float | None: ...
 
 @final
 class Watch(Iterator[Job]):
@@ -332,15 +348,15 @@ class Watch(Iterator[Job]):
 
 @final
 class Batch(Iterator[BatchOutcome]):
-    """Many messages at work; see Client.send_all.
+    """A batch of messages that are being sent; see Client.send_all.
 
-    As an iterator it answers the outcome of each message, those of earlier runs first, and ends when every message has one. It
-    works in threads of its own, whether somebody iterates or not. Ctrl-C in a step, and what on_update raises, stop it: what is
-    under way has its answer, and whoever goes on iterating has the rest of the outcomes.
+    Iterating returns the outcome of each message, those of earlier runs first, and ends when every message has one. The batch
+    runs on threads of its own, whether the program iterates or not. Ctrl-C while it waits for an outcome, and an exception from
+    on_update, stop it: requests in flight still get their responses, and iterating again returns the remaining outcomes.
 
-    Close it, or use it in a with statement, or its client; leaving that awaits the answers to its messages in flight, for at most
-    grace. One that is let go of before its end stops, and they are awaited in the background; the program's end waits for that.
-    Only one thread at a time may iterate; progress() and stop() are for every thread.
+    Close the batch, or use it or its client in a with statement: that waits for the responses to messages in flight, for at most
+    grace. A batch that is garbage collected before its end stops and waits for them in the background; the interpreter waits for
+    that before it exits. Only one thread at a time may iterate. Any thread may call progress() and stop().
     """
 
     def __iter__(self) -> Self: ...
@@ -352,47 +368,48 @@ class Batch(Iterator[BatchOutcome]):
     def __reduce__(self) -> NoReturn:
         """TypeError: its threads and its journal's lock are this process's."""
 
-    def step(self, timeout: float | None = None) -> BatchOutcome | None:
-        """The next outcome, or None if there is none within timeout seconds, or the batch is over: `over` tells which.
+    def next_event(self, timeout: float | None = None) -> BatchOutcome | None:
+        """Waits for the next outcome and returns it. None: there was none within timeout seconds, or the batch is `finished`.
 
-        timeout: None waits as long as it takes; 0 does not wait.
+        timeout: seconds; None waits as long as it takes, 0 does not wait.
         """
 
-    def _take(self, cancel: CancelToken) -> list[tuple[bool, Any]]:
-        """What agentjob.aio takes: outcomes and updates as (is_outcome, dict)."""
+    def _next_events(self, cancel: CancelToken) -> list[tuple[bool, Any]]:
+        """For agentjob.aio: waits for outcomes and updates, and returns all there are, as (is_outcome, dict)."""
 
     def _close(self, cancel: CancelToken) -> None:
-        """close() for agentjob.aio: the token ends the waiting."""
+        """close() for agentjob.aio: the token ends the wait."""
 
     def _abort(self) -> None:
-        """Ends the grace, for agentjob.aio: what has no answer yet is unknown."""
+        """Ends the grace, for agentjob.aio: messages without a response are unknown."""
 
     @property
-    def over(self) -> bool:
-        """Whether there is nothing more to come: every message had its outcome, the batch was stopped, failed, or was closed."""
+    def finished(self) -> bool:
+        """Whether no more outcomes will come: every message has one, or the batch was stopped, was closed or failed."""
 
     def progress(self) -> BatchProgress:
-        """How far the batch is. It does not wait."""
+        """The batch's progress. It does not wait."""
 
     def stop(self) -> None:
-        """Sends nothing more. What is under way has its answer, for at most grace; then the batch is over.
+        """Sends no more messages. Requests in flight still get their responses, for at most grace; then the batch is finished.
 
-        From any thread, at once. Whoever iterates has the remaining outcomes first. The same items and journal go on with it.
+        Any thread may call it; it does not wait. Iterating returns the remaining outcomes first. The same items and journal resume
+        the batch.
         """
 
     def close(self) -> None:
-        """Stops the batch, and waits until what is under way has its answer, for at most grace. Then it is over, and its journal
-        is free for another run. Outcomes that were not heard are in the journal."""
+        """Stops the batch, and waits for the responses to its messages in flight, for at most grace. Then it is finished, and
+        another run may use its journal. Outcomes that the program did not receive are in the journal."""
 
 @final
 class Poller:
-    """A wait in steps; see Client.poller."""
+    """A wait whose loop the program runs; see Client.poller."""
 
     def poll(self, *, timeout: float | None = None, cancel: CancelToken | None = None) -> Job | None:
-        """Looks at the job once, now. Returns its last record when the job is done, None when it is not.
+        """Polls the job once, now. Returns its last record when the job is done, None when it is not.
 
-        timeout: total seconds of this look instead of the client's. A look that fails for a passing reason is counted and
-        returns None. Raises WaitTimeoutError once the wait's time is over.
+        timeout: total seconds of this poll instead of the client's. cancel: a token that can end it. A poll that fails for a
+        transient reason is counted and returns None. Raises WaitTimeoutError once the wait has timed out.
         """
 
     def _call_token(self) -> CancelToken: ...
@@ -402,11 +419,11 @@ class Poller:
 
     @property
     def due_in(self) -> float:
-        """Seconds until the next look is due; 0 when it is due now or the job is done."""
+        """Seconds until the next poll is due; 0 when it is due now or the job is done."""
 
     @property
     def job(self) -> Job | None:
-        """The last record that was seen by this poller."""
+        """The last record that this poller read, or None."""
 
     @property
     def done(self) -> bool:
@@ -414,22 +431,22 @@ class Poller:
 
     @property
     def changed(self) -> bool:
-        """Whether the last look showed a record that differs from the one before it."""
+        """Whether the last poll read a record that differs from the one before it."""
 
     @property
     def polls(self) -> int:
-        """How many looks were made."""
+        """How many polls the wait has made."""
 
     @property
     def elapsed(self) -> float:
         """Seconds that the wait has lasted, over all processes."""
 
     def to_text(self) -> str:
-        """Where the wait stands, as a short text for Client.resume. It holds no secret."""
+        """The wait's state as a short text for Client.resume. It contains no secret."""
 
 @final
 class Emulator:
-    """The stand-in of the service; `agentjob.testing.Emulator` is its face."""
+    """The emulator of the service, behind `agentjob.testing.Emulator`."""
 
     def __new__(cls, config: str = "{}") -> Self:
         """Listens on loopback. config is the emulator's configuration as JSON."""
@@ -455,37 +472,23 @@ class Emulator:
         """Stops listening and ends every connection."""
 
 def batch_status(journal: str | PathLike[str]) -> BatchStatus:
-    """What a journal says of its batch, whether a run is on or not: how far it is, and which messages were rejected or may have
-    arrived. It sends nothing and writes nothing.
+    """The status of a batch, from its journal, whether a run is active or not: its progress, and the messages that were rejected or
+    may have arrived. It sends nothing and writes nothing.
 
-    Raises JournalError: the journal cannot be read, is damaged, or is none.
+    Raises JournalError: the file cannot be read, is damaged, or is not a journal.
     """
 
 def block_signals() -> None:
-    """Blocks every signal on the calling thread but its own faults, for a thread of agentjob.aio."""
-
-def call_token(client: Client, timeout: float | None = None, *, delivers: bool = False) -> CancelToken:
-    """A token for one call of the client, whose time begins now, before it queues for a thread: for agentjob.aio."""
+    """Blocks every signal but the thread's own faults on the calling thread, for a thread of agentjob.aio."""
 
 def add_note(exception: BaseException, delivery: str, /) -> None:
-    """Says at an exception what became of a message, in its `delivery` and in a note: for what the core did not raise."""
+    """Adds a message's verdict to an exception that the core did not raise, as its `delivery` and as a note."""
+
+def error_kinds() -> list[str]:
+    """The kinds of all errors, for the test that each has a class."""
 
 def escape(text: str, /) -> str:
-    """A text from outside as a terminal may have it: what steers one, or is not seen, is written as escapes."""
-
-def send_and_poll(
-    client: Client,
-    job_id: str,
-    prompt: str,
-    *,
-    timeout: float | None = 1800.0,
-    min_interval: float = 2.0,
-    max_interval: float = 60.0,
-    lateness: float = 0.15,
-    settle: float = 10.0,
-    cancel: CancelToken | None = None,
-) -> Poller:
-    """Client.send_message, and the wait for its result in steps: what agentjob.aio and the command line stand on."""
+    """A text from outside, with control and invisible characters escaped, for a terminal or a log."""
 
 def serve_emulator(args: list[str]) -> int:
     """Runs the emulator as a command, until a signal ends it. Returns its exit status."""

@@ -1,4 +1,4 @@
-"""agentjob for asyncio and trio: the same names, to be awaited.
+"""agentjob for asyncio, trio and anyio: `AsyncClient` has the methods of `agentjob.Client` as coroutines.
 
     import asyncio
     from agentjob.aio import AsyncClient
@@ -10,13 +10,14 @@
 
     asyncio.run(main())
 
-A request runs on a thread for as long as it lasts. There are as many as there are requests in flight, at most `max_threads` (128);
-further requests queue, and that time counts: a call whose `timeout` is over in the queue ends then with RequestTimeoutError, and
-its message was not sent. The threads block every signal, and end after a second without a request. A wait holds none between its
-polls, so there may be thousands; a batch has threads of its own. Under anyio it runs on either backend.
+Each request in flight takes a thread, up to `max_threads` (128). Further requests queue, and their `timeout` includes that time: a
+call that times out in the queue raises RequestTimeoutError, and its message was not sent. The threads block every signal, and end
+after a second without a request. A wait takes no thread between its polls, so thousands may run at once. A batch has threads of
+its own.
 
-To cancel a task ends its call within 100 ms, but for a batch that is just beginning, which reads its items and its journal first. A
-cancellation that met a message says in a note (Python 3.11 on) what became of it, for to cancel does not unsend.
+Cancelling a task ends its call within 100 ms, except for a batch that is just starting, which reads its items and its journal
+first. Cancelling does not take a message back: the cancellation carries the delivery verdict in its `delivery` attribute and in a
+note (shown by Python 3.11 and later).
 """
 
 from __future__ import annotations
@@ -26,26 +27,28 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, AsyncIterator, Awaitable, Callable, Iterable, Mapping, TypeVar
 
-from . import _native, _tasks
-from ._async_batch import AsyncBatch, cancelled, leave
-from ._async_poller import AsyncPoller
+from . import _native, _wait
+from ._aio.batch import AsyncBatch, cancelled, close_and_wait
+from ._aio.call import pause, run
+from ._aio.poller import AsyncPoller
+from ._aio.threads import MAX_THREADS, Threads
 from ._native import CancelToken, Client, Poller
-from .errors import InvalidArgumentError, JobFailedError
+from .errors import InvalidArgumentError, job_failed
 from .types import BatchItem, BatchUpdate, Event, Job
 
 __all__ = ["AsyncBatch", "AsyncClient", "AsyncPoller"]
 
 T = TypeVar("T")
-#: What hears of a record that changed; it may be awaited.
+#: Called with each record that changed; what it returns is awaited if it can be.
 OnUpdate = Callable[[Job], object]
 
 
 class AsyncClient:
-    """`agentjob.Client` for asyncio and trio: same settings, same methods, same errors.
+    """`agentjob.Client` for asyncio and trio: the same settings, methods and errors.
 
-    `max_threads`, from 1 to 1024, is how many requests it makes at once, with the clients that share its connections. `on_event`
-    is called on the thread that makes the request, or on the event loop's for a look whose time was over in the queue;
-    `on_update` on the event loop's, and awaited if it answers something awaitable.
+    `max_threads`, from 1 to 1024, limits the requests in flight at once, of this client and of those that share its connections.
+    `on_event` is called on the thread that makes the request; for a poll that timed out in the queue, on the event loop's thread.
+    `on_update` is called on the event loop's thread, and awaited if it returns an awaitable.
 
     >>> async def follow_up(*prompts):
     ...     async with agentjob.aio.AsyncClient.of(client) as service:
@@ -76,7 +79,7 @@ class AsyncClient:
         allow_shared_key_file: bool | None = None,
         user_agent_suffix: str | None = None,
         on_event: Callable[[Event], object] | None = None,
-        max_threads: int = _tasks.MAX_THREADS,
+        max_threads: int = MAX_THREADS,
     ) -> None:
         threads = _threads(max_threads)
         self._begin(
@@ -102,19 +105,19 @@ class AsyncClient:
             threads,
         )
 
-    def _begin(self, client: Client, threads: _tasks.Threads) -> None:
+    def _begin(self, client: Client, threads: Threads) -> None:
         self._client = client
         self._threads = threads
 
     @classmethod
-    def of(cls, client: Client, *, max_threads: int = _tasks.MAX_THREADS) -> AsyncClient:
-        """An AsyncClient that shares a Client's connections and settings. To close one of the two closes both."""
+    def of(cls, client: Client, *, max_threads: int = MAX_THREADS) -> AsyncClient:
+        """An AsyncClient that shares a Client's connections and settings. Closing either closes both."""
         if not isinstance(client, Client):
             raise TypeError(f"client must be an agentjob.Client, not {type(client).__name__}")
         return cls._made(client, _threads(max_threads))
 
     @classmethod
-    def _made(cls, client: Client, threads: _tasks.Threads) -> AsyncClient:
+    def _made(cls, client: Client, threads: Threads) -> AsyncClient:
         made = cls.__new__(cls)
         made._begin(client, threads)
         return made
@@ -133,9 +136,9 @@ class AsyncClient:
     ) -> None:
         self.close()
         if not self._client._close(cancelled()):
-            threads = _tasks.Threads()
+            threads = Threads()
             try:
-                await leave(threads, self._client)
+                await close_and_wait(threads, self._client)
             finally:
                 threads.close()
 
@@ -161,12 +164,12 @@ class AsyncClient:
 
     @property
     def max_retries(self) -> int:
-        """How often one call makes a failed request again."""
+        """How often one call retries a failed request."""
         return self._client.max_retries
 
     def close(self) -> None:
-        """Ends every call of this client with ClosedError, a wait that pauses, too, and refuses new ones. It does not block: the
-        answers to its batches' messages in flight come in the background. Leaving `async with` waits for them."""
+        """Ends every call of this client with ClosedError, also a wait that pauses, and refuses new ones. It does not block: the
+        responses to its batches' messages in flight arrive in the background. Leaving `async with` waits for them."""
         self._client._close(cancelled())
         self._threads.close()
 
@@ -230,8 +233,8 @@ class AsyncClient:
     ) -> Job:
         """Waits until a job is completed, archived or failed, and returns its last record.
 
-        The options, all in seconds but for lateness, a part of the time waited so far, are those of Client.wait. Between two
-        looks the wait holds no thread, and is cancelled at once.
+        The options are those of Client.wait: all are seconds, except lateness, a fraction of the time waited so far. Between two
+        polls the wait takes no thread, and can be cancelled at once.
         """
         _check(check, on_update)
         poller = self._client.poller(
@@ -264,8 +267,7 @@ class AsyncClient:
         """
         _check(check, on_update)
         send = partial(
-            _native.send_and_poll,
-            self._client,
+            self._client._send_and_poll,
             job_id,
             prompt,
             timeout=timeout,
@@ -278,7 +280,7 @@ class AsyncClient:
         try:
             return await self._follow(poller, check, on_update)
         except BaseException as error:
-            # A cancellation, or what on_update raised, as well as an error of the wait.
+            # Also to a cancellation, and to what on_update raised.
             _native.add_note(error, "accepted")
             raise
 
@@ -307,11 +309,13 @@ class AsyncClient:
         return self._changes(poller)
 
     async def _changes(self, poller: Poller) -> AsyncIterator[Job]:
-        while not poller.done:
-            await self._step(poller)
-            job = poller.job
-            if job is not None and (poller.changed or poller.done):
+        for job in _wait.records(poller):
+            if job is None:
+                await self._pause_and_poll(poller)
+            else:
                 yield job
+        if not poller.changed and poller.job is not None:
+            yield poller.job  # the same record as before, but only now it counts as the last one
 
     def send_all(
         self,
@@ -334,10 +338,10 @@ class AsyncClient:
     ) -> AsyncBatch:
         """Sends many messages, each at most once: async for outcome in client.send_all(items, journal=...): ...
 
-        The arguments are those of Client.send_all. It begins with the first step, or with `async with`, on a thread, where the
-        items are read, too; so that is where a wrong one is refused. on_update is called on the event loop's thread, and awaited
-        if it answers something awaitable. To cancel a task that waits for an outcome stops the batch;
-        leaving `async with` then awaits the answers to its messages in flight, for at most grace.
+        The arguments are those of Client.send_all. The batch starts with the first iteration, or with `async with`; only then are
+        the items read, on a thread, and a wrong item refused. on_update is called on the event loop's thread, and awaited if it
+        returns an awaitable. Cancelling a task that waits for an outcome stops the batch; leaving `async with` then waits for the
+        responses to its messages in flight, for at most grace.
 
         >>> async def send(*prompts):
         ...     items = [("job_demo", prompt) for prompt in prompts]
@@ -364,7 +368,7 @@ class AsyncClient:
             grace=grace,
             cancel=cancel,
         )
-        return AsyncBatch(begin, partial(_tell, on_update))
+        return AsyncBatch(begin, partial(_notify, on_update))
 
     def poller(
         self,
@@ -376,9 +380,9 @@ class AsyncClient:
         lateness: float = 0.15,
         settle: float = 10.0,
     ) -> AsyncPoller:
-        """A wait in steps, for programs that own their loop: sleep poller.due_in seconds, then await poller.poll().
+        """A wait whose loop the program runs: sleep poller.due_in seconds, then await poller.poll(), until it is done.
 
-        The options are wait's. str(poller) holds where the wait stands; resume() goes on from it, also elsewhere.
+        The options are wait's. str(poller) is the wait's state; resume() continues from it, in another process too.
         """
         poller = self._client.poller(
             job_id,
@@ -391,56 +395,53 @@ class AsyncClient:
         return AsyncPoller(self._poll, poller)
 
     def resume(self, text: str) -> AsyncPoller:
-        """Goes on with a wait in steps from a poller's text. The time since it was written counts as waited."""
+        """Resumes a wait from a poller's text. The time since the text was written counts as waited."""
         return AsyncPoller(self._poll, self._client.resume(text))
 
     async def _follow(self, poller: Poller, check: bool, on_update: OnUpdate | None) -> Job:
-        job = poller.job  # there already if a message was its first look
-        await _tell(on_update, job)
-        while not poller.done or job is None:
-            await self._step(poller)
-            job = poller.job
-            if poller.changed:
-                await _tell(on_update, job)
-                job = poller.job  # a dict of its own for each
-        if check and job["status"] == "failed":
-            error = JobFailedError(f"job {job['id']} failed; its record is in .job")
-            error.job = job
-            raise error
-        return job
+        for job in _wait.records(poller):
+            if job is None:
+                await self._pause_and_poll(poller)
+            else:
+                await _notify(on_update, job)
+        last = poller.job  # a new dict: on_update may have changed the one that it got
+        assert last is not None
+        if check and last["status"] == "failed":
+            raise job_failed(_native.escape(last["id"]), last)
+        return last
 
-    async def _step(self, poller: Poller) -> None:
+    async def _pause_and_poll(self, poller: Poller) -> None:
         if not self._client.closed:
-            await _tasks.pause(self._threads, poller.due_in)
+            await pause(self._threads, poller.due_in)
         await self._poll(poller)
 
     async def _poll(self, poller: Poller) -> Job | None:
         token = poller._call_token()
-        return await _tasks.run(self._threads, partial(poller.poll, cancel=token), token, False)
+        return await run(self._threads, partial(poller.poll, cancel=token), token, False)
 
     async def _run(self, call: Callable[..., T], timeout: float | None = None, delivers: bool = False) -> T:
-        token = _native.call_token(self._client, timeout, delivers=delivers)
-        return await _tasks.run(self._threads, partial(call, cancel=token), token, delivers)
+        token = self._client._call_token(timeout, delivers=delivers)
+        return await run(self._threads, partial(call, cancel=token), token, delivers)
 
 
-def _threads(most: object) -> _tasks.Threads:
+def _threads(most: object) -> Threads:
     if not isinstance(most, int) or isinstance(most, bool):
         raise TypeError(f"max_threads must be a whole number, not {type(most).__name__}")
     if not 1 <= most <= 1024:
         raise InvalidArgumentError(f"max_threads is {most}; give a number from 1 to 1024")
-    return _tasks.Threads(most)
+    return Threads(most)
 
 
 def _check(check: object, on_update: Callable[..., object] | None) -> None:
-    """What the native client checks by itself where these two reach it."""
+    """Checks the arguments that the native client does not get."""
     if not isinstance(check, bool):
         raise TypeError(f"check must be True or False, not {type(check).__name__}")
     if on_update is not None and not callable(on_update):
         raise TypeError(f"on_update must be callable, not {type(on_update).__name__}")
 
 
-async def _tell(on_update: Callable[[T], object] | None, news: T | None) -> None:
-    if on_update is not None and news is not None:
-        answer = on_update(news)
-        if isinstance(answer, Awaitable):
-            await answer
+async def _notify(on_update: Callable[[T], object] | None, update: T) -> None:
+    if on_update is not None:
+        result = on_update(update)
+        if isinstance(result, Awaitable):
+            await result

@@ -1,14 +1,13 @@
 """Every error that a call can raise, all under `Error`.
 
-Their text is one sentence: what failed, for which job, what to do. The facts are attributes, so errors pickle and copy with
-everything they carry.
+An error's text is one sentence. Its facts are attributes; pickling and copying keep them, and `to_dict()` returns them for JSON.
 """
 
 TYPE_CHECKING = False  # typing's own, without the time that importing typing takes
 if TYPE_CHECKING:
-    from typing import Optional
+    from typing import Any, Optional
 
-    from .types import Delivery, Job
+    from .types import Delivery, ErrorDict, Job
 
 __all__ = [
     "Error",
@@ -36,33 +35,98 @@ __all__ = [
 ]
 
 
+#: The attributes that an error is rebuilt with, besides its kind and message.
+_FACTS = (
+    "reason",
+    "hint",
+    "delivery",
+    "http_status",
+    "retry_after",
+    "request_id",
+    "body",
+    "attempts",
+    "elapsed",
+    "job",
+)
+
+
 class Error(Exception):
     """The base of all of them."""
 
-    # Plain attributes over class defaults, and no __init__: that is what makes pickle and copy keep them without help.
+    # Plain attributes over class defaults: pickle and copy keep them without help.
     kind: str = "internal"
     """The kind's name, the same in every language; each class has its own."""
+    hint: "Optional[str]" = None
+    """What to do about the cause, as a sentence; None if nothing is known to help. What to do with the message follows from
+    `delivery`, and is not in it."""
     delivery: "Optional[Delivery]" = None
-    """What became of the message: not_sent, rejected, unknown or accepted. None if the call was not to deliver one."""
+    """What happened to the message: not_sent, rejected, unknown or accepted. None if the call was not to deliver one."""
     http_status: "Optional[int]" = None
-    """The status of the answer, when one was read."""
+    """The status of the response, if one was read."""
     retry_after: "Optional[float]" = None
-    """For how many seconds the service asked to wait."""
+    """How many seconds the service asked to wait."""
     request_id: "Optional[str]" = None
     """The service's id of the request, to quote to its operators."""
     body: "Optional[str]" = None
-    """The text of the answer's body, at most 8 KiB of it: the service's text, unchecked."""
+    """The text of the response's body, at most 8 KiB of it: the service's text, unchecked."""
     attempts: int = 0
     """How many requests the call made."""
     elapsed: float = 0.0
     """How many seconds the call took."""
     job: "Optional[Job]" = None
-    """The last record that a wait saw."""
+    """The last record that a wait read."""
+
+    def __init__(self, message: str = "", facts: "Optional[ErrorDict]" = None) -> None:
+        """message: the sentence. facts: the attributes, as `to_dict()` returns them; None leaves the defaults."""
+        super().__init__(message)
+        if isinstance(facts, dict):
+            for name in _FACTS:
+                if name in facts:
+                    setattr(self, name, facts[name])
+        elif facts is not None:
+            # A serializer made something else of the facts. Without them the message may have arrived.
+            self.delivery = "unknown"
 
     @property
     def message(self) -> str:
-        """The same sentence as str(error)."""
+        """The whole sentence, the same as str(error)."""
         return str(self)
+
+    @property
+    def reason(self) -> str:
+        """What happened, without the job, the verdict and the advice: "no connection to 127.0.0.1:9 (connection refused)"."""
+        return self.__dict__.get("reason") or str(self)
+
+    @reason.setter
+    def reason(self, reason: str) -> None:
+        self.__dict__["reason"] = reason
+
+    @property
+    def args(self) -> "tuple[Any, ...]":
+        """The sentence and the facts: what serializers that rebuild an exception as `cls(*args)` need to keep its verdict."""
+        return (str(self), self.to_dict())
+
+    @args.setter
+    def args(self, args: "tuple[Any, ...]") -> None:
+        BaseException.args.__set__(self, tuple(args)[:1])  # type: ignore[attr-defined]
+
+    def to_dict(self) -> "ErrorDict":
+        """The error as a dict for JSON: kind, message, reason, hint, delivery, http_status, retry_after, request_id, body,
+        attempts, elapsed and job."""
+        return {
+            "kind": self.kind,
+            "message": self.message,
+            "reason": self.reason,
+            "hint": self.hint,
+            "delivery": self.delivery,
+            "http_status": self.http_status,
+            "retry_after": self.retry_after,
+            "request_id": self.request_id,
+            "body": self.body,
+            "attempts": self.attempts,
+            "elapsed": self.elapsed,
+            "job": self.job,
+        }
 
 
 class InvalidArgumentError(Error, ValueError):
@@ -72,7 +136,7 @@ class InvalidArgumentError(Error, ValueError):
 
 
 class ConnectError(Error, ConnectionError):
-    """No connection: name lookup, TCP, or a proxy that said no."""
+    """No connection: name lookup, TCP, or a proxy that refused."""
 
     kind = "connect"
 
@@ -84,13 +148,13 @@ class TlsError(ConnectError):
 
 
 class ConnectionLostError(Error, ConnectionError):
-    """The connection ended before the answer did."""
+    """The connection ended before the response did."""
 
     kind = "connection_lost"
 
 
 class RequestTimeoutError(Error, TimeoutError):
-    """The call's total time was over (`timeout`, or `connect_timeout` while connecting)."""
+    """The call exceeded its total time (`timeout`, or `connect_timeout` while connecting)."""
 
     kind = "timeout"
 
@@ -108,7 +172,7 @@ class ClosedError(Error):
 
 
 class StatusError(Error):
-    """The service answered with a status that is no success; `http_status` is it."""
+    """The service responded with a status other than success, in `http_status`."""
 
     kind = "bad_request"
 
@@ -138,7 +202,7 @@ class ConflictError(StatusError):
 
 
 class RateLimitError(StatusError):
-    """429: the project's hourly allowance is used up; `retry_after` says for how long, if the service did."""
+    """429: the project's hourly limit is used up. `retry_after` says for how many seconds, if the service did."""
 
     kind = "rate_limit"
 
@@ -150,25 +214,25 @@ class BadRequestError(StatusError):
 
 
 class ServerError(StatusError):
-    """5xx: the service or a gateway before it failed."""
+    """5xx: the service, or a gateway in front of it, failed."""
 
     kind = "server"
 
 
 class RedirectError(StatusError):
-    """3xx: none is ever followed, so that the key goes nowhere else."""
+    """3xx: redirects are never followed, so that the key goes to no other server."""
 
     kind = "redirect"
 
 
 class InvalidResponseError(Error):
-    """An answer that is not the contract's: no HTTP, no JSON, no record, or too large."""
+    """A response that the service does not document: not HTTP, not JSON, not a record, or too large."""
 
     kind = "invalid_response"
 
 
 class WaitTimeoutError(Error, TimeoutError):
-    """A wait's time was over and the job was not done; `job` is its last record."""
+    """A wait timed out before the job was done; `job` is its last record."""
 
     kind = "wait_timeout"
 
@@ -180,10 +244,29 @@ class JobFailedError(Error):
 
 
 class InternalError(Error):
-    """A bug of agentjob, caught."""
+    """A bug in agentjob."""
+
+    kind = "internal"
 
 
 class JournalError(Error):
-    """A batch's journal cannot be opened, read or written, is damaged, or another run has it."""
+    """A batch's journal cannot be opened, read or written, is damaged, or is in use by another run."""
 
     kind = "journal"
+
+
+def job_failed(job_id: str, job: "Optional[Job]") -> JobFailedError:
+    """The error for a job that failed, for `check=True`."""
+    error = JobFailedError(f"job {job_id} failed; its record is in .job")
+    error.job = job
+    return error
+
+
+def _by_kind() -> "dict[str, type[Error]]":
+    """The class of each kind. StatusError has none of its own: it is the base of those for a status."""
+    classes = [globals()[name] for name in __all__]
+    return {cls.kind: cls for cls in classes if cls not in (Error, StatusError)}
+
+
+#: For the native module, which raises them.
+BY_KIND = _by_kind()

@@ -1,4 +1,4 @@
-"""The shapes of what agentjob hands out, for type checkers and readers. They exist at runtime, too."""
+"""The types of the dicts that agentjob returns and takes. They exist at runtime, too."""
 
 from typing import List, Literal, Optional, TypedDict, Union
 
@@ -18,6 +18,7 @@ __all__ = [
     "BatchStatus",
     "BatchUpdate",
     "Delivery",
+    "ErrorDict",
     "Event",
     "Job",
     "PauseReason",
@@ -26,9 +27,9 @@ __all__ = [
     "Source",
 ]
 
-# One Literal for each: stubtest does not know an alias of a Literal with several values when it sees one.
+# A union of Literals: stubtest does not recognize an alias of a Literal with several values.
 Delivery = Union[Literal["not_sent"], Literal["rejected"], Literal["unknown"], Literal["accepted"]]
-"""What became of a message whose call failed: send it again; mend it first; look at the job first; do not send it again."""
+"""What happened to a message whose call failed: send it again; fix the cause first; check the job first; do not send it again."""
 
 
 class Source(TypedDict):
@@ -41,11 +42,11 @@ class Source(TypedDict):
 
 
 class Job(TypedDict):
-    """A job's record. These keys are always there, None where the service left them out; keys that it adds are kept."""
+    """A job's record. These keys are always there, None where the service left them out. Keys that the service adds are kept."""
 
     id: str
     status: str
-    """active; completed, archived or failed, which are terminal; or a word that is newer than this version."""
+    """active; completed, archived or failed, which are terminal; or a status that this version does not know."""
     source: Source
     model: Optional[str]
     prLink: Optional[str]
@@ -68,7 +69,7 @@ class AttemptEvent(TypedDict):
 
 
 class RetryEvent(TypedDict):
-    """A request failed and is made again."""
+    """A request failed and is retried."""
 
     event: Literal["retry"]
     operation: Literal["send_message", "get_job", "create_job"]
@@ -81,24 +82,41 @@ class RetryEvent(TypedDict):
 
 
 class PollEvent(TypedDict):
-    """A wait looked at its job."""
+    """A wait polled its job."""
 
     event: Literal["poll"]
     job_id: str
     polls: int
-    """How often the wait has looked."""
+    """How many polls the wait has made."""
     status: Optional[str]
     """The job's status, when it could be read."""
     reason: Optional[str]
     """Why it could not be read."""
     elapsed: float
-    """Seconds that the wait has lasted."""
+    """Seconds since the wait began."""
     next: Optional[float]
-    """Seconds until it looks again; None when it is over."""
+    """Seconds until the next poll; None when the wait has ended."""
 
 
 Event = Union[AttemptEvent, RetryEvent, PollEvent]
 """What on_event is called with."""
+
+
+class ErrorDict(TypedDict):
+    """What Error.to_dict() returns; the keys are the error's attributes."""
+
+    kind: str
+    message: str
+    reason: str
+    hint: Optional[str]
+    delivery: Optional[Delivery]
+    http_status: Optional[int]
+    retry_after: Optional[float]
+    request_id: Optional[str]
+    body: Optional[str]
+    attempts: int
+    elapsed: float
+    job: Optional[Job]
 
 
 class _Message(TypedDict):
@@ -112,77 +130,77 @@ class BatchItem(_Message, total=False):
     """One message of a batch."""
 
     key: Optional[str]
-    """A name that is this item's own in the batch: it is known by it wherever it stands. Without one it is known by its content
-    and its place."""
+    """A name that is unique in the batch, and identifies the item wherever it is in the list. An item without a key is identified
+    by its content and its position."""
     line: Optional[int]
-    """The line of the file that it is from: errors name it."""
+    """The line of the file that it comes from, for errors."""
 
 
 class BatchOutcome(TypedDict):
-    """What became of one message of a batch."""
+    """The outcome of one message of a batch."""
 
     item: int
-    """The item's place in the list, from 1."""
+    """The item's position in the list, from 1."""
     line: Optional[int]
     """The line that was given with it."""
     key: str
-    """The item's own key, or the one that was derived from its content and place."""
+    """The item's own key, or one derived from its content and position."""
     job_id: str
     delivery: Union[Literal["accepted"], Literal["rejected"], Literal["unknown"]]
     job: Optional[Job]
-    """The job's last record: the answer to the message or, with wait, what the wait saw last."""
+    """The job's last record: the response to the message or, with wait, the last one that the wait read."""
     error: Optional[Error]
-    """Why the message was rejected or may have arrived, or, for an accepted one, why its record or its job's end was not seen."""
+    """Why the message was rejected or may have arrived; for an accepted one, why its record or its job's end could not be read."""
     earlier: bool
-    """Whether an earlier run of the journal found it out."""
+    """Whether the outcome is of an earlier run of the journal."""
 
 
-# One Literal for each, as above.
+# As above.
 PauseReason = Union[Literal["rate_limit"], Literal["service_failure"]]
-"""Why nothing is sent: the project's allowance is used up (429); the service cannot be reached, or fails."""
+"""Why nothing is sent: the project's hourly limit is used up (429); the service cannot be reached, or fails."""
 
 
 class BatchPause(TypedDict):
-    """Nothing is sent now."""
+    """The batch is paused: nothing is sent now."""
 
     reason: PauseReason
     seconds: float
-    """For how long yet."""
+    """How long the pause still lasts."""
 
 
 class BatchProgress(TypedDict):
-    """How far a batch is. What earlier runs of the journal did counts."""
+    """The progress of a batch, earlier runs of the journal included."""
 
     items: int
     accepted: int
     rejected: int
     unknown: int
     left: int
-    """How many are still to be sent, those under way included."""
+    """How many are still to be sent, those in flight included."""
     sending: int
-    """How many are under way."""
+    """How many are in flight."""
     waiting: int
-    """How many jobs are waited for."""
+    """How many jobs the batch waits for."""
     done: int
-    """How many outcomes are final; with wait an accepted message's is final with its job's end."""
+    """How many outcomes are final; with wait, an accepted message's outcome is final when its job is done."""
     pause: Optional[BatchPause]
     finishes_in: Optional[float]
-    """In how many seconds the last message is sent, at this pace; None as long as there is no pace."""
+    """Seconds until the last message is sent, at the current pace; None while that is not known."""
 
 
 class BatchAcceptedUpdate(TypedDict):
-    """A message was accepted, and its job is waited for: its outcome comes later."""
+    """A message was accepted, and the batch waits for its job: its outcome comes later."""
 
     event: Literal["accepted"]
     item: int
     job_id: str
     job: Optional[Job]
-    """The answer to the message; None if it could not be read."""
+    """The response to the message; None if it could not be read."""
     progress: BatchProgress
 
 
 class BatchJobUpdate(TypedDict):
-    """A job that is waited for has another record than before."""
+    """The record of a job that the batch waits for has changed."""
 
     event: Literal["job"]
     item: int
@@ -204,19 +222,19 @@ class BatchPausedUpdate(TypedDict):
 
 
 class BatchResumedUpdate(TypedDict):
-    """Messages are sent again after a pause."""
+    """Sending continues after a pause."""
 
     event: Literal["resumed"]
     progress: BatchProgress
 
 
 class BatchRecoveredUpdate(TypedDict):
-    """The journal's end was damaged, and is passed over. It comes before all else; messages that may have been sent by what it said
-    are reported as unknown."""
+    """The end of the journal was damaged, and is skipped. This update comes first. Messages that the damaged part may have recorded
+    as sent are reported as unknown."""
 
     event: Literal["recovered"]
     dropped_bytes: int
-    """How many bytes are passed over."""
+    """How many bytes are skipped."""
     journal_line: int
     """The journal's first line, from 1, that cannot be read."""
     unknown: int
@@ -229,21 +247,21 @@ BatchUpdate = Union[BatchAcceptedUpdate, BatchJobUpdate, BatchPausedUpdate, Batc
 
 
 class BatchBegunItem(TypedDict):
-    """An item that a journal knows."""
+    """An item in a journal."""
 
     item: int
-    """Its place in the list, from 1."""
+    """Its position in the list, from 1."""
     job_id: str
     reason: Optional[str]
-    """Why it was refused, or why nobody knows whether it arrived; None if its run ended before it noted an answer."""
+    """Why it was rejected, or why it may have arrived; None if its run ended before it recorded a response."""
 
 
 class BatchStatus(TypedDict):
-    """What a journal says of its batch."""
+    """The status of a batch, from its journal."""
 
     progress: BatchProgress
     running: bool
-    """Whether a run is on."""
+    """Whether a run is active."""
     pid: int
     """The process of the last run."""
     runs: int
@@ -258,8 +276,8 @@ class BatchStatus(TypedDict):
     written_at: str
     """When the journal was last written, ISO 8601."""
     dropped_bytes: int
-    """How many damaged bytes runs have passed over, or the next run will."""
+    """How many damaged bytes runs have skipped, or the next run will skip."""
     unknown: List[BatchBegunItem]
-    """The messages of which nobody knows whether they arrived: look at their jobs."""
+    """The messages that may have arrived: check their jobs."""
     rejected: List[BatchBegunItem]
     """The messages that the service refused."""

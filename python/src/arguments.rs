@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBool, PySlice, PyString};
 
-use crate::cancel::CancelToken;
+use crate::cancel_token::CancelToken;
 use crate::errors;
 
 /// An argument that is refused.
@@ -51,7 +51,7 @@ pub(crate) enum Given<T> {
 /// An int or a float: seconds, or a part of 1. A bool is none, though Python counts it among the ints.
 pub(crate) type Number = Given<f64>;
 /// An int. What no i64 holds is cut to its ends: the core's limits are far inside.
-pub(crate) type Whole = Given<i64>;
+pub(crate) type Integer = Given<i64>;
 /// A bool.
 pub(crate) type Flag = Given<bool>;
 
@@ -67,7 +67,7 @@ impl<'py> FromPyObject<'_, 'py> for Number {
     }
 }
 
-impl<'py> FromPyObject<'_, 'py> for Whole {
+impl<'py> FromPyObject<'_, 'py> for Integer {
     type Error = Infallible;
 
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> Result<Self, Infallible> {
@@ -125,14 +125,14 @@ impl Number {
     }
 
     /// The same, or 0.
-    pub(crate) fn seconds_or_none(&self, name: &str) -> Result<Duration, Refused> {
+    pub(crate) fn seconds_or_zero(&self, name: &str) -> Result<Duration, Refused> {
         Ok(duration_from_seconds_or_zero(name, self.number(name)?)?)
     }
 }
 
-impl Whole {
+impl Integer {
     /// As the core's type, whose limits the core checks.
-    pub(crate) fn whole<T: TryFrom<i64>>(&self, name: &str) -> Result<T, Refused> {
+    pub(crate) fn integer<T: TryFrom<i64>>(&self, name: &str) -> Result<T, Refused> {
         let number = match self {
             Given::Right(number) => *number,
             Given::Wrong(given) => return Err(wrong_type(name, "a whole number", given)),

@@ -1,68 +1,54 @@
 //! `agentjob.Client`.
 
-use std::sync::Arc;
-
 use agentjob_core as core;
 use agentjob_core::KeySource;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::arguments::{Flag, Given, Number, Refused, Whole, cancel_token, encoded, text};
-use crate::batch::Batch;
-use crate::batches::BatchSettings;
-use crate::calls::{WholeWait, call_options, message};
-use crate::leftovers;
-use crate::settings::{Settings, Tuning, pickled};
-use crate::signals::{Detached, Watcher, blocking, guarded};
-use crate::waits::{Poller, Schedule, Watch};
+use crate::arguments::{Flag, Given, Integer, Number, cancel_token};
+use crate::batch::background_close;
+use crate::batch::begin::{self, BatchSettings};
+use crate::batch::iterator::Batch;
+use crate::caller::Caller;
+use crate::cancel_token::CancelToken;
+use crate::options::{LATENESS, MAX_INTERVAL, MIN_INTERVAL, NO, SETTLE, WAIT_TIMEOUT, WaitSchedule, WaitSettings};
+use crate::panic::guarded;
+use crate::poller::Poller;
+use crate::request::{self, Call};
+use crate::settings::{Options, Settings, pickled};
+use crate::wait::{self, Watch};
 
 /// A client of one project of one agent-job service.
 ///
 /// It may be used from any number of threads at once, and after a fork. No thread runs and no connection is made before
 /// the first call. Everything is keyword-only, and an argument wins over its environment variable:
 ///
-/// - base_url: where the service is, https://… (AGENTJOB_BASE_URL). Required.
-/// - api_key, or api_key_file: the key, or a file that holds it alone (AGENTJOB_API_KEY, AGENTJOB_API_KEY_FILE). Required. The file
-///   may be a pipe; one of this user's that others may read or write is refused, like OpenSSH's private keys.
+/// - base_url: the service's URL, https://… (AGENTJOB_BASE_URL). Required.
+/// - api_key, or api_key_file: the key, or a file that contains only the key (AGENTJOB_API_KEY, AGENTJOB_API_KEY_FILE). Required. The
+///   file may be a pipe. A file of this user that others may read or write is refused, as OpenSSH refuses private keys.
 /// - project_id: the project of the jobs (AGENTJOB_PROJECT_ID). Required.
 /// - timeout: total seconds of one call, retries included. 60 (AGENTJOB_TIMEOUT).
 /// - connect_timeout: seconds to connect. 10.
-/// - max_retries: how often a failed request is made again, where that cannot deliver a message twice. 2.
-/// - max_retry_after: the longest Retry-After, in seconds, that a call waits for by itself. 60.
+/// - max_retries: how often to retry a failed request, where that cannot deliver a message twice. 2.
+/// - max_retry_after: the longest Retry-After, in seconds, that a call waits for on its own. 60.
 /// - max_prompt_bytes, max_response_bytes: 4 MiB, 8 MiB.
 /// - ca_file: a PEM file of authorities to trust besides the platform's (AGENTJOB_CA_FILE).
 /// - proxy: http://[user:password@]host:port, instead of the environment's.
-/// - trust_env: whether HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY count. True.
-/// - allow_plaintext: whether plain http may go to another machine, which shows it the key. False.
+/// - trust_env: whether to use HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY. True.
+/// - allow_plaintext: whether to allow plain http to another machine, which shows the key to the network. False.
 /// - allow_shared_key_file: whether the key's file may be one that other users can read or write, as the secrets of containers
 ///   are. False (AGENTJOB_ALLOW_SHARED_KEY_FILE, 1 or 0).
-/// - user_agent_suffix: what to put behind agentjob/<version> in the User-Agent header.
+/// - user_agent_suffix: what follows agentjob/<version> in the User-Agent header.
 /// - on_event: called with a dict at each attempt, retry and poll (types.Event), on the calling thread; never with the
-///   key, a prompt or a body. What it raises ends the call.
+///   key, a prompt or a body. An exception from it ends the call.
 ///
 /// Raises InvalidArgumentError, which names the setting.
 #[pyclass(frozen, module = "agentjob")]
 pub(crate) struct Client {
-    core: Detached<core::Client>,
-    on_event: Option<Py<PyAny>>,
-    /// What another process makes its own client with.
+    caller: Caller,
+    /// The settings that it pickles as.
     kept: Py<PyDict>,
-}
-
-impl Client {
-    pub(crate) fn core(&self) -> &core::Client {
-        &self.core
-    }
-
-    pub(crate) fn watcher(
-        &self,
-        py: Python<'_>,
-        on_update: Option<Py<PyAny>>,
-        delivers: bool,
-    ) -> PyResult<Arc<Watcher>> {
-        Watcher::new(py, self.on_event.as_ref().map(|call| call.clone_ref(py)), on_update, delivers)
-    }
 }
 
 #[pymethods]
@@ -70,7 +56,7 @@ impl Client {
     #[new]
     #[pyo3(signature = (*, base_url=None, api_key=None, api_key_file=None, project_id=None, timeout=None,
         connect_timeout=None, max_retries=None, max_retry_after=None, max_prompt_bytes=None, max_response_bytes=None,
-        ca_file=None, proxy=None, trust_env=Given::Right(true), allow_plaintext=Given::Right(false),
+        ca_file=None, proxy=None, trust_env=Given::Right(true), allow_plaintext=NO,
         allow_shared_key_file=None, user_agent_suffix=None, on_event=None),
         text_signature = "(*, base_url=None, api_key=None, api_key_file=None, project_id=None, timeout=None, \
         connect_timeout=None, max_retries=None, max_retry_after=None, max_prompt_bytes=None, max_response_bytes=None, \
@@ -85,10 +71,10 @@ impl Client {
         project_id: Option<Bound<'_, PyAny>>,
         timeout: Option<Number>,
         connect_timeout: Option<Number>,
-        max_retries: Option<Whole>,
+        max_retries: Option<Integer>,
         max_retry_after: Option<Number>,
-        max_prompt_bytes: Option<Whole>,
-        max_response_bytes: Option<Whole>,
+        max_prompt_bytes: Option<Integer>,
+        max_response_bytes: Option<Integer>,
         ca_file: Option<Bound<'_, PyAny>>,
         proxy: Option<Bound<'_, PyAny>>,
         trust_env: Flag,
@@ -97,7 +83,7 @@ impl Client {
         user_agent_suffix: Option<Bound<'_, PyAny>>,
         on_event: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Client> {
-        let tuning = Tuning {
+        let options = Options {
             timeout,
             connect_timeout,
             max_retries,
@@ -117,23 +103,17 @@ impl Client {
             allow_plaintext,
             allow_shared_key_file,
             user_agent_suffix,
-            tuning,
+            options,
         };
         guarded(py, || {
-            let read = settings.builder().and_then(|builder| Ok((builder, settings.tuning.on_event()?)));
-            let (builder, on_event) = read.map_err(|refused| refused.raised(py, false))?;
-            // It reads files, which may be pipes that nobody writes.
-            let watcher = Arc::new(Watcher::default());
-            let builder = builder.control(watcher.clone());
-            let core = blocking(py, &watcher, false, || builder.build())?;
-            let kept = settings.kept(py, &core)?.unbind();
-            Ok(Client { core: Detached::new(core), on_event, kept })
+            let (caller, kept) = settings.client(py)?;
+            Ok(Client { caller, kept })
         })
     }
 
     /// A client with the same connections and other settings; what is not given stays as it is.
     ///
-    /// The arguments are the class's own. To close one of the two closes both. Raises InvalidArgumentError.
+    /// The arguments are those of the class. Closing either client closes both. Raises InvalidArgumentError.
     ///
     /// >>> patient = client.with_options(timeout=300, max_retries=10)
     /// >>> patient.timeout, client.timeout
@@ -146,13 +126,13 @@ impl Client {
         py: Python<'_>,
         timeout: Option<Number>,
         connect_timeout: Option<Number>,
-        max_retries: Option<Whole>,
+        max_retries: Option<Integer>,
         max_retry_after: Option<Number>,
-        max_prompt_bytes: Option<Whole>,
-        max_response_bytes: Option<Whole>,
+        max_prompt_bytes: Option<Integer>,
+        max_response_bytes: Option<Integer>,
         on_event: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Client> {
-        let tuning = Tuning {
+        let options = Options {
             timeout,
             connect_timeout,
             max_retries,
@@ -162,13 +142,8 @@ impl Client {
             on_event,
         };
         guarded(py, || {
-            let make =
-                || -> Result<_, Refused> { Ok((self.core.with_options(tuning.options()?)?, tuning.on_event()?)) };
-            let (core, on_event) = make().map_err(|refused| refused.raised(py, false))?;
-            let kept = self.kept.bind(py).copy()?;
-            tuning.keep(&kept)?;
-            let on_event = on_event.or_else(|| self.on_event.as_ref().map(|call| call.clone_ref(py)));
-            Ok(Client { core: Detached::new(core), on_event, kept: kept.unbind() })
+            let (caller, kept) = options.applied(&self.caller, self.kept.bind(py))?;
+            Ok(Client { caller, kept })
         })
     }
 
@@ -176,8 +151,8 @@ impl Client {
     ///
     /// timeout: total seconds of this call instead of the client's. cancel: a CancelToken that can end it.
     ///
-    /// A message is never sent twice. Every error says in .delivery what became of it: 'not_sent' (send it again),
-    /// 'rejected' (mend it first), 'unknown' (look at the job first), 'accepted' (do not send it again).
+    /// The client never sends a message twice. Every error has a .delivery: 'not_sent' (send it again), 'rejected' (fix the cause
+    /// first), 'unknown' (check the job first) or 'accepted' (do not send it again).
     ///
     /// >>> job = client.send_message("job_demo", "Also cover the error cases", timeout=10)
     /// >>> job["status"], job["source"]["ref"]
@@ -191,13 +166,10 @@ impl Client {
         timeout: Option<Number>,
         cancel: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        guarded(py, || {
-            let (job_id, prompt) = message(job_id, prompt).map_err(|refused| refused.raised(py, true))?;
-            self.request(py, (timeout, cancel), true, |core, call| core.send_message_with(&job_id, &prompt, call))
-        })
+        guarded(py, || request::send_message(&self.caller, (job_id, prompt), Call { timeout, cancel }))
     }
 
-    /// Asks for a job's record.
+    /// Returns a job's record.
     ///
     /// timeout: total seconds of this call instead of the client's. cancel: a CancelToken that can end it.
     ///
@@ -215,10 +187,7 @@ impl Client {
         timeout: Option<Number>,
         cancel: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        guarded(py, || {
-            let job_id = text("job_id", job_id).map_err(|refused| refused.raised(py, false))?;
-            self.request(py, (timeout, cancel), false, |core, call| core.get_job_with(&job_id, call))
-        })
+        guarded(py, || request::get_job(&self.caller, job_id, Call { timeout, cancel }))
     }
 
     /// Creates a job, and returns its record. Errors are those of send_message.
@@ -235,33 +204,29 @@ impl Client {
         timeout: Option<Number>,
         cancel: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        guarded(py, || {
-            let prompt = encoded("prompt", prompt).map_err(|refused| refused.raised(py, true))?;
-            self.request(py, (timeout, cancel), true, |core, call| core.create_job_with(&prompt, call))
-        })
+        guarded(py, || request::create_job(&self.caller, prompt, Call { timeout, cancel }))
     }
 
     /// Waits until a job is completed, archived or failed, and returns its last record.
     ///
-    /// - timeout: seconds to wait; None is for ever.
-    /// - min_interval, max_interval: the shortest and the longest pause between two looks, in seconds.
-    /// - lateness: how late the end may be noticed, as a part of the time waited so far.
+    /// - timeout: seconds to wait; None waits forever.
+    /// - min_interval, max_interval: the shortest and the longest pause between two polls, in seconds.
+    /// - lateness: how late the end may be noticed, as a fraction of the time waited so far.
     /// - settle: for how many seconds after a message of this client a finished job may still show its previous result.
     /// - check: raise JobFailedError if the job failed.
     /// - cancel: a CancelToken that can end the wait.
-    /// - on_update: called with the record whenever it changed, the first one too. What it raises ends the wait.
+    /// - on_update: called with the record whenever it changed, and with the first one. An exception from it ends the wait.
     ///
-    /// A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record)
-    /// never ends a wait. Raises
-    /// WaitTimeoutError, with the last record in .job, when the time is over.
+    /// A poll that fails for a transient reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record)
+    /// never ends a wait. Raises WaitTimeoutError, with the last record in .job, when the wait times out.
     ///
     /// >>> client.wait("job_demo", timeout=600, min_interval=0.02, on_update=lambda job: print(job["status"]))["status"]
     /// active
     /// completed
     /// 'completed'
-    #[pyo3(signature = (job_id, *, timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0),
-        max_interval=Given::Right(60.0), lateness=Given::Right(0.15), settle=Given::Right(10.0),
-        check=Given::Right(false), on_update=None, cancel=None),
+    #[pyo3(signature = (job_id, *, timeout=WAIT_TIMEOUT, min_interval=MIN_INTERVAL,
+        max_interval=MAX_INTERVAL, lateness=LATENESS, settle=SETTLE,
+        check=NO, on_update=None, cancel=None),
         text_signature = "($self, job_id, *, timeout=1800.0, min_interval=2.0, max_interval=60.0, lateness=0.15, \
         settle=10.0, check=False, on_update=None, cancel=None)")]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
@@ -278,12 +243,9 @@ impl Client {
         on_update: Option<Bound<'py, PyAny>>,
         cancel: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        guarded(py, || {
-            let job_id = text("job_id", job_id).map_err(|refused| refused.raised(py, false))?;
-            let schedule = Schedule { timeout, min_interval, max_interval, lateness, settle };
-            let wait = WholeWait { schedule, check, on_update, cancel };
-            self.whole_wait(py, wait, false, |core, options| core.wait(&job_id, options))
-        })
+        let schedule = WaitSchedule { timeout, min_interval, max_interval, lateness, settle };
+        let settings = WaitSettings { schedule, check, on_update, cancel };
+        guarded(py, || wait::wait(&self.caller, job_id, settings))
     }
 
     /// Sends a message and waits for its result: send_message, then wait, with wait's options.
@@ -293,9 +255,9 @@ impl Client {
     ///
     /// >>> client.send_and_wait("job_demo", "And the edge cases", min_interval=0.02)["status"]
     /// 'completed'
-    #[pyo3(signature = (job_id, prompt, *, timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0),
-        max_interval=Given::Right(60.0), lateness=Given::Right(0.15), settle=Given::Right(10.0),
-        check=Given::Right(false), on_update=None, cancel=None),
+    #[pyo3(signature = (job_id, prompt, *, timeout=WAIT_TIMEOUT, min_interval=MIN_INTERVAL,
+        max_interval=MAX_INTERVAL, lateness=LATENESS, settle=SETTLE,
+        check=NO, on_update=None, cancel=None),
         text_signature = "($self, job_id, prompt, *, timeout=1800.0, min_interval=2.0, max_interval=60.0, lateness=0.15, \
         settle=10.0, check=False, on_update=None, cancel=None)")]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
@@ -313,12 +275,9 @@ impl Client {
         on_update: Option<Bound<'py, PyAny>>,
         cancel: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        guarded(py, || {
-            let (job_id, prompt) = message(job_id, prompt).map_err(|refused| refused.raised(py, true))?;
-            let schedule = Schedule { timeout, min_interval, max_interval, lateness, settle };
-            let wait = WholeWait { schedule, check, on_update, cancel };
-            self.whole_wait(py, wait, true, |core, options| core.send_and_wait(&job_id, &prompt, options))
-        })
+        let schedule = WaitSchedule { timeout, min_interval, max_interval, lateness, settle };
+        let settings = WaitSettings { schedule, check, on_update, cancel };
+        guarded(py, || wait::send_and_wait(&self.caller, (job_id, prompt), settings))
     }
 
     /// The records of a job as they change, the last one terminal: for job in client.watch("job_123"): ...
@@ -329,8 +288,8 @@ impl Client {
     /// 'active'
     /// >>> [job["status"] for job in client.watch("job_demo", min_interval=0.02)]
     /// ['active', 'completed']
-    #[pyo3(signature = (job_id, *, timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0),
-        max_interval=Given::Right(60.0), lateness=Given::Right(0.15), settle=Given::Right(10.0), cancel=None),
+    #[pyo3(signature = (job_id, *, timeout=WAIT_TIMEOUT, min_interval=MIN_INTERVAL,
+        max_interval=MAX_INTERVAL, lateness=LATENESS, settle=SETTLE, cancel=None),
         text_signature = "($self, job_id, *, timeout=1800.0, min_interval=2.0, max_interval=60.0, lateness=0.15, \
         settle=10.0, cancel=None)")]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
@@ -345,37 +304,29 @@ impl Client {
         settle: Number,
         cancel: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Watch> {
-        guarded(py, || {
-            let watcher = self.watcher(py, None, false)?;
-            let make = || -> Result<_, Refused> {
-                let options = Schedule { timeout, min_interval, max_interval, lateness, settle }.options()?;
-                let options = options.call(call_options(&watcher, None, cancel)?);
-                Ok(self.core.watch(&text("job_id", job_id)?, &options)?)
-            };
-            let watch = make().map_err(|refused| refused.raised(py, false))?;
-            Ok(Watch::new(watch, watcher))
-        })
+        let schedule = WaitSchedule { timeout, min_interval, max_interval, lateness, settle };
+        guarded(py, || Watch::new(&self.caller, job_id, &schedule, cancel))
     }
 
-    /// Sends many messages, each at most once, and keeps the place in a file: for outcome in client.send_all(items, journal=...): ...
+    /// Sends many messages, each at most once, and records them in a file: for outcome in client.send_all(items, journal=...): ...
     ///
-    /// Run it again with the same items and journal, and it goes on where it was, however the last run ended.
+    /// Run it again with the same items and journal to resume, however the last run ended.
     ///
-    /// - items: mappings with job_id, prompt and, if they like, key (a name that is the item's own) and line (the line of a file that
-    ///   it is from: errors name it); or tuples (job_id, prompt) and (job_id, prompt, key). All are checked before one is sent.
-    /// - journal: the file that keeps the batch's place. One that exists is gone on with.
-    /// - concurrency: how many messages are under way at once, 1 to 64. Never two for one job.
-    /// - rate: at most so many messages in any span of time: '100/h', '2/s', '30/min', '500/d'.
-    /// - wait: follow each accepted message until its job is done; timeout to settle are wait's, and for nothing else.
-    /// - resend_unknown: send those again of which an earlier run does not know whether they arrived. Those that did are worked on
-    ///   twice.
-    /// - max_outage: for how many seconds it goes on while no message is answered.
-    /// - grace: for how many seconds the answers to messages in flight are awaited when the batch ends early, however it ends.
-    /// - on_update: called with a dict (types.BatchUpdate) for what happens between two outcomes, on the thread that iterates. What
-    ///   it raises stops the batch. The client's on_event hears nothing of a batch.
-    /// - cancel: a CancelToken that stops it; then CancelledError comes last.
+    /// - items: mappings with job_id, prompt and, optionally, key (a name that is unique in the batch) and line (the line of the file
+    ///   that it comes from, for errors); or tuples (job_id, prompt) and (job_id, prompt, key). All are checked before the first is
+    ///   sent.
+    /// - journal: the file that records the batch. If it exists, its batch is resumed.
+    /// - concurrency: how many messages are in flight at once, 1 to 64. Never two for one job.
+    /// - rate: at most this many messages in any such span of time: '100/h', '2/s', '30/min', '500/d'.
+    /// - wait: follow each accepted message until its job is done; timeout to settle are wait's, and not used otherwise.
+    /// - resend_unknown: send messages that may have arrived in an earlier run again. The agent works twice on those that did.
+    /// - max_outage: how many seconds to keep trying while no message gets a response.
+    /// - grace: how many seconds to wait for the responses to messages in flight when the batch ends early.
+    /// - on_update: called with a dict (types.BatchUpdate) for each event between two outcomes, on the thread that iterates. An
+    ///   exception from it stops the batch. The client's on_event gets no events of a batch.
+    /// - cancel: a CancelToken that stops the batch; then the iterator raises CancelledError last.
     ///
-    /// A message that is refused or lost is an outcome, not an exception. Raises InvalidArgumentError, which names the item, and
+    /// A message that is rejected or lost is an outcome, not an exception. Raises InvalidArgumentError, which names the item, and
     /// JournalError; the iterator raises what stopped the batch.
     ///
     /// >>> items = [("job_demo", "Add tests"), ("job_busy", "Add docs")]
@@ -387,9 +338,9 @@ impl Client {
     /// [True, True]
     /// >>> agentjob.batch_status(journal)["progress"]["accepted"]
     /// 2
-    #[pyo3(signature = (items, *, journal, concurrency=Given::Right(4), rate=None, wait=Given::Right(false),
-        timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0), max_interval=Given::Right(60.0),
-        lateness=Given::Right(0.15), settle=Given::Right(10.0), resend_unknown=Given::Right(false),
+    #[pyo3(signature = (items, *, journal, concurrency=Given::Right(4), rate=None, wait=NO,
+        timeout=WAIT_TIMEOUT, min_interval=MIN_INTERVAL, max_interval=MAX_INTERVAL,
+        lateness=LATENESS, settle=SETTLE, resend_unknown=NO,
         max_outage=Given::Right(3600.0), grace=Given::Right(5.0), on_update=None, cancel=None),
         text_signature = "($self, items, *, journal, concurrency=4, rate=None, wait=False, timeout=1800.0, \
         min_interval=2.0, max_interval=60.0, lateness=0.15, settle=10.0, resend_unknown=False, max_outage=3600.0, \
@@ -400,7 +351,7 @@ impl Client {
         py: Python<'py>,
         items: &Bound<'py, PyAny>,
         journal: Bound<'py, PyAny>,
-        concurrency: Whole,
+        concurrency: Integer,
         rate: Option<Bound<'py, PyAny>>,
         wait: Flag,
         timeout: Option<Number>,
@@ -414,27 +365,29 @@ impl Client {
         on_update: Option<Bound<'py, PyAny>>,
         cancel: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Batch> {
-        let schedule = Schedule { timeout, min_interval, max_interval, lateness, settle };
+        let schedule = WaitSchedule { timeout, min_interval, max_interval, lateness, settle };
         let settings =
             BatchSettings { journal, concurrency, rate, wait, schedule, resend_unknown, max_outage, grace, cancel };
-        guarded(py, || self.begin_batch(py, items, settings, on_update))
+        guarded(py, || begin::begin(self.caller.core(), items, settings, on_update))
     }
 
-    /// A wait in steps, for programs that own their loop: sleep poller.due_in seconds, then poller.poll().
+    /// A wait whose loop the program runs: sleep poller.due_in seconds, then call poller.poll(), until it is done.
     ///
-    /// The options are wait's. str(poller) holds where the wait stands; resume() goes on from it, also elsewhere.
+    /// The options are wait's. str(poller) is the wait's state; resume() continues from it, in another process too.
     ///
     /// >>> poller = client.poller("job_demo", min_interval=0.02)
     /// >>> while not (job := poller.poll()):
     /// ...     time.sleep(poller.due_in)
     /// >>> job["status"]
     /// 'completed'
-    #[pyo3(signature = (job_id, *, timeout=Some(Given::Right(1800.0)), min_interval=Given::Right(2.0),
-        max_interval=Given::Right(60.0), lateness=Given::Right(0.15), settle=Given::Right(10.0)),
+    #[pyo3(signature = (job_id, *, timeout=WAIT_TIMEOUT, min_interval=MIN_INTERVAL,
+        max_interval=MAX_INTERVAL, lateness=LATENESS, settle=SETTLE),
         text_signature = "($self, job_id, *, timeout=1800.0, min_interval=2.0, max_interval=60.0, lateness=0.15, \
         settle=10.0)")]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn poller(
-        slf: &Bound<'_, Self>,
+        &self,
+        py: Python<'_>,
         job_id: &Bound<'_, PyAny>,
         timeout: Option<Number>,
         min_interval: Number,
@@ -442,34 +395,24 @@ impl Client {
         lateness: Number,
         settle: Number,
     ) -> PyResult<Poller> {
-        guarded(slf.py(), || {
-            let make = || -> Result<_, Refused> {
-                let options = Schedule { timeout, min_interval, max_interval, lateness, settle }.options()?;
-                Ok(slf.get().core.poller(&text("job_id", job_id)?, &options)?)
-            };
-            let poller = make().map_err(|refused| refused.raised(slf.py(), false))?;
-            Ok(Poller::new(slf.clone().unbind(), poller))
-        })
+        let schedule = WaitSchedule { timeout, min_interval, max_interval, lateness, settle };
+        guarded(py, || Poller::of_job(&self.caller, job_id, &schedule))
     }
 
-    /// Goes on with a wait in steps from a poller's text. The time since it was written counts as waited.
+    /// Resumes a wait from a poller's text. The time since the text was written counts as waited.
     ///
     /// >>> text = str(client.poller("job_demo"))
     /// >>> client.resume(text).job_id
     /// 'job_demo'
-    fn resume(slf: &Bound<'_, Self>, text: &Bound<'_, PyAny>) -> PyResult<Poller> {
-        guarded(slf.py(), || {
-            let make = || -> Result<core::Poller, Refused> { Ok(self::text("text", text)?.parse()?) };
-            let poller = make().map_err(|refused| refused.raised(slf.py(), false))?;
-            Ok(Poller::new(slf.clone().unbind(), poller))
-        })
+    fn resume(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Poller> {
+        guarded(py, || Poller::of_text(&self.caller, text))
     }
 
     /// Ends every call of this client, in every thread, with ClosedError, and refuses new ones.
     ///
-    /// Its batches send nothing more, but the answers to their messages in flight are awaited here, for at most each batch's grace.
-    /// Whoever iterates has the remaining outcomes, then ClosedError. Ctrl-C ends the waiting; what has no answer by then goes on in
-    /// the background, but in the wake of a first Ctrl-C it is unknown. Leaving a with statement does the same.
+    /// Its batches send no more messages. This waits for the responses to their messages in flight, for at most each batch's grace.
+    /// Iterating returns the remaining outcomes, then raises ClosedError. Ctrl-C ends the wait, and the messages without a response
+    /// continue in the background; after a second Ctrl-C they are unknown. Leaving a with statement does the same.
     ///
     /// >>> with agentjob.Client(base_url=client.base_url, api_key="k", project_id="p") as other:
     /// ...     other.closed
@@ -477,50 +420,82 @@ impl Client {
     /// >>> other.closed
     /// True
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        guarded(py, || leftovers::close(py, &self.core, None).map(drop))
+        guarded(py, || background_close::close(py, self.caller.core(), None).map(drop))
     }
 
-    /// The same for agentjob.aio: the token ends the waiting. Returns whether no message is in flight any more.
+    /// The same for agentjob.aio: the token ends the wait. Returns whether no message is in flight any more.
     fn _close(&self, py: Python<'_>, cancel: &Bound<'_, PyAny>) -> PyResult<bool> {
         guarded(py, || {
             let token = cancel_token("cancel", cancel).map_err(|refused| refused.raised(py, false))?;
-            leftovers::close(py, &self.core, Some(token.core()))
+            background_close::close(py, self.caller.core(), Some(token.core()))
         })
     }
 
-    /// Ends the grace of the client's batches: what has no answer yet is unknown. For agentjob.aio.
+    /// Ends the grace of the client's batches: messages without a response are unknown. For agentjob.aio.
     fn _abort(&self) {
-        self.core.batches().iter().for_each(core::BatchHandle::abort);
+        self.caller.core().batches().iter().for_each(core::BatchHandle::abort);
+    }
+
+    /// send_message, and the wait for its result as a Poller: for agentjob.aio and the command line.
+    #[pyo3(signature = (job_id, prompt, *, timeout=WAIT_TIMEOUT, min_interval=MIN_INTERVAL, max_interval=MAX_INTERVAL,
+        lateness=LATENESS, settle=SETTLE, cancel=None),
+        text_signature = "($self, job_id, prompt, *, timeout=1800.0, min_interval=2.0, max_interval=60.0, lateness=0.15, \
+        settle=10.0, cancel=None)")]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
+    fn _send_and_poll(
+        &self,
+        py: Python<'_>,
+        job_id: &Bound<'_, PyAny>,
+        prompt: &Bound<'_, PyAny>,
+        timeout: Option<Number>,
+        min_interval: Number,
+        max_interval: Number,
+        lateness: Number,
+        settle: Number,
+        cancel: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Poller> {
+        let schedule = WaitSchedule { timeout, min_interval, max_interval, lateness, settle };
+        guarded(py, || Poller::of_message(&self.caller, (job_id, prompt), &schedule, cancel))
+    }
+
+    /// A token for one call, whose time starts now, before the call queues for a thread: for agentjob.aio.
+    #[pyo3(signature = (timeout=None, *, delivers=false))]
+    fn _call_token(&self, py: Python<'_>, timeout: Option<Number>, delivers: bool) -> PyResult<CancelToken> {
+        let timeout = match timeout {
+            Some(timeout) => timeout.seconds("timeout").map_err(|refused| refused.raised(py, delivers))?,
+            None => self.caller.core().timeout(),
+        };
+        Ok(CancelToken::of_call(timeout))
     }
 
     /// Whether the client was closed.
     #[getter]
     fn closed(&self) -> bool {
-        self.core.is_closed()
+        self.caller.core().is_closed()
     }
 
     /// The base URL, without a slash at its end.
     #[getter]
     fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.caller.core().base_url()
     }
 
     /// The project.
     #[getter]
     fn project_id(&self) -> &str {
-        self.core.project_id()
+        self.caller.core().project_id()
     }
 
     /// The total seconds of one call.
     #[getter]
     fn timeout(&self) -> f64 {
-        self.core.timeout().as_secs_f64()
+        self.caller.core().timeout().as_secs_f64()
     }
 
-    /// How often one call makes a failed request again.
+    /// How often one call retries a failed request.
     #[getter]
     fn max_retries(&self) -> u32 {
-        self.core.max_retries()
+        self.caller.core().max_retries()
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -534,7 +509,7 @@ impl Client {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let quoted = |text: &str| PyString::new(py, text).repr().map(|repr| repr.to_string());
-        let key = match self.core.key_source() {
+        let key = match self.caller.core().key_source() {
             KeySource::Argument => "<given>",
             KeySource::File => "<from api_key_file>",
             KeySource::Variable => "<from AGENTJOB_API_KEY>",
@@ -554,11 +529,11 @@ impl Client {
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
-        pickled(self.kept.bind(py), self.core.key_source())
+        pickled(self.kept.bind(py), self.caller.core().key_source())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.kept)?;
-        self.on_event.as_ref().map_or(Ok(()), |call| visit.call(call))
+        self.caller.traverse(visit)
     }
 }

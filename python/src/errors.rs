@@ -1,49 +1,12 @@
-//! The core's errors as exceptions of `agentjob.errors`: one table, one way.
+//! The core's errors as exceptions of `agentjob.errors`, and the note that an exception gets about its message.
 
 use agentjob_core::{Delivery, Error, ErrorKind, Job};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyModule;
+use pyo3::types::{PyList, PyModule};
 
 use crate::convert;
-use crate::signals::add_note;
-
-/// The class of each kind (DESIGN 4.5).
-const fn class_name(kind: ErrorKind) -> Option<&'static str> {
-    Some(match kind {
-        ErrorKind::InvalidArgument => "InvalidArgumentError",
-        ErrorKind::Connect => "ConnectError",
-        ErrorKind::Tls => "TlsError",
-        ErrorKind::ConnectionLost => "ConnectionLostError",
-        ErrorKind::Timeout => "RequestTimeoutError",
-        ErrorKind::Cancelled => "CancelledError",
-        ErrorKind::Closed => "ClosedError",
-        ErrorKind::Authentication => "AuthenticationError",
-        ErrorKind::PermissionDenied => "PermissionDeniedError",
-        ErrorKind::NotFound => "NotFoundError",
-        ErrorKind::Conflict => "ConflictError",
-        ErrorKind::RateLimit => "RateLimitError",
-        ErrorKind::BadRequest => "BadRequestError",
-        ErrorKind::Server => "ServerError",
-        ErrorKind::Redirect => "RedirectError",
-        ErrorKind::InvalidResponse => "InvalidResponseError",
-        ErrorKind::WaitTimeout => "WaitTimeoutError",
-        ErrorKind::Internal => "InternalError",
-        ErrorKind::Journal => "JournalError",
-        // The enum may grow, so the compiler asks for this arm; the check below keeps it from being taken.
-        _ => return None,
-    })
-}
-
-/// A kind without a class does not compile.
-const _: () = {
-    let mut at = 0;
-    while at < ErrorKind::ALL.len() {
-        assert!(class_name(ErrorKind::ALL[at]).is_some(), "an error kind has no Python class");
-        at += 1;
-    }
-};
 
 /// An error of the core, as it is.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
@@ -58,28 +21,28 @@ pub(crate) fn raised_with(py: Python<'_>, error: &Error, delivery: Option<Delive
 /// A job that failed, for `check=True`.
 pub(crate) fn job_failed(py: Python<'_>, job: &Job, delivers: bool) -> PyErr {
     let make = || {
-        let message = format!("job {} failed; its record is in .job", job.id().escape_debug());
-        let error = module(py)?.getattr(intern!(py, "JobFailedError"))?.call1((message,))?;
+        let id = job.id().escape_debug().to_string();
+        let error = module(py)?.getattr(intern!(py, "job_failed"))?.call1((id, convert::job(py, job).ok()))?;
         if delivers {
             add_note(&error, Delivery::Accepted);
         }
-        error.setattr(intern!(py, "job"), convert::job(py, job).ok())?;
         Ok(PyErr::from_value(error))
     };
     make().unwrap_or_else(|failed| failed)
 }
 
 fn exception(py: Python<'_>, error: &Error, delivery: Option<Delivery>) -> PyResult<PyErr> {
-    let class = module(py)?.getattr(class_name(error.kind()).unwrap_or("InternalError"))?;
+    let class = module(py)?.getattr(intern!(py, "BY_KIND"))?.get_item(error.kind().as_str())?;
     let made = class.call1((error.message(),))?;
-    made.setattr(intern!(py, "kind"), error.kind().as_str())?;
+    made.setattr(intern!(py, "reason"), error.reason())?;
+    made.setattr(intern!(py, "hint"), error.hint())?;
     made.setattr(intern!(py, "http_status"), error.http_status())?;
     made.setattr(intern!(py, "retry_after"), error.retry_after().map(|after| after.as_secs_f64()))?;
     made.setattr(intern!(py, "request_id"), error.request_id())?;
     made.setattr(intern!(py, "body"), error.body())?;
     made.setattr(intern!(py, "attempts"), error.attempts())?;
     made.setattr(intern!(py, "elapsed"), error.elapsed().as_secs_f64())?;
-    // A record that memory has no room for takes neither the error nor its verdict away.
+    // If there is no memory for the record, the error and its verdict still stand.
     let job = error.job().and_then(|job| convert::job(py, job).ok());
     made.setattr(intern!(py, "job"), job)?;
     if let Some(delivery) = delivery {
@@ -88,8 +51,55 @@ fn exception(py: Python<'_>, error: &Error, delivery: Option<Delivery>) -> PyRes
     Ok(PyErr::from_value(made))
 }
 
+/// The kinds of all errors, for the test that each has a class.
+#[pyfunction]
+pub(crate) fn error_kinds() -> Vec<&'static str> {
+    ErrorKind::ALL.iter().map(|kind| kind.as_str()).collect()
+}
+
 fn module(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let module = MODULE.get_or_try_init(py, || py.import("agentjob.errors").map(Bound::unbind))?;
     Ok(module.bind(py))
+}
+
+/// Adds a message's verdict, by its name, to an exception that the core did not raise.
+#[pyfunction(name = "add_note", signature = (exception, delivery, /))]
+pub(crate) fn note_verdict(exception: &Bound<'_, PyAny>, delivery: &str) {
+    if let Some(verdict) = Delivery::ALL.into_iter().find(|verdict| verdict.as_str() == delivery) {
+        add_note(exception, verdict);
+    }
+}
+
+/// Adds the message's verdict to an exception: as its `delivery`, and as a note that says whether to send the message again. An
+/// exception that has another `delivery` already is about another message, and keeps it.
+pub(crate) fn add_note(exception: &Bound<'_, PyAny>, verdict: Delivery) {
+    // An exception that takes no attributes, or whose own code raises, goes without.
+    let _ = try_note(exception, verdict);
+}
+
+fn try_note(exception: &Bound<'_, PyAny>, verdict: Delivery) -> PyResult<()> {
+    let py = exception.py();
+    let own = exception.getattr_opt(intern!(py, "delivery"))?.filter(|delivery| !delivery.is_none());
+    let other = own.is_some_and(|own| own.eq(verdict.as_str()).is_ok_and(|same| !same));
+    if !other {
+        exception.setattr(intern!(py, "delivery"), verdict.as_str())?;
+    }
+    let said = match verdict {
+        Delivery::NotSent => "the message was not sent, so it may be sent again",
+        Delivery::Rejected => "the service rejected the message; fix the cause, then send it again",
+        Delivery::Unknown => "the message may have arrived; check the job before you send it again",
+        Delivery::Accepted => "the message was accepted; do not send it again",
+    };
+    let note = format!("agentjob: {}{said}", if other { "about the call that raised this: " } else { "" });
+    let notes = match exception.getattr_opt(intern!(py, "__notes__"))? {
+        Some(notes) => notes.cast_into::<PyList>()?,
+        // Python 3.11 and later show `__notes__` in tracebacks. Older versions do not, but a program can read them.
+        None => PyList::empty(py),
+    };
+    if !notes.contains(&note)? {
+        notes.append(note)?;
+        exception.setattr(intern!(py, "__notes__"), notes)?;
+    }
+    Ok(())
 }

@@ -1,28 +1,31 @@
 //! `agentjob._native`: the core as Python objects.
 //!
-//! A call goes through one file after the other: `arguments` come in, `calls` hands them to the core, `signals` blocks, and
-//! `convert` and `errors` go out. `client` (with its `settings`), `waits`, `batch` (with its `batch_items` and `batch_records`,
-//! begun by `batches` and outlived by `leftovers`), `cancel` and `testing` are the classes, `logging` is the standard logger. Whatever
-//! is decided is decided in `agentjob-core`.
+//! A call passes through these files: `arguments` (and `options`, `settings`) read what Python gives, `request`, `wait`, `poller`
+//! and `batch` call the core, `signals` blocks, `watcher` runs callbacks meanwhile, and `convert` and `errors` make what Python
+//! gets. `client` only has signatures and docstrings. Every decision is made in `agentjob-core`.
 
 #![forbid(unsafe_code)]
 
 mod arguments;
 mod batch;
-mod batch_items;
-mod batch_records;
-mod batches;
-mod calls;
-mod cancel;
+mod caller;
+mod cancel_token;
 mod client;
 mod convert;
+mod detached;
 mod errors;
-mod leftovers;
+mod in_use;
 mod logging;
+mod main_thread;
+mod options;
+mod panic;
+mod poller;
+mod request;
 mod settings;
 mod signals;
 mod testing;
-mod waits;
+mod wait;
+mod watcher;
 
 use pyo3::prelude::*;
 
@@ -30,21 +33,25 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::batch::Batch;
+    use super::batch::begin::batch_status;
     #[pymodule_export]
-    use super::batches::batch_status;
+    use super::batch::iterator::Batch;
     #[pymodule_export]
-    use super::cancel::{CancelToken, call_token};
+    use super::cancel_token::CancelToken;
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]
+    use super::errors::{error_kinds, note_verdict};
+    #[pymodule_export]
     use super::logging::escape;
     #[pymodule_export]
-    use super::signals::{block_signals, note_verdict};
+    use super::poller::Poller;
+    #[pymodule_export]
+    use super::signals::block_signals;
     #[pymodule_export]
     use super::testing::{Emulator, serve_emulator};
     #[pymodule_export]
-    use super::waits::{Poller, Watch, send_and_poll};
+    use super::wait::Watch;
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's own name for it")]

@@ -59,7 +59,7 @@ impl Log {
     }
 
     /// Writes what is worth a line of its own, in the same way.
-    pub(crate) fn news(&self, py: Python<'_>, sentence: String, facts: &Bound<'_, PyDict>) -> PyResult<()> {
+    pub(crate) fn info(&self, py: Python<'_>, sentence: String, facts: &Bound<'_, PyDict>) -> PyResult<()> {
         self.line(py, INFO, sentence, facts)
     }
 

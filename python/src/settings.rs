@@ -1,5 +1,7 @@
 //! A client's settings as Python gives them: read for the core, and kept, but for the key, for another process.
 
+use std::sync::Arc;
+
 use agentjob_core as core;
 use agentjob_core::{ClientBuilder, ClientOptions, KeySource};
 use pyo3::exceptions::PyTypeError;
@@ -7,18 +9,21 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{IntoPyObjectExt, intern};
 
-use crate::arguments::{Flag, Number, Refused, Whole, callback, path, text};
+use crate::arguments::{Flag, Integer, Number, Refused, callback, path, text};
+use crate::caller::Caller;
+use crate::signals::blocking;
+use crate::watcher::Watcher;
 
 type Any<'py> = Option<Bound<'py, PyAny>>;
 
 /// What clients that share connections may have each for themselves.
-pub(crate) struct Tuning<'py> {
+pub(crate) struct Options<'py> {
     pub(crate) timeout: Option<Number>,
     pub(crate) connect_timeout: Option<Number>,
-    pub(crate) max_retries: Option<Whole>,
+    pub(crate) max_retries: Option<Integer>,
     pub(crate) max_retry_after: Option<Number>,
-    pub(crate) max_prompt_bytes: Option<Whole>,
-    pub(crate) max_response_bytes: Option<Whole>,
+    pub(crate) max_prompt_bytes: Option<Integer>,
+    pub(crate) max_response_bytes: Option<Integer>,
     pub(crate) on_event: Any<'py>,
 }
 
@@ -34,7 +39,7 @@ pub(crate) struct Settings<'py> {
     pub(crate) allow_plaintext: Flag,
     pub(crate) allow_shared_key_file: Option<Flag>,
     pub(crate) user_agent_suffix: Any<'py>,
-    pub(crate) tuning: Tuning<'py>,
+    pub(crate) options: Options<'py>,
 }
 
 /// One line a setting; the core checks the values. Serves the builder and the options, whose setters have the same names.
@@ -44,32 +49,43 @@ macro_rules! set {
     };
 }
 
-macro_rules! set_tuning {
-    ($target:ident, $tuning:expr) => {
+macro_rules! set_options {
+    ($target:ident, $options:expr) => {
         set! { $target:
-            $tuning.timeout => timeout = |given: &Number| given.seconds("timeout");
-            $tuning.connect_timeout => connect_timeout = |given: &Number| given.seconds("connect_timeout");
-            $tuning.max_retries => max_retries = |given: &Whole| given.whole("max_retries");
-            $tuning.max_retry_after => max_retry_after = |given: &Number| given.seconds_or_none("max_retry_after");
-            $tuning.max_prompt_bytes => max_prompt_bytes = |given: &Whole| given.whole("max_prompt_bytes");
-            $tuning.max_response_bytes => max_response_bytes = |given: &Whole| given.whole("max_response_bytes");
+            $options.timeout => timeout = |given: &Number| given.seconds("timeout");
+            $options.connect_timeout => connect_timeout = |given: &Number| given.seconds("connect_timeout");
+            $options.max_retries => max_retries = |given: &Integer| given.integer("max_retries");
+            $options.max_retry_after => max_retry_after = |given: &Number| given.seconds_or_zero("max_retry_after");
+            $options.max_prompt_bytes => max_prompt_bytes = |given: &Integer| given.integer("max_prompt_bytes");
+            $options.max_response_bytes => max_response_bytes = |given: &Integer| given.integer("max_response_bytes");
         }
     };
 }
 
-impl<'py> Tuning<'py> {
-    pub(crate) fn options(&self) -> Result<ClientOptions, Refused> {
+impl<'py> Options<'py> {
+    fn client_options(&self) -> Result<ClientOptions, Refused> {
         let mut options = ClientOptions::new();
-        set_tuning!(options, self);
+        set_options!(options, self);
         Ok(options)
     }
 
-    pub(crate) fn on_event(&self) -> Result<Option<Py<PyAny>>, Refused> {
+    fn on_event(&self) -> Result<Option<Py<PyAny>>, Refused> {
         callback("on_event", self.on_event.clone())
     }
 
-    /// Puts what was given into `kept`.
-    pub(crate) fn keep(&self, kept: &Bound<'py, PyDict>) -> PyResult<()> {
+    /// A client with these options, which shares the connections of another one, and what it pickles as.
+    pub(crate) fn applied(&self, caller: &Caller, kept: &Bound<'py, PyDict>) -> PyResult<(Caller, Py<PyDict>)> {
+        let py = kept.py();
+        let make =
+            || -> Result<_, Refused> { Ok((caller.core().with_options(self.client_options()?)?, self.on_event()?)) };
+        let (core, on_event) = make().map_err(|refused| refused.raised(py, false))?;
+        let kept = kept.copy()?;
+        self.keep(&kept)?;
+        Ok((caller.with(py, core, on_event), kept.unbind()))
+    }
+
+    /// Adds the options that were given to `kept`.
+    fn keep(&self, kept: &Bound<'py, PyDict>) -> PyResult<()> {
         let py = kept.py();
         for (name, number) in [
             (intern!(py, "timeout"), &self.timeout),
@@ -80,13 +96,13 @@ impl<'py> Tuning<'py> {
                 kept.set_item(name, number.right())?;
             }
         }
-        for (name, whole) in [
+        for (name, number) in [
             (intern!(py, "max_retries"), &self.max_retries),
             (intern!(py, "max_prompt_bytes"), &self.max_prompt_bytes),
             (intern!(py, "max_response_bytes"), &self.max_response_bytes),
         ] {
-            if let Some(whole) = whole {
-                kept.set_item(name, whole.right())?;
+            if let Some(number) = number {
+                kept.set_item(name, number.right())?;
             }
         }
         self.on_event.as_ref().map_or(Ok(()), |call| kept.set_item(intern!(py, "on_event"), call))
@@ -94,7 +110,19 @@ impl<'py> Tuning<'py> {
 }
 
 impl<'py> Settings<'py> {
-    pub(crate) fn builder(&self) -> Result<ClientBuilder, Refused> {
+    /// A client with these settings, and what it pickles as.
+    pub(crate) fn client(&self, py: Python<'py>) -> PyResult<(Caller, Py<PyDict>)> {
+        let read = self.builder().and_then(|builder| Ok((builder, self.options.on_event()?)));
+        let (builder, on_event) = read.map_err(|refused| refused.raised(py, false))?;
+        // It reads files, and a file may be a pipe that has no writer yet.
+        let watcher = Arc::new(Watcher::default());
+        let builder = builder.control(watcher.clone());
+        let core = blocking(py, &watcher, false, || builder.build())?;
+        let kept = self.kept(py, &core)?.unbind();
+        Ok((Caller::new(core, on_event), kept))
+    }
+
+    fn builder(&self) -> Result<ClientBuilder, Refused> {
         let mut builder = core::Client::builder()
             .trust_env(self.trust_env.flag("trust_env")?)
             .allow_plaintext(self.allow_plaintext.flag("allow_plaintext")?);
@@ -108,18 +136,18 @@ impl<'py> Settings<'py> {
             self.allow_shared_key_file => allow_shared_key_file = |given: &Flag| given.flag("allow_shared_key_file");
             self.user_agent_suffix => user_agent_suffix = |given| text("user_agent_suffix", given);
         }
-        set_tuning!(builder, self.tuning);
+        set_options!(builder, self.options);
         Ok(builder)
     }
 
     /// What another process makes its own client with: all but the key.
-    pub(crate) fn kept(&self, py: Python<'py>, made: &core::Client) -> PyResult<Bound<'py, PyDict>> {
+    fn kept(&self, py: Python<'py>, made: &core::Client) -> PyResult<Bound<'py, PyDict>> {
         let kept = PyDict::new(py);
         // These may have come from variables that another process does not have.
         kept.set_item(intern!(py, "base_url"), made.base_url())?;
         kept.set_item(intern!(py, "project_id"), made.project_id())?;
         kept.set_item(intern!(py, "timeout"), made.timeout().as_secs_f64())?;
-        // Plain texts, whatever they were given as; and files by their whole name, for another process may stand elsewhere.
+        // Plain texts, whatever they were given as; and files by their whole path, for another process may stand elsewhere.
         for (name, given) in [("api_key_file", &self.api_key_file), ("ca_file", &self.ca_file)] {
             if let Some(Ok(given)) = given.as_ref().map(|given| path(name, given)) {
                 kept.set_item(name, std::path::absolute(&given).unwrap_or(given).into_os_string())?;
@@ -135,7 +163,7 @@ impl<'py> Settings<'py> {
         if let Some(allow) = &self.allow_shared_key_file {
             kept.set_item(intern!(py, "allow_shared_key_file"), allow.right())?;
         }
-        self.tuning.keep(&kept)?;
+        self.options.keep(&kept)?;
         Ok(kept)
     }
 }

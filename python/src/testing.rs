@@ -10,7 +10,9 @@ use pyo3::prelude::*;
 
 use crate::convert;
 use crate::errors;
-use crate::signals::{Watcher, blocking, guarded};
+use crate::panic::guarded;
+use crate::signals::blocking;
+use crate::watcher::Watcher;
 
 /// The stand-in of the service; `agentjob.testing.Emulator` is its face.
 #[pyclass(frozen, module = "agentjob._native")]

@@ -1,0 +1,1 @@
+"""What `agentjob.aio` is made of."""

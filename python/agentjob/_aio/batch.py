@@ -1,0 +1,173 @@
+"""A batch for agentjob.aio."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections import deque
+from functools import partial
+from types import TracebackType
+from typing import Any, Awaitable, Callable
+
+from .._native import Batch, CancelToken, Client
+from ..types import BatchOutcome, BatchProgress, BatchUpdate
+from .call import run
+from .event_loop import in_trio
+from .threads import Threads
+
+
+class AsyncBatch:
+    """A batch of messages that are being sent; see AsyncClient.send_all.
+
+    Iterating asynchronously returns the outcome of each message, those of earlier runs first. Close the batch, or use it or its
+    client in an `async with` statement: that waits for the responses to messages in flight, for at most grace, even in a task or
+    scope that is cancelled. A batch that is garbage collected before its end stops, like a Batch.
+    """
+
+    def __init__(self, begin: Callable[[], Batch], notify: Callable[[BatchUpdate], Awaitable[None]]) -> None:
+        self._begin = begin
+        self._notify = notify
+        self._batch: Batch | None = None
+        self._closed = False
+        self._in_use = False
+        #: Events that were taken from the batch and not delivered yet, so that a cancellation loses none of them.
+        self._pending: deque[tuple[bool, Any]] = deque()
+        #: Its own, because it needs a thread for hours; the client's threads are for requests.
+        self._threads = Threads()
+
+    def __repr__(self) -> str:
+        return "<Async" + (repr(self._batch)[1:] if self._batch is not None else "Batch>")
+
+    def __aiter__(self) -> AsyncBatch:
+        return self
+
+    async def __anext__(self) -> BatchOutcome:
+        self._claim()
+        try:
+            while True:
+                while self._pending:
+                    is_outcome, record = self._pending.popleft()
+                    if is_outcome:
+                        outcome: BatchOutcome = record
+                        return outcome
+                    await self._notify(record)
+                if self.finished:
+                    self._threads.close()
+                    raise StopAsyncIteration
+                await self._run(self._fill)
+        except StopAsyncIteration:
+            raise
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            self._in_use = False
+
+    async def __aenter__(self) -> AsyncBatch:
+        self._claim()
+        try:
+            await self._run(self._open)
+        finally:
+            self._in_use = False
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None, /
+    ) -> None:
+        await self.aclose()
+
+    @property
+    def finished(self) -> bool:
+        """Whether no more outcomes will come: every message has one, or the batch was stopped, was closed or failed."""
+        return not self._pending and (self._closed if self._batch is None else self._batch.finished)
+
+    def progress(self) -> BatchProgress:
+        """The batch's progress; all zero before it has started. It does not wait."""
+        if self._batch is not None:
+            return self._batch.progress()
+        none = {name: 0 for name in ("items", "accepted", "rejected", "unknown", "left", "sending", "waiting", "done")}
+        return {**none, "pause": None, "finishes_in": None}  # type: ignore[typeddict-item]
+
+    def stop(self) -> None:
+        """Sends no more messages. Requests in flight still get their responses, for at most grace; then the batch is finished. It
+        does not wait."""
+        self._closed = True
+        if self._batch is not None:
+            self._batch.stop()
+
+    async def aclose(self) -> None:
+        """Stops the batch, and waits for the responses to its messages in flight, for at most grace. Then it is finished, and
+        another run may use its journal. Cancelling this moves the rest of the grace to the background; a second cancellation ends
+        the grace."""
+        self.stop()
+        self._claim()
+        self._pending.clear()
+        try:
+            if self._batch is not None:
+                await close_and_wait(self._threads, self._batch)
+        finally:
+            self._threads.close()
+            self._in_use = False
+
+    def _claim(self) -> None:
+        if self._in_use:
+            raise RuntimeError("this batch is already in use")
+        self._in_use = True
+
+    async def _run(self, work: Callable[[CancelToken], None]) -> None:
+        token = CancelToken()
+        await run(self._threads, partial(work, token), token, False)
+
+    # These run on the batch's own thread.
+
+    def _open(self, token: CancelToken) -> None:
+        if self._batch is None and not self._closed:
+            try:
+                self._batch = self._begin()
+            except BaseException:
+                self._closed = True
+                raise
+            if self._closed or token.cancelled:
+                self._batch.stop()
+
+    def _fill(self, token: CancelToken) -> None:
+        self._open(token)
+        if self._batch is not None:
+            self._pending.extend(self._batch._next_events(token))
+
+
+async def close_and_wait(threads: Threads, closing: Batch | Client) -> None:
+    """Closes a batch, or a client with its batches, and waits for the responses in flight, for at most the grace.
+
+    While a cancellation is handled, the wait is shielded from it, because the grace limits it; another cancellation ends the grace.
+    A coroutine that is being closed must not wait: then the wait continues in the background.
+    """
+    raised = sys.exc_info()[1]
+    if isinstance(raised, GeneratorExit):
+        return
+    again = raised is not None and not isinstance(raised, Exception)
+    token = CancelToken()
+    try:
+        with _shield() if again else contextlib.nullcontext():
+            await run(threads, partial(closing._close, token), token, False)
+    except BaseException:
+        if again:
+            closing._abort()
+        # The wait may not have started.
+        closing._close(cancelled())
+        raise
+
+
+def _shield() -> contextlib.AbstractContextManager[Any]:
+    """Keeps a cancelled scope from cancelling the body repeatedly, as trio and anyio do."""
+    library = sys.modules.get("trio" if in_trio() else "anyio")
+    scope: Any = getattr(library, "CancelScope", None)  # None without the library, or while it is being imported
+    shield: contextlib.AbstractContextManager[Any] = contextlib.nullcontext() if scope is None else scope(shield=True)
+    return shield
+
+
+def cancelled() -> CancelToken:
+    """A token that is cancelled already, so that nothing waits."""
+    token = CancelToken()
+    token.cancel()
+    return token

@@ -1,0 +1,81 @@
+"""One blocking call of agentjob.aio, on a thread, beside asyncio or trio.
+
+A call's timeout includes the time that it queues for a thread. If it times out in the queue, it leaves the queue and raises the
+core's own error: no request was made. When a task is cancelled, so is its call's token; the thread notices within 100 ms, and then
+the cancellation continues, with a note of the message's delivery verdict. So no thread works for a caller that is gone, and the
+verdict is always known.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from concurrent.futures import Future
+from typing import Any, Callable, TypeVar
+
+from .. import _native
+from .event_loop import Wake, running_loop, wait_for
+from .threads import Threads
+
+T = TypeVar("T")
+
+
+async def run(threads: Threads, work: Callable[[], T], token: _native.CancelToken, delivers: bool) -> T:
+    """Runs `work` on a thread, beside the running event loop. Cancelling `token` must end `work`. If the token is of one call, the
+    call's timeout is the token's."""
+    # First: without a running loop nothing starts.
+    loop = running_loop()
+    context = contextvars.copy_context()
+    try:
+        future = threads.submit(lambda: context.run(work), token)
+    except RuntimeError as error:  # the system has no thread left
+        _note(error, "not_sent" if delivers else None)
+        raise
+    try:
+        await wait_for(loop, future, token._remaining)
+        while not future.done():
+            if token._remaining == 0.0 and future.cancel():
+                return context.run(work)  # it ends at once, because it has timed out
+            await wait_for(loop, future, token._remaining or None)
+    except loop.cancelled as cancelled:
+        token.cancel()
+        # If it is still in the queue, it never starts.
+        future.cancel()
+        await loop.outlast(future)
+        _note(cancelled, _verdict(future) if delivers else None)
+        raise
+    except BaseException:
+        # The coroutine was closed, perhaps with its loop.
+        token.cancel()
+        future.cancel()
+        raise
+    finally:
+        threads.done(token, loop.later)
+    return future.result()
+
+
+async def pause(threads: Threads, seconds: float) -> None:
+    """Sleeps. Closing the client ends the sleep."""
+    armed: list[Wake] = []
+
+    def arm(wake: Wake) -> None:
+        armed.append(wake)
+        threads.sleepers.add(wake)
+
+    try:
+        await running_loop().sleep(seconds, arm)
+    finally:
+        threads.sleepers.difference_update(armed)
+
+
+def _verdict(future: Future[Any]) -> str | None:
+    """The delivery verdict of a call that has ended."""
+    if future.cancelled():
+        return "not_sent"
+    error = future.exception()
+    return "accepted" if error is None else getattr(error, "delivery", None)
+
+
+def _note(error: BaseException, verdict: str | None) -> None:
+    """Adds the message's verdict to an exception that the call itself did not raise."""
+    if verdict is not None:
+        _native.add_note(error, verdict)

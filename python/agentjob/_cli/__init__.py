@@ -1,0 +1,1 @@
+"""The command line: `agentjob`, or `python -m agentjob`. It starts in `main`."""

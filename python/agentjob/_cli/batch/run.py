@@ -1,0 +1,109 @@
+"""`agentjob send-all`: sends the messages of a file, each at most once."""
+
+import re
+
+from ... import errors
+from ..._native import Client
+from ..arguments import CLIENT, SCHEDULE
+from ..terminal import printable
+from .display import BatchProgress
+from .events import BatchEvents
+from .items import read_items
+from .outcomes import Outcomes
+from .stop import Stop
+from .summary import Summary
+
+#: How long to wait for one event: the longest delay of the display and of Ctrl-C.
+EVENT_SECONDS = 0.08
+
+
+def report_for(options):
+    return BatchEvents() if options.json_events else BatchProgress(quiet=options.quiet)
+
+
+def send_all(options, report):
+    """Runs the batch, and returns the exit status."""
+    items = read_items(options.file, options.format)
+    settings = {name: getattr(options, name, None) for name in CLIENT}
+    summary, run = Summary(options), Run(options, report)
+    with run.stop, Client(**settings, user_agent_suffix="cli") as service:
+        with begin(service, items, options, run.on_update) as batch:
+            del items  # the batch has them
+            run.follow(batch, summary)
+            summary.progress, summary.signal, summary.failure = batch.progress(), run.stop.signal, run.failure
+        report.end()
+        if run.failure is not None and not run.outcomes.reader_left:
+            report.fail(run.failure)
+        report.summary(summary)
+    return summary.status
+
+
+def begin(service, items, options, on_update):
+    wait = {name: getattr(options, flag) for flag, name in SCHEDULE.items() if hasattr(options, flag)}
+    pace = {name: getattr(options, name) for name in ("concurrency", "max_outage", "grace") if hasattr(options, name)}
+    try:
+        return service.send_all(
+            items,
+            journal=options.journal,
+            rate=options.rate,
+            wait=options.wait,
+            resend_unknown=options.resend_unknown,
+            on_update=on_update,
+            **pace,
+            **wait,
+        )
+    except errors.InvalidArgumentError as error:
+        if not re.match(r"line \d+", str(error)):
+            raise
+        name = "stdin" if options.file == "-" else printable(options.file)
+        raise errors.InvalidArgumentError(f"{name}, {error}") from None
+
+
+class Run:
+    """One run of a batch, to its end."""
+
+    def __init__(self, options, report):
+        self._report = report
+        self._earlier = 0
+        self._begun = False
+        self.stop, self.outcomes = Stop(report), Outcomes(options, report)
+        self.failure = None  # the error that stopped the batch
+
+    def follow(self, batch, summary):
+        while not batch.finished:
+            if self.stop.wanted:
+                self.stop.wanted = False
+                self._report.stopping(batch.progress(), self.stop.name)
+                batch.stop()
+            try:
+                outcome = batch.next_event(EVENT_SECONDS)
+            except errors.Error as error:
+                self.failure = self.failure or error
+                break
+            if outcome is None or not outcome["earlier"]:
+                self._begin(batch.progress())
+            if outcome is not None:
+                summary.add(outcome)
+                self._report_outcome(outcome, batch)
+            self._report.tick(batch.progress)
+        self._begin(batch.progress())
+
+    def on_update(self, update):
+        # A damaged journal is reported before the outcomes of earlier runs.
+        if update["event"] != "recovered":
+            self._begin(update["progress"])
+        self._report.on_update(update)
+
+    def _begin(self, progress):
+        """The outcomes of earlier runs come first, and are counted by now."""
+        if not self._begun:
+            self._begun = True
+            self._report.begins(progress, self._earlier)
+
+    def _report_outcome(self, outcome, batch):
+        self._earlier += outcome["earlier"]
+        self._report.outcome(outcome)
+        if self.failure is None:
+            self.failure = self.outcomes.write(outcome)
+            if self.failure is not None:
+                batch.stop()

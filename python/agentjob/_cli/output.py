@@ -1,0 +1,49 @@
+"""A command's result on stdout, which may be closed or full."""
+
+import os
+import sys
+
+from .. import errors
+
+
+class OutputError(errors.Error):
+    """A result could not be written."""
+
+    kind = "output"
+
+
+def emit(text):
+    """Writes a command's result. Returns None, or the OSError or ValueError that prevented it."""
+    if sys.stdout is None:
+        return ValueError("standard output is closed")
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except (OSError, ValueError) as error:
+        give_up(1)
+        return error
+    return None
+
+
+def print_result(name, text):
+    """Writes a result whose reader may go away early, as head does: that is no error."""
+    broken = emit(text)
+    if broken is not None and not isinstance(broken, BrokenPipeError):
+        raise OutputError(f"the {name} could not be written: {broken}")
+
+
+def settle():
+    """Drops what stderr did not accept: progress is not the command's result."""
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    except (OSError, ValueError):
+        give_up(2)
+
+
+def give_up(descriptor):
+    """Discards what is still buffered: the interpreter would try to write it once more when it exits, and exit with 120."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    if nowhere != descriptor:
+        os.close(nowhere)

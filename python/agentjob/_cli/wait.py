@@ -1,0 +1,136 @@
+"""The waits of the command line. One that is interrupted prints the command that resumes it."""
+
+import json
+import shlex
+import time
+
+from .. import _wait, errors
+from .._native import add_note
+from .arguments import CLIENT, SCHEDULE
+
+
+class Interrupted(errors.Error):
+    """Ctrl-C, as an error with the same attributes as the others."""
+
+    kind = "interrupted"
+
+    def __init__(self, interrupt):
+        super().__init__("interrupted")
+        # The library adds both if a message was in flight.
+        self.delivery = getattr(interrupt, "delivery", None)
+        self.remarks = getattr(interrupt, "__notes__", [])
+
+
+def accepted(error):
+    """Adds to a wait's error what its sentence does not say: the message before the wait was accepted."""
+    add_note(error, "accepted")
+    error.remarks = error.__notes__
+
+
+class Wait:
+    """One wait. Its errors are those of Client.send_and_wait and Client.wait.
+
+    An error's `resume` is the command that continues the wait, if there is one; its `remarks` are printed below its sentence.
+
+    options: the parsed flags. report: gets every new record.
+    """
+
+    def __init__(self, options, service, report):
+        self._options, self._service, self._report = options, service, report
+        self._schedule = {name: getattr(options, flag) for flag, name in SCHEDULE.items() if hasattr(options, flag)}
+        self._resumable = options.command != "demo"  # the demo's service ends with it
+        self._job_id = None
+        self._poller = None
+        self._last = None
+        self._delivered = None  # whether a message was accepted; None without a message
+
+    def message(self, job_id, prompt):
+        """Sends a message, and waits for its result."""
+        self._job_id, self._delivered = job_id, False
+        return self._follow(lambda: self._service._send_and_poll(job_id, prompt, **self._schedule))
+
+    def new_job(self, prompt):
+        """Creates a job, and waits until it is done."""
+        self._delivered = False
+
+        def create():
+            job = self._service.create_job(prompt)
+            self._job_id, self._delivered = job["id"], True
+            self._report.say(f"created job {job['id']}")
+            self._update(job)
+            # Of the same client: it knows that the job is new, so it treats a 404 as transient.
+            return self._service.poller(job["id"], **self._schedule)
+
+        return self._follow(create)
+
+    def job(self, job_id):
+        """Waits until a job is done."""
+        self._job_id = job_id
+        return self._follow(lambda: self._service.poller(job_id, **self._schedule))
+
+    def resumed(self, text):
+        """Resumes a wait that was interrupted."""
+        return self._follow(lambda: self._service.resume(text))
+
+    def _follow(self, start):
+        try:
+            self._poller = poller = start()
+            self._job_id = poller.job_id
+            self._delivered = None if self._delivered is None else True
+            for job in _wait.records(poller):
+                if job is not None:
+                    self._update(job)
+                    continue
+                self._report.pauses(poller.due_in)
+                time.sleep(poller.due_in)
+                poller.poll()
+            return poller.job
+        except KeyboardInterrupt as interrupt:
+            raise self._interrupted(Interrupted(interrupt)) from None
+        except errors.Error as error:
+            if self._delivered:
+                accepted(error)
+            if isinstance(error, errors.WaitTimeoutError):
+                error.resume = self._wait_again()
+            raise
+
+    def _update(self, job):
+        if job != self._last:
+            self._last = job
+            self._report.on_update(job)
+
+    def _interrupted(self, error):
+        if self._delivered and error.delivery is None:
+            accepted(error)
+        if self._poller is not None:
+            error.attempts, error.elapsed = self._poller.polls + bool(self._delivered), self._poller.elapsed
+        waits = self._delivered is None or error.delivery == "accepted"
+        if self._resumable and waits and self._job_id is not None:
+            # Without a poller the response to the message was lost, but the client remembers that the message was accepted.
+            poller = self._poller or self._service.poller(self._job_id, **self._schedule)
+            # ASCII only, because the text contains text of the service.
+            error.resume = self._command("--resume", json.dumps(state_of(poller), separators=(",", ":")))
+        return error
+
+    def _wait_again(self):
+        """The command for another wait. A wait that timed out cannot be resumed from its text: it would time out at once."""
+        at = state_of(self._poller)
+        if not self._resumable or at["elapsed_ms"] < at["state"]["settle_until_ms"]:
+            return None  # a finished job may still show its previous result
+        # -- comes before the job, whose id may look like a flag.
+        return self._command(*(["--"] if self._job_id.startswith("-") else []), self._job_id)
+
+    def _command(self, *words):
+        flags = []
+        for name in CLIENT:
+            given, flag = getattr(self._options, name), "--" + name.replace("_", "-")
+            if given is True:
+                flags.append(flag)
+            elif given not in (None, False):
+                flags += [flag, str(given)]
+        return shlex.join(["agentjob", "wait", *flags, *words])
+
+
+def state_of(poller):
+    """A wait's state."""
+    return json.loads(str(poller))

@@ -1,0 +1,99 @@
+//! Starts a batch, and reads the status of one from its journal.
+
+use std::path::{Path, PathBuf};
+
+use agentjob_core as core;
+use agentjob_core::{BatchOptions, Control, Rate};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arguments::{Flag, Integer, Number, Refused, callback, cancel_token, path, text};
+use crate::batch::iterator::Batch;
+use crate::batch::{background_close, items, records};
+use crate::options::WaitSchedule;
+use crate::panic::guarded;
+use crate::signals::blocking;
+use crate::watcher::Watcher;
+
+/// What `Client.send_all` takes besides its items and its callback.
+pub(crate) struct BatchSettings<'py> {
+    pub(crate) journal: Bound<'py, PyAny>,
+    pub(crate) concurrency: Integer,
+    pub(crate) rate: Option<Bound<'py, PyAny>>,
+    pub(crate) wait: Flag,
+    pub(crate) schedule: WaitSchedule,
+    pub(crate) resend_unknown: Flag,
+    pub(crate) max_outage: Number,
+    pub(crate) grace: Number,
+    pub(crate) cancel: Option<Bound<'py, PyAny>>,
+}
+
+impl BatchSettings<'_> {
+    fn options(&self, journal: &Path) -> Result<BatchOptions, Refused> {
+        let rate = self.rate.as_ref().map(|rate| Ok::<Rate, Refused>(text("rate", rate)?.parse()?)).transpose()?;
+        // Check it even if it is not used: a mistake shows at once.
+        let schedule = self.schedule.options()?;
+        let mut options = BatchOptions::new(journal)
+            .concurrency(self.concurrency.integer("concurrency")?)
+            .rate(rate)
+            .wait(self.wait.flag("wait")?.then_some(schedule))
+            .resend_unknown(self.resend_unknown.flag("resend_unknown")?)
+            .max_outage(self.max_outage.seconds("max_outage")?)
+            .grace(self.grace.seconds_or_zero("grace")?);
+        if let Some(cancel) = &self.cancel {
+            options = options.cancel(cancel_token("cancel", cancel)?.core());
+        }
+        Ok(options)
+    }
+}
+
+/// Checks the items, opens the journal and starts to send.
+pub(crate) fn begin(
+    client: &core::Client,
+    items: &Bound<'_, PyAny>,
+    settings: BatchSettings<'_>,
+    on_update: Option<Bound<'_, PyAny>>,
+) -> PyResult<Batch> {
+    let py = items.py();
+    let read = || -> Result<_, Refused> {
+        let journal = path("journal", &settings.journal)?;
+        Ok((settings.options(&journal)?, journal, callback("on_update", on_update)?))
+    };
+    let (options, journal, on_update) = read().map_err(|refused| refused.raised(py, false))?;
+    // The program may change its working directory while the batch runs.
+    let journal = std::path::absolute(&journal).unwrap_or(journal);
+    let watcher = Watcher::new(py, None, on_update, false)?;
+    let items = items::read(items)?;
+    background_close::wait_at_exit(py)?;
+    let (mut made, mut closing) = (None, background_close::take(&journal));
+    let begun = blocking(py, &watcher, false, || {
+        closing = background_close::wait_for(std::mem::take(&mut closing), || watcher.check().is_err());
+        made = Some(client.send_all(items, &options)?);
+        Ok(())
+    });
+    background_close::put(closing);
+    match (begun, made) {
+        (Ok(()), Some(batch)) => Ok(Batch::new(batch, watcher, journal)),
+        (Ok(()), None) => unreachable!("it is made or fails"),
+        (Err(raised), made) => {
+            // A signal arrived while the batch started.
+            if let Some(batch) = made {
+                background_close::start(batch, &journal);
+            }
+            Err(raised)
+        }
+    }
+}
+
+/// The status of a batch (types.BatchStatus), from its journal, whether a run is active or not: its progress, and the messages that
+/// were rejected or may have arrived. It sends nothing and writes nothing.
+///
+/// Raises JournalError: the file cannot be read, is damaged, or is not a journal.
+#[pyfunction]
+pub(crate) fn batch_status<'py>(py: Python<'py>, journal: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+    guarded(py, || {
+        let journal: PathBuf = path("journal", journal).map_err(|refused| refused.raised(py, false))?;
+        let status = blocking(py, &Watcher::default(), false, || core::batch_status(&journal))?;
+        records::status(py, &status)
+    })
+}

@@ -1,0 +1,157 @@
+//! What a batch is to send, as Python gives it: mappings or tuples. A wrong one is named by its line or its number.
+
+use agentjob_core::{BatchItem, Error};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyMapping, PyTuple};
+
+use crate::arguments::{Integer, Refused, text, type_name, wrong_type};
+use crate::errors;
+
+/// Something endless is to hear Ctrl-C.
+const SIGNALS_EVERY: usize = 1024;
+/// As much of a wrong name as is told.
+const SHOWN: usize = 60;
+
+/// Reads every item.
+pub(crate) fn read(items: &Bound<'_, PyAny>) -> PyResult<Vec<BatchItem>> {
+    let py = items.py();
+    let mut read = Vec::with_capacity(items.len().unwrap_or(0));
+    let each = match items.try_iter() {
+        Ok(each) => each,
+        // What the iterable's own code raises is its own.
+        Err(_) if !items.hasattr(intern!(py, "__iter__"))? => {
+            return Err(wrong_type("items", "an iterable", &type_name(items)).raised(py, false));
+        }
+        Err(error) => return Err(error),
+    };
+    for (at, given) in each.enumerate() {
+        if at % SIGNALS_EVERY == 0 {
+            py.check_signals()?;
+        }
+        read.push(item(&given?).map_err(|wrong| wrong.raised(py, at))?);
+    }
+    Ok(read)
+}
+
+/// Why an item is none.
+enum Wrong {
+    /// With the line that it says to be from.
+    Refused(Refused, Option<u64>),
+    /// By code of the item's own class.
+    Raised(PyErr),
+}
+
+impl From<Refused> for Wrong {
+    fn from(refused: Refused) -> Wrong {
+        Wrong::Refused(refused, None)
+    }
+}
+
+impl From<PyErr> for Wrong {
+    fn from(error: PyErr) -> Wrong {
+        Wrong::Raised(error)
+    }
+}
+
+impl Wrong {
+    fn value(sentence: String) -> Wrong {
+        Wrong::from(Refused::Value(Error::invalid_argument(sentence)))
+    }
+
+    fn on(self, line: Option<u64>) -> Wrong {
+        match self {
+            Wrong::Refused(refused, None) => Wrong::Refused(refused, line),
+            wrong => wrong,
+        }
+    }
+
+    fn raised(self, py: Python<'_>, at: usize) -> PyErr {
+        let (what, line) = match self {
+            Wrong::Refused(Refused::Type(sentence), line) => (sentence, line),
+            Wrong::Refused(Refused::Value(error), line) => (error.message().to_owned(), line),
+            Wrong::Raised(error) => return error,
+        };
+        let label = line.map_or_else(|| format!("item {}", at + 1), |line| format!("line {line}"));
+        errors::raised(py, &Error::invalid_argument(format!("{label}: {what}")))
+    }
+}
+
+fn item(given: &Bound<'_, PyAny>) -> Result<BatchItem, Wrong> {
+    if let Ok(dict) = given.cast_exact::<PyDict>() {
+        return of_fields(dict.iter().map(Ok));
+    }
+    if let Ok(tuple) = given.cast::<PyTuple>() {
+        return of_tuple(tuple);
+    }
+    if let Ok(mapping) = given.cast::<PyMapping>() {
+        let fields = mapping.items()?;
+        return of_fields(fields.iter().map(|field| field.extract()));
+    }
+    Err(wrong_type("it", "a mapping or a tuple", &type_name(given)).into())
+}
+
+fn of_tuple(tuple: &Bound<'_, PyTuple>) -> Result<BatchItem, Wrong> {
+    let length = tuple.len();
+    if !(2..=3).contains(&length) {
+        return Err(Wrong::value(format!("it has {length} parts; give (job_id, prompt) or (job_id, prompt, key)")));
+    }
+    let key = if length == 3 { Some(tuple.get_item(2)?) } else { None };
+    made(&tuple.get_item(0)?, &tuple.get_item(1)?, key, None)
+}
+
+type Field<'py> = PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)>;
+
+fn of_fields<'py>(fields: impl Iterator<Item = Field<'py>>) -> Result<BatchItem, Wrong> {
+    let (mut job_id, mut prompt, mut key, mut line, mut stranger) = (None, None, None, None, None);
+    for field in fields {
+        let (name, value) = field?;
+        let place = match &*text("the name of a field", &name)? {
+            "job_id" => &mut job_id,
+            "prompt" => &mut prompt,
+            "key" => &mut key,
+            "line" => &mut line,
+            other => {
+                stranger.get_or_insert_with(|| other.chars().take(SHOWN).collect::<String>());
+                continue;
+            }
+        };
+        *place = Some(value);
+    }
+    let line = line.map_or(Ok(None), |line| self::line(&line))?;
+    let make = || {
+        if let Some(name) = stranger {
+            return Err(Wrong::value(format!("it has {name:?}, which is none of job_id, prompt, key and line")));
+        }
+        let missing = |name: &str| Wrong::value(format!("{name} is missing"));
+        made(&job_id.ok_or_else(|| missing("job_id"))?, &prompt.ok_or_else(|| missing("prompt"))?, key, line)
+    };
+    make().map_err(|wrong| wrong.on(line))
+}
+
+fn made(
+    job_id: &Bound<'_, PyAny>,
+    prompt: &Bound<'_, PyAny>,
+    key: Option<Bound<'_, PyAny>>,
+    line: Option<u64>,
+) -> Result<BatchItem, Wrong> {
+    let mut item = BatchItem::new(text("job_id", job_id)?, text("prompt", prompt)?);
+    if let Some(key) = key.filter(|key| !key.is_none()) {
+        item = item.key(text("key", &key)?);
+    }
+    Ok(match line {
+        Some(line) => item.line(line),
+        None => item,
+    })
+}
+
+fn line(given: &Bound<'_, PyAny>) -> Result<Option<u64>, Wrong> {
+    if given.is_none() {
+        return Ok(None);
+    }
+    let Ok(line) = given.extract::<Integer>();
+    match line.integer("line")? {
+        0 => Err(Wrong::value("line is 0; lines count from 1".to_owned())),
+        line => Ok(Some(line)),
+    }
+}

@@ -1,0 +1,385 @@
+//! `agentjob.Batch`: a running batch, as an iterator.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use agentjob_core as core;
+use agentjob_core::{BatchHandle, BatchOutcome, BatchProgress, BatchStep, BatchUpdate, Control, Error};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
+
+use crate::arguments::{Number, Refused, cancel_token};
+use crate::batch::background_close::{self, ClosingBatch};
+use crate::batch::records;
+use crate::errors;
+use crate::in_use::claim;
+use crate::panic::guarded;
+use crate::signals::{SLICE, blocking, is_interrupted};
+use crate::watcher::Watcher;
+
+/// The most outcomes and updates that agentjob.aio takes at once.
+const MAX_EVENTS: usize = 256;
+
+/// A batch of messages that are being sent; see Client.send_all.
+///
+/// Iterating returns the outcome of each message, those of earlier runs first, and ends when every message has one. The batch
+/// runs on threads of its own, whether the program iterates or not. Ctrl-C while it waits for an outcome, and an exception from
+/// on_update, stop it: requests in flight still get their responses, and iterating again returns the remaining outcomes.
+///
+/// Close the batch, or use it or its client in a with statement: that waits for the responses to messages in flight, for at most
+/// grace. A batch that is garbage collected before its end stops and waits for them in the background; the interpreter waits for
+/// that before it exits. Only one thread at a time may iterate. Any thread may call progress() and stop().
+///
+/// >>> with client.send_all([("job_demo", "Add tests")], journal=journal, wait=True, min_interval=0.02) as batch:
+/// ...     while not batch.finished:
+/// ...         if outcome := batch.next_event(timeout=0.5):
+/// ...             print(outcome["job"]["status"])
+/// completed
+#[pyclass(frozen, module = "agentjob")]
+pub(crate) struct Batch {
+    watcher: Arc<Watcher>,
+    journal: PathBuf,
+    pid: u32,
+    /// Held while a thread waits for the next event.
+    reader: Mutex<Reader>,
+    /// Held for a slice of that wait. `None` once the batch is finished: its journal is unlocked then.
+    core: background_close::Shared,
+    /// Stops the batch, whichever thread has the core.
+    handle: BatchHandle,
+    finished: AtomicBool,
+    /// As of the end of the last slice.
+    progress: Mutex<BatchProgress>,
+}
+
+/// What the core has reported and the program has not received yet, because an exception came first.
+#[derive(Default)]
+struct Reader {
+    pending: VecDeque<Event>,
+    failure: Option<Error>,
+}
+
+enum Event {
+    Outcome(BatchOutcome),
+    Update(BatchUpdate, BatchProgress),
+}
+
+impl Batch {
+    pub(crate) fn new(core: core::Batch, watcher: Arc<Watcher>, journal: PathBuf) -> Batch {
+        let progress = Mutex::new(core.progress());
+        let handle = core.handle();
+        let core = Arc::new(Mutex::new(Some(core)));
+        background_close::register(&core, &journal);
+        Batch {
+            watcher,
+            journal,
+            pid: std::process::id(),
+            reader: Mutex::default(),
+            progress,
+            core,
+            handle,
+            finished: AtomicBool::new(false),
+        }
+    }
+
+    /// A forked child has the batch's memory, and perhaps its locks, but not its threads.
+    fn check_owner(&self, py: Python<'_>) -> PyResult<()> {
+        if self.is_owned() {
+            return Ok(());
+        }
+        let error = "this batch belongs to another process; a forked child cannot use it";
+        Err(errors::raised(py, &Error::invalid_argument(error)))
+    }
+
+    fn is_owned(&self) -> bool {
+        self.pid == std::process::id()
+    }
+
+    /// Runs `work` with the core, unless the batch is finished.
+    fn with_core<T>(
+        &self,
+        mut core: MutexGuard<'_, Option<core::Batch>>,
+        work: impl FnOnce(&mut core::Batch) -> T,
+    ) -> Option<T> {
+        core.as_mut().map(|core| {
+            let done = work(core);
+            *guard(&self.progress) = core.progress();
+            done
+        })
+    }
+
+    /// The same, unless another thread has the core: this never waits.
+    fn try_core<T>(&self, work: impl FnOnce(&mut core::Batch) -> T) -> Option<T> {
+        self.with_core(self.core.try_lock().ok()?, work)
+    }
+
+    /// Waits up to `time` for one event of the core, and adds it to `reader`. Returns whether there was one.
+    fn receive(&self, reader: &mut Reader, time: Duration) -> bool {
+        let received = self.with_core(guard(&self.core), |core| {
+            core.step(time).map(|step| match step {
+                BatchStep::Outcome(outcome) => Some(Event::Outcome(outcome)),
+                BatchStep::Update(update) => Some(Event::Update(update, core.progress())),
+                BatchStep::Over => {
+                    self.finished.store(true, Ordering::SeqCst);
+                    None
+                }
+                _ => None,
+            })
+        });
+        match received {
+            Some(Ok(Some(event))) => {
+                reader.pending.push_back(event);
+                return true;
+            }
+            Some(Err(failure)) => {
+                reader.failure = Some(failure);
+                self.finished.store(true, Ordering::SeqCst);
+            }
+            Some(Ok(None)) | None => {}
+        }
+        if self.is_finished() {
+            drop(guard(&self.core).take());
+        }
+        false
+    }
+
+    fn is_finished(&self) -> bool {
+        self.finished.load(Ordering::SeqCst)
+    }
+
+    /// Waits for the next outcome, and reports the updates before it.
+    fn next_outcome(&self, py: Python<'_>, time: Option<Duration>) -> PyResult<Option<BatchOutcome>> {
+        self.check_owner(py)?;
+        let reader = &mut *claim(&self.reader, "batch")?;
+        let end = time.and_then(|time| Instant::now().checked_add(time));
+        let ended = blocking(py, &self.watcher, false, || {
+            loop {
+                match reader.pending.front() {
+                    Some(Event::Outcome(_)) => return Ok(()),
+                    Some(Event::Update(..)) => {
+                        let Some(Event::Update(update, progress)) = reader.pending.pop_front() else { continue };
+                        if self.watcher.batch(&update, &progress).is_err() {
+                            return Ok(());
+                        }
+                    }
+                    None => {}
+                }
+                if let Some(failure) = reader.failure.take() {
+                    return Err(failure);
+                }
+                let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE));
+                if !self.receive(reader, left) && reader.failure.is_none() && (self.is_finished() || left.is_zero()) {
+                    return Ok(());
+                }
+                if self.watcher.check().is_err() {
+                    return Ok(());
+                }
+            }
+        });
+        ended.inspect_err(|_| self.handle.stop())?;
+        Ok(match reader.pending.pop_front() {
+            Some(Event::Outcome(outcome)) => Some(outcome),
+            _ => None,
+        })
+    }
+
+    /// Stops the batch and waits for its threads to end, for about grace, or until the token is cancelled. After that it closes in
+    /// the background. A second interruption ends the grace.
+    fn stop_and_wait(&self, py: Python<'_>, token: Option<&core::CancelToken>) -> PyResult<()> {
+        if !self.is_owned() {
+            return Ok(());
+        }
+        self.handle.stop();
+        let reader = &mut *claim(&self.reader, "batch")?;
+        *reader = Reader::default();
+        self.finished.store(true, Ordering::SeqCst);
+        let (mut closing, again) = (Vec::new(), is_interrupted(py));
+        let ended = blocking(py, &self.watcher, false, || {
+            if let Some(core) = guard(&self.core).take() {
+                closing = background_close::wait_for(vec![ClosingBatch::start(core, &self.journal)], || {
+                    if self.watcher.check().is_err() {
+                        if again {
+                            self.handle.abort();
+                        }
+                        return true;
+                    }
+                    token.is_some_and(core::CancelToken::is_cancelled)
+                });
+            }
+            Ok(())
+        });
+        background_close::put(closing);
+        ended
+    }
+}
+
+#[pymethods]
+impl Batch {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        guarded(py, || self.next_outcome(py, None)?.map(|outcome| records::outcome(py, &outcome)).transpose())
+    }
+
+    /// Waits for the next outcome and returns it. None: there was none within timeout seconds, or the batch is finished.
+    ///
+    /// timeout: seconds; None waits as long as it takes, 0 does not wait.
+    #[pyo3(signature = (timeout=None))]
+    fn next_event<'py>(&self, py: Python<'py>, timeout: Option<Number>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        guarded(py, || {
+            let time = timeout.map(|timeout| timeout.seconds_or_zero("timeout")).transpose();
+            let time = time.map_err(|refused| refused.raised(py, false))?;
+            self.next_outcome(py, time)?.map(|outcome| records::outcome(py, &outcome)).transpose()
+        })
+    }
+
+    /// For agentjob.aio: waits for outcomes and updates and returns all there are, as (is_outcome, dict). None of them: the batch is
+    /// finished, or the token was cancelled, which stops the batch.
+    fn _next_events<'py>(&self, py: Python<'py>, cancel: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        guarded(py, || {
+            let token = cancel_token("cancel", &cancel).map_err(|refused| refused.raised(py, false))?.core();
+            self.check_owner(py)?;
+            let reader = &mut *claim(&self.reader, "batch")?;
+            let ended = blocking(py, &self.watcher, false, || {
+                while reader.pending.len() < MAX_EVENTS && reader.failure.is_none() {
+                    let time = if reader.pending.is_empty() { SLICE } else { Duration::ZERO };
+                    let more = self.receive(reader, time);
+                    if token.is_cancelled() {
+                        self.handle.stop();
+                        break;
+                    }
+                    if !more && (self.is_finished() || !reader.pending.is_empty()) {
+                        break;
+                    }
+                }
+                let failure = reader.failure.take_if(|_| reader.pending.is_empty());
+                failure.map_or(Ok(()), Err)
+            });
+            ended.inspect_err(|_| self.handle.stop())?;
+            let taken = PyList::empty(py);
+            // A logging handler that raises loses nothing: the events stay pending.
+            for event in &reader.pending {
+                let (is_outcome, record) = match event {
+                    Event::Outcome(outcome) => (true, records::outcome(py, outcome)?),
+                    Event::Update(update, progress) => {
+                        let record = records::update(py, update, progress)?;
+                        self.watcher.log_update(py, update, &record)?;
+                        (false, record)
+                    }
+                };
+                taken.append((is_outcome, record))?;
+            }
+            reader.pending.clear();
+            Ok(taken)
+        })
+    }
+
+    /// Whether no more outcomes will come: every message has one, or the batch was stopped, was closed or failed.
+    #[getter]
+    fn finished(&self) -> bool {
+        let pending = self.reader.try_lock().is_ok_and(|reader| !reader.pending.is_empty() || reader.failure.is_some());
+        self.is_finished() && !pending
+    }
+
+    /// The batch's progress (types.BatchProgress). It does not wait.
+    ///
+    /// >>> batch.progress()["items"]
+    /// 20
+    fn progress<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        guarded(py, || {
+            self.check_owner(py)?;
+            self.try_core(|_| ());
+            let progress = *guard(&self.progress);
+            records::progress(py, &progress)
+        })
+    }
+
+    /// Sends no more messages. Requests in flight still get their responses, for at most grace; then the batch is finished.
+    ///
+    /// Any thread may call it; it does not wait. Iterating returns the remaining outcomes first. The same items and journal resume
+    /// the batch.
+    ///
+    /// >>> batch.stop()
+    /// >>> sum(1 for outcome in batch) < 20
+    /// True
+    fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        guarded(py, || {
+            if self.is_owned() {
+                self.handle.stop();
+            }
+            Ok(())
+        })
+    }
+
+    /// Stops the batch, and waits for the responses to its messages in flight, for at most grace. Then it is finished, and another
+    /// run may use its journal. Outcomes that the program did not receive are in the journal. Ctrl-C during the wait moves the rest
+    /// of the grace to the background; a second Ctrl-C ends the grace.
+    ///
+    /// >>> batch.close()
+    /// >>> batch.finished, list(batch)
+    /// (True, [])
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        guarded(py, || self.stop_and_wait(py, None))
+    }
+
+    /// The same for agentjob.aio: the token ends the wait.
+    fn _close(&self, py: Python<'_>, cancel: Bound<'_, PyAny>) -> PyResult<()> {
+        guarded(py, || {
+            let token = cancel_token("cancel", &cancel).map_err(|refused: Refused| refused.raised(py, false))?.core();
+            self.stop_and_wait(py, Some(token))
+        })
+    }
+
+    /// Ends the grace: messages without a response are unknown. For agentjob.aio.
+    fn _abort(&self) {
+        self.handle.abort();
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
+    }
+
+    fn __repr__(&self) -> String {
+        if self.is_owned() {
+            self.try_core(|_| ());
+        }
+        let BatchProgress { done, items, .. } = *guard(&self.progress);
+        format!("<Batch: {done} of {items} done{}>", if self.is_finished() { ", finished" } else { "" })
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "an agentjob.Batch cannot be pickled or copied, for its threads and its journal's lock are this process's; \
+            pass on the items and the journal's path instead, and run it there once it is finished here",
+        ))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.watcher.traverse(visit)
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        // It is locked only in a forked child whose parent was waiting for an event; the batch is the parent's.
+        let Some(core) = self.core.try_lock().ok().and_then(|mut core| core.take()) else { return };
+        // An exception that drops the batch must not wait here for responses.
+        background_close::start(core, &self.journal);
+    }
+}
+
+/// Locks what is held for a moment only, or for a slice of a wait.
+fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,8 @@
+//! `agentjob.Batch`, and what it needs: `items` come in, `begin` hands them to the core, `iterator` is the class, `records` are the
+//! dicts that go out, and `background_close` waits for batches that nobody holds any more.
+
+pub(crate) mod background_close;
+pub(crate) mod begin;
+pub(crate) mod items;
+pub(crate) mod iterator;
+pub(crate) mod records;

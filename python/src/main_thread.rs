@@ -1,0 +1,34 @@
+//! Which thread runs Python's signal handlers: the main thread alone.
+
+use std::cell::Cell;
+use std::process;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+thread_local! {
+    /// Whether this is Python's main thread, and the process in which that was found out.
+    static MAIN: Cell<Option<(bool, u32)>> = const { Cell::new(None) };
+}
+
+/// Whether Python runs signal handlers on this thread. The other threads need not take the GIL twenty times a second, and must not
+/// while the interpreter shuts down: before Python 3.13 a thread that asks for the GIL at the wrong moment crashes the process. A
+/// thread that forks is the child's main thread.
+pub(crate) fn runs_signal_handlers() -> bool {
+    MAIN.get().is_none_or(|(main, pid)| main || pid != process::id())
+}
+
+/// Finds out, once for each thread, whether this is the main thread.
+pub(crate) fn identify(py: Python<'_>) {
+    if MAIN.get().is_none() {
+        MAIN.set(Some((is_main(py).unwrap_or(true), process::id())));
+    }
+}
+
+fn is_main(py: Python<'_>) -> PyResult<bool> {
+    // Until the program loads `threading` it has one thread.
+    let loaded = py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?;
+    let Some(threading) = loaded.get_item("threading")? else { return Ok(true) };
+    let this = py.import("_thread")?.call_method0("get_ident")?;
+    threading.call_method0("main_thread")?.getattr("ident")?.eq(this)
+}

@@ -1,0 +1,74 @@
+//! How a method makes one request: arguments in, the core without the GIL, a dict or an exception out.
+
+use std::borrow::Cow;
+
+use agentjob_core::{CallOptions, Client, Delivery, EncodedPrompt, Error, Job};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arguments::{Number, Refused, encoded, text};
+use crate::caller::Caller;
+use crate::convert;
+use crate::errors::add_note;
+use crate::options::call_options;
+use crate::signals::blocking;
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// A call's own options.
+pub(crate) struct Call<'py> {
+    pub(crate) timeout: Option<Number>,
+    pub(crate) cancel: Option<Bound<'py, PyAny>>,
+}
+
+pub(crate) fn send_message<'py>(
+    caller: &Caller,
+    (job_id, prompt): (Any<'_, 'py>, Any<'_, 'py>),
+    call: Call<'py>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = job_id.py();
+    let (job_id, prompt) = message(job_id, prompt).map_err(|refused| refused.raised(py, true))?;
+    request(py, caller, call, true, |core, call| core.send_message_with(&job_id, &prompt, call))
+}
+
+pub(crate) fn get_job<'py>(caller: &Caller, job_id: Any<'_, 'py>, call: Call<'py>) -> PyResult<Bound<'py, PyDict>> {
+    let py = job_id.py();
+    let job_id = text("job_id", job_id).map_err(|refused| refused.raised(py, false))?;
+    request(py, caller, call, false, |core, call| core.get_job_with(&job_id, call))
+}
+
+pub(crate) fn create_job<'py>(caller: &Caller, prompt: Any<'_, 'py>, call: Call<'py>) -> PyResult<Bound<'py, PyDict>> {
+    let py = prompt.py();
+    let prompt = encoded("prompt", prompt).map_err(|refused| refused.raised(py, true))?;
+    request(py, caller, call, true, |core, call| core.create_job_with(&prompt, call))
+}
+
+fn request<'py>(
+    py: Python<'py>,
+    caller: &Caller,
+    call: Call<'py>,
+    delivers: bool,
+    make: impl FnOnce(&Client, &CallOptions) -> Result<Job, Error> + Send,
+) -> PyResult<Bound<'py, PyDict>> {
+    let watcher = caller.watcher(py, None, delivers)?;
+    let options = call_options(&watcher, call.timeout, call.cancel).map_err(|refused| refused.raised(py, delivers))?;
+    let job = blocking(py, &watcher, delivers, || make(caller.core(), &options))?;
+    returned(py, &job, delivers)
+}
+
+/// The record that a call returns. `delivers`: the call delivered a message, so an error here must say that.
+pub(crate) fn returned<'py>(py: Python<'py>, job: &Job, delivers: bool) -> PyResult<Bound<'py, PyDict>> {
+    convert::job(py, job).inspect_err(|raised| {
+        if delivers {
+            add_note(raised.value(py), Delivery::Accepted);
+        }
+    })
+}
+
+/// The arguments of a message.
+pub(crate) fn message<'a>(
+    job_id: &'a Bound<'_, PyAny>,
+    prompt: &Bound<'_, PyAny>,
+) -> Result<(Cow<'a, str>, EncodedPrompt), Refused> {
+    Ok((text("job_id", job_id)?, encoded("prompt", prompt)?))
+}

@@ -1,0 +1,109 @@
+//! The waits that block to their end, and `Watch`, an iterator.
+
+use std::sync::{Arc, Mutex};
+
+use agentjob_core as core;
+use agentjob_core::{Error, JobStatus, WaitOptions};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use pyo3::{PyTraverseError, PyVisit};
+
+use crate::arguments::{Refused, callback, text};
+use crate::caller::Caller;
+use crate::detached::Detached;
+use crate::in_use::claim;
+use crate::options::{WaitSchedule, WaitSettings, call_options};
+use crate::panic::guarded;
+use crate::request::{message, returned};
+use crate::signals::blocking;
+use crate::watcher::Watcher;
+use crate::{convert, errors};
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+pub(crate) fn wait<'py>(
+    caller: &Caller,
+    job_id: Any<'_, 'py>,
+    settings: WaitSettings<'py>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = job_id.py();
+    let job_id = text("job_id", job_id).map_err(|refused| refused.raised(py, false))?;
+    to_the_end(py, caller, settings, false, |core, options| core.wait(&job_id, options))
+}
+
+pub(crate) fn send_and_wait<'py>(
+    caller: &Caller,
+    (job_id, prompt): (Any<'_, 'py>, Any<'_, 'py>),
+    settings: WaitSettings<'py>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = job_id.py();
+    let (job_id, prompt) = message(job_id, prompt).map_err(|refused| refused.raised(py, true))?;
+    to_the_end(py, caller, settings, true, |core, options| core.send_and_wait(&job_id, &prompt, options))
+}
+
+fn to_the_end<'py>(
+    py: Python<'py>,
+    caller: &Caller,
+    settings: WaitSettings<'py>,
+    delivers: bool,
+    wait: impl FnOnce(&core::Client, &WaitOptions) -> Result<core::Job, Error> + Send,
+) -> PyResult<Bound<'py, PyDict>> {
+    let refused = |refused: Refused| refused.raised(py, delivers);
+    let on_update = callback("on_update", settings.on_update).map_err(refused)?;
+    let watcher = caller.watcher(py, on_update, delivers)?;
+    let read = || -> Result<_, Refused> {
+        let options = settings.schedule.options()?.call(call_options(&watcher, None, settings.cancel)?);
+        Ok((options, settings.check.flag("check")?))
+    };
+    let (options, check) = read().map_err(refused)?;
+    let job = blocking(py, &watcher, delivers, || wait(caller.core(), &options))?;
+    if check && *job.status() == JobStatus::Failed {
+        return Err(errors::job_failed(py, &job, delivers));
+    }
+    returned(py, &job, delivers)
+}
+
+/// The records of a job as they change; see Client.watch.
+#[pyclass(frozen, module = "agentjob")]
+pub(crate) struct Watch {
+    core: Detached<Mutex<core::Watch>>,
+    watcher: Arc<Watcher>,
+}
+
+impl Watch {
+    pub(crate) fn new(
+        caller: &Caller,
+        job_id: Any<'_, '_>,
+        schedule: &WaitSchedule,
+        cancel: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Watch> {
+        let py = job_id.py();
+        let watcher = caller.watcher(py, None, false)?;
+        let make = || -> Result<_, Refused> {
+            let options = schedule.options()?.call(call_options(&watcher, None, cancel)?);
+            Ok(caller.core().watch(&text("job_id", job_id)?, &options)?)
+        };
+        let core = make().map_err(|refused| refused.raised(py, false))?;
+        Ok(Watch { core: Detached::new(Mutex::new(core)), watcher })
+    }
+}
+
+#[pymethods]
+impl Watch {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        guarded(py, || {
+            let mut watch = claim(&self.core, "watch")?;
+            let watch = &mut *watch;
+            let job = blocking(py, &self.watcher, false, || watch.next().transpose())?;
+            job.map(|job| convert::job(py, &job)).transpose()
+        })
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.watcher.traverse(visit)
+    }
+}

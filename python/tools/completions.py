@@ -1,0 +1,38 @@
+"""Generates the scripts of `agentjob completion` with shtab, from the command line's own parser.
+
+    build/venv/bin/python python/tools/completions.py
+
+The scripts are committed, because a package is also built where shtab is not installed. A test compares them with what this would
+write.
+"""
+
+import importlib.metadata
+from pathlib import Path
+
+import shtab
+
+from agentjob._cli.arguments import SHELLS, parser
+
+FOLDER = Path(__file__).parents[1] / "agentjob" / "_cli" / "completions"
+#: The metavars that stand for a file.
+FILES = ("FILE", "RUN")
+
+
+def script(shell):
+    """The script for one shell."""
+    top = parser()
+    (commands,) = (action for action in top._actions if action.dest == "command")
+    # The help lists the commands in its description instead.
+    commands.help = "command"
+    for command in commands.choices.values():
+        for action in command._actions:
+            if action.metavar in FILES:
+                action.complete = shtab.FILE
+    return shtab.complete(top, shell)
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for shell in SHELLS:
+        (FOLDER / f"agentjob.{shell}").write_text(script(shell), "utf-8")
+    print(f"shtab {importlib.metadata.version('shtab')}: {', '.join(SHELLS)}")
