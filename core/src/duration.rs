@@ -28,7 +28,8 @@ pub fn duration_from_seconds_or_zero(name: &str, seconds: f64) -> Result<Duratio
         return Ok(Duration::ZERO);
     }
     duration_from_seconds(name, seconds).map_err(|_| {
-        Error::invalid(format!("{name} is {}; give a number of seconds from 0 to 604800 (7 days)", short(seconds)))
+        Error::invalid(format!("{name} is {}", short(seconds)))
+            .with_hint("Give a number of seconds from 0 to 604800 (7 days).")
     })
 }
 
@@ -52,7 +53,7 @@ pub(crate) fn check_time(name: &str, time: Duration) -> Result<Duration, Error> 
 }
 
 pub(crate) fn not_seconds(name: &str, given: &str) -> Error {
-    Error::invalid(format!("{name} is {given}; give a number of seconds more than 0 and at most 604800 (7 days)"))
+    Error::invalid(format!("{name} is {given}")).with_hint("Give more than 0 and at most 604800 seconds (7 days).")
 }
 
 /// Seconds as plain decimal digits.

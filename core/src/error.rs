@@ -1,146 +1,36 @@
-//! The one error of the library: a kind to branch on, a sentence to read, and the facts behind it.
+//! The one error of the library, as parts: what failed, why, what helps, what happened to the message, and the facts.
+
+pub(crate) mod kind;
+pub(crate) mod sentence;
 
 use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::delivery::Delivery;
+pub use crate::error::kind::ErrorKind;
+use crate::error::sentence::{Sentence, Subject};
 use crate::job::Job;
 use crate::redact::Redactor;
 use crate::text::escape;
 
-/// What went wrong. One list for every language: each kind is one Python class and one C code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// An argument or a setting is wrong or missing. Nothing was sent.
-    InvalidArgument,
-    /// No connection: name lookup, TCP, or a proxy that said no.
-    Connect,
-    /// The TLS handshake failed: an unknown authority, a wrong name, an expired certificate.
-    Tls,
-    /// The connection ended before the answer did.
-    ConnectionLost,
-    /// The call's total time (`timeout`, or `connect_timeout` while connecting) was over.
-    Timeout,
-    /// The caller's cancel token or callback ended the call.
-    Cancelled,
-    /// The client was closed.
-    Closed,
-    /// 401: the key is wrong or expired.
-    Authentication,
-    /// 403: the key may not do this, or not from this address.
-    PermissionDenied,
-    /// 404: no such job or project.
-    NotFound,
-    /// 409: the job cannot take the request now.
-    Conflict,
-    /// 429: the project's hourly allowance is used up.
-    RateLimit,
-    /// 400 or another 4xx: the service refused the request.
-    BadRequest,
-    /// 5xx: the service or a gateway before it failed.
-    Server,
-    /// 3xx: none is ever followed, so that the key goes nowhere else.
-    Redirect,
-    /// An answer that is not the contract's: no HTTP, no JSON, no record, or too large.
-    InvalidResponse,
-    /// A wait's time was over and the job was not done.
-    WaitTimeout,
-    /// A bug of this library, caught.
-    Internal,
-    /// A batch's journal cannot be opened, read or written, is damaged, or another run has it.
-    Journal,
-}
-
-impl ErrorKind {
-    /// Every kind, in the order of the codes in C (-1, -2, …).
-    pub const ALL: [ErrorKind; 19] = [
-        ErrorKind::InvalidArgument,
-        ErrorKind::Connect,
-        ErrorKind::Tls,
-        ErrorKind::ConnectionLost,
-        ErrorKind::Timeout,
-        ErrorKind::Cancelled,
-        ErrorKind::Closed,
-        ErrorKind::Authentication,
-        ErrorKind::PermissionDenied,
-        ErrorKind::NotFound,
-        ErrorKind::Conflict,
-        ErrorKind::RateLimit,
-        ErrorKind::BadRequest,
-        ErrorKind::Server,
-        ErrorKind::Redirect,
-        ErrorKind::InvalidResponse,
-        ErrorKind::WaitTimeout,
-        ErrorKind::Internal,
-        ErrorKind::Journal,
-    ];
-
-    /// The kind's name in snake case, the same in every language: `not_found`, `wait_timeout`, …
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ErrorKind::InvalidArgument => "invalid_argument",
-            ErrorKind::Connect => "connect",
-            ErrorKind::Tls => "tls",
-            ErrorKind::ConnectionLost => "connection_lost",
-            ErrorKind::Timeout => "timeout",
-            ErrorKind::Cancelled => "cancelled",
-            ErrorKind::Closed => "closed",
-            ErrorKind::Authentication => "authentication",
-            ErrorKind::PermissionDenied => "permission_denied",
-            ErrorKind::NotFound => "not_found",
-            ErrorKind::Conflict => "conflict",
-            ErrorKind::RateLimit => "rate_limit",
-            ErrorKind::BadRequest => "bad_request",
-            ErrorKind::Server => "server",
-            ErrorKind::Redirect => "redirect",
-            ErrorKind::InvalidResponse => "invalid_response",
-            ErrorKind::WaitTimeout => "wait_timeout",
-            ErrorKind::Internal => "internal",
-            ErrorKind::Journal => "journal",
-        }
-    }
-
-    /// The kind of an answer that is no success.
-    pub(crate) fn of_status(status: u16) -> ErrorKind {
-        match status {
-            300..=399 => ErrorKind::Redirect,
-            401 => ErrorKind::Authentication,
-            403 => ErrorKind::PermissionDenied,
-            404 => ErrorKind::NotFound,
-            409 => ErrorKind::Conflict,
-            429 => ErrorKind::RateLimit,
-            400..=499 => ErrorKind::BadRequest,
-            500..=599 => ErrorKind::Server,
-            _ => ErrorKind::InvalidResponse,
-        }
-    }
-}
-
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// Everything that can go wrong in a call. Its text is one sentence: what failed, for which job, what to do.
+/// Everything that can go wrong in a call. Its text is a sentence or two: what failed, for which job, and what to do. Its parts
+/// can be read one by one: [`reason`](Error::reason), [`hint`](Error::hint), [`delivery`](Error::delivery) and the facts.
 ///
-/// It never holds the key, nor the proxy's password: where the service quotes one, however it is encoded, stands `***`. It holds
+/// It never holds the key or the proxy's password: where the service quotes one, in whatever encoding, it says `***`. It holds
 /// no prompt either, unless the service's own words quote it.
 #[derive(Clone, thiserror::Error)]
-#[error("{}", .0.message)]
-pub struct Error(Box<Facts>);
+#[error("{}", self.message())]
+pub struct Error(Box<Parts>);
 
-#[derive(Debug, Clone)]
-struct Facts {
+#[derive(Clone)]
+struct Parts {
+    subject: Subject,
     kind: ErrorKind,
-    message: String,
-    /// The reason, where it is not the whole message.
-    reason: Option<String>,
+    reason: String,
     hint: Option<Cow<'static, str>>,
-    line: Option<u64>,
     delivery: Option<Delivery>,
     http_status: Option<u16>,
     retry_after: Option<Duration>,
@@ -149,16 +39,18 @@ struct Facts {
     attempts: u32,
     elapsed: Duration,
     job: Option<Job>,
+    /// The parts as one text, once it was asked for.
+    message: OnceLock<String>,
 }
 
 impl Error {
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error(Box::new(Facts {
+    /// An error whose reason names what it is about.
+    pub(crate) fn new(kind: ErrorKind, reason: impl Into<String>) -> Error {
+        Error(Box::new(Parts {
+            subject: Subject::Named,
             kind,
-            message: message.into(),
-            reason: None,
+            reason: reason.into(),
             hint: None,
-            line: None,
             delivery: None,
             http_status: None,
             retry_after: None,
@@ -167,76 +59,107 @@ impl Error {
             attempts: 0,
             elapsed: Duration::ZERO,
             job: None,
+            message: OnceLock::new(),
         }))
     }
 
-    pub(crate) fn invalid(message: impl Into<String>) -> Error {
-        Error::new(ErrorKind::InvalidArgument, message)
+    pub(crate) fn invalid(reason: impl Into<String>) -> Error {
+        Error::new(ErrorKind::InvalidArgument, reason)
     }
 
-    /// What a face reports for a panic that it caught. With `delivers` the call was to deliver a message, of which a
-    /// panic tells nothing, so the verdict is `unknown`.
+    /// The error for a panic that was caught. With `delivers` the call was to deliver a message, and because a panic does not
+    /// show whether it left, the verdict is `unknown`.
     pub fn internal(what: &str, delivers: bool) -> Error {
-        Error::new(ErrorKind::Internal, format!("agentjob failed inside, which is a bug of agentjob: {what}"))
+        Error::new(ErrorKind::Internal, internal_reason(what))
+            .with_hint(INTERNAL_HINT)
             .with_delivery(delivers.then_some(Delivery::Unknown))
     }
 
-    /// An argument that a face itself had to refuse, in the core's own form.
-    pub fn invalid_argument(message: impl Into<String>) -> Error {
-        Error::invalid(message)
+    /// The error for an argument that a face itself refuses. `reason` names the argument.
+    pub fn invalid_argument(reason: impl Into<String>) -> Error {
+        Error::invalid(reason)
     }
 
-    pub(crate) fn with_reason(mut self, reason: impl Into<String>) -> Error {
-        self.0.reason = Some(reason.into());
-        self
+    /// Adds what to do about the cause: a sentence, or several.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_hint(self, hint: impl Into<Cow<'static, str>>) -> Error {
+        self.changed(|parts| parts.hint = Some(hint.into()))
     }
 
-    pub(crate) fn with_hint(mut self, hint: impl Into<Cow<'static, str>>) -> Error {
-        self.0.hint = Some(hint.into());
-        self
+    pub(crate) fn with_hint_if_any(self, hint: Option<impl Into<Cow<'static, str>>>) -> Error {
+        match hint {
+            Some(hint) => self.with_hint(hint),
+            None => self,
+        }
     }
 
-    pub(crate) fn with_line(mut self, line: Option<u64>) -> Error {
-        self.0.line = line;
-        self
+    /// The same error about an item of a batch's list: its number from 1, and the line of the file that it is from.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn in_item(self, number: u64, line: Option<u64>) -> Error {
+        self.about(Subject::Item { number, line })
     }
 
-    pub(crate) fn with_delivery(mut self, delivery: Option<Delivery>) -> Error {
-        self.0.delivery = delivery;
-        self
+    pub(crate) fn about(self, subject: Subject) -> Error {
+        self.changed(|parts| parts.subject = subject)
     }
 
-    pub(crate) fn with_answer(
-        mut self,
+    pub(crate) fn with_delivery(self, delivery: Option<Delivery>) -> Error {
+        self.changed(|parts| parts.delivery = delivery)
+    }
+
+    pub(crate) fn with_response(
+        self,
         status: u16,
         retry_after: Option<Duration>,
         request_id: Option<String>,
         body: Option<String>,
     ) -> Error {
-        self.0.http_status = Some(status);
-        self.0.retry_after = retry_after;
-        self.0.request_id = request_id;
-        self.0.body = body;
-        self
+        self.changed(|parts| {
+            parts.http_status = Some(status);
+            parts.retry_after = retry_after;
+            parts.request_id = request_id;
+            parts.body = body;
+        })
     }
 
-    /// Without secrets in its sentence, and escaped; its other texts were redacted when they were put in.
-    pub(crate) fn redacted(mut self, redactor: &Redactor<'_>) -> Error {
+    /// With the facts of the response that another error has.
+    pub(crate) fn with_response_of(self, other: &Error) -> Error {
+        self.changed(|parts| {
+            parts.http_status = other.0.http_status;
+            parts.retry_after = other.0.retry_after;
+            parts.request_id.clone_from(&other.0.request_id);
+            parts.body.clone_from(&other.0.body);
+        })
+    }
+
+    /// Without secrets in the parts that make its text, each of them escaped. The request's id and the body were redacted when
+    /// they were put in.
+    pub(crate) fn redacted(self, redactor: &Redactor<'_>) -> Error {
         let clean = |text: &str| escape(&redactor.redact(text)).into_owned();
-        self.0.message = clean(&self.0.message);
-        self.0.reason = self.0.reason.as_deref().map(clean);
-        self.0.hint = self.0.hint.as_deref().map(clean).map(Cow::Owned);
-        self
+        self.changed(|parts| {
+            parts.subject.change_job(clean);
+            parts.reason = clean(&parts.reason);
+            parts.hint = parts.hint.as_deref().map(clean).map(Cow::Owned);
+        })
     }
 
-    pub(crate) fn with_effort(mut self, attempts: u32, elapsed: Duration) -> Error {
-        self.0.attempts = attempts;
-        self.0.elapsed = elapsed;
-        self
+    pub(crate) fn with_effort(self, attempts: u32, elapsed: Duration) -> Error {
+        self.changed(|parts| {
+            parts.attempts = attempts;
+            parts.elapsed = elapsed;
+        })
     }
 
-    pub(crate) fn with_job(mut self, job: Option<Job>) -> Error {
-        self.0.job = job;
+    pub(crate) fn with_job(self, job: Option<Job>) -> Error {
+        self.changed(|parts| parts.job = job)
+    }
+
+    /// Changes a part: the text is another one then.
+    fn changed(mut self, change: impl FnOnce(&mut Parts)) -> Error {
+        change(&mut self.0);
+        self.0.message.take();
         self
     }
 
@@ -245,33 +168,61 @@ impl Error {
         self.0.kind
     }
 
-    /// One sentence for a person: what failed, for which job, what to do. The same as `to_string()`.
+    /// All parts as text for a person: what failed, for which job, and what to do. The same as `to_string()`.
     pub fn message(&self) -> &str {
-        &self.0.message
+        self.0.message.get_or_init(|| self.sentence().whole())
     }
 
-    /// What happened, without the job, the verdict and the advice: `no connection to 127.0.0.1:9 (connection refused)`.
+    /// The text without what to do with the message, for a list that says that once for all of its messages.
+    pub(crate) fn without_advice(&self) -> String {
+        self.sentence().without_advice()
+    }
+
+    fn sentence(&self) -> Sentence<'_> {
+        let parts = &*self.0;
+        Sentence {
+            subject: &parts.subject,
+            kind: parts.kind,
+            delivery: parts.delivery,
+            reason: &parts.reason,
+            hint: parts.hint.as_deref(),
+        }
+    }
+
+    /// What happened, as a clause: `no connection to 127.0.0.1:9 (connection refused)`. The job, the hint and what to do with
+    /// the message are not in it.
     pub fn reason(&self) -> &str {
-        self.0.reason.as_deref().unwrap_or(&self.0.message)
+        &self.0.reason
     }
 
-    /// What to do about the cause, as a sentence: `Check base_url and the network.` `None` if nothing is known to help. What to
-    /// do with the message follows from [`delivery`](Error::delivery) and is not in it.
+    /// What to do about the cause, in a sentence or two: `Check base_url and the network.` `None` if there is nothing specific to
+    /// do. What to do with the message is not in it; that follows from [`delivery`](Error::delivery).
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
 
-    /// The line of the file that a batch's item is from, when the error is about an item that has one.
-    pub fn line(&self) -> Option<u64> {
-        self.0.line
+    /// The number, from 1, of the item of a batch's list that is wrong. `None` if the error is not about an item.
+    pub fn item(&self) -> Option<u64> {
+        match self.0.subject {
+            Subject::Item { number, .. } => Some(number),
+            _ => None,
+        }
     }
 
-    /// What became of the message; `None` when the call was not to deliver one (`get_job`, `wait`).
+    /// The line of the file that the wrong item is from. `None` if the error is not about an item, or the item has no line.
+    pub fn line(&self) -> Option<u64> {
+        match self.0.subject {
+            Subject::Item { line, .. } => line,
+            _ => None,
+        }
+    }
+
+    /// What happened to the message; `None` when the call was not to deliver one (`get_job`, `wait`).
     pub fn delivery(&self) -> Option<Delivery> {
         self.0.delivery
     }
 
-    /// The status of the answer, when one was read.
+    /// The status of the response, when one was read.
     pub fn http_status(&self) -> Option<u16> {
         self.0.http_status
     }
@@ -286,12 +237,12 @@ impl Error {
         self.0.request_id.as_deref()
     }
 
-    /// The text of the answer's body, at most 8 KiB of it, without the key. Otherwise it is the service's text, unchecked.
+    /// The text of the response's body, at most 8 KiB of it, without the key. Otherwise it is the service's text, unchecked.
     pub fn body(&self) -> Option<&str> {
         self.0.body.as_deref()
     }
 
-    /// How many requests the call made; a wait's are its polls, and the message before them.
+    /// How many requests the call made. Those of a wait are its polls, and the message before them.
     pub fn attempts(&self) -> u32 {
         self.0.attempts
     }
@@ -307,7 +258,15 @@ impl Error {
     }
 }
 
-/// What a caught panic said, for [`Error::internal`].
+/// What to do about [`internal_reason`].
+pub(crate) const INTERNAL_HINT: &str = "This is a bug in agentjob: please report it.";
+
+/// The reason of an error that a panic, or an impossible state, made.
+pub(crate) fn internal_reason(what: &str) -> String {
+    format!("agentjob failed internally ({what})")
+}
+
+/// The message of a panic that was caught, for [`Error::internal`].
 #[doc(hidden)]
 pub fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
@@ -316,13 +275,12 @@ pub fn panic_text(panic: &(dyn Any + Send)) -> String {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let facts = &*self.0;
         f.debug_struct("Error")
-            .field("kind", &facts.kind)
-            .field("message", &facts.message)
-            .field("delivery", &facts.delivery)
-            .field("http_status", &facts.http_status)
-            .field("attempts", &facts.attempts)
+            .field("kind", &self.kind())
+            .field("message", &self.message())
+            .field("delivery", &self.delivery())
+            .field("http_status", &self.http_status())
+            .field("attempts", &self.attempts())
             .finish_non_exhaustive()
     }
 }
@@ -331,29 +289,9 @@ impl fmt::Debug for Error {
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_status_has_its_kind() {
-        let rows = [
-            (301, ErrorKind::Redirect),
-            (308, ErrorKind::Redirect),
-            (400, ErrorKind::BadRequest),
-            (401, ErrorKind::Authentication),
-            (402, ErrorKind::BadRequest),
-            (403, ErrorKind::PermissionDenied),
-            (404, ErrorKind::NotFound),
-            (408, ErrorKind::BadRequest),
-            (409, ErrorKind::Conflict),
-            (422, ErrorKind::BadRequest),
-            (429, ErrorKind::RateLimit),
-            (500, ErrorKind::Server),
-            (504, ErrorKind::Server),
-            (599, ErrorKind::Server),
-            (101, ErrorKind::InvalidResponse),
-            (700, ErrorKind::InvalidResponse),
-        ];
-        for (status, kind) in rows {
-            assert_eq!(ErrorKind::of_status(status), kind, "{status}");
-        }
+    fn message(delivery: Delivery) -> Error {
+        let error = Error::new(ErrorKind::Server, "the service returned 503");
+        error.about(Subject::Message("job_1".to_owned())).with_delivery(Some(delivery))
     }
 
     #[test]
@@ -361,5 +299,45 @@ mod tests {
         fn usable<T: Send + Sync + Clone + 'static>() {}
         usable::<Error>();
         assert_eq!(size_of::<Error>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn a_part_that_changes_changes_the_text() {
+        let error = message(Delivery::NotSent);
+        assert!(error.message().starts_with("message to job job_1 was not sent: "), "{error}");
+        let error = error.with_delivery(Some(Delivery::Unknown)).with_hint("Ask again.");
+        let text = "message to job job_1 may have arrived: the service returned 503. Ask again. Check the job before you send it again.";
+        assert_eq!(error.message(), text);
+        assert_eq!((error.reason(), error.hint()), ("the service returned 503", Some("Ask again.")));
+        assert!(format!("{error:?}").contains(text));
+    }
+
+    #[test]
+    fn no_part_keeps_a_secret_or_what_drives_a_terminal() {
+        let secret = b"adm_marker_0123456789";
+        let quoted = |before: &str| format!("{before} adm_marker_0123456789\x1b");
+        let error = Error::new(ErrorKind::Server, quoted("reason")).with_hint(quoted("hint"));
+        for subject in [
+            Subject::Message(quoted("job")),
+            Subject::Job(quoted("job")),
+            Subject::Wait { job_id: quoted("job"), after_message: true },
+        ] {
+            let clean = error.clone().about(subject).redacted(&Redactor::new([secret, b""]));
+            for text in [clean.message(), clean.reason(), clean.hint().unwrap(), &format!("{clean:?}")] {
+                assert!(!text.contains("adm_marker") && !text.contains('\x1b') && text.contains("***"), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_panic_in_a_send_leaves_the_verdict_open() {
+        let error = Error::internal("the gear broke", true);
+        assert_eq!(
+            error.message(),
+            "agentjob failed internally (the gear broke). This is a bug in agentjob: please report it. The message may have arrived: check the job before you send it again."
+        );
+        assert_eq!(Error::internal("x", false).delivery(), None);
+        assert_eq!(panic_text(&"a text"), "a text");
+        assert_eq!(panic_text(&7), "a panic without a message");
     }
 }

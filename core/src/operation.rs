@@ -1,13 +1,14 @@
-//! The contract's operations as data (CONTRACT "Operations"): method, path, body, and what to call them in a sentence.
+//! The service's operations as data (docs/contract.md, "Operations"): path, body, and what an error calls them.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::call::prompt::Prompt;
 use crate::error::Error;
+use crate::error::sentence::Subject;
 use crate::text::describe;
 
-/// The longest id that is taken, in bytes. The contract names no format; a request's head has an end (O).
+/// The longest id that is accepted, in bytes. The contract names no format, but servers bound the size of a request's head.
 const MAX_ID_BYTES: usize = 1024;
 
 /// One call of the service.
@@ -28,12 +29,12 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// What was being done, as the subject of an error's sentence.
-    pub(crate) fn subject(&self) -> String {
+    /// What an error of this call is about.
+    pub(crate) fn subject(&self) -> Subject {
         match self {
-            Operation::SendMessage { job_id, .. } => format!("message to job {}", describe(job_id)),
-            Operation::GetJob { job_id } => format!("job {}", describe(job_id)),
-            Operation::CreateJob { .. } => "new job".to_owned(),
+            Operation::SendMessage { job_id, .. } => Subject::Message(describe(job_id)),
+            Operation::GetJob { job_id } => Subject::Job(describe(job_id)),
+            Operation::CreateJob { .. } => Subject::NewJob,
         }
     }
 
@@ -44,7 +45,7 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Whether the call delivers something: a POST that is worked on once more each time it is made.
+    /// Whether the call delivers something: a POST, which the service processes again each time it arrives.
     pub(crate) fn delivers(&self) -> bool {
         self.prompt().is_some()
     }
@@ -56,16 +57,17 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Refuses what the contract does not take, before anything is sent.
+    /// Refuses arguments that the service cannot accept, before anything is sent.
     pub(crate) fn check(&self, max_prompt_bytes: usize) -> Result<(), Error> {
         if !matches!(self, Operation::CreateJob { .. }) {
             check_id("job_id", self.job_id())?;
         }
         match self.prompt().map(Prompt::bytes) {
-            Some(0) => Err(Error::invalid("prompt is empty; give at least one character of instruction")),
-            Some(bytes) if bytes > max_prompt_bytes => Err(Error::invalid(format!(
-                "prompt is {bytes} bytes long; at most {max_prompt_bytes} bytes are sent (max_prompt_bytes)"
-            ))),
+            Some(0) => Err(Error::invalid("prompt is empty").with_hint("Give at least one character.")),
+            Some(bytes) if bytes > max_prompt_bytes => {
+                let error = Error::invalid(format!("prompt is {bytes} bytes long"));
+                Err(error.with_hint(format!("At most {max_prompt_bytes} bytes are sent (max_prompt_bytes).")))
+            }
             _ => Ok(()),
         }
     }
@@ -100,19 +102,15 @@ pub(crate) fn jobs_path(base: &str, project_id: &str) -> String {
 
 /// Refuses an id that would not name one path segment.
 pub(crate) fn check_id(name: &str, id: &str) -> Result<(), Error> {
-    let wrong = match id {
-        "" => format!("{name} is empty; give the id as the service shows it"),
+    let reason = match id {
+        "" => format!("{name} is empty"),
         // Percent-encoding does not neutralise these two: a server or proxy may still walk up the path.
-        "." | ".." => format!("{name} is {id:?}, which is a path and no id; give the id as the service shows it"),
-        _ if id.len() > MAX_ID_BYTES => {
-            format!("{name} is {} bytes long; an id has at most {MAX_ID_BYTES} bytes", id.len())
-        }
-        _ if id.chars().any(char::is_control) => {
-            format!("{name} holds a control character ({}); give the id as the service shows it", describe(id))
-        }
+        "." | ".." => format!("{name} is {id:?}, which is a path and not an id"),
+        _ if id.len() > MAX_ID_BYTES => format!("{name} is {} bytes long, more than {MAX_ID_BYTES}", id.len()),
+        _ if id.chars().any(char::is_control) => format!("{name} contains a control character ({})", describe(id)),
         _ => return Ok(()),
     };
-    Err(Error::invalid(wrong))
+    Err(Error::invalid(reason).with_hint("Give the id as the service shows it."))
 }
 
 /// Every byte outside RFC 3986 unreserved is percent-encoded, so an id can never move the request elsewhere.
@@ -172,10 +170,10 @@ mod tests {
             (send("", "p"), "job_id is empty"),
             (send("..", "p"), "job_id is \"..\""),
             (send(".", "p"), "job_id is \".\""),
-            (send("a\0b", "p"), "job_id holds a control character (a\\u{0}b)"),
+            (send("a\0b", "p"), "job_id contains a control character (a\\u{0}b)"),
             (send(&long, "p"), "job_id is 1025 bytes long"),
             (send("j", ""), "prompt is empty"),
-            (send("j", "123456"), "prompt is 6 bytes long; at most 5"),
+            (send("j", "123456"), "prompt is 6 bytes long. At most 5"),
             (Operation::CreateJob { prompt: "".into() }, "prompt is empty"),
         ] {
             let error = operation.check(5).unwrap_err();

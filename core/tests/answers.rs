@@ -152,7 +152,7 @@ fn a_connection_is_not_used_again_after_a_transfer_encoding_that_is_not_understo
         let (ended, first) = service.send(whole(&response), false);
         let error = ended.unwrap_err();
         assert_eq!(error.delivery(), Some(Delivery::Accepted), "{error}");
-        assert!(error.message().contains(&format!("its Transfer-Encoding is not understood ({coding})")), "{error}");
+        assert!(error.message().contains(&format!("its Transfer-Encoding is not supported ({coding})")), "{error}");
         let (next, second) = service.send(whole(&sized("")), false);
         next.unwrap();
         assert_ne!(first, second);

@@ -189,8 +189,8 @@ fn trouble_without_end_stops_the_batch() {
     let options = BatchOptions::new(folder.journal()).max_outage(ms(2500));
     let (outcomes, error) = run_until_stopped(client(&service).send_all(items(50), &options).unwrap());
     assert_eq!(error.kind(), ErrorKind::Server);
-    assert!(error.message().starts_with("the batch was stopped after "), "{error}");
-    assert!(error.message().ends_with("run it again with the same journal: it goes on"), "{error}");
+    assert!(error.message().starts_with("the batch stopped after an outage of "), "{error}");
+    assert!(error.message().ends_with("Run it again with the same journal: it continues where it stopped."), "{error}");
     assert!(outcomes.len() < 8, "it does not burn through the list: {}", outcomes.len());
     let status = batch_status(folder.journal()).unwrap();
     assert_eq!((status.progress.unknown, status.progress.left), (outcomes.len() as u64, 50 - outcomes.len() as u64));
@@ -303,7 +303,7 @@ fn a_token_ends_a_batch_and_the_answers_under_way_are_taken() {
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     assert_eq!(
         error.message(),
-        "the batch was cancelled with 16 messages left to send; run it again with the same journal to go on"
+        "the batch stopped: it was cancelled with 16 messages left to send. Run it again with the same journal: it continues where it stopped."
     );
     assert!(outcomes.iter().all(|outcome| outcome.delivery() == Delivery::Accepted), "{outcomes:?}");
     assert_eq!((outcomes.len(), service.ledger().len()), (4, 4));
@@ -355,15 +355,15 @@ fn a_changed_list_is_noticed_and_named() {
                     vec![keyed(1, "a"), BatchItem::new("job_3", "b").key("k2")],
                     "item 2: its job was changed since journal",
                 ),
-                (vec![keyed(1, "a")], "item 2 is not in the list any more: journal"),
+                (vec![keyed(1, "a")], "item 2: it is no longer in the list, but journal"),
             ],
         ),
         (
             without,
             vec![
-                (vec![plain(1, "a"), plain(2, "B")], "line 3 is another message now: journal"),
-                (vec![plain(2, "b"), plain(1, "a")], "line 3 is another message now: journal"),
-                (vec![plain(1, "a")], "item 2 is not in the list any more: journal"),
+                (vec![plain(1, "a"), plain(2, "B")], "line 3: it is another message now, but journal"),
+                (vec![plain(2, "b"), plain(1, "a")], "line 3: it is another message now, but journal"),
+                (vec![plain(1, "a")], "item 2: it is no longer in the list, but journal"),
             ],
         ),
     ] {
@@ -409,8 +409,8 @@ fn bad_items_and_settings_are_named_before_a_journal_is_begun() {
     let options = || BatchOptions::new(&journal);
     let rows = [
         (client.send_all([BatchItem::new(JOB, "").line(17)], &options()), "line 17: prompt is empty"),
-        (client.send_all(items(1), &options().concurrency(0)), "concurrency is 0; give 1 to 64"),
-        (client.send_all(items(1), &options().concurrency(65)), "concurrency is 65; give 1 to 64"),
+        (client.send_all(items(1), &options().concurrency(0)), "concurrency is 0. Give 1 to 64."),
+        (client.send_all(items(1), &options().concurrency(65)), "concurrency is 65. Give 1 to 64."),
         (client.send_all(items(1), &options().max_outage(Duration::ZERO)), "max_outage"),
         (client.send_all(items(1), &options().wait(quick().lateness(2.0))), "lateness is 2"),
         (client.send_all(items(1), &BatchOptions::new("")), "journal is empty"),
@@ -461,9 +461,9 @@ fn a_message_in_doubt_that_is_refused_when_it_is_sent_again_stays_in_doubt_and_t
     let verdicts: Vec<_> = outcomes.iter().map(BatchOutcome::delivery).collect();
     assert_eq!(verdicts, [Delivery::Unknown, Delivery::Accepted, Delivery::Accepted]);
     let error = outcomes[0].error().unwrap();
-    let words = "message to job job_1 may have arrived in an earlier run, and when it was sent again it was rejected: the service answered 404";
+    let words = "message to job job_1 may have arrived: an earlier run may have delivered it, and the second attempt was rejected (the service returned 404)";
     assert!(error.message().starts_with(words), "{error}");
-    assert!(error.message().ends_with("; look at the job before sending it again"), "{error}");
+    assert!(error.message().ends_with(" Check the job before you send it again."), "{error}");
     assert_eq!((error.delivery(), error.http_status()), (Some(Delivery::Unknown), Some(404)));
     assert!(batch_status(folder.journal()).unwrap().unknown[0].reason.as_ref().unwrap().starts_with(words));
 }
@@ -484,7 +484,7 @@ fn a_message_in_doubt_that_is_not_sent_again_after_all_stays_in_doubt() {
     assert_eq!((outcomes[0].number(), outcomes[0].delivery()), (1, Delivery::Unknown));
     let error = outcomes[0].error().unwrap();
     assert_eq!(error.delivery(), Some(Delivery::Unknown));
-    assert!(error.message().contains("may have arrived in an earlier run"), "{error}");
+    assert!(error.message().contains("may have arrived: an earlier run may have delivered it"), "{error}");
     assert_eq!(prompts(&service), ["message 2", "message 3"]);
 }
 

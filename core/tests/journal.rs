@@ -174,12 +174,12 @@ fn damage_before_the_last_line_is_named_and_left_as_it_is() {
         error.message().to_owned()
     };
     let line = |n: usize| starts[n - 1]..starts[n];
-    let follows = "it does not follow the line before it: a line is missing, doubled or moved";
+    let follows = "it does not follow the line before it: a line is missing, duplicated or moved";
     type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
     let rows: [(&str, Change<'_>); 9] = [
-        ("line 4: its checksum is not that of its text", &|bytes| bytes[starts[3] + 30] ^= 1),
-        ("line 4: it is no text", &|bytes| bytes[starts[3] + 30] = 0xff),
-        ("line 1: its checksum is not that of its text", &|bytes| bytes[40] ^= 1),
+        ("line 4: its checksum does not match its text", &|bytes| bytes[starts[3] + 30] ^= 1),
+        ("line 4: it is not text", &|bytes| bytes[starts[3] + 30] = 0xff),
+        ("line 1: its checksum does not match its text", &|bytes| bytes[40] ^= 1),
         (follows, &|bytes| drop(bytes.drain(line(2)))),
         (follows, &|bytes| drop(bytes.drain(line(4)))),
         (follows, &|bytes| drop(bytes.drain(starts[3]..starts[5]))),
@@ -219,7 +219,7 @@ fn a_file_that_is_no_journal_is_left_as_it_is() {
     for text in rows {
         std::fs::write(folder.journal(), text).unwrap();
         let error = client.send_all(items(1), &options).unwrap_err();
-        assert!(error.message().contains("is no journal of a batch; it is left as it is"), "{text:?}: {error}");
+        assert!(error.message().contains("is not a batch's journal, and is left as it is"), "{text:?}: {error}");
         assert_eq!(batch_status(folder.journal()).unwrap_err().message(), error.message());
         assert_eq!(std::fs::read(folder.journal()).unwrap(), text.as_bytes());
     }
@@ -233,7 +233,7 @@ fn a_file_that_is_no_journal_is_left_as_it_is() {
         let text = format!("{{\"line\":\"run\",\"journal\":{version},\"agentjob\":\"9\"}}\n");
         std::fs::write(folder.journal(), &text).unwrap();
         let error = client.send_all(items(1), &options).unwrap_err();
-        assert!(error.message().contains(&format!("has format {version}, which another version")), "{error}");
+        assert!(error.message().contains(&format!("has format {version}, but this version")), "{error}");
         assert_eq!(batch_status(folder.journal()).unwrap_err().message(), error.message());
         assert_eq!(std::fs::read(folder.journal()).unwrap(), text.as_bytes());
     }
@@ -243,7 +243,7 @@ fn a_file_that_is_no_journal_is_left_as_it_is() {
     let pipe = folder.0.join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for path in [pipe, folder.0.clone(), "/dev/null".into()] {
-        assert!(batch_status(&path).unwrap_err().message().contains("is no file"), "{path:?}");
+        assert!(batch_status(&path).unwrap_err().message().contains("is not a file"), "{path:?}");
     }
 }
 

@@ -187,7 +187,7 @@ fn child_whose_disk_is_full() {
         }
     }
     let message = failed.unwrap().message().to_owned();
-    assert!(message.contains("cannot be written") && message.contains("mend that"), "{message}");
+    assert!(message.contains("cannot be written") && message.contains("Fix that"), "{message}");
     assert_ne!(accepted, 0);
 }
 

@@ -57,7 +57,7 @@ fn a_key_file_that_others_can_read_or_write_is_refused_with_the_command_that_fix
             Err(error) => {
                 assert!(refused && error.kind() == ErrorKind::InvalidArgument, "{mode:o}: {error}");
                 assert!(error.message().contains(&format!("(mode {mode:04o})")), "{error}");
-                let command = error.message().split("run: ").nth(1).unwrap().split("; ").next().unwrap();
+                let command = error.hint().unwrap().split_once("run: ").unwrap().1;
                 assert!(Command::new("sh").args(["-c", command]).status().unwrap().success(), "{command}");
                 assert!(builder(&file).build().is_ok(), "the command helps");
             }
@@ -176,7 +176,7 @@ fn the_variable_allows_a_shared_key_file() {
         ("1", "made VariableFile"),
         ("0", "chmod 600"),
         ("", "chmod 600"),
-        ("yes", "AGENTJOB_ALLOW_SHARED_KEY_FILE is \"yes\"; give 1 or 0"),
+        ("yes", "AGENTJOB_ALLOW_SHARED_KEY_FILE is \"yes\". Give 1 or 0"),
     ] {
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "a_child_takes_its_settings_from_the_environment", "--nocapture"])

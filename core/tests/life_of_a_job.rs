@@ -135,7 +135,7 @@ fn each_terminal_status_ends_a_wait_and_an_unknown_one_does_not() {
     let emulator = emulator(r#"{"jobs": [{"id": "job_1", "status": "paused"}]}"#);
     let error = client(&emulator).wait("job_1", &quick().timeout(ms(200))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WaitTimeout);
-    assert!(error.message().starts_with("job job_1 was still paused after 0."), "{error}");
+    assert!(error.message().starts_with("wait for job job_1 timed out: the job was still paused after 0."), "{error}");
 }
 
 #[test]
@@ -236,7 +236,9 @@ fn a_wait_that_is_resumed_too_late_still_looks_once() {
     let emulator = emulator(r#"{"jobs": [{"id": "job_demo"}, {"id": "job_busy", "status": "active"}]}"#);
     let client = client(&emulator);
     let options = quick().timeout(ms(50));
-    for (job, ends) in [(JOB, Ok("completed")), ("job_busy", Err("job job_busy was still active after "))] {
+    for (job, ends) in
+        [(JOB, Ok("completed")), ("job_busy", Err("wait for job job_busy timed out: the job was still active after "))]
+    {
         let text = client.poller(job, &options).unwrap().to_string();
         std::thread::sleep(ms(80));
         let mut resumed: Poller = text.parse().unwrap();

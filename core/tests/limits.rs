@@ -61,7 +61,7 @@ fn an_answer_without_measure_is_a_clear_error_in_little_memory() {
             r#"{"status": 500, "endless": "body"}"#,
             ErrorKind::Server,
             Delivery::Unknown,
-            "answered 500",
+            "returned 500",
         ),
     ] {
         let emulator = emulator(&format!(r#"{{"rules": [{rule}]}}"#));

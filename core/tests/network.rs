@@ -119,12 +119,12 @@ fn a_proxy_that_says_no_or_nonsense_is_named_and_nothing_was_sent() {
     for (manner, words) in [
         (
             Manner::Answer("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"),
-            "asks for a user name and password (407)",
+            "requires a user name and password (407)",
         ),
         (Manner::Answer("HTTP/1.1 403 PermissionDenied\r\n\r\n"), "refused the tunnel (403)"),
         (Manner::Answer("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 3\r\n\r\nabc"), "refused the tunnel (502)"),
-        (Manner::Answer("SSH-2.0-OpenSSH\r\n\r\n"), "gave an answer that is not HTTP"),
-        (Manner::Answer("HTTP/1.1 200 OK\r\n\r\nand more"), "sent more than an answer"),
+        (Manner::Answer("SSH-2.0-OpenSSH\r\n\r\n"), "sent a response that is not HTTP"),
+        (Manner::Answer("HTTP/1.1 200 OK\r\n\r\nand more"), "sent more than a response"),
         (Manner::Answer(""), "closed the connection"),
     ] {
         let emulator = emulator("{}");

@@ -38,7 +38,7 @@ fn each_option_has_its_effect() {
     assert_eq!(changed.get_job(JOB).unwrap_err().attempts(), 1);
     let (took, error) = timed(|| changed.send_message(JOB, "p").unwrap_err());
     assert!(error.kind() == ErrorKind::Timeout && took < ms(15_000), "{took:?} {error}");
-    assert!(changed.send_message(JOB, "four").unwrap_err().message().contains("at most 3 bytes"));
+    assert!(changed.send_message(JOB, "four").unwrap_err().message().contains("At most 3 bytes"));
     assert_eq!(*told.lock().unwrap(), ["attempt", "attempt"]);
 }
 
@@ -56,7 +56,7 @@ fn the_time_that_a_call_queued_counts() {
     // Its time was over in the queue: no request, no event.
     let error = client.send_message_with(JOB, "p", &queued(300)).unwrap_err();
     assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Timeout, Some(Delivery::NotSent), 0));
-    assert!(error.elapsed() >= ms(400) && error.message().contains("time (timeout) was over"), "{error:?}");
+    assert!(error.elapsed() >= ms(400) && error.message().contains("timed out (timeout)"), "{error:?}");
     let error = client.get_job_with(JOB, &queued(300)).unwrap_err();
     assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Timeout, None, 0));
     assert_eq!((*told.lock().unwrap(), emulator.requests().total), (0, 0));

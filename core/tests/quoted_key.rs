@@ -113,7 +113,9 @@ impl Control for Listener {
 }
 
 fn all_of(error: &Error) -> String {
-    format!("{error}\n{error:?}\n{error:#?}\n{:?}\n{:?}\n", error.body(), error.request_id())
+    let parts = [Some(error.message()), Some(error.reason()), error.hint(), error.body(), error.request_id()];
+    let parts = parts.map(|part| part.unwrap_or_default().to_owned() + "\n");
+    format!("{error}\n{error:?}\n{error:#?}\n{parts:?}\n{}", parts.concat())
 }
 
 fn client(base_url: &str, key: &str) -> Client {

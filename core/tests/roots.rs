@@ -60,7 +60,7 @@ fn the_platforms_variables_count_and_one_that_leads_nowhere_is_named() {
             let named: Vec<_> = variables.iter().map(|name| format!("{name}={wrong}")).collect();
             let sentence = format!("no certificate authority was found in {})", named.join(" and "));
             assert!(none.contains(&sentence), "{sentence}: {none}");
-            assert!(none.contains("correct or unset these variables, or give ca_file"), "{none}");
+            assert!(none.contains("Correct or unset these variables, or give ca_file"), "{none}");
             set.push(("AGENTJOB_CA_FILE", &good));
             assert!(told(&emulator, &set).contains("ok job_demo"), "ca_file is added to whatever there is");
         }

@@ -21,8 +21,8 @@ fn a_certificate_of_another_name_an_expired_one_and_an_unknown_authority_are_ref
     let expired = TlsOptions { expired: true, ..TlsOptions::default() };
     let other = TlsOptions { names: vec!["other.example".into()], ..TlsOptions::default() };
     for (options, words, hint) in [
-        (expired, "the service's certificate is refused: it expired on ", "renew its certificate"),
-        (other, "it is not for localhost but for other.example", "use a name in base_url"),
+        (expired, "the service's certificate was refused: it expired on ", "renew its certificate"),
+        (other, "it is not for localhost but for other.example", "Use a host in base_url"),
     ] {
         let emulator = Emulator::start_tls_with(Config::default(), &options).unwrap();
         let error = with_authority(&emulator, |builder| builder).send_message(JOB, "p").unwrap_err();
@@ -45,7 +45,7 @@ fn a_service_that_speaks_no_tls_is_told_apart() {
     let error = client.send_message(JOB, "p").unwrap_err();
     assert_eq!((error.kind(), error.delivery()), (ErrorKind::Tls, Some(Delivery::NotSent)), "{error}");
     assert!(error.message().contains("does not speak TLS"), "{error}");
-    assert!(error.message().contains("check the scheme and the port of base_url"), "{error}");
+    assert!(error.message().contains("Check the scheme and the port of base_url"), "{error}");
     assert!(emulator.ledger().is_empty());
 }
 
@@ -53,10 +53,10 @@ fn a_service_that_speaks_no_tls_is_told_apart() {
 fn a_service_that_refuses_the_handshake_says_why_in_plain_words() {
     // An alert each (RFC 8446 6.2): fatal, and its number.
     for (alert, words) in [
-        (70, "it supports neither TLS 1.2 nor 1.3"),
+        (70, "it supports neither TLS 1.2 nor TLS 1.3"),
         (40, "it shares no cipher with agentjob"),
-        (112, "it does not know the host of base_url"),
-        (116, "it asks for a client certificate"),
+        (112, "it does not know the host in base_url"),
+        (116, "it requires a client certificate"),
         (200, "the service refused TLS (alert 200)"),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

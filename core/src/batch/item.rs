@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::batch::journal::digest::Digest;
 use crate::error::Error;
+use crate::error::sentence::item_name;
 use crate::operation::Operation;
 use crate::text::describe;
 
@@ -107,13 +108,13 @@ pub(crate) fn plan(items: impl IntoIterator<Item = BatchItem>, max_prompt_bytes:
     for item in items {
         let at = planned.len();
         let place = place(at)?;
-        let here = label(item.line, at);
-        let wrong = |what: String| Error::invalid(format!("{here}: {what}")).with_line(item.line);
+        let here = |error: Error| error.in_item(at as u64 + 1, item.line);
         let message = Operation::SendMessage { job_id: &item.job_id, prompt: (&*item.prompt).into() };
-        message.check(max_prompt_bytes).map_err(|error| wrong(error.message().to_owned()))?;
+        message.check(max_prompt_bytes).map_err(here)?;
         if let Some(key) = item.key.as_ref().filter(|key| key.is_empty() || key.len() > MAX_KEY_BYTES) {
             let bytes = key.len();
-            return Err(wrong(format!("its key is {bytes} bytes long; a key has 1 to {MAX_KEY_BYTES} bytes")));
+            let error = Error::invalid(format!("its key is {bytes} bytes long"));
+            return Err(here(error.with_hint(format!("A key has 1 to {MAX_KEY_BYTES} bytes."))));
         }
         let number = (at as u64 + 1).to_le_bytes();
         let id = match &item.key {
@@ -121,9 +122,10 @@ pub(crate) fn plan(items: impl IntoIterator<Item = BatchItem>, max_prompt_bytes:
             None => Digest::of(&[b"place", &number, item.job_id.as_bytes(), item.prompt.as_bytes()]),
         };
         if let (Some(key), Some(first)) = (&item.key, keys.insert(id, place)) {
-            let first = label(planned[first as usize].line(), first as usize);
+            let first = item_name(u64::from(first) + 1, planned[first as usize].line());
             let key = describe(key);
-            return Err(wrong(format!("its key {key:?} is that of {first}, too; give each item a key of its own")));
+            let error = Error::invalid(format!("its key {key:?} is also the key of {first}"));
+            return Err(here(error.with_hint("Give each item a key of its own.")));
         }
         let previous = last_for_job.insert(Digest::of(&[item.job_id.as_bytes()]), place);
         let first_for_job = previous.map_or(place, |previous| {
@@ -139,12 +141,7 @@ pub(crate) fn plan(items: impl IntoIterator<Item = BatchItem>, max_prompt_bytes:
 
 /// An item's place, counted from 0, as the batch keeps it.
 fn place(at: usize) -> Result<u32, Error> {
-    u32::try_from(at).map_err(|_| Error::invalid("a batch has at most 4294967295 items"))
-}
-
-/// What an item is called in a sentence: `line 17`, or `item 17` if it is from no file.
-pub(crate) fn label(line: Option<u64>, at: usize) -> String {
-    line.map_or_else(|| format!("item {}", at + 1), |line| format!("line {line}"))
+    u32::try_from(at).map_err(|_| Error::invalid("a batch can have at most 4294967295 items"))
 }
 
 #[cfg(test)]
@@ -161,10 +158,10 @@ mod tests {
         let rows = [
             (item("", "p"), "item 2: job_id is empty"),
             (item("job_1", "").line(17), "line 17: prompt is empty"),
-            (item("job_1", "123456").line(17), "line 17: prompt is 6 bytes long; at most 5"),
+            (item("job_1", "123456").line(17), "line 17: prompt is 6 bytes long. At most 5"),
             (item("job_1", "p").key("").line(4), "line 4: its key is 0 bytes long"),
             (item("job_1", "p").key("x".repeat(1025)), "item 2: its key is 1025 bytes long"),
-            (item("job_1", "q").key("a").line(4), "line 4: its key \"a\" is that of line 3, too"),
+            (item("job_1", "q").key("a").line(4), "line 4: its key \"a\" is also the key of line 3"),
         ];
         for (bad, start) in rows {
             let error = plan([good.clone(), bad], 5).err().unwrap();

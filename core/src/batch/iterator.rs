@@ -9,8 +9,9 @@ use crate::batch::handle::BatchHandle;
 use crate::batch::run::earlier::Earlier;
 use crate::batch::run::engine::Engine;
 use crate::batch::run::state::Told;
+use crate::batch::run::stop_errors::cancelled;
 use crate::call::control::{CancelToken, SLICE};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 
 /// A batch at work, in threads of its own: `concurrency` of them, and up to 8 that look after jobs.
 ///
@@ -40,7 +41,7 @@ impl Batch {
         }
         if self.pid != std::process::id() {
             self.over = true;
-            return Err(Error::invalid("this batch belongs to another process; a forked child cannot go on with it"));
+            return Err(Error::invalid("this batch belongs to another process: a forked child cannot use it"));
         }
         match self.earlier.next(&self.work) {
             Ok(None) => {}
@@ -96,11 +97,7 @@ impl Batch {
     }
 
     fn cancelled(&self) -> Error {
-        let left = self.progress().left;
-        let message = format!(
-            "the batch was cancelled with {left} messages left to send; run it again with the same journal to go on"
-        );
-        Error::new(ErrorKind::Cancelled, message)
+        cancelled(self.progress().left)
     }
 
     /// Every thread is gone.

@@ -112,10 +112,12 @@ impl BatchOptions {
 
     pub(crate) fn check(&self) -> Result<(), Error> {
         if self.journal.as_os_str().is_empty() {
-            return Err(Error::invalid("journal is empty; give the path of the file that keeps the batch's place"));
+            return Err(Error::invalid("journal is empty")
+                .with_hint("Give the path of the file that keeps the batch's progress."));
         }
         if !(1..=MAX_CONCURRENCY).contains(&self.concurrency) {
-            return Err(Error::invalid(format!("concurrency is {}; give 1 to {MAX_CONCURRENCY}", self.concurrency)));
+            return Err(Error::invalid(format!("concurrency is {}", self.concurrency))
+                .with_hint(format!("Give 1 to {MAX_CONCURRENCY}.")));
         }
         check_time("max_outage", self.max_outage)?;
         if !self.grace.is_zero() {

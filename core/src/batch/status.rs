@@ -65,7 +65,7 @@ fn reason(file: &File, span: Span, entry: &Entry) -> Option<String> {
     let text = line_at(file, span).ok()?;
     match format::read(&text).ok()?.said {
         Said::Ended { delivery, error: Some(reason), .. } => {
-            Some(reason.sentence(&entry.job_id, delivery, entry.doubtful))
+            Some(reason.error(&entry.job_id, delivery, entry.doubtful).without_advice())
         }
         _ => None,
     }
@@ -82,7 +82,7 @@ pub fn batch_status(journal: impl AsRef<Path>) -> Result<BatchStatus, Error> {
     let take = |number, span, line: Line<'_>| history.take(span, line).map_err(|what| damage(path, number, &what));
     // A run that is on may be in the middle of a line.
     let tail = read_lines(path, &file, take)?.tail.filter(|_| !running);
-    let run = history.run.as_ref().ok_or_else(|| problem(path, "has no run in it yet"))?;
+    let run = history.run.as_ref().ok_or_else(|| problem(path, "has no run yet"))?;
     let mut progress = BatchProgress { items: run.items, pause: history.pause, ..BatchProgress::default() };
     let (mut unknown, mut rejected) = (BinaryHeap::new(), BinaryHeap::new());
     for entry in history.items.iter() {
@@ -107,7 +107,8 @@ pub fn batch_status(journal: impl AsRef<Path>) -> Result<BatchStatus, Error> {
         // Whatever it was before.
         let is_known = history.items.iter().any(|entry| entry.number == number && entry.verdict().is_some());
         if !is_known {
-            let damaged = Reason::not_noted(Cause::LineDamaged).sentence(&job_id, Delivery::Unknown, false);
+            let damaged =
+                Reason::not_noted(Cause::LineDamaged).error(&job_id, Delivery::Unknown, false).without_advice();
             unknown.push(BegunItem { number, job_id, reason: Some(damaged) });
         }
     }

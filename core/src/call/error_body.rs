@@ -52,7 +52,7 @@ pub(crate) fn bounded_text(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> O
 
 /// The best words in an error's body, fit for a sentence and without secrets: `{"error": …}`, problem+json (RFC 9457),
 /// `{"message": …}`, `{"error": {"message": …}}`, or the first line of plain text. HTML is a gateway's page and says nothing.
-pub(crate) fn best_words(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> Option<String> {
+pub(crate) fn service_message(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> Option<String> {
     let body = beginning(body, MAX_ERROR_BODY_BYTES, cut);
     let words = match Json::read(&body.0) {
         Ok(json) => redactor.redact(&words_of(json, MAX_WORDS_DEPTH)?).into_owned(),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_words_of_any_body_are_found_and_bounded() {
+    fn the_service_message_of_any_body_are_found_and_bounded() {
         for (body, words) in [
             (r#"{"error":"job not found"}"#, Some("job not found")),
             (r#"{"error":{"message":"no","code":1}}"#, Some("no")),
@@ -140,9 +140,9 @@ mod tests {
             ("[]", None),
             ("   ", None),
         ] {
-            assert_eq!(best_words(body.as_bytes(), false, &NO_SECRETS).as_deref(), words, "{body}");
+            assert_eq!(service_message(body.as_bytes(), false, &NO_SECRETS).as_deref(), words, "{body}");
         }
-        assert!(best_words(&[b'x'; 10_000], false, &NO_SECRETS).unwrap().chars().count() <= 301);
+        assert!(service_message(&[b'x'; 10_000], false, &NO_SECRETS).unwrap().chars().count() <= 301);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One call: its requests, until one of them settles it, and what its caller is told.
+//! One call: its requests until one of them settles it, and what its caller sees of it.
 
 pub(crate) mod control;
 pub(crate) mod error_body;
@@ -7,4 +7,5 @@ pub(crate) mod prompt;
 pub(crate) mod recent_deliveries;
 pub(crate) mod request_loop;
 pub(crate) mod response;
+pub(crate) mod response_text;
 pub(crate) mod retry;

@@ -166,7 +166,7 @@ impl<'a> RequestLoop<'a> {
             job_id: self.operation.job_id(),
             attempt: self.made,
             delay,
-            reason: failure.error.message(),
+            reason: failure.error.reason(),
         };
         let paused =
             self.shared.notify(self.call, &event).and_then(|()| self.shared.connections.pause(delay, self.call));

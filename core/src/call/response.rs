@@ -1,8 +1,9 @@
-//! An exchange's end, read: a job, or an error with its situation, its verdict and its sentence.
+//! What an exchange came to: a job, or an error with its kind, its verdict and the response's facts.
 
 use std::time::{Duration, SystemTime};
 
-use crate::call::error_body::{best_words, bounded_text, retry_after};
+use crate::call::error_body::{bounded_text, retry_after, service_message};
+use crate::call::response_text::{hint, incomplete_record, returned, unusable_record};
 use crate::delivery::{Delivery, Sent, Situation, delivery};
 use crate::error::{Error, ErrorKind};
 use crate::http::exchange::{Broken, Reply};
@@ -19,64 +20,59 @@ pub(crate) struct Failure {
     pub(crate) error: Error,
 }
 
-/// Reads an exchange's end. Nothing of an error holds a secret: what is shortened was redacted before, and at the end the whole
-/// sentence is. A record is the service's own data, which is handed on as it is. `check` is asked now and then, while a long
-/// record is read, what has ended the call.
+/// Reads what an exchange came to. No part of an error holds a secret: what is shortened was redacted before, and at the end
+/// each part is. A record is the service's own data and is returned as it is. While a long record is read, `check` is called
+/// now and then, and says what has ended the call.
 pub(crate) fn read(
     operation: &Operation<'_>,
     ended: Result<Reply, Broken>,
     redactor: &Redactor<'_>,
     check: &mut dyn FnMut() -> Result<(), Cause>,
 ) -> Result<Job, Failure> {
-    let failed = match ended {
+    let read = match ended {
         Ok(reply) if (200..300).contains(&reply.status) => read_record(operation, reply, redactor, check),
         Ok(reply) => Err(refused(operation, &reply, redactor)),
-        Err(broken) => Err(unanswered(operation, broken)),
+        Err(broken) => Err(no_response(operation, &broken)),
     };
-    failed.map_err(|Failure { situation, error }| Failure { situation, error: error.redacted(redactor) })
+    read.map_err(|Failure { situation, error }| Failure { situation, error: error.redacted(redactor) })
 }
 
-/// The caller ended the call where no request was under way. `verdict` is that of the requests before.
+/// The caller ended the call while no request was in flight. `verdict` is that of the requests before.
 pub(crate) fn interrupted(operation: &Operation<'_>, cause: &Cause, verdict: Option<Delivery>) -> Error {
-    sentence(operation, kind_of(cause), verdict, &cause.clause(), "")
+    Error::new(cause.kind(), cause.reason()).about(operation.subject()).with_delivery(verdict)
 }
 
-/// A 2xx: any of them with a readable record of the job that was asked for is a success (CONTRACT "Operations").
+/// A 2xx: any of them with a readable record of the right job is a success (docs/contract.md, "Operations").
 fn read_record(
     operation: &Operation<'_>,
     mut reply: Reply,
     redactor: &Redactor<'_>,
     check: &mut dyn FnMut() -> Result<(), Cause>,
 ) -> Result<Job, Failure> {
-    if reply.cut.is_none() {
-        match record_of(operation, std::mem::take(&mut reply.body), redactor, check) {
+    let cause = match reply.cut.take() {
+        Some(cause) => cause,
+        None => match record_of(operation, std::mem::take(&mut reply.body), redactor, check) {
             Ok(job) => return Ok(job),
-            Err(Unusable::Wrong(what)) => {
-                return Err(no_record(
-                    operation,
-                    &reply,
-                    redactor,
-                    ErrorKind::InvalidResponse,
-                    Situation::NoRecord,
-                    &what,
-                ));
+            Err(Unusable::Wrong(why)) => {
+                let reason = unusable_record(reply.status, &why);
+                let situation = Situation::NoRecord;
+                return Err(no_record(operation, &reply, redactor, ErrorKind::InvalidResponse, situation, reason));
             }
-            Err(Unusable::Cut(cause)) => reply.cut = Some(cause),
-        }
-    }
-    let Some(cause) = &reply.cut else { unreachable!("an answer that is whole was read") };
-    // What was asked for may be asked again when it was lost on the way.
-    let final_cause =
-        matches!(cause, Cause::Cancelled | Cause::Closed | Cause::TooLarge { .. } | Cause::NoMemory { .. });
-    let situation = if final_cause || operation.delivers() { Situation::NoRecord } else { Situation::NoAnswer };
-    let what = format!("its record did not come whole: {}", cause.clause());
-    Err(no_record(operation, &reply, redactor, kind_of(cause), situation, &what))
+            Err(Unusable::Cut(cause)) => cause,
+        },
+    };
+    // A record that was asked for may be asked for again when it was lost on the way.
+    let is_final = matches!(cause, Cause::Cancelled | Cause::Closed | Cause::TooLarge { .. } | Cause::NoMemory { .. });
+    let situation = if is_final || operation.delivers() { Situation::NoRecord } else { Situation::NoAnswer };
+    let reason = incomplete_record(reply.status, &cause.reason());
+    Err(no_record(operation, &reply, redactor, cause.kind(), situation, reason))
 }
 
-/// Why an answer that came whole is not used.
+/// Why a record is not used.
 enum Unusable {
-    /// What is wrong with it, in a clause.
+    /// It came whole, and this is wrong with it.
     Wrong(String),
+    /// It was not read to its end.
     Cut(Cause),
 }
 
@@ -89,59 +85,48 @@ fn record_of(
     let (bytes, mut ended) = (body.len(), None);
     let read = Job::read_asking(body, &mut || check().map_err(|cause| ended = Some(cause)).is_ok());
     let job = read.map_err(|no_job| match no_job {
-        NoJob::Wrong(what) => Unusable::Wrong(format!("its record cannot be read: {what}")),
+        NoJob::Wrong(why) => Unusable::Wrong(why),
         NoJob::NoMemory => Unusable::Cut(Cause::NoMemory { bytes }),
         NoJob::Stopped => Unusable::Cut(ended.unwrap_or(Cause::Timeout)),
     })?;
     let asked = operation.job_id();
     if !asked.is_empty() && job.id() != asked {
-        return Err(Unusable::Wrong(format!(
-            "its record is of another job ({})",
-            describe(&redactor.redact(job.id()))
-        )));
+        return Err(Unusable::Wrong(format!("it is of another job ({})", describe(&redactor.redact(job.id())))));
     }
     Ok(job)
 }
 
+/// A 2xx without a record that can be used.
 fn no_record(
     operation: &Operation<'_>,
     reply: &Reply,
     redactor: &Redactor<'_>,
     kind: ErrorKind,
     situation: Situation,
-    what: &str,
+    reason: String,
 ) -> Failure {
-    let what = format!("the service answered {}, but {what}", reply.status);
-    Failure {
-        situation,
-        error: with_reply(sentence(operation, kind, verdict(operation, situation), &what, ""), reply, redactor),
-    }
+    let error = failed(operation, kind, situation, reason);
+    let request_id = reply.headers.request_id(redactor);
+    Failure { situation, error: error.with_response(reply.status, asked_to_wait(reply), request_id, None) }
 }
 
-/// An answer that is no success.
+/// A status that is no success.
 fn refused(operation: &Operation<'_>, reply: &Reply, redactor: &Redactor<'_>) -> Failure {
     let situation = Situation::Status(reply.status, reply.sent);
     let kind = ErrorKind::of_status(reply.status);
-    let words = best_words(&reply.body, reply.cut.is_some(), redactor);
-    let what = match words {
-        Some(words) => format!("the service answered {} ({words})", reply.status),
-        None => format!("the service answered {}", reply.status),
-    };
-    Failure {
-        situation,
-        error: with_reply(
-            sentence(operation, kind, verdict(operation, situation), &what, hint(reply, kind)),
-            reply,
-            redactor,
-        ),
-    }
+    let (is_cut, asked) = (reply.cut.is_some(), asked_to_wait(reply));
+    let said = service_message(&reply.body, is_cut, redactor);
+    let error = failed(operation, kind, situation, returned(reply.status, said.as_deref()));
+    let hint = hint(kind, error.delivery(), asked, SystemTime::now());
+    let (request_id, body) = (reply.headers.request_id(redactor), bounded_text(&reply.body, is_cut, redactor));
+    Failure { situation, error: error.with_hint_if_any(hint).with_response(reply.status, asked, request_id, body) }
 }
 
-/// No answer.
-fn unanswered(operation: &Operation<'_>, broken: Broken) -> Failure {
+/// No response, or none that could be read.
+fn no_response(operation: &Operation<'_>, broken: &Broken) -> Failure {
     let Broken { cause, sent } = broken;
-    let situation = match (&cause, sent) {
-        // Nobody asks again for a caller who went away, nor after a bug.
+    let situation = match (cause, sent) {
+        // A caller who went away wants no other attempt, and after a bug none is made.
         (Cause::Cancelled | Cause::Closed | Cause::Bug(_), _) if !operation.delivers() => Situation::NeverBegan,
         (_, Sent::Part) => Situation::CutShort,
         (_, Sent::All) => Situation::NoAnswer,
@@ -150,97 +135,20 @@ fn unanswered(operation: &Operation<'_>, broken: Broken) -> Failure {
         (Cause::Stale, Sent::Nothing) => Situation::StaleConnection,
         (_, Sent::Nothing) => Situation::NoConnection,
     };
-    Failure {
-        situation,
-        error: sentence(operation, kind_of(&cause), verdict(operation, situation), &cause.clause(), cause.hint()),
-    }
+    let error = failed(operation, cause.kind(), situation, cause.reason());
+    Failure { situation, error: error.with_hint_if_any(cause.hint()) }
 }
 
-pub(crate) fn kind_of(cause: &Cause) -> ErrorKind {
-    match cause {
-        Cause::Resolve { .. } | Cause::Connect { .. } | Cause::Proxy(_) | Cause::Resources(_) => ErrorKind::Connect,
-        Cause::Tls { .. } => ErrorKind::Tls,
-        Cause::Stale | Cause::Lost(_) => ErrorKind::ConnectionLost,
-        Cause::ConnectTimeout | Cause::Timeout => ErrorKind::Timeout,
-        Cause::Cancelled => ErrorKind::Cancelled,
-        Cause::Closed => ErrorKind::Closed,
-        Cause::Garbled(_) | Cause::TooLarge { .. } | Cause::NoMemory { .. } => ErrorKind::InvalidResponse,
-        Cause::Bug(_) => ErrorKind::Internal,
-    }
-}
-
-fn verdict(operation: &Operation<'_>, situation: Situation) -> Option<Delivery> {
-    operation.delivers().then(|| delivery(situation))
-}
-
-/// What to do with a message after this verdict.
-pub(crate) fn advice(verdict: Delivery) -> &'static str {
-    match verdict {
-        Delivery::NotSent => "nothing was delivered, so it may be sent again",
-        Delivery::Rejected => "mend that, then send it again",
-        Delivery::Unknown => "look at the job before sending it again",
-        Delivery::Accepted => "do not send it again",
-    }
-}
-
-/// What a sentence says of a message first.
-pub(crate) fn lead(verdict: Delivery) -> &'static str {
-    match verdict {
-        Delivery::NotSent => "was not sent",
-        Delivery::Rejected => "was rejected",
-        Delivery::Unknown => "may have arrived",
-        Delivery::Accepted => "was accepted",
-    }
-}
-
-/// An error's sentence without what to do with its message: for those who do it themselves.
-pub(crate) fn without_advice(error: &Error) -> &str {
-    let advice = error.delivery().map_or("", advice);
-    let shorter = error.message().strip_suffix(advice).and_then(|rest| rest.strip_suffix("; "));
-    shorter.unwrap_or(error.message())
-}
-
-/// Subject, verdict, what happened, what to do: one sentence.
-fn sentence(operation: &Operation<'_>, kind: ErrorKind, verdict: Option<Delivery>, what: &str, hint: &str) -> Error {
-    let subject = operation.subject();
-    let lead = verdict.map_or("could not be read", lead);
-    let advice = verdict.map_or("", advice);
-    let mut message = format!("{subject} {lead}: {what}");
-    for part in [hint, advice] {
-        if !part.is_empty() {
-            message.push_str("; ");
-            message.push_str(part);
-        }
-    }
-    let error = Error::new(kind, message).with_reason(what).with_delivery(verdict);
-    if hint.is_empty() { error } else { error.with_hint(hint.to_owned()) }
-}
-
-fn hint(reply: &Reply, kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::Authentication => "check the API key, it may be wrong or expired",
-        ErrorKind::PermissionDenied => "the API key may not do this, or not from this address",
-        ErrorKind::NotFound => "check the job id, the project id and the base URL",
-        ErrorKind::RateLimit if asked(reply).is_some() => {
-            "the project's allowance is used up until the time in retry_after"
-        }
-        ErrorKind::RateLimit => "the project's hourly allowance is used up",
-        ErrorKind::Redirect => "redirects are never followed; check the base URL",
-        _ => "",
-    }
+fn failed(operation: &Operation<'_>, kind: ErrorKind, situation: Situation, reason: String) -> Error {
+    let verdict = operation.delivers().then(|| delivery(situation));
+    Error::new(kind, reason).about(operation.subject()).with_delivery(verdict)
 }
 
 /// How long the service asked to wait.
-fn asked(reply: &Reply) -> Option<Duration> {
+fn asked_to_wait(reply: &Reply) -> Option<Duration> {
     let now = SystemTime::now();
     // Where two gateways each say how long, the longer one is right for both.
     reply.headers.all("retry-after").filter_map(|value| retry_after(value, reply.headers.text("date"), now)).max()
-}
-
-fn with_reply(error: Error, reply: &Reply, redactor: &Redactor<'_>) -> Error {
-    let is_success = (200..300).contains(&reply.status);
-    let body = if is_success { None } else { bounded_text(&reply.body, reply.cut.is_some(), redactor) };
-    error.with_answer(reply.status, asked(reply), reply.headers.request_id(redactor), body)
 }
 
 #[cfg(test)]
@@ -263,24 +171,24 @@ mod tests {
     }
 
     #[test]
-    fn each_verdict_has_its_sentence() {
+    fn each_verdict_has_its_text() {
         let connect = Cause::Connect { to: "127.0.0.1:9".into(), why: "Connection refused".into() };
         for (ended, text) in [
             (
                 Err(Broken { cause: connect, sent: Sent::Nothing }),
-                "message to job job_1 was not sent: no connection to 127.0.0.1:9 (Connection refused); check base_url and the network; nothing was delivered, so it may be sent again",
+                "message to job job_1 was not sent: no connection to 127.0.0.1:9 (Connection refused). Check base_url and the network. It is safe to send it again.",
             ),
             (
                 Ok(reply(404, r#"{"error":"job not found"}"#)),
-                "message to job job_1 was rejected: the service answered 404 (job not found); check the job id, the project id and the base URL; mend that, then send it again",
+                "message to job job_1 was rejected: the service returned 404 (job not found). Check the job id, the project id and the base URL. You can send it again once that is fixed.",
             ),
             (
                 Ok(reply(502, "<html>")),
-                "message to job job_1 may have arrived: the service answered 502; look at the job before sending it again",
+                "message to job job_1 may have arrived: the service returned 502. Check the job before you send it again.",
             ),
             (
                 Ok(reply(200, "{}")),
-                "message to job job_1 was accepted: the service answered 200, but its record cannot be read: it has no \"status\"; do not send it again",
+                "message to job job_1 was accepted, but the record in the response (200) cannot be used: it has no \"status\". Do not send it again.",
             ),
         ] {
             assert_eq!(failure(&SEND, ended).error.message(), text);
@@ -288,7 +196,7 @@ mod tests {
         let error = failure(&GET, Ok(reply(401, ""))).error;
         assert_eq!(
             error.message(),
-            "job job_1 could not be read: the service answered 401; check the API key, it may be wrong or expired"
+            "job job_1 could not be read: the service returned 401. Check the API key: it may be wrong or expired."
         );
         assert_eq!(error.delivery(), None);
     }
@@ -308,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_success_without_its_record_is_accepted_however_it_was_lost() {
+    fn a_success_without_its_record_is_accepted_however_the_record_was_lost() {
         for cut in
             [Cause::Lost("x".into()), Cause::Timeout, Cause::Cancelled, Cause::Closed, Cause::TooLarge { limit: 1 }]
         {
@@ -331,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_another_job_is_no_answer_to_what_was_asked() {
+    fn a_record_of_another_job_is_refused() {
         let record = |id: &str| reply(200, &format!(r#"{{"id":"{id}","status":"completed"}}"#));
         for (id, same) in
             [("job_1", true), (r"job\u005f1", true), ("job_2", false), ("JOB_1", false), ("job_1 ", false)]
@@ -342,7 +250,7 @@ mod tests {
                 if let Err(failure) = ended {
                     assert_eq!(failure.error.kind(), ErrorKind::InvalidResponse);
                     assert_eq!(failure.situation, Situation::NoRecord);
-                    assert!(failure.error.message().contains("its record is of another job"), "{}", failure.error);
+                    assert!(failure.error.reason().contains("it is of another job"), "{}", failure.error);
                 }
             }
         }
@@ -364,12 +272,12 @@ mod tests {
             let failure = read(&SEND, Ok(reply(200, &body)), &NO_SECRETS, &mut check).unwrap_err();
             assert_eq!(failure.error.kind(), kind);
             assert_eq!(failure.error.delivery(), Some(Delivery::Accepted));
-            assert!(asked == 2, "it is asked as long as it reads, and no longer");
+            assert!(asked == 2, "it is asked only while a record is read");
         }
     }
 
     #[test]
-    fn an_answer_leaves_its_facts_on_the_error() {
+    fn a_response_leaves_its_facts_on_the_error() {
         let headers = Headers::of(&[("retry-after", "30"), ("x-request-id", "req_1")]);
         let reply = Reply { headers, ..reply(429, r#"{"error":"slow down"}"#) };
         let error = failure(&SEND, Ok(reply)).error;

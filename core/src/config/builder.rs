@@ -109,7 +109,11 @@ impl ClientBuilder {
         let shared = self.allow_shared_key_file.map_or_else(|| flag(environment, ALLOW_SHARED_KEY_FILE), Ok)?;
         let from_file = |name: &str, path: &Path| Secret::from_file(name, path, shared, control);
         let (secret, key_source) = match (self.api_key, self.api_key_file) {
-            (Some(_), Some(_)) => return Err(Error::invalid("give api_key or api_key_file, not both")),
+            (Some(_), Some(_)) => {
+                return Err(
+                    Error::invalid("api_key and api_key_file are both given").with_hint("Give only one of them.")
+                );
+            }
             (Some(key), None) => (Secret::new("api_key", &key)?, KeySource::Argument),
             (None, Some(path)) => (from_file("api_key_file", &path)?, KeySource::File),
             (None, None) => key_from_environment(environment, from_file)?,
@@ -178,9 +182,8 @@ fn key_from_environment(
     if let Some(path) = environment.get("AGENTJOB_API_KEY_FILE")? {
         return Ok((from_file("AGENTJOB_API_KEY_FILE", Path::new(&path))?, KeySource::VariableFile));
     }
-    Err(Error::invalid(
-        "api_key is missing; pass api_key or api_key_file, or set AGENTJOB_API_KEY or AGENTJOB_API_KEY_FILE",
-    ))
+    Err(Error::invalid("api_key is missing")
+        .with_hint("Pass api_key or api_key_file, or set AGENTJOB_API_KEY or AGENTJOB_API_KEY_FILE."))
 }
 
 #[cfg(test)]

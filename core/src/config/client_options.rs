@@ -68,7 +68,8 @@ impl ClientOptions {
         }
         if let Some(retries) = self.max_retries {
             if retries > MAX_RETRIES {
-                return Err(Error::invalid(format!("max_retries is {retries}; at most {MAX_RETRIES} are made")));
+                return Err(Error::invalid(format!("max_retries is {retries}"))
+                    .with_hint(format!("Give at most {MAX_RETRIES}.")));
             }
             config.limits.max_retries = retries;
         }

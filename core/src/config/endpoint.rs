@@ -27,22 +27,23 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     pub(crate) fn parse(text: &str, allow_plaintext: bool) -> Result<Endpoint, Error> {
         let wrong = |what: &str| {
-            Error::invalid(format!("base_url {}{what}; give one like https://api.example.com", quoted(text)))
+            Error::invalid(format!("base_url {}{what}", quoted(text)))
+                .with_hint("Give a URL like https://api.example.com.")
         };
         if text.len() > MAX_BASE_URL_BYTES {
             return Err(Error::invalid(format!("base_url is longer than {MAX_BASE_URL_BYTES} bytes")));
         }
         if text.bytes().any(|b| !b.is_ascii_graphic()) {
-            return Err(wrong(" holds a space, a control character or a non-ASCII character"));
+            return Err(wrong(" contains a space, a control character or a non-ASCII character"));
         }
         // The parser below drops a fragment silently and would take the rest for something else.
         if text.contains('#') || text.contains('?') {
             return Err(wrong(" has a query or a fragment"));
         }
         if text.contains('\\') {
-            return Err(wrong(" holds a backslash"));
+            return Err(wrong(" contains a backslash"));
         }
-        let uri: Uri = text.parse().map_err(|_| wrong(" is no URL"))?;
+        let uri: Uri = text.parse().map_err(|_| wrong(" is not a URL"))?;
         let https = match uri.scheme_str() {
             Some("https") => true,
             Some("http") => false,
@@ -51,7 +52,7 @@ impl Endpoint {
         let authority = uri.authority().ok_or_else(|| wrong(" has no host"))?;
         if authority.as_str().contains('@') {
             // The text is not quoted: what stands before the @ may be a password.
-            return Err(Error::invalid("base_url has a user name or password before an @; take it out"));
+            return Err(Error::invalid("base_url has a user name or password before an @").with_hint("Remove it."));
         }
         let host = authority.host();
         let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
@@ -73,9 +74,10 @@ impl Endpoint {
         let loopback = is_loopback(bare);
         if !https && !loopback && !allow_plaintext {
             return Err(Error::invalid(format!(
-                "base_url {} is plain http to another machine, which would show the key to the network; use https, or set allow_plaintext if you mean it",
+                "base_url {} is plain http to another machine, which would expose the key to the network",
                 quoted(text)
-            )));
+            ))
+            .with_hint("Use https, or set allow_plaintext if that is intended."));
         }
         Ok(Endpoint {
             https,

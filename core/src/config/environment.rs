@@ -26,7 +26,7 @@ impl Environment {
         match value.filter(|value| !value.is_empty()).map(OsString::into_string) {
             None => Ok(None),
             Some(Ok(text)) => Ok(Some(text)),
-            Some(Err(_)) => Err(Error::invalid(format!("{name} is not text"))),
+            Some(Err(_)) => Err(Error::invalid(format!("{name} is not valid UTF-8"))),
         }
     }
 }
@@ -36,7 +36,7 @@ pub(crate) fn flag(environment: &Environment, name: &str) -> Result<bool, Error>
     match environment.get(name)?.as_deref() {
         None | Some("0") => Ok(false),
         Some("1") => Ok(true),
-        Some(other) => Err(Error::invalid(format!("{name} is {:?}; give 1 or 0", describe(other)))),
+        Some(other) => Err(Error::invalid(format!("{name} is {:?}", describe(other))).with_hint("Give 1 or 0.")),
     }
 }
 
@@ -48,6 +48,6 @@ pub(crate) fn required(
 ) -> Result<String, Error> {
     match given.map_or_else(|| environment.get(variable), |given| Ok(Some(given)))? {
         Some(text) => Ok(text),
-        None => Err(Error::invalid(format!("{name} is missing; pass {name} or set {variable}"))),
+        None => Err(Error::invalid(format!("{name} is missing")).with_hint(format!("Pass {name} or set {variable}."))),
     }
 }

@@ -21,15 +21,17 @@ pub(crate) struct Proxy {
 impl Proxy {
     /// `name` is the argument or variable that the user has to mend. The text is not repeated: it may hold a password.
     pub(crate) fn parse(name: &str, text: &str) -> Result<Proxy, Error> {
-        let wrong = |what: &str| Error::invalid(format!("{name} {what}; give one like http://proxy.example.com:3128"));
+        let wrong = |what: &str| {
+            Error::invalid(format!("{name} {what}")).with_hint("Give a URL like http://proxy.example.com:3128.")
+        };
         let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
         match scheme.to_ascii_lowercase().as_str() {
             "http" => {}
             "socks" | "socks4" | "socks4a" | "socks5" | "socks5h" => {
-                return Err(wrong("names a SOCKS proxy, which agentjob cannot use, and it is never bypassed"));
+                return Err(wrong("names a SOCKS proxy, which agentjob does not support and never bypasses"));
             }
-            "https" => return Err(wrong("names a proxy to be reached over TLS, which agentjob cannot do")),
-            _ => return Err(wrong("is no proxy that agentjob knows")),
+            "https" => return Err(wrong("names a proxy to be reached over TLS, which agentjob does not support")),
+            _ => return Err(wrong("has a scheme that agentjob does not know")),
         }
         let (user, authority) = match rest.rsplit_once('@') {
             Some((user, authority)) => (Some(user), authority),
@@ -60,9 +62,8 @@ impl Proxy {
     /// Refuses to carry a plain http request, and the key in it, through another machine.
     pub(crate) fn bearing(self, endpoint: &Endpoint) -> Result<Proxy, Error> {
         if endpoint.loopback_only && !is_loopback(&self.host) {
-            return Err(Error::invalid(
-                "proxy would carry plain http, and the key in it, through another machine; use https, or set allow_plaintext if you mean it",
-            ));
+            return Err(Error::invalid("proxy would carry plain http, and the key in it, through another machine")
+                .with_hint("Use https, or set allow_plaintext if that is intended."));
         }
         Ok(self)
     }

@@ -33,16 +33,17 @@ pub(crate) struct Secret {
 impl Secret {
     /// `name` is what the user has to mend: the argument, variable or file that held the key.
     pub(crate) fn new(name: &str, key: &str) -> Result<Secret, Error> {
-        let wrong = |what: &str| Error::invalid(format!("{name} {what}; give the key as the service shows it"));
+        let wrong =
+            |what: &str| Error::invalid(format!("{name} {what}")).with_hint("Give the key as the service shows it.");
         if key.is_empty() {
             return Err(wrong("is empty"));
         }
         if key.len() > MAX_KEY_BYTES {
-            return Err(wrong("is longer than any key (4096 bytes)"));
+            return Err(wrong("is longer than a key can be (4096 bytes)"));
         }
         // Visible ASCII only: a CR or LF would end the header and begin another.
         if !key.bytes().all(|b| b.is_ascii_graphic()) {
-            return Err(wrong("holds a space, a control character or a non-ASCII character"));
+            return Err(wrong("contains a space, a control character or a non-ASCII character"));
         }
         Ok(Secret { key: Zeroizing::new(key.as_bytes().to_vec()) })
     }
@@ -60,8 +61,9 @@ impl Secret {
             file.refuse_shared()?;
         }
         let text = file.read(2 * MAX_KEY_BYTES, MAX_WAIT, control)?;
-        let text = std::str::from_utf8(&text)
-            .map_err(|_| Error::invalid(format!("{name} {path:?} is not text; it must hold the key alone")))?;
+        let text = std::str::from_utf8(&text).map_err(|_| {
+            Error::invalid(format!("{name} {path:?} is not text")).with_hint("It must hold the key alone.")
+        })?;
         Secret::new(&format!("the key in {name} {path:?}"), text.trim_end_matches(['\r', '\n']))
     }
 
@@ -96,7 +98,7 @@ mod tests {
     #[test]
     fn a_refused_key_is_not_repeated() {
         let error = Secret::new("api_key", "mark\ner").unwrap_err();
-        assert!(error.message().starts_with("api_key holds a space"), "{error}");
+        assert!(error.message().starts_with("api_key contains a space"), "{error}");
         assert!(!format!("{error} {error:?}").contains("mark"));
         assert!(Secret::new("api_key", "").unwrap_err().message().starts_with("api_key is empty"));
         assert!(Secret::new("api_key", &"k".repeat(4097)).is_err());

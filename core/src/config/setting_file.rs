@@ -43,11 +43,9 @@ impl<'a> SettingFile<'a> {
         if !guarded || mode & 0o077 == 0 || stat.st_uid != rustix::process::geteuid().as_raw() {
             return Ok(());
         }
-        Err(Error::invalid(format!(
-            "{} {:?} is open to other users (mode {mode:04o}); run: chmod 600 {}; or set allow_shared_key_file \
-            (AGENTJOB_ALLOW_SHARED_KEY_FILE=1) if they may have the key",
-            self.name,
-            self.path,
+        let error = Error::invalid(format!("{} {:?} is open to other users (mode {mode:04o})", self.name, self.path));
+        Err(error.with_hint(format!(
+            "Set allow_shared_key_file (AGENTJOB_ALLOW_SHARED_KEY_FILE=1) if they may have the key; otherwise run: chmod 600 {}",
             shell_word(self.path)
         )))
     }
@@ -91,20 +89,19 @@ impl<'a> SettingFile<'a> {
             if control.is_some_and(|control| control.check().is_err()) {
                 return Err(Error::new(
                     ErrorKind::Cancelled,
-                    format!("the call was cancelled while {} was read", self.name),
+                    format!("the call was cancelled while reading {}", self.name),
                 ));
             }
             if left.is_zero() {
-                let text =
-                    format!("{} {:?} did not end in time; is it a pipe that no program writes?", self.name, self.path);
-                return Err(Error::invalid(text));
+                let error = Error::invalid(format!("{} {:?} did not end in time", self.name, self.path));
+                return Err(error.with_hint("Is it a pipe that no program writes to?"));
             }
         }
     }
 }
 
 fn unreadable(name: &str, path: &Path, error: &io::Error) -> Error {
-    Error::invalid(format!("{name} {path:?} cannot be read: {error}"))
+    Error::invalid(format!("{name} {path:?} cannot be read ({error})"))
 }
 
 /// A path as one word of a shell's command.

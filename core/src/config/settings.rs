@@ -81,7 +81,7 @@ impl Config {
 
 pub(crate) fn check_bytes(name: &str, bytes: usize) -> Result<usize, Error> {
     match bytes {
-        0 => Err(Error::invalid(format!("{name} is 0; give a number of bytes"))),
+        0 => Err(Error::invalid(format!("{name} is 0")).with_hint("Give a number of bytes.")),
         bytes if bytes > 1 << 30 => Err(Error::invalid(format!("{name} is more than 1 GiB"))),
         bytes => Ok(bytes),
     }
@@ -95,11 +95,12 @@ pub(crate) fn read_roots(
     let pem = SettingFile::open(name, path)?.read(MAX_CA_FILE_BYTES, MAX_WAIT, control)?;
     let roots: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     match roots {
-        Ok(roots) if roots.is_empty() => {
-            Err(Error::invalid(format!("{name} {path:?} holds no certificate; give a PEM file with at least one")))
-        }
+        Ok(roots) if roots.is_empty() => Err(Error::invalid(format!("{name} {path:?} holds no certificate"))
+            .with_hint("Give a PEM file with at least one.")),
         Ok(roots) => Ok(roots),
-        Err(_) => Err(Error::invalid(format!("{name} {path:?} is no PEM file; give one with certificates"))),
+        Err(_) => {
+            Err(Error::invalid(format!("{name} {path:?} is not a PEM file")).with_hint("Give one with certificates."))
+        }
     }
 }
 
@@ -119,6 +120,8 @@ pub(crate) fn log_level(environment: &Environment) -> Result<LogLevel, Error> {
         None | Some("off" | "0") => Ok(LogLevel::Off),
         Some("info") => Ok(LogLevel::Info),
         Some("debug") => Ok(LogLevel::Debug),
-        Some(other) => Err(Error::invalid(format!("AGENTJOB_LOG is {:?}; give off, info or debug", describe(other)))),
+        Some(other) => {
+            Err(Error::invalid(format!("AGENTJOB_LOG is {:?}", describe(other))).with_hint("Give off, info or debug."))
+        }
     }
 }

@@ -69,7 +69,7 @@ impl Chunks {
             } else {
                 self.skipped += 1;
                 if self.skipped > MAX_SKIPPED {
-                    return Err("its chunks have more extensions and trailers than are read");
+                    return Err("its chunks have too many extensions and trailers");
                 }
             }
         }
@@ -94,7 +94,7 @@ impl Chunks {
                 // "00a" becomes "0a": a first digit has left already.
                 (At::Digits, !(leading_zero && digit == 0))
             }
-            (At::Extension, 0 | b'\n') => return Err("a chunk's extension holds a control character"),
+            (At::Extension, 0 | b'\n') => return Err("a chunk's extension contains a control character"),
             (At::Extension, _) => (At::Extension, false),
             (At::SizeEnd, b'\n') => (if self.left == 0 { At::Trailer } else { At::Data }, true),
             (At::DataCr, b'\r') => (At::DataLf, true),
@@ -102,12 +102,12 @@ impl Chunks {
             (At::DataCr | At::DataLf, _) => return Err("a chunk is longer than its size"),
             (At::Trailer, b'\r') => (At::LastLf, true),
             (At::TrailerLine, b'\r') => (At::TrailerLf, false),
-            (At::Trailer | At::TrailerLine, 0 | b'\n') => return Err("a trailer holds a control character"),
+            (At::Trailer | At::TrailerLine, 0 | b'\n') => return Err("a trailer contains a control character"),
             (At::Trailer | At::TrailerLine, _) => (At::TrailerLine, false),
             (At::TrailerLf, b'\n') => (At::Trailer, false),
             (At::LastLf, b'\n') => (At::Over, true),
             (At::Space, _) => return Err(SIZE),
-            (At::SizeEnd | At::TrailerLf | At::LastLf, _) => return Err("a line of its chunks holds a bare CR"),
+            (At::SizeEnd | At::TrailerLf | At::LastLf, _) => return Err("a line of its chunks contains a bare CR"),
             (At::Data | At::Over, _) => unreachable!("data is taken at once, and nothing after the end"),
         };
         self.at = at;

@@ -125,7 +125,7 @@ impl Connection {
     fn receive(&mut self, call: &Call) -> Result<usize, Cause> {
         let room = self.buffers.input_append_buf();
         if room.is_empty() {
-            return Err(Cause::Bug("ureq does not read what came".to_owned()));
+            return Err(Cause::Bug("ureq did not read the response".to_owned()));
         }
         let Some(tls) = self.tls.as_mut() else {
             return self.socket.read(call, room);
@@ -136,7 +136,7 @@ impl Connection {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 // No close_notify: someone in between may have cut the answer short.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                    return Err(Cause::Lost("TLS was cut off".to_owned()));
+                    return Err(Cause::Lost("the TLS connection was cut off".to_owned()));
                 }
                 Err(error) => return Err(Cause::Lost(error.to_string())),
             }
@@ -261,7 +261,7 @@ impl Transport for Connection {
                 if n == 0 {
                     this.dead = true;
                     if this.incoming.is_headless() {
-                        return Err(Cause::Lost("the service closed it without an answer".to_owned()));
+                        return Err(Cause::Lost("the service closed it without a response".to_owned()));
                     }
                     return Ok(false);
                 }

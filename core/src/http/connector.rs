@@ -44,7 +44,7 @@ impl ServiceConnector {
             Some(proxy) => {
                 let socket = dial::dial(call, &proxy.host, proxy.port, false).map_err(|cause| match cause {
                     Cause::Resolve { .. } | Cause::Connect { .. } => {
-                        Cause::Proxy(format!("cannot be reached: {}", cause.clause()))
+                        Cause::Proxy(format!("cannot be reached: {}", cause.reason()))
                     }
                     other => other,
                 })?;
@@ -55,7 +55,7 @@ impl ServiceConnector {
         let tls = match to.https {
             true => Some(tls::handshake(call, self.tls_config()?, &to.host, &socket).map_err(|cause| match cause {
                 Cause::Lost(why) => {
-                    Cause::Tls { why: format!("the connection was lost in the handshake: {why}"), hint: "" }
+                    Cause::Tls { why: format!("the connection was lost in the handshake: {why}"), hint: None }
                 }
                 other => other,
             })?),

@@ -28,7 +28,7 @@ pub(crate) fn dial(call: &Call, host: &str, port: u16, loopback_only: bool) -> R
         addresses.retain(|address| address.ip().is_loopback());
     }
     if addresses.is_empty() {
-        let why = if loopback_only { "it is not this machine" } else { "it has no address" };
+        let why = if loopback_only { "it is not an address of this machine" } else { "it has no address" };
         return Err(Cause::Resolve { host: host.to_owned(), why: why.to_owned() });
     }
     let to = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };

@@ -160,7 +160,7 @@ impl Connections {
         };
         let response = answered.map_err(|error| broken(call.take_cause().unwrap_or_else(|| no_answer(&error))))?;
         let mut body = response.into_body();
-        let head = call.take_head().ok_or_else(|| broken(Cause::Bug("an answer without a head".to_owned())))?;
+        let head = call.take_head().ok_or_else(|| broken(Cause::Bug("a response without a head".to_owned())))?;
         let (status, headers) = (head.status, Headers(head.fields));
         let success = (200..300).contains(&status);
         if !success {
@@ -172,7 +172,10 @@ impl Connections {
             cut = Some(Cause::Garbled(why));
         } else if success && headers.all("content-encoding").any(|name| !name.eq_ignore_ascii_case("identity")) {
             let encoding = headers.redacted("content-encoding", &config.redactor()).replace('\n', ", ");
-            cut = Some(Cause::Garbled(format!("it is encoded ({}), which nobody asked for", describe(&encoding))));
+            cut = Some(Cause::Garbled(format!(
+                "it is encoded ({}), which agentjob did not ask for",
+                describe(&encoding)
+            )));
         }
         let at = call.answered_at().unwrap_or_else(Instant::now);
         Ok(Reply { status, headers, body, cut, sent: call.sent(), at })
@@ -295,7 +298,7 @@ fn cut_short(error: &io::Error) -> Cause {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<ureq::Error>());
     match inner {
         Some(ureq::Error::Protocol(_)) => Cause::Garbled("its body is not HTTP/1.1".to_owned()),
-        _ => Cause::Lost("the answer ended too early".to_owned()),
+        _ => Cause::Lost("the response ended too early".to_owned()),
     }
 }
 

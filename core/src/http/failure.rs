@@ -1,71 +1,89 @@
-//! Why an exchange has no answer, in words.
+//! Why an exchange has no complete response.
 
 use std::io;
 
-/// What ended an exchange, or cut its answer.
+use crate::error::kind::ErrorKind;
+use crate::error::{INTERNAL_HINT, internal_reason};
+
+/// What ended an exchange, or cut its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// The name has no address.
     Resolve { host: String, why: String },
     /// No TCP connection to any address.
     Connect { to: String, why: String },
-    /// `connect_timeout` was over.
+    /// Connecting took longer than `connect_timeout`.
     ConnectTimeout,
-    /// The proxy said no, or nothing sensible. A clause that follows "the proxy".
+    /// The proxy refused, or its response made no sense. A clause that follows "the proxy".
     Proxy(String),
     /// The process has no descriptor or thread left for a connection.
     Resources(String),
     /// The TLS handshake failed, and what helps, if anything is known to.
-    Tls { why: String, hint: &'static str },
-    /// A kept connection was dead before a byte of the request left.
+    Tls { why: String, hint: Option<&'static str> },
+    /// A kept connection was closed before a byte of the request left.
     Stale,
     /// The connection ended.
     Lost(String),
-    /// The call's total time was over.
+    /// The call timed out.
     Timeout,
     /// The caller's token or control ended the call.
     Cancelled,
     /// The client was closed.
     Closed,
-    /// The answer is no HTTP that we take.
+    /// The response is no HTTP that we accept.
     Garbled(String),
     /// The body is longer than `max_response_bytes`.
     TooLarge { limit: usize },
-    /// There is no memory for the body.
+    /// The body does not fit into memory.
     NoMemory { bytes: usize },
     /// A panic below us.
     Bug(String),
 }
 
 impl Cause {
-    /// What happened, as a clause of an error's sentence.
-    pub(crate) fn clause(&self) -> String {
+    /// The kind of an error that it makes.
+    pub(crate) fn kind(&self) -> ErrorKind {
         match self {
-            Cause::Resolve { host, why } => format!("the name {host} could not be looked up ({why})"),
-            Cause::Connect { to, why } => format!("no connection to {to} ({why})"),
-            Cause::ConnectTimeout => "no connection within connect_timeout".to_owned(),
-            Cause::Proxy(why) => format!("the proxy {why}"),
-            Cause::Resources(why) => format!("no connection could be begun ({why})"),
-            Cause::Tls { why, .. } => format!("no TLS connection ({why})"),
-            Cause::Stale => "the kept connection was dead".to_owned(),
-            Cause::Lost(why) => format!("the connection was lost ({why})"),
-            Cause::Timeout => "the call's time (timeout) was over".to_owned(),
-            Cause::Cancelled => "the call was cancelled".to_owned(),
-            Cause::Closed => "the client is closed".to_owned(),
-            Cause::Garbled(why) => format!("the answer is not the service's ({why})"),
-            Cause::TooLarge { limit } => format!("the answer is longer than {limit} bytes (max_response_bytes)"),
-            Cause::NoMemory { bytes } => format!("there is no memory for an answer of {bytes} bytes or more"),
-            Cause::Bug(what) => format!("agentjob failed inside, which is a bug of agentjob ({what})"),
+            Cause::Resolve { .. } | Cause::Connect { .. } | Cause::Proxy(_) | Cause::Resources(_) => ErrorKind::Connect,
+            Cause::Tls { .. } => ErrorKind::Tls,
+            Cause::Stale | Cause::Lost(_) => ErrorKind::ConnectionLost,
+            Cause::ConnectTimeout | Cause::Timeout => ErrorKind::Timeout,
+            Cause::Cancelled => ErrorKind::Cancelled,
+            Cause::Closed => ErrorKind::Closed,
+            Cause::Garbled(_) | Cause::TooLarge { .. } | Cause::NoMemory { .. } => ErrorKind::InvalidResponse,
+            Cause::Bug(_) => ErrorKind::Internal,
         }
     }
 
-    /// What to look at, as another clause; often nothing.
-    pub(crate) fn hint(&self) -> &'static str {
+    /// What happened, as an error's reason.
+    pub(crate) fn reason(&self) -> String {
         match self {
-            Cause::Resolve { .. } | Cause::Connect { .. } => "check base_url and the network",
-            Cause::Proxy(_) => "check the proxy, or set trust_env to false to go without",
-            Cause::Tls { hint, .. } => hint,
-            _ => "",
+            Cause::Resolve { host, why } => format!("could not resolve the host name {host} ({why})"),
+            Cause::Connect { to, why } => format!("no connection to {to} ({why})"),
+            Cause::ConnectTimeout => "connecting timed out (connect_timeout)".to_owned(),
+            Cause::Proxy(why) => format!("the proxy {why}"),
+            Cause::Resources(why) => format!("could not open a connection ({why})"),
+            Cause::Tls { why, .. } => format!("no TLS connection ({why})"),
+            Cause::Stale => "the kept connection had been closed".to_owned(),
+            Cause::Lost(why) => format!("the connection was lost ({why})"),
+            Cause::Timeout => "the call timed out (timeout)".to_owned(),
+            Cause::Cancelled => "the call was cancelled".to_owned(),
+            Cause::Closed => "the client was closed".to_owned(),
+            Cause::Garbled(why) => format!("the response is not valid ({why})"),
+            Cause::TooLarge { limit } => format!("the response is longer than {limit} bytes (max_response_bytes)"),
+            Cause::NoMemory { bytes } => format!("out of memory for a response of {bytes} bytes or more"),
+            Cause::Bug(what) => internal_reason(what),
+        }
+    }
+
+    /// What to do about it, as an error's hint.
+    pub(crate) fn hint(&self) -> Option<&'static str> {
+        match self {
+            Cause::Resolve { .. } | Cause::Connect { .. } => Some("Check base_url and the network."),
+            Cause::Proxy(_) => Some("Check the proxy, or set trust_env to false to connect without it."),
+            Cause::Tls { hint, .. } => *hint,
+            Cause::Bug(_) => Some(INTERNAL_HINT),
+            _ => None,
         }
     }
 }

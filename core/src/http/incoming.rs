@@ -54,7 +54,7 @@ impl Incoming {
                     buffers.input_consume(end);
                     (*search, *interim) = (Search::default(), *interim + 1);
                     if *interim > MAX_INTERIM {
-                        return Err(format!("it is more than {MAX_INTERIM} interim responses (1xx)"));
+                        return Err(format!("more than {MAX_INTERIM} interim responses (1xx) came first"));
                     }
                 }
                 Ok(Taken::default())

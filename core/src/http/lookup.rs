@@ -82,7 +82,7 @@ fn share_or_begin(
     let spawned = thread::spawn(builder, move || {
         // The resolver opens sockets and files of its own.
         let resolved = above_standard(|| catch_unwind(AssertUnwindSafe(|| resolve(&own.host))));
-        let resolved = resolved.unwrap_or_else(|_| Err(io::Error::other("the name lookup failed inside")));
+        let resolved = resolved.unwrap_or_else(|_| Err(io::Error::other("the name lookup panicked")));
         guard(running).retain(|other| !Arc::ptr_eq(other, &own));
         *guard(&own.found) = Some(resolved.map_err(|error| reason(&error)));
         own.done.notify_all();

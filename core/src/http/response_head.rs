@@ -138,7 +138,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Head, String> {
     let mut fields = Vec::new();
     while let Some(line) = lines.next().filter(|line| !line.is_empty()) {
         if has_forbidden_byte(line) {
-            return Err("a line of its head holds a NUL or a bare CR".to_owned());
+            return Err("a line of its head contains a NUL or a bare CR".to_owned());
         }
         if is_fold(line) {
             // A fold before the first field continues nothing; it is skipped (RFC 9112 2.2).
@@ -148,14 +148,14 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Head, String> {
         // Whitespace before the colon is removed, as proxies must (RFC 9112 5.1).
         let Some(value) = trim(rest).strip_prefix(b":").filter(|_| !name.is_empty()) else {
             return Err(match memchr(b':', line) {
-                Some(_) => "a field of its head has no valid name".to_owned(),
-                None => "a line of its head is no field".to_owned(),
+                Some(_) => "a header field has no valid name".to_owned(),
+                None => "a line of its head is not a header field".to_owned(),
             });
         };
         let mut value = Cow::Borrowed(trim(value));
         while let Some(more) = lines.next_fold() {
             if has_forbidden_byte(more) {
-                return Err("a line of its head holds a NUL or a bare CR".to_owned());
+                return Err("a line of its head contains a NUL or a bare CR".to_owned());
             }
             // RFC 9112 5.2: a fold means one space.
             let value = value.to_mut();
@@ -293,7 +293,7 @@ impl Declared {
                 let mut elements = list(codings.as_bytes());
                 let chunked = elements.next().is_some_and(|first| first.eq_ignore_ascii_case(b"chunked"));
                 if minor_version == 0 || !chunked || elements.next().is_some() {
-                    let why = format!("its Transfer-Encoding is not understood ({})", crate::text::describe(&codings));
+                    let why = format!("its Transfer-Encoding is not supported ({})", crate::text::describe(&codings));
                     return Ok((Framing::Unreadable(why), false));
                 }
                 // A sender that declares both may be a smuggler: the rest of the connection is not to be trusted.
@@ -301,7 +301,7 @@ impl Declared {
             }
             (None, Some(Ok(length))) => Ok((Framing::Length(length), reusable)),
             // RFC 9112 6.3: "discard the received response".
-            (None, Some(Err(()))) => Err("its Content-Length is not one number".to_owned()),
+            (None, Some(Err(()))) => Err("its Content-Length is not a single number".to_owned()),
             (None, None) => Ok((Framing::UntilClose, false)),
         }
     }

@@ -40,8 +40,8 @@ pub(crate) fn load(extra: &[CertificateDer<'static>]) -> Result<RootCertStore, C
     }
     for root in extra {
         let refused = |_| Cause::Tls {
-            why: "a certificate of ca_file cannot be used as an authority's".to_owned(),
-            hint: "give the certificates of authorities as ca_file",
+            why: "a certificate in ca_file cannot be used as an authority's".to_owned(),
+            hint: Some("Give the certificates of authorities as ca_file."),
         };
         roots.add(root.clone()).map_err(refused)?;
     }
@@ -59,6 +59,8 @@ fn none_found(set: &[(&str, OsString)]) -> Cause {
         set.iter().map(|(name, value)| format!("{name}={}", describe(&value.to_string_lossy()))).collect();
     Cause::Tls {
         why: format!("no certificate authority was found in {}", looked.join(" and ")),
-        hint: "correct or unset these variables, or give ca_file; without them the platform's store is used (ca-certificates)",
+        hint: Some(
+            "Correct or unset these variables, or give ca_file. Without them the platform's store is used (ca-certificates).",
+        ),
     }
 }

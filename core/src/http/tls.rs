@@ -38,7 +38,7 @@ struct NoKeys;
 
 impl KeyProvider for NoKeys {
     fn load_private_key(&self, _: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, rustls::Error> {
-        Err(rustls::Error::General("agentjob shows no client certificate".to_owned()))
+        Err(rustls::Error::General("agentjob sends no client certificate".to_owned()))
     }
 }
 
@@ -49,8 +49,9 @@ pub(crate) fn handshake(
     host: &str,
     socket: &Socket,
 ) -> Result<ClientConnection, Cause> {
-    let ended = |why: String| Cause::Tls { why, hint: "" };
-    let name = ServerName::try_from(host.to_owned()).map_err(|_| ended(format!("{host} is no name for TLS")))?;
+    let ended = |why: String| Cause::Tls { why, hint: None };
+    let name =
+        ServerName::try_from(host.to_owned()).map_err(|_| ended(format!("{host} is not a valid name for TLS")))?;
     let mut tls = ClientConnection::new(config, name).map_err(|error| tls_failure::failure(&error))?;
     let mut taken = true;
     while tls.is_handshaking() || (taken && tls.wants_write()) {

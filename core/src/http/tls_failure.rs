@@ -1,4 +1,4 @@
-//! What went wrong in TLS, in plain words: rustls' own texts hold the names of its types.
+//! What went wrong in TLS, by the type of rustls' error: its own texts hold the names of its types.
 
 use rustls::pki_types::UnixTime;
 use rustls::{AlertDescription, CertificateError, Error};
@@ -10,41 +10,46 @@ use crate::timestamp::iso;
 /// How many of a certificate's names are shown.
 const MAX_NAMES: usize = 3;
 
-const AUTHORITY: &str = "if the authority is your own, give its certificate as ca_file";
-const NAME: &str = "use a name in base_url that the certificate is for";
-const CLOCK: &str = "check this machine's clock";
-const SERVICE: &str = "the service's operators have to renew its certificate";
-const SCHEME: &str = "check the scheme and the port of base_url";
+/// What helps, if anything is known to.
+type Hint = Option<&'static str>;
 
-/// A handshake that failed so.
+const AUTHORITY: Hint = Some("If the authority is your own, give its certificate as ca_file.");
+const NAME: Hint = Some("Use a host in base_url that the certificate is for.");
+const CLOCK: Hint = Some("Check this machine's clock.");
+const SERVICE: Hint = Some("The service's operators have to renew its certificate.");
+const SCHEME: Hint = Some("Check the scheme and the port of base_url.");
+const NOT_AUTHORITY: Hint = Some("An authority's own certificate cannot be a server's.");
+const HOST: Hint = Some("Check the host in base_url.");
+
+/// The cause that a failed handshake makes.
 pub(crate) fn failure(error: &Error) -> Cause {
     let (why, hint) = explain(error);
     Cause::Tls { why, hint }
 }
 
-/// What happened, and what helps, if anything is known to.
-pub(crate) fn explain(error: &Error) -> (String, &'static str) {
+/// What happened, and what helps.
+pub(crate) fn explain(error: &Error) -> (String, Hint) {
     let (why, hint) = match error {
         Error::InvalidCertificate(fault) => return certificate(fault),
         Error::AlertReceived(alert) => return refusal(*alert),
-        Error::InvalidMessage(_) => ("what answers there does not speak TLS, or speaks it wrong", SCHEME),
-        Error::PeerIncompatible(_) => ("the service offers nothing of TLS 1.2 or 1.3 that agentjob supports", ""),
-        Error::NoCertificatesPresented => ("the service showed no certificate", ""),
-        Error::NoApplicationProtocol => ("the service does not offer HTTP/1.1", ""),
-        Error::UnsupportedNameType => ("the host of base_url is no name that a certificate can be for", NAME),
-        Error::DecryptError => ("what came cannot be decrypted", ""),
-        Error::FailedToGetCurrentTime => ("this machine's time cannot be read", CLOCK),
-        Error::FailedToGetRandomBytes => ("this machine gives no random numbers", ""),
+        Error::InvalidMessage(_) => ("the server does not speak TLS, or not correctly", SCHEME),
+        Error::PeerIncompatible(_) => ("the service and agentjob share no version or cipher of TLS", None),
+        Error::NoCertificatesPresented => ("the service sent no certificate", None),
+        Error::NoApplicationProtocol => ("the service does not offer HTTP/1.1", None),
+        Error::UnsupportedNameType => ("no certificate can be issued for the host in base_url", NAME),
+        Error::DecryptError => ("a record could not be decrypted", None),
+        Error::FailedToGetCurrentTime => ("this machine's clock cannot be read", CLOCK),
+        Error::FailedToGetRandomBytes => ("this machine has no source of random numbers", None),
         Error::InappropriateMessage { .. }
         | Error::InappropriateHandshakeMessage { .. }
         | Error::PeerMisbehaved(_)
-        | Error::PeerSentOversizedRecord => ("the service breaks the rules of TLS", ""),
-        _ => ("TLS failed inside", ""),
+        | Error::PeerSentOversizedRecord => ("the service violates the TLS protocol", None),
+        _ => ("an internal TLS error", None),
     };
     (why.to_owned(), hint)
 }
 
-fn certificate(fault: &CertificateError) -> (String, &'static str) {
+fn certificate(fault: &CertificateError) -> (String, Hint) {
     let (why, hint) = match fault {
         CertificateError::UnknownIssuer => ("it is signed by an unknown authority".to_owned(), AUTHORITY),
         CertificateError::Expired => ("it has expired".to_owned(), SERVICE),
@@ -58,42 +63,45 @@ fn certificate(fault: &CertificateError) -> (String, &'static str) {
             (format!("it is not for {} but {}", describe(&expected.to_str()), names(presented)), NAME)
         }
         CertificateError::Revoked => ("it was revoked".to_owned(), SERVICE),
-        CertificateError::BadEncoding => ("it is damaged".to_owned(), ""),
+        CertificateError::BadEncoding => ("it is damaged".to_owned(), None),
         CertificateError::BadSignature => ("its signature is wrong".to_owned(), AUTHORITY),
         CertificateError::UnsupportedSignatureAlgorithmContext { .. }
         | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
-            ("it is signed by an algorithm that agentjob does not support".to_owned(), "")
+            ("it is signed with an algorithm that agentjob does not support".to_owned(), None)
         }
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
-            ("it is not for servers".to_owned(), "")
+            ("it is not for servers".to_owned(), None)
         }
-        CertificateError::UnhandledCriticalExtension => ("it demands what agentjob does not know".to_owned(), ""),
-        _ => ("it is not valid as a server's".to_owned(), "an authority's own certificate cannot be a server's"),
+        CertificateError::UnhandledCriticalExtension => {
+            ("it has a critical extension that agentjob does not know".to_owned(), None)
+        }
+        _ => ("it is not valid for a server".to_owned(), NOT_AUTHORITY),
     };
-    (format!("the service's certificate is refused: {why}"), hint)
+    (format!("the service's certificate was refused: {why}"), hint)
 }
 
-/// The service ended it (RFC 8446 section 6.2).
-fn refusal(alert: AlertDescription) -> (String, &'static str) {
+/// The service ended the handshake with an alert (RFC 8446 section 6.2).
+fn refusal(alert: AlertDescription) -> (String, Hint) {
     let (why, hint) = match alert {
-        AlertDescription::ProtocolVersion => ("it supports neither TLS 1.2 nor 1.3", ""),
+        AlertDescription::ProtocolVersion => ("it supports neither TLS 1.2 nor TLS 1.3", None),
         AlertDescription::HandshakeFailure | AlertDescription::InsufficientSecurity => {
-            ("it shares no cipher with agentjob", "")
+            ("it shares no cipher with agentjob", None)
         }
-        AlertDescription::UnrecognisedName => ("it does not know the host of base_url", "check base_url"),
+        AlertDescription::UnrecognisedName => ("it does not know the host in base_url", HOST),
         AlertDescription::CertificateRequired
         | AlertDescription::BadCertificate
         | AlertDescription::CertificateUnknown
-        | AlertDescription::UnknownCA => ("it asks for a client certificate, which agentjob does not have", ""),
-        AlertDescription::AccessDenied => ("it denies access", ""),
-        AlertDescription::NoApplicationProtocol => ("it does not offer HTTP/1.1", ""),
-        AlertDescription::InternalError => ("it failed inside", ""),
-        other => return (format!("the service refused TLS (alert {})", u8::from(other)), ""),
+        | AlertDescription::UnknownCA => ("it requires a client certificate, which agentjob does not support", None),
+        AlertDescription::AccessDenied => ("it denies access", None),
+        AlertDescription::NoApplicationProtocol => ("it does not offer HTTP/1.1", None),
+        AlertDescription::InternalError => ("it had an internal error", None),
+        other => return (format!("the service refused TLS (alert {})", u8::from(other)), None),
     };
     (format!("the service refused TLS: {why}"), hint)
 }
 
-/// The names that a certificate is for, from rustls' notation of them.
+/// The names that a certificate is for. rustls has them only as texts in a notation of its own; a name in another notation is
+/// left out.
 fn names(presented: &[String]) -> String {
     let plain = |name: &String| {
         let inner = name.strip_prefix("DnsName(\"").and_then(|rest| rest.strip_suffix("\")"));
@@ -119,7 +127,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn every_failure_is_said_in_plain_words() {
+    fn every_failure_is_described_without_the_names_of_types() {
         let at = UnixTime::since_unix_epoch(Duration::from_secs(1_700_000_000));
         let expected = rustls::pki_types::ServerName::try_from("a.example").unwrap();
         let presented =
@@ -134,18 +142,18 @@ mod tests {
             (refused(CertificateError::NotValidYetContext { time: at, not_before: at }), "not valid before 2023-11-14"),
             (refused(other), "it is not for a.example but for b.example, 1.2.3.4, c and 1 more"),
             (refused(CertificateError::Revoked), "it was revoked"),
-            (refused(CertificateError::InvalidOcspResponse), "it is not valid as a server's"),
-            (Error::AlertReceived(AlertDescription::ProtocolVersion), "neither TLS 1.2 nor 1.3"),
+            (refused(CertificateError::InvalidOcspResponse), "it is not valid for a server"),
+            (Error::AlertReceived(AlertDescription::ProtocolVersion), "neither TLS 1.2 nor TLS 1.3"),
             (Error::AlertReceived(AlertDescription::CertificateRequired), "a client certificate"),
             (Error::AlertReceived(AlertDescription::Unknown(200)), "(alert 200)"),
             (Error::InvalidMessage(InvalidMessage::InvalidContentType), "does not speak TLS"),
-            (Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon), "offers nothing of TLS 1.2 or 1.3"),
-            (Error::PeerMisbehaved(PeerMisbehaved::TooMuchEarlyDataReceived), "breaks the rules of TLS"),
-            (Error::NoCertificatesPresented, "showed no certificate"),
-            (Error::General("x".into()), "TLS failed inside"),
+            (Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon), "share no version or cipher of TLS"),
+            (Error::PeerMisbehaved(PeerMisbehaved::TooMuchEarlyDataReceived), "violates the TLS protocol"),
+            (Error::NoCertificatesPresented, "sent no certificate"),
+            (Error::General("x".into()), "an internal TLS error"),
             (
                 Error::InappropriateMessage { expect_types: Vec::new(), got_type: ContentType::Alert },
-                "breaks the rules of TLS",
+                "violates the TLS protocol",
             ),
         ] {
             let (why, _) = explain(&error);

@@ -31,18 +31,18 @@ pub(crate) fn open(call: &Call, socket: &Socket, proxy: &Proxy, to: &Endpoint) -
     loop {
         let mut piece = [0; 1024];
         match socket.read(call, &mut piece).map_err(lost)? {
-            0 => return Err(Cause::Proxy("closed the connection without an answer".to_owned())),
+            0 => return Err(Cause::Proxy("closed the connection without a response".to_owned())),
             n => head.extend_from_slice(&piece[..n]),
         }
         if let Some(end) = head.windows(4).position(|window| window == b"\r\n\r\n") {
             // The service speaks only when it is spoken to: bytes behind the head are not its own.
             let rest = head.len() - end - 4;
             return judge(&head).and_then(|()| {
-                if rest == 0 { Ok(()) } else { Err(Cause::Proxy("sent more than an answer".to_owned())) }
+                if rest == 0 { Ok(()) } else { Err(Cause::Proxy("sent more than a response".to_owned())) }
             });
         }
         if head.len() > MAX_HEAD || !looks_like_http(&head) {
-            return Err(Cause::Proxy("gave an answer that is not HTTP".to_owned()));
+            return Err(Cause::Proxy("sent a response that is not HTTP".to_owned()));
         }
     }
 }
@@ -71,8 +71,8 @@ fn judge(head: &[u8]) -> Result<(), Cause> {
     let status = looks_like_http(head).then(|| head.get(9..12)).flatten();
     match status.and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<u16>().ok()) {
         Some(200..=299) => Ok(()),
-        Some(407) => Err(Cause::Proxy("asks for a user name and password (407)".to_owned())),
+        Some(407) => Err(Cause::Proxy("requires a user name and password (407)".to_owned())),
         Some(status) => Err(Cause::Proxy(format!("refused the tunnel ({status})"))),
-        None => Err(Cause::Proxy("gave an answer that is not HTTP".to_owned())),
+        None => Err(Cause::Proxy("sent a response that is not HTTP".to_owned())),
     }
 }

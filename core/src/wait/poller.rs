@@ -10,9 +10,9 @@ use serde_json::Value;
 use crate::call::control::Event;
 use crate::call::options::CallOptions;
 use crate::call::request_loop::execute;
-use crate::call::response::kind_of;
 use crate::client::Client;
 use crate::duration::check_time;
+use crate::error::sentence::Subject;
 use crate::error::{Error, ErrorKind};
 use crate::http::failure::Cause;
 use crate::jitter;
@@ -199,7 +199,7 @@ impl Poller {
             Err(error) => {
                 self.asked = error.retry_after();
                 let seen = Seen::Nothing { why: &label(&error), retry_after: error.retry_after() };
-                (self.state.observe(now, seen, jitter::draw()), Some(error.message().to_owned()))
+                (self.state.observe(now, seen, jitter::draw()), Some(error.reason().to_owned()))
             }
         };
         self.done = step == Step::Done;
@@ -245,36 +245,25 @@ impl Poller {
     }
 
     fn timed_out(&self) -> Error {
-        let (state, advice) = match self.state.last_status() {
-            Some(status) => {
-                (format!("was still {status}"), "it goes on at the service, so wait again to go on waiting")
-            }
-            None => {
-                ("was not seen".to_owned(), "no poll read its record, so check base_url, the service and the network")
-            }
+        let lasted = format!("{:.1} s ({})", self.elapsed().as_secs_f64(), self.state.summary());
+        let (reason, hint) = match self.state.last_status() {
+            Some(status) => (
+                format!("the job was still {status} after {lasted}"),
+                "The job keeps running at the service: wait again to keep waiting.",
+            ),
+            None => (format!("no poll could read the job in {lasted}"), "Check base_url, the network and the service."),
         };
-        let message = format!(
-            "job {} {state} after {}.{} s ({}); {advice}",
-            describe(self.job_id()),
-            (self.elapsed().as_millis() + 50) / 1000,
-            (self.elapsed().as_millis() + 50) / 100 % 10,
-            self.state.summary()
-        );
-        self.ended(Error::new(ErrorKind::WaitTimeout, message))
+        self.ended(self.error(ErrorKind::WaitTimeout, reason).with_hint(hint))
     }
 
     /// The caller ended the wait.
     pub(crate) fn interrupted(&self, cause: Cause) -> Error {
-        let id = describe(self.job_id());
-        let message = if self.state.message {
-            format!(
-                "message to job {id} was accepted, but the wait for it ended: {}; do not send it again",
-                cause.clause()
-            )
-        } else {
-            format!("the wait for job {id} ended: {}", cause.clause())
-        };
-        self.ended(Error::new(kind_of(&cause), message))
+        self.ended(self.error(cause.kind(), cause.reason()))
+    }
+
+    fn error(&self, kind: ErrorKind, reason: String) -> Error {
+        let after_message = self.state.message;
+        Error::new(kind, reason).about(Subject::Wait { job_id: describe(self.job_id()), after_message })
     }
 
     /// An error of the wait, with the wait's own facts.
@@ -356,7 +345,7 @@ impl Poller {
     }
 
     fn from_text(text: &str, ago: impl Fn(u64) -> Duration) -> Result<Poller, Error> {
-        let wrong = || Error::invalid("this is no poller's text; give one that a poller wrote");
+        let wrong = || Error::invalid("this is not the text of a poller").with_hint("Give a text that a poller wrote.");
         // serde_json reads with recursion, and the caller's stack may be small.
         let json = Json::parse(text).filter(|json| json.depth() <= MAX_TEXT_DEPTH).ok_or_else(wrong)?;
         let mut saved = serde_json::from_str(json.as_str()).ok().and_then(Record::of).ok_or_else(wrong)?;

@@ -56,10 +56,8 @@ impl Schedule {
             return Err(Error::invalid("min_interval is longer than max_interval"));
         }
         if !(self.lateness > 0.0 && self.lateness <= 1.0) {
-            return Err(Error::invalid(format!(
-                "lateness is {}; give a part of 1, like 0.15",
-                crate::duration::short(self.lateness)
-            )));
+            return Err(Error::invalid(format!("lateness is {}", crate::duration::short(self.lateness)))
+                .with_hint("Give a fraction, more than 0 and at most 1, like 0.15."));
         }
         if self.settle > MAX_TIMEOUT {
             return Err(Error::invalid("settle is longer than 7 days"));

@@ -93,8 +93,9 @@ mod tests {
         let long = "\u{1F600}\"".repeat(200);
         let items = plan([BatchItem::new(long, "p")], 10).unwrap();
         let id = Some("r".repeat(5000));
-        let error = Error::new(ErrorKind::RateLimit, "x".repeat(9000)).with_answer(429, Some(Duration::MAX), id, None);
-        let day = error.clone().with_answer(429, Some(MAX_ASKED), None, None);
+        let error =
+            Error::new(ErrorKind::RateLimit, "x".repeat(9000)).with_response(429, Some(Duration::MAX), id, None);
+        let day = error.clone().with_response(429, Some(MAX_ASKED), None, None);
         for error in [error, day] {
             let ended = Ended { delivery: Delivery::Rejected, job: None, error: Some(&error), poller: None };
             let now = Stamp { unix_ms: 253_402_300_799_999, up_ms: u64::MAX };

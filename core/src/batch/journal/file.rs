@@ -24,6 +24,8 @@ use crate::text::describe;
 const LOCK_TRIES: u32 = 10;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
+const BRING_IT_BACK: &str = "Restore it before you run the batch again.";
+
 /// A journal that this process alone may write.
 #[derive(Debug)]
 pub(crate) struct Journal {
@@ -58,20 +60,20 @@ impl Journal {
     pub(crate) fn open(path: &Path) -> Result<Journal, Error> {
         let path = absolute(path)?;
         let failed = |what: &str, error: std::io::Error| {
-            problem(&path, &format!("{what} ({error}); give a file in a folder that you may write to"))
+            problem(&path, &format!("{what} ({error})")).with_hint("Give a file in a folder that you can write to.")
         };
         let mut options = OpenOptions::new();
         // It names jobs and pull requests, which is nobody else's business.
         let file = above_standard(|| options.read(true).append(true).create(true).mode(0o600).open(&path));
         let file = file.map_err(|error| failed("cannot be opened", error))?;
-        let about = file.metadata().map_err(|error| failed("cannot be looked at", error))?;
+        let about = file.metadata().map_err(|error| failed("cannot be inspected", error))?;
         if !about.is_file() {
-            return Err(problem(&path, "is no file; give a file's path"));
+            return Err(problem(&path, "is not a file").with_hint("Give the path of a file."));
         }
         lock(&file, &path)?;
         let place = Place::of(&about);
         if !place.is_at(&path) {
-            return Err(problem(&path, "was replaced while it was opened; try again"));
+            return Err(problem(&path, "was replaced while it was opened").with_hint("Try again."));
         }
         sync_folder(&path).map_err(|error| failed("is in a folder that cannot be synced", error))?;
         let end = End { at: 0, is_line_end: true, sum: NO_LINE, reserved: 0, in_flight: 0, broken: None };
@@ -134,10 +136,7 @@ impl Journal {
     pub(crate) fn append_sending(&self, line: Writer) -> Result<Span, Error> {
         if !self.place.is_at(&self.path) {
             // What is written into a file that nobody will find is not written.
-            return Err(problem(
-                &self.path,
-                "was removed or replaced while the batch ran; bring it back before you run the batch again",
-            ));
+            return Err(problem(&self.path, "was removed or replaced while the batch ran").with_hint(BRING_IT_BACK));
         }
         let mut end = guard(&self.end);
         let kept = (end.in_flight + 1) * disk_space::OUTCOME;
@@ -167,9 +166,8 @@ impl Journal {
         }
         let length = self.file.metadata().map_err(|error| self.cannot_write(&error.to_string()))?.len();
         if length != end.at {
-            let what =
-                "was changed by another program while the batch ran; bring it back before you run the batch again";
-            let error = problem(&self.path, what);
+            let error = problem(&self.path, "was changed by another program while the batch ran");
+            let error = error.with_hint(BRING_IT_BACK);
             end.broken = Some(error.clone());
             return Err(error);
         }
@@ -254,7 +252,8 @@ impl Journal {
     }
 
     fn cannot_write(&self, why: &str) -> Error {
-        problem(&self.path, &format!("cannot be written ({why}); mend that, then run the batch again: it goes on"))
+        problem(&self.path, &format!("cannot be written ({why})"))
+            .with_hint("Fix that, then run the batch again: it continues where it stopped.")
     }
 }
 
@@ -265,8 +264,8 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
             Err(TryLockError::WouldBlock) if tried < LOCK_TRIES => std::thread::sleep(LOCK_PAUSE),
             Err(TryLockError::WouldBlock) => break,
             Err(TryLockError::Error(error)) => {
-                let what = format!("cannot be locked ({error}); give a file on a disk of this machine");
-                return Err(problem(path, &what));
+                let error = problem(path, &format!("cannot be locked ({error})"));
+                return Err(error.with_hint("Give a file on a disk of this machine."));
             }
         }
     }
@@ -281,7 +280,7 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
         Some(pid) => format!("another run, process {pid} or a child of it"),
         None => "another run".to_owned(),
     };
-    Err(problem(path, &format!("is in use by {by}; wait until that has ended, or give another path")))
+    Err(problem(path, &format!("is in use by {by}")).with_hint("Wait until that has ended, or give another path."))
 }
 
 /// Which file it is, of all that there are: the file system's number and the file's own, which nobody else has while it is open.
@@ -319,9 +318,8 @@ pub(crate) fn problem(path: &Path, what: &str) -> Error {
 
 /// An error about one line of it.
 pub(crate) fn damage(path: &Path, number: u64, what: &str) -> Error {
-    let what =
-        format!("is damaged: line {number}: {what}; restore the file, or look at its jobs and begin a new journal");
-    problem(path, &what)
+    problem(path, &format!("is damaged: line {number}: {what}"))
+        .with_hint("Restore the file, or check its jobs and begin a new journal.")
 }
 
 fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

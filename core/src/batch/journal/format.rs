@@ -115,10 +115,10 @@ pub(crate) fn read(line: &str) -> Result<Line<'_>, &'static str> {
     let (body, sum) = line.rsplit_once(SUM).ok_or("it has no checksum")?;
     let sum = sum.strip_suffix("\"}").ok_or("it has no checksum")?;
     if sum.as_bytes() != checksum(body.as_bytes()) {
-        return Err("its checksum is not that of its text");
+        return Err("its checksum does not match its text");
     }
     let sum = Checksum::try_from(sum.as_bytes()).expect("it is as long as a checksum");
-    let fields = Fields::of(line).ok_or("it is no line of a journal")?;
+    let fields = Fields::of(line).ok_or("it is not a line of a journal")?;
     said(&fields, sum).ok_or("it lacks a field that its kind has")
 }
 

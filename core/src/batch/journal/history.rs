@@ -152,7 +152,7 @@ impl History {
                 let entry = self.begun(item)?;
                 // The unknown one of a run that was killed gets its line in the next run.
                 if entry.past != Past::Sending {
-                    return Err(format!("item {} ends, and was not about to leave", item.number));
+                    return Err(format!("item {} ended, but was not being sent", item.number));
                 }
                 entry.past = Past::Ended(delivery);
                 entry.ended = Some(span);
@@ -213,7 +213,7 @@ impl History {
     fn sending(&mut self, item: Place, prompt: Digest, job_id: &str) -> Result<(), String> {
         match self.items.get_mut(&item.id) {
             Some(entry) if entry.prompt != prompt || *entry.job_id != *job_id => {
-                return Err(format!("item {} is another message than before", item.number));
+                return Err(format!("item {} is a different message than before", item.number));
             }
             Some(entry) => match entry.past {
                 Past::Ended(Delivery::NotSent | Delivery::Unknown) => {
@@ -221,7 +221,7 @@ impl History {
                     (entry.past, entry.ended, entry.number) = (Past::Sending, None, item.number);
                     entry.line_damaged = false;
                 }
-                Past::Ended(delivery) => return Err(format!("item {} was {delivery}, and is sent again", item.number)),
+                Past::Ended(delivery) => return Err(format!("item {} was {delivery}, but is sent again", item.number)),
                 Past::Sending => return Err(format!("item {} is sent again before it ended", item.number)),
             },
             None => {
@@ -258,7 +258,7 @@ impl History {
         let entry = self.begun(item)?;
         match entry.past {
             Past::Ended(Delivery::Accepted) => Ok(entry),
-            _ => Err(format!("item {} is waited for, and was not accepted", item.number)),
+            _ => Err(format!("item {} has a wait, but was not accepted", item.number)),
         }
     }
 

@@ -1,17 +1,18 @@
-//! Why a message was not accepted, as the journal keeps it: parts of ours, none of them the service's text. The sentence is made
-//! when it is asked for.
+//! Why a message was not accepted, as the journal keeps it: facts, none of them the service's text. The error is made from them
+//! when it is needed.
 
-use crate::call::response::{advice, lead};
+use crate::call::response_text::{hint_of_kind, returned};
 use crate::delivery::Delivery;
+use crate::error::sentence::Subject;
 use crate::error::{Error, ErrorKind};
 use crate::text::describe;
 
-/// How it came to that.
+/// What the facts are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// The request failed, or the service's answer was no success.
+    /// The request failed, or the response was no success.
     Request,
-    /// The run that sent the message ended before it noted an answer.
+    /// The run that sent the message ended before it noted a response.
     RunEnded,
     /// The journal's line about the message is damaged.
     LineDamaged,
@@ -34,7 +35,7 @@ impl Cause {
     }
 }
 
-/// The parts of a failure.
+/// The facts of a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reason {
     pub(crate) cause: Cause,
@@ -58,90 +59,74 @@ impl Reason {
         Reason { cause, kind: ErrorKind::ConnectionLost, http_status: None, request_id: None }
     }
 
-    /// The sentence without what to do with the message. `sent`: how this send ended.
-    pub(crate) fn sentence(&self, job_id: &str, sent: Delivery, doubtful: bool) -> String {
-        let (job, clause, hint) = (describe(job_id), self.clause(), self.hint());
-        let hint = if hint.is_empty() { String::new() } else { format!("; {hint}") };
-        match self.again(sent).filter(|_| doubtful) {
-            Some(sent) => format!(
-                "message to job {job} may have arrived in an earlier run, and when it was sent again it {}: {clause}{hint}",
-                lead(sent)
-            ),
-            None => format!("message to job {job} {}: {clause}{hint}", lead(sent)),
-        }
-    }
-
-    /// The error as later runs report it.
+    /// The error as later runs report it. `sent`: how this send ended. `doubtful`: an earlier run may have delivered the same
+    /// message.
     pub(crate) fn error(&self, job_id: &str, sent: Delivery, doubtful: bool) -> Error {
-        let verdict = if doubtful && self.again(sent).is_some() { Delivery::Unknown } else { sent };
-        let message = format!("{}; {}", self.sentence(job_id, sent, doubtful), advice(verdict));
-        let error = Error::new(self.kind, message).with_delivery(Some(verdict));
+        let again = self.refusal(sent).filter(|_| doubtful);
+        let (verdict, reason) = match again {
+            Some(refusal) => (
+                Delivery::Unknown,
+                format!("an earlier run may have delivered it, and the second attempt {refusal} ({})", self.clause()),
+            ),
+            None => (sent, self.clause()),
+        };
+        let error = Error::new(self.kind, reason);
+        let error = error.about(Subject::Message(describe(job_id))).with_delivery(Some(verdict));
+        let error = error.with_hint_if_any(self.hint());
         match self.http_status {
-            Some(status) => error.with_answer(status, None, self.request_id.as_deref().map(str::to_owned), None),
+            Some(status) => error.with_response(status, None, self.request_id.as_deref().map(str::to_owned), None),
             None => error,
         }
     }
 
     /// How the second send of an `unknown` message ended, if that says nothing about the first one.
-    fn again(&self, sent: Delivery) -> Option<Delivery> {
+    fn refusal(&self, sent: Delivery) -> Option<&'static str> {
         match sent {
-            Delivery::NotSent | Delivery::Rejected => Some(sent),
+            Delivery::NotSent => Some("was not sent"),
+            Delivery::Rejected => Some("was rejected"),
             // The journal has such a message as unknown, for that is what it still is.
-            Delivery::Unknown if matches!(self.http_status, Some(400..500)) => Some(Delivery::Rejected),
+            Delivery::Unknown if matches!(self.http_status, Some(400..500)) => Some("was rejected"),
             Delivery::Unknown | Delivery::Accepted => None,
         }
     }
 
     fn clause(&self) -> String {
         match (self.cause, self.http_status) {
-            (Cause::RunEnded, _) => "the run that sent it ended before it noted an answer".to_owned(),
+            (Cause::RunEnded, _) => "the run that sent it ended before it noted a response".to_owned(),
             (Cause::LineDamaged, _) => "its line in the journal is damaged".to_owned(),
             (Cause::Request, Some(status @ 200..300)) if self.kind == ErrorKind::InvalidResponse => {
-                format!("the service answered {status}, but its record could not be read")
+                format!("the record in the response ({status}) could not be read")
             }
             (Cause::Request, Some(status @ 200..300)) => {
-                format!("the service answered {status}, but its record did not come whole")
+                format!("the record in the response ({status}) was incomplete")
             }
-            (Cause::Request, Some(status)) => format!("the service answered {status}"),
-            (Cause::Request, None) => self.without_answer().to_owned(),
+            (Cause::Request, Some(status)) => returned(status, None),
+            (Cause::Request, None) => self.without_response().to_owned(),
         }
     }
 
-    fn without_answer(&self) -> &'static str {
+    fn without_response(&self) -> &'static str {
         match self.kind {
             ErrorKind::Connect => "no connection was made",
             ErrorKind::Tls => "the TLS handshake failed",
-            ErrorKind::ConnectionLost => "the connection ended before an answer came",
-            ErrorKind::Timeout => "no answer came in time",
+            ErrorKind::ConnectionLost => "the connection ended before the response came",
+            ErrorKind::Timeout => "no response came in time",
             ErrorKind::Cancelled => "the batch was cancelled",
             ErrorKind::Closed => "the client was closed",
-            ErrorKind::InvalidResponse => "the answer could not be read",
-            ErrorKind::Internal => "agentjob failed inside, which is a bug of agentjob",
+            ErrorKind::InvalidResponse => "the response could not be read",
+            ErrorKind::Internal => "agentjob failed internally",
             _ => "the request failed",
         }
     }
 
-    fn hint(&self) -> &'static str {
-        match (self.cause, self.kind) {
-            (Cause::Request, ErrorKind::NotFound) => "check the job id, the project id and the base URL",
-            (Cause::Request, ErrorKind::Redirect) => "redirects are never followed; check the base URL",
-            _ => "",
-        }
+    fn hint(&self) -> Option<&'static str> {
+        if self.cause == Cause::Request { hint_of_kind(self.kind) } else { None }
     }
 }
 
-/// What is said of a message that may have arrived in an earlier run, and was refused when it was sent again.
+/// The error of a message that may have arrived in an earlier run, and was refused when it was sent again.
 pub(crate) fn refused_again(job_id: &str, error: &Error) -> Error {
-    let doubt = Reason::of(error).error(job_id, Delivery::Rejected, true);
-    match error.http_status() {
-        Some(status) => doubt.with_answer(
-            status,
-            error.retry_after(),
-            error.request_id().map(str::to_owned),
-            error.body().map(str::to_owned),
-        ),
-        None => doubt,
-    }
+    Reason::of(error).error(job_id, Delivery::Rejected, true).with_response_of(error)
 }
 
 #[cfg(test)]
@@ -157,56 +142,56 @@ mod tests {
                 reason(ErrorKind::NotFound, Some(404)),
                 Rejected,
                 false,
-                "message to job j was rejected: the service answered 404; check the job id, the project id and the base URL; mend that, then send it again",
+                "message to job j was rejected: the service returned 404. Check the job id, the project id and the base URL. You can send it again once that is fixed.",
             ),
             (
                 reason(ErrorKind::Server, Some(503)),
                 Unknown,
                 false,
-                "message to job j may have arrived: the service answered 503; look at the job before sending it again",
+                "message to job j may have arrived: the service returned 503. Check the job before you send it again.",
             ),
             (
                 reason(ErrorKind::Timeout, None),
                 Unknown,
                 true,
-                "message to job j may have arrived: no answer came in time; look at the job before sending it again",
+                "message to job j may have arrived: no response came in time. Check the job before you send it again.",
             ),
             (
                 reason(ErrorKind::Conflict, Some(409)),
                 Unknown,
                 true,
-                "message to job j may have arrived in an earlier run, and when it was sent again it was rejected: the service answered 409; look at the job before sending it again",
+                "message to job j may have arrived: an earlier run may have delivered it, and the second attempt was rejected (the service returned 409). Check the job before you send it again.",
             ),
             (
                 reason(ErrorKind::Connect, None),
                 NotSent,
                 true,
-                "message to job j may have arrived in an earlier run, and when it was sent again it was not sent: no connection was made; look at the job before sending it again",
+                "message to job j may have arrived: an earlier run may have delivered it, and the second attempt was not sent (no connection was made). Check the job before you send it again.",
             ),
             (
                 reason(ErrorKind::InvalidResponse, Some(200)),
                 Accepted,
                 false,
-                "message to job j was accepted: the service answered 200, but its record could not be read; do not send it again",
+                "message to job j was accepted, but the record in the response (200) could not be read. Do not send it again.",
             ),
             (
                 Reason::not_noted(Cause::RunEnded),
                 Unknown,
                 false,
-                "message to job j may have arrived: the run that sent it ended before it noted an answer; look at the job before sending it again",
+                "message to job j may have arrived: the run that sent it ended before it noted a response. Check the job before you send it again.",
             ),
             (
                 Reason::not_noted(Cause::LineDamaged),
                 Unknown,
                 false,
-                "message to job j may have arrived: its line in the journal is damaged; look at the job before sending it again",
+                "message to job j may have arrived: its line in the journal is damaged. Check the job before you send it again.",
             ),
         ];
         for (reason, sent, doubtful, sentence) in rows {
             let error = reason.error("j", sent, doubtful);
             assert_eq!(error.message(), sentence);
             assert_eq!((error.kind(), error.http_status()), (reason.kind, reason.http_status));
-            assert!(sentence.starts_with(&reason.sentence("j", sent, doubtful)));
+            assert!(sentence.starts_with(&error.without_advice()));
         }
     }
 

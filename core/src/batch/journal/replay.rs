@@ -53,12 +53,10 @@ pub(crate) fn read_lines(
     mut each: impl FnMut(u64, Span, Line<'_>) -> Result<(), Error>,
 ) -> Result<End, Error> {
     let cannot = |error: std::io::Error| problem(path, &format!("cannot be read ({error})"));
-    let no_journal = || problem(path, "is no journal of a batch; it is left as it is, so give a path of its own");
+    let no_journal = || problem(path, "is not a batch's journal, and is left as it is").with_hint("Give another path.");
     let other_version = |version| {
-        let what = format!(
-            "has format {version}, which another version of agentjob writes, and this one reads {VERSION} alone; end it with that version, or begin a new journal"
-        );
-        problem(path, &what)
+        let what = format!("has format {version}, but this version of agentjob reads only format {VERSION}");
+        problem(path, &what).with_hint("Finish the batch with the version that began it, or begin a new journal.")
     };
     let mut file = file;
     file.seek(SeekFrom::Start(0)).map_err(cannot)?;
@@ -97,7 +95,7 @@ pub(crate) fn read_lines(
         }
         match read {
             Ok(read) if !read.follows(&end.sum) => {
-                let what = "it does not follow the line before it: a line is missing, doubled or moved";
+                let what = "it does not follow the line before it: a line is missing, duplicated or moved";
                 return Err(damage(path, number, what));
             }
             Ok(read) => {
@@ -120,7 +118,7 @@ pub(crate) fn read_lines(
 /// A line's text. One zero in the place of its end is a damaged end.
 fn text(line: &[u8]) -> Result<&str, &'static str> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
-    std::str::from_utf8(line.strip_suffix(b"\0").unwrap_or(line)).map_err(|_| "it is no text")
+    std::str::from_utf8(line.strip_suffix(b"\0").unwrap_or(line)).map_err(|_| "it is not text")
 }
 
 /// Whether a line `recovered` is about this end of the journal; the end of a line was given to it if it had none.
@@ -145,7 +143,7 @@ pub(crate) fn open_to_read(path: &Path) -> Result<(File, bool), Error> {
     let cannot = |error: std::io::Error| problem(path, &format!("cannot be opened ({error})"));
     // To open a pipe would wait for its writer.
     if !std::fs::metadata(path).map_err(cannot)?.is_file() {
-        return Err(problem(path, "is no file; give a file's path"));
+        return Err(problem(path, "is not a file").with_hint("Give the path of a file."));
     }
     let file = above_standard(|| File::open(path)).map_err(cannot)?;
     let running = match file.try_lock_shared() {

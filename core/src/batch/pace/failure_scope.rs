@@ -44,7 +44,7 @@ mod tests {
 
     fn error(kind: ErrorKind, delivery: Delivery, status: Option<u16>) -> Error {
         let error = Error::new(kind, "x").with_delivery(Some(delivery));
-        status.map_or(error.clone(), |status| error.with_answer(status, None, None, None))
+        status.map_or(error.clone(), |status| error.with_response(status, None, None, None))
     }
 
     #[test]

@@ -28,10 +28,13 @@ impl Rate {
     /// `InvalidArgument`.
     pub fn new(messages: u32, per: Duration) -> Result<Rate, Error> {
         if messages == 0 || messages > MAX_MESSAGES {
-            return Err(Error::invalid(format!("rate is {messages} messages; give 1 to {MAX_MESSAGES}, like 100/h")));
+            return Err(Error::invalid(format!("rate is {messages} messages"))
+                .with_hint(format!("Give 1 to {MAX_MESSAGES}, like 100/h.")));
         }
         if per < Duration::from_millis(1) || per > crate::duration::MAX_TIMEOUT {
-            return Err(Error::invalid("rate's span is not between 1 ms and 7 days; give one like 100/h"));
+            return Err(
+                Error::invalid("the span of rate is not between 1 ms and 7 days").with_hint("Give a rate like 100/h.")
+            );
         }
         Ok(Rate { messages, per })
     }
@@ -54,7 +57,7 @@ impl FromStr for Rate {
     fn from_str(text: &str) -> Result<Rate, Error> {
         let wrong = || {
             let text = crate::text::describe(text);
-            Error::invalid(format!("rate is {text:?}; give messages per s, min, h or d, like 100/h"))
+            Error::invalid(format!("rate is {text:?}")).with_hint("Give messages per s, min, h or d, like 100/h.")
         };
         let (messages, unit) = text.split_once('/').ok_or_else(wrong)?;
         if !messages.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -175,7 +178,7 @@ mod tests {
             assert!(wrong.parse::<Rate>().is_err(), "{wrong}");
         }
         let error = "100 an hour".parse::<Rate>().unwrap_err();
-        assert_eq!(error.message(), "rate is \"100 an hour\"; give messages per s, min, h or d, like 100/h");
+        assert_eq!(error.message(), "rate is \"100 an hour\". Give messages per s, min, h or d, like 100/h.");
     }
 
     fn three_in_100_ms() -> Window {

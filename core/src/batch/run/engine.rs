@@ -19,7 +19,7 @@ use crate::batch::pace::circuit_breaker::{MAX_ASKED, PauseReason};
 use crate::batch::pace::failure_scope::{Concern, concern, verdict};
 use crate::batch::pace::rate::{Moment, moment};
 use crate::batch::run::state::{State, Told, Turn};
-use crate::batch::run::stop_errors::{closed, in_words, no_thread, stopped};
+use crate::batch::run::stop_errors::{closed, describe_time, no_thread, stopped};
 use crate::call::control::CancelToken;
 use crate::call::options::CallOptions;
 use crate::call::request_loop::execute;
@@ -305,7 +305,7 @@ impl Engine {
             }
             Concern::Allowance if error.retry_after().is_some_and(|asked| asked > MAX_ASKED) => {
                 drop(state);
-                return self.stop(Some(stopped(error, " by a service that asks for more than a day")));
+                return self.stop(Some(stopped(error, " because the service asked for a pause of more than a day")));
             }
             Concern::Allowance => state.gate.refused(now, error.retry_after()),
             Concern::Trouble => state.gate.trouble(now, jitter::draw()),
@@ -313,8 +313,8 @@ impl Engine {
         let troubled = state.gate.troubled_for(now);
         if !troubled.is_zero() && troubled >= self.options.max_outage {
             drop(state);
-            let why = format!(" after {} of trouble (max_outage)", in_words(troubled));
-            return self.stop(Some(stopped(error, &why)));
+            let after = format!(" after an outage of {} (max_outage)", describe_time(troubled));
+            return self.stop(Some(stopped(error, after)));
         }
         // Several that were under way at once are told once, though each asks for its own millisecond.
         let same = |(reason, until): (PauseReason, Moment)| {
@@ -391,7 +391,7 @@ struct Leaving<'a> {
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.work.stop(Some(Error::internal("a batch's thread failed", false)));
+            self.work.stop(Some(Error::internal("a thread of the batch panicked", false)));
         }
         self.work.lock().discount(self.watches);
         self.work.for_owner.notify_all();

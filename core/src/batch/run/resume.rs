@@ -4,7 +4,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use crate::batch::events::BatchUpdate;
 use crate::batch::handle::{BatchHandle, Batches};
-use crate::batch::item::{Planned, label};
+use crate::batch::item::Planned;
 use crate::batch::iterator::Batch;
 use crate::batch::journal::clock::Clock;
 use crate::batch::journal::damaged_tail::Tail;
@@ -127,13 +127,14 @@ fn check_service(history: &History, shared: &Shared, journal: &Journal) -> Resul
     Err(problem(
         journal.path(),
         &format!(
-            "belongs to project {} at {}, and this client to project {} at {}; give each its own journal",
+            "belongs to project {} at {}, but this client to project {} at {}",
             describe(&run.project_id),
             describe(&run.base_url),
             describe(&shared.config.project_id),
             describe(&shared.config.endpoint.url)
         ),
-    ))
+    )
+    .with_hint("Give each project its own journal."))
 }
 
 /// Finds each item's entry, and refuses a list from which something was changed or taken that may have been delivered.
@@ -145,25 +146,26 @@ fn match_up(items: &[Planned], begun: Items, journal: &Journal) -> Result<Vec<Op
             && (entry.prompt != item.prompt_digest || *entry.job_id != *item.job_id())
         {
             let what = if entry.prompt == item.prompt_digest { "job" } else { "prompt" };
-            return Err(Error::invalid(format!(
-                "{}: its {what} was changed since journal {journal:?} was begun, which has it as job {}; give the item as it was, or another key, or begin a new journal",
-                label(item.line(), at),
-                describe(&entry.job_id),
-            )));
+            let reason = format!(
+                "its {what} was changed since journal {journal:?} was begun, where it is a message to job {}",
+                describe(&entry.job_id)
+            );
+            let hint = "Give the item as it was, give it another key, or begin a new journal.";
+            return Err(Error::invalid(reason).with_hint(hint).in_item(at as u64 + 1, item.line()));
         }
     }
     // What was never delivered may be left out.
     let lost = others.into_iter().flatten().filter(|entry| entry.verdict().is_some());
     let Some(entry) = lost.min_by_key(|entry| entry.number) else { return Ok(entries) };
     let at = usize::try_from(entry.number).unwrap_or(0).wrapping_sub(1);
-    let (name, there) = match items.get(at) {
-        Some(item) if !item.has_own_key() => (label(item.line(), at), "is another message now"),
-        _ => (format!("item {}", entry.number), "is not in the list any more"),
+    let (line, change) = match items.get(at) {
+        Some(item) if !item.has_own_key() => (item.line(), "it is another message now"),
+        _ => (None, "it is no longer in the list"),
     };
-    Err(Error::invalid(format!(
-        "{name} {there}: journal {journal:?} has a message to job {} there, which was begun; give the list as it was, with new items at its end, or begin a new journal",
-        describe(&entry.job_id)
-    )))
+    let job_id = describe(&entry.job_id);
+    let reason = format!("{change}, but journal {journal:?} has begun to send its message to job {job_id}");
+    let hint = "Give the list as it was, with new items at its end, or begin a new journal.";
+    Err(Error::invalid(reason).with_hint(hint).in_item(entry.number, line))
 }
 
 fn append_run(

@@ -1,40 +1,37 @@
-//! The errors that end a batch: each says why, and that the same journal goes on.
+//! The errors that end a batch. Each says why, and the same journal continues after it.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::call::response::without_advice;
+use crate::error::sentence::Subject;
 use crate::error::{Error, ErrorKind};
 
-/// The error that ends a batch: its cause, and what to do.
-pub(crate) fn stopped(error: &Error, why: &str) -> Error {
-    let message = format!(
-        "the batch was stopped{why}: {}; when that is mended, run it again with the same journal: it goes on",
-        without_advice(error)
-    );
-    let ended = Error::new(error.kind(), message);
-    match error.http_status() {
-        Some(status) => ended.with_answer(
-            status,
-            error.retry_after(),
-            error.request_id().map(str::to_owned),
-            error.body().map(str::to_owned),
-        ),
-        None => ended,
-    }
+/// The error that ends a batch, from the error of one of its calls. `after`: what the batch stopped after, or because of; `""` if
+/// the cause says it.
+pub(crate) fn stopped(cause: &Error, after: impl Into<Cow<'static, str>>) -> Error {
+    let error = Error::new(cause.kind(), cause.reason()).about(Subject::Batch(after.into())).with_response_of(cause);
+    error.with_hint_if_any(cause.hint().map(str::to_owned))
 }
 
-/// The client was closed, as the batch's end.
+/// The batch ended because the client was closed.
 pub(crate) fn closed() -> Error {
-    let message = "the batch was stopped: the client was closed; run it again with the same journal to go on";
-    Error::new(ErrorKind::Closed, message)
+    Error::new(ErrorKind::Closed, "the client was closed").about(Subject::Batch("".into()))
+}
+
+/// The batch ended because its cancel token was cancelled.
+pub(crate) fn cancelled(left: u64) -> Error {
+    let messages = if left == 1 { "message" } else { "messages" };
+    let reason = format!("it was cancelled with {left} {messages} left to send");
+    Error::new(ErrorKind::Cancelled, reason).about(Subject::Batch("".into()))
 }
 
 pub(crate) fn no_thread(error: &std::io::Error) -> Error {
-    let message = format!("the batch has no thread to work in ({error}); end other threads or raise the limit on them");
-    Error::new(ErrorKind::Connect, message)
+    Error::new(ErrorKind::Connect, format!("the batch could not start a thread ({error})"))
+        .with_hint("End other threads, or raise the limit on them.")
 }
 
-pub(crate) fn in_words(time: Duration) -> String {
+/// How long an outage lasted, in words.
+pub(crate) fn describe_time(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..=119 => format!("{seconds} s"),
         seconds => format!("{} min", seconds / 60),

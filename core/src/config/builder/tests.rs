@@ -61,9 +61,9 @@ fn what_is_not_said_has_the_documented_defaults() {
 #[test]
 fn a_missing_setting_is_named_with_the_way_to_set_it() {
     for (left_out, message) in [
-        (0, "base_url is missing; pass base_url or set AGENTJOB_BASE_URL"),
-        (1, "api_key is missing; pass api_key or api_key_file, or set AGENTJOB_API_KEY or AGENTJOB_API_KEY_FILE"),
-        (2, "project_id is missing; pass project_id or set AGENTJOB_PROJECT_ID"),
+        (0, "base_url is missing. Pass base_url or set AGENTJOB_BASE_URL."),
+        (1, "api_key is missing. Pass api_key or api_key_file, or set AGENTJOB_API_KEY or AGENTJOB_API_KEY_FILE."),
+        (2, "project_id is missing. Pass project_id or set AGENTJOB_PROJECT_ID."),
     ] {
         let mut variables = FULL.to_vec();
         variables[left_out].1 = "";
@@ -77,8 +77,8 @@ fn a_wrong_setting_is_named() {
     for (builder, start) in [
         (with(FULL).project_id(".."), "project_id is \"..\""),
         (with(FULL).project_id(""), "project_id is empty"),
-        (with(FULL).api_key("a b"), "api_key holds a space"),
-        (with(FULL).api_key("k").api_key_file("f"), "give api_key or api_key_file"),
+        (with(FULL).api_key("a b"), "api_key contains a space"),
+        (with(FULL).api_key("k").api_key_file("f"), "api_key and api_key_file are both given"),
         (with(FULL).api_key_file("/nonexistent/key"), "api_key_file \"/nonexistent/key\" cannot be read"),
         (with(FULL).timeout(Duration::ZERO), "timeout is 0"),
         (with(FULL).timeout(week), "timeout is 604801"),

@@ -17,7 +17,7 @@ fn read(text: &str) -> Result<Head, String> {
 #[test]
 fn the_framing_is_rfc_9112s() {
     use Framing::*;
-    let unreadable = |codings: &str| Unreadable(format!("its Transfer-Encoding is not understood ({codings})"));
+    let unreadable = |codings: &str| Unreadable(format!("its Transfer-Encoding is not supported ({codings})"));
     for (lines, framing, reusable) in [
         ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n", Length(5), true),
         ("HTTP/1.1 200\nCONTENT-LENGTH:5\n", Length(5), true),

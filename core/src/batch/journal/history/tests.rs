@@ -111,7 +111,7 @@ fn another_message_under_the_same_key_is_damage() {
     told.ended("a", Delivery::NotSent, None).unwrap();
     let other = Digest::of(&[b"q"]);
     let changed = told.say(Said::Sending { item: item("a"), prompt: other, job_id: "job_1".into() });
-    assert_eq!(changed.unwrap_err(), "item 1 is another message than before");
+    assert_eq!(changed.unwrap_err(), "item 1 is a different message than before");
 }
 
 #[test]
