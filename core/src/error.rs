@@ -213,6 +213,7 @@ impl Error {
     pub fn line(&self) -> Option<u64> {
         match self.0.subject {
             Subject::Item { line, .. } => line,
+            Subject::ListLine { line, .. } => Some(line),
             _ => None,
         }
     }

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use agentjob_core::{
-    BatchItem, BatchOptions, BatchOutcome, BatchStatus, BatchStep, BatchUpdate, Client, Delivery, ErrorKind,
+    BatchEvent, BatchItem, BatchOptions, BatchOutcome, BatchStatus, BatchUpdate, Client, Delivery, ErrorKind,
     batch_status,
 };
 use agentjob_emulator::Emulator;
@@ -26,13 +26,13 @@ fn heard(client: &Client, items: Vec<BatchItem>, options: &BatchOptions) -> (Vec
     let mut batch = client.send_all(items, options).unwrap();
     let (mut outcomes, mut recovered) = (Vec::new(), Vec::new());
     loop {
-        match batch.step(Duration::MAX).unwrap() {
-            BatchStep::Outcome(outcome) => outcomes.push(outcome),
-            BatchStep::Update(update @ BatchUpdate::Recovered { .. }) => {
+        match batch.next_event(Duration::MAX).unwrap() {
+            BatchEvent::Outcome(outcome) => outcomes.push(outcome),
+            BatchEvent::Update(update @ BatchUpdate::Recovered { .. }) => {
                 assert!(outcomes.is_empty(), "it comes first");
                 recovered.push(update);
             }
-            BatchStep::Over => break,
+            BatchEvent::Finished => break,
             _ => {}
         }
     }

@@ -6,7 +6,7 @@
     job = client.send_and_wait("job_123", "Also cover the error cases")
     print(job["status"], job["prLink"])
 
-A message is never sent twice, and every error says in `.delivery` what became of it.
+The client never sends a message twice. Every error has a `delivery` verdict: whether the message arrived.
 """
 
 from . import errors

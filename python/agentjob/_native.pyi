@@ -22,6 +22,7 @@ __all__ = [
     "block_signals",
     "error_kinds",
     "escape",
+    "read_batch_list",
     "serve_emulator",
 ]
 
@@ -460,16 +461,23 @@ class Emulator:
     @property
     def job_id(self) -> str: ...
     def ledger(self) -> list[dict[str, Any]]:
-        """Every message that was really processed."""
+        """Every message that was processed."""
 
     def requests(self) -> dict[str, Any]:
-        """Every request that began."""
+        """Every request that was started."""
 
     def reset(self, config: str = "{}") -> None:
-        """Starts everything again with another configuration (JSON); connections stay."""
+        """Starts over with another configuration (JSON); connections stay open."""
 
     def stop(self) -> None:
-        """Stops listening and ends every connection."""
+        """Stops listening and closes every connection."""
+
+def read_batch_list(content: bytes, name: str, format: str | None = None) -> list[dict[str, Any]]:
+    """The messages in a list's content, as dicts with job_id, prompt, line and, where an item has one, key.
+
+    name is what errors call the list; format is "jsonl" or "csv", or None for what the name suggests. Raises
+    InvalidArgumentError with one sentence that names the first wrong line.
+    """
 
 def batch_status(journal: str | PathLike[str]) -> BatchStatus:
     """The status of a batch, from its journal, whether a run is active or not: its progress, and the messages that were rejected or

@@ -47,6 +47,7 @@ _FACTS = (
     "attempts",
     "elapsed",
     "job",
+    "line",
 )
 
 
@@ -75,6 +76,8 @@ class Error(Exception):
     """How many seconds the call took."""
     job: "Optional[Job]" = None
     """The last record that a wait read."""
+    line: "Optional[int]" = None
+    """The `line` of the batch's item that the error is about, if it has one."""
 
     def __init__(self, message: str = "", facts: "Optional[ErrorDict]" = None) -> None:
         """message: the sentence. facts: the attributes, as `to_dict()` returns them; None leaves the defaults."""
@@ -112,7 +115,7 @@ class Error(Exception):
 
     def to_dict(self) -> "ErrorDict":
         """The error as a dict for JSON: kind, message, reason, hint, delivery, http_status, retry_after, request_id, body,
-        attempts, elapsed and job."""
+        attempts, elapsed, job and line."""
         return {
             "kind": self.kind,
             "message": self.message,
@@ -126,6 +129,7 @@ class Error(Exception):
             "attempts": self.attempts,
             "elapsed": self.elapsed,
             "job": self.job,
+            "line": self.line,
         }
 
 
@@ -263,7 +267,7 @@ def job_failed(job_id: str, job: "Optional[Job]") -> JobFailedError:
 
 
 def _by_kind() -> "dict[str, type[Error]]":
-    """The class of each kind. StatusError has none of its own: it is the base of those for a status."""
+    """The class of each kind. StatusError has no kind of its own: it is the base of the classes for a status."""
     classes = [globals()[name] for name in __all__]
     return {cls.kind: cls for cls in classes if cls not in (Error, StatusError)}
 

@@ -1,4 +1,4 @@
-"""The service's stand-in, in your own process: test your scripts without the service and its hourly allowance.
+"""An emulator of the service, in your own process: test your scripts without the service and its hourly limit.
 
     import pytest
     from agentjob.testing import Emulator
@@ -13,9 +13,9 @@
             my_script(client, emulator.job_id)
         assert [message["prompt"] for message in emulator.ledger()] == ["Also cover the error cases"]
 
-It speaks the whole contract on loopback, over real sockets, and misbehaves on request:
-`Emulator(rules=[{"method": "POST", "nth": 1, "status": 503}])`. Every field of the configuration is in the project's
-`tests/emulator/README.md`.
+It implements the whole contract on loopback, over real sockets, and injects the faults that you ask for:
+`Emulator(rules=[{"method": "POST", "nth": 1, "status": 503}])`. `tests/emulator/README.md` in the project documents every field of
+the configuration.
 """
 
 import json
@@ -28,7 +28,7 @@ __all__ = ["Emulator"]
 
 
 class Emulator:
-    """An agent-job service on loopback, from now until `stop()` or the end of its `with` block.
+    """An agent-job service on loopback. It runs until `stop()`, or until its `with` block ends.
 
     config: the configuration's fields, as keywords; `Emulator(work_ms=20, outcome="failed")`.
     """
@@ -47,17 +47,17 @@ class Emulator:
 
     @property
     def base_url(self) -> str:
-        """Where it listens."""
+        """Its URL."""
         return self._native.base_url
 
     @property
     def api_key(self) -> str:
-        """The key that it takes."""
+        """The key that it accepts."""
         return self._native.api_key
 
     @property
     def project_id(self) -> str:
-        """The project that it has."""
+        """Its project."""
         return self._native.project_id
 
     @property
@@ -66,21 +66,21 @@ class Emulator:
         return self._native.job_id
 
     def client(self, **options: Any) -> Client:
-        """A client of it. `options` are `agentjob.Client`'s, and go before what fits the emulator.
+        """A client of the emulator. `options` are those of `agentjob.Client`, and override the emulator's settings.
 
-        It takes nothing from the proxy variables, so that a test is the same on every machine.
+        It ignores the proxy variables, so a test is the same on every machine.
         """
-        fitting: Dict[str, Any] = {
+        settings: Dict[str, Any] = {
             "base_url": self.base_url,
             "project_id": self.project_id,
             "trust_env": False,
         }
         if "api_key_file" not in options:
-            fitting["api_key"] = self.api_key
-        return Client(**{**fitting, **options})
+            settings["api_key"] = self.api_key
+        return Client(**{**settings, **options})
 
     def environment(self) -> Dict[str, str]:
-        """The AGENTJOB_ variables that point a program at it, for a subprocess: `{**os.environ, **emulator.environment()}`."""
+        """The AGENTJOB_ variables for a subprocess that uses the emulator: `{**os.environ, **emulator.environment()}`."""
         return {
             "AGENTJOB_BASE_URL": self.base_url,
             "AGENTJOB_API_KEY": self.api_key,
@@ -88,17 +88,17 @@ class Emulator:
         }
 
     def ledger(self) -> List[Dict[str, Any]]:
-        """Every message that was really processed, oldest first: dicts with n, job_id, prompt, kind, at_ms, request."""
+        """Every message that was processed, oldest first: dicts with n, job_id, prompt, kind, at_ms, request."""
         return self._native.ledger()
 
     def requests(self) -> Dict[str, Any]:
-        """Every request that began: {"connections", "total", "requests": [{"method", "path", "headers", "status", …}]}."""
+        """Every request that was started: {"connections", "total", "requests": [{"method", "path", "headers", "status", …}]}."""
         return self._native.requests()
 
     def reset(self, **config: Any) -> None:
-        """Starts everything again with another configuration: jobs, rules, ledger, counters. Connections stay open."""
+        """Starts over with another configuration: jobs, rules, ledger and counters. Connections stay open."""
         self._native.reset(json.dumps(config))
 
     def stop(self) -> None:
-        """Stops listening and ends every connection; the ledger can still be read. A second call does nothing."""
+        """Stops listening and closes every connection. The ledger can still be read. A second call does nothing."""
         self._native.stop()

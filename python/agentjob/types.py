@@ -7,7 +7,7 @@ from .errors import Error
 __all__ = [
     "AttemptEvent",
     "BatchAcceptedUpdate",
-    "BatchBegunItem",
+    "BatchStatusItem",
     "BatchItem",
     "BatchJobUpdate",
     "BatchOutcome",
@@ -117,6 +117,7 @@ class ErrorDict(TypedDict):
     attempts: int
     elapsed: float
     job: Optional[Job]
+    line: Optional[int]
 
 
 class _Message(TypedDict):
@@ -246,7 +247,7 @@ BatchUpdate = Union[BatchAcceptedUpdate, BatchJobUpdate, BatchPausedUpdate, Batc
 """What a batch's on_update is called with."""
 
 
-class BatchBegunItem(TypedDict):
+class BatchStatusItem(TypedDict):
     """An item in a journal."""
 
     item: int
@@ -277,7 +278,7 @@ class BatchStatus(TypedDict):
     """When the journal was last written, ISO 8601."""
     dropped_bytes: int
     """How many damaged bytes runs have skipped, or the next run will skip."""
-    unknown: List[BatchBegunItem]
+    unknown: List[BatchStatusItem]
     """The messages that may have arrived: check their jobs."""
-    rejected: List[BatchBegunItem]
+    rejected: List[BatchStatusItem]
     """The messages that the service refused."""

@@ -12,7 +12,7 @@ def ask_for_tests(client, job_id):
         return client.send_and_wait(job_id, "Also cover the error cases", min_interval=0.02)["prLink"]
     except agentjob.Error as error:
         if error.delivery == "unknown":
-            return "look at the job"
+            return "check the job"
         raise
 
 
@@ -29,7 +29,7 @@ def test_it_asks_once_and_finds_the_pull_request(emulator):
 
 def test_it_does_not_ask_twice_when_the_answer_is_lost(emulator):
     emulator.reset(rules=[{"method": "POST", "fault": {"do": "reset", "at": "request", "process": True}}])
-    assert ask_for_tests(emulator.client(), emulator.job_id) == "look at the job"
+    assert ask_for_tests(emulator.client(), emulator.job_id) == "check the job"
     assert len(emulator.ledger()) == 1
 
 

@@ -1,5 +1,5 @@
-//! What a caller hands in, checked by type here and by value in the core. Each refusal names its argument: pyo3 would say it
-//! in a note, which Python before 3.11 has not, so what is read here remembers a wrong type until its name is known.
+//! Arguments, checked by type here and by value in the core. Each error names its argument. pyo3 would do that in a note, which
+//! Python before 3.11 does not show, so a value of a wrong type is kept here until its name is known.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -30,7 +30,7 @@ impl From<Error> for Refused {
 }
 
 impl Refused {
-    /// As an exception; with `delivers` it says that the message was not sent.
+    /// As an exception. `delivers`: the call was to deliver a message, which was not sent.
     pub(crate) fn raised(self, py: Python<'_>, delivers: bool) -> PyErr {
         match self {
             Refused::Type(sentence) => PyTypeError::new_err(sentence),
@@ -48,9 +48,9 @@ pub(crate) enum Given<T> {
     Wrong(String),
 }
 
-/// An int or a float: seconds, or a part of 1. A bool is none, though Python counts it among the ints.
+/// An int or a float: seconds, or a fraction. Not a bool, although that is an int in Python.
 pub(crate) type Number = Given<f64>;
-/// An int. What no i64 holds is cut to its ends: the core's limits are far inside.
+/// An int. One that does not fit an i64 becomes the nearest i64: the core's limits are far smaller.
 pub(crate) type Integer = Given<i64>;
 /// A bool.
 pub(crate) type Flag = Given<bool>;
@@ -90,7 +90,7 @@ impl<'py> FromPyObject<'_, 'py> for Flag {
 }
 
 impl<T: Copy> Given<T> {
-    /// It, if it is of the right type.
+    /// The value, if its type is right.
     pub(crate) fn right(&self) -> Option<T> {
         match self {
             Given::Right(given) => Some(*given),
@@ -131,7 +131,7 @@ impl Number {
 }
 
 impl Integer {
-    /// As the core's type, whose limits the core checks.
+    /// As the core's type. The core checks its limits.
     pub(crate) fn integer<T: TryFrom<i64>>(&self, name: &str) -> Result<T, Refused> {
         let number = match self {
             Given::Right(number) => *number,
@@ -153,20 +153,20 @@ impl Flag {
     }
 }
 
-/// A str as UTF-8. A lone surrogate, which a str may hold, is no text.
+/// A str as UTF-8. It must not contain a lone surrogate, which cannot be encoded.
 pub(crate) fn text<'a>(name: &str, given: &'a Bound<'_, PyAny>) -> Result<Cow<'a, str>, Refused> {
     let text = given.cast::<PyString>().map_err(|_| wrong_type(name, "a str", &type_name(given)))?;
     Ok(text.to_cow().map_err(|_| lone_surrogate(name))?)
 }
 
-/// A str as the JSON that is sent. Under the stable ABI of Python 3.9 a str shows its UTF-8 only as a copy, so a long one is taken
-/// in pieces: never is there a whole copy besides the JSON. A piece ends between two characters.
+/// A str as the JSON that is sent. The stable ABI of Python 3.9 only gives a copy of a str as UTF-8, so a long one is read in
+/// pieces: there is never a whole copy besides the JSON. A piece ends between two characters.
 pub(crate) fn encoded(name: &str, given: &Bound<'_, PyAny>) -> Result<EncodedPrompt, Refused> {
     const PIECE: usize = 16 << 10;
     let text = given.cast::<PyString>().map_err(|_| wrong_type(name, "a str", &type_name(given)))?;
     let characters = text.code_point_len().unwrap_or(0);
     let mut encoded = EncodedPrompt::with_capacity(characters);
-    // A class of its own may slice as it likes.
+    // A subclass may have a slicing of its own.
     if characters <= PIECE || !given.is_exact_instance_of::<PyString>() {
         encoded.push(&PyBackedStr::try_from(text.clone()).map_err(|_| lone_surrogate(name))?);
         return Ok(encoded);
@@ -180,7 +180,7 @@ pub(crate) fn encoded(name: &str, given: &Bound<'_, PyAny>) -> Result<EncodedPro
 }
 
 fn lone_surrogate(name: &str) -> Error {
-    Error::invalid_argument(format!("{name} holds a lone surrogate, which is no text"))
+    Error::invalid_argument(format!("{name} contains a lone surrogate, which cannot be encoded as UTF-8"))
 }
 
 /// A str or an os.PathLike.

@@ -1,5 +1,5 @@
 //! JSON as Python objects, as `json.loads` would give them: ints exact, floats nearest, keys in order. They are built from the
-//! text, piece by piece, and memory that runs out is a MemoryError: nothing here panics then.
+//! text, piece by piece. Running out of memory raises MemoryError, and never panics.
 
 use agentjob_core::{Event, Field, Fields, Job, Json, JsonText, JsonToken};
 use pyo3::exceptions::PyMemoryError;
@@ -7,7 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString};
 
-/// Fewer digits than the least that Python's limit for reading an int (`sys.set_int_max_str_digits`) can be set to, 640.
+/// Fewer digits than 640, the smallest limit that `sys.set_int_max_str_digits` accepts.
 const DIGITS_AT_ONCE: usize = 512;
 
 /// A job's record.
@@ -16,7 +16,7 @@ pub(crate) fn job<'py>(py: Python<'py>, job: &Job) -> PyResult<Bound<'py, PyDict
     builder.fields(job.fields())
 }
 
-/// What happens in a call.
+/// An event of a call.
 pub(crate) fn event<'py>(py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'py, PyDict>> {
     Ok(json(py, &event.to_json())?.cast_into()?)
 }
@@ -33,11 +33,11 @@ fn value<'py>(py: Python<'py>, json: Json<'_>) -> PyResult<Bound<'py, PyAny>> {
 
 struct Builder<'py> {
     py: Python<'py>,
-    /// Where texts are decoded.
+    /// A buffer to decode texts in.
     decoded: String,
 }
 
-/// A dict or a list that is not whole yet.
+/// A dict or a list that is still being filled.
 enum Open<'py> {
     Dict(Bound<'py, PyDict>, Option<Bound<'py, PyString>>),
     List(Bound<'py, PyList>),
@@ -117,7 +117,7 @@ impl<'py> Builder<'py> {
     }
 }
 
-/// A documented key: one object for all records, whose hash Python knows already.
+/// A documented key: one str for all records, whose hash Python has cached.
 fn documented<'py>(py: Python<'py>, key: &str) -> Option<&'py Bound<'py, PyString>> {
     Some(match key {
         "id" => intern!(py, "id"),
@@ -140,7 +140,7 @@ fn string<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
 /// A number by its digits: an int if it has no fraction and no exponent.
 fn number<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
     if let Ok(byte) = digits.parse::<u8>() {
-        // Python has these ready.
+        // Python caches these.
         return Ok(byte.into_pyobject(py)?.into_any());
     }
     if digits.contains(['.', 'e', 'E']) {
@@ -155,8 +155,7 @@ fn number<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
-/// An int of any length. Neighbours are joined pair by pair, for one that grows by a little each time takes a time that grows with
-/// the square of its length.
+/// An int of any length. Neighbours are joined pair by pair: appending to one growing number would take quadratic time.
 fn long_int<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
     let int = py.get_type::<PyInt>();
     let (first, others) = digits.as_bytes().split_at(digits.len() % DIGITS_AT_ONCE);

@@ -18,7 +18,7 @@ pub(crate) fn raised_with(py: Python<'_>, error: &Error, delivery: Option<Delive
     exception(py, error, delivery).unwrap_or_else(|failed| failed)
 }
 
-/// A job that failed, for `check=True`.
+/// The error for a job that failed, for `check=True`.
 pub(crate) fn job_failed(py: Python<'_>, job: &Job, delivers: bool) -> PyErr {
     let make = || {
         let id = job.id().escape_debug().to_string();
@@ -36,6 +36,7 @@ fn exception(py: Python<'_>, error: &Error, delivery: Option<Delivery>) -> PyRes
     let made = class.call1((error.message(),))?;
     made.setattr(intern!(py, "reason"), error.reason())?;
     made.setattr(intern!(py, "hint"), error.hint())?;
+    made.setattr(intern!(py, "line"), error.line())?;
     made.setattr(intern!(py, "http_status"), error.http_status())?;
     made.setattr(intern!(py, "retry_after"), error.retry_after().map(|after| after.as_secs_f64()))?;
     made.setattr(intern!(py, "request_id"), error.request_id())?;

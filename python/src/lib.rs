@@ -37,6 +37,8 @@ mod _native {
     #[pymodule_export]
     use super::batch::iterator::Batch;
     #[pymodule_export]
+    use super::batch::list::read_batch_list;
+    #[pymodule_export]
     use super::cancel_token::CancelToken;
     #[pymodule_export]
     use super::client::Client;

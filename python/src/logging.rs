@@ -1,5 +1,5 @@
-//! The standard logger `agentjob`, for programs that use `logging`: on the calling thread, and only if the program has loaded
-//! it, for to load it takes longer than everything else here.
+//! The standard logger `agentjob`, for programs that use `logging`. Messages are logged on the calling thread. `logging` is not
+//! imported here, because that takes longer than everything else; a program that has not imported it gets no messages.
 
 use agentjob_core as core;
 use agentjob_core::Event;
@@ -12,24 +12,24 @@ use pyo3::types::PyDict;
 const DEBUG: u8 = 10;
 const INFO: u8 = 20;
 
-/// The logger, and what it takes.
+/// The logger, and its level.
 pub(crate) struct Log {
     logger: Py<PyAny>,
     level: u8,
 }
 
 impl Log {
-    /// The logger, if the program logs and wants to hear of events at all. This runs Python, so a signal's handler may raise here.
+    /// The logger, if the program logs at INFO or below. This runs Python, so a signal handler may raise here.
     pub(crate) fn wanted(py: Python<'_>) -> PyResult<Option<Log>> {
         match Log::find(py) {
-            // A module that is half loaded, or half taken down at the program's end, has no logger yet or any more.
+            // A module that is being imported, or torn down at exit, has no logger.
             Err(error) if error.is_instance_of::<PyAttributeError>(py) => Ok(None),
             found => found,
         }
     }
 
     fn find(py: Python<'_>) -> PyResult<Option<Log>> {
-        /// `sys.modules`: asked at every call, so found once.
+        /// `sys.modules`, needed for every call and so looked up once.
         static LOADED: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
         let loaded = LOADED.get_or_try_init(py, || {
             Ok::<_, PyErr>(py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?.unbind())
@@ -44,7 +44,7 @@ impl Log {
         Ok(None)
     }
 
-    /// Retries and polls are news; that a request is made is detail.
+    /// Retries and polls are INFO, attempts are DEBUG.
     fn level_of(event: &Event<'_>) -> u8 {
         if matches!(event, Event::Attempt { .. }) { DEBUG } else { INFO }
     }
@@ -53,12 +53,12 @@ impl Log {
         Log::level_of(event) >= self.level
     }
 
-    /// Writes the event as text, with its facts as the record's attribute `agentjob`.
+    /// Logs the event as text; the log record's attribute `agentjob` is its dict.
     pub(crate) fn write(&self, py: Python<'_>, event: &Event<'_>, facts: &Bound<'_, PyDict>) -> PyResult<()> {
         self.line(py, Log::level_of(event), event.to_string(), facts)
     }
 
-    /// Writes what is worth a line of its own, in the same way.
+    /// Logs another sentence in the same way.
     pub(crate) fn info(&self, py: Python<'_>, sentence: String, facts: &Bound<'_, PyDict>) -> PyResult<()> {
         self.line(py, INFO, sentence, facts)
     }
@@ -73,7 +73,7 @@ impl Log {
     }
 }
 
-/// What a person sees of a text from outside, on a terminal as in a log: the core's own escapes.
+/// A text from outside, with control and invisible characters escaped, for a terminal or a log.
 #[pyfunction]
 #[pyo3(signature = (text, /))]
 pub(crate) fn escape(text: &str) -> std::borrow::Cow<'_, str> {

@@ -1,4 +1,4 @@
-//! A client's settings as Python gives them: read for the core, and kept, but for the key, for another process.
+//! A client's settings: read for the core, and kept without the key for pickling.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::watcher::Watcher;
 
 type Any<'py> = Option<Bound<'py, PyAny>>;
 
-/// What clients that share connections may have each for themselves.
+/// The settings that clients with shared connections may each have.
 pub(crate) struct Options<'py> {
     pub(crate) timeout: Option<Number>,
     pub(crate) connect_timeout: Option<Number>,
@@ -27,7 +27,7 @@ pub(crate) struct Options<'py> {
     pub(crate) on_event: Any<'py>,
 }
 
-/// All of them.
+/// All settings.
 pub(crate) struct Settings<'py> {
     pub(crate) base_url: Any<'py>,
     pub(crate) api_key: Any<'py>,
@@ -42,7 +42,7 @@ pub(crate) struct Settings<'py> {
     pub(crate) options: Options<'py>,
 }
 
-/// One line a setting; the core checks the values. Serves the builder and the options, whose setters have the same names.
+/// One line per setting; the core checks the values. Used for the builder and the options, whose setters have the same names.
 macro_rules! set {
     ($target:ident: $($name:expr => $setter:ident = $read:expr;)*) => {
         $(if let Some(given) = &$name { $target = $target.$setter($read(given)?); })*
@@ -140,14 +140,14 @@ impl<'py> Settings<'py> {
         Ok(builder)
     }
 
-    /// What another process makes its own client with: all but the key.
+    /// The settings that a client pickles as: all but the key.
     fn kept(&self, py: Python<'py>, made: &core::Client) -> PyResult<Bound<'py, PyDict>> {
         let kept = PyDict::new(py);
-        // These may have come from variables that another process does not have.
+        // These may be from variables that the other process does not have.
         kept.set_item(intern!(py, "base_url"), made.base_url())?;
         kept.set_item(intern!(py, "project_id"), made.project_id())?;
         kept.set_item(intern!(py, "timeout"), made.timeout().as_secs_f64())?;
-        // Plain texts, whatever they were given as; and files by their whole path, for another process may stand elsewhere.
+        // As plain texts; and files by their absolute path, because the other process may have another working directory.
         for (name, given) in [("api_key_file", &self.api_key_file), ("ca_file", &self.ca_file)] {
             if let Some(Ok(given)) = given.as_ref().map(|given| path(name, given)) {
                 kept.set_item(name, std::path::absolute(&given).unwrap_or(given).into_os_string())?;
@@ -168,7 +168,8 @@ impl<'py> Settings<'py> {
     }
 }
 
-/// What a client pickles as: its settings without a secret. Whoever unpickles it has the key in its own environment or file.
+/// What a client pickles as: its settings without a secret. The process that unpickles it needs the key in its own environment or
+/// file.
 pub(crate) fn pickled<'py>(
     kept: &Bound<'py, PyDict>,
     key: &KeySource,
@@ -176,16 +177,16 @@ pub(crate) fn pickled<'py>(
     let py = kept.py();
     if matches!(key, KeySource::Argument) {
         return Err(PyTypeError::new_err(
-            "an agentjob.Client that was given its api_key cannot be pickled, for the key would be in the pickle; \
-            leave api_key out and set AGENTJOB_API_KEY here and where the client goes, or give api_key_file",
+            "an agentjob.Client that was given its api_key cannot be pickled, because the pickle would contain the key; \
+            leave api_key out and set AGENTJOB_API_KEY here and where the client is unpickled, or give api_key_file",
         ));
     }
     if let Some(proxy) = kept.get_item(intern!(py, "proxy"))?
         && proxy.extract::<String>().is_ok_and(|proxy| proxy.contains('@'))
     {
         return Err(PyTypeError::new_err(
-            "an agentjob.Client whose proxy has a password cannot be pickled, for the password would be in the pickle; \
-            set HTTPS_PROXY here and where the client goes instead",
+            "an agentjob.Client whose proxy has a password cannot be pickled, because the pickle would contain the password; \
+            set HTTPS_PROXY here and where the client is unpickled instead",
         ));
     }
     Ok((().into_bound_py_any(py)?, kept.clone()))

@@ -14,17 +14,17 @@ use crate::panic::guarded;
 use crate::signals::blocking;
 use crate::watcher::Watcher;
 
-/// The stand-in of the service; `agentjob.testing.Emulator` is its face.
+/// The emulator of the service, behind `agentjob.testing.Emulator`.
 #[pyclass(frozen, module = "agentjob._native")]
 pub(crate) struct Emulator {
     core: Option<emulator::Emulator>,
-    /// A forked child has the emulator's memory without its threads, which nobody may wait for there.
+    /// A forked child has the emulator's memory, but not its threads, so it must not wait for them.
     pid: u32,
 }
 
 impl Emulator {
     fn core(&self) -> &emulator::Emulator {
-        self.core.as_ref().expect("it is taken by its drop alone")
+        self.core.as_ref().expect("only its drop takes it")
     }
 }
 
@@ -74,17 +74,17 @@ impl Emulator {
         self.core().job_id()
     }
 
-    /// Every message that was really processed.
+    /// Every message that was processed.
     fn ledger<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         guarded(py, || plain(py, py.detach(|| serde_json::to_string(&self.core().ledger()))))
     }
 
-    /// Every request that began.
+    /// Every request that was started.
     fn requests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         guarded(py, || plain(py, py.detach(|| serde_json::to_string(&self.core().requests()))))
     }
 
-    /// Starts everything again with another configuration (JSON); connections stay.
+    /// Starts over with another configuration (JSON); connections stay open.
     #[pyo3(signature = (config="{}"))]
     fn reset(&self, py: Python<'_>, config: &str) -> PyResult<()> {
         guarded(py, || {
@@ -93,7 +93,7 @@ impl Emulator {
         })
     }
 
-    /// Stops listening and ends every connection.
+    /// Stops listening and closes every connection.
     fn stop(&self, py: Python<'_>) {
         if self.pid == process::id() {
             py.detach(|| self.core().stop());

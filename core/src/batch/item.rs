@@ -1,6 +1,7 @@
-//! What a batch is to send: its items, checked and told apart before the first is sent.
+//! The messages of a batch, checked before the first is sent.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 
 use crate::batch::journal::digest::Digest;
@@ -23,24 +24,47 @@ pub struct BatchItem {
 }
 
 impl BatchItem {
+    /// The fields that an item has in a list or a mapping.
+    pub const FIELDS: [&str; 3] = ["job_id", "prompt", "key"];
+
     /// A message to a job.
     ///
-    /// Without a [`key`](BatchItem::key) the item is known by its content and its place in the list: the same message at two
+    /// Without a [key](BatchItem::with_key) the item is known by its content and its place in the list: the same message at two
     /// places is two messages.
     pub fn new(job_id: impl Into<Box<str>>, prompt: impl Into<Box<str>>) -> BatchItem {
         BatchItem { job_id: job_id.into(), prompt: prompt.into(), key: None, line: None }
     }
 
-    /// A name that is this item's own in the batch: 1 to 1024 bytes. An item with a key is known by it wherever it stands.
-    pub fn key(mut self, key: impl Into<Box<str>>) -> BatchItem {
+    /// A name that is unique in the batch: 1 to 1024 bytes. An item with a key is known by it at any place in the list.
+    pub fn with_key(mut self, key: impl Into<Box<str>>) -> BatchItem {
         self.key = Some(key.into());
         self
     }
 
-    /// The line of the file that the item is from: errors then name it.
-    pub fn line(mut self, line: u64) -> BatchItem {
+    /// The line of the file that the item is from, counted from 1. Errors then name it.
+    pub fn with_line(mut self, line: u64) -> BatchItem {
         self.line = Some(line);
         self
+    }
+
+    /// The job that the message is for.
+    pub fn job_id(&self) -> &str {
+        &self.job_id
+    }
+
+    /// The message.
+    pub fn prompt(&self) -> &str {
+        &self.prompt
+    }
+
+    /// The item's own key, if it was given one.
+    pub fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
+    /// The line of the file that the item is from, if it is from one.
+    pub fn line(&self) -> Option<u64> {
+        self.line
     }
 }
 
@@ -97,36 +121,69 @@ pub(crate) fn prompts_for_job(items: &[Planned], at: usize) -> impl Iterator<Ite
     chain.map(|at| items[at as usize].prompt())
 }
 
-/// Checks every item and tells them apart.
+/// Checks the items of a list in their order: each by itself, and its key against those of the items before it. It is the one
+/// place that says what an item may be, for a list in a file and for items from a program.
+pub(crate) struct ItemChecks {
+    max_prompt_bytes: usize,
+    checked: usize,
+    /// What the item with each key is called.
+    keys: HashMap<Digest, (Option<u64>, u32)>,
+}
+
+impl ItemChecks {
+    pub(crate) fn new(max_prompt_bytes: usize) -> ItemChecks {
+        ItemChecks { max_prompt_bytes, checked: 0, keys: HashMap::new() }
+    }
+
+    /// Checks the next item. Returns what the journal knows it by, or what is wrong with it.
+    pub(crate) fn check(&mut self, item: &BatchItem) -> Result<Digest, Error> {
+        let at = self.checked;
+        let place = place(at)?;
+        self.checked += 1;
+        let message = Operation::SendMessage { job_id: &item.job_id, prompt: (&*item.prompt).into() };
+        message.check(self.max_prompt_bytes)?;
+        let Some(key) = &item.key else {
+            let number = (at as u64 + 1).to_le_bytes();
+            return Ok(Digest::of(&[b"place", &number, item.job_id.as_bytes(), item.prompt.as_bytes()]));
+        };
+        if key.is_empty() {
+            return Err(
+                Error::invalid("key is empty").with_hint(format!("Give 1 to {MAX_KEY_BYTES} bytes, or no key."))
+            );
+        }
+        if key.len() > MAX_KEY_BYTES {
+            return Err(Error::invalid(format!("key is {} bytes long", key.len()))
+                .with_hint(format!("At most {MAX_KEY_BYTES} bytes are allowed.")));
+        }
+        let id = Digest::of(&[b"key", key.as_bytes()]);
+        match self.keys.entry(id) {
+            Entry::Occupied(first) => {
+                let (line, place) = *first.get();
+                let first = item_name(u64::from(place) + 1, line);
+                Err(Error::invalid(format!("key {:?} is also the key of {first}", describe(key)))
+                    .with_hint("Give each item its own key."))
+            }
+            Entry::Vacant(free) => {
+                free.insert((item.line, place));
+                Ok(id)
+            }
+        }
+    }
+}
+
+/// Checks every item, and notes which are for the same job.
 ///
 /// # Errors
 /// `InvalidArgument`, which names the item by its line or its number, from 1.
 pub(crate) fn plan(items: impl IntoIterator<Item = BatchItem>, max_prompt_bytes: usize) -> Result<Vec<Planned>, Error> {
     let mut planned: Vec<Planned> = Vec::new();
-    let mut keys: HashMap<Digest, u32> = HashMap::new();
+    let mut checks = ItemChecks::new(max_prompt_bytes);
     let mut last_for_job: HashMap<Digest, u32> = HashMap::new();
     for item in items {
         let at = planned.len();
-        let place = place(at)?;
-        let here = |error: Error| error.in_item(at as u64 + 1, item.line);
-        let message = Operation::SendMessage { job_id: &item.job_id, prompt: (&*item.prompt).into() };
-        message.check(max_prompt_bytes).map_err(here)?;
-        if let Some(key) = item.key.as_ref().filter(|key| key.is_empty() || key.len() > MAX_KEY_BYTES) {
-            let bytes = key.len();
-            let error = Error::invalid(format!("its key is {bytes} bytes long"));
-            return Err(here(error.with_hint(format!("A key has 1 to {MAX_KEY_BYTES} bytes."))));
-        }
-        let number = (at as u64 + 1).to_le_bytes();
-        let id = match &item.key {
-            Some(key) => Digest::of(&[b"key", key.as_bytes()]),
-            None => Digest::of(&[b"place", &number, item.job_id.as_bytes(), item.prompt.as_bytes()]),
-        };
-        if let (Some(key), Some(first)) = (&item.key, keys.insert(id, place)) {
-            let first = item_name(u64::from(first) + 1, planned[first as usize].line());
-            let key = describe(key);
-            let error = Error::invalid(format!("its key {key:?} is also the key of {first}"));
-            return Err(here(error.with_hint("Give each item a key of its own.")));
-        }
+        let wrong = |error: Error| error.in_item(at as u64 + 1, item.line);
+        let id = checks.check(&item).map_err(wrong)?;
+        let place = place(at).map_err(wrong)?;
         let previous = last_for_job.insert(Digest::of(&[item.job_id.as_bytes()]), place);
         let first_for_job = previous.map_or(place, |previous| {
             let previous = &mut planned[previous as usize];
@@ -154,14 +211,14 @@ mod tests {
 
     #[test]
     fn a_bad_item_is_named_with_what_is_wrong() {
-        let good = item("job_1", "p").key("a").line(3);
+        let good = item("job_1", "p").with_key("a").with_line(3);
         let rows = [
             (item("", "p"), "item 2: job_id is empty"),
-            (item("job_1", "").line(17), "line 17: prompt is empty"),
-            (item("job_1", "123456").line(17), "line 17: prompt is 6 bytes long. At most 5"),
-            (item("job_1", "p").key("").line(4), "line 4: its key is 0 bytes long"),
-            (item("job_1", "p").key("x".repeat(1025)), "item 2: its key is 1025 bytes long"),
-            (item("job_1", "q").key("a").line(4), "line 4: its key \"a\" is also the key of line 3"),
+            (item("job_1", "").with_line(17), "line 17: prompt is empty"),
+            (item("job_1", "123456").with_line(17), "line 17: prompt is 6 bytes long. At most 5"),
+            (item("job_1", "p").with_key("").with_line(4), "line 4: key is empty"),
+            (item("job_1", "p").with_key("x".repeat(1025)), "item 2: key is 1025 bytes long"),
+            (item("job_1", "q").with_key("a").with_line(4), "line 4: key \"a\" is also the key of line 3"),
         ];
         for (bad, start) in rows {
             let error = plan([good.clone(), bad], 5).err().unwrap();
@@ -176,13 +233,13 @@ mod tests {
         };
         let twice = ids(&[item("j", "p"), item("j", "p")]);
         assert_ne!(twice[0], twice[1], "the same message at two places is two messages");
-        assert_eq!(ids(&[item("j", "p").line(9)])[0], twice[0], "the line is only a name");
+        assert_eq!(ids(&[item("j", "p").with_line(9)])[0], twice[0], "the line is only a name");
         assert_ne!(ids(&[item("j", "q")])[0], twice[0]);
         assert_ne!(ids(&[item("k", "p")])[0], twice[0]);
-        let keyed = ids(&[item("j", "p").key("k"), item("j", "p").key("l")]);
-        assert_eq!(ids(&[item("j", "p").key("l"), item("j", "p").key("k")]), [keyed[1], keyed[0]]);
+        let keyed = ids(&[item("j", "p").with_key("k"), item("j", "p").with_key("l")]);
+        assert_eq!(ids(&[item("j", "p").with_key("l"), item("j", "p").with_key("k")]), [keyed[1], keyed[0]]);
         let digest = twice[0].to_string();
-        assert_ne!(ids(&[item("j", "p").key(digest)])[0], twice[0], "a key cannot pass for a derived one");
+        assert_ne!(ids(&[item("j", "p").with_key(digest)])[0], twice[0], "a key cannot pass for a derived one");
     }
 
     #[test]

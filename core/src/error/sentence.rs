@@ -21,6 +21,8 @@ pub(crate) enum Subject {
     Wait { job_id: String, after_message: bool },
     /// An item of a batch's list.
     Item { number: u64, line: Option<u64> },
+    /// A line of the file that a batch's list is read from, and how many other lines are wrong.
+    ListLine { list: String, line: u64, others: u64 },
     /// A whole batch, and what it stopped after or because of (`""` if the reason says it).
     Batch(Cow<'static, str>),
 }
@@ -30,7 +32,7 @@ impl Subject {
     pub(crate) fn change_job(&mut self, change: impl Fn(&str) -> String) {
         match self {
             Subject::Message(job_id) | Subject::Job(job_id) | Subject::Wait { job_id, .. } => *job_id = change(job_id),
-            Subject::Named | Subject::NewJob | Subject::Item { .. } | Subject::Batch(_) => {}
+            Subject::Named | Subject::NewJob | Subject::Item { .. } | Subject::ListLine { .. } | Subject::Batch(_) => {}
         }
     }
 }
@@ -95,6 +97,14 @@ impl Sentence<'_> {
             }
             Subject::Wait { job_id, .. } => format!("wait for job {job_id} {wait}: "),
             Subject::Item { number, line } => format!("{}: ", item_name(*number, *line)),
+            Subject::ListLine { list, line, others } => {
+                let others = match others {
+                    0 => String::new(),
+                    1 => " (and 1 more wrong line)".to_owned(),
+                    others => format!(" (and {others} more wrong lines)"),
+                };
+                format!("{list}, line {line}{others}: ")
+            }
             Subject::Batch(after) => format!("the batch stopped{after}: "),
         }
     }

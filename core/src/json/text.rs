@@ -51,6 +51,24 @@ impl<'a> JsonText<'a> {
         self.0.as_bytes().contains(&b'\\')
     }
 
+    /// Whether half of a surrogate pair stands alone somewhere, which [`decode`](Self::decode) replaces.
+    pub(crate) fn has_lone_surrogate(self) -> bool {
+        let mut pieces = self.pieces();
+        while !pieces.rest.is_empty() {
+            let code_unit = pieces.rest.as_bytes().get(2..6);
+            match pieces.next() {
+                Some(Piece::Escaped(char::REPLACEMENT_CHARACTER)) => {
+                    if code_unit.is_none_or(|digits| !digits.eq_ignore_ascii_case(b"fffd")) {
+                        return true;
+                    }
+                }
+                Some(_) => {}
+                None => return false,
+            }
+        }
+        false
+    }
+
     pub(crate) fn pieces(self) -> Pieces<'a> {
         Pieces { rest: self.0 }
     }

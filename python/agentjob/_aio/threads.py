@@ -76,7 +76,7 @@ class Threads:
             later(IDLE_SECONDS, _CalledOnce(partial(self._rest, self._used)))
 
     def _rest(self, used: int) -> None:
-        # The garbage collector may call this at any point. A thread that holds the lock then makes a request, so nothing is idle.
+        # The garbage collector may call this at any point. A thread that has locked it is making a request, so nothing is idle.
         if self._used != used or not self._lock.acquire(blocking=False):
             return
         try:

@@ -13,7 +13,7 @@ from .._native import Client, serve_emulator
 from . import exit
 from .arguments import CLIENT, SCHEDULE, parser
 from .events import JsonEvents
-from .output import OutputError, emit, print_result
+from .output import OutputError, emit
 from .progress import Progress
 from .terminal import write
 from .wait import Interrupted, Wait
@@ -123,7 +123,10 @@ def demo(options, report):
 def completion(options, report):
     from .completion import script
 
-    print_result("completion", script(options.shell))
+    broken = emit(script(options.shell))
+    # A shell that reads half of a script must see that, unlike a reader of --help.
+    if broken is not None:
+        raise OutputError(f"the completion could not be written: {broken}")
     return exit.DONE
 
 

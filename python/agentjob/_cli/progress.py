@@ -78,7 +78,7 @@ class Progress:
             self._erase()
 
     def _show(self, state, failing=False):
-        changed, self._state, self._failing, self._next = state != self._state, state, trouble, None
+        changed, self._state, self._failing, self._next = state != self._state, state, failing, None
         if self._live and self._painter is None:
             self._painter = threading.Thread(target=self._paint, daemon=True)
             try:

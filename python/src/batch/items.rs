@@ -1,4 +1,4 @@
-//! What a batch is to send, as Python gives it: mappings or tuples. A wrong one is named by its line or its number.
+//! The items of a batch, as Python gives them: mappings or tuples. An error names the item by its line or its number.
 
 use agentjob_core::{BatchItem, Error};
 use pyo3::intern;
@@ -8,10 +8,10 @@ use pyo3::types::{PyDict, PyMapping, PyTuple};
 use crate::arguments::{Integer, Refused, text, type_name, wrong_type};
 use crate::errors;
 
-/// Something endless is to hear Ctrl-C.
+/// How many items to read between two checks for Ctrl-C, because an iterable may be endless.
 const SIGNALS_EVERY: usize = 1024;
-/// As much of a wrong name as is told.
-const SHOWN: usize = 60;
+/// The longest unknown name that an error quotes.
+const MAX_QUOTED: usize = 60;
 
 /// Reads every item.
 pub(crate) fn read(items: &Bound<'_, PyAny>) -> PyResult<Vec<BatchItem>> {
@@ -19,7 +19,7 @@ pub(crate) fn read(items: &Bound<'_, PyAny>) -> PyResult<Vec<BatchItem>> {
     let mut read = Vec::with_capacity(items.len().unwrap_or(0));
     let each = match items.try_iter() {
         Ok(each) => each,
-        // What the iterable's own code raises is its own.
+        // Otherwise the iterable's own code raised.
         Err(_) if !items.hasattr(intern!(py, "__iter__"))? => {
             return Err(wrong_type("items", "an iterable", &type_name(items)).raised(py, false));
         }
@@ -34,11 +34,11 @@ pub(crate) fn read(items: &Bound<'_, PyAny>) -> PyResult<Vec<BatchItem>> {
     Ok(read)
 }
 
-/// Why an item is none.
+/// Why an item is refused.
 enum Wrong {
-    /// With the line that it says to be from.
+    /// With the line that the item gives.
     Refused(Refused, Option<u64>),
-    /// By code of the item's own class.
+    /// The code of the item's own class raised.
     Raised(PyErr),
 }
 
@@ -67,13 +67,12 @@ impl Wrong {
     }
 
     fn raised(self, py: Python<'_>, at: usize) -> PyErr {
-        let (what, line) = match self {
-            Wrong::Refused(Refused::Type(sentence), line) => (sentence, line),
-            Wrong::Refused(Refused::Value(error), line) => (error.message().to_owned(), line),
+        let (error, line) = match self {
+            Wrong::Refused(Refused::Type(sentence), line) => (Error::invalid_argument(sentence), line),
+            Wrong::Refused(Refused::Value(error), line) => (error, line),
             Wrong::Raised(error) => return error,
         };
-        let label = line.map_or_else(|| format!("item {}", at + 1), |line| format!("line {line}"));
-        errors::raised(py, &Error::invalid_argument(format!("{label}: {what}")))
+        errors::raised(py, &error.in_item(at as u64 + 1, line))
     }
 }
 
@@ -97,13 +96,13 @@ fn of_tuple(tuple: &Bound<'_, PyTuple>) -> Result<BatchItem, Wrong> {
         return Err(Wrong::value(format!("it has {length} parts; give (job_id, prompt) or (job_id, prompt, key)")));
     }
     let key = if length == 3 { Some(tuple.get_item(2)?) } else { None };
-    made(&tuple.get_item(0)?, &tuple.get_item(1)?, key, None)
+    make(&tuple.get_item(0)?, &tuple.get_item(1)?, key, None)
 }
 
 type Field<'py> = PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)>;
 
 fn of_fields<'py>(fields: impl Iterator<Item = Field<'py>>) -> Result<BatchItem, Wrong> {
-    let (mut job_id, mut prompt, mut key, mut line, mut stranger) = (None, None, None, None, None);
+    let (mut job_id, mut prompt, mut key, mut line, mut unknown) = (None, None, None, None, None);
     for field in fields {
         let (name, value) = field?;
         let place = match &*text("the name of a field", &name)? {
@@ -112,24 +111,24 @@ fn of_fields<'py>(fields: impl Iterator<Item = Field<'py>>) -> Result<BatchItem,
             "key" => &mut key,
             "line" => &mut line,
             other => {
-                stranger.get_or_insert_with(|| other.chars().take(SHOWN).collect::<String>());
+                unknown.get_or_insert_with(|| other.chars().take(MAX_QUOTED).collect::<String>());
                 continue;
             }
         };
         *place = Some(value);
     }
     let line = line.map_or(Ok(None), |line| self::line(&line))?;
-    let make = || {
-        if let Some(name) = stranger {
-            return Err(Wrong::value(format!("it has {name:?}, which is none of job_id, prompt, key and line")));
+    let build = || {
+        if let Some(name) = unknown {
+            return Err(Wrong::value(format!("unknown field {name:?}; the fields are job_id, prompt, key and line")));
         }
         let missing = |name: &str| Wrong::value(format!("{name} is missing"));
-        made(&job_id.ok_or_else(|| missing("job_id"))?, &prompt.ok_or_else(|| missing("prompt"))?, key, line)
+        make(&job_id.ok_or_else(|| missing("job_id"))?, &prompt.ok_or_else(|| missing("prompt"))?, key, line)
     };
-    make().map_err(|wrong| wrong.on(line))
+    build().map_err(|wrong| wrong.on(line))
 }
 
-fn made(
+fn make(
     job_id: &Bound<'_, PyAny>,
     prompt: &Bound<'_, PyAny>,
     key: Option<Bound<'_, PyAny>>,
@@ -137,10 +136,10 @@ fn made(
 ) -> Result<BatchItem, Wrong> {
     let mut item = BatchItem::new(text("job_id", job_id)?, text("prompt", prompt)?);
     if let Some(key) = key.filter(|key| !key.is_none()) {
-        item = item.key(text("key", &key)?);
+        item = item.with_key(text("key", &key)?);
     }
     Ok(match line {
-        Some(line) => item.line(line),
+        Some(line) => item.with_line(line),
         None => item,
     })
 }

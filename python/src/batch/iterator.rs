@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentjob_core as core;
-use agentjob_core::{BatchHandle, BatchOutcome, BatchProgress, BatchStep, BatchUpdate, Control, Error};
+use agentjob_core::{BatchEvent, BatchHandle, BatchOutcome, BatchProgress, BatchUpdate, Control, Error};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -120,10 +120,10 @@ impl Batch {
     /// Waits up to `time` for one event of the core, and adds it to `reader`. Returns whether there was one.
     fn receive(&self, reader: &mut Reader, time: Duration) -> bool {
         let received = self.with_core(guard(&self.core), |core| {
-            core.step(time).map(|step| match step {
-                BatchStep::Outcome(outcome) => Some(Event::Outcome(outcome)),
-                BatchStep::Update(update) => Some(Event::Update(update, core.progress())),
-                BatchStep::Over => {
+            core.next_event(time).map(|event| match event {
+                BatchEvent::Outcome(outcome) => Some(Event::Outcome(outcome)),
+                BatchEvent::Update(update) => Some(Event::Update(update, core.progress())),
+                BatchEvent::Finished => {
                     self.finished.store(true, Ordering::SeqCst);
                     None
                 }
@@ -360,7 +360,7 @@ impl Batch {
 
     fn __reduce__(&self) -> PyResult<()> {
         Err(PyTypeError::new_err(
-            "an agentjob.Batch cannot be pickled or copied, for its threads and its journal's lock are this process's; \
+            "an agentjob.Batch cannot be pickled or copied, because its threads and its journal's lock belong to this process; \
             pass on the items and the journal's path instead, and run it there once it is finished here",
         ))
     }

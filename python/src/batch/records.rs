@@ -1,8 +1,8 @@
-//! What a batch tells, as dicts.
+//! A batch's outcomes, updates, progress and status as dicts.
 
 use std::time::Duration;
 
-use agentjob_core::{BatchOutcome, BatchProgress, BatchStatus, BatchUpdate, BegunItem, Error, Job, PauseReason};
+use agentjob_core::{BatchOutcome, BatchProgress, BatchStatus, BatchStatusItem, BatchUpdate, Error, Job, PauseReason};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -101,12 +101,12 @@ pub(crate) fn status<'py>(py: Python<'py>, status: &BatchStatus) -> Dict<'py> {
     dict.set_item(intern!(py, "began_at"), &status.began_at)?;
     dict.set_item(intern!(py, "written_at"), &status.written_at)?;
     dict.set_item(intern!(py, "dropped_bytes"), status.dropped_bytes)?;
-    dict.set_item(intern!(py, "unknown"), begun(py, &status.unknown)?)?;
-    dict.set_item(intern!(py, "rejected"), begun(py, &status.rejected)?)?;
+    dict.set_item(intern!(py, "unknown"), status_items(py, &status.unknown)?)?;
+    dict.set_item(intern!(py, "rejected"), status_items(py, &status.rejected)?)?;
     Ok(dict)
 }
 
-fn begun<'py>(py: Python<'py>, items: &[BegunItem]) -> PyResult<Bound<'py, PyList>> {
+fn status_items<'py>(py: Python<'py>, items: &[BatchStatusItem]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for item in items {
         let dict = PyDict::new(py);
@@ -126,7 +126,7 @@ fn raised<'py>(py: Python<'py>, error: &Error) -> Bound<'py, PyAny> {
     errors::raised(py, error).into_value(py).into_bound(py).into_any()
 }
 
-/// What the logger is told of an update; jobs' records are no news there.
+/// The log message for an update. Changes of jobs' records are not logged.
 pub(crate) fn sentence(update: &BatchUpdate) -> Option<String> {
     match update {
         BatchUpdate::Paused { reason, pause, error } => {
@@ -134,7 +134,7 @@ pub(crate) fn sentence(update: &BatchUpdate) -> Option<String> {
         }
         BatchUpdate::Resumed => Some("batch: resumed".to_owned()),
         BatchUpdate::Recovered { dropped_bytes, journal_line, unknown } => Some(format!(
-            "batch: the journal is damaged from its line {journal_line} on: {dropped_bytes} bytes are passed over, {unknown} messages are unknown for that"
+            "batch: the journal is damaged from line {journal_line} on: {dropped_bytes} bytes skipped, {unknown} messages may have been sent"
         )),
         _ => None,
     }

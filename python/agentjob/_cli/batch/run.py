@@ -1,14 +1,11 @@
 """`agentjob send-all`: sends the messages of a file, each at most once."""
 
-import re
-
 from ... import errors
 from ..._native import Client
 from ..arguments import CLIENT, SCHEDULE
-from ..terminal import printable
 from .display import BatchProgress
 from .events import BatchEvents
-from .items import read_items
+from .items import name_of, read_items
 from .outcomes import Outcomes
 from .stop import Stop
 from .summary import Summary
@@ -53,10 +50,9 @@ def begin(service, items, options, on_update):
             **wait,
         )
     except errors.InvalidArgumentError as error:
-        if not re.match(r"line \d+", str(error)):
+        if error.line is None:
             raise
-        name = "stdin" if options.file == "-" else printable(options.file)
-        raise errors.InvalidArgumentError(f"{name}, {error}") from None
+        raise errors.InvalidArgumentError(f"{name_of(options.file)}, {error}") from None
 
 
 class Run:

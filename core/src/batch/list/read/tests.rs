@@ -1,0 +1,179 @@
+//! Every way in which a list can be wrong, and the sentence that says so.
+
+use std::time::{Duration, Instant};
+
+use super::*;
+
+const GOOD: &str = "{\"job_id\":\"a\",\"prompt\":\"x\"}\n";
+const COLUMNS: &str = ". The columns are job_id, prompt and, optionally, key, separated by commas.";
+
+fn error(content: &[u8], format: ListFormat) -> String {
+    let error = BatchItem::parse_list(content, "FILE", format).unwrap_err();
+    assert!(!error.message().contains('\n'), "{error}");
+    error.message().to_owned()
+}
+
+#[test]
+fn a_wrong_line_of_json_is_named_with_what_is_wrong() {
+    let deep = "[".repeat(100_000);
+    let long_number = format!("{{\"job_id\":{}}}", "1".repeat(5000));
+    let rows = [
+        ("", "FILE contains no messages"),
+        ("\n  \n\r\n", "FILE contains no messages"),
+        (&format!("{GOOD}\nnope"), "FILE, line 3: not JSON: expected a value at column 2"),
+        (&format!("{}{GOOD}", GOOD.trim_end()), "FILE, line 1: not JSON: expected the end at column 28"),
+        (
+            "{\"job_id\":\"é\",\"prompt\":\"\t\"}",
+            "FILE, line 1: not JSON: expected no control character in a text at column 25",
+        ),
+        ("{\"job_id\":\"a\",", "FILE, line 1: not JSON: the line ends too early"),
+        (&deep, "FILE, line 1: the JSON nests deeper than 128 levels"),
+        (&long_number, "FILE, line 1: job_id must be a string, not a number"),
+        ("[{\"job_id\":\"a\",\"prompt\":\"x\"}]", "FILE, line 1: the line is a list. Write one JSON object per line."),
+        ("[\"a\",\"x\"]", "FILE, line 1: the line is a list. Write one JSON object per line."),
+        ("\"x\"", "FILE, line 1: the line is a string. Write one JSON object per line."),
+        ("{\"prompt\":\"x\"}", "FILE, line 1: job_id is missing"),
+        ("{\"job_id\":\"a\"}", "FILE, line 1: prompt is missing"),
+        (
+            "{\"job_id\":\"a\",\"promt\":\"x\"}",
+            "FILE, line 1: prompt is missing, and there is an unknown field \"promt\"",
+        ),
+        ("{\"job_id\":\"\",\"prompt\":\"x\"}", "FILE, line 1: job_id is empty. Give the id as the service shows it."),
+        (
+            "{\"job_id\":\"a\",\"prompt\":\"\"}",
+            "FILE, line 1: prompt is empty. Give at least one character of instruction.",
+        ),
+        (
+            "{\"job_id\":\"a\",\"prompt\":\"x\",\"key\":\"\"}",
+            "FILE, line 1: key is empty. Give 1 to 1024 bytes, or no key.",
+        ),
+        ("{\"job_id\":17,\"prompt\":\"x\"}", "FILE, line 1: job_id must be a string, not a number"),
+        ("{\"job_id\":\"a\",\"prompt\":null}", "FILE, line 1: prompt must be a string, not null"),
+        ("{\"job_id\":\"a\",\"prompt\":\"x\",\"key\":[]}", "FILE, line 1: key must be a string, not a list"),
+        (
+            "{\"job_id\":\"a\",\"prompt\":\"x\",\"model\":\"m\"}",
+            "FILE, line 1: unknown field \"model\". The fields are job_id, prompt and key.",
+        ),
+        ("{\"job_id\":\"a\",\"prompt\":\"x\",\"prompt\":\"y\"}", "FILE, line 1: the field prompt occurs twice"),
+        ("{\"job_id\":\"a\",\"prompt\":\"x\",\"\\u0070rompt\":\"y\"}", "FILE, line 1: the field prompt occurs twice"),
+        (
+            "{\"job_id\":\"a\",\"prompt\":\"\\ufffd\\ud83d\"}",
+            "FILE, line 1: prompt contains half a character: an escape from \\ud800 to \\udfff without its other half",
+        ),
+        (
+            "{\"job_id\":\"a\",\"prompt\":\"x\",\"key\":\"k\"}\n\n{\"job_id\":\"b\",\"prompt\":\"y\",\"key\":\"k\"}",
+            "FILE, line 3: key \"k\" is also the key of line 1. Give each item its own key.",
+        ),
+        (
+            &format!("{GOOD}1\n2\n"),
+            "FILE, line 2 (and 1 more wrong line): the line is a number. Write one JSON object per line.",
+        ),
+        (
+            &format!("{GOOD}1\n2\n{GOOD}{{}}\nx"),
+            "FILE, line 2 (and 3 more wrong lines): the line is a number. Write one JSON object per line.",
+        ),
+    ];
+    for (content, expected) in rows {
+        assert_eq!(error(content.as_bytes(), ListFormat::JsonLines), expected);
+    }
+}
+
+#[test]
+fn a_wrong_line_of_csv_is_named_with_what_is_wrong() {
+    let rows = [
+        ("", "FILE contains no messages".to_owned()),
+        ("job_id,prompt\n", "FILE contains no messages".to_owned()),
+        ("a,x\n", format!("FILE, line 1: the header has no column job_id: it is \"a,x\"{COLUMNS}")),
+        (
+            "job_id;prompt\na;x\n",
+            format!("FILE, line 1: the header has no column job_id: it is \"job_id;prompt\"{COLUMNS}"),
+        ),
+        ("job_id,prompt,model\n", format!("FILE, line 1: the header has an unknown column \"model\"{COLUMNS}")),
+        ("job_id,prompt,prompt\n", format!("FILE, line 1: the header has the column prompt twice{COLUMNS}")),
+        ("job_id,prompt\na,\"x\ny\"\n\nb\n", "FILE, line 5: the line has 1 field, but the header has 2".to_owned()),
+        ("job_id,prompt\na,x,y\n", "FILE, line 2: the line has 3 fields, but the header has 2".to_owned()),
+        (
+            "job_id,prompt\n\"a b\",\n",
+            "FILE, line 2: prompt is empty. Give at least one character of instruction.".to_owned(),
+        ),
+        (
+            "job_id,prompt\n,x\nb,\n",
+            "FILE, line 2 (and 1 more wrong line): job_id is empty. Give the id as the service shows it.".to_owned(),
+        ),
+        ("job_id,prompt\na,x\nb,\"x\ny\n", "FILE, line 3: a quoted field begins here and is never closed".to_owned()),
+        (
+            "job_id,prompt\na,\"x\"y\n",
+            "FILE, line 2: text follows a closing quote (a quote inside a quoted field is written \"\")".to_owned(),
+        ),
+        (
+            "key,job_id,prompt\nk,a,x\n,a,x\n,a,x\nk,a,x\n",
+            "FILE, line 5: key \"k\" is also the key of line 2. Give each item its own key.".to_owned(),
+        ),
+    ];
+    for (content, expected) in rows {
+        assert_eq!(error(content.as_bytes(), ListFormat::Csv), expected);
+    }
+}
+
+#[test]
+fn a_list_that_is_not_utf_8_is_refused() {
+    let expected = "FILE, line 2: not valid UTF-8. Save the file as UTF-8.";
+    assert_eq!(error(b"{\"job_id\":\"a\",\"prompt\":\"x\"}\n\xe9\n", ListFormat::JsonLines), expected);
+    assert_eq!(error(b"job_id,prompt\na,\xe9\n", ListFormat::Csv), expected);
+    let utf_16: Vec<u8> = format!("\u{feff}{GOOD}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(error(&utf_16, ListFormat::JsonLines), "FILE, line 1: not valid UTF-8. Save the file as UTF-8.");
+}
+
+#[test]
+fn json_lines_may_have_blank_lines_other_line_ends_and_escapes() {
+    let content = "\u{feff}{\"prompt\":\"x\",\"job_id\":\"a\"}\r\n\n\
+        {\"job_id\":\"a\",\"prompt\":\"line\u{2028}end \\ud83d\\ude00 \\ufffd say \\\"prompt\\\"\",\"key\":null}\n\
+        {\"job_id\":\"a\",\"prompt\":\"x\",\"key\":\"k\"}";
+    let items = BatchItem::parse_list(content.as_bytes(), "FILE", ListFormat::JsonLines).unwrap();
+    let expected = [
+        BatchItem::new("a", "x").with_line(1),
+        BatchItem::new("a", "line\u{2028}end \u{1f600} \u{fffd} say \"prompt\"").with_line(3),
+        BatchItem::new("a", "x").with_key("k").with_line(4),
+    ];
+    assert_eq!(items, expected);
+}
+
+#[test]
+fn csv_may_have_any_order_of_columns_long_prompts_and_lines_in_quotes() {
+    let long = "x".repeat(200_000);
+    let content = format!("\u{feff}prompt, key ,job_id\r\n\"two\r\nlines, \"\"quoted\"\"\",,a\r\n\r\n{long},k,b\r\n");
+    let items = BatchItem::parse_list(content.as_bytes(), "FILE", ListFormat::Csv).unwrap();
+    let expected = [
+        BatchItem::new("a", "two\r\nlines, \"quoted\"").with_line(2),
+        BatchItem::new("b", long).with_key("k").with_line(5),
+    ];
+    assert_eq!(items, expected);
+}
+
+#[test]
+fn a_file_is_read_in_the_format_that_its_name_suggests() {
+    let folder = std::env::temp_dir().join(format!("agentjob-list-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let content = "job_id,prompt\na,x\n";
+    for name in ["messages.csv", "MESSAGES.CSV"] {
+        fs::write(folder.join(name), content).unwrap();
+        assert_eq!(BatchItem::read_list(folder.join(name), None).unwrap(), [BatchItem::new("a", "x").with_line(2)]);
+    }
+    fs::write(folder.join("messages.txt"), content).unwrap();
+    assert!(BatchItem::read_list(folder.join("messages.txt"), None).is_err(), "anything else is read as JSON lines");
+    assert!(BatchItem::read_list(folder.join("messages.txt"), ListFormat::Csv).is_ok());
+    let missing = folder.join("missing\n.jsonl");
+    let error = BatchItem::read_list(&missing, None).unwrap_err();
+    let name = folder.join("missing\\n.jsonl");
+    assert_eq!(error.message(), format!("{} cannot be read (No such file or directory (os error 2)", name.display()));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_hundred_thousand_lines_are_read_fast() {
+    let line = |n| format!("{{\"job_id\":\"job_{n}\",\"prompt\":\"Añade pruebas\",\"key\":\"k{n}\"}}\n");
+    let content: String = (0..100_000).map(line).collect();
+    let began = Instant::now();
+    assert_eq!(BatchItem::parse_list(content.as_bytes(), "FILE", ListFormat::JsonLines).unwrap().len(), 100_000);
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+}
