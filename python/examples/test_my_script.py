@@ -27,7 +27,7 @@ def test_it_asks_once_and_finds_the_pull_request(emulator):
     assert [message["prompt"] for message in emulator.ledger()] == ["Also cover the error cases"]
 
 
-def test_it_does_not_ask_twice_when_the_answer_is_lost(emulator):
+def test_it_does_not_ask_twice_when_the_response_is_lost(emulator):
     emulator.reset(rules=[{"method": "POST", "fault": {"do": "reset", "at": "request", "process": True}}])
     assert ask_for_tests(emulator.client(), emulator.job_id) == "check the job"
     assert len(emulator.ledger()) == 1

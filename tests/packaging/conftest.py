@@ -38,7 +38,7 @@ def run(*command, **options):
 
 
 def clean_environment(**variables):
-    """This process's environment without what would tell an interpreter or agentjob where to look."""
+    """This process's environment without the variables that configure an interpreter or agentjob."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AGENTJOB_", "PYTHON"))}
     return {**kept, "PIP_DISABLE_PIP_VERSION_CHECK": "1", **variables}
 

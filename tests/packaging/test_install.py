@@ -15,7 +15,7 @@ PACKAGES = ["core", "python", "tests/emulator"]
 
 @pytest.fixture(scope="session")
 def clone(tmp_path_factory):
-    """The last commit, as somebody else gets it. What is not committed is not in it."""
+    """The last commit, as a user clones it. What is not committed is not in it."""
     if subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], capture_output=True).returncode:
         pytest.skip("this is no git repository")
     folder = tmp_path_factory.mktemp("clone") / "agentjob"
@@ -41,7 +41,7 @@ def test_pip_installs_a_fresh_clone(clone, environment):
     assert clean.does_the_main_job().startswith("_native.")
 
 
-def test_the_sdist_holds_what_the_package_is_built_from_and_nothing_else(clone, sdist):
+def test_the_sdist_contains_the_sources_of_the_package_and_nothing_else(clone, sdist):
     tracked = run("git", "-C", clone, "ls-files", *PACKAGES).split()
     with tarfile.open(sdist) as archive:
         names = [pathlib.PurePosixPath(name) for name in archive.getnames()]

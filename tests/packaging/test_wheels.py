@@ -53,7 +53,7 @@ def fits_here(where):
 
 
 @linux_or_given
-def test_no_tag_is_missing_and_none_is_new(dist, request):
+def test_the_wheels_have_exactly_the_expected_tags(dist, request):
     platforms = PLATFORMS
     if request.config.getoption("platforms") == "here":
         platforms = [where for where in PLATFORMS if where.startswith("manylinux") and where.endswith(platform.machine())]
@@ -61,7 +61,7 @@ def test_no_tag_is_missing_and_none_is_new(dist, request):
     assert {tags(wheel) for wheel in dist.glob("*.whl")} == expected
 
 
-def test_it_holds_the_package_and_nothing_else(wheel):
+def test_it_contains_the_package_and_nothing_else(wheel):
     here = ROOT / "python"
     files = [file for file in (here / "agentjob").rglob("*") if file.is_file() and "__pycache__" not in file.parts]
     sources = {file.relative_to(here).as_posix() for file in files}
@@ -84,7 +84,7 @@ def test_it_is_small(wheel):
     assert wheel.stat().st_size <= MOST_BYTES
 
 
-def test_its_metadata_says_what_its_name_says_and_asks_for_no_other_package(wheel):
+def test_its_metadata_matches_its_name_and_requires_no_other_package(wheel):
     interpreter, where = tags(wheel)
     python, abis = interpreter.split("-")
     with zipfile.ZipFile(wheel) as archive:
@@ -97,7 +97,7 @@ def test_its_metadata_says_what_its_name_says_and_asks_for_no_other_package(whee
     assert all("extra ==" in wanted for wanted in re.findall("^Requires-Dist: .*", head, re.M))
 
 
-def test_its_bill_of_materials_names_what_was_built_in(wheel):
+def test_its_bill_of_materials_lists_the_linked_crates(wheel):
     with zipfile.ZipFile(wheel) as archive:
         bill = json.loads(archive.read(f"agentjob-{VERSION}.dist-info/sboms/agentjob-python.cyclonedx.json"))
     locked = set(re.findall(r'^name = "(.*)"\nversion = "(.*)"', (ROOT / "Cargo.lock").read_text("utf-8"), re.M))
@@ -147,7 +147,7 @@ def newest(needed, prefix):
     return max((tuple(map(int, version[len(prefix) :].split("."))) for version in versions), default=(0,))
 
 
-def test_it_needs_no_newer_system_than_its_name_says(wheel):
+def test_it_runs_on_the_systems_that_its_name_promises(wheel):
     """The ceilings are PEP 599's and PEP 600's, as auditwheel holds them."""
     needed = needed_versions(native_elf(wheel))
     if tags(wheel)[1].startswith("musllinux"):
@@ -157,7 +157,7 @@ def test_it_needs_no_newer_system_than_its_name_says(wheel):
         assert newest(needed, "GCC_") <= (4, 8)
 
 
-def test_it_brings_no_unwinder_of_its_own(wheel):
+def test_it_links_no_unwinder_of_its_own(wheel):
     """CPython up to 3.13 ends a daemon thread with pthread_exit, which unwinds through the module by the system's libgcc_s: a
     second unwinder in it is a crash at the program's end. musl's pthread_exit does not unwind."""
     elf = native_elf(wheel)

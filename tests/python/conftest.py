@@ -17,7 +17,7 @@ from agentjob.testing import Emulator
 BUSY = {"id": "job_busy", "status": "active"}
 #: How long a job has to be active, in ms, for a wait that begins after it to see that, on a starved machine, too.
 SEEN = 1000
-#: Options of a wait that looks often.
+#: Options of a wait that polls often.
 QUICK = {"min_interval": 0.02, "max_interval": 0.02}
 #: Long enough for a starved machine, short enough to see a hang.
 PATIENCE = 60
@@ -41,7 +41,7 @@ def heed_signals():
     that a test starts. One that is handled is not: it has its default effect there. Here, it still does nothing."""
     for number in signal.valid_signals() - {signal.SIGPIPE}:
         if signal.getsignal(number) == signal.SIG_IGN:
-            with contextlib.suppress(OSError, ValueError):  # those that nobody may handle
+            with contextlib.suppress(OSError, ValueError):  # those that cannot be handled
                 signal.signal(number, lambda *_: None)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 

@@ -34,7 +34,7 @@ def run(request):
 
 @pytest.fixture(autouse=True)
 def no_noise(monkeypatch):
-    """What asyncio tells nobody but its log: exceptions that were never retrieved, callbacks that failed."""
+    """What asyncio only logs: exceptions that were never retrieved, callbacks that failed."""
     heard = []
     monkeypatch.setattr(asyncio.BaseEventLoop, "call_exception_handler", lambda loop, context: heard.append(context))
     yield
@@ -112,7 +112,7 @@ def test_errors_are_the_blocking_clients_own(emulator, run):
     run(main)
 
 
-def test_an_update_may_be_awaited_and_what_it_raises_ends_the_wait(emulator, run):
+def test_on_update_may_be_awaited_and_its_exception_ends_the_wait(emulator, run):
     async def main():
         client = client_of(emulator)
         seen = []
@@ -129,7 +129,7 @@ def test_an_update_may_be_awaited_and_what_it_raises_ends_the_wait(emulator, run
     run(main)
 
 
-def test_a_wait_in_steps_goes_on_from_its_text(emulator, run):
+def test_a_poller_resumes_from_its_text(emulator, run):
     async def main():
         client = client_of(emulator)
         await client.send_message("job_demo", "go")
@@ -193,7 +193,7 @@ def stalled(**more):
 
 
 def cancelled(run, emulator, seconds, work):
-    """How long a call goes on after it was cancelled, which is so many seconds after its request came; and the exception that it
+    """How long a call lasts after it was cancelled, which is this many seconds after its request arrived; and the exception that it
     ended with."""
     before, told = arrived(emulator), []
 
@@ -223,7 +223,7 @@ def group_run(request):
     return RUNNERS[request.param]
 
 
-def test_a_wait_between_two_looks_is_cancelled_at_once(emulator, group_run):
+def test_a_wait_between_two_polls_is_cancelled_at_once(emulator, group_run):
     def attempt(n):
         client = client_of(emulator)
         took, error = cancelled(group_run, emulator, 0.1 * 2**n, lambda: client.wait("job_busy", min_interval=60))
@@ -239,7 +239,7 @@ def test_a_cancelled_message_says_whether_it_may_have_arrived(group_run):
             client = client_of(emulator)
             took, error = cancelled(group_run, emulator, 0, lambda: client.send_message("job_demo", "go"))
             assert isinstance(error, anyio_cancelled(group_run))
-            assert notes(error) == ["agentjob: the message may have arrived; look at the job before sending it again"]
+            assert notes(error) == ["agentjob: the message may have arrived; check the job before you send it again"]
             assert took < 0.25
 
         tried(6, attempt)
@@ -261,7 +261,7 @@ def test_a_cancelled_wait_for_a_message_says_that_it_was_accepted(emulator, grou
     assert caught.value.delivery == "accepted" and len(notes(caught.value)) == 1
 
 
-def test_other_tasks_go_on_while_a_cancellation_waits_for_its_thread():
+def test_other_tasks_run_while_a_cancellation_waits_for_its_thread():
     with stalled() as emulator:
 
         async def main():
@@ -286,7 +286,7 @@ def test_other_tasks_go_on_while_a_cancellation_waits_for_its_thread():
             ticking.cancel()
             return meanwhile
 
-        # A thread takes up to 50 ms to hear of it. A loop that waited for it would not have ticked once.
+        # A thread takes up to 50 ms to notice. A loop that waited for it would not have ticked once.
         assert max(asyncio.run(main())) >= 3
 
 
@@ -315,7 +315,7 @@ def test_close_ends_a_wait_that_pauses(emulator, group_run):
     tried(6, attempt)
 
 
-def test_a_coroutine_that_is_thrown_away_ends_its_call(emulator, script):
+def test_a_coroutine_that_is_closed_ends_its_call(emulator, script):
     emulator.reset(rules=[{"fault": {"do": "stall", "at": "request"}}])
     running = script(
         """
@@ -396,7 +396,7 @@ def test_ctrl_c_ends_a_program_that_waits(script):
 # The client itself.
 
 
-def test_what_is_no_client_is_refused(emulator):
+def test_anything_but_a_client_is_refused(emulator):
     for wrong in (5, client_of(emulator)):
         with pytest.raises(TypeError, match="client must be an agentjob.Client, not"):
             aio.AsyncClient.of(wrong)
@@ -424,7 +424,7 @@ def test_the_tasks_context_reaches_on_event(emulator, run):
     assert seen == ["r1"]
 
 
-def test_a_poller_tells_where_it_stands_while_it_looks():
+def test_a_pollers_state_can_be_read_during_a_poll():
     with stalled() as emulator:
 
         async def main():
@@ -436,7 +436,7 @@ def test_a_poller_tells_where_it_stands_while_it_looks():
             assert client.resume(str(poller)).job_id == poller.job_id == "job_demo"
             assert (poller.done, poller.changed, poller.polls, poller.job) == (False, False, 0, None)
             assert poller.due_in == 0 and poller.elapsed > 0 and "job_demo" in repr(poller)
-            with pytest.raises(RuntimeError, match="this poller is at work already"):
+            with pytest.raises(RuntimeError, match="this poller is already in use"):
                 await poller.poll()
             client.close()
             with pytest.raises(agentjob.ClosedError):

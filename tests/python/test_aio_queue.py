@@ -154,7 +154,7 @@ def sent_at_once(run, options, count, timeout):
     return ended
 
 
-def test_a_call_has_what_the_queue_left_of_its_time(stalled, run):
+def test_the_time_in_the_queue_counts_against_the_timeout(stalled, run):
     async def main():
         client = aio.AsyncClient.of(stalled.client(), max_threads=1)
         first, second, third = await together(
@@ -171,7 +171,7 @@ def test_a_call_has_what_the_queue_left_of_its_time(stalled, run):
     run(main)
 
 
-def test_a_message_before_a_wait_and_the_waits_looks_queue_in_their_time(stalled, run):
+def test_a_message_and_the_polls_after_it_queue_within_their_timeouts(stalled, run):
     async def main():
         client = aio.AsyncClient.of(stalled.client(timeout=0.5), max_threads=1)
         quick = {"min_interval": 0.02, "max_interval": 0.02}
@@ -186,7 +186,7 @@ def test_a_message_before_a_wait_and_the_waits_looks_queue_in_their_time(stalled
         assert type(wait.error) is agentjob.WaitTimeoutError and 1.0 <= wait.error.elapsed <= wait.took < 1.0 + MARGIN
         assert "timeout" in str(wait.error), "looks that ran out of time in the queue are counted as failed"
         assert wait.error.attempts == 1
-        # With a free thread the wait in steps looks again.
+        # With a free thread the poller polls again.
         poller = client.poller("job_busy", timeout=5, **quick)
         assert await poller.poll() is None and poller.job["status"] == "active"
 
@@ -226,7 +226,7 @@ def test_a_message_that_is_cancelled_in_the_queue_was_not_sent(stalled, backend)
     assert stalled.requests()["total"] == 4
 
 
-def test_close_ends_what_queues(stalled, run):
+def test_close_ends_calls_in_the_queue(stalled, run):
     async def main():
         client = aio.AsyncClient.of(stalled.client(), max_threads=2)
         calls = [client.send_message("job_demo", str(n)) for n in range(20)]
@@ -273,7 +273,7 @@ def test_threads_follow_the_load_and_end_with_it(run):
         assert seen == {1: 1, 10: 10, 40: 20}
 
 
-def test_a_thread_that_cannot_be_had_is_a_longer_queue(monkeypatch):
+def test_without_a_new_thread_calls_queue_longer(monkeypatch):
     begin, left = threading.Thread.start, [2]
 
     def start(thread):
@@ -366,7 +366,7 @@ def test_wrong_times_are_refused_before_the_queue(emulator, run):
     assert emulator.requests()["total"] == 0
 
 
-def test_no_thread_is_left_of_a_loop_that_was_closed(emulator, run):
+def test_a_closed_loop_leaves_no_thread_behind(emulator, run):
     before, client = threading.active_count(), aio.AsyncClient.of(emulator.client())
     for _ in range(3):
         run(lambda: client.get_job("job_demo"))

@@ -128,7 +128,7 @@ def test_options_are_keywords_and_known(emulator):
         emulator.client().get_job("job_demo", 5)
 
 
-def test_what_is_missing_says_where_it_may_come_from():
+def test_a_missing_setting_names_its_variable():
     with pytest.raises(agentjob.InvalidArgumentError, match="AGENTJOB_BASE_URL"):
         agentjob.Client()
     with pytest.raises(agentjob.InvalidArgumentError, match="AGENTJOB_API_KEY_FILE"):
@@ -163,7 +163,7 @@ def test_ints_floats_and_paths_are_taken_as_they_come(tmp_path):
     assert agentjob.Client(api_key="k", on_event=None, **options).max_retries == 2
 
 
-def test_an_emulator_that_is_set_up_wrong_says_how():
+def test_a_wrong_emulator_configuration_is_explained():
     with pytest.raises(agentjob.InvalidArgumentError, match="work: unknown field"):
         Emulator(work=1)
     with Emulator() as emulator, pytest.raises(agentjob.InvalidArgumentError, match="rules"):

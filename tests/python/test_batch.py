@@ -16,7 +16,7 @@ from conftest import PATIENCE, QUICK, wait_for
 import agentjob
 from agentjob.testing import Emulator
 
-#: What stays under way until something ends it.
+#: A request that stays in flight until something ends it.
 STALL = {"method": "POST", "fault": {"do": "stall", "at": "request"}}
 
 
@@ -66,7 +66,7 @@ def test_a_batch_is_sent_once_and_a_second_run_sends_none_of_it(client, emulator
     assert len(emulator.ledger()) == 6
 
 
-def test_a_damaged_journal_is_told_of_first_and_its_message_is_unknown(client, emulator, journal):
+def test_a_damaged_journal_is_reported_first_and_its_message_is_unknown(client, emulator, journal):
     list(client.send_all(messages(3), journal=journal, concurrency=1))
     os.truncate(journal, os.path.getsize(journal) - 3)
     dropped = agentjob.batch_status(journal)["dropped_bytes"]
@@ -141,7 +141,7 @@ def test_a_wrong_item_is_named_and_nothing_is_sent(client, emulator, journal, wr
     assert emulator.requests()["total"] == 0 and not journal.exists()
 
 
-def test_what_the_items_own_code_raises_comes_out_unchanged(client, journal):
+def test_an_exception_of_an_items_own_code_is_raised_unchanged(client, journal):
     def items():
         yield "job_1", "p"
         raise KeyError("mine")
@@ -187,7 +187,7 @@ def test_a_changed_item_is_named(client, emulator, journal):
     assert len(emulator.ledger()) == 2
 
 
-def test_a_batch_goes_on_after_its_process_was_killed(client, emulator, script, journal):
+def test_a_batch_resumes_after_its_process_was_killed(client, emulator, script, journal):
     emulator.reset(hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 41)], rules=[{**STALL, "nth": 6}])
     running = script(
         f"""
@@ -213,7 +213,7 @@ def test_a_batch_goes_on_after_its_process_was_killed(client, emulator, script, 
     assert outcomes[5]["delivery"] == outcomes[5]["error"].delivery == "unknown" and outcomes[5]["earlier"]
     assert [o["earlier"] for o in outcomes] == [True] * 6 + [False] * 34
     assert sent(emulator) == sorted(f"prompt {n}" for n in range(1, 41) if n != 6)
-    # Whoever has looked at the job and found nothing there sends it again.
+    # A user who has checked the job and found no message sends it again.
     outcomes = by_item(client.send_all(messages(40), journal=journal, resend_unknown=True))
     assert outcomes[5]["delivery"] == "accepted" and not outcomes[5]["earlier"] and len(emulator.ledger()) == 40
 
@@ -231,7 +231,7 @@ def test_the_status_of_a_journal_has_every_documented_field(client, journal):
     assert status["began_at"] <= status["written_at"]
 
 
-def test_a_journal_that_is_none(client, tmp_path):
+def test_a_file_that_is_not_a_journal(client, tmp_path):
     torn = tmp_path / "torn"
     torn.write_text("this is no journal\n")
     for call in (agentjob.batch_status, lambda path: client.send_all(messages(1), journal=path)):
@@ -244,7 +244,7 @@ def test_a_journal_that_is_none(client, tmp_path):
     assert torn.read_text() == "this is no journal\n"
 
 
-def test_a_429_holds_every_message_back_and_says_so(client, emulator, journal, caplog):
+def test_a_429_pauses_every_message_and_is_reported(client, emulator, journal, caplog):
     refusal = {"method": "POST", "nth": 2, "status": 429, "headers": {"Retry-After": "1"}, "json": {"error": "enough"}}
     emulator.reset(rules=[refusal], hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 6)])
     heard = []
@@ -281,37 +281,37 @@ def test_a_wait_that_times_out_is_the_outcomes_error(client, emulator, journal):
     assert type(outcome["error"]) is agentjob.WaitTimeoutError and outcome["error"].delivery == "accepted"
 
 
-def test_step_answers_none_when_nothing_came_in_time(client, emulator, journal):
+def test_next_event_returns_none_when_nothing_came_in_time(client, emulator, journal):
     with client.send_all(messages(3), journal=journal, rate="2/h", concurrency=1) as batch:
-        assert [batch.step(timeout=PATIENCE)["item"], batch.step()["item"]] == [1, 2]
-        assert batch.step(timeout=0) is None and batch.step(0.1) is None and not batch.over
+        assert [batch.next_event(timeout=PATIENCE)["item"], batch.next_event()["item"]] == [1, 2]
+        assert batch.next_event(timeout=0) is None and batch.next_event(0.1) is None and not batch.finished
         progress = batch.progress()
         assert (progress["items"], progress["accepted"], progress["left"], progress["done"]) == (3, 2, 1, 2)
         assert 3500 < progress["finishes_in"] <= 3600
         batch.stop()
-        assert batch.step() is None and batch.over and next(batch, None) is None
+        assert batch.next_event() is None and batch.finished and next(batch, None) is None
         for wrong, error in ((-1, ValueError), ("1", TypeError)):
             with pytest.raises(error, match="^timeout "):
-                batch.step(wrong)
+                batch.next_event(wrong)
     assert repr(batch) == "<Batch: 2 of 3 done, over>"
 
 
-def test_a_batch_that_was_stopped_still_answers_what_was_under_way(client, emulator, journal):
+def test_a_stopped_batch_still_returns_the_outcomes_in_flight(client, emulator, journal):
     emulator.reset(hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 11)], rules=[{"status": 200, "delay_ms": 300}])
     batch = client.send_all(messages(10), journal=journal, concurrency=2)
     wait_for(lambda: batch.progress()["sending"] == 2, "two are under way")
     batch.stop()
     outcomes = list(batch)
-    assert [o["delivery"] for o in outcomes] == ["accepted"] * 2 and batch.over
+    assert [o["delivery"] for o in outcomes] == ["accepted"] * 2 and batch.finished
     assert batch.progress()["left"] == 8 and emulator.requests()["total"] == 2
 
 
-def test_close_waits_for_what_is_under_way_for_grace_at_most(client, emulator, journal):
+def test_close_waits_for_messages_in_flight_for_at_most_grace(client, emulator, journal):
     emulator.reset(hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 11)], rules=[STALL])
     with client.send_all(messages(10), journal=journal, concurrency=2, grace=0.3) as batch:
         wait_for(lambda: emulator.requests()["total"] == 2, "two are under way")
         begun = time.monotonic()
-    assert 0.25 < time.monotonic() - begun < PATIENCE and batch.over and list(batch) == []
+    assert 0.25 < time.monotonic() - begun < PATIENCE and batch.finished and list(batch) == []
     batch.close()
     status = agentjob.batch_status(journal)
     assert not status["running"] and [item["item"] for item in status["unknown"]] == [1, 2]
@@ -319,7 +319,7 @@ def test_close_waits_for_what_is_under_way_for_grace_at_most(client, emulator, j
 
 def test_a_journal_is_free_once_its_batch_is_over(client, journal):
     first = client.send_all(messages(2), journal=journal)
-    assert len(list(first)) == 2 and first.over
+    assert len(list(first)) == 2 and first.finished
     second = client.send_all(messages(2), journal=journal)
     with pytest.raises(agentjob.JournalError, match="another"):
         client.send_all(messages(2), journal=journal)
@@ -339,7 +339,7 @@ def test_a_batch_that_is_let_go_of_ends_in_the_background_and_the_next_run_waits
     assert [o["earlier"] for o in outcomes] == [True] * 2 + [False] * 8 and emulator.requests()["total"] == 10
 
 
-def test_what_on_update_raises_stops_the_batch(client, emulator, journal):
+def test_an_exception_from_on_update_stops_the_batch(client, emulator, journal):
     class Enough(Exception):
         pass
 
@@ -357,14 +357,14 @@ def test_what_on_update_raises_stops_the_batch(client, emulator, journal):
     batch.close()
 
 
-def test_a_cancelled_batch_raises_when_what_was_under_way_is_told(client, emulator, journal):
+def test_a_cancelled_batch_raises_after_the_outcomes_in_flight(client, emulator, journal):
     token = agentjob.CancelToken()
     batch = client.send_all(messages(40), journal=journal, rate="5/h", cancel=token)
     seen = [next(batch) for _ in range(5)]
     token.cancel()
     with pytest.raises(agentjob.CancelledError, match="35 messages left.*run it again with the same journal"):
         next(batch)
-    assert len(seen) == len(emulator.ledger()) == 5 and batch.over and list(batch) == []
+    assert len(seen) == len(emulator.ledger()) == 5 and batch.finished and list(batch) == []
 
 
 def test_a_closed_client_and_a_wrong_key_stop_the_batch(emulator, journal):
@@ -385,35 +385,35 @@ def test_a_batch_is_neither_pickled_nor_copied(client, journal):
                 refused(batch)
 
 
-def test_one_thread_iterates_and_any_thread_looks_and_stops(client, emulator, journal):
+def test_one_thread_iterates_and_any_thread_reads_progress_and_stops(client, emulator, journal):
     emulator.reset(hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 41)])
     batch = client.send_all(messages(40), journal=journal, rate="3/h")
     outcomes = []
     thread = threading.Thread(target=lambda: outcomes.extend(batch), daemon=True)
     thread.start()
     wait_for(lambda: batch.progress()["done"] == 3, "three are done")
-    with pytest.raises(RuntimeError, match="^this batch is at work already$"):
+    with pytest.raises(RuntimeError, match="^this batch is already in use$"):
         next(batch)
-    assert not batch.over
+    assert not batch.finished
     begun = time.monotonic()
     for _ in range(100):
         batch.progress()
     batch.stop()
     assert time.monotonic() - begun < 10, "neither waits for the thread that iterates"
     thread.join(PATIENCE)
-    assert not thread.is_alive() and len(outcomes) == 3 and batch.over
+    assert not thread.is_alive() and len(outcomes) == 3 and batch.finished
 
 
-def test_a_callback_cannot_step_its_own_batch(client, journal):
+def test_a_callback_cannot_iterate_its_own_batch(client, journal):
     batch = None
     batch = client.send_all(messages(3), journal=journal, wait=True, on_update=lambda update: next(batch), **QUICK)
-    with pytest.raises(RuntimeError, match="this batch is at work already"):
+    with pytest.raises(RuntimeError, match="this batch is already in use"):
         list(batch)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_child_cannot_go_on_with_its_parents_batch(client, emulator, journal):
+def test_a_forked_child_cannot_use_its_parents_batch(client, emulator, journal):
     batch = client.send_all(messages(40), journal=journal, rate="3/h")
     stepping = threading.Thread(target=lambda: list(batch), daemon=True)
     stepping.start()
@@ -426,7 +426,7 @@ def test_a_forked_child_cannot_go_on_with_its_parents_batch(client, emulator, jo
                 try:
                     call()
                 except agentjob.InvalidArgumentError as error:
-                    assert str(error) == "this batch belongs to another process; a forked child cannot go on with it"
+                    assert str(error) == "this batch belongs to another process; a forked child cannot use it"
                 else:
                     raise AssertionError("the child has the batch")
             batch.stop()
@@ -441,7 +441,7 @@ def test_a_forked_child_cannot_go_on_with_its_parents_batch(client, emulator, jo
     assert os.waitpid(child, 0)[1] == 0
     batch.stop()
     stepping.join(PATIENCE)
-    assert batch.over and batch.progress()["accepted"] == 3 and len(emulator.ledger()) == 5
+    assert batch.finished and batch.progress()["accepted"] == 3 and len(emulator.ledger()) == 5
 
 
 DONE = """

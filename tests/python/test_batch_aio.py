@@ -81,9 +81,9 @@ def test_a_batch_does_what_the_blocking_one_does(emulator, run, journal):
         async with client_of(emulator) as client:
             told = []
             batch = client.send_all(messages(5), journal=journal, wait=True, on_update=told.append, **QUICK)
-            assert repr(batch) == "<AsyncBatch>" and not batch.over and batch.progress()["items"] == 0
+            assert repr(batch) == "<AsyncBatch>" and not batch.finished and batch.progress()["items"] == 0
             outcomes = [outcome async for outcome in batch]
-            assert sorted(o["item"] for o in outcomes) == [1, 2, 3, 4, 5] and batch.over
+            assert sorted(o["item"] for o in outcomes) == [1, 2, 3, 4, 5] and batch.finished
             assert {o["job"]["status"] for o in outcomes} == {"completed"}
             assert sorted(update["item"] for update in told if update["event"] == "accepted") == [1, 2, 3, 4, 5]
             assert batch.progress()["done"] == 5 and repr(batch) == "<AsyncBatch: 5 of 5 done, over>"
@@ -98,7 +98,7 @@ def test_a_batch_does_what_the_blocking_one_does(emulator, run, journal):
     assert len(emulator.ledger()) == 5
 
 
-def test_on_update_is_awaited_on_the_loops_thread_and_what_it_raises_stops_the_batch(emulator, run, journal):
+def test_on_update_is_awaited_on_the_loops_thread_and_its_exception_stops_the_batch(emulator, run, journal):
     class Enough(Exception):
         pass
 
@@ -115,7 +115,7 @@ def test_on_update_is_awaited_on_the_loops_thread_and_what_it_raises_stops_the_b
         with pytest.raises(Enough):
             await batch.__anext__()
         await batch.aclose()
-        assert len(heard) == 1 and batch.over
+        assert len(heard) == 1 and batch.finished
 
     run(main)
     assert len(emulator.ledger()) < 40
@@ -155,14 +155,14 @@ def test_a_task_that_is_cancelled_stops_its_batch_and_leaves_no_thread(emulator,
             # 150 ms, on a machine that is not busy.
             assert time.monotonic() - begun < 10
         await batch.aclose()
-        assert batch.over and len(agentjob.batch_status(journal)["unknown"]) == 2
+        assert batch.finished and len(agentjob.batch_status(journal)["unknown"]) == 2
 
     run(main)
     assert emulator.requests()["total"] == 2
     wait_for(lambda: not [thread for thread in batch_threads() if thread.name.startswith("agentjob")], "no thread is left")
 
 
-def test_what_came_before_a_cancellation_is_not_lost(emulator, run, journal):
+def test_outcomes_before_a_cancellation_are_not_lost(emulator, run, journal):
     async def main():
         batch = client_of(emulator).send_all(messages(10), journal=journal, rate="4/h")
         heard = []
@@ -176,7 +176,7 @@ def test_what_came_before_a_cancellation_is_not_lost(emulator, run, journal):
                 await sleep(0.01)
             await cancel()
         heard += [outcome["item"] async for outcome in batch]
-        assert sorted(heard) == [1, 2, 3, 4] and batch.over
+        assert sorted(heard) == [1, 2, 3, 4] and batch.finished
 
     run(main)
 
@@ -188,7 +188,7 @@ def test_two_tasks_do_not_step_one_batch(emulator, run, journal):
             await batch.__anext__()
             async with beside(batch.__anext__) as cancel:
                 await sleep(0.05)
-                with pytest.raises(RuntimeError, match="^this batch is at work already$"):
+                with pytest.raises(RuntimeError, match="^this batch is already in use$"):
                     await batch.__anext__()
                 await cancel()
 
@@ -200,7 +200,7 @@ def test_stop_and_a_closed_client_end_it(emulator, run, journal):
         client = client_of(emulator)
         never = client.send_all(messages(3), journal=journal)
         never.stop()
-        assert never.over and [outcome async for outcome in never] == [] and not journal.exists()
+        assert never.finished and [outcome async for outcome in never] == [] and not journal.exists()
         await never.aclose()
         stopped = client.send_all(messages(5), journal=journal, rate="2/h")
         await stopped.__anext__()

@@ -45,7 +45,7 @@ class Enough(Exception):
     pass
 
 
-def test_break_in_a_with_client_awaits_the_answers_in_flight(emulator, begin, journal):
+def test_break_in_a_with_client_waits_for_the_responses_in_flight(emulator, begin, journal):
     with emulator.client() as client:
         for outcome in begin(client):
             assert outcome["delivery"] == "accepted"
@@ -72,7 +72,7 @@ def test_an_exception_in_a_with_client_awaits_them_though_the_batch_has_a_name(e
     rest = []
     with pytest.raises(agentjob.ClosedError):
         rest.extend(batch)
-    assert batch.over
+    assert batch.finished
 
 
 def test_break_in_a_with_batch_awaits_them_and_the_journal_is_free(emulator, begin, journal):
@@ -82,7 +82,7 @@ def test_break_in_a_with_batch_awaits_them_and_the_journal_is_free(emulator, beg
             arrived(emulator)
             break
     is_all_accepted(emulator, journal)
-    assert batch.over and not agentjob.batch_status(journal)["running"]
+    assert batch.finished and not agentjob.batch_status(journal)["running"]
 
 
 def test_close_of_a_batch_awaits_them(emulator, begin, journal):
@@ -150,7 +150,7 @@ def test_a_cancelled_token_awaits_them_and_comes_last(emulator, begin, journal):
     is_all_accepted(emulator, journal)
 
 
-def test_a_batch_that_nobody_holds_any_more_awaits_them_in_the_background(emulator, begin, journal):
+def test_a_batch_without_references_waits_for_responses_in_the_background(emulator, begin, journal):
     client = emulator.client()
     cycle = [begin(client)]
     cycle.append(cycle)
@@ -272,7 +272,7 @@ def stop_and_iterate(client, batch):
 
 @pytest.mark.parametrize("grace", [0, 0.3])
 @pytest.mark.parametrize("end", [close_client, close_batch, stop_and_iterate])
-def test_a_service_that_never_answers_is_left_when_the_grace_is_over(emulator, begin, journal, end, grace):
+def test_a_service_that_never_responds_is_given_up_after_the_grace(emulator, begin, journal, end, grace):
     client = emulator.client()
     batch = begin(client, SILENT, grace=grace)
     next(batch)

@@ -78,7 +78,7 @@ def in_nothing(client, batch):
 
 @pytest.mark.parametrize("cancel", CANCELS.values(), ids=CANCELS)
 @pytest.mark.parametrize("loop", [in_a_client, in_a_batch])
-def test_a_cancellation_awaits_the_answers_in_flight(emulator, begin, journal, loop, cancel):
+def test_a_cancellation_waits_for_the_responses_in_flight(emulator, begin, journal, loop, cancel):
     client = client_of(emulator)
     batch = begin(client)
     cancel(loop(client, batch), lambda: in_flight(emulator))
@@ -89,7 +89,7 @@ def test_a_cancellation_awaits_the_answers_in_flight(emulator, begin, journal, l
 def test_a_cancellation_out_of_a_bare_loop_leaves_them_to_the_background(emulator, begin, journal, cancel):
     client = client_of(emulator)
     batch = begin(client)
-    # It comes out at once; whoever iterates again has the outcomes.
+    # It is raised at once; iterating again returns the outcomes.
     cancel(in_nothing(client, batch), lambda: in_flight(emulator))
     assert agentjob.batch_status(journal)["progress"]["accepted"] == 1
 
@@ -103,7 +103,7 @@ def test_a_cancellation_out_of_a_bare_loop_leaves_them_to_the_background(emulato
 @pytest.mark.parametrize("grace", [0, 0.3])
 @pytest.mark.parametrize("cancel", CANCELS.values(), ids=CANCELS)
 @pytest.mark.parametrize("loop", [in_a_client, in_a_batch])
-def test_a_service_that_never_answers_is_left_when_the_grace_is_over(emulator, begin, journal, loop, cancel, grace):
+def test_a_service_that_never_responds_is_given_up_after_the_grace(emulator, begin, journal, loop, cancel, grace):
     client = client_of(emulator)
     batch = begin(client, SILENT, grace)
     ended = []
@@ -166,7 +166,7 @@ def test_break_and_an_exception_in_an_async_with_batch_await_them(emulator, run,
     run(main)
 
 
-def test_a_batch_that_nobody_holds_any_more_awaits_them_in_the_background(emulator, run, begin, journal):
+def test_a_batch_without_references_waits_for_responses_in_the_background(emulator, run, begin, journal):
     async def main():
         async for _ in begin(client_of(emulator)):
             await until(lambda: in_flight(emulator))
@@ -181,13 +181,13 @@ def test_a_batch_that_nobody_holds_any_more_awaits_them_in_the_background(emulat
 
 
 @pytest.mark.parametrize("loop", [in_a_client, in_a_batch])
-def test_a_coroutine_that_is_thrown_away_leaves_them_to_the_background(emulator, begin, journal, loop):
+def test_a_closed_coroutine_leaves_the_wait_to_the_background(emulator, begin, journal, loop):
     client = client_of(emulator)
     batch = begin(client)
 
     async def main():
         coroutine = loop(client, batch)()
-        # A step of its own loop, as a task has; but nobody goes on with it.
+        # Driven by hand for one step, like a task, and then dropped.
         context = contextvars.copy_context()
         awaited = context.run(coroutine.send, None)
         while not in_flight(emulator):

@@ -1,4 +1,4 @@
-"""The file of a batch: every way in which it can be wrong, and what is said of it."""
+"""The file of a batch: every mistake that it can contain, and its error."""
 
 import json
 import time
@@ -6,70 +6,70 @@ import time
 import pytest
 
 from agentjob import InvalidArgumentError
-from agentjob._batch_items import read_items
+from agentjob._cli.batch.items import read_items
 
 GOOD = b'{"job_id":"a","prompt":"x"}\n'
 
 JSONL = {
-    "empty": (b"", "FILE has no messages in it"),
-    "blank lines alone": (b"\n  \n\r\n", "FILE has no messages in it"),
-    "not UTF-8": (GOOD + b"\xe9\n", "FILE, line 2: it is not UTF-8; save the file as UTF-8"),
-    "UTF-16": (GOOD.decode().encode("utf-16"), "FILE, line 1: it is not UTF-8; save the file as UTF-8"),
-    "not JSON": (GOOD + b"\nnope", "FILE, line 3: it is not JSON: expecting value, at character 1"),
-    "two on a line": (GOOD[:-1] + GOOD, "FILE, line 1: it is not JSON: extra data, at character 28"),
-    "a raw tab": (b'{"job_id":"a","prompt":"\t"}', "FILE, line 1: it is not JSON: invalid control character, at character 25"),
-    "a deep one": (b"[" * 100_000, "FILE, line 1: it is not JSON: it is nested too deeply"),
-    "a long number": (b'{"job_id":' + b"1" * 5000 + b"}", None),
-    "a list": (b'[{"job_id":"a","prompt":"x"}]', "FILE, line 1: it is a list; give one object a line"),
-    "a string": (b'"x"', "FILE, line 1: it is a string; give one object a line"),
+    "empty": (b"", "FILE contains no messages"),
+    "blank lines alone": (b"\n  \n\r\n", "FILE contains no messages"),
+    "not UTF-8": (GOOD + b"\xe9\n", "FILE, line 2: not valid UTF-8; save the file as UTF-8"),
+    "UTF-16": (GOOD.decode().encode("utf-16"), "FILE, line 1: not valid UTF-8; save the file as UTF-8"),
+    "not JSON": (GOOD + b"\nnope", "FILE, line 3: not JSON: expected a value at column 2"),
+    "two on a line": (GOOD[:-1] + GOOD, "FILE, line 1: not JSON: expected the end at column 28"),
+    "a raw tab": (b'{"job_id":"a","prompt":"\t"}', "FILE, line 1: not JSON: expected no control character in a text at column 25"),
+    "a deep one": (b"[" * 100_000, "FILE, line 1: the JSON nests deeper than 128 levels"),
+    "a long number": (b'{"job_id":' + b"1" * 5000 + b"}", "FILE, line 1: job_id must be a string, not a number"),
+    "a list": (b'[{"job_id":"a","prompt":"x"}]', "FILE, line 1: the line is a list; write one JSON object per line"),
+    "a string": (b'"x"', "FILE, line 1: the line is a string; write one JSON object per line"),
     "no job": (b'{"prompt":"x"}', "FILE, line 1: job_id is missing"),
     "no prompt": (b'{"job_id":"a"}', "FILE, line 1: prompt is missing"),
-    "a typing mistake": (b'{"job_id":"a","promt":"x"}', 'FILE, line 1: prompt is missing; it has an unknown field "promt"'),
-    "an empty job": (b'{"job_id":"","prompt":"x"}', "FILE, line 1: job_id is empty"),
-    "an empty prompt": (b'{"job_id":"a","prompt":""}', "FILE, line 1: prompt is empty"),
-    "an empty key": (b'{"job_id":"a","prompt":"x","key":""}', "FILE, line 1: key is empty"),
-    "a number for a job": (b'{"job_id":17,"prompt":"x"}', "FILE, line 1: job_id is a number; give a string"),
-    "null for a prompt": (b'{"job_id":"a","prompt":null}', "FILE, line 1: prompt is null; give a string"),
-    "a list for a key": (b'{"job_id":"a","prompt":"x","key":[]}', "FILE, line 1: key is a list; give a string"),
+    "a typing mistake": (b'{"job_id":"a","promt":"x"}', 'FILE, line 1: prompt is missing; unknown field "promt"'),
+    "an empty job": (b'{"job_id":"","prompt":"x"}', "FILE, line 1: job_id is empty; give the id as the service shows it"),
+    "an empty prompt": (b'{"job_id":"a","prompt":""}', "FILE, line 1: prompt is empty; give at least one character of instruction"),
+    "an empty key": (b'{"job_id":"a","prompt":"x","key":""}', "FILE, line 1: key is empty; give 1 to 1024 bytes, or no key"),
+    "a number for a job": (b'{"job_id":17,"prompt":"x"}', "FILE, line 1: job_id must be a string, not a number"),
+    "null for a prompt": (b'{"job_id":"a","prompt":null}', "FILE, line 1: prompt must be a string, not null"),
+    "a list for a key": (b'{"job_id":"a","prompt":"x","key":[]}', "FILE, line 1: key must be a string, not a list"),
     "an unknown field": (
         b'{"job_id":"a","prompt":"x","model":"m"}',
-        'FILE, line 1: it has an unknown field "model"; the fields are job_id, prompt and key',
+        'FILE, line 1: unknown field "model"; the fields are job_id, prompt and key',
     ),
-    "a field twice": (b'{"job_id":"a","prompt":"x","prompt":"y"}', "FILE, line 1: it has prompt twice"),
-    "a field twice in disguise": (b'{"job_id":"a","prompt":"x","\\u0070rompt":"y"}', "FILE, line 1: it has prompt twice"),
+    "a field twice": (b'{"job_id":"a","prompt":"x","prompt":"y"}', "FILE, line 1: the field prompt occurs twice"),
+    "a field twice in disguise": (b'{"job_id":"a","prompt":"x","\\u0070rompt":"y"}', "FILE, line 1: the field prompt occurs twice"),
     "half a character": (
         b'{"job_id":"a","prompt":"\\ud83d"}',
-        "FILE, line 1: prompt has half a character in it (an escape from \\ud800 to \\udfff without its other half)",
+        "FILE, line 1: prompt contains half a character: an escape from \\ud800 to \\udfff without its other half",
     ),
     "two with one key": (
         b'{"job_id":"a","prompt":"x","key":"k"}\n\n{"job_id":"b","prompt":"y","key":"k"}',
-        'FILE, line 3: its key "k" is that of line 1, too; give each line a key of its own',
+        'FILE, line 3: key "k" is also the key of line 1; give each item its own key',
     ),
-    "two lines": (GOOD + b"1\n2\n", "FILE, line 2: it is a number; give one object a line (and 1 more line)"),
-    "four lines": (GOOD + b"1\n2\n" + GOOD + b"{}\nx", "FILE, line 2: it is a number; give one object a line (and 3 more lines)"),
+    "two lines": (GOOD + b"1\n2\n", "FILE, line 2: the line is a number; write one JSON object per line (and 1 more wrong line)"),
+    "four lines": (GOOD + b"1\n2\n" + GOOD + b"{}\nx", "FILE, line 2: the line is a number; write one JSON object per line (and 3 more wrong lines)"),
 }
 
-HEADER = "; give job_id, prompt and perhaps key, with commas between"
+HEADER = "; the columns are job_id, prompt and, optionally, key, separated by commas"
 CSV = {
-    "empty": (b"", "FILE has no messages in it"),
-    "a header alone": (b"job_id,prompt\n", "FILE has no messages in it"),
-    "no header": (b"a,x\n", f'FILE, line 1: the header has no column job_id; it is "a,x"{HEADER}'),
-    "semicolons": (b"job_id;prompt\na;x\n", f'FILE, line 1: the header has no column job_id; it is "job_id;prompt"{HEADER}'),
+    "empty": (b"", "FILE contains no messages"),
+    "a header alone": (b"job_id,prompt\n", "FILE contains no messages"),
+    "no header": (b"a,x\n", f'FILE, line 1: the header has no column job_id: it is "a,x"{HEADER}'),
+    "semicolons": (b"job_id;prompt\na;x\n", f'FILE, line 1: the header has no column job_id: it is "job_id;prompt"{HEADER}'),
     "an unknown column": (b"job_id,prompt,model\n", f'FILE, line 1: the header has an unknown column "model"{HEADER}'),
     "a column twice": (b"job_id,prompt,prompt\n", f"FILE, line 1: the header has the column prompt twice{HEADER}"),
-    "not UTF-8": (b"job_id,prompt\na,\xe9\n", "FILE, line 2: it is not UTF-8; save the file as UTF-8"),
-    "a field less": (b'job_id,prompt\na,"x\ny"\n\nb\n', "FILE, line 5: it has 1 field, and the header has 2"),
-    "a field more": (b"job_id,prompt\na,x,y\n", "FILE, line 2: it has 3 fields, and the header has 2"),
-    "an empty prompt": (b'job_id,prompt\n"a\nb",\n', "FILE, line 2: prompt is empty"),
-    "an empty job": (b"job_id,prompt\n,x\nb,\n", "FILE, line 2: job_id is empty (and 1 more line)"),
-    "an open quote": (b'job_id,prompt\na,x\nb,"x\ny\n', "FILE, line 3: the quote that begins in it is never closed"),
+    "not UTF-8": (b"job_id,prompt\na,\xe9\n", "FILE, line 2: not valid UTF-8; save the file as UTF-8"),
+    "a field less": (b'job_id,prompt\na,"x\ny"\n\nb\n', "FILE, line 5: the line has 1 field, but the header has 2"),
+    "a field more": (b"job_id,prompt\na,x,y\n", "FILE, line 2: the line has 3 fields, but the header has 2"),
+    "an empty prompt": (b'job_id,prompt\n"a",\n', "FILE, line 2: prompt is empty; give at least one character of instruction"),
+    "an empty job": (b"job_id,prompt\n,x\nb,\n", "FILE, line 2: job_id is empty; give the id as the service shows it (and 1 more wrong line)"),
+    "an open quote": (b'job_id,prompt\na,x\nb,"x\ny\n', "FILE, line 3: a quoted field begins here and is never closed"),
     "a quote inside": (
         b'job_id,prompt\na,"x"y\n',
-        'FILE, line 2: text stands behind a closing quote; a quote inside a quoted field is written ""',
+        'FILE, line 2: text follows a closing quote; write a quote inside a quoted field as ""',
     ),
     "two with one key": (
         b"key,job_id,prompt\nk,a,x\n,a,x\n,a,x\nk,a,x\n",
-        'FILE, line 5: its key "k" is that of line 2, too; give each line a key of its own',
+        'FILE, line 5: key "k" is also the key of line 2; give each item its own key',
     ),
 }
 
@@ -87,14 +87,7 @@ def test_a_wrong_line_of_jsonl(name, tmp_path):
     content, expected = JSONL[name]
     path = tmp_path / "messages.jsonl"
     path.write_bytes(content)
-    # How long a number may be is not the same in every Python.
-    assert refused(path) in ([expected] if expected else ALSO_RIGHT)
-
-
-ALSO_RIGHT = [
-    "FILE, line 1: it is not JSON: a number in it is too long",
-    "FILE, line 1: job_id is a number; give a string",
-]
+    assert refused(path) == expected
 
 
 @pytest.mark.parametrize("name", CSV)
@@ -110,7 +103,7 @@ def test_a_file_that_cannot_be_read(tmp_path):
     assert refused(tmp_path) == "FILE cannot be read: Is a directory"
 
 
-def test_what_jsonl_may_have(tmp_path):
+def test_valid_jsonl(tmp_path):
     path = tmp_path / "messages"
     lines = [
         b'\xef\xbb\xbf{"prompt":"x","job_id":"a"}\r',
@@ -121,13 +114,13 @@ def test_what_jsonl_may_have(tmp_path):
     path.write_bytes(b"\n".join(lines))
     assert read_items(str(path)) == [
         {"job_id": "a", "prompt": "x", "line": 1},
-        {"job_id": "a", "prompt": 'line\u2028end \U0001f600 say "prompt" and "prompt"', "key": None, "line": 3},
+        {"job_id": "a", "prompt": 'line\u2028end \U0001f600 say "prompt" and "prompt"', "line": 3},
         {"job_id": "a", "prompt": "x", "key": "k", "line": 4},
     ]
 
 
 @pytest.mark.parametrize("name", ["messages.csv", "MESSAGES.CSV", "messages.txt"])
-def test_what_csv_may_have(name, tmp_path):
+def test_valid_csv(name, tmp_path):
     path = tmp_path / name
     long = "x" * 200_000
     path.write_bytes(f'\ufeffprompt, key ,job_id\r\n"two\r\nlines, ""quoted""",,a\r\n\r\n{long},k,b\r\n'.encode())

@@ -29,7 +29,7 @@ def interrupted(emulator, script, journal, source, requests):
     return at, out.splitlines(), time.monotonic()
 
 
-def test_ctrl_c_in_the_loop_leaves_at_once_and_what_is_under_way_has_its_answer_by_the_programs_end(emulator, script, tmp_path):
+def test_ctrl_c_in_the_loop_returns_at_once_and_messages_in_flight_get_their_response_before_the_exit(emulator, script, tmp_path):
     def attempt(n):
         emulator.reset(rules=[SLOW], hourly_limit=1000, jobs=[{"id": "job_demo"}, {"id": "job_busy"}])
         journal = tmp_path / f"journal {n}"
@@ -49,15 +49,15 @@ except KeyboardInterrupt as interrupt:
     tried(5, attempt)
 
 
-def test_ctrl_c_stops_the_batch_and_the_rest_can_be_heard(emulator, script, tmp_path):
+def test_ctrl_c_stops_the_batch_and_the_remaining_outcomes_can_be_read(emulator, script, tmp_path):
     emulator.reset(rules=[SLOW], hourly_limit=1000, jobs=[{"id": "job_demo"}, {"id": "job_busy"}])
     source = """
 batch = client.send_all(items, journal=journal, concurrency=2)
 try:
     list(batch)
 except KeyboardInterrupt:
-    print(batch.over)
-print([outcome["item"] for outcome in batch], batch.over)
+    print(batch.finished)
+print([outcome["item"] for outcome in batch], batch.finished)
 """
     _, out, _ = interrupted(emulator, script, tmp_path / "journal", source, 2)
     assert out in (["False", "[1, 2] True"], ["False", "[2, 1] True"])
@@ -81,7 +81,7 @@ try:
             signal.setitimer(signal.ITIMER_REAL, 0.2)
             raise
 except KeyboardInterrupt:
-    print(time.monotonic() - begun < 3, batch.over)
+    print(time.monotonic() - begun < 3, batch.finished)
 """
     at, out, ended = interrupted(emulator, script, tmp_path / "journal", source, 2)
     assert out == ["True True"] and ended - at < 30
@@ -102,7 +102,7 @@ except KeyboardInterrupt:
     assert emulator.ledger() == [] and not (tmp_path / "journal").exists()
 
 
-def test_a_program_that_ends_with_a_batch_at_work(emulator, script, tmp_path):
+def test_a_program_that_exits_with_a_running_batch(emulator, script, tmp_path):
     held = {
         "a global": "batch = client.send_all(items, journal=journal, concurrency=2, grace=0.3)",
         "nobody": "client.send_all(items, journal=journal, concurrency=2, grace=0.3)",
@@ -117,7 +117,7 @@ threading.Thread(target=lambda: list(client.send_all(items, journal=journal, con
         journal = tmp_path / name
         ends = "sys.stdin.readline()\nprint('ready', flush=True)\n"
         running = script(ITEMS + f"journal = {str(journal)!r}\n" + begin + "\n" + ends)
-        # One that nobody holds is stopped, perhaps before it sent anything.
+        # A batch without references is stopped, perhaps before it sent anything.
         wait_for(lambda: arrived(emulator) == 2 or name == "nobody", "two are under way")
         begun = time.monotonic()
         running.go_on()

@@ -29,7 +29,7 @@ def test_a_message_returns_the_record_as_a_plain_dict(emulator, client):
     assert emulator.ledger()[0]["prompt"] == "naïve → 日本 🎉 \0 \"quotes\""
 
 
-def test_a_created_job_can_be_looked_at(emulator, client):
+def test_a_created_job_can_be_read(emulator, client):
     job = client.create_job("Fix the bug")
     assert client.get_job(job["id"])["id"] == job["id"]
     assert emulator.ledger()[0]["kind"] == "create"
@@ -63,7 +63,7 @@ def test_missing_keys_are_none():
         }
 
 
-def test_wait_tells_each_change_and_returns_the_last_record(emulator, client):
+def test_wait_reports_each_change_and_returns_the_last_record(emulator, client):
     emulator.reset(work_ms=SEEN, jobs=[BUSY])
     seen = []
     client.send_message("job_busy", "go")
@@ -116,7 +116,7 @@ def test_watch_ends_with_an_error(client):
     assert list(watch) == []
 
 
-def test_a_poller_goes_step_by_step_and_goes_on_from_its_text(emulator, client):
+def test_a_poller_polls_once_at_a_time_and_resumes_from_its_text(emulator, client):
     emulator.reset(work_ms=SEEN)
     client.send_message("job_demo", "go")
     poller = client.poller("job_demo", **QUICK)
@@ -131,7 +131,7 @@ def test_a_poller_goes_step_by_step_and_goes_on_from_its_text(emulator, client):
     assert other.done and other.polls >= 2 and other.poll() == job
 
 
-def test_events_say_what_happens_and_nothing_secret():
+def test_events_report_the_call_without_secrets():
     events = []
     rules = [{"method": "GET", "nth": 1, "status": 503, "headers": {"Retry-After": "0"}}]
     with Emulator(work_ms=30, rules=rules) as emulator:
@@ -151,7 +151,7 @@ def test_events_say_what_happens_and_nothing_secret():
 
 
 @pytest.mark.parametrize("method", ["wait", "send_and_wait"])
-def test_what_on_update_raises_ends_the_wait_unchanged(emulator, client, method):
+def test_an_exception_from_on_update_ends_the_wait_unchanged(emulator, client, method):
     class Mine(Exception):
         pass
 
@@ -171,7 +171,7 @@ def test_what_on_update_raises_ends_the_wait_unchanged(emulator, client, method)
         assert notes == []
 
 
-def test_what_on_event_raises_ends_the_call_before_anything_is_sent(emulator):
+def test_an_exception_from_on_event_ends_the_call_before_anything_is_sent(emulator):
     def stop(event):
         raise KeyError(event["event"])
 
@@ -203,10 +203,10 @@ def test_a_step_within_a_step_is_refused():
         client = emulator.client(on_event=step)
         watch, poller = client.watch("job_busy"), None
         assert next(watch)["id"] == "job_busy"
-        assert set(refused) == {"this watch is at work already"}
+        assert set(refused) == {"this watch is already in use"}
         poller = client.poller("job_busy")
         poller.poll()
-        assert refused[-1] == "this poller is at work already"
+        assert refused[-1] == "this poller is already in use"
 
 
 def test_a_client_in_a_cycle_is_collected(emulator):

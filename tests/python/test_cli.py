@@ -51,7 +51,7 @@ def test_send_and_wait_goes_to_the_end(emulator):
     assert "\x1b" not in err and re.search(r"agentjob: active \(\d+ s\)\n.*completed", err, re.S), err
 
 
-def test_quiet_says_nothing(emulator):
+def test_quiet_prints_no_progress(emulator):
     assert run(emulator, "send", "job_demo", "go", "--wait", "--quiet", *QUICK)[2] == ""
 
 
@@ -87,7 +87,7 @@ USAGE = [
     ["wait", "job_demo", "--wait-timeout", "never"],
     ["wait", "--resume", "{}"],
     ["get", "job_demo", "--quiet", "--json-events"],
-    ["completion", "tcsh"],
+    ["completion", "fish"],
     ["emulator", "--nonsense"],
 ]
 
@@ -137,7 +137,7 @@ def test_status_130_is_an_interrupt(emulator):
     assert "Traceback" not in err
 
 
-def test_an_interrupted_message_says_what_became_of_it(emulator):
+def test_an_interrupted_message_has_its_delivery_verdict(emulator):
     emulator.reset(rules=[{"fault": {"do": "stall", "at": "request"}}])
     for words in (["send", "job_demo", "go"], ["send", "job_demo", "go", "--wait"]):
         before = arrived(emulator)
@@ -173,7 +173,7 @@ def test_a_key_file_that_others_can_read_is_refused_with_the_command_that_fixes_
     assert run(emulator, "get", "job_demo", env=given)[0] == 0
 
 
-def test_nothing_that_a_service_says_hides_on_a_terminal(emulator):
+def test_invisible_characters_of_the_service_are_escaped_on_a_terminal(emulator):
     hidden = "\u2028\u061c\u200b\u202e\u2066\U000e0041\x1b[2J\x9b"
     emulator.reset(rules=[{"status": 404, "json": {"error": f"no{hidden} job"}}])
     for words in (["get", "job" + hidden[:-5]], ["wait", "job" + hidden[:-5]]):
@@ -182,7 +182,7 @@ def test_nothing_that_a_service_says_hides_on_a_terminal(emulator):
         assert not [char for char in hidden if char in err and char not in "[2J"], ascii(err)
 
 
-def test_a_reader_that_goes_away_makes_no_noise(emulator):
+def test_a_reader_that_goes_away_is_no_error(emulator):
     read, write = os.pipe()
     os.close(read)
     process = start(emulator, "get", "job_demo", stdout=write)
@@ -214,7 +214,7 @@ def test_the_demo_shows_a_message_from_end_to_end():
 
 
 @pytest.mark.parametrize("broken", [">&-", "2>&-", ">&- 2>&-", ">/dev/full", "2>/dev/full", "2> >(true)"])
-def test_a_dead_output_never_hides_what_became_of_the_message(emulator, broken):
+def test_a_dead_output_never_hides_the_delivery_verdict(emulator, broken):
     before = len(emulator.ledger())
     command = f'"{sys.executable}" -m agentjob send job_demo hello --wait --min-interval 0.02 --max-interval 0.02 {broken}'
     done = subprocess.run(
@@ -239,7 +239,7 @@ def test_a_record_that_cannot_be_written_is_a_failure_of_get(emulator):
     assert done.stderr.startswith("agentjob: the record could not be written: ")
 
 
-def test_a_job_that_was_just_created_is_waited_for_though_nobody_knows_it_yet(emulator):
+def test_a_new_job_is_waited_for_although_the_service_does_not_find_it_yet(emulator):
     emulator.reset(work_ms=50, visible_after_ms=300)
     status, out, err = run(emulator, "create", "Write the tests", "--wait", *QUICK)
     assert (status, json.loads(out)["status"]) == (0, "completed"), err

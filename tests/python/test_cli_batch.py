@@ -50,16 +50,16 @@ def send_all(emulator, *flags, file="messages.jsonl", **options):
     return status, outcomes, err
 
 
-def on_the_way(emulator, *flags, after=1):
+def started(emulator, *flags, after=1):
     """A batch of which so many messages came to the service."""
     process = start(emulator, "send-all", "messages.jsonl", "--journal", "night", *flags)
     wait_for(lambda: emulator.requests()["total"] >= after, "messages came")
     return process
 
 
-def to_go_on(err):
-    """The words of the command that goes on, as a shell would read them."""
-    command = re.search(r"to go on.*:\n  (agentjob .*)\n", err)
+def to_resume(err):
+    """The words of the command that resumes the batch, as a shell would read them."""
+    command = re.search(r"to (?:resume|wait again).*:\n  (agentjob .*)\n", err)
     return shlex.split(command.group(1))[1:]
 
 
@@ -67,7 +67,7 @@ def times_sent(emulator):
     return Counter(message["prompt"] for message in emulator.ledger())
 
 
-def test_every_message_is_sent_once_and_told_as_it_comes(folder):
+def test_every_message_is_sent_once_and_reported_as_it_completes(folder):
     messages(20)
     with service(20) as emulator:
         status, outcomes, err = send_all(emulator)
@@ -154,7 +154,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_the_exit_status_says_what_matters_most(name, folder):
+def test_the_exit_status_is_the_first_that_applies(name, folder):
     config, flags, expected = ENDS[name]
     messages(3)
     with service(3, **config) as emulator:
@@ -163,7 +163,7 @@ def test_the_exit_status_says_what_matters_most(name, folder):
         # Nothing is said of what went well.
         told = [o for o in outcomes if o["error"] or (flags and o["job"]["status"] == "failed")]
         assert all(f"agentjob: line {o['line']} ({o['job_id']}): " in err for o in told)
-        assert len(re.findall(r"^agentjob: line \d+ \(job_\d\): (?!unknown whether)", err, re.M)) == len(told)
+        assert len(re.findall(r"^agentjob: line \d+ \(job_\d\): (?!it may have)", err, re.M)) == len(told)
         again = send_all(emulator, *flags, *(QUICK if flags else []))[0] if expected != 3 else expected
         assert again == expected, "the next run of it says the same"
 
@@ -178,50 +178,50 @@ def test_an_error_is_an_object(folder):
     assert f"agentjob: line 2 (job_2): {outcome['error']['message']}\n" in err
 
 
-def test_an_unknown_message_is_named_and_sent_again_only_on_demand(folder):
+def test_an_unknown_message_is_listed_and_sent_again_only_on_request(folder):
     messages(3)
     with service(3, rules=[{**LOST, "nth": 1}]) as emulator:
         status, _, err = send_all(emulator)
         again = "  agentjob send-all --resend-unknown messages.jsonl --journal night\n"
         assert status == 5 and again in err
-        assert "agentjob: line 1 (job_1): unknown whether it arrived; look at the job\n" in err
+        assert "agentjob: line 1 (job_1): it may have arrived; check the job\n" in err
         before = len(emulator.ledger())
         assert send_all(emulator)[0] == 5 and len(emulator.ledger()) == before
         assert send_all(emulator, "--resend-unknown")[0] == 0 and len(emulator.ledger()) == before + 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_lets_the_answers_come_and_says_how_to_go_on(number, folder):
+def test_a_signal_waits_for_the_responses_and_prints_the_command_that_resumes(number, folder):
     messages(30)
     with service(30, rules=[SLOW]) as emulator:
-        process = on_the_way(emulator, "--concurrency", "3", after=3)
+        process = started(emulator, "--concurrency", "3", after=3)
         process.send_signal(number)
         out, err = process.communicate(timeout=PATIENCE)
         again = "Ctrl-C again" if number == signal.SIGINT else "a second signal"
         assert process.returncode == 128 + number and "Traceback" not in err
-        assert re.search(rf"^agentjob: stopping: [1-6] messages? (is|are) on (its|their) way; {again} leaves at once$", err, re.M)
+        assert re.search(rf"^agentjob: stopping: [1-6] messages? in flight; {again} exits at once$", err, re.M)
         sent = len(emulator.ledger())
         assert f"agentjob: 30 messages: {sent} accepted, {30 - sent} left\n" in err and len(out.splitlines()) == sent < 30
         emulator.reset(**{"hourly_limit": 1000, "jobs": [{"id": f"job_{n}"} for n in range(1, 31)]})
-        assert to_go_on(err) == ["send-all", "messages.jsonl", "--journal", "night", "--concurrency", "3"]
-        status, out, err = run(emulator, *to_go_on(err))
+        assert to_resume(err) == ["send-all", "messages.jsonl", "--journal", "night", "--concurrency", "3"]
+        status, out, err = run(emulator, *to_resume(err))
         assert status == 0 and len(emulator.ledger()) == 30 - sent and len(out.splitlines()) == 30
 
 
-def test_the_command_to_go_on_does_not_send_anew_what_is_unknown(folder):
+def test_the_command_that_resumes_does_not_send_unknown_messages_again(folder):
     messages(12)
     with service(12, rules=[STALL]) as emulator:
-        process = on_the_way(emulator, "--resend-unknown", "--grace", "0.2", after=3)
+        process = started(emulator, "--resend-unknown", "--grace", "0.2", after=3)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130 and "unknown whether it arrived" in err
-    assert "--resend-unknown" not in to_go_on(err)
+    assert process.returncode == 130 and "it may have arrived" in err
+    assert "--resend-unknown" not in to_resume(err)
 
 
-def test_a_second_signal_leaves_at_once(folder):
+def test_a_second_signal_exits_at_once(folder):
     messages(10)
     with service(10, rules=[STALL]) as emulator:
-        process = on_the_way(emulator, "--grace", "60", after=4)
+        process = started(emulator, "--grace", "60", after=4)
         process.send_signal(signal.SIGINT)
         read_until(process.stderr, "stopping")
         time.sleep(0.3)  # else it would be taken for the first one's echo
@@ -229,7 +229,7 @@ def test_a_second_signal_leaves_at_once(folder):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130 and time.monotonic() - began < 10
-        assert err == "agentjob: left at once; the next run names what was on its way\n"
+        assert err == "agentjob: exited at once; the next run lists the messages that were in flight\n"
         assert run(emulator, "batch-status", "night")[0] == 5
 
 
@@ -239,7 +239,7 @@ def test_a_signal_that_comes_twice_is_one(folder):
     def attempt(n):
         (folder / "night").unlink(missing_ok=True)
         with service(30, rules=[SLOW]) as emulator:
-            process = on_the_way(emulator, after=4)
+            process = started(emulator, after=4)
             for _ in range(2):  # as a parent does that hands on what the terminal has sent to both
                 process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=PATIENCE)
@@ -249,7 +249,7 @@ def test_a_signal_that_comes_twice_is_one(folder):
     tried(5, attempt)
 
 
-def test_a_signal_that_a_parent_had_ignored_stays_so(folder):
+def test_a_signal_that_the_parent_ignores_stays_ignored(folder):
     messages(4)
     with service(4, rules=[SLOW]) as emulator:
         command = f"trap '' INT; exec {shlex.quote(sys.executable)} -m agentjob send-all messages.jsonl --journal night"
@@ -260,46 +260,46 @@ def test_a_signal_that_a_parent_had_ignored_stays_so(folder):
         assert process.returncode == 0 and len(emulator.ledger()) == 4
 
 
-def test_after_a_kill_the_next_run_goes_on_and_sends_nothing_twice(folder):
+def test_after_a_kill_the_next_run_resumes_and_sends_nothing_twice(folder):
     messages(40)
     with service(40, rules=[{**SLOW, "delay_ms": 40}]) as emulator:
-        process = on_the_way(emulator, after=12)
+        process = started(emulator, after=12)
         process.kill()
         process.communicate(timeout=PATIENCE)
         status, outcomes, err = send_all(emulator)
         unknown = {o["job_id"] for o in outcomes if o["delivery"] == "unknown"}
         assert len(outcomes) == 40 and len(unknown) <= 4 and status == (5 if unknown else 0)
-        assert all(f"({job}): unknown whether it arrived" in err for job in unknown)
+        assert all(f"({job}): it may have arrived" in err for job in unknown)
         assert set(times_sent(emulator).values()) == {1}
         assert send_all(emulator, "--resend-unknown")[0] == 0 and len(times_sent(emulator)) == 40
 
 
-def test_a_pause_is_told_with_its_end(folder):
+def test_a_pause_is_reported_with_its_end(folder):
     messages(5)
     with service(5, hourly_limit=2) as emulator:
-        process = on_the_way(emulator)
+        process = started(emulator)
         told = read_until(process.stderr, "paused")[-1]
-        assert re.match(r"agentjob: paused: the service allows no more until (\w+ )?\d\d:\d\d:\d\d\n", told)
+        assert re.match(r"agentjob: paused: rate limited until (\w+ )?\d\d:\d\d:\d\d\n", told)
         status, out, _ = run(emulator, "batch-status", "night")
         assert status == 0 and f"running as process {process.pid}, since" in out and "not running" not in out
-        assert "2 accepted, 3 left" in out and "paused: the service allows no more until" in out
+        assert "2 accepted, 3 left" in out and "paused: rate limited until" in out
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130 and "agentjob: 5 messages: 2 accepted, 3 left\n" in err
         assert "paused" not in err, "those that were refused with it tell nothing new"
         process = start(emulator, "send-all", "messages.jsonl", "--journal", "night")
         assert process.stderr.readline() == "agentjob: 5 messages; 2 done by earlier runs\n"
-        assert process.stderr.readline().startswith("agentjob: paused: the service allows no more until ")
+        assert process.stderr.readline().startswith("agentjob: paused: rate limited until ")
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=PATIENCE)
 
 
-def test_trouble_is_told_with_its_reason_and_its_end(folder):
+def test_a_service_failure_is_reported_with_its_reason_and_its_end(folder):
     messages(3)
     with service(3, rules=[{"method": "POST", "nth": 1, "status": 408}]) as emulator:
         status, _, err = send_all(emulator, "--concurrency", "1")
     assert status == 0 and len(emulator.ledger()) == 3
-    trouble = r"agentjob: paused: the service cannot be reached or fails; the next try is at [\d:]+ \(.*408.*\)\nagentjob: going on\n"
+    trouble = r"agentjob: paused: the service cannot be reached or fails; next attempt at [\d:]+ \(.*408.*\)\nagentjob: resumed\n"
     assert re.search(trouble, err), err
 
 
@@ -312,7 +312,7 @@ def test_an_error_that_stops_the_batch_comes_before_the_summary(folder):
     assert lines[-1] == "  agentjob send-all messages.jsonl --journal night --concurrency 1"
 
 
-def test_a_journal_that_is_none_is_left_alone(folder):
+def test_a_file_that_is_not_a_journal_is_not_touched(folder):
     messages(2)
     (folder / "night").write_text("precious\n")
     with service(2) as emulator:
@@ -320,17 +320,17 @@ def test_a_journal_that_is_none_is_left_alone(folder):
     assert (folder / "night").read_text() == "precious\n"
 
 
-def test_a_damaged_journal_is_told_of_before_all_else(folder):
+def test_a_damaged_journal_is_reported_before_anything_else(folder):
     messages(3)
     with service(3) as emulator:
         assert send_all(emulator, "--concurrency", "1")[0] == 0
         os.truncate("night", os.path.getsize("night") - 3)
         damaged = (folder / "night").read_bytes()
         status, out, _ = run(None, "batch-status", "night")
-        assert "bytes of it cannot be read, and are passed over\n" in out
+        assert "bytes cannot be read and are skipped\n" in out
         status, _, err = send_all(emulator)
         assert status == 5
-        assert re.match(r"agentjob: the journal is damaged from its line 7 on: \d+ bytes passed over\n", err), err
+        assert re.match(r"agentjob: the journal is damaged from line 7 on: \d+ bytes skipped\n", err), err
         (folder / "night").write_bytes(damaged)
         status, _, err = send_all(emulator, "--json-events")
         events = [json.loads(line) for line in err.splitlines()]
@@ -350,7 +350,7 @@ def test_a_reader_that_goes_away_stops_the_batch(folder):
         _, err = process.communicate(timeout=PATIENCE)
         sent = len(emulator.ledger())
         assert process.returncode == 3 and sent < 60 and "Traceback" not in err and "could not be written" not in err
-        assert f"agentjob: 60 messages: {sent} accepted, {60 - sent} left\n" in err and to_go_on(err)
+        assert f"agentjob: 60 messages: {sent} accepted, {60 - sent} left\n" in err and to_resume(err)
 
 
 @pytest.mark.parametrize(("broken", "status"), [(">/dev/full", 3), (">&-", 0), ("2>/dev/full", 0), (">/dev/null 2>&-", 0)])
@@ -365,7 +365,7 @@ def test_a_dead_output_loses_no_message(broken, status, folder):
         assert send_all(emulator)[0] == 0 and len(emulator.ledger()) == 3
 
 
-def test_quiet_tells_only_of_a_bad_end(folder):
+def test_quiet_reports_only_a_bad_end(folder):
     messages(3)
     with service(2) as emulator:
         messages(2)
@@ -388,10 +388,10 @@ def test_events_are_objects(folder):
     assert all(event["error"]["kind"] and event["reason"] == "service_failure" for event in paused)
 
 
-def test_the_end_of_a_batch_is_told_in_events_too(folder):
+def test_the_end_of_a_batch_is_an_event_too(folder):
     messages(20)
     with service(20, rules=[STALL]) as emulator:
-        process = on_the_way(emulator, "--json-events", "--grace", "60", after=5)
+        process = started(emulator, "--json-events", "--grace", "60", after=5)
         assert json.loads(process.stderr.readline())["event"] == "begin"
         process.send_signal(signal.SIGTERM)
         stopping = json.loads(process.stderr.readline())
@@ -400,7 +400,7 @@ def test_the_end_of_a_batch_is_told_in_events_too(folder):
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 143 and json.loads(err)["event"] == "left"
-        process = on_the_way(emulator, "--json-events", "--grace", "0.1", after=emulator.requests()["total"] + 1)
+        process = started(emulator, "--json-events", "--grace", "0.1", after=emulator.requests()["total"] + 1)
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=PATIENCE)
     end = json.loads(err.splitlines()[-1])
@@ -420,7 +420,7 @@ def test_the_status_of_a_journal(folder):
     assert "60 messages: 29 accepted, 30 rejected, 1 unknown, 0 left; at most 1000/s\n" in out
     assert "  item 31: message to job job_31 may have arrived: " in out
     refused = "message to job job_20 was rejected: the service answered 404; check"
-    assert f"  item 20: {refused}" in out and "\n  and 10 more; --json has all\n" in out
+    assert f"  item 20: {refused}" in out and "\n  and 10 more; --json lists them all\n" in out
     assert "agentjob send-all FILE --journal night --rate 1000/s --resend-unknown\n" in out
     status, out, err = run(None, "batch-status", "night", "--json")
     told = json.loads(out)
@@ -430,12 +430,12 @@ def test_the_status_of_a_journal(folder):
     assert (status, out) == (3, "") and err.startswith("agentjob: journal ") and err.count("\n") == 1
 
 
-def test_other_commands_load_nothing_of_it(emulator):
+def test_other_commands_do_not_load_the_batch_modules(emulator):
     code = f"""if True:
         import sys
-        from agentjob._cli import main
+        from agentjob._cli.main import main
         assert main(["send", "job_demo", "go", "--wait", *{QUICK!r}]) == 0
-        assert not [name for name in sys.modules if name.startswith("agentjob._batch") or name == "csv"]
+        assert not [name for name in sys.modules if name.startswith("agentjob._cli.batch") or name == "csv"]
     """
     environment = {**os.environ, **emulator.environment()}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=PATIENCE)

@@ -9,13 +9,14 @@ import time
 
 import pytest
 
-from agentjob._batch_display import BatchProgress
-from agentjob._batch_words import clock, finish, frame
-from agentjob._progress import Plain
+from agentjob._cli.batch.display import BatchProgress
+from agentjob._cli.batch.describe import clock, finish
+from agentjob._cli.batch.frame import frame
+from agentjob._cli.terminal import Plain
 from conftest import tried
 from test_cli import QUICK
 from test_cli_batch import STALL, folder, messages, service  # noqa: F401 (a fixture)
-from test_cli_terminal import Terminal, looks, plain  # noqa: F401 (a fixture)
+from test_cli_terminal import Terminal, style, plain  # noqa: F401 (a fixture)
 
 COMMAND = ("send-all", "messages.jsonl", "--journal", "night")
 SEQUENCE = re.compile(r"\x1b\[(\??)([\d;]*)([A-Za-z])|(.)", re.S)
@@ -69,18 +70,18 @@ def seen(shown, columns=80):
 
 
 @pytest.mark.parametrize("columns", [100, 36])
-def test_the_live_lines_live_and_are_wiped(columns, folder, looks):
+def test_the_live_lines_live_and_are_wiped(columns, folder, style):
     def attempt(_):
         (folder / "night").unlink(missing_ok=True)
-        the_live_lines_live(columns, looks)
+        the_live_lines_live(columns, style)
 
     tried(5, attempt)
 
 
-def the_live_lines_live(columns, looks):
+def the_live_lines_live(columns, style):
     messages(30)
     with service(30, rules=[{"path": "/v2/agent/demo/job/job_3/message", "status": 404}]) as emulator:
-        terminal = Terminal(emulator, *COMMAND, "--rate", "10/s", "--wait", *QUICK, columns=columns, **looks)
+        terminal = Terminal(emulator, *COMMAND, "--rate", "10/s", "--wait", *QUICK, columns=columns, **style)
         out, shown = terminal.read()
     assert terminal.process.returncode == 3 and len(out.splitlines()) == 30
     screen = seen(shown, columns)
@@ -94,31 +95,31 @@ def the_live_lines_live(columns, looks):
     assert "%" not in text and "agentjob: 30 messages: 29 accepted, 1 rejected, 0 left\n" in text
     drawn = [at for at, piece in terminal.writes if DRAWN.encode() in piece]
     assert statistics.median(b - a for a, b in zip(drawn, drawn[1:])) <= 0.15
-    assert bool(re.search(r"\x1b\[[\d;]*m", shown)) == (not looks)
+    assert bool(re.search(r"\x1b\[[\d;]*m", shown)) == (not style)
 
 
-def test_ctrl_c_leaves_a_clean_terminal(folder, looks):
+def test_ctrl_c_leaves_a_clean_terminal(folder, style):
     messages(9)
     with service(9, rules=[STALL]) as emulator:
-        terminal = Terminal(emulator, *COMMAND, "--concurrency", "2", "--grace", "0.5", **looks)
-        terminal.read_until("2 on their way")
+        terminal = Terminal(emulator, *COMMAND, "--concurrency", "2", "--grace", "0.5", **style)
+        terminal.read_until("2 in flight")
         terminal.press_ctrl_c()
         _, shown = terminal.read()
     assert terminal.process.returncode == 130 and "\x1b[?25l" not in shown, "the cursor was never hidden"
     lines = [line.rstrip() for line in seen(shown).lines]
     assert lines[:2] == [
         "agentjob: 9 messages",
-        "agentjob: stopping: 2 messages are on their way; Ctrl-C again leaves at once",
+        "agentjob: stopping: 2 messages in flight; Ctrl-C again exits at once",
     ]
     assert "agentjob: 9 messages: 2 accepted, 2 unknown, 5 left" in lines and not any("%" in line for line in lines)
     assert lines[-2:] == ["  agentjob send-all messages.jsonl --journal night --concurrency 2 --grace 0.5", ""]
 
 
-def test_ctrl_c_twice_leaves_at_once(folder, looks):
+def test_ctrl_c_twice_leaves_at_once(folder, style):
     messages(9)
     with service(9, rules=[STALL]) as emulator:
-        terminal = Terminal(emulator, *COMMAND, "--grace", "60", **looks)
-        terminal.read_until("4 on their way")
+        terminal = Terminal(emulator, *COMMAND, "--grace", "60", **style)
+        terminal.read_until("4 in flight")
         terminal.press_ctrl_c()
         terminal.read_until("leaves at once")
         time.sleep(0.3)  # else it would be taken for the first one's echo
@@ -127,17 +128,17 @@ def test_ctrl_c_twice_leaves_at_once(folder, looks):
         _, shown = terminal.read()
     assert terminal.process.returncode == 130 and time.monotonic() - began < 10
     assert [line.rstrip() for line in seen(shown).lines][-2:] == [
-        "agentjob: left at once; the next run names what was on its way",
+        "agentjob: exited at once; the next run lists the messages that were in flight",
         "",
     ]
 
 
-def test_ctrl_z_finds_the_lines_wiped(folder, looks):
+def test_ctrl_z_finds_the_lines_wiped(folder, style):
     messages(12)
     with service(12) as emulator:
-        terminal = Terminal(emulator, *COMMAND, "--rate", "3/s", **looks)
+        terminal = Terminal(emulator, *COMMAND, "--rate", "3/s", **style)
         terminal.read_until("3/12")  # and there are three seconds left for it to be pressed and wiped
-        terminal.press_ctrl_z()  # which stops nobody here, for there is no shell to go on from
+        terminal.press_ctrl_z()  # which stops nothing here, because there is no shell to continue from
         _, shown = terminal.read()
     assert terminal.process.returncode == 0
     assert [line.rstrip() for line in seen(shown).lines] == [
@@ -147,11 +148,11 @@ def test_ctrl_z_finds_the_lines_wiped(folder, looks):
     ]
 
 
-def test_a_pause_says_why_and_until_when(folder, looks):
+def test_a_pause_shows_its_reason_and_its_end(folder, style):
     messages(5)
     with service(5, hourly_limit=2) as emulator:
-        terminal = Terminal(emulator, *COMMAND, columns=40, **looks)
-        paused = re.compile(r"3 left paused: the service allows no more until (\w+ )?\d\d:\d\d:\d\d")
+        terminal = Terminal(emulator, *COMMAND, columns=40, **style)
+        paused = re.compile(r"3 left paused: rate limited until (\w+ )?\d\d:\d\d:\d\d")
 
         def says_so(shown):
             return any(paused.search(" ".join(" ".join(lines).split())) for lines in seen(shown, 40).frames)
@@ -162,15 +163,15 @@ def test_a_pause_says_why_and_until_when(folder, looks):
     assert terminal.process.returncode == 130
 
 
-def test_a_terminal_that_becomes_narrower_stays_readable(folder, looks):
+def test_a_terminal_that_becomes_narrower_stays_readable(folder, style):
     messages(40)
     with service(40) as emulator:
-        terminal = Terminal(emulator, *COMMAND, "--rate", "20/s", **looks)
+        terminal = Terminal(emulator, *COMMAND, "--rate", "20/s", **style)
         terminal.read_until("20/40")
         terminal.resize(24)
         before = len(terminal.shown)
         _, shown = terminal.read()
-    # One frame may have been on its way.
+    # One frame may have been written already.
     frames = shown[before:].split(DRAWN)[1:-1]
     assert frames and terminal.process.returncode == 0
     for drawing in frames:
@@ -178,25 +179,25 @@ def test_a_terminal_that_becomes_narrower_stays_readable(folder, looks):
         assert all(len(line.strip("\r")) < 24 for line in lines[:-1]), lines
 
 
-def test_outcomes_on_the_same_terminal_stand_between_the_lines(folder, looks):
+def test_outcomes_on_the_same_terminal_stand_between_the_lines(folder, style):
     messages(12)
     with service(12) as emulator:
-        terminal = Terminal(emulator, *COMMAND, "--rate", "6/s", "--json", columns=2000, stdout=None, **looks)
+        terminal = Terminal(emulator, *COMMAND, "--rate", "6/s", "--json", columns=2000, stdout=None, **style)
         _, shown = terminal.read()
         screen = seen(shown, 2000)
         outcomes = [json.loads(line) for line in screen.lines if line.startswith("{")]
         assert sorted(outcome["line"] for outcome in outcomes) == list(range(1, 13))
         assert not any("%" in line for line in screen.lines) and any("%" in line for line in screen.frames[0])
         for term in ("xterm", "dumb"):
-            _, shown = Terminal(emulator, *COMMAND, stdout=None, TERM=term, **looks).read()
+            _, shown = Terminal(emulator, *COMMAND, stdout=None, TERM=term, **style).read()
             assert "{" not in shown, "a person did not ask for them"
 
 
 @pytest.mark.parametrize("term", ["dumb", "unknown"])
-def test_a_dumb_terminal_gets_lines(term, folder, looks):
+def test_a_dumb_terminal_gets_lines(term, folder, style):
     messages(8)
     with service(8) as emulator:
-        _, shown = Terminal(emulator, *COMMAND, "--rate", "4/s", TERM=term, **looks).read()
+        _, shown = Terminal(emulator, *COMMAND, "--rate", "4/s", TERM=term, **style).read()
     assert shown == "agentjob: 8 messages\r\nagentjob: 8 messages: 8 accepted, 0 left\r\n"
 
 
@@ -219,26 +220,26 @@ PROGRESS = {"items": 300, "accepted": 128, "rejected": 3, "unknown": 1, "left": 
 
 @pytest.mark.parametrize("columns", [*range(1, 12), 17, 33, 41, 60, 80, 200])
 def test_a_frame_fits_any_terminal(columns):
-    note = ("paused: the service allows no more until 02:15:10", "")
+    note = ("paused: rate limited until 02:15:10", "")
     for rows in (1, 2, 5, 24):
         lines = frame(PROGRESS, Plain(), 7, columns, rows, time.time() + 500, [note])
         shown = [Plain().styled(*line) for line in lines]
         assert len(shown) <= max(rows - 1, 1) and all(len(line) <= max(columns - 1, 1) for line in shown)
         if columns >= 17 and rows == 24:
             words = " ".join(" ".join(shown).split())
-            assert "120/300" in words and "128 accepted 3 rejected 1 unknown 168 left 4 on their way 12 waiting" in words
+            assert "120/300" in words and "128 accepted 3 rejected 1 unknown 168 left 4 in flight 12 waiting" in words
             assert words.endswith("until 02:15:10")
 
 
-def test_where_nothing_lives_a_line_tells_of_what_is_new(monkeypatch):
+def test_without_a_terminal_a_line_reports_each_change(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    monkeypatch.setattr("agentjob._batch_display.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("agentjob._cli.batch.display.LINE_SECONDS", 0.0)
     told = BatchProgress()
     progress = {**PROGRESS, "pause": None, "finishes_in": 30}
     told.begins(progress, 120)
     for _ in range(3):
         told.tick(lambda: progress)
-    counts = "128 accepted, 3 rejected, 1 unknown, 168 left, 4 on their way, 12 waiting; all sent within a minute"
+    counts = "128 accepted, 3 rejected, 1 unknown, 168 left, 4 in flight, 12 waiting; all sent within a minute"
     assert sys.stderr.getvalue().splitlines() == [
         "agentjob: 300 messages; 120 done by earlier runs",
         f"agentjob: 300 messages: {counts}",
@@ -253,5 +254,5 @@ def test_a_time_to_come_has_its_day_when_it_is_not_today_s():
     assert clock(now + 15 * 60, True, now) == "20:15:00"
     assert re.fullmatch(r"\w+ 21:00", clock(now + 25 * 3600, now=now))
     assert clock(now + 10 * 24 * 3600, now=now) == "2026-07-24 20:00"
-    assert finish(now + 7.5 * 3600, now) == "all sent about 03:30"
+    assert finish(now + 7.5 * 3600, now) == "all sent by about 03:30"
     assert finish(now + 59, now) == "all sent within a minute"

@@ -1,4 +1,4 @@
-"""What `--json-events` tells a program that follows a command."""
+"""`--json-events`: a command's progress for programs."""
 
 import json
 import signal
@@ -74,7 +74,7 @@ def test_an_error_is_the_last_event(config, words, expected):
     assert error["resume"] == ("agentjob wait job_demo" if status == 4 else None)
 
 
-def test_ctrl_c_is_an_error_that_says_how_to_go_on(emulator):
+def test_ctrl_c_is_an_error_with_the_command_that_resumes(emulator):
     process = start(emulator, "send", "job_busy", "go", "--wait", "--json-events")
     wait_for(emulator.ledger, "it was sent")
     process.stderr.readline()
@@ -97,7 +97,7 @@ def test_ctrl_c_is_an_error_that_says_how_to_go_on(emulator):
     ],
     ids=["rejected", "unknown", "accepted"],
 )
-def test_ctrl_c_says_what_became_of_the_message(emulator, rule, delivery):
+def test_ctrl_c_reports_the_delivery_verdict(emulator, rule, delivery):
     def attempt(n):
         emulator.reset(rules=[rule])
         process = start(emulator, "create", "go", "--wait", "--json-events")
@@ -119,7 +119,7 @@ def test_a_record_that_cannot_be_written_is_an_error_too(emulator):
     assert (process.returncode, error["kind"], error["delivery"]) == (0, "output", "accepted")
 
 
-def test_words_of_the_service_are_ascii(emulator):
+def test_text_of_the_service_is_written_as_ascii(emulator):
     emulator.reset(rules=[{"nth": 1, "status": 200, "json": {"id": "a", "status": "\u009b2J naïve"}}], jobs=[{"id": "a"}])
     _, _, err = run(emulator, "wait", "a", "--json-events", *QUICK)
     assert err.isascii() and any(event.get("status") == "\u009b2J naïve" for event in events(err))

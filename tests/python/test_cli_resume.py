@@ -1,4 +1,4 @@
-"""A wait of the command line that was ended before its job was, and the command that it prints to go on."""
+"""A wait of the command line that ends before its job is done, and the command that it prints to resume."""
 
 import json
 import re
@@ -11,9 +11,9 @@ import pytest
 from conftest import PATIENCE, arrived, read_until, tried, wait_for
 from test_cli import QUICK, run, start
 
-#: What a command shows of a job, and not of what it does itself: sending, looking.
+#: What a command shows of a job, but not of its own activity: sending, polling.
 STATUS = re.compile(r"^agentjob: (active|completed|failed|archived) \(\d+ s\)$", re.M)
-HINT = "the job goes on; to go on waiting:\n  "
+HINT = "the job is still running; to keep waiting:\n  "
 
 
 def interrupted(emulator, *words, after=None):
@@ -29,13 +29,13 @@ def interrupted(emulator, *words, after=None):
 
 
 def hinted(err):
-    """The command that goes on, as a shell would read it."""
+    """The command that resumes, as a shell would read it."""
     words = shlex.split(err.partition(HINT)[2])
     assert words[:2] == ["agentjob", "wait"], err
     return words[1:]
 
 
-def test_a_wait_goes_on_where_it_was(emulator):
+def test_a_wait_resumes_where_it_was(emulator):
     flags = ["--base-url", emulator.base_url, "--timeout", "30", "--max-retries", "1", "--allow-plaintext"]
     words = hinted(interrupted(emulator, "wait", "job_busy", *flags, "--min-interval", "2"))
     assert words[1:-2] == ["--base-url", emulator.base_url, "--timeout", "30.0", "--max-retries", "1", "--allow-plaintext"]
@@ -47,7 +47,7 @@ def test_a_wait_goes_on_where_it_was(emulator):
     assert (status, json.loads(out)["status"]) == (0, "completed"), err
 
 
-def test_ctrl_c_does_not_wait_for_the_next_look(emulator):
+def test_ctrl_c_does_not_wait_for_the_next_poll(emulator):
     began = time.monotonic()
     interrupted(emulator, "wait", "job_busy", "--min-interval", "60")
     assert time.monotonic() - began < PATIENCE / 2
@@ -65,7 +65,7 @@ def test_the_previous_result_is_not_taken_for_the_new_one(emulator):
     assert new["prLink"] != old["prLink"] and len(emulator.ledger()) == 1
 
 
-def test_an_answer_that_was_cut_short_by_ctrl_c_is_waited_for_all_the_same(emulator):
+def test_a_response_that_ctrl_c_cut_short_can_still_be_waited_for(emulator):
     words = "send", "job_demo", "go", "--wait", *QUICK
 
     def cut_short(n):
@@ -97,7 +97,7 @@ def test_a_failed_job_is_status_1_after_a_resume_too(emulator):
     assert run(emulator, *words)[0] == 1
 
 
-def test_a_wait_whose_time_was_over_says_how_to_wait_anew(emulator):
+def test_a_wait_that_timed_out_prints_the_command_to_wait_again(emulator):
     emulator.reset(jobs=[{"id": "-x'y", "status": "active"}])
     flags = ["--wait-timeout", "0.2", "--base-url", emulator.base_url, *QUICK]
     status, _, err = run(emulator, "wait", *flags, "--", "-x'y")
@@ -107,7 +107,7 @@ def test_a_wait_whose_time_was_over_says_how_to_wait_anew(emulator):
     assert run(emulator, *words)[0] == 0
 
 
-def test_a_wait_that_is_resumed_too_late_says_how_to_wait_anew(emulator):
+def test_a_wait_that_is_resumed_too_late_prints_the_command_to_wait_again(emulator):
     words = hinted(interrupted(emulator, "wait", "job_busy", "--wait-timeout", "4", "--min-interval", "1"))
     time.sleep(4)
     status, _, err = run(emulator, *words)
@@ -136,7 +136,7 @@ def test_after_a_message_was_accepted_an_error_says_so(emulator):
 
 
 @pytest.mark.parametrize("status", [401, 500])
-def test_an_error_that_says_itself_what_became_of_the_message_is_one_sentence(emulator, status):
+def test_an_error_with_the_verdict_in_its_sentence_has_no_remark(emulator, status):
     emulator.reset(rules=[{"status": status}])
     assert run(emulator, "send", "job_demo", "go")[2].count("\n") == 1
 
@@ -150,7 +150,7 @@ def test_a_demo_is_not_resumed(emulator):
 
 
 @pytest.mark.parametrize("beside", [["job_demo"], ["--wait-timeout", "5"], ["--min-interval", "1"], ["--max-interval", "1"]])
-def test_what_the_text_holds_is_refused_beside_it(emulator, beside):
+def test_flags_that_the_resume_text_contains_are_refused_beside_it(emulator, beside):
     emulator.reset(jobs=[{"id": "job_busy", "status": "active"}])
     words = hinted(interrupted(emulator, "wait", "job_busy"))
     status, out, err = run(emulator, *words, *beside)

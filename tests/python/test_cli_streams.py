@@ -40,7 +40,7 @@ def service():
 
 def run(service, words, descriptor=None, how=None):
     """The exit status of a command, its stdout and stderr."""
-    # An unbuffered stream has nothing left at the interpreter's end, which is what is looked at.
+    # An unbuffered stream has nothing left at the interpreter's exit, which is what this tests.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     environment.update(service.environment(), NO_PROXY="127.0.0.1")
     streams = {1: subprocess.PIPE, 2: subprocess.PIPE}

@@ -89,7 +89,7 @@ def glimpse(emulator, *words, seen, **environment):
 
 
 @pytest.fixture(params=["rich", "plain"])
-def looks(request, tmp_path):
+def style(request, tmp_path):
     """The environment of a command that finds rich, and of one that does not."""
     if request.param == "rich":
         pytest.importorskip("rich")
@@ -117,35 +117,35 @@ def width(line):
     return sum(1 + (unicodedata.east_asian_width(char) in "WF") for char in line)
 
 
-def test_the_live_line_lives_and_is_wiped(looks):
-    tried(5, lambda _: the_live_line_lives(looks))
+def test_the_live_line_lives_and_is_wiped(style):
+    tried(5, lambda _: the_live_line_lives(style))
 
 
-def the_live_line_lives(looks):
+def the_live_line_lives(style):
     with Emulator(work_ms=1500) as emulator:
-        terminal = Terminal(emulator, "send", "job_demo", "go", "--wait", "--min-interval", "0.5", columns=36, **looks)
+        terminal = Terminal(emulator, "send", "job_demo", "go", "--wait", "--min-interval", "0.5", columns=36, **style)
         out, shown = terminal.read()
     assert json.loads(out)["status"] == "completed" and terminal.process.returncode == 0
     lines = drawn(shown)
-    assert any("active" in line and "next look in" in line for line in lines)
+    assert any("active" in line and "next poll in" in line for line in lines)
     assert all(width(line) < 36 and "\n" not in line for line in lines)
     assert shown.endswith(WIPE), "wiped at the end"
     assert "\x1b" not in plain(shown).replace(WIPE, ""), "nothing but colours and wipes"
     times = [at for at, _ in terminal.writes]
     gaps = sorted(b - a for a, b in zip(times, times[1:]))
     assert len(times) >= 8 and gaps[len(gaps) // 2] <= 0.1, "redrawn at least every 100 ms"
-    assert len({line[0] for line in lines}) == (4 if looks else 10), "the spinner turns"
+    assert len({line[0] for line in lines}) == (4 if style else 10), "the spinner turns"
 
 
-def test_ctrl_c_leaves_a_clean_terminal(looks):
+def test_ctrl_c_leaves_a_clean_terminal(style):
     with Emulator(jobs=[BUSY]) as emulator:
-        terminal = Terminal(emulator, "wait", "job_busy", **looks)
-        terminal.read_until("next look in")
+        terminal = Terminal(emulator, "wait", "job_busy", **style)
+        terminal.read_until("next poll in")
         terminal.press_ctrl_c()
         _, shown = terminal.read()
     assert terminal.process.returncode == 130
     before, _, after = plain(shown).rpartition(WIPE)
-    assert after.startswith("agentjob: interrupted\r\nthe job goes on; to go on waiting:\r\n  agentjob wait --resume '{")
+    assert after.startswith("agentjob: interrupted\r\nthe job is still running; to keep waiting:\r\n  agentjob wait --resume '{")
     assert "\x1b" not in after and "\x1b[?25l" not in before, "the cursor was never hidden"
 
 
@@ -154,23 +154,23 @@ def says(status):
     return Emulator(rules=[{"status": 200, "json": {"id": "a", "status": status}}])
 
 
-def test_a_status_cannot_steer_the_terminal(looks):
+def test_a_status_cannot_steer_the_terminal(style):
     with says("[red]odd[/red]\x1b[2J\u009b2J\r\nnext") as emulator:
-        shown = glimpse(emulator, "wait", "a", seen="next look", **looks)
+        shown = glimpse(emulator, "wait", "a", seen="next poll", **style)
     assert "\x1b[2J" not in shown and "\u009b" not in shown and "\n" not in shown
     assert "[red]odd[/red]" in plain(shown)
 
 
-def test_wide_characters_fit_on_the_line(looks):
+def test_wide_characters_fit_on_the_line(style):
     with says("作業中" * 20) as emulator:
-        shown = glimpse(emulator, "wait", "a", seen="作業中", columns=30, **looks)
+        shown = glimpse(emulator, "wait", "a", seen="作業中", columns=30, **style)
     assert all(width(line) < 30 for line in drawn(shown))
 
 
-def test_a_terminal_that_cannot_encode_the_line_gets_what_it_can(looks):
+def test_a_terminal_that_cannot_encode_the_line_gets_replacements(style):
     encoding = {"PYTHONIOENCODING": "ascii:backslashreplace"}
     with says("at_wörk") as emulator:
-        shown = glimpse(emulator, "wait", "a", seen="at_w?rk", columns=24, **looks, **encoding)
+        shown = glimpse(emulator, "wait", "a", seen="at_w?rk", columns=24, **style, **encoding)
     assert "\\" not in "".join(line[1:] for line in drawn(shown)), "but for the spinner"
 
 
@@ -204,8 +204,8 @@ def test_a_rich_that_is_odd_is_done_without(source, tmp_path):
 
 
 @pytest.mark.parametrize("term", ["dumb", "unknown"])
-def test_a_dumb_terminal_gets_lines(looks, term, emulator):
-    _, shown = Terminal(emulator, "send", "job_demo", "go", "--wait", *QUICK, TERM=term, **looks).read()
+def test_a_dumb_terminal_gets_lines(style, term, emulator):
+    _, shown = Terminal(emulator, "send", "job_demo", "go", "--wait", *QUICK, TERM=term, **style).read()
     assert "\x1b" not in shown and re.search(r"agentjob: active \(0 s\)\r\n.*completed", shown, re.S)
 
 
@@ -216,29 +216,29 @@ def test_quiet_and_events_draw_no_line(flag, emulator):
     assert "\x1b" not in shown and bool(shown) == (flag == "--json-events")
 
 
-def test_what_is_over_at_once_shows_no_line(looks, emulator):
+def test_a_command_that_ends_at_once_shows_no_line(style, emulator):
     def attempt(_):
-        assert Terminal(emulator, "get", "job_demo", **looks).read()[1] == ""
+        assert Terminal(emulator, "get", "job_demo", **style).read()[1] == ""
 
     tried(5, attempt)
 
 
-def test_a_message_that_has_to_be_sent_again_says_why_meanwhile(looks):
+def test_a_retry_shows_its_reason_meanwhile(style):
     with Emulator(rules=[{"status": 429, "headers": {"Retry-After": "30"}}]) as emulator:
-        shown = glimpse(emulator, "send", "job_demo", "go", seen="next try in", **looks)
-    assert "again, after" in plain(shown) and "\n" not in shown and all(width(line) < 80 for line in drawn(shown))
+        shown = glimpse(emulator, "send", "job_demo", "go", seen="next attempt in", **style)
+    assert "retrying after" in plain(shown) and "\n" not in shown and all(width(line) < 80 for line in drawn(shown))
 
 
-def test_words_do_not_mix_with_the_line(looks):
+def test_other_output_does_not_mix_with_the_line(style):
     with Emulator(work_ms=300, rules=[{"nth": 1, "status": 200, "delay_ms": 1200}]) as emulator:
-        _, shown = Terminal(emulator, "create", "Fix it", "--wait", "--min-interval", "0.2", **looks).read()
+        _, shown = Terminal(emulator, "create", "Fix it", "--wait", "--min-interval", "0.2", **style).read()
     assert re.search(r"sending[^\r]*" + re.escape(WIPE) + r"agentjob: created job job_\w+\r\n", plain(shown))
 
 
 def test_rich_is_not_loaded_where_no_line_lives(emulator):
     code = f"""if True:
         import sys
-        from agentjob._cli import main
+        from agentjob._cli.main import main
         assert main(["send", "job_demo", "go", "--wait", *{QUICK!r}]) == 0
         assert not [name for name in sys.modules if name.partition(".")[0] == "rich"]
     """

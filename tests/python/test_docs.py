@@ -33,7 +33,7 @@ def test_every_example_runs(cls, tmp_path):
         names = {"agentjob": agentjob, "asyncio": asyncio, "client": client, "time": time, "threading": threading}
         names["journal"] = str(tmp_path / "journal")
         names["batch"] = client.send_all([("job_demo", "go")] * 20, journal=tmp_path / "slow", rate="2/h")
-        # In the order in which they stand in the class: one goes on where the one before left the job.
+        # In the order of the class: an example starts from the job as the one before left it.
         for test in sorted(tests, key=lambda test: list(vars(cls)).index(test.name.partition(".")[2]) if "." in test.name else -1):
             if client.closed:
                 names["client"] = client = emulator.client()

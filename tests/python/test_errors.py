@@ -1,6 +1,7 @@
 """The tree of errors, and what each of them carries."""
 
 import copy
+import json
 import pickle
 import socket
 import traceback
@@ -11,7 +12,6 @@ import agentjob
 from agentjob.testing import Emulator
 from conftest import QUICK
 
-# The table of DESIGN 4.5.
 TREE = {
     "InvalidArgumentError": ("invalid_argument", ("Error", ValueError)),
     "ConnectError": ("connect", ("Error", ConnectionError)),
@@ -35,7 +35,10 @@ TREE = {
     "JournalError": ("journal", ("Error",)),
 }
 
-FACTS = ("kind", "message", "delivery", "http_status", "retry_after", "request_id", "body", "attempts", "elapsed", "job")
+FACTS = (
+    *("kind", "message", "reason", "hint", "delivery", "http_status", "retry_after", "request_id", "body", "attempts"),
+    *("elapsed", "job", "line"),
+)
 
 
 def facts(error):
@@ -51,6 +54,7 @@ def raised(call, *arguments, **options):
 def test_the_tree_is_the_documented_one():
     classes = {name for name in agentjob.errors.__all__ if name not in ("Error", "StatusError")}
     assert classes == set(TREE)
+    assert {kind for kind, _ in TREE.values()} == {*agentjob._native.error_kinds(), "job_failed"}
     for name, (kind, bases) in TREE.items():
         cls = getattr(agentjob, name)
         assert cls.kind == kind
@@ -68,7 +72,55 @@ def test_every_error_pickles_and_copies_with_everything(name):
     for other in [*trips, copy.copy(error), copy.deepcopy(error)]:
         assert type(other) is type(error)
         assert facts(other) == facts(error)
-        assert str(other) == other.message == "what failed" and other.args == ("what failed",)
+        assert str(other) == other.message == "what failed" and repr(other) == f"{name}('what failed')"
+
+
+def rebuilt(error):
+    """An error after the trip through a JSON result backend, which keeps the class and the args: Celery's, in its own steps."""
+    stored = json.dumps({"type": type(error).__name__, "module": type(error).__module__, "message": error.args})
+    found = json.loads(stored)
+    return getattr(agentjob.errors, found["type"])(*found["message"])
+
+
+@pytest.mark.parametrize("name", agentjob.errors.__all__)
+def test_an_error_rebuilt_from_its_args_keeps_everything(name):
+    error = getattr(agentjob, name)("what failed")
+    for fact in FACTS[2:]:
+        setattr(error, fact, {"job": {"id": "a"}}.get(fact, f"the {fact}"))
+    other = rebuilt(error)
+    assert type(other) is type(error) and facts(other) == facts(error) == error.to_dict() == other.to_dict()
+    assert str(other) == "what failed" and getattr(other, "errno", None) is None
+
+
+@pytest.mark.parametrize(("status", "delivery"), [(400, "rejected"), (503, "unknown"), (200, "accepted")])
+def test_the_verdict_survives_celerys_json_backend(status, delivery):
+    base = pytest.importorskip("celery.backends.base")
+    backend = base.Backend(pytest.importorskip("celery").Celery("test", set_as_current=False), serializer="json")
+    with Emulator(rules=[{"status": status, "body": "{"}]) as emulator:
+        error = raised(emulator.client(max_retries=0).send_message, "job_demo", "go")
+    stored = json.loads(json.dumps(backend.prepare_exception(error)))
+    other = backend.exception_to_python(stored)
+    assert type(other) is type(error) and facts(other) == facts(error) and other.delivery == delivery
+
+
+def test_an_error_whose_facts_a_serializer_changed_is_unknown_not_none():
+    assert agentjob.ServerError("what failed", "{'kind': 'server', …}").delivery == "unknown"
+    assert agentjob.ServerError("what failed", None).delivery is None
+
+
+def test_reason_and_hint_are_parts_of_the_sentence_and_a_dict_has_them_all():
+    with Emulator(rules=[{"status": 401, "json": {"error": "expired"}}]) as emulator:
+        error = raised(emulator.client().send_message, "job_demo", "go")
+    assert "401" in error.reason and "job_demo" not in error.reason and error.reason in str(error)
+    assert error.hint and "key" in error.hint and "sent" not in error.reason
+    assert json.loads(json.dumps(error.to_dict())) == facts(error)
+
+
+def test_args_can_be_set_as_those_of_any_exception():
+    error = agentjob.ServerError("what failed")
+    error.delivery = "unknown"
+    error.args = ("in the night run: what failed", *error.args[1:])
+    assert str(error) == "in the night run: what failed" and error.delivery == "unknown"
 
 
 STATUSES = [
@@ -104,13 +156,13 @@ def test_every_status_raises_its_class_with_its_facts(status, name, delivery):
 
 NOTES = {
     "not_sent": "agentjob: the message was not sent, so it may be sent again",
-    "rejected": "agentjob: the service rejected the message; mend the cause, then send it again",
-    "unknown": "agentjob: the message may have arrived; look at the job before sending it again",
+    "rejected": "agentjob: the service rejected the message; fix the cause, then send it again",
+    "unknown": "agentjob: the message may have arrived; check the job before you send it again",
     "accepted": "agentjob: the message was accepted; do not send it again",
 }
 
 
-def test_a_note_says_what_the_verdict_means_and_travels_with_the_error():
+def test_a_note_explains_the_verdict_and_is_pickled_with_the_error():
     for verdict, rule in {
         "not_sent": None,
         "rejected": {"status": 400},
@@ -135,7 +187,7 @@ def test_the_verdict_of_one_message_never_stands_for_another(emulator):
     client = emulator.client()
     other = raised(client.send_and_wait, "a", "go", on_update=lambda job: client.send_message("b", "go"))
     assert (other.delivery, str(other).partition(":")[0]) == ("unknown", "message to job b may have arrived")
-    around = "agentjob: of the call that this came out of, the message was accepted; do not send it again"
+    around = "agentjob: about the call that raised this: the message was accepted; do not send it again"
     assert other.__notes__ == [NOTES["unknown"], around]
 
     class Mine(Exception):
@@ -161,7 +213,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("rule", "name", "delivery", "options"), FAULTS)
-def test_every_broken_answer_raises_its_class(rule, name, delivery, options):
+def test_every_broken_response_raises_its_class(rule, name, delivery, options):
     with Emulator(rules=[rule]) as emulator:
         error = raised(emulator.client().send_message, "job_demo", "go", **options)
     assert type(error) is getattr(agentjob, name)
@@ -169,7 +221,7 @@ def test_every_broken_answer_raises_its_class(rule, name, delivery, options):
     assert len([m for m in emulator.ledger()]) <= 1
 
 
-def test_a_port_that_nobody_listens_on():
+def test_a_port_without_a_listener():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -205,7 +257,7 @@ def test_once_a_message_is_accepted_every_error_of_the_wait_says_so(emulator):
     assert type(error) is agentjob.WaitTimeoutError and error.delivery == "accepted"
 
 
-def test_a_cancelled_call_says_what_became_of_the_message():
+def test_a_cancelled_call_has_the_delivery_verdict():
     token = agentjob.CancelToken()
     token.cancel()
     with Emulator() as emulator:

@@ -86,7 +86,7 @@ def test_the_end_is_no_crash_whatever_a_daemon_thread_is_in(service, call, tmp_p
     assert [(out, status) for out, _, status in ended] == [("ready\n", 0)] * ENDS, ended
 
 
-#: Loops that nobody turns any more when the program ends, each with a call that is never answered.
+#: Event loops that have stopped when the program exits, each with a call that never gets a response.
 ABANDONED = {
     "a message in a daemon thread's loop": """
         def call():
@@ -121,7 +121,7 @@ ABANDONED = {
 
 
 @pytest.mark.parametrize("loop", ABANDONED.values(), ids=ABANDONED)
-def test_the_end_does_not_wait_for_answers_to_a_loop_that_stands_still(loop, tmp_path):
+def test_the_exit_does_not_wait_for_responses_to_a_stopped_loop(loop, tmp_path):
     stall = {"method": "POST", "fault": {"do": "stall", "at": "request", "ms": 1000 * 4 * PATIENCE}}
     code = f"""
 import asyncio, sys, threading

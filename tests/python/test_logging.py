@@ -7,7 +7,7 @@ import pytest
 from conftest import QUICK
 
 
-def test_a_program_that_logs_hears_of_retries_and_polls_and_at_debug_of_requests(emulator, caplog):
+def test_retries_and_polls_are_logged_at_info_and_requests_at_debug(emulator, caplog):
     emulator.reset(work_ms=60, rules=[{"method": "GET", "nth": 1, "status": 503}])
     client = emulator.client()
     with caplog.at_level(logging.INFO, "agentjob"):
@@ -33,7 +33,7 @@ def test_what_logs_does_not_see_the_key_or_the_prompt(emulator, caplog):
     assert "agentjob" in told and "adm_marker" not in told and "prompt_marker" not in told
 
 
-def test_it_is_told_on_the_calling_thread_and_may_take_any_lock(emulator):
+def test_handlers_run_on_the_calling_thread_and_may_take_any_lock(emulator):
     threads, lock = set(), threading.Lock()
 
     class Handler(logging.Handler):
@@ -59,7 +59,7 @@ def test_it_is_told_on_the_calling_thread_and_may_take_any_lock(emulator):
         logger.setLevel(logging.NOTSET)
 
 
-def test_a_handler_that_fails_does_not_end_the_call_but_one_that_interrupts_does(emulator, capsys):
+def test_a_failing_handler_does_not_end_the_call_but_an_interrupt_does(emulator, capsys):
     class Handler(logging.Handler):
         def emit(self, record):
             if record.agentjob["operation"] == "send_message":

@@ -41,7 +41,7 @@ def test_a_pickled_client_has_every_setting_but_the_key(surroundings, monkeypatc
     assert (changed.timeout, changed.max_retries) == (9, 1)
     agents = {request["headers"]["user-agent"] for request in requests_of(surroundings)}
     assert agents == {f"agentjob/{agentjob.__version__} worker"}
-    # Whoever unpickles it has the key itself, or is told that it has none.
+    # A process that unpickles it has the key itself, or gets an error.
     text = pickle.dumps(client)
     monkeypatch.delenv("AGENTJOB_API_KEY")
     with pytest.raises(agentjob.InvalidArgumentError, match="api_key is missing"):

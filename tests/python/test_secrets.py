@@ -28,7 +28,7 @@ def emulator():
         yield emulator
 
 
-def test_repr_says_where_the_key_came_from_and_not_what_it_is(emulator, monkeypatch, tmp_path):
+def test_repr_shows_where_the_key_came_from_but_not_the_key(emulator, monkeypatch, tmp_path):
     file = tmp_path / "key"
     file.write_text(KEY)
     file.chmod(0o600)
@@ -100,7 +100,7 @@ def test_a_key_file_is_this_users_alone_unless_it_may_be_shared(monkeypatch, tmp
         agentjob.Client(**given, allow_shared_key_file=False)
 
 
-def test_what_is_logged_of_a_job_is_one_line_that_hides_nothing(emulator, caplog):
+def test_a_log_line_escapes_invisible_characters(emulator, caplog):
     caplog.set_level("DEBUG", logger="agentjob")
     job = "job\u2028\u202e\u200b\U000e0041"
     with pytest.raises(agentjob.NotFoundError) as caught:

@@ -8,12 +8,12 @@ import pytest
 
 from conftest import arrived, tried, wait_for
 
-#: From the signal to the exception's arrival in Python (DESIGN 4.3).
+#: From the signal to the exception's arrival in Python.
 LATENCY = 0.150
 
 STALL = {"method": "POST", "fault": {"do": "stall", "at": "request", "process": True}}
 
-MAY_HAVE_ARRIVED = "agentjob: the message may have arrived; look at the job before sending it again"
+MAY_HAVE_ARRIVED = "agentjob: the message may have arrived; check the job before you send it again"
 NOT_SENT = "agentjob: the message was not sent, so it may be sent again"
 ACCEPTED = "agentjob: the message was accepted; do not send it again"
 
@@ -53,7 +53,7 @@ def interrupted(emulator, script, call, *expected, requests=1):
         running.wait_until_ready()
         if not any(word in call for word in (NOWHERE, SILENT, "agentjob.Client(")):
             wait_for(lambda: arrived(emulator) >= before + requests, "the service has what it needs")
-        # How far the program is with the answer, it alone knows; and it may still be on its way to where nothing answers.
+        # Only the program knows how much of the response it has read; its request may not even have arrived yet.
         time.sleep(0.1 * 2**n)
         at = time.monotonic()
         running.interrupt()
@@ -93,7 +93,7 @@ def test_ctrl_c_while_a_large_prompt_is_written(emulator, script):
     interrupted(emulator, script, 'client.send_message("job_demo", "x" * 4_000_000)', NOT_SENT, MAY_HAVE_ARRIVED)
 
 
-def test_ctrl_c_in_the_middle_of_an_answer(emulator, script):
+def test_ctrl_c_in_the_middle_of_a_response(emulator, script):
     emulator.reset(rules=[{"method": "POST", "fault": {"do": "stall", "at": "answer:120"}}])
     interrupted(emulator, script, 'client.send_message("job_demo", "go")', ACCEPTED)
 
@@ -112,7 +112,7 @@ def test_ctrl_c_while_other_threads_work_and_wait(emulator, script):
 
 def test_ctrl_c_in_the_pause_before_a_retry(emulator, script):
     emulator.reset(rules=[{"status": 429, "headers": {"Retry-After": "30"}}])
-    rejected = "agentjob: the service rejected the message; mend the cause, then send it again"
+    rejected = "agentjob: the service rejected the message; fix the cause, then send it again"
     interrupted(emulator, script, 'client.send_message("job_demo", "go")', rejected)
 
 
@@ -157,7 +157,7 @@ def test_no_signal_is_lost_where_the_program_logs(emulator, script):
     assert running.end()[0] == "ready True\n"
 
 
-def test_what_a_signal_handler_raises_comes_out_unchanged(emulator, script):
+def test_an_exception_of_a_signal_handler_is_raised_unchanged(emulator, script):
     emulator.reset(rules=[STALL])
     running = script(
         """
@@ -177,10 +177,10 @@ def test_what_a_signal_handler_raises_comes_out_unchanged(emulator, script):
     wait_for(lambda: arrived(emulator) == 1, "the message is there")
     running.process.send_signal(signal.SIGALRM)
     out, err, status = running.end()
-    assert out == "True agentjob: the message may have arrived; look at the job before sending it again\n", err
+    assert out == "True agentjob: the message may have arrived; check the job before you send it again\n", err
 
 
-def test_a_handler_that_raises_nothing_lets_the_call_go_on(emulator, script):
+def test_a_handler_that_raises_nothing_does_not_end_the_call(emulator, script):
     emulator.reset(rules=[{"status": 200, "delay_ms": 600}])
     running = script(
         """

@@ -142,7 +142,7 @@ def test_a_fork_while_other_threads_are_in_a_call():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_child_that_lets_go_of_everything_hurts_nobody():
+def test_a_child_that_drops_every_object_harms_no_other_process():
     emulator = Emulator()
     held = [emulator.client()]
     held[0].get_job("job_demo")

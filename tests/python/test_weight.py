@@ -11,7 +11,7 @@ STATUS = "/proc/self/status"
 
 
 def peak_of(code, emulator):
-    """The peak memory of a program, in bytes. (What `resource` tells survives an exec, and would be this process's own.)"""
+    """The peak memory of a program, in bytes. (The figure of `resource` survives an exec, and would be this process's.)"""
     code += f"\nprint(next(line.split()[1] for line in open({STATUS!r}) if line.startswith('VmHWM')))"
     environment = {**os.environ, **emulator.environment(), "NO_PROXY": "127.0.0.1"}
     ran = subprocess.run([sys.executable, "-I", "-c", code], env=environment, capture_output=True, check=True, timeout=60)
