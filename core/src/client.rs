@@ -1,4 +1,4 @@
-//! The client: arguments become an operation, the operation an exchange, the exchange a job or an error with its verdict.
+//! The client: a thin front that turns arguments into operations.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use crate::job::Job;
 use crate::operation::Operation;
 use crate::shared::Shared;
 
-/// A client of one project of one service. Cloning is cheap, and clones share connections.
+/// A client for one project of one service. Cloning is cheap; clones share connections.
 ///
-/// It may be used from any number of threads at once. No thread runs and no connection is made before the first call.
+/// Any number of threads may use it at the same time. It starts no thread and opens no connection before the first call.
 #[derive(Clone)]
 pub struct Client {
     pub(crate) shared: Shared,
@@ -27,7 +27,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Gathers the settings; see [`ClientBuilder`].
+    /// Returns a builder, which collects the settings.
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }
@@ -36,20 +36,20 @@ impl Client {
         Client { shared: Shared::new(config), batches: Arc::default() }
     }
 
-    /// Sends a follow-up instruction to a job, and answers the job's record (CONTRACT "send message").
+    /// Sends a follow-up instruction to a job, and returns the job's record (docs/contract.md, "Operations").
     ///
-    /// The record may still be the previous one: a job takes a message asynchronously.
+    /// The record may still show the previous result, because a job accepts a message asynchronously.
     ///
     /// # Errors
-    /// Every kind but `WaitTimeout` and `Cancelled`; each says with [`Error::delivery`] what became of the message.
+    /// Every kind but `WaitTimeout` and `Cancelled`; [`Error::delivery`] says what happened to the message.
     pub fn send_message<'a>(&self, job_id: &str, prompt: impl Into<Prompt<'a>>) -> Result<Job, Error> {
         self.send_message_with(job_id, prompt, &CallOptions::default())
     }
 
-    /// [`send_message`](Client::send_message) with settings of its own.
+    /// [`send_message`](Client::send_message) with settings for this call.
     ///
     /// # Errors
-    /// As `send_message`, and `Cancelled`.
+    /// Those of `send_message`, and `Cancelled`.
     pub fn send_message_with<'a>(
         &self,
         job_id: &str,
@@ -59,7 +59,7 @@ impl Client {
         execute(&self.shared, &Operation::SendMessage { job_id, prompt: prompt.into() }, call, None)
     }
 
-    /// Asks for a job's record (CONTRACT "get job").
+    /// Returns a job's current record (docs/contract.md, "Operations").
     ///
     /// # Errors
     /// Every kind but `WaitTimeout` and `Cancelled`.
@@ -67,52 +67,53 @@ impl Client {
         self.get_job_with(job_id, &CallOptions::default())
     }
 
-    /// [`get_job`](Client::get_job) with settings of its own.
+    /// [`get_job`](Client::get_job) with settings for this call.
     ///
     /// # Errors
-    /// As `get_job`, and `Cancelled`.
+    /// Those of `get_job`, and `Cancelled`.
     pub fn get_job_with(&self, job_id: &str, call: &CallOptions) -> Result<Job, Error> {
         execute(&self.shared, &Operation::GetJob { job_id }, call, None)
     }
 
-    /// Creates a job, and answers its record (CONTRACT "create job").
+    /// Creates a job with its first instruction, and returns its record (docs/contract.md, "Operations").
     ///
     /// # Errors
-    /// As [`send_message`](Client::send_message).
+    /// Those of [`send_message`](Client::send_message).
     pub fn create_job<'a>(&self, prompt: impl Into<Prompt<'a>>) -> Result<Job, Error> {
         self.create_job_with(prompt, &CallOptions::default())
     }
 
-    /// [`create_job`](Client::create_job) with settings of its own.
+    /// [`create_job`](Client::create_job) with settings for this call.
     ///
     /// # Errors
-    /// As `create_job`, and `Cancelled`.
+    /// Those of `create_job`, and `Cancelled`.
     pub fn create_job_with<'a>(&self, prompt: impl Into<Prompt<'a>>, call: &CallOptions) -> Result<Job, Error> {
         execute(&self.shared, &Operation::CreateJob { prompt: prompt.into() }, call, None)
     }
 
-    /// A client with the same connections and other settings. To close one of the two closes both.
+    /// Returns a client with the same connections and other settings. Closing one of the two closes both.
     ///
     /// # Errors
-    /// `InvalidArgument`, which names the setting.
+    /// `InvalidArgument`; the message names the setting.
     pub fn with_options(&self, options: ClientOptions) -> Result<Client, Error> {
         let mut config = (*self.shared.config).clone();
         options.apply(&mut config)?;
         Ok(Client { shared: self.shared.with_config(config), batches: self.batches.clone() })
     }
 
-    /// Ends every call of this client and its clones, in every thread, with `Closed`, refuses new ones, and closes the
-    /// connections that are kept. It does not block.
+    /// Ends every call of this client and its clones, in every thread, with `Closed`, refuses new ones, and closes the kept
+    /// connections. It does not block.
     ///
-    /// A batch sends nothing more, and ends with `Closed`, but its messages in flight have their answers, for at most its
-    /// [`grace`](crate::BatchOptions::grace): its own iterator or drop waits for them, or [`batches`](Client::batches).
+    /// Batches send nothing more and end with `Closed`, but their messages in flight still get their responses, for at most the
+    /// batch's [`grace`](crate::BatchOptions::grace). To wait for them use the batch's iterator, drop it, or use
+    /// [`batches`](Client::batches).
     pub fn close(&self) {
         self.shared.connections.close(&self.shared.config);
         self.batches.close();
     }
 
-    /// The batches of this client, its clones and those made by [`with_options`](Client::with_options) that are not gone, to wait for
-    /// their answers after [`close`](Client::close).
+    /// The batches of this client, its clones, and those made by [`with_options`](Client::with_options) that still exist: to wait for
+    /// their responses after [`close`](Client::close).
     pub fn batches(&self) -> Vec<BatchHandle> {
         self.batches.list()
     }
@@ -127,17 +128,17 @@ impl Client {
         &self.shared.config.endpoint.url
     }
 
-    /// The project.
+    /// The project's id.
     pub fn project_id(&self) -> &str {
         &self.shared.config.project_id
     }
 
-    /// The total time of one call.
+    /// The deadline of one call, retries and pauses included.
     pub fn timeout(&self) -> Duration {
         self.shared.config.timeout
     }
 
-    /// How often one call makes a failed request again.
+    /// How many times one call retries a failed request.
     pub fn max_retries(&self) -> u32 {
         self.shared.config.limits.max_retries
     }
@@ -149,11 +150,11 @@ impl Client {
 }
 
 impl ClientBuilder {
-    /// Checks every setting and makes the client. Nothing is sent, and no certificate store is read.
+    /// Checks every setting and makes the client. It sends nothing, and does not read a certificate store yet.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) names the first setting that is missing or wrong;
-    /// [`Cancelled`](crate::ErrorKind::Cancelled) if the `control` ended it.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument): a setting is missing or wrong, and the message names the first one;
+    /// [`Cancelled`](crate::ErrorKind::Cancelled): the `control` ended it.
     pub fn build(self) -> Result<Client, Error> {
         Ok(Client::new(self.resolve()?))
     }

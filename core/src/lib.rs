@@ -1,11 +1,12 @@
 //! Send a follow-up message to an agent job, and follow the job until it is done.
 //!
 //! A service runs asynchronous *agent jobs*: each works on a source repository with an AI model and may open a pull
-//! request. [`Client::send_message`] sends a follow-up instruction to a job that exists, and [`Client::wait`] follows the
+//! request. [`Client::send_message`] sends a follow-up instruction to an existing job, and [`Client::wait`] follows the
 //! job until it is `completed`, `archived` or `failed`.
 //!
-//! Sending twice makes the agent work twice, and the service has no idempotency key. So a call never sends a message
-//! twice, and every error says with [`Error::delivery`] what became of the message.
+//! A message that is sent twice makes the agent work twice, and the service has no idempotency key. So a call never sends a
+//! message twice on its own, and when it fails, [`Error::delivery`] says what happened to the message: not sent, rejected,
+//! accepted, or unknown.
 //!
 //! ```no_run
 //! use agentjob_core::{Client, WaitOptions};
@@ -19,6 +20,7 @@
 //! ```
 
 #![forbid(unsafe_code)]
+#![deny(missing_docs)]
 
 mod batch;
 mod call;

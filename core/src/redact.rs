@@ -1,9 +1,8 @@
-//! Takes secrets out of text before anybody sees it: whatever a service, a gateway or a proxy quotes, in the encodings that they quote in.
+//! Removes secrets from text before anyone sees it, in whatever encoding a service, a gateway or a proxy quotes them.
 //!
-//! A text is compared with a secret after both were brought to one form: escapes decoded to any depth, white space and what is
-//! invisible left out, upper and lower case alike. What the text packs as base64, hex or a list of numbers is unpacked and compared
-//! in the same way, and so is what that packs. So nothing has to be guessed
-//! about the order in which a service escaped, wrapped or folded what it was sent.
+//! A text and a secret are compared in a plain form: escapes decoded to any depth, white space and invisible characters removed, case
+//! ignored. Base64, hex and lists of numbers in the text are decoded and compared in the same way, and so is what those contain. So the
+//! order in which a service escaped, wrapped or folded its input does not matter.
 
 mod plain_form;
 #[cfg(test)]
@@ -14,49 +13,49 @@ use std::ops::Range;
 
 use zeroize::Zeroizing;
 
-use crate::redact::plain_form::{BASE64, HEX, LONGEST_ESCAPE, Unit, most_left, numbers, plain, units, unpacked};
+use crate::redact::plain_form::{BASE64, HEX, LONGEST_ESCAPE, Unit, decoded, max_length, numbers, plain, units};
 
-/// What stands where a secret was.
+/// What replaces a secret.
 const REDACTED: &str = "***";
-/// A shorter secret is in many a word by chance: it is taken out where it stands alone, as it is, and nowhere else.
+/// A shorter secret occurs in many words by chance: it is removed only where it stands alone, and only unencoded.
 const MIN_SEARCHED: usize = 8;
-/// So many of a secret's characters in a row are taken out, too, for a piece of a key is a good part of an attack; or half of
-/// them, if that is less, but never less than `MIN_SEARCHED`.
+/// A piece of a secret of this many characters is removed, too, because it would help an attacker; or of half its characters if that is
+/// less, but at least `MIN_SEARCHED`.
 const PIECE: usize = 16;
-/// A text that was cut, and ends in so many of a secret's first characters, was cut inside of it.
+/// A truncated text that ends in at least this many of a secret's first characters was cut inside the secret.
 const MIN_CUT: usize = 6;
-/// So deep may a secret be packed: the base64 of a header that is base64 itself.
-const MAX_PACKINGS: usize = 2;
+/// How many encodings may be nested: base64 of a header that contains base64 needs two.
+const MAX_ENCODINGS: usize = 2;
 
-/// The secrets of a client: its key, and its proxy's password if there is one.
+/// Removes the secrets of a client: its key, and its proxy's password.
 #[derive(Clone, Copy)]
 pub(crate) struct Redactor<'s> {
     secrets: [&'s [u8]; 2],
 }
 
 impl<'s> Redactor<'s> {
-    /// An empty secret is none.
+    /// An empty secret counts as none.
     pub(crate) const fn new(secrets: [&'s [u8]; 2]) -> Redactor<'s> {
         Redactor { secrets }
     }
 
-    /// The text with `***` for each secret in it, however it is escaped, encoded or folded; the text itself if there is none.
-    /// It must come before anything that shortens the text: what is left of a secret then might not be recognised.
+    /// The text with `***` for each secret in it, however it is escaped, encoded or folded; the text itself if it has none. Redact before
+    /// you shorten a text: the rest of a secret might not be recognised.
     pub(crate) fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.redact_all(text, false)
     }
 
-    /// The same for a text whose end is missing, and with it perhaps a secret's: its beginning there is taken out, too.
+    /// The same for a truncated text: it also removes the beginning of a secret at its end.
     pub(crate) fn redact_cut<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.redact_all(text, true)
     }
 
-    /// Says of a text whether [`redact`](Redactor::redact) would take anything out of it; for several texts, each of which costs less so.
+    /// A function that says whether [`redact`](Redactor::redact) would remove anything from a text; faster for many texts.
     pub(crate) fn finder(&self) -> impl Fn(&str) -> bool + use<'s> {
-        let sought: Vec<_> = self.sought().collect();
+        let searched: Vec<_> = self.searched().collect();
         move |text| {
             let mut found = Vec::new();
-            sought.iter().any(|secret| {
+            searched.iter().any(|secret| {
                 secret.find(text, false, &mut found);
                 !found.is_empty()
             })
@@ -65,12 +64,12 @@ impl<'s> Redactor<'s> {
 
     fn redact_all<'t>(&self, text: &'t str, cut: bool) -> Cow<'t, str> {
         let mut found = Vec::new();
-        self.sought().for_each(|secret| secret.find(text, cut, &mut found));
+        self.searched().for_each(|secret| secret.find(text, cut, &mut found));
         if found.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(replaced(text, found)) }
     }
 
-    fn sought(&self) -> impl Iterator<Item = Sought<'s>> + use<'s> {
-        self.secrets.into_iter().filter(|secret| !secret.is_empty()).map(Sought::of)
+    fn searched(&self) -> impl Iterator<Item = SearchedSecret<'s>> + use<'s> {
+        self.secrets.into_iter().filter(|secret| !secret.is_empty()).map(SearchedSecret::of)
     }
 }
 
@@ -95,39 +94,39 @@ fn replaced(text: &str, mut found: Vec<Range<usize>>) -> String {
     out
 }
 
-/// A secret, ready to be found.
-struct Sought<'s> {
-    as_it_is: &'s [u8],
-    /// Those of a secret that is not too short.
+/// A secret, prepared for the search.
+struct SearchedSecret<'s> {
+    raw: &'s [u8],
+    /// `None` if the secret is too short.
     pieces: Option<Pieces>,
 }
 
-impl<'s> Sought<'s> {
-    fn of(secret: &'s [u8]) -> Sought<'s> {
-        Sought { as_it_is: secret, pieces: (secret.len() >= MIN_SEARCHED).then(|| Pieces::of(secret)) }
+impl<'s> SearchedSecret<'s> {
+    fn of(secret: &'s [u8]) -> SearchedSecret<'s> {
+        SearchedSecret { raw: secret, pieces: (secret.len() >= MIN_SEARCHED).then(|| Pieces::of(secret)) }
     }
 
     /// Finds where the secret is in the text.
     fn find(&self, text: &str, cut: bool, found: &mut Vec<Range<usize>>) {
-        if let Ok(secret) = std::str::from_utf8(self.as_it_is) {
-            let as_it_is = text.match_indices(secret).map(|(at, _)| at..at + secret.len());
-            found.extend(as_it_is.filter(|range| secret.len() >= MIN_SEARCHED || stands_alone(text, range)));
+        if let Ok(secret) = std::str::from_utf8(self.raw) {
+            let raw = text.match_indices(secret).map(|(at, _)| at..at + secret.len());
+            found.extend(raw.filter(|range| secret.len() >= MIN_SEARCHED || stands_alone(text, range)));
         }
         let Some(pieces) = &self.pieces else { return };
-        pieces.find_packed(&plain(units(text.as_bytes())), cut, MAX_PACKINGS, found);
-        if most_left(numbers(text.as_bytes())) >= pieces.shortest(cut) {
-            pieces.find_packed(&plain(numbers(text.as_bytes())), cut, MAX_PACKINGS, found);
+        pieces.find_encoded(&plain(units(text.as_bytes())), cut, MAX_ENCODINGS, found);
+        if max_length(numbers(text.as_bytes())) >= pieces.shortest(cut) {
+            pieces.find_encoded(&plain(numbers(text.as_bytes())), cut, MAX_ENCODINGS, found);
         }
     }
 }
 
-/// Whether no letter or digit is right before or behind.
+/// Whether there is no letter or digit directly before or after.
 fn stands_alone(text: &str, range: &Range<usize>) -> bool {
     let apart = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
     apart(text[..range.start].chars().next_back()) && apart(text[range.end..].chars().next())
 }
 
-/// A secret in its plain form, and where each of its pieces begins, in the order of the pieces.
+/// A secret in its plain form, and where its pieces begin, sorted by the pieces for binary search.
 struct Pieces {
     secret: Zeroizing<Vec<u8>>,
     length: usize,
@@ -147,8 +146,8 @@ impl Pieces {
         self.sorted.binary_search_by(|at| self.secret[*at..*at + self.length].cmp(piece)).is_ok()
     }
 
-    /// Finds the secret in a text's plain form, and in what the text packs.
-    fn find_packed(&self, text: &[Unit], cut: bool, packings: usize, found: &mut Vec<Range<usize>>) {
+    /// Finds the secret in a text's plain form, and in what the text encodes.
+    fn find_encoded(&self, text: &[Unit], cut: bool, encodings: usize, found: &mut Vec<Range<usize>>) {
         if text.len() < self.shortest(cut) {
             return;
         }
@@ -156,24 +155,24 @@ impl Pieces {
         if cut {
             self.find_cut(text, found);
         }
-        if packings > 0 {
-            for packing in [BASE64, HEX] {
-                for skipped in 0..packing.period() {
-                    // Most texts pack nothing that is long enough, at whatever depth: that is seen before any of it is stored.
-                    if most_left(unpacked(text, packing, skipped)) >= self.shortest(cut) {
-                        self.find_packed(&plain(unpacked(text, packing, skipped)), cut, packings - 1, found);
+        if encodings > 0 {
+            for encoding in [BASE64, HEX] {
+                for skipped in 0..encoding.period() {
+                    // Most texts encode nothing that is long enough; check that before anything is stored.
+                    if max_length(decoded(text, encoding, skipped)) >= self.shortest(cut) {
+                        self.find_encoded(&plain(decoded(text, encoding, skipped)), cut, encodings - 1, found);
                     }
                 }
             }
         }
     }
 
-    /// The shortest plain form in which anything can be found.
+    /// The length of the shortest plain form in which anything can be found.
     fn shortest(&self, cut: bool) -> usize {
         if cut { self.length.min(MIN_CUT) } else { self.length }
     }
 
-    /// Finds the secret's pieces in a text's plain form. Those that overlap or touch are one.
+    /// Finds the secret's pieces in a text's plain form. Pieces that overlap or touch are joined.
     fn find(&self, text: &[Unit], found: &mut Vec<Range<usize>>) {
         if self.length == 0 {
             return;
@@ -191,7 +190,7 @@ impl Pieces {
         found.extend(place(&text[run]));
     }
 
-    /// Finds the secret's beginning where a text was cut, perhaps inside of an escape.
+    /// Finds the secret's beginning at the end of a truncated text, which may be inside an escape.
     fn find_cut(&self, text: &[Unit], found: &mut Vec<Range<usize>>) {
         let end = &text[text.len().saturating_sub(self.length + LONGEST_ESCAPE)..];
         let Some(begin) = self.secret.get(..MIN_CUT) else { return };
@@ -210,7 +209,7 @@ fn span(units: &[Unit]) -> Option<Range<usize>> {
     Some(units.first()?.1 as usize..units.last()?.2 as usize)
 }
 
-/// Where a find stands. The plain form of a secret that is hardly more than escapes is in any text, but not at this length.
+/// Where a match is in the text. A secret that is mostly escapes may have a very short plain form, so too short matches do not count.
 fn place(units: &[Unit]) -> Option<Range<usize>> {
     span(units).filter(|range| range.len() >= MIN_SEARCHED)
 }

@@ -1,4 +1,4 @@
-//! What a client shares with its clones and its calls: the settings, the connections, and what was delivered a moment ago.
+//! What a client shares with its clones and its calls: settings, connections, recent deliveries.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -7,9 +7,10 @@ use crate::call::control::Event;
 use crate::call::options::CallOptions;
 use crate::call::recent_deliveries::RecentDeliveries;
 use crate::config::settings::{Config, LogLevel};
-use crate::http::exchange::Connections;
+use crate::http::connections::Connections;
 use crate::http::failure::Cause;
 
+/// Cloning is cheap. It is below clients and calls, so both can use it.
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) config: Arc<Config>,
@@ -26,21 +27,21 @@ impl Shared {
         }
     }
 
-    /// The same connections and deliveries, with other settings.
+    /// The same connections and deliveries with other settings.
     pub(crate) fn with_config(&self, config: Config) -> Shared {
         Shared { config: Arc::new(config), ..self.clone() }
     }
 
-    /// Notifies the client's event handler, the log and the call's control, which may end the call.
+    /// Passes an event to the client's event handler, the log, and the call's control, which may end the call.
     pub(crate) fn notify(&self, call: &CallOptions, event: &Event<'_>) -> Result<(), Cause> {
         if let Some(handler) = &self.config.on_event {
             handler(event);
         }
         let level = if matches!(event, Event::Attempt { .. }) { LogLevel::Debug } else { LogLevel::Info };
         if self.config.log >= level {
-            // The job's id comes from the caller and may be anything.
+            // The job's id comes from the caller and may contain anything.
             let line = format!("agentjob: {event}\n");
-            // If standard error cannot be written, the call goes on.
+            // The call continues even if standard error cannot be written.
             drop(std::io::stderr().write_all(self.config.redactor().redact(&line).as_bytes()));
         }
         match &call.control {

@@ -1,4 +1,4 @@
-//! A moment in ISO 8601, as the contract's `createdAt` and `archivedAt` write it, as a number that can be computed with.
+//! Timestamps in ISO 8601, as in a record's `createdAt` and `archivedAt`, to and from milliseconds.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,11 +7,11 @@ const MS_PER_DAY: i64 = 24 * 60 * MS_PER_MINUTE;
 const DAYS_PER_ERA: u64 = 146_097;
 const DAYS_FROM_0000_03_01_TO_1970: u64 = 719_468;
 
-/// Milliseconds since 1970-01-01T00:00:00Z, or `None` if the text is no moment.
+/// Milliseconds since 1970-01-01T00:00:00Z, or `None` if the text is not a timestamp.
 ///
-/// It reads what RFC 3339 writes, and of ISO 8601 besides: minutes without seconds, a comma before the fraction, an offset
-/// without its colon or its minutes. A text without an offset is nobody's time in particular, so it is no moment. What is
-/// finer than a millisecond is cut off; a leap second, `:60`, is the first of the next minute.
+/// It accepts RFC 3339, and from ISO 8601 also a time without seconds, a comma before the fraction, and an offset without its colon or
+/// its minutes. A text without an offset is refused, because it could be any time zone. Digits beyond milliseconds are dropped; a leap
+/// second, `:60`, counts as the first second of the next minute.
 pub(crate) fn unix_ms(text: &str) -> Option<i64> {
     let mut rest = text.as_bytes();
     let year = digits(&mut rest, 4)?;
@@ -34,15 +34,15 @@ pub(crate) fn unix_ms(text: &str) -> Option<i64> {
     rest.is_empty().then(|| days_since_1970(year, month, day) * MS_PER_DAY + minutes * MS_PER_MINUTE + ms)
 }
 
-/// The calendar's time now, in milliseconds since 1970; a calendar of before says 0.
+/// The wall clock's time in milliseconds since 1970; 0 if the clock is set to an earlier time.
 pub(crate) fn now_unix_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// A moment as text: what JavaScript's `toISOString` writes.
+/// A timestamp as text, like JavaScript's `toISOString`.
 pub(crate) fn iso(unix_ms: u64) -> String {
     let (days, ms) = (unix_ms / MS_PER_DAY as u64, unix_ms % MS_PER_DAY as u64);
-    // The civil calendar by eras of 400 years, which all have the same days; a year begins in March, its leap day at the end.
+    // Eras of 400 years all have the same number of days. A year begins in March here, so that a leap day is its last day.
     let day = days + DAYS_FROM_0000_03_01_TO_1970;
     let (era, day_of_era) = (day / DAYS_PER_ERA, day % DAYS_PER_ERA);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -55,21 +55,21 @@ pub(crate) fn iso(unix_ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", ms % 1000)
 }
 
-/// Takes exactly `count` decimal digits.
+/// Parses exactly `count` decimal digits.
 fn digits(rest: &mut &[u8], count: usize) -> Option<i64> {
     let (taken, left) = rest.split_at_checked(count)?;
     *rest = left;
     taken.iter().try_fold(0, |value, byte| Some(value * 10 + i64::from(char::from(*byte).to_digit(10)?)))
 }
 
-/// Takes one byte if it is one of these.
+/// Moves over one byte if it is one of these.
 fn literal(rest: &mut &[u8], one_of: &[u8]) -> Option<u8> {
     let (first, left) = rest.split_first().filter(|(first, _)| one_of.contains(first))?;
     *rest = left;
     Some(*first)
 }
 
-/// Takes at least one digit behind the second's point: its whole milliseconds.
+/// Parses the digits of a second's fraction, at least one, as whole milliseconds.
 fn fraction(rest: &mut &[u8]) -> Option<i64> {
     let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (taken, left) = rest.split_at(count);
@@ -78,7 +78,7 @@ fn fraction(rest: &mut &[u8]) -> Option<i64> {
     (count > 0).then(|| digit(0) * 100 + digit(1) * 10 + digit(2))
 }
 
-/// Takes `Z`, or how far the clock is ahead of UTC: `+02:00`, `+0200`, `+02`.
+/// Parses `Z`, or an offset from UTC: `+02:00`, `+0200`, `+02`.
 fn offset_minutes(rest: &mut &[u8]) -> Option<i64> {
     let sign = match literal(rest, b"Zz+-")? {
         b'+' => 1,
@@ -105,7 +105,7 @@ fn days_in_month(year: i64, month: i64) -> i64 {
 }
 
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    // Leap days of the years before this one; the year 0 was one itself.
+    // Leap days of the years before this one; the year 0 was a leap year.
     let leap_days = |year: i64| if year == 0 { 0 } else { (year - 1) / 4 - (year - 1) / 100 + (year - 1) / 400 + 1 };
     let days_before = |year: i64| year * 365 + leap_days(year);
     let months: i64 = (1..month).map(|month| days_in_month(year, month)).sum();
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_the_milliseconds_that_date_prints() {
+    fn timestamps_are_the_milliseconds_that_date_prints() {
         // `date -u -d "$text" +%s%3N`
         let table = [
             ("1970-01-01T00:00:00Z", 0),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_written_as_it_is_read() {
+    fn a_timestamp_is_written_as_it_is_read() {
         assert_eq!(iso(0), "1970-01-01T00:00:00.000Z");
         assert_eq!(iso(1_767_323_045_678), "2026-01-02T03:04:05.678Z");
         for day in 0..400_000 {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_moment_is_none() {
+    fn other_texts_are_not_timestamps() {
         let table = [
             "",
             "now",

@@ -51,7 +51,7 @@ fn the_time_that_a_call_queued_counts() {
     let client = builder(&emulator).on_event(handler).build().unwrap();
     let queued = |timeout: u64| {
         let started = Instant::now().checked_sub(ms(400)).unwrap();
-        CallOptions::new().timeout(ms(timeout)).started(started)
+        CallOptions::new().timeout(ms(timeout)).started_at(started)
     };
     // Its time was over in the queue: no request, no event.
     let error = client.send_message_with(JOB, "p", &queued(300)).unwrap_err();
@@ -72,9 +72,9 @@ fn the_time_that_a_call_queued_counts() {
 fn the_time_that_a_look_queued_counts_and_the_waits_end_stays_where_it_is() {
     let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "request"}}]}"#);
     let client = client(&emulator);
-    let queued = || CallOptions::new().started(Instant::now().checked_sub(ms(400)).unwrap());
+    let queued = || CallOptions::new().started_at(Instant::now().checked_sub(ms(400)).unwrap());
     let mut poller = client.poller(JOB, &WaitOptions::new().timeout(ms(600))).unwrap();
-    assert!(poller.ends_in().unwrap() > ms(300));
+    assert!(poller.time_left().unwrap() > ms(300));
     // A look whose time was over in the queue is one that failed, and the wait goes on.
     assert_eq!(poller.poll(&client, &queued().timeout(ms(300))).unwrap(), None);
     assert_eq!((poller.polls(), emulator.requests().total), (1, 0));

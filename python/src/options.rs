@@ -61,7 +61,7 @@ pub(crate) fn call_options(
         let token = cancel_token("cancel", &cancel)?;
         options = options.cancel(token.core());
         if let Some(started) = token.started() {
-            options = options.started(started);
+            options = options.started_at(started);
         }
     }
     Ok(options)

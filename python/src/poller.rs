@@ -100,7 +100,7 @@ impl Poller {
     /// A token for the next poll, whose time starts now and ends with the wait's at the latest; see Client._call_token.
     fn _call_token(&self) -> CancelToken {
         let timeout = self.caller.core().timeout();
-        CancelToken::of_call(self.state().ends_in().map_or(timeout, |left| timeout.min(left)))
+        CancelToken::of_call(self.state().time_left().map_or(timeout, |left| timeout.min(left)))
     }
 
     /// The job that is waited for.

@@ -1,4 +1,4 @@
-//! How a caller watches and interrupts a call.
+//! How a caller observes and interrupts a call.
 
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
@@ -8,16 +8,15 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::job::Job;
-use crate::text::describe;
-use crate::text::escape;
+use crate::text::{describe, escape};
 
-/// How long a call may go without looking at its cancel token, its control and its deadline.
+/// The longest time that a call waits or computes before it checks its cancel token, its control and its deadline.
 pub(crate) const SLICE: Duration = Duration::from_millis(50);
 
-/// Ends calls from elsewhere: another thread, or a signal handler.
+/// Cancels calls from another thread, or from a signal handler.
 ///
-/// Cancelling is one atomic store, so it is legal in a signal handler. A call sees it within 100 ms wherever it is
-/// and ends with [`Cancelled`](crate::ErrorKind::Cancelled). A token stays cancelled; take a new one for the next call.
+/// Cancelling is one atomic store, so it is async-signal-safe. A call notices it within 100 ms, whatever it is doing, and ends with
+/// [`Cancelled`](crate::ErrorKind::Cancelled). A token stays cancelled; use a new one for the next call.
 #[derive(Debug, Clone, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
 
@@ -27,7 +26,7 @@ impl CancelToken {
         CancelToken::default()
     }
 
-    /// Ends every call that was given this token or a clone of it, now and later.
+    /// Cancels every call that has this token or a clone of it, current and future ones.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Release);
     }
@@ -38,33 +37,42 @@ impl CancelToken {
     }
 }
 
-/// Says "end this call": what a [`Control`] answers to stop it.
+/// "End this call": what a [`Control`] returns to stop it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interrupted;
 
-/// A caller's hold on one call. Every method is called on the calling thread, and none is called after the call returned.
+/// Observes one call and can end it. All methods are called on the calling thread, and none after the call has returned.
 ///
-/// Each may answer [`Interrupted`] to end the call with [`Cancelled`](crate::ErrorKind::Cancelled); the error still says
-/// what became of a message.
+/// Each may return [`Interrupted`] to end the call with [`Cancelled`](crate::ErrorKind::Cancelled). The error still has the delivery
+/// verdict.
 pub trait Control: Send + Sync {
-    /// Called at least every 50 ms while the call blocks or pauses, and after a signal woke it.
+    /// Called at least every 50 ms while the call waits or pauses, and after a signal interrupted a system call.
+    ///
+    /// # Errors
+    /// [`Interrupted`] ends the call.
     fn check(&self) -> Result<(), Interrupted> {
         Ok(())
     }
 
-    /// Something happened: an attempt, a retry, a poll.
+    /// Called for each event: an attempt, a retry, a poll.
+    ///
+    /// # Errors
+    /// [`Interrupted`] ends the call.
     fn event(&self, _event: &Event<'_>) -> Result<(), Interrupted> {
         Ok(())
     }
 
-    /// A wait saw a record that differs from the one before it; the first one counts.
+    /// Called when a wait sees its first record, and each record that differs from the one before.
+    ///
+    /// # Errors
+    /// [`Interrupted`] ends the wait.
     fn update(&self, _job: &Job) -> Result<(), Interrupted> {
         Ok(())
     }
 }
 
-/// What happens inside a call. It never holds the key, a prompt or a body. Its texts are as they came, but for the key; as text
-/// (`to_string()`) they are escaped.
+/// What happens during a call. An event never contains the key, a prompt or a body. Its texts are as they came, without secrets;
+/// `to_string()` escapes them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -77,7 +85,7 @@ pub enum Event<'a> {
         /// 1 for the first request of the call.
         attempt: u32,
     },
-    /// A request failed and is made again after a pause.
+    /// A request failed and will be retried after a pause.
     Retry {
         /// `send_message`, `get_job` or `create_job`.
         operation: &'static str,
@@ -85,24 +93,24 @@ pub enum Event<'a> {
         job_id: &'a str,
         /// The number of the request that failed.
         attempt: u32,
-        /// The pause before the next one.
+        /// The pause before the next request.
         delay: Duration,
-        /// Why, as an error's text.
+        /// Why it failed, as an error's message.
         reason: &'a str,
     },
-    /// A wait looked at its job.
+    /// A wait polled its job.
     Poll {
         /// The job.
         job_id: &'a str,
-        /// How many times the wait has looked.
+        /// How many polls the wait has made.
         polls: u32,
-        /// The job's status, when it could be read.
+        /// The job's status, if the poll succeeded.
         status: Option<&'a str>,
-        /// Why it could not be read, as an error's text.
+        /// Why the poll failed, as an error's message.
         reason: Option<&'a str>,
         /// How long the wait has lasted.
         elapsed: Duration,
-        /// When it looks again; `None` when it is over.
+        /// The time until the next poll; `None` if the job is done.
         next: Option<Duration>,
     },
 }
@@ -148,7 +156,7 @@ impl Event<'_> {
     }
 }
 
-/// The line that `AGENTJOB_LOG` prints: one line, whatever the texts in it are.
+/// The line that `AGENTJOB_LOG` prints: always one line, with its texts escaped.
 impl fmt::Display for Event<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -157,7 +165,7 @@ impl fmt::Display for Event<'_> {
             }
             Event::Retry { operation, job_id, attempt, delay, reason } => {
                 let (job_id, reason) = (escape(job_id), escape(reason));
-                write!(f, "{operation} {job_id}: request {attempt} failed ({reason}); again in {delay:.1?}")
+                write!(f, "{operation} {job_id}: request {attempt} failed ({reason}); retry in {delay:.1?}")
             }
             Event::Poll { job_id, polls, status, reason, elapsed, next } => {
                 let (job_id, seen) = (escape(job_id), describe(status.or(reason).unwrap_or("nothing")));
@@ -168,7 +176,7 @@ impl fmt::Display for Event<'_> {
     }
 }
 
-/// Milliseconds are all that a reader needs of a pause.
+/// Seconds with at most three decimals.
 fn seconds(duration: Duration) -> Value {
     (duration.as_millis() as f64 / 1000.0).into()
 }

@@ -24,7 +24,7 @@ pub(crate) fn retry_after(value: &str, date: Option<&str>, now: SystemTime) -> O
         // A fraction is no RFC form, but some gateways send it, and its meaning is plain; so is that of a list, which a proxy
         // makes of two fields.
         let all: Option<Vec<Duration>> =
-            value.split(',').map(|number| crate::duration::decimal(number.trim())).collect();
+            value.split(',').map(|number| crate::duration::parse_seconds(number.trim())).collect();
         all?.into_iter().max()?
     } else {
         let at = httpdate::parse_http_date(value).ok()?;

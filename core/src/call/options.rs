@@ -1,4 +1,4 @@
-//! The settings of one call: what differs from the client's own.
+//! The settings of one call.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,24 +6,24 @@ use std::time::{Duration, Instant};
 
 use crate::call::control::{CancelToken, Control};
 
-/// Settings of one call: what differs from the client's own.
+/// Settings of one call that differ from the client's.
 #[derive(Clone, Default)]
 pub struct CallOptions {
     pub(crate) timeout: Option<Duration>,
-    pub(crate) started: Option<Instant>,
+    pub(crate) started_at: Option<Instant>,
     pub(crate) cancel: Option<CancelToken>,
     pub(crate) control: Option<Arc<dyn Control>>,
     /// Closing the client does not end the call.
-    pub(crate) outlives_close: bool,
+    pub(crate) ignores_close: bool,
 }
 
 impl CallOptions {
-    /// The client's settings, from now, no token, no control.
+    /// The client's settings, no cancel token, no control; the time counts from when the call is made.
     pub fn new() -> CallOptions {
         CallOptions::default()
     }
 
-    /// The call's total time instead of the client's `timeout`: more than 0, at most 7 days.
+    /// The call's deadline, retries and pauses included: more than 0, at most 7 days. Default: the client's `timeout`.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> CallOptions {
         self.timeout = Some(timeout);
@@ -31,32 +31,32 @@ impl CallOptions {
     }
 
     /// When the call's time began, for programs whose calls queue for a thread: the timeout and
-    /// [`Error::elapsed`](crate::Error::elapsed) count from here. By default, when the call is made. A call whose time is
-    /// over already makes no request, and ends with [`Timeout`](crate::ErrorKind::Timeout).
+    /// [`Error::elapsed`](crate::Error::elapsed) count from this instant. Default: when the call is made. A call whose deadline has
+    /// already passed makes no request, and ends with [`Timeout`](crate::ErrorKind::Timeout).
     #[must_use]
-    pub fn started(mut self, at: Instant) -> CallOptions {
-        self.started = Some(at);
+    pub fn started_at(mut self, instant: Instant) -> CallOptions {
+        self.started_at = Some(instant);
         self
     }
 
-    /// A token that can end the call.
+    /// A token that can cancel the call. Default: none.
     #[must_use]
     pub fn cancel(mut self, token: &CancelToken) -> CallOptions {
         self.cancel = Some(token.clone());
         self
     }
 
-    /// A control that watches the call and can end it.
+    /// A control that observes the call and can end it. Default: none.
     #[must_use]
     pub fn control(mut self, control: Arc<dyn Control>) -> CallOptions {
         self.control = Some(control);
         self
     }
 
-    /// Closing the client does not end the call: a batch ends its own, after their grace.
+    /// Keeps the call running when the client is closed: a batch ends its calls itself, after their grace.
     #[must_use]
-    pub(crate) fn outliving_close(mut self) -> CallOptions {
-        self.outlives_close = true;
+    pub(crate) fn ignoring_close(mut self) -> CallOptions {
+        self.ignores_close = true;
         self
     }
 }
@@ -65,7 +65,7 @@ impl fmt::Debug for CallOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallOptions")
             .field("timeout", &self.timeout)
-            .field("started", &self.started)
+            .field("started_at", &self.started_at)
             .field("cancel", &self.cancel)
             .field("control", &self.control.is_some())
             .finish()

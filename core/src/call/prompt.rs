@@ -1,13 +1,13 @@
-//! What a message says.
+//! The text of a message.
 
 use std::borrow::Cow;
 
-/// What a message says: a text, or one that was encoded piece by piece.
+/// The text of a message, or the same encoded piece by piece.
 #[derive(Clone, Copy, Debug)]
 pub enum Prompt<'a> {
-    /// A text.
+    /// A text; it is encoded as JSON when it is sent.
     Text(&'a str),
-    /// One that is JSON already.
+    /// A text that is already JSON.
     Encoded(&'a EncodedPrompt),
 }
 
@@ -30,7 +30,7 @@ impl<'a> From<&'a EncodedPrompt> for Prompt<'a> {
 }
 
 impl<'a> Prompt<'a> {
-    /// Its length as UTF-8.
+    /// The text's length, in bytes of UTF-8.
     pub(crate) fn bytes(self) -> usize {
         match self {
             Prompt::Text(text) => text.len(),
@@ -38,7 +38,7 @@ impl<'a> Prompt<'a> {
         }
     }
 
-    /// The JSON body of the POST that sends it.
+    /// The JSON body of its POST.
     pub(crate) fn body(self) -> Cow<'a, [u8]> {
         match self {
             Prompt::Text(text) => {
@@ -51,8 +51,8 @@ impl<'a> Prompt<'a> {
     }
 }
 
-/// A prompt as the JSON that is sent, made from pieces: for those whose strings are not UTF-8 inside, and who would need a second
-/// copy to show one whole.
+/// A prompt as the JSON that is sent, built from pieces: for languages whose strings are not UTF-8, which would otherwise need a second
+/// copy of the whole text.
 pub struct EncodedPrompt {
     json: Vec<u8>,
     bytes: usize,
@@ -61,21 +61,21 @@ pub struct EncodedPrompt {
 const EMPTY: &[u8] = b"{\"prompt\":\"\"}";
 
 impl EncodedPrompt {
-    /// An empty one, with room for so many bytes of text of which few need escapes.
+    /// An empty prompt, with room for `bytes` bytes of text with few escapes.
     pub fn with_capacity(bytes: usize) -> EncodedPrompt {
         let mut json = Vec::with_capacity(bytes + bytes / 16 + 16);
         json.extend_from_slice(EMPTY);
         EncodedPrompt { json, bytes: 0 }
     }
 
-    /// Adds a piece of the text.
+    /// Appends a piece of the text.
     pub fn push(&mut self, piece: &str) {
         let first = self.bytes == 0;
         self.json.truncate(self.json.len() - if first { 3 } else { 2 });
         let begin = self.json.len();
         serde_json::to_writer(&mut self.json, piece).expect("a string always becomes JSON");
         if !first {
-            // Its quotes are the whole text's, not the piece's.
+            // Removes the piece's opening quote.
             self.json.remove(begin);
         }
         self.json.push(b'}');
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_make_the_body_that_the_whole_text_makes() {
+    fn pieces_give_the_same_body_as_the_whole_text() {
         for pieces in [&["say \"hi\"\n", "", "\u{1F600}\\", "\"", "\u{1}é"][..], &["", "a"], &["a"], &[]] {
             let mut encoded = EncodedPrompt::with_capacity(3);
             pieces.iter().for_each(|piece| encoded.push(piece));

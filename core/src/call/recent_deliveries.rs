@@ -1,5 +1,5 @@
-//! What this client delivered a moment ago, so that a `wait` right after a `send_message` is not fooled by the result
-//! of the message before, nor by a 404 for a job that was just created.
+//! What this client delivered recently: so a `wait` right after a `send_message` does not mistake the previous result for the new one,
+//! and a 404 for a new job does not end it.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::os::process::PerProcess;
 use crate::wait::schedule::Accepted;
 
-/// More than anybody sends in the time that an entry counts: the service takes 100 an hour.
+/// More than a client sends while an entry matters: the service accepts 100 messages an hour.
 const MAX_ENTRIES: usize = 128;
 
 struct Entry {
@@ -19,7 +19,7 @@ struct Entry {
 
 type Entries = Mutex<VecDeque<Entry>>;
 
-/// The last deliveries of one client, in each process.
+/// The last deliveries of one client, per process.
 pub(crate) struct RecentDeliveries(PerProcess<Entries>);
 
 impl Default for RecentDeliveries {
@@ -29,7 +29,7 @@ impl Default for RecentDeliveries {
 }
 
 impl RecentDeliveries {
-    /// The service accepted something for this job at this time, or may have. `active`: its own answer showed the job at work.
+    /// Notes that the service accepted something for this job at `at`, or may have. `active`: the response showed the job active.
     pub(crate) fn note(&self, pid: u32, job_id: &str, at: Instant, active: bool) {
         let mut entries = self.entries(pid);
         let known = entries.iter().position(|entry| *entry.job_id == *job_id).and_then(|at| entries.remove(at));
@@ -40,15 +40,15 @@ impl RecentDeliveries {
         entries.push_back(Entry { job_id, at, active });
     }
 
-    /// A look that began at `began` showed the job at work: what was delivered before it has taken effect.
-    pub(crate) fn seen_at_work(&self, job_id: &str, began: Instant) {
+    /// Notes that a poll that began at `began` showed the job active: what was delivered before it has taken effect.
+    pub(crate) fn seen_active(&self, job_id: &str, began: Instant) {
         let mut entries = self.entries(std::process::id());
         if let Some(entry) = entries.iter_mut().find(|entry| *entry.job_id == *job_id && entry.at <= began) {
             entry.active = true;
         }
     }
 
-    /// What is known of this job.
+    /// The last delivery to this job, if it is still remembered.
     pub(crate) fn of(&self, job_id: &str) -> Option<Accepted> {
         let entries = self.entries(std::process::id());
         let entry = entries.iter().find(|entry| *entry.job_id == *job_id)?;
@@ -66,22 +66,22 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn only_a_look_that_began_after_the_message_shows_that_it_took_effect() {
+    fn only_a_poll_that_began_after_the_message_shows_that_it_took_effect() {
         let (recent, pid) = (RecentDeliveries::default(), std::process::id());
         let before = Instant::now();
         std::thread::sleep(Duration::from_millis(2));
         recent.note(pid, "job_1", Instant::now(), false);
-        recent.seen_at_work("job_1", before);
-        assert!(!recent.of("job_1").unwrap().active, "that look saw the job before the message");
-        recent.seen_at_work("job_1", Instant::now());
+        recent.seen_active("job_1", before);
+        assert!(!recent.of("job_1").unwrap().active, "that poll saw the job before the message");
+        recent.seen_active("job_1", Instant::now());
         assert!(recent.of("job_1").unwrap().active);
         recent.note(pid, "job_1", Instant::now(), false);
-        assert!(!recent.of("job_1").unwrap().active, "another message begins anew");
+        assert!(!recent.of("job_1").unwrap().active, "another message starts over");
         assert_eq!(recent.of("job_2"), None);
     }
 
     #[test]
-    fn the_oldest_entry_makes_room() {
+    fn the_oldest_entry_is_dropped() {
         let (recent, pid) = (RecentDeliveries::default(), std::process::id());
         for n in 0..=MAX_ENTRIES {
             recent.note(pid, &format!("job_{n}"), Instant::now(), true);

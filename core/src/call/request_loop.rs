@@ -72,7 +72,7 @@ impl<'a> RequestLoop<'a> {
     ) -> RequestLoop<'a> {
         let body = operation.body();
         let now = Instant::now();
-        let began = call.started.unwrap_or(now);
+        let began = call.started_at.unwrap_or(now);
         RequestLoop {
             shared,
             operation,
@@ -119,14 +119,14 @@ impl<'a> RequestLoop<'a> {
     fn attempt(&mut self) -> Result<Result<Job, Failure>, Error> {
         let attempt = self.made + 1;
         let event = Event::Attempt { operation: self.operation.name(), job_id: self.operation.job_id(), attempt };
-        let begun = self.shared.connections.glance(self.call).and_then(|()| self.check_time());
+        let begun = self.shared.connections.check_flags(self.call).and_then(|()| self.check_time());
         begun.and_then(|()| self.shared.notify(self.call, &event)).map_err(|cause| self.interrupted(cause))?;
         self.made = attempt;
         let (path, body) = (self.operation.path(&self.shared.config.jobs_path), self.body.as_deref());
-        let (deadline, fresh, pid, call) = (self.deadline, self.fresh, self.pid, self.call);
+        let (deadline, new_connection, pid, call) = (self.deadline, self.fresh, self.pid, self.call);
         // Nobody else's code has run since the call began, unless somebody listens.
         let now = if attempt == 1 && !self.shared.is_observed(call) { self.ended } else { Instant::now() };
-        let exchange = Exchange { path, body, now, deadline, fresh, pid, call };
+        let exchange = Exchange { path, body, now, deadline, new_connection, pid, call };
         let ended = self.shared.connections.exchange(&self.shared.config, exchange);
         self.ended = ended.as_ref().map_or_else(|_| Instant::now(), |reply| reply.at);
         let check = &mut self.shared.connections.checks(call, Some(deadline));

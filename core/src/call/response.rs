@@ -155,7 +155,7 @@ fn asked_to_wait(reply: &Reply) -> Option<Duration> {
 mod tests {
     use super::*;
     use crate::call::prompt::Prompt;
-    use crate::http::exchange::Headers;
+    use crate::http::response_headers::ResponseHeaders;
 
     const SEND: Operation<'_> = Operation::SendMessage { job_id: "job_1", prompt: Prompt::Text("p") };
     const GET: Operation<'_> = Operation::GetJob { job_id: "job_1" };
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_response_leaves_its_facts_on_the_error() {
-        let headers = Headers::of(&[("retry-after", "30"), ("x-request-id", "req_1")]);
+        let headers = ResponseHeaders::of(&[("retry-after", "30"), ("x-request-id", "req_1")]);
         let reply = Reply { headers, ..reply(429, r#"{"error":"slow down"}"#) };
         let error = failure(&SEND, Ok(reply)).error;
         assert_eq!(error.kind(), ErrorKind::RateLimit);

@@ -1,18 +1,18 @@
-//! Whether a failed request is made again, and when: pure, so that the documented table is a test.
+//! Whether a failed request is retried, and when: pure, so that a test can check the documented table.
 
 use std::time::Duration;
 
 use crate::delivery::Situation;
 
-/// Full jitter: a pause is drawn evenly between nothing and a ceiling that doubles from here …
+/// Full jitter: a pause is random between zero and a ceiling, which is this at first and then doubles …
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 /// … up to here.
 const MAX_BACKOFF: Duration = Duration::from_secs(8);
-/// How many kept connections may turn out dead in a row within one call. Each costs nothing but a new connection, and
-/// the retry asks for a fresh one, so that one is the rule; this bounds the exception.
+/// How many kept connections in a row may turn out dead within one call. The retry uses a new connection, so one is the rule; this
+/// limits the exceptions.
 const MAX_STALE: u32 = 3;
 
-/// What the caller allows.
+/// The caller's limits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) max_retries: u32,
@@ -22,35 +22,39 @@ pub(crate) struct Limits {
 /// One failed request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Failed {
-    /// Whether the request delivers something (a POST), so that a second one could be a second message.
+    /// The request is a POST, so a second one could deliver a second message.
     pub(crate) delivers: bool,
     pub(crate) situation: Situation,
     pub(crate) retry_after: Option<Duration>,
-    /// Requests of this call that failed before this one, stale connections not counted.
+    /// How many requests of this call failed before this one, not counting stale connections.
     pub(crate) earlier: u32,
-    /// Whether one of those was answered with a status that allows one more try.
+    /// One of those had a status that allows only one retry.
     pub(crate) once_used: bool,
-    /// Kept connections that turned out dead before this one.
+    /// How many kept connections turned out dead before this one.
     pub(crate) earlier_stale: u32,
-    /// What is left of the call's total time.
+    /// The time left until the call's deadline.
     pub(crate) remaining: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Make the request again after this pause. `once`: the same failure allows no third try.
+    /// Retry after this pause. `once`: the same failure allows no second retry.
     Retry { after: Duration, on_new_connection: bool, once: bool },
     /// Report the failure.
     Stop,
 }
 
-/// How often a situation allows another try.
+/// How often a situation allows a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Never,
+    /// Without a pause, on a new connection.
     AtOnce,
+    /// Once, after a pause, on a new connection.
     Once,
+    /// Up to `max_retries`, after growing pauses.
     Backoff,
+    /// Only if the service says when (Retry-After).
     WhenAsked,
 }
 
@@ -68,7 +72,7 @@ fn rule(failed: &Failed) -> Rule {
     }
 }
 
-/// The retry table. `draw` is a number from 0 to 1, from which the jitter comes.
+/// The retry table. `draw` is a random number from 0 to 1, for the jitter.
 pub(crate) fn decide(failed: &Failed, limits: &Limits, draw: f64) -> Decision {
     let rule = rule(failed);
     let backoff =
@@ -76,17 +80,17 @@ pub(crate) fn decide(failed: &Failed, limits: &Limits, draw: f64) -> Decision {
     let after = match (rule, failed.retry_after) {
         (Rule::Never, _) | (Rule::WhenAsked, None) => return Decision::Stop,
         (Rule::AtOnce, _) => Duration::ZERO,
-        // Not one millisecond sooner than asked; what is asked beyond the limit is the caller's to decide.
+        // Never earlier than the service asked; a longer pause than the limit is for the caller to decide.
         (_, Some(asked)) if asked > limits.max_retry_after => return Decision::Stop,
         (_, Some(asked)) => asked.max(if rule == Rule::Backoff { backoff } else { Duration::ZERO }),
         (_, None) => backoff,
     };
-    let tries_left = match rule {
+    let retries_left = match rule {
         Rule::AtOnce => failed.earlier_stale < MAX_STALE,
         Rule::Once => !failed.once_used && failed.earlier < limits.max_retries,
         _ => failed.earlier < limits.max_retries,
     };
-    if !tries_left || after >= failed.remaining {
+    if !retries_left || after >= failed.remaining {
         return Decision::Stop;
     }
     Decision::Retry { after, on_new_connection: matches!(rule, Rule::AtOnce | Rule::Once), once: rule == Rule::Once }
@@ -117,7 +121,7 @@ mod tests {
     }
 
     fn retry(after_ms: u64, on_new_connection: bool) -> Decision {
-        // Every status that allows one more try wants it on a new connection, and takes its time.
+        // The statuses that allow one retry want it on a new connection, after a pause.
         Decision::Retry {
             after: Duration::from_millis(after_ms),
             on_new_connection,
@@ -126,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_post_is_made_again_only_as_the_table_says() {
+    fn a_post_is_retried_only_as_the_table_says() {
         let rows = [
             (NeverBegan, Decision::Stop),
             (NoConnection, retry(500, false)),
@@ -153,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_get_is_made_again_as_the_table_says() {
+    fn a_get_is_retried_as_the_table_says() {
         for situation in
             [NoConnection, CutShort, NoAnswer, status(408), status(429), status(500), status(503), status(504)]
         {
@@ -167,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn retry_after_is_never_undercut_and_never_waited_beyond_its_limit() {
+    fn a_retry_comes_never_before_retry_after_and_never_after_the_limit() {
         let asked = |seconds, draw| {
             let one = Failed { retry_after: Some(Duration::from_secs(seconds)), ..failed(true, status(429)) };
             decide(&one, &LIMITS, draw)
@@ -181,13 +185,13 @@ mod tests {
             retry_after: Some(Duration::from_secs(5)),
             ..failed(true, status(429))
         };
-        assert_eq!(decide(&short, &LIMITS, 0.0), Decision::Stop, "no time would be left for the request");
+        assert_eq!(decide(&short, &LIMITS, 0.0), Decision::Stop, "there would be no time left for the request");
         let get = Failed { retry_after: Some(Duration::from_secs(3)), ..failed(false, status(503)) };
         assert_eq!(decide(&get, &LIMITS, 0.0), retry(3_000, false));
     }
 
     #[test]
-    fn tries_are_counted_and_backoff_doubles_with_full_jitter() {
+    fn retries_are_limited_and_backoff_doubles_with_full_jitter() {
         let after = |earlier, draw| {
             let limits = Limits { max_retries: 10, ..LIMITS };
             match decide(&Failed { earlier, ..failed(false, NoConnection) }, &limits, draw) {
@@ -211,13 +215,13 @@ mod tests {
     }
 
     #[test]
-    fn one_more_try_is_allowed_also_after_a_429_was_waited_out() {
+    fn the_one_retry_of_a_408_is_also_allowed_after_a_429() {
         let after_429 = Failed { earlier: 1, ..failed(true, status(408)) };
         assert_eq!(decide(&after_429, &LIMITS, 1.0), retry(1_000, true));
     }
 
     #[test]
-    fn a_pause_that_would_eat_the_deadline_is_not_begun() {
+    fn a_pause_beyond_the_deadline_is_not_begun() {
         let one = Failed { remaining: Duration::from_millis(400), ..failed(false, NoConnection) };
         assert_eq!(decide(&one, &LIMITS, 1.0), Decision::Stop);
         assert_eq!(decide(&one, &LIMITS, 0.5), retry(250, false));

@@ -1,4 +1,4 @@
-//! How a program says its settings, and how they are resolved: argument, then variable, then default.
+//! How a program gives its settings, and how they are resolved: argument, then variable, then default.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,20 +12,20 @@ use crate::config::client_options::ClientOptions;
 use crate::config::endpoint::Endpoint;
 use crate::config::environment::{Environment, flag, required};
 use crate::config::proxy::Proxy;
-use crate::config::request_head::Head;
+use crate::config::request_head::RequestHead;
 use crate::config::secret::{KeySource, Secret};
 use crate::config::settings::{
     Config, DEFAULT_CONNECT_TIMEOUT, DEFAULT_MAX_PROMPT_BYTES, DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_MAX_RETRIES,
     DEFAULT_MAX_RETRY_AFTER, DEFAULT_TIMEOUT, log_level, read_roots, user_agent,
 };
-use crate::duration::{check_time, not_seconds};
+use crate::duration::{check_time, not_seconds, parse_seconds};
 use crate::error::Error;
 use crate::operation::{check_id, jobs_path};
 use crate::text::describe;
 
 const ALLOW_SHARED_KEY_FILE: &str = "AGENTJOB_ALLOW_SHARED_KEY_FILE";
 
-/// Gathers a client's settings. An argument wins over its `AGENTJOB_` variable, which wins over the default.
+/// Collects a client's settings. An argument wins over its `AGENTJOB_` variable, which wins over the default.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), agentjob_core::Error> {
@@ -43,7 +43,8 @@ pub struct ClientBuilder {
     api_key: Option<Zeroizing<String>>,
     api_key_file: Option<PathBuf>,
     project_id: Option<String>,
-    pub(crate) tuning: ClientOptions,
+    /// What [`Client::with_options`](crate::Client::with_options) can change later, too.
+    pub(crate) options: ClientOptions,
     ca_file: Option<PathBuf>,
     proxy: Option<String>,
     ignore_proxy_variables: bool,
@@ -53,7 +54,7 @@ pub struct ClientBuilder {
     user_agent_suffix: Option<String>,
 }
 
-/// One setter a setting, so that the builder reads as a table.
+/// One setter per setting, so that the builder reads as a table.
 macro_rules! setters {
     ($($(#[$doc:meta])* $name:ident: $from:ty => |$value:ident| $to:expr;)*) => {
         impl ClientBuilder {
@@ -63,36 +64,36 @@ macro_rules! setters {
 }
 
 setters! {
-    /// Where the service is, `https://…`; plain http only to this machine. Required; also `AGENTJOB_BASE_URL`.
+    /// The URL of the service, `https://…`; plain http only to this machine. Required; also `AGENTJOB_BASE_URL`.
     base_url: impl Into<String> => |url| url.into();
     /// The API key. Required, here or as `api_key_file`; also `AGENTJOB_API_KEY`.
     api_key: impl Into<String> => |key| Zeroizing::new(key.into());
-    /// A file that holds the API key alone; also `AGENTJOB_API_KEY_FILE`. It may be a pipe. One of this user's that others may
-    /// read or write is refused, like OpenSSH's private keys; see `allow_shared_key_file`.
+    /// A file that contains only the API key; also `AGENTJOB_API_KEY_FILE`. It may be a pipe. As OpenSSH does with private keys, a
+    /// file of this user that others may read or write is refused; see `allow_shared_key_file`.
     api_key_file: impl AsRef<Path> => |path| path.as_ref().to_owned();
     /// The project that the jobs belong to. Required; also `AGENTJOB_PROJECT_ID`.
     project_id: impl Into<String> => |id| id.into();
-    /// A PEM file of authorities to trust besides the platform's; also `AGENTJOB_CA_FILE`.
+    /// A PEM file of certificate authorities to trust besides the platform's; also `AGENTJOB_CA_FILE`.
     ca_file: impl AsRef<Path> => |path| path.as_ref().to_owned();
-    /// The HTTP proxy to go through, `http://[user:password@]host:port`, instead of the environment's.
+    /// The HTTP proxy to use, `http://[user:password@]host:port`, instead of the environment's.
     proxy: impl Into<String> => |url| url.into();
-    /// Whether the key's file may be one that other users can read or write, as the secrets of containers are. No by default;
-    /// also `AGENTJOB_ALLOW_SHARED_KEY_FILE`, 1 or 0.
+    /// Whether other users may have access to the key's file, as with the secrets of containers. Default: false; also
+    /// `AGENTJOB_ALLOW_SHARED_KEY_FILE`, 1 or 0.
     allow_shared_key_file: bool => |allow| allow;
-    /// What `build` asks at least every 50 ms while it waits for a file that is a pipe, which it does for 60 s at most.
+    /// A control that `build` checks at least every 50 ms while it reads a file that is a pipe; it waits for one at most 60 s.
     control: Arc<dyn Control> => |control| control;
-    /// What to put behind `agentjob/<version>` in the `User-Agent` header.
+    /// What to append to `agentjob/<version>` in the `User-Agent` header: at most 256 bytes of visible ASCII. Default: nothing.
     user_agent_suffix: impl Into<String> => |suffix| suffix.into();
 }
 
 impl ClientBuilder {
-    /// Whether `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` count. Yes by default.
+    /// Whether to use `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. Default: true.
     pub fn trust_env(mut self, trust: bool) -> Self {
         self.ignore_proxy_variables = !trust;
         self
     }
 
-    /// Whether plain http may go to another machine, which shows the key to the network. No by default.
+    /// Whether plain http to another machine is allowed, which shows the key to the network. Default: false.
     pub fn allow_plaintext(mut self, allow: bool) -> Self {
         self.allow_plaintext = allow;
         self
@@ -118,13 +119,13 @@ impl ClientBuilder {
             (None, Some(path)) => (from_file("api_key_file", &path)?, KeySource::File),
             (None, None) => key_from_environment(environment, from_file)?,
         };
-        let mut tuning = self.tuning;
-        if tuning.timeout.is_none()
+        let mut options = self.options;
+        if options.timeout.is_none()
             && let Some(text) = environment.get("AGENTJOB_TIMEOUT")?
         {
-            let seconds = crate::duration::decimal(text.trim())
-                .ok_or_else(|| not_seconds("AGENTJOB_TIMEOUT", &describe(&text)))?;
-            tuning.timeout = Some(check_time("AGENTJOB_TIMEOUT", seconds)?);
+            let seconds =
+                parse_seconds(text.trim()).ok_or_else(|| not_seconds("AGENTJOB_TIMEOUT", &describe(&text)))?;
+            options.timeout = Some(check_time("AGENTJOB_TIMEOUT", seconds)?);
         }
         let extra_roots = match (self.ca_file, environment.get("AGENTJOB_CA_FILE")?) {
             (Some(path), _) => read_roots("ca_file", &path, control)?,
@@ -132,12 +133,12 @@ impl ClientBuilder {
             (None, None) => Vec::new(),
         };
         let proxy = match &self.proxy {
-            Some(url) => Some(Proxy::parse("proxy", url)?.bearing(&endpoint)?),
+            Some(url) => Some(Proxy::parse("proxy", url)?.checked_for(&endpoint)?),
             None if self.ignore_proxy_variables => None,
             None => Proxy::from_environment(environment, &endpoint)?,
         };
         let mut config = Config {
-            head: Arc::new(Head::new(&secret, &user_agent(self.user_agent_suffix.as_deref())?)),
+            request_head: Arc::new(RequestHead::new(&secret, &user_agent(self.user_agent_suffix.as_deref())?)),
             log: log_level(environment)?,
             limits: Limits { max_retries: DEFAULT_MAX_RETRIES, max_retry_after: DEFAULT_MAX_RETRY_AFTER },
             on_event: None,
@@ -152,7 +153,7 @@ impl ClientBuilder {
             extra_roots,
             proxy,
         };
-        tuning.apply(&mut config)?;
+        options.apply(&mut config)?;
         Ok(config)
     }
 

@@ -1,4 +1,4 @@
-//! The settings that clients with the same connections may have each for themselves.
+//! The settings in which clients with the same connections may differ.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::error::Error;
 
 /// Settings of a client that shares its connections; see [`Client::with_options`](crate::Client::with_options).
 ///
-/// What is not set stays as it is.
+/// What is not set stays as it was. The setters are in `config/setters.rs`.
 #[derive(Clone, Default)]
 #[must_use]
 pub struct ClientOptions {
@@ -22,43 +22,13 @@ pub struct ClientOptions {
     pub(crate) on_event: Option<EventHandler>,
 }
 
-/// One setter a setting, for this and for the builder, so that they read as one table.
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: $type:ty;)*) => {
-        impl ClientOptions {
-            $($(#[$doc])* pub fn $name(mut self, value: $type) -> Self { self.$name = Some(value); self })*
-        }
-
-        impl crate::config::builder::ClientBuilder {
-            $($(#[$doc])* pub fn $name(mut self, value: $type) -> Self { self.tuning.$name = Some(value); self })*
-        }
-    };
-}
-
-setters! {
-    /// The total time of one call, retries and pauses included. 60 s; for the builder also `AGENTJOB_TIMEOUT` in seconds.
-    timeout: Duration;
-    /// The time to connect: name lookup, TCP, proxy and TLS together. 10 s.
-    connect_timeout: Duration;
-    /// How often a call makes a failed request again, where that cannot deliver a message twice. 2; 0 to 100.
-    max_retries: u32;
-    /// The longest `Retry-After` that a call waits for by itself. 60 s; may be 0.
-    max_retry_after: Duration;
-    /// The longest prompt that is sent, in bytes of UTF-8. 4 MiB.
-    max_prompt_bytes: usize;
-    /// The longest answer that is read, in bytes. 8 MiB.
-    max_response_bytes: usize;
-    /// What to call with each event, on the calling thread: attempts, retries, polls.
-    on_event: EventHandler;
-}
-
 impl ClientOptions {
-    /// Nothing changed.
+    /// No setting changed.
     pub fn new() -> ClientOptions {
         ClientOptions::default()
     }
 
-    /// Checks what is set and puts it into a client's settings.
+    /// Checks what is set and applies it to a client's settings.
     pub(crate) fn apply(self, config: &mut Config) -> Result<(), Error> {
         if let Some(timeout) = self.timeout {
             config.timeout = check_time("timeout", timeout)?;
@@ -68,8 +38,9 @@ impl ClientOptions {
         }
         if let Some(retries) = self.max_retries {
             if retries > MAX_RETRIES {
-                return Err(Error::invalid(format!("max_retries is {retries}"))
-                    .with_hint(format!("Give at most {MAX_RETRIES}.")));
+                return Err(
+                    Error::invalid(format!("max_retries is {retries}")).with_hint(format!("Give 0 to {MAX_RETRIES}."))
+                );
             }
             config.limits.max_retries = retries;
         }

@@ -1,4 +1,4 @@
-//! The base URL: parsed once, refused unless it names exactly one place that the key may go to.
+//! The base URL: parsed once, and refused unless it names exactly one host that may get the key.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -13,14 +13,14 @@ const MAX_BASE_URL_BYTES: usize = 2048;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     pub(crate) https: bool,
-    /// A name or an address, without brackets.
+    /// A name or an address; IPv6 without brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// Scheme, authority and path without a slash at the end: what a path is appended to.
+    /// Scheme, authority and path, without a slash at the end.
     pub(crate) url: String,
-    /// The path of that alone.
+    /// The path part of `url`.
     pub(crate) path: String,
-    /// Plain http is allowed for no other reason than that the host is this machine, so it must stay this machine.
+    /// Plain http is allowed only because the host is this machine, so only loopback addresses may be used.
     pub(crate) loopback_only: bool,
 }
 
@@ -36,7 +36,7 @@ impl Endpoint {
         if text.bytes().any(|b| !b.is_ascii_graphic()) {
             return Err(wrong(" contains a space, a control character or a non-ASCII character"));
         }
-        // The parser below drops a fragment silently and would take the rest for something else.
+        // The parser below silently drops a fragment, and a query would end up in the middle of a path.
         if text.contains('#') || text.contains('?') {
             return Err(wrong(" has a query or a fragment"));
         }
@@ -51,7 +51,7 @@ impl Endpoint {
         };
         let authority = uri.authority().ok_or_else(|| wrong(" has no host"))?;
         if authority.as_str().contains('@') {
-            // The text is not quoted: what stands before the @ may be a password.
+            // The text is not quoted: before the @ there may be a password.
             return Err(Error::invalid("base_url has a user name or password before an @").with_hint("Remove it."));
         }
         let host = authority.host();
@@ -59,14 +59,14 @@ impl Endpoint {
         if bare.is_empty() || (host != bare && bare.parse::<Ipv6Addr>().is_err()) || (host == bare && !is_name(bare)) {
             return Err(wrong(" has no valid host"));
         }
-        let behind_host = &authority.as_str()[host.len()..];
-        let port = match (behind_host, behind_host.strip_prefix(':').map(str::parse::<u16>)) {
+        let after_host = &authority.as_str()[host.len()..];
+        let port = match (after_host, after_host.strip_prefix(':').map(str::parse::<u16>)) {
             ("", _) => [80, 443][usize::from(https)],
             (text, Some(Ok(port))) if port > 0 && text[1..].bytes().all(|b| b.is_ascii_digit()) => port,
             _ => return Err(wrong(" has no valid port")),
         };
         let path = uri.path().trim_end_matches('/');
-        // A dot is a dot also when it is percent-encoded.
+        // A percent-encoded dot counts as a dot.
         let segments = path.to_ascii_lowercase().replace("%2e", ".");
         if segments.split('/').skip(1).any(|segment| matches!(segment, "" | "." | "..")) {
             return Err(wrong(" has an empty, \".\" or \"..\" segment in its path"));
@@ -89,7 +89,7 @@ impl Endpoint {
         })
     }
 
-    /// Whether the host is this machine by its spelling.
+    /// Whether the host is this machine, judged by its spelling alone.
     pub(crate) fn is_loopback(&self) -> bool {
         is_loopback(&self.host)
     }
@@ -106,7 +106,7 @@ fn is_name(host: &str) -> bool {
 }
 
 fn quoted(text: &str) -> String {
-    // A user name and password would stand before an @: never repeat them.
+    // Before an @ there may be a user name and password: never repeat them.
     if text.contains('@') { "(not shown)".to_owned() } else { format!("\"{}\"", describe(text)) }
 }
 
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_that_are_taken_go_where_they_say() {
+    fn accepted_urls_lead_to_the_host_that_they_name() {
         for (text, https, host, port, url) in [
             ("https://api.example.com", true, "api.example.com", 443, "https://api.example.com"),
             ("https://api.example.com/", true, "api.example.com", 443, "https://api.example.com"),

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use crate::error::Error;
 use crate::text::describe;
 
-/// The process's variables, or a test's. An empty variable counts as not set, and so does each in a program with more rights than
-/// the user who started it, who may set them.
+/// The process's variables, or a test's. An empty variable counts as not set. In a program with more rights than the user who
+/// started it every variable counts as not set, because that user may have set it.
 #[derive(Clone, Default)]
 pub(crate) struct Environment(Option<BTreeMap<String, OsString>>);
 
@@ -31,7 +31,10 @@ impl Environment {
     }
 }
 
-/// A variable that is 1 or 0; not set is 0.
+/// Reads a variable that is 1 or 0; one that is not set is 0.
+///
+/// # Errors
+/// It has another value.
 pub(crate) fn flag(environment: &Environment, name: &str) -> Result<bool, Error> {
     match environment.get(name)?.as_deref() {
         None | Some("0") => Ok(false),
@@ -40,6 +43,10 @@ pub(crate) fn flag(environment: &Environment, name: &str) -> Result<bool, Error>
     }
 }
 
+/// Returns the argument, or else the variable.
+///
+/// # Errors
+/// Neither is set.
 pub(crate) fn required(
     given: Option<String>,
     environment: &Environment,

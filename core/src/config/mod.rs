@@ -3,9 +3,10 @@
 pub(crate) mod builder;
 pub(crate) mod client_options;
 pub(crate) mod endpoint;
-pub(crate) mod environment;
+mod environment;
 pub(crate) mod proxy;
 pub(crate) mod request_head;
 pub(crate) mod secret;
-pub(crate) mod setting_file;
+mod setters;
+mod setting_file;
 pub(crate) mod settings;

@@ -1,4 +1,4 @@
-//! Which proxy a client goes through: decided once, by curl's reading of the environment.
+//! Which proxy a client uses: decided once, reading the environment as curl does.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use crate::config::endpoint::{Endpoint, is_loopback};
 use crate::config::environment::Environment;
 use crate::error::Error;
 
-/// An HTTP proxy that is asked to CONNECT.
+/// An HTTP proxy, for CONNECT tunnels.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Proxy {
     pub(crate) host: String,
@@ -19,7 +19,10 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// `name` is the argument or variable that the user has to mend. The text is not repeated: it may hold a password.
+    /// `name` is the argument or variable, for the error. The text is not quoted: it may contain a password.
+    ///
+    /// # Errors
+    /// It is not an HTTP proxy that can be used.
     pub(crate) fn parse(name: &str, text: &str) -> Result<Proxy, Error> {
         let wrong = |what: &str| {
             Error::invalid(format!("{name} {what}")).with_hint("Give a URL like http://proxy.example.com:3128.")
@@ -39,28 +42,31 @@ impl Proxy {
         };
         let authority = authority.trim_end_matches('/');
         // An endpoint without a path is exactly a host and a port.
-        let place =
+        let endpoint =
             Endpoint::parse(&format!("http://{authority}"), true).map_err(|_| wrong("has no valid host or port"))?;
-        if place.url.len() != "http://".len() + authority.len() || authority.contains('/') {
+        if endpoint.url.len() != "http://".len() + authority.len() || authority.contains('/') {
             return Err(wrong("has a path"));
         }
         let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| !port.is_empty() && !port.ends_with(']'));
         Ok(Proxy {
-            host: place.host,
+            host: endpoint.host,
             // curl's default for a proxy that names no port.
-            port: if has_port { place.port } else { 1080 },
+            port: if has_port { endpoint.port } else { 1080 },
             credentials: user.map(percent_decoded),
         })
     }
 
-    /// The password; empty if there is none.
+    /// The password; empty if the proxy has none.
     pub(crate) fn password(&self) -> &[u8] {
         let credentials = self.credentials.as_ref().map_or(&[][..], |credentials| credentials);
         credentials.iter().position(|byte| *byte == b':').map_or(b"", |colon| &credentials[colon + 1..])
     }
 
-    /// Refuses to carry a plain http request, and the key in it, through another machine.
-    pub(crate) fn bearing(self, endpoint: &Endpoint) -> Result<Proxy, Error> {
+    /// Checks that this proxy may be used for this endpoint.
+    ///
+    /// # Errors
+    /// A proxy on another machine would see a plain http request, and the key in it.
+    pub(crate) fn checked_for(self, endpoint: &Endpoint) -> Result<Proxy, Error> {
         if endpoint.loopback_only && !is_loopback(&self.host) {
             return Err(Error::invalid("proxy would carry plain http, and the key in it, through another machine")
                 .with_hint("Use https, or set allow_plaintext if that is intended."));
@@ -68,14 +74,14 @@ impl Proxy {
         Ok(self)
     }
 
-    /// The proxy for this endpoint, as curl reads the environment; none for a loopback endpoint, whose plain http must
-    /// not leave this machine.
+    /// The proxy for this endpoint, from the variables that curl reads; none for a loopback endpoint, whose plain http must not
+    /// leave this machine.
     pub(crate) fn from_environment(environment: &Environment, endpoint: &Endpoint) -> Result<Option<Proxy>, Error> {
         if endpoint.is_loopback() {
             return Ok(None);
         }
         let mut names = if endpoint.https { vec!["https_proxy", "HTTPS_PROXY"] } else { vec!["http_proxy"] };
-        // In a CGI program HTTP_PROXY is the remote caller's "Proxy:" header (CVE-2016-5385).
+        // In a CGI program HTTP_PROXY is set from the remote client's "Proxy:" header (CVE-2016-5385).
         if !endpoint.https && environment.get("REQUEST_METHOD")?.is_none() {
             names.push("HTTP_PROXY");
         }
@@ -177,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_is_read_as_curl_reads_it() {
+    fn the_environment_is_read_as_curl_does() {
         let api = "https://api.example.com";
         type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<&'a str>);
         let rows: &[Row<'_>] = &[
@@ -198,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn no_proxy_entries_cover_what_curl_says_they_cover() {
+    fn no_proxy_entries_cover_the_same_hosts_as_in_curl() {
         for (url, list, exempt) in [
             ("https://api.example.com", "*", true),
             ("https://api.example.com", "other.com, example.com", true),
@@ -221,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_said_and_never_bypassed() {
+    fn a_proxy_that_cannot_be_used_is_an_error_and_never_bypassed() {
         for text in
             ["socks5://p:1", "socks5h://p:1", "https://p:1", "ftp://p:1", "http://", "http://p:1/x", "http://u:pw@"]
         {
@@ -229,17 +235,17 @@ mod tests {
             assert!(error.message().starts_with("ALL_PROXY "), "{error}");
             assert!(!error.message().contains("pw"), "{error}");
         }
-        // An exempt host needs no proxy, so a proxy that could not be used does not stand in its way.
+        // An exempt host needs no proxy, so an unusable one does not matter.
         assert_eq!(chosen("https://a.example", &[("ALL_PROXY", "socks5://p:1"), ("NO_PROXY", "*")]).unwrap(), None);
     }
 
     #[test]
-    fn plain_http_to_this_machine_goes_through_no_other() {
+    fn plain_http_to_this_machine_is_not_sent_through_another() {
         let endpoint = Endpoint::parse("http://localhost:9", false).unwrap();
-        assert!(Proxy::parse("proxy", "http://p:1").unwrap().bearing(&endpoint).is_err());
-        assert!(Proxy::parse("proxy", "http://127.0.0.1:1").unwrap().bearing(&endpoint).is_ok());
+        assert!(Proxy::parse("proxy", "http://p:1").unwrap().checked_for(&endpoint).is_err());
+        assert!(Proxy::parse("proxy", "http://127.0.0.1:1").unwrap().checked_for(&endpoint).is_ok());
         let meant = Endpoint::parse("http://localhost:9", true).unwrap();
-        assert!(Proxy::parse("proxy", "http://p:1").unwrap().bearing(&meant).is_ok());
+        assert!(Proxy::parse("proxy", "http://p:1").unwrap().checked_for(&meant).is_ok());
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The header lines that every request of a client has, made once.
+//! The header lines that every request of a client has, built once.
 //!
-//! The transport puts them into each request itself: so the HTTP library below never sees the key, can neither log nor
-//! keep it, and has nothing to do for lines that never change.
+//! Our transport adds them to each request. So ureq never sees the key and cannot log or keep it, and it does no work for lines
+//! that never change.
 
 use std::fmt;
 
@@ -11,52 +11,61 @@ use crate::config::secret::Secret;
 
 const BEARER: &[u8] = b"Authorization: Bearer ";
 
-/// One block for reads, one for messages. Wiped when the last client and call let go.
-pub(crate) struct Head {
+/// The header lines of a GET and of a POST. They are wiped when the last client and call drop them.
+pub(crate) struct RequestHead {
     key_length: usize,
     get: Zeroizing<Vec<u8>>,
     post: Zeroizing<Vec<u8>>,
 }
 
-impl Head {
-    pub(crate) fn new(secret: &Secret, user_agent: &str) -> Head {
+impl RequestHead {
+    pub(crate) fn new(secret: &Secret, user_agent: &str) -> RequestHead {
         let block = |more: &[u8]| {
             let parts = [
                 BEARER,
                 secret.key(),
                 b"\r\nUser-Agent: ",
                 user_agent.as_bytes(),
-                // "identity": an answer is read as it is, so nothing can unpack to more than it weighs.
+                // "identity": a compressed response could unpack to any size.
                 b"\r\nAccept: application/json\r\nAccept-Encoding: identity\r\n",
                 more,
             ];
-            // Made in one piece: a vector that grows leaves copies behind that nobody wipes.
+            // Allocated once: a vector that grows leaves copies behind that are not wiped.
             let mut block = Zeroizing::new(Vec::with_capacity(parts.iter().map(|part| part.len()).sum()));
             parts.iter().for_each(|part| block.extend_from_slice(part));
             block
         };
-        Head { key_length: secret.key().len(), get: block(b""), post: block(b"Content-Type: application/json\r\n") }
+        RequestHead {
+            key_length: secret.key().len(),
+            get: block(b""),
+            post: block(b"Content-Type: application/json\r\n"),
+        }
     }
 
-    /// The key itself.
+    /// The API key.
     pub(crate) fn key(&self) -> &[u8] {
         &self.get[BEARER.len()..self.key_end()]
     }
 
-    /// How far into the lines the key reaches.
+    /// Where in the lines the key ends.
     pub(crate) fn key_end(&self) -> usize {
         BEARER.len() + self.key_length
     }
 
-    /// The lines, each with its end.
-    pub(crate) fn lines(&self, posts: bool) -> &[u8] {
-        if posts { &self.post } else { &self.get }
+    /// The lines of a GET, each with its CRLF.
+    pub(crate) fn get_lines(&self) -> &[u8] {
+        &self.get
+    }
+
+    /// The lines of a POST, each with its CRLF.
+    pub(crate) fn post_lines(&self) -> &[u8] {
+        &self.post
     }
 }
 
-impl fmt::Debug for Head {
+impl fmt::Debug for RequestHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Head(not shown)")
+        f.write_str("RequestHead(not shown)")
     }
 }
 
@@ -65,11 +74,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lines_are_the_contracts() {
-        let head = Head::new(&Secret::new("api_key", "adm_marker").unwrap(), "agentjob/1");
+    fn the_lines_are_those_of_the_contract() {
+        let head = RequestHead::new(&Secret::new("api_key", "adm_marker").unwrap(), "agentjob/1");
         let get = "Authorization: Bearer adm_marker\r\nUser-Agent: agentjob/1\r\nAccept: application/json\r\nAccept-Encoding: identity\r\n";
-        assert_eq!(head.lines(false), get.as_bytes());
-        assert_eq!(head.lines(true), format!("{get}Content-Type: application/json\r\n").as_bytes());
+        assert_eq!(head.get_lines(), get.as_bytes());
+        assert_eq!(head.post_lines(), format!("{get}Content-Type: application/json\r\n").as_bytes());
         assert!(!format!("{head:?}").contains("marker"));
     }
 }

@@ -1,4 +1,4 @@
-//! The API key: checked, wiped, never shown.
+//! The API key: checked, wiped from memory, never shown.
 
 use std::fmt;
 use std::path::Path;
@@ -9,13 +9,13 @@ use crate::call::control::Control;
 use crate::config::setting_file::{MAX_WAIT, SettingFile};
 use crate::error::Error;
 
-/// Longer than any key, shorter than any request head.
+/// Longer than any real key, and short enough for a request head.
 const MAX_KEY_BYTES: usize = 4096;
 
-/// Where the key came from: all that may be told of it.
+/// Where the key came from. Nothing else about it is ever shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeySource {
-    /// Given in the program.
+    /// An argument of the program.
     Argument,
     /// Read from a file that the program named.
     File,
@@ -31,7 +31,10 @@ pub(crate) struct Secret {
 }
 
 impl Secret {
-    /// `name` is what the user has to mend: the argument, variable or file that held the key.
+    /// Checks a key. `name` is the argument, variable or file that it came from, for the error.
+    ///
+    /// # Errors
+    /// It is empty, too long, or not visible ASCII.
     pub(crate) fn new(name: &str, key: &str) -> Result<Secret, Error> {
         let wrong =
             |what: &str| Error::invalid(format!("{name} {what}")).with_hint("Give the key as the service shows it.");
@@ -41,14 +44,14 @@ impl Secret {
         if key.len() > MAX_KEY_BYTES {
             return Err(wrong("is longer than a key can be (4096 bytes)"));
         }
-        // Visible ASCII only: a CR or LF would end the header and begin another.
+        // Visible ASCII only: a CR or LF would end the header line and begin another.
         if !key.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(wrong("contains a space, a control character or a non-ASCII character"));
         }
         Ok(Secret { key: Zeroizing::new(key.as_bytes().to_vec()) })
     }
 
-    /// Reads a key from a file, without the line end that editors leave. The file must be this user's alone, unless it
+    /// Reads a key from a file, without the line end that editors add. Other users may not have access to the file, unless it
     /// `may_be_shared`.
     pub(crate) fn from_file(
         name: &str,
@@ -62,7 +65,7 @@ impl Secret {
         }
         let text = file.read(2 * MAX_KEY_BYTES, MAX_WAIT, control)?;
         let text = std::str::from_utf8(&text).map_err(|_| {
-            Error::invalid(format!("{name} {path:?} is not text")).with_hint("It must hold the key alone.")
+            Error::invalid(format!("{name} {path:?} is not text")).with_hint("It must contain only the key.")
         })?;
         Secret::new(&format!("the key in {name} {path:?}"), text.trim_end_matches(['\r', '\n']))
     }
@@ -88,7 +91,7 @@ mod tests {
         for byte in 0..=255u8 {
             let good = byte.is_ascii_graphic();
             for key in [vec![byte, b'a'], vec![b'a', byte, b'b'], vec![b'a', byte]] {
-                // A key is text in every face, so only bytes that make text can get here.
+                // A key is text in every language, so only valid UTF-8 can get here.
                 let Ok(key) = String::from_utf8(key) else { continue };
                 assert_eq!(Secret::new("api_key", &key).is_ok(), good, "byte {byte:#x}");
             }
@@ -96,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_key_is_not_repeated() {
+    fn the_error_does_not_repeat_a_refused_key() {
         let error = Secret::new("api_key", "mark\ner").unwrap_err();
         assert!(error.message().starts_with("api_key contains a space"), "{error}");
         assert!(!format!("{error} {error:?}").contains("mark"));

@@ -1,4 +1,4 @@
-//! A file that a setting names. It may be a pipe: one that is written is read to its end, one without a writer ends with its time.
+//! A file that a setting names. It may be a pipe: it is read to its end, and one that no program writes ends in a timeout.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind};
 use crate::os::descriptor::above_standard;
 use crate::text::escape;
 
-/// How long a pipe may take until it ends: the program that writes it may ask a person for a passphrase.
+/// How long to wait for the end of a pipe: the program that writes it may ask a person for a passphrase.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// A file that is being read for a setting.
@@ -26,7 +26,7 @@ pub(crate) struct SettingFile<'a> {
 }
 
 impl<'a> SettingFile<'a> {
-    /// Opens it. That does not wait for a pipe's writer. `name` is the argument or variable that has the path.
+    /// Opens the file, without waiting for the writer of a pipe. `name` is the argument or variable that has the path, for errors.
     pub(crate) fn open(name: &'a str, path: &'a Path) -> Result<SettingFile<'a>, Error> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let opened = above_standard(|| rustix::io::retry_on_intr(|| open(path, flags, Mode::empty())));
@@ -34,8 +34,8 @@ impl<'a> SettingFile<'a> {
         Ok(SettingFile { name, path, file })
     }
 
-    /// Refuses a file of this user's that others may read or write: OpenSSH's rule for private keys. Another user's file is
-    /// that user's to guard. What was opened is asked, so nothing can be exchanged in between.
+    /// Refuses a file of this user that others may read or write: OpenSSH's rule for private keys. A file of another user is that
+    /// user's responsibility. It checks the open descriptor, so the file cannot be replaced in between.
     pub(crate) fn refuse_shared(&self) -> Result<(), Error> {
         let stat = fstat(&self.file).map_err(|error| unreadable(self.name, self.path, &error.into()))?;
         let guarded = matches!(FileType::from_raw_mode(stat.st_mode), FileType::RegularFile | FileType::Fifo);
@@ -50,19 +50,22 @@ impl<'a> SettingFile<'a> {
         )))
     }
 
-    /// Reads it, up to a bound: whatever the path leads to, it may have no end. `control` is asked at least every 50 ms.
+    /// Reads the file up to `limit` bytes, because a device may have no end. `control` is checked at least every 50 ms.
+    ///
+    /// # Errors
+    /// It cannot be read, is longer than `limit`, or does not end within `wait`; or the control cancelled.
     pub(crate) fn read(
         mut self,
         limit: usize,
         wait: Duration,
         control: Option<&dyn Control>,
     ) -> Result<Zeroizing<Vec<u8>>, Error> {
-        let end = Instant::now() + wait;
-        // A key's file fits into what is set aside at once: a vector that grows leaves copies behind that are not wiped.
+        let deadline = Instant::now() + wait;
+        // Enough for any key file: a vector that grows leaves copies behind that are not wiped.
         let mut bytes = Zeroizing::new(Vec::with_capacity((limit + 1).min(64 << 10)));
         let mut piece = Zeroizing::new([0; 4096]);
         while bytes.len() <= limit {
-            self.wait(end, control)?;
+            self.wait(deadline, control)?;
             match self.file.read(&mut *piece) {
                 Ok(0) => return Ok(bytes),
                 Ok(n) => {
@@ -76,10 +79,10 @@ impl<'a> SettingFile<'a> {
         Err(Error::invalid(format!("{} {:?} is longer than {limit} bytes", self.name, self.path)))
     }
 
-    /// Until there is something to read, or the end. A pipe without a writer is neither.
-    fn wait(&self, end: Instant, control: Option<&dyn Control>) -> Result<(), Error> {
+    /// Waits until there is something to read, or the end. A pipe without a writer has neither.
+    fn wait(&self, deadline: Instant, control: Option<&dyn Control>) -> Result<(), Error> {
         loop {
-            let left = end.saturating_duration_since(Instant::now()).min(SLICE);
+            let left = deadline.saturating_duration_since(Instant::now()).min(SLICE);
             let slice = Timespec { tv_sec: 0, tv_nsec: left.as_nanos() as _ };
             match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&slice)) {
                 Ok(0) | Err(Errno::INTR) => {}
@@ -104,7 +107,7 @@ fn unreadable(name: &str, path: &Path, error: &io::Error) -> Error {
     Error::invalid(format!("{name} {path:?} cannot be read ({error})"))
 }
 
-/// A path as one word of a shell's command.
+/// A path as one word of a shell command.
 fn shell_word(path: &Path) -> String {
     let path = path.to_string_lossy();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@%".contains(c);
@@ -119,14 +122,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_one_word_of_the_command() {
+    fn a_path_becomes_one_word_of_a_shell_command() {
         for (path, word) in [("/run/key", "/run/key"), ("my key", "'my key'"), ("it's", r"'it'\''s'"), ("-f", "'-f'")] {
             assert_eq!(shell_word(Path::new(path)), word);
         }
     }
 
     #[test]
-    fn a_pipe_that_no_program_writes_ends_with_its_time() {
+    fn a_pipe_that_no_program_writes_times_out() {
         let path = std::env::temp_dir().join(format!("agentjob-pipe-{}", std::process::id()));
         let made = std::process::Command::new("mkfifo").args(["-m", "600"]).arg(&path).status().unwrap();
         assert!(made.success());

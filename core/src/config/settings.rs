@@ -1,4 +1,4 @@
-//! A client's settings: everything is checked and resolved once, before any request.
+//! A client's settings, checked and resolved, with their defaults and limits.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,34 +12,34 @@ use crate::call::retry::Limits;
 use crate::config::endpoint::Endpoint;
 use crate::config::environment::Environment;
 use crate::config::proxy::Proxy;
-use crate::config::request_head::Head;
+use crate::config::request_head::RequestHead;
 use crate::config::secret::KeySource;
 use crate::config::setting_file::{MAX_WAIT, SettingFile};
 use crate::error::Error;
 use crate::redact::Redactor;
 use crate::text::describe;
 
-/// The total time of one call.
+/// Default deadline of one call, retries and pauses included: 60 s.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
-/// The time to connect: name lookup, TCP, proxy and TLS together.
+/// Default time limit for a connection, from name lookup to TLS handshake: 10 s.
 pub const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often one call makes a failed request again.
+/// Default number of retries of one call.
 pub const DEFAULT_MAX_RETRIES: u32 = 2;
-/// The most retries that can be set.
+/// The largest number of retries that can be set.
 pub const MAX_RETRIES: u32 = 100;
-/// The longest `Retry-After` that a call waits for by itself.
+/// Default longest `Retry-After` that a call waits for on its own: 60 s.
 pub const DEFAULT_MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
-/// The longest prompt that is sent.
+/// Default longest prompt, in bytes of UTF-8: 4 MiB.
 pub const DEFAULT_MAX_PROMPT_BYTES: usize = 4 << 20;
-/// The longest answer that is read.
+/// Default longest response, in bytes: 8 MiB.
 pub const DEFAULT_MAX_RESPONSE_BYTES: usize = 8 << 20;
-/// The longest `user_agent_suffix`.
+/// The longest `user_agent_suffix`, in bytes.
 const MAX_USER_AGENT_SUFFIX_BYTES: usize = 256;
 
-/// The longest `ca_file`: ten times what operating systems ship.
+/// The longest `ca_file`, in bytes: ten times what operating systems ship.
 const MAX_CA_FILE_BYTES: usize = 4 << 20;
 
-/// What a client calls with each event.
+/// A function that a client calls with each event, on the calling thread.
 pub type EventHandler = Arc<dyn Fn(&Event<'_>) + Send + Sync>;
 
 /// How much `AGENTJOB_LOG` prints on standard error.
@@ -52,14 +52,14 @@ pub(crate) enum LogLevel {
     Debug,
 }
 
-/// Settings that were checked. Immutable.
+/// Checked settings. Immutable.
 #[derive(Clone)]
 pub(crate) struct Config {
     pub(crate) endpoint: Endpoint,
-    pub(crate) head: Arc<Head>,
+    pub(crate) request_head: Arc<RequestHead>,
     pub(crate) key_source: KeySource,
     pub(crate) project_id: String,
-    /// The path of the project's jobs.
+    /// The path of the project's jobs, below the service's origin.
     pub(crate) jobs_path: String,
     pub(crate) timeout: Duration,
     pub(crate) connect_timeout: Duration,
@@ -73,12 +73,13 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Takes the key, and the proxy's password, out of what is shown.
+    /// Removes the key and the proxy's password from text.
     pub(crate) fn redactor(&self) -> Redactor<'_> {
-        Redactor::new([self.head.key(), self.proxy.as_ref().map_or(b"", Proxy::password)])
+        Redactor::new([self.request_head.key(), self.proxy.as_ref().map_or(b"", Proxy::password)])
     }
 }
 
+/// Checks a limit in bytes: 1 byte to 1 GiB.
 pub(crate) fn check_bytes(name: &str, bytes: usize) -> Result<usize, Error> {
     match bytes {
         0 => Err(Error::invalid(format!("{name} is 0")).with_hint("Give a number of bytes.")),
@@ -87,6 +88,7 @@ pub(crate) fn check_bytes(name: &str, bytes: usize) -> Result<usize, Error> {
     }
 }
 
+/// Reads the certificates of a PEM file.
 pub(crate) fn read_roots(
     name: &str,
     path: &Path,
@@ -95,7 +97,7 @@ pub(crate) fn read_roots(
     let pem = SettingFile::open(name, path)?.read(MAX_CA_FILE_BYTES, MAX_WAIT, control)?;
     let roots: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     match roots {
-        Ok(roots) if roots.is_empty() => Err(Error::invalid(format!("{name} {path:?} holds no certificate"))
+        Ok(roots) if roots.is_empty() => Err(Error::invalid(format!("{name} {path:?} contains no certificate"))
             .with_hint("Give a PEM file with at least one.")),
         Ok(roots) => Ok(roots),
         Err(_) => {
@@ -104,6 +106,7 @@ pub(crate) fn read_roots(
     }
 }
 
+/// The `User-Agent` header's value.
 pub(crate) fn user_agent(suffix: Option<&str>) -> Result<String, Error> {
     let own = concat!("agentjob/", env!("CARGO_PKG_VERSION"));
     let Some(suffix) = suffix.filter(|suffix| !suffix.is_empty()) else {
@@ -115,6 +118,7 @@ pub(crate) fn user_agent(suffix: Option<&str>) -> Result<String, Error> {
     Ok(format!("{own} {suffix}"))
 }
 
+/// Reads `AGENTJOB_LOG`: off, info or debug.
 pub(crate) fn log_level(environment: &Environment) -> Result<LogLevel, Error> {
     match environment.get("AGENTJOB_LOG")?.as_deref() {
         None | Some("off" | "0") => Ok(LogLevel::Off),

@@ -1,27 +1,27 @@
-//! Room for one request on its way out and for what has come in but is not read yet.
+//! Buffers for one request that is being sent and for input that is not consumed yet.
 
 use std::ops::Range;
 
 use ureq::unversioned::transport::Buffers;
 use zeroize::Zeroize;
 
-/// ureq writes a whole header line or none, so this much must always be free: the longest line is the key's.
+/// ureq writes a header line only if it fits as a whole, so this much must always be free; the longest line has the key.
 const MIN_FREE: usize = 8 << 10;
-/// Output beyond this is handed to the kernel before more is gathered; everything smaller leaves in one write.
+/// Output beyond this is written before more is collected; everything smaller leaves in one write.
 pub(crate) const FLUSH_AT: usize = 64 << 10;
-/// What a kept connection holds on to.
+/// The buffer size that an idle connection keeps.
 const KEPT: usize = 12 << 10;
-/// The input grows from this …
+/// The first size of the input buffer.
 const FIRST_INPUT: usize = 4 << 10;
-/// … to this: more than the longest head that is read.
+/// The largest size of the input buffer: more than the longest head.
 const MAX_INPUT: usize = 2 * crate::http::response_head::MAX_BYTES;
 
-/// Gathers output until it is flushed, so that head and body leave in one write.
+/// Collects output until it is flushed, so that head and body leave in one write.
 #[derive(Default)]
 pub(crate) struct RequestBuffers {
     output: Vec<u8>,
     pending: usize,
-    /// Where the key stands.
+    /// Where in the output the key is.
     secret: Range<usize>,
     input: Vec<u8>,
     start: usize,
@@ -30,13 +30,13 @@ pub(crate) struct RequestBuffers {
 }
 
 impl RequestBuffers {
-    /// Counts what ureq wrote into [`output`](Buffers::output) as waiting to leave.
+    /// Adds what ureq wrote into [`output`](Buffers::output) to the pending output.
     pub(crate) fn gather(&mut self, amount: usize) {
         self.pending += amount;
     }
 
-    /// The same for the request's first piece, with more header lines put in: at the head's end, or, if that is still to come,
-    /// behind the request line.
+    /// The same for the request's first piece, adding header lines: at the end of the head, or after the request line if the head
+    /// is still incomplete.
     pub(crate) fn gather_with(&mut self, amount: usize, (lines, key_end): (&[u8], usize)) {
         let written = &self.output[..amount];
         let at = match written.ends_with(b"\r\n\r\n") {
@@ -54,10 +54,10 @@ impl RequestBuffers {
         &self.output[..self.pending]
     }
 
-    /// Grows the output, and wipes the piece that it outgrows: a vector that grows by itself would leave the key there.
+    /// Grows the output and wipes the old allocation: a vector that grows by itself would leave the key in it.
     fn make_room(&mut self, needed: usize) {
         if self.output.len() < needed {
-            // What outgrows the kept room is a large prompt, which takes all there is.
+            // A large prompt: it needs the largest buffer.
             let room = if needed > KEPT { FLUSH_AT + MIN_FREE } else { self.output.len().saturating_mul(2).min(KEPT) };
             let mut larger = vec![0; needed.max(room)];
             larger[..self.output.len()].copy_from_slice(&self.output);
@@ -66,19 +66,19 @@ impl RequestBuffers {
         }
     }
 
-    /// Forgets the output that left, and wipes the part that the key is in.
+    /// Empties the output, and wipes the part that has the key.
     pub(crate) fn clear_pending(&mut self) {
         self.output[self.secret.clone()].zeroize();
         (self.pending, self.secret) = (0, 0..0);
     }
 
-    /// Puts `shorter` in place of the input's first `length` bytes.
+    /// Replaces the input's first `length` bytes by `shorter`.
     pub(crate) fn replace_input(&mut self, length: usize, shorter: &[u8]) {
         self.start += length - shorter.len();
         self.input[self.start..][..shorter.len()].copy_from_slice(shorter);
     }
 
-    /// The input's last `length` bytes, to be worked on in place.
+    /// The input's last `length` bytes, to be edited in place.
     pub(crate) fn last_input(&mut self, length: usize) -> &mut [u8] {
         &mut self.input[self.end - length..self.end]
     }
@@ -88,7 +88,7 @@ impl RequestBuffers {
         self.end -= length;
     }
 
-    /// Gives back what a large request took.
+    /// Frees what a large request or response took.
     pub(crate) fn shrink(&mut self) {
         if self.output.capacity() > KEPT {
             self.output.truncate(KEPT);
@@ -138,7 +138,7 @@ impl Buffers for RequestBuffers {
     }
 
     fn tmp_and_output(&mut self) -> (&mut [u8], &mut [u8]) {
-        // The first half serves chunked bodies alone, which are never sent.
+        // The first half is for chunked bodies, which we never send.
         self.output();
         (&mut [], &mut self.output[self.pending..])
     }
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn output_gathers_until_it_is_cleared_and_is_wiped() {
+    fn output_collects_until_it_is_cleared_and_is_wiped() {
         let mut buffers = RequestBuffers::default();
         let (head, body) = (b"GET / HTTP/1.1\r\nb: c\r\n\r\n".as_slice(), b"body");
         buffers.output()[..head.len()].copy_from_slice(head);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_comes_in_pieces_has_our_lines_behind_its_first() {
+    fn a_head_in_pieces_gets_our_lines_after_its_first() {
         let mut buffers = RequestBuffers::default();
         for (piece, first) in [("GET / HTTP/1.1\r\n", true), ("b: c\r\n\r\n", false)] {
             buffers.output()[..piece.len()].copy_from_slice(piece.as_bytes());
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn input_keeps_what_is_not_consumed_and_grows_to_its_bound() {
+    fn input_keeps_what_is_not_consumed_and_grows_to_its_limit() {
         let mut buffers = RequestBuffers::default();
         buffers.input_append_buf()[..6].copy_from_slice(b"abcdef");
         buffers.input_appended(6);

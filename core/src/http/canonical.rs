@@ -1,16 +1,17 @@
-//! Room for the short head that ureq gets, without an allocation.
+//! The short head that ureq gets in place of the response's own, built without an allocation.
 
 /// A head for ureq.
-pub(crate) struct Canonical {
-    bytes: [u8; Canonical::ROOM],
+pub(crate) struct CanonicalHead {
+    bytes: [u8; CanonicalHead::CAPACITY],
     length: usize,
 }
 
-impl Canonical {
-    const ROOM: usize = 64;
+impl CanonicalHead {
+    /// Enough for the longest status line and one field.
+    const CAPACITY: usize = 64;
 
-    pub(crate) fn new() -> Canonical {
-        Canonical { bytes: [0; Canonical::ROOM], length: 0 }
+    pub(crate) fn new() -> CanonicalHead {
+        CanonicalHead { bytes: [0; CanonicalHead::CAPACITY], length: 0 }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {

@@ -1,10 +1,10 @@
-//! The chunked coding (RFC 9112 section 7.1), checked while it comes in and brought into its shortest form for ureq, whose own
-//! reader takes signs and spaces in a chunk's size and no long extension.
+//! The chunked coding (RFC 9112 section 7.1), checked while it arrives and rewritten in its shortest form for ureq. ureq's own reader
+//! accepts signs and spaces in a chunk's size, and rejects long extensions.
 
-/// Bytes of extensions, trailers and leading zeros that one body may spend: all of it is skipped.
+/// How many bytes of extensions, trailers and leading zeros one body may have; all of them are skipped.
 const MAX_SKIPPED: usize = 64 << 10;
 
-/// Where in the coding the next byte stands.
+/// What the next byte belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
     /// The first digit of a size.
@@ -17,22 +17,31 @@ enum At {
     /// The LF of a size's line.
     SizeEnd,
     Data,
-    /// The CR behind a chunk's data, then its LF.
+    /// The CR after a chunk's data, then its LF.
     DataCr,
     DataLf,
-    /// The first byte of a trailer's line, or of the empty line that ends the body.
+    /// The first byte of a trailer line, or of the empty line that ends the body.
     Trailer,
     TrailerLine,
     TrailerLf,
     LastLf,
-    Over,
+    End,
 }
 
-/// A chunked body that is coming in.
+/// What `take` made of some bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shortened {
+    /// How many bytes remain, at the beginning.
+    pub(crate) kept: usize,
+    /// How many of the given bytes belong to the body.
+    pub(crate) used: usize,
+}
+
+/// A chunked body that is arriving.
 #[derive(Debug)]
 pub(crate) struct Chunks {
     at: At,
-    /// The current chunk's size, then what is left of it.
+    /// The current chunk's size, then how much of it is left.
     left: u64,
     skipped: usize,
 }
@@ -42,14 +51,13 @@ impl Chunks {
         Chunks { at: At::Size, left: 0, skipped: 0 }
     }
 
-    /// Checks the next bytes and brings them into the shortest form, in place: sizes and data stay, extensions and trailers go.
-    /// Returns how many bytes are left, and how many of the given ones belong to the body.
+    /// Checks the next bytes and shortens them in place: sizes and data stay, extensions and trailers go.
     ///
     /// # Errors
-    /// They are not of the grammar, as a clause.
-    pub(crate) fn take(&mut self, bytes: &mut [u8]) -> Result<(usize, usize), &'static str> {
+    /// They violate the grammar, as a clause.
+    pub(crate) fn take(&mut self, bytes: &mut [u8]) -> Result<Shortened, &'static str> {
         let (mut from, mut to) = (0, 0);
-        while from < bytes.len() && self.at != At::Over {
+        while from < bytes.len() && self.at != At::End {
             if self.at == At::Data {
                 let length = self.left.min((bytes.len() - from) as u64) as usize;
                 if from != to {
@@ -63,7 +71,7 @@ impl Chunks {
             }
             let byte = bytes[from];
             from += 1;
-            if self.step(byte)? {
+            if self.is_kept(byte)? {
                 bytes[to] = byte;
                 to += 1;
             } else {
@@ -73,13 +81,13 @@ impl Chunks {
                 }
             }
         }
-        Ok((to, from))
+        Ok(Shortened { kept: to, used: from })
     }
 
-    /// Takes one byte that is no data; whether it stays.
-    fn step(&mut self, byte: u8) -> Result<bool, &'static str> {
+    /// Moves over one byte that is not data, and returns whether it is kept.
+    fn is_kept(&mut self, byte: u8) -> Result<bool, &'static str> {
         const SIZE: &str = "a chunk's size is not a hexadecimal number";
-        let (at, stays) = match (self.at, byte) {
+        let (at, kept) = match (self.at, byte) {
             (At::Size, _) => {
                 self.left = hex(byte).ok_or(SIZE)?;
                 (At::Digits, true)
@@ -91,7 +99,7 @@ impl Chunks {
                 let leading_zero = self.left == 0;
                 let digit = hex(byte).ok_or(SIZE)?;
                 self.left = self.left.checked_mul(16).ok_or("a chunk's size is too large")? + digit;
-                // "00a" becomes "0a": a first digit has left already.
+                // "00a" becomes "0a": the first digit was passed on before the others were seen.
                 (At::Digits, !(leading_zero && digit == 0))
             }
             (At::Extension, 0 | b'\n') => return Err("a chunk's extension contains a control character"),
@@ -105,13 +113,13 @@ impl Chunks {
             (At::Trailer | At::TrailerLine, 0 | b'\n') => return Err("a trailer contains a control character"),
             (At::Trailer | At::TrailerLine, _) => (At::TrailerLine, false),
             (At::TrailerLf, b'\n') => (At::Trailer, false),
-            (At::LastLf, b'\n') => (At::Over, true),
+            (At::LastLf, b'\n') => (At::End, true),
             (At::Space, _) => return Err(SIZE),
             (At::SizeEnd | At::TrailerLf | At::LastLf, _) => return Err("a line of its chunks contains a bare CR"),
-            (At::Data | At::Over, _) => unreachable!("data is taken at once, and nothing after the end"),
+            (At::Data | At::End, _) => unreachable!("take() handles data, and stops at the end"),
         };
         self.at = at;
-        Ok(stays)
+        Ok(kept)
     }
 }
 
@@ -123,20 +131,20 @@ fn hex(byte: u8) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// The body's shortest form and what follows it, given in pieces of this length.
-    fn taken(body: &[u8], piece: usize) -> Result<(String, usize), &'static str> {
+    /// The body's shortest form and the length of what follows it, given in pieces of this length.
+    fn shortened(body: &[u8], piece: usize) -> Result<(String, usize), &'static str> {
         let (mut chunks, mut out, mut used) = (Chunks::new(), Vec::new(), 0);
         for piece in body.chunks(piece) {
             let mut piece = piece.to_vec();
-            let (kept, read) = chunks.take(&mut piece)?;
+            let Shortened { kept, used: of_piece } = chunks.take(&mut piece)?;
             out.extend_from_slice(&piece[..kept]);
-            used += read;
+            used += of_piece;
         }
         Ok((String::from_utf8(out).unwrap(), body.len() - used))
     }
 
     #[test]
-    fn chunks_of_the_grammar_are_brought_into_their_shortest_form_however_they_are_cut() {
+    fn valid_chunks_are_shortened_however_they_arrive() {
         let long = format!("3;{}\r\nabc\r\n0\r\n\r\n", "x".repeat(5000));
         let zeros = format!("{}3\r\nabc\r\n0\r\n\r\n", "0".repeat(300));
         for (body, form, extra) in [
@@ -149,13 +157,13 @@ mod tests {
             (&zeros, "03\r\nabc\r\n0\r\n\r\n", 0),
         ] {
             for piece in 1..=body.len() {
-                assert_eq!(taken(body.as_bytes(), piece), Ok((form.to_owned(), extra)), "{body:.30?} by {piece}");
+                assert_eq!(shortened(body.as_bytes(), piece), Ok((form.to_owned(), extra)), "{body:.30?} by {piece}");
             }
         }
     }
 
     #[test]
-    fn what_is_not_of_the_grammar_is_refused_however_it_is_cut() {
+    fn invalid_chunks_are_rejected_however_they_arrive() {
         let endless = format!("3;{}", "x".repeat(MAX_SKIPPED));
         let trailers = format!("0\r\n{}", "x: y\r\n".repeat(20_000));
         for body in [
@@ -189,7 +197,7 @@ mod tests {
             &trailers,
         ] {
             for piece in (1..=body.len().min(40)).chain([body.len()]) {
-                assert!(taken(body.as_bytes(), piece).is_err(), "{body:.30?} by {piece}");
+                assert!(shortened(body.as_bytes(), piece).is_err(), "{body:.30?} by {piece}");
             }
         }
     }

@@ -1,5 +1,5 @@
-//! One connection to the service, as ureq's transport: it gathers a request and hands it over in one write, looks at a
-//! kept connection right before the first byte, and knows what the kernel took.
+//! One connection to the service, as ureq's transport: it collects a request and writes it at once, checks that a kept connection
+//! is alive right before the first byte, and knows how much the kernel took.
 
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
@@ -12,35 +12,36 @@ use ureq::unversioned::transport::{Buffers, NextTimeout, Transport};
 
 use crate::delivery::Sent;
 use crate::http::buffers::{FLUSH_AT, RequestBuffers};
+use crate::http::call_in_flight::{self, CallInFlight};
 use crate::http::failure::Cause;
 use crate::http::incoming::Incoming;
-use crate::http::interrupt::{self, Call};
 use crate::http::socket::{Idle, Socket, Wrote};
-use crate::http::{tls, tls_failure};
+use crate::http::tls::{self, Waiting};
+use crate::http::tls_failure;
 
 /// A connection, plain or TLS.
 pub(crate) struct Connection {
     socket: Socket,
     tls: Option<Box<ClientConnection>>,
     buffers: RequestBuffers,
-    /// The process that made it: a forked child must not touch it.
+    /// The process that opened it: a forked child must not use it.
     pid: u32,
-    /// An answer came over it before, so it may have died in between.
-    kept: bool,
+    /// It has carried a response before, so it may have died while it was idle.
+    reused: bool,
     last_used: Instant,
     /// ureq has not written the request's first line yet.
-    headless: bool,
-    /// The request's first byte is still here.
-    unbegun: bool,
-    /// The response that this request gets.
+    awaits_first_line: bool,
+    /// Nothing of the request has been passed to the kernel yet.
+    unwritten: bool,
+    /// The response to the current request.
     incoming: Incoming,
-    /// Its final head came while the request was still being written, and ureq has not asked for it yet.
-    early: bool,
-    /// The peer takes no more of the request, but may have answered.
+    /// The response's final head came while the request was still being written, and ureq has not asked for it yet.
+    response_came_early: bool,
+    /// The peer accepts no more of the request, but may have responded.
     write_broken: bool,
-    /// The peer said goodbye, or its response leaves the connection in no known state: this one is the last.
-    ending: bool,
-    /// Never to be used again.
+    /// The peer closed the connection, or its response leaves it in an unknown state: no further request.
+    no_more_requests: bool,
+    /// It failed; never use it again.
     dead: bool,
 }
 
@@ -51,44 +52,44 @@ impl Connection {
             tls: tls.map(Box::new),
             buffers: RequestBuffers::default(),
             pid,
-            kept: false,
+            reused: false,
             last_used: Instant::now(),
-            headless: true,
-            unbegun: true,
+            awaits_first_line: true,
+            unwritten: true,
             incoming: Incoming::new(),
-            early: false,
+            response_came_early: false,
             write_broken: false,
-            ending: false,
+            no_more_requests: false,
             dead: false,
         }
     }
 
-    /// Hands everything gathered to the kernel.
-    fn flush(&mut self, call: &Call) -> Result<(), Cause> {
+    /// Passes everything collected to the kernel.
+    fn flush(&mut self, call: &CallInFlight) -> Result<(), Cause> {
         if self.buffers.pending().is_empty() || self.write_broken {
             self.buffers.clear_pending();
             return Ok(());
         }
-        if self.unbegun && self.kept && !self.is_alive() {
+        if self.unwritten && self.reused && !self.is_alive() {
             self.dead = true;
             return Err(Cause::Stale);
         }
-        self.unbegun = false;
-        let handed = if self.tls.is_some() { self.flush_tls(call) } else { self.flush_plain(call) };
+        self.unwritten = false;
+        let flushed = if self.tls.is_some() { self.flush_tls(call) } else { self.flush_plain(call) };
         self.buffers.clear_pending();
-        handed
+        flushed
     }
 
-    fn flush_plain(&mut self, call: &Call) -> Result<(), Cause> {
+    fn flush_plain(&mut self, call: &CallInFlight) -> Result<(), Cause> {
         let mut at = 0;
         while at < self.buffers.pending().len() {
             match self.socket.write(call, &self.buffers.pending()[at..])? {
                 Wrote::Some(n) => {
-                    call.sent_some();
+                    call.note_sent_some();
                     at += n;
                 }
-                Wrote::Answering if !self.overhear(call)? => {}
-                Wrote::Broken | Wrote::Answering => {
+                Wrote::ResponseWaiting if !self.read_early_response(call)? => {}
+                Wrote::Broken | Wrote::ResponseWaiting => {
                     self.write_broken = true;
                     break;
                 }
@@ -97,23 +98,23 @@ impl Connection {
         Ok(())
     }
 
-    fn flush_tls(&mut self, call: &Call) -> Result<(), Cause> {
+    fn flush_tls(&mut self, call: &CallInFlight) -> Result<(), Cause> {
         let mut at = 0;
         loop {
             let tls = self.tls.as_mut().expect("a TLS connection");
             if at == self.buffers.pending().len() && !tls.wants_write() {
                 return Ok(());
             }
-            // rustls takes plaintext up to its own bound, then wants to be drained.
+            // rustls buffers plaintext up to its own limit, then its records must be written.
             at += tls.writer().write(&self.buffers.pending()[at..]).map_err(|error| Cause::Lost(error.to_string()))?;
             match tls::write_records(call, tls, &self.socket)? {
                 Wrote::Some(n) => {
                     if n > 0 {
-                        call.sent_some();
+                        call.note_sent_some();
                     }
                 }
-                Wrote::Answering if !self.overhear(call)? => {}
-                Wrote::Broken | Wrote::Answering => {
+                Wrote::ResponseWaiting if !self.read_early_response(call)? => {}
+                Wrote::Broken | Wrote::ResponseWaiting => {
                     self.write_broken = true;
                     return Ok(());
                 }
@@ -121,8 +122,8 @@ impl Connection {
         }
     }
 
-    /// Reads some of the answer into the input buffer; 0 is its end.
-    fn receive(&mut self, call: &Call) -> Result<usize, Cause> {
+    /// Reads some of the response into the input buffer; 0 means that the connection ended.
+    fn receive(&mut self, call: &CallInFlight) -> Result<usize, Cause> {
         let room = self.buffers.input_append_buf();
         if room.is_empty() {
             return Err(Cause::Bug("ureq did not read the response".to_owned()));
@@ -134,7 +135,7 @@ impl Connection {
             match tls.reader().read(room) {
                 Ok(n) => return Ok(n),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                // No close_notify: someone in between may have cut the answer short.
+                // No close_notify: an attacker in between may have cut the response short.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
                     return Err(Cause::Lost("the TLS connection was cut off".to_owned()));
                 }
@@ -142,14 +143,14 @@ impl Connection {
             }
             tls::read_records(call, tls, &self.socket)?;
             let state = tls.process_new_packets().map_err(|error| Cause::Lost(tls_failure::explain(&error).0))?;
-            // The peer's goodbye may come in one piece with its answer; the socket below would look alive for long.
-            self.ending |= state.peer_has_closed();
+            // The peer's close_notify may come together with its response; the socket itself would still look alive.
+            self.no_more_requests |= state.peer_has_closed();
         }
     }
 
-    /// Takes in what came while the request is still being written, without waiting for more: whether there is no sense in
-    /// writing on. An interim answer (1xx) says nothing of that (RFC 9110 15.2), nor does what TLS says for itself.
-    fn overhear(&mut self, call: &Call) -> Result<bool, Cause> {
+    /// Reads what arrived while the request is still being written, without waiting for more. Returns whether to stop writing:
+    /// the final head came, or the connection ended. Interim responses (1xx, RFC 9110 15.2) and TLS's own records do not count.
+    fn read_early_response(&mut self, call: &CallInFlight) -> Result<bool, Cause> {
         let mut ended = false;
         loop {
             let room = self.buffers.input_append_buf();
@@ -161,9 +162,10 @@ impl Connection {
                 Some(tls) => match tls.reader().read(room) {
                     Ok(n) => n,
                     Err(error) if error.kind() == ErrorKind::WouldBlock && !ended => {
-                        match tls::take_records(tls, &self.socket) {
-                            Some(goes_on) => ended = !goes_on,
-                            None => return Ok(false),
+                        match tls::read_waiting_records(tls, &self.socket) {
+                            Waiting::Nothing => return Ok(false),
+                            Waiting::Records => {}
+                            Waiting::End => ended = true,
                         }
                         continue;
                     }
@@ -174,45 +176,50 @@ impl Connection {
                 return Ok(true);
             }
             if self.take_in(n, call)? {
-                self.early = true;
+                self.response_came_early = true;
                 return Ok(true);
             }
         }
     }
 
-    /// Takes in the last bytes of the input, which just came. Whether there is something for ureq.
-    fn take_in(&mut self, count: usize, call: &Call) -> Result<bool, Cause> {
+    /// Processes the last `count` bytes of the input, which just arrived. Returns whether there is something for ureq.
+    fn take_in(&mut self, count: usize, call: &CallInFlight) -> Result<bool, Cause> {
         self.buffers.input_appended(count);
         let taken = self.incoming.take(&mut self.buffers, count).map_err(Cause::Garbled)?;
-        self.ending |= taken.surplus;
+        self.no_more_requests |= taken.surplus;
         if let Some(head) = taken.head {
-            self.ending |= !head.reusable;
-            call.head_came(head);
+            self.no_more_requests |= !head.reusable;
+            call.put_response_head(head);
         }
         Ok(taken.ready)
     }
 
-    /// Whether a kept connection can take another request, seen right now.
+    /// Whether a kept connection can carry another request right now.
     fn is_alive(&mut self) -> bool {
         match self.socket.idle() {
             Idle::Quiet => true,
             Idle::Gone => false,
-            // Stray bytes would be taken for the next answer; but TLS has its own traffic, such as session tickets.
+            // Stray bytes would be read as the next response. But TLS has traffic of its own, such as session tickets.
             Idle::Readable => {
                 let Some(tls) = self.tls.as_mut() else { return false };
-                while let Some(goes_on) = tls::take_records(tls, &self.socket) {
-                    if !goes_on {
-                        return false;
+                loop {
+                    match tls::read_waiting_records(tls, &self.socket) {
+                        Waiting::Nothing => return tls::is_drained(tls),
+                        Waiting::Records => {}
+                        Waiting::End => return false,
                     }
                 }
-                tls::is_drained(tls)
             }
         }
     }
 
-    fn with_call<T>(&mut self, work: impl FnOnce(&mut Self, &Call) -> Result<T, Cause>) -> Result<T, Error> {
-        let call: Rc<Call> = interrupt::current().ok_or(Error::ConnectionFailed)?;
-        work(self, &call).map_err(|cause| {
+    /// Runs an operation for the call in flight, and keeps its failure there.
+    fn with_call<T>(
+        &mut self,
+        operation: impl FnOnce(&mut Self, &CallInFlight) -> Result<T, Cause>,
+    ) -> Result<T, Error> {
+        let call: Rc<CallInFlight> = call_in_flight::current().ok_or(Error::ConnectionFailed)?;
+        operation(self, &call).map_err(|cause| {
             self.dead = true;
             call.fail(cause)
         })
@@ -224,12 +231,11 @@ impl Transport for Connection {
         &mut self.buffers
     }
 
-    /// The deadline is our own call's; ureq is configured with none.
+    /// Ignores ureq's timeout, which is not configured: the deadline is in the call in flight.
     fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), Error> {
         self.with_call(|this, call| {
-            if this.headless {
-                this.headless = false;
-                this.buffers.gather_with(amount, call.head());
+            if std::mem::take(&mut this.awaits_first_line) {
+                this.buffers.gather_with(amount, call.request_lines());
             } else {
                 this.buffers.gather(amount);
             }
@@ -242,9 +248,9 @@ impl Transport for Connection {
             this.flush(call)?;
             // ureq awaits input only after it wrote its last byte (ureq_contract.rs).
             if !this.write_broken {
-                call.sent_all();
+                call.note_sent_all();
             }
-            if std::mem::take(&mut this.early) {
+            if std::mem::take(&mut this.response_came_early) {
                 return Ok(true);
             }
             loop {
@@ -252,15 +258,15 @@ impl Transport for Connection {
                     return Err(Cause::Garbled(why.to_owned()));
                 }
                 let n = match this.receive(call) {
-                    // The write had failed before a byte was taken, on a connection that had worked: it died while idle.
-                    Ok(0) | Err(Cause::Lost(_)) if this.write_broken && this.kept && call.sent() == Sent::Nothing => {
+                    // The first write on a reused connection failed: it had died while it was idle.
+                    Ok(0) | Err(Cause::Lost(_)) if this.write_broken && this.reused && call.sent() == Sent::Nothing => {
                         return Err(Cause::Stale);
                     }
                     received => received?,
                 };
                 if n == 0 {
                     this.dead = true;
-                    if this.incoming.is_headless() {
+                    if this.incoming.awaits_head() {
                         return Err(Cause::Lost("the service closed it without a response".to_owned()));
                     }
                     return Ok(false);
@@ -272,23 +278,24 @@ impl Transport for Connection {
         })
     }
 
-    /// Asked before a kept connection is used, and before a used one is kept. Whether the peer is still there is looked
-    /// at once, right before the first byte leaves.
+    /// ureq calls it before it uses a kept connection, and before it keeps a used one. Whether the peer is still there is checked
+    /// later, right before the first byte is written.
     fn is_open(&mut self) -> bool {
-        let Some(call) = interrupt::current() else { return false };
-        if self.dead || self.ending || self.write_broken || self.pid != call.pid {
+        let Some(call) = call_in_flight::current() else { return false };
+        if self.dead || self.no_more_requests || self.write_broken || self.pid != call.pid {
             return false;
         }
-        if self.unbegun {
+        if self.unwritten {
             return call.may_reuse(self.last_used);
         }
-        // Behind the answer came more, which TLS has deciphered already: the next request would take it for its own.
+        // TLS has already deciphered bytes behind the response; the next request would read them as its own.
         if self.tls.as_mut().is_some_and(|tls| !tls::is_drained(tls)) {
             return false;
         }
         self.buffers.shrink();
         self.incoming = Incoming::new();
-        (self.kept, self.headless, self.unbegun, self.last_used) = (true, true, true, call.answered());
+        (self.reused, self.awaits_first_line, self.unwritten) = (true, true, true);
+        self.last_used = call.note_response_read();
         true
     }
 
@@ -299,6 +306,9 @@ impl Transport for Connection {
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection").field("tls", &self.tls.is_some()).field("kept", &self.kept).finish_non_exhaustive()
+        f.debug_struct("Connection")
+            .field("tls", &self.tls.is_some())
+            .field("reused", &self.reused)
+            .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! How ureq gets a connection: ours, whole, with no step of its own.
+//! How ureq gets a connection: ready made, with nothing left for ureq to do.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,17 +13,17 @@ use ureq::unversioned::transport::{ConnectionDetails, Connector, NextTimeout};
 use crate::config::endpoint::Endpoint;
 use crate::config::proxy::Proxy;
 use crate::config::settings::Config;
+use crate::http::call_in_flight::{self, CallInFlight};
 use crate::http::connection::Connection;
 use crate::http::failure::Cause;
-use crate::http::interrupt::{self, Call};
 use crate::http::{dial, tls, tunnel};
 
-/// Connects to the one place that a client talks to.
+/// Connects to the service, the only host that a client talks to.
 pub(crate) struct ServiceConnector {
     endpoint: Endpoint,
     proxy: Option<Proxy>,
     extra_roots: Vec<CertificateDer<'static>>,
-    /// Made at the first TLS connection, then shared, so that sessions resume. A failure is not kept.
+    /// Made for the first TLS connection, then shared, so that sessions resume. A failure is not kept.
     tls: Mutex<Option<Arc<ClientConfig>>>,
 }
 
@@ -37,7 +37,7 @@ impl ServiceConnector {
         }
     }
 
-    fn connect(&self, call: &Call) -> Result<Connection, Cause> {
+    fn connect(&self, call: &CallInFlight) -> Result<Connection, Cause> {
         let to = &self.endpoint;
         let socket = match &self.proxy {
             None => dial::dial(call, &to.host, to.port, to.loopback_only)?,
@@ -77,8 +77,8 @@ impl Connector for ServiceConnector {
     type Out = Connection;
 
     fn connect(&self, _: &ConnectionDetails<'_>, _: Option<()>) -> Result<Option<Connection>, ureq::Error> {
-        let call = interrupt::current().ok_or(ureq::Error::ConnectionFailed)?;
-        call.connecting(|| self.connect(&call)).map(Some).map_err(|cause| call.fail(cause))
+        let call = call_in_flight::current().ok_or(ureq::Error::ConnectionFailed)?;
+        call.while_connecting(|| self.connect(&call)).map(Some).map_err(|cause| call.fail(cause))
     }
 }
 
@@ -88,7 +88,7 @@ impl fmt::Debug for ServiceConnector {
     }
 }
 
-/// ureq resolves names for every request, also over a kept connection; our own dialling looks up what it needs.
+/// ureq would resolve the name for every request, even over a kept connection; dial.rs looks names up when it needs them.
 #[derive(Debug)]
 pub(crate) struct NoResolver;
 

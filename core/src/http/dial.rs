@@ -1,4 +1,4 @@
-//! From a name to a connected socket: looked up aside, raced over its addresses, interruptible throughout.
+//! From a host name to a connected socket: lookup, then a race over the addresses, interruptible throughout.
 
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::OwnedFd;
@@ -8,17 +8,17 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType};
 
+use crate::http::call_in_flight::CallInFlight;
 use crate::http::failure::{Cause, words};
-use crate::http::interrupt::Call;
 use crate::http::lookup;
 use crate::http::socket::Socket;
 use crate::os::descriptor::above_standard;
 
-/// RFC 8305 "Connection Attempt Delay": how long an address is given before the next one is tried beside it.
+/// RFC 8305 "Connection Attempt Delay": how long to wait for one address before the next is tried in parallel.
 const STAGGER: Duration = Duration::from_millis(250);
 
-/// Connects to `host`. With `loopback_only` no other machine's address is used, whatever the name resolves to.
-pub(crate) fn dial(call: &Call, host: &str, port: u16, loopback_only: bool) -> Result<Socket, Cause> {
+/// Connects to `host`. With `loopback_only` only loopback addresses are used, whatever the name resolves to.
+pub(crate) fn dial(call: &CallInFlight, host: &str, port: u16, loopback_only: bool) -> Result<Socket, Cause> {
     let mut addresses = match host.parse::<IpAddr>() {
         Ok(address) => vec![SocketAddr::new(address, port)],
         Err(_) => lookup::look_up(call, host, |host| (host, 0).to_socket_addrs().map(Iterator::collect))?,
@@ -36,7 +36,7 @@ pub(crate) fn dial(call: &Call, host: &str, port: u16, loopback_only: bool) -> R
     Socket::new(stream).map_err(|error| Cause::Connect { to, why: words(&error) })
 }
 
-/// The resolver's order, but the two families in turn (RFC 8305 section 4), so that a broken one costs one stagger.
+/// The resolver's order with IPv6 and IPv4 interleaved (RFC 8305 section 4), so that a broken family costs one [`STAGGER`].
 fn alternating(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
     let (first, second): (Vec<_>, Vec<_>) = addresses.into_iter().partition(|a| a.is_ipv6() == first_is_v6);
@@ -51,20 +51,20 @@ fn alternating(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     }
 }
 
-/// Connects to whichever address answers first. The others are closed.
-fn race(call: &Call, to: &str, addresses: Vec<SocketAddr>) -> Result<TcpStream, Cause> {
-    let mut left = addresses.into_iter().peekable();
+/// Returns the first connection that is established. The other attempts are closed.
+fn race(call: &CallInFlight, to: &str, addresses: Vec<SocketAddr>) -> Result<TcpStream, Cause> {
+    let mut untried = addresses.into_iter().peekable();
     let mut running: Vec<OwnedFd> = Vec::new();
     let mut next_at = Instant::now();
     let mut why = String::new();
     loop {
         call.check()?;
-        if left.peek().is_some() && (running.is_empty() || Instant::now() >= next_at) {
-            let address = left.next().expect("just seen");
+        if untried.peek().is_some() && (running.is_empty() || Instant::now() >= next_at) {
+            let address = untried.next().expect("just seen");
             next_at = Instant::now() + STAGGER;
             match begin(&address) {
-                Ok((socket, true)) => return Ok(TcpStream::from(socket)),
-                Ok((socket, false)) => running.push(socket),
+                Ok(Attempt::Connected(socket)) => return Ok(TcpStream::from(socket)),
+                Ok(Attempt::InProgress(socket)) => running.push(socket),
                 Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
                     return Err(Cause::Resources(words(&error.into())));
                 }
@@ -76,13 +76,13 @@ fn race(call: &Call, to: &str, addresses: Vec<SocketAddr>) -> Result<TcpStream, 
             return Err(Cause::Connect { to: to.to_owned(), why });
         }
         let mut wait = call.slice();
-        if left.peek().is_some() {
+        if untried.peek().is_some() {
             wait = wait.min(next_at.saturating_duration_since(Instant::now()));
         }
         wait_for_any(&running, wait)?;
         let mut still = Vec::with_capacity(running.len());
         for socket in running {
-            match finished(&socket) {
+            match result_of(&socket) {
                 Some(Ok(())) => return Ok(TcpStream::from(socket)),
                 Some(Err(error)) => {
                     why = words(&error.into());
@@ -95,31 +95,38 @@ fn race(call: &Call, to: &str, addresses: Vec<SocketAddr>) -> Result<TcpStream, 
     }
 }
 
-/// Begins to connect without waiting. `true`: it is already there, as on loopback.
-fn begin(address: &SocketAddr) -> Result<(OwnedFd, bool), Errno> {
+/// A connect that was begun.
+enum Attempt {
+    /// Already connected, as loopback often is.
+    Connected(OwnedFd),
+    InProgress(OwnedFd),
+}
+
+/// Begins to connect, without waiting.
+fn begin(address: &SocketAddr) -> Result<Attempt, Errno> {
     let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
     let socket = above_standard(|| open(family))?;
     rustix::io::ioctl_fionbio(&socket, true)?;
     match rustix::net::connect(&socket, address) {
-        Ok(()) => Ok((socket, true)),
-        // After a signal the attempt goes on in the kernel all the same (POSIX connect).
-        Err(Errno::INPROGRESS | Errno::INTR) => Ok((socket, false)),
+        Ok(()) => Ok(Attempt::Connected(socket)),
+        // After a signal the kernel continues the attempt (POSIX connect).
+        Err(Errno::INPROGRESS | Errno::INTR) => Ok(Attempt::InProgress(socket)),
         Err(error) => Err(error),
     }
 }
 
-/// A socket that a program started by this one does not inherit.
+/// A socket that child programs do not inherit.
 #[cfg(not(target_vendor = "apple"))]
 fn open(family: AddressFamily) -> Result<OwnedFd, Errno> {
     rustix::net::socket_with(family, SocketType::STREAM, rustix::net::SocketFlags::CLOEXEC, None)
 }
 
-/// The same where the flag does not exist.
+/// The same on systems without that flag.
 #[cfg(target_vendor = "apple")]
 fn open(family: AddressFamily) -> Result<OwnedFd, Errno> {
     let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
     rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
-    // std does this for sockets of its own making: there is no MSG_NOSIGNAL here.
+    // std does this for the sockets that it opens: Apple has no MSG_NOSIGNAL.
     rustix::net::sockopt::set_socket_nosigpipe(&socket, true)?;
     Ok(socket)
 }
@@ -133,8 +140,8 @@ fn wait_for_any(sockets: &[OwnedFd], wait: Duration) -> Result<(), Cause> {
     }
 }
 
-/// How an attempt ended, if it did.
-fn finished(socket: &OwnedFd) -> Option<Result<(), Errno>> {
+/// An attempt's result, if it has ended.
+fn result_of(socket: &OwnedFd) -> Option<Result<(), Errno>> {
     match rustix::net::sockopt::socket_error(socket) {
         Ok(Ok(())) if rustix::net::getpeername(socket).is_ok() => Some(Ok(())),
         Ok(Ok(())) => None,

@@ -1,48 +1,49 @@
-//! What comes in over a connection, made fit for ureq: interim responses are skipped, the head is read here and replaced by a
-//! short one, and chunks are checked.
+//! Prepares what a connection receives for ureq: skips interim responses, parses the head and replaces it by a short one, and
+//! checks chunks.
 
 use ureq::unversioned::transport::Buffers;
 
 use crate::http::buffers::RequestBuffers;
-use crate::http::chunks::Chunks;
-use crate::http::response_head::{self, Framing, Head, Search};
+use crate::http::chunks::{Chunks, Shortened};
+use crate::http::framing::Framing;
+use crate::http::response_head::{self, ResponseHead, Search};
 
-/// How many interim responses (1xx) may come before the final one.
+/// How many interim responses (1xx) may precede the final one.
 const MAX_INTERIM: u32 = 1000;
 
-/// A response that is coming in.
+/// A response that is arriving.
 #[derive(Debug)]
 pub(crate) enum Incoming {
-    /// Its head, after so many interim ones.
+    /// Its head is incomplete; `interim` responses preceded it.
     Head { search: Search, interim: u32 },
-    /// A body that ureq reads as it is.
+    /// The body arrives as ureq reads it.
     Body,
-    /// A body in chunks.
+    /// The body arrives in chunks.
     Chunks(Chunks),
-    /// A body that went wrong in the same piece as its head: the head counts all the same, and comes first.
-    Broken(String),
+    /// The body was invalid in the same piece of input that had the head. ureq gets the head first; the error comes after.
+    Invalid(String),
 }
 
 impl Incoming {
-    /// Nothing has come yet.
+    /// Nothing has arrived yet.
     pub(crate) fn new() -> Incoming {
         Incoming::Head { search: Search::default(), interim: 0 }
     }
 
-    /// Whether the head is not here yet.
-    pub(crate) fn is_headless(&self) -> bool {
+    /// Whether the head is still incomplete.
+    pub(crate) fn awaits_head(&self) -> bool {
         matches!(self, Incoming::Head { .. })
     }
 
-    /// Why there is no sense in reading on.
+    /// Why the rest cannot be read, as a clause.
     pub(crate) fn fault(&self) -> Option<&str> {
-        if let Incoming::Broken(why) = self { Some(why) } else { None }
+        if let Incoming::Invalid(why) = self { Some(why) } else { None }
     }
 
-    /// Takes in the last `count` bytes of the input, which just came.
+    /// Processes the last `count` bytes of the input, which just arrived.
     ///
     /// # Errors
-    /// They are no HTTP that is read, as a clause.
+    /// They are not HTTP that we accept, as a clause.
     pub(crate) fn take(&mut self, buffers: &mut RequestBuffers, count: usize) -> Result<Taken, String> {
         match self {
             Incoming::Head { search, interim } => {
@@ -61,12 +62,12 @@ impl Incoming {
             }
             Incoming::Body => Ok(Taken { ready: count > 0, ..Taken::default() }),
             Incoming::Chunks(chunks) => take_chunks(chunks, buffers, count),
-            Incoming::Broken(why) => Err(why.clone()),
+            Incoming::Invalid(why) => Err(why.clone()),
         }
     }
 
-    /// The head is here, and perhaps a part of the body.
-    fn begin_body(&mut self, buffers: &mut RequestBuffers, end: usize, head: Head) -> Result<Taken, String> {
+    /// Handles the input once it has the whole head, and perhaps a part of the body.
+    fn begin_body(&mut self, buffers: &mut RequestBuffers, end: usize, head: ResponseHead) -> Result<Taken, String> {
         let canonical = head.canonical();
         buffers.replace_input(end, canonical.bytes());
         let body = buffers.input().len() - canonical.bytes().len();
@@ -81,7 +82,7 @@ impl Incoming {
                 }
                 Err(why) => {
                     buffers.drop_input(body);
-                    Incoming::Broken(why)
+                    Incoming::Invalid(why)
                 }
             };
         }
@@ -90,18 +91,18 @@ impl Incoming {
 }
 
 fn take_chunks(chunks: &mut Chunks, buffers: &mut RequestBuffers, count: usize) -> Result<Taken, String> {
-    let (kept, read) = chunks.take(buffers.last_input(count))?;
+    let Shortened { kept, used } = chunks.take(buffers.last_input(count))?;
     buffers.drop_input(count - kept);
-    Ok(Taken { ready: kept > 0, surplus: read < count, head: None })
+    Ok(Taken { ready: kept > 0, surplus: used < count, head: None })
 }
 
-/// What came of the bytes.
+/// What `take` found in the bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     /// There is something for ureq.
     pub(crate) ready: bool,
-    /// Bytes came that belong to no response.
+    /// There were bytes that belong to no response.
     pub(crate) surplus: bool,
-    /// The final head, the moment that it is whole.
-    pub(crate) head: Option<Head>,
+    /// The final head, once, when it is complete.
+    pub(crate) head: Option<ResponseHead>,
 }

@@ -1,5 +1,5 @@
-//! Name lookups, by the system's resolver, aside: `getaddrinfo` cannot be interrupted, so each has a thread that a call can walk
-//! away from. Calls to the same host share a lookup, and those of one host cannot use up the threads of the others.
+//! Name lookups by the system's resolver, each on a thread of its own: `getaddrinfo` cannot be interrupted, so a call must be able
+//! to abandon it. Calls to the same host share a lookup, and stuck lookups of one host cannot use up the threads of others.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,25 +7,25 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::http::call_in_flight::CallInFlight;
 use crate::http::failure::{Cause, words};
-use crate::http::interrupt::Call;
 use crate::os::descriptor::above_standard;
 use crate::os::process::PerProcess;
 use crate::os::thread;
 
-/// Lookups of one host at a time, those that no call waits for any more included.
+/// Concurrent lookups of one host, including abandoned ones.
 const MAX_PER_HOST: usize = 4;
-/// Lookups of all hosts at a time.
+/// Concurrent lookups of all hosts.
 const MAX_LOOKUPS: usize = 128;
-/// A lookup that has lasted longer than this may be stuck for good, so a new call begins another, while there may be one:
-/// resolvers by default ask again after 5 s (resolv.conf(5)).
+/// A lookup that takes longer may be stuck forever, so a new call begins another if the limits allow it. Resolvers retry after
+/// 5 s by default (resolv.conf(5)).
 const SHARED_FOR: Duration = Duration::from_secs(5);
 
-/// The lookups in progress. After a fork the parent's threads are not there to end theirs, so a child has its own list.
+/// The lookups in progress. A forked child has its own list, because the parent's threads do not exist there.
 static RUNNING: LazyLock<PerProcess<Running>> = LazyLock::new(|| PerProcess::new(Running::default()));
 
 type Running = Mutex<Vec<Arc<Lookup>>>;
-/// Addresses, or the resolver's own words.
+/// Addresses, or the resolver's error text.
 type Found = Result<Vec<SocketAddr>, String>;
 
 struct Lookup {
@@ -35,9 +35,9 @@ struct Lookup {
     done: Condvar,
 }
 
-/// The addresses of `host`, with no port. `resolve` is called on another thread, if no lookup can be shared.
+/// Returns the addresses of `host`, with port 0. Calls `resolve` on another thread unless a lookup can be shared.
 pub(crate) fn look_up(
-    call: &Call,
+    call: &CallInFlight,
     host: &str,
     resolve: impl FnOnce(&str) -> io::Result<Vec<SocketAddr>> + Send + 'static,
 ) -> Result<Vec<SocketAddr>, Cause> {
@@ -51,7 +51,7 @@ pub(crate) fn look_up(
         let (still, wait) = waited.unwrap_or_else(PoisonError::into_inner);
         found = still;
         if wait.timed_out() && found.is_none() {
-            // The program's own code may run now, which must find no lock taken.
+            // A control may run the program's own code, so hold no lock.
             drop(found);
             call.check()?;
             found = guard(&lookup.found);
@@ -80,7 +80,7 @@ fn share_or_begin(
     let builder = std::thread::Builder::new().name("agentjob-lookup".into()).stack_size(256 << 10);
     let own = lookup.clone();
     let spawned = thread::spawn(builder, move || {
-        // The resolver opens sockets and files of its own.
+        // The resolver opens sockets and files itself.
         let resolved = above_standard(|| catch_unwind(AssertUnwindSafe(|| resolve(&own.host))));
         let resolved = resolved.unwrap_or_else(|_| Err(io::Error::other("the name lookup panicked")));
         guard(running).retain(|other| !Arc::ptr_eq(other, &own));
@@ -92,7 +92,7 @@ fn share_or_begin(
     Ok(lookup)
 }
 
-/// The resolver's own words, without std's preface.
+/// The resolver's error text, without std's prefix.
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.strip_prefix("failed to lookup address information: ").unwrap_or(&text).to_owned()
@@ -111,7 +111,7 @@ mod tests {
     static STUCK: AtomicBool = AtomicBool::new(true);
     static BEGUN: AtomicUsize = AtomicUsize::new(0);
 
-    /// A resolver that gives no answer until it is let go.
+    /// A resolver that does not return until `STUCK` is cleared.
     fn stuck(_: &str) -> io::Result<Vec<SocketAddr>> {
         BEGUN.fetch_add(1, Ordering::SeqCst);
         while STUCK.load(Ordering::SeqCst) {
@@ -125,9 +125,9 @@ mod tests {
         list.iter().filter(|lookup| lookup.host.ends_with(host)).count()
     }
 
-    /// One test, for the lookups are the whole process's.
+    /// One test, because the list of lookups is global.
     #[test]
-    fn stuck_lookups_of_one_host_are_bounded_shared_and_block_no_other_host() {
+    fn stuck_lookups_are_limited_and_shared_and_do_not_block_other_hosts() {
         let token = CancelToken::new();
         let began = Instant::now();
         std::thread::scope(|scope| {
@@ -135,12 +135,12 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(100));
                 token.cancel();
             });
-            let call = Call::for_test(&token, Duration::from_secs(10));
+            let call = CallInFlight::for_test(&token, Duration::from_secs(10));
             assert_eq!(look_up(&call, "one.stuck", stuck), Err(Cause::Cancelled));
         });
         assert!(began.elapsed() < Duration::from_secs(5), "long before its time: {:?}", began.elapsed());
 
-        let short = || Call::for_test(&CancelToken::new(), Duration::from_millis(1));
+        let short = || CallInFlight::for_test(&CancelToken::new(), Duration::from_millis(1));
         for _ in 0..200 {
             assert_eq!(look_up(&short(), "one.stuck", stuck), Err(Cause::Timeout), "it is shared, never refused");
         }
@@ -148,17 +148,17 @@ mod tests {
 
         let list = RUNNING.get(std::process::id(), Running::default);
         for n in 1..10 {
-            // As if the others had lasted longer than any lookup lasts that ends well.
+            // As if the others had lasted longer than a working lookup.
             share_or_begin(list, "one.stuck", Duration::ZERO, stuck).unwrap();
             assert_eq!(running("one.stuck"), MAX_PER_HOST.min(n + 1));
         }
 
-        let call = Call::for_test(&CancelToken::new(), Duration::from_secs(10));
+        let call = CallInFlight::for_test(&CancelToken::new(), Duration::from_secs(10));
         let found = look_up(&call, "another.host", |_| Ok(vec!["127.0.0.2:0".parse().unwrap()]));
         assert_eq!(found, Ok(vec!["127.0.0.2:0".parse().unwrap()]), "another host is looked up at once");
 
         let many: Vec<_> = (0..MAX_LOOKUPS).map(|n| look_up(&short(), &format!("{n}.stuck"), stuck)).collect();
-        assert!(many.iter().any(|end| matches!(end, Err(Cause::Resources(_)))), "all together are bounded, too");
+        assert!(many.iter().any(|end| matches!(end, Err(Cause::Resources(_)))), "all hosts together are limited, too");
 
         let holders = || -> usize {
             let list = guard(list);
@@ -166,7 +166,7 @@ mod tests {
         };
         let before = holders();
         let waits = std::thread::spawn(move || {
-            let call = Call::for_test(&CancelToken::new(), Duration::from_secs(60));
+            let call = CallInFlight::for_test(&CancelToken::new(), Duration::from_secs(60));
             look_up(&call, "one.stuck", |_| unreachable!("it is shared"))
         });
         while holders() == before {
@@ -181,7 +181,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(5));
         }
         assert_eq!(BEGUN.load(Ordering::SeqCst), MAX_LOOKUPS);
-        let call = Call::for_test(&CancelToken::new(), Duration::from_secs(10));
+        let call = CallInFlight::for_test(&CancelToken::new(), Duration::from_secs(10));
         let failed = look_up(&call, "bad.host", |_| panic!("a resolver's bug"));
         assert!(matches!(failed, Err(Cause::Resolve { .. })), "{failed:?}");
     }

@@ -1,20 +1,21 @@
-//! The head of a response, read by RFC 9112's grammar: bytes in; status, framing and the few fields that matter out.
+//! The head of a response, parsed by RFC 9112's grammar: bytes in; status, framing and the few fields that matter out.
 //!
-//! ureq's own reader takes no `100 Continue` with fields, no obs-fold and no more than 128 lines, and a head that it does not
-//! take makes a delivered message `unknown`. So ureq gets a head of ours (see [`Head::canonical`]), which says what this one says.
+//! ureq's own parser rejects a `100 Continue` with fields, obs-fold and more than 128 lines, and a rejected head would make a
+//! delivered message `unknown`. So we parse the head, and give ureq a short one that means the same ([`ResponseHead::canonical`]).
 
 use std::borrow::Cow;
 
 use memchr::{memchr, memchr2};
 
-use crate::http::canonical::Canonical;
+use crate::http::canonical::CanonicalHead;
+use crate::http::framing::{Declared, Framing, trim};
 
-/// The longest head that is read, in bytes.
+/// The longest head that is accepted, in bytes.
 pub(crate) const MAX_BYTES: usize = 64 << 10;
-/// The most lines of one head.
+/// The most lines that a head may have.
 const MAX_LINES: usize = 512;
 
-/// The fields by which services and gateways name a request, in the order in which they are asked for.
+/// The fields in which services and gateways return a request id, most specific first.
 pub(crate) const REQUEST_IDS: [&str; 6] =
     ["x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid", "x-vercel-id", "cf-ray"];
 /// The other fields that are kept.
@@ -23,9 +24,9 @@ const KEPT: [&str; 3] = ["retry-after", "date", "content-encoding"];
 /// A field that is kept: its name in lower case, and its value.
 pub(crate) type Field = (&'static str, String);
 
-/// A head that was read.
+/// A parsed head.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct ResponseHead {
     pub(crate) status: u16,
     pub(crate) framing: Framing,
     /// Whether the connection may carry another request after this response.
@@ -33,30 +34,15 @@ pub(crate) struct Head {
     pub(crate) fields: Vec<Field>,
 }
 
-/// Where the body ends (RFC 9112 section 6.3).
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Framing {
-    /// There is none.
-    Empty,
-    /// After this many bytes.
-    Length(u64),
-    /// After the last chunk.
-    Chunked,
-    /// With the connection.
-    UntilClose,
-    /// It cannot be read, and this is why.
-    Unreadable(String),
-}
-
-impl Head {
-    /// Whether another head follows. A 101 is final: no protocol was asked for, so what follows it is not HTTP.
+impl ResponseHead {
+    /// Whether another head follows. A 101 is final: we requested no other protocol, so what follows it is not HTTP.
     pub(crate) fn is_interim(&self) -> bool {
         matches!(self.status, 100 | 102..=199)
     }
 
-    /// The shortest head that says the same of status and framing; never longer than the one it stands for.
-    pub(crate) fn canonical(&self) -> Canonical {
-        let mut out = Canonical::new();
+    /// The shortest head with the same status and framing; never longer than the original, so it can replace that in place.
+    pub(crate) fn canonical(&self) -> CanonicalHead {
+        let mut out = CanonicalHead::new();
         out.push(b"HTTP/1.1 ");
         out.push_number(u64::from(self.status));
         match &self.framing {
@@ -74,19 +60,22 @@ impl Head {
     }
 }
 
-/// Finds where a head ends while its bytes come in, each of which is looked at once.
+/// Finds the end of a head while its bytes arrive; each byte is examined once.
 #[derive(Debug, Default)]
 pub(crate) struct Search {
+    /// How many bytes were examined.
     seen: usize,
+    /// Where the current line begins.
     line: usize,
+    /// How many non-empty lines there were.
     lines: usize,
 }
 
 impl Search {
-    /// How many of `bytes`, which begin with the head, are the head. `None`: there is more to come.
+    /// How many of `bytes` are the head, which they begin with; `None` if it is still incomplete.
     ///
     /// # Errors
-    /// It is no head, or too long: a clause that says so.
+    /// It is not a head, or too long, as a clause.
     pub(crate) fn end(&mut self, bytes: &[u8]) -> Result<Option<usize>, String> {
         while let Some(length) = memchr(b'\n', &bytes[self.seen..]) {
             let line = without_cr(&bytes[self.line..self.seen + length]);
@@ -101,7 +90,7 @@ impl Search {
                 break;
             }
             (self.seen, self.line) = (end, end);
-            // A stray line end before the status line belongs to nothing (RFC 9112 2.2).
+            // An empty line before the status line is ignored (RFC 9112 2.2).
             if line.is_empty() && self.lines > 0 {
                 return Ok(Some(end));
             }
@@ -118,30 +107,30 @@ fn not_http() -> String {
     "it is not HTTP/1.1".to_owned()
 }
 
-/// Whether these may be the first bytes of a status line: what speaks another protocol need not be waited for.
+/// Whether these may be the first bytes of a status line: a server of another protocol is recognised at once.
 fn may_begin_a_head(start: &[u8]) -> bool {
     start == b"\r" || start.iter().zip(b"HTTP/1.").all(|(a, b)| a == b)
 }
 
-/// Reads a whole head, with the empty line that ends it.
+/// Parses a complete head, including the empty line at its end.
 ///
 /// # Errors
-/// Why it cannot be read, as a clause. Nothing about the message can then be said.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Head, String> {
+/// Why it cannot be parsed, as a clause. Then nothing is known about the message.
+pub(crate) fn parse(bytes: &[u8]) -> Result<ResponseHead, String> {
     let mut lines = Lines(bytes);
     let mut first = lines.next();
     while first.is_some_and(<[u8]>::is_empty) {
         first = lines.next();
     }
     let (minor_version, status) = status_line(first.unwrap_or_default()).ok_or_else(not_http)?;
-    let mut declared = Declared { keep_alive: minor_version > 0, ..Declared::default() };
+    let mut declared = Declared::new(minor_version);
     let mut fields = Vec::new();
     while let Some(line) = lines.next().filter(|line| !line.is_empty()) {
         if has_forbidden_byte(line) {
             return Err("a line of its head contains a NUL or a bare CR".to_owned());
         }
         if is_fold(line) {
-            // A fold before the first field continues nothing; it is skipped (RFC 9112 2.2).
+            // A fold before the first field continues nothing, so it is skipped (RFC 9112 2.2).
             continue;
         }
         let (name, rest) = line.split_at(line.iter().position(|byte| !TOKEN[usize::from(*byte)]).unwrap_or(line.len()));
@@ -165,17 +154,17 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Head, String> {
         let value = trim(&value);
         if !declared.take(name, value)
             && let Some(name) = kept_name(name)
-            // Of use with Retry-After alone, and on every response.
+            // Every response has a Date, and only an error's Retry-After needs it.
             && !(name == "date" && (200..300).contains(&status))
         {
             fields.push((name, String::from_utf8_lossy(value).into_owned()));
         }
     }
-    let (framing, reusable) = declared.framing(status, minor_version)?;
-    Ok(Head { status, framing, reusable, fields })
+    let decided = declared.decide(status, minor_version)?;
+    Ok(ResponseHead { status, framing: decided.framing, reusable: decided.reusable, fields })
 }
 
-/// `HTTP/1.1 200 OK`, or without the reason: the minor version and the status.
+/// The minor version and the status of `HTTP/1.1 200 OK`, with or without the reason.
 fn status_line(line: &[u8]) -> Option<(u8, u16)> {
     let rest = line.strip_prefix(b"HTTP/1.")?;
     let [minor @ b'0'..=b'9', b' ', code @ ..] = rest else { return None };
@@ -189,19 +178,11 @@ fn without_cr(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Without the spaces and tabs around it.
-fn trim(mut bytes: &[u8]) -> &[u8] {
-    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = bytes {
-        bytes = rest;
-    }
-    bytes
-}
-
 fn is_fold(line: &[u8]) -> bool {
     matches!(line.first(), Some(b' ' | b'\t'))
 }
 
-/// The bytes that a field's name may have (RFC 9110 5.6.2).
+/// The bytes that a field name may contain (RFC 9110 5.6.2).
 const TOKEN: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -218,7 +199,7 @@ const TOKEN: [bool; 256] = {
     table
 };
 
-/// A bare CR or a NUL, of which RFC 9110 5.5 says that a field with one is refused, or has it replaced.
+/// Whether there is a bare CR or a NUL, which RFC 9110 5.5 says to reject or replace.
 fn has_forbidden_byte(line: &[u8]) -> bool {
     memchr2(b'\r', 0, line).is_some()
 }
@@ -234,7 +215,7 @@ impl<'a> Lines<'a> {
         Some(line)
     }
 
-    /// The next line, if it continues the one before.
+    /// The next line if it continues the one before.
     fn next_fold(&mut self) -> Option<&'a [u8]> {
         if is_fold(self.0) { self.next() } else { None }
     }
@@ -242,85 +223,6 @@ impl<'a> Lines<'a> {
 
 fn kept_name(name: &[u8]) -> Option<&'static str> {
     KEPT.into_iter().chain(REQUEST_IDS).find(|kept| name.eq_ignore_ascii_case(kept.as_bytes()))
-}
-
-/// What the head says of its body's end and of the connection.
-#[derive(Default)]
-struct Declared {
-    length: Option<Result<u64, ()>>,
-    /// The transfer codings, in one list.
-    codings: Option<String>,
-    keep_alive: bool,
-    close: bool,
-}
-
-impl Declared {
-    /// Whether the field was one of these.
-    fn take(&mut self, name: &[u8], value: &[u8]) -> bool {
-        match name.len() {
-            10 if name.eq_ignore_ascii_case(b"connection") => {
-                let mut options = list(value);
-                self.close |= options.clone().any(|option| option.eq_ignore_ascii_case(b"close"));
-                self.keep_alive |= options.any(|option| option.eq_ignore_ascii_case(b"keep-alive"));
-            }
-            14 if name.eq_ignore_ascii_case(b"content-length") => {
-                // The same number again and again is one number; anything else is none (RFC 9112 6.3).
-                for number in value.split(|byte| *byte == b',').map(|element| decimal(trim(element))) {
-                    let agreed = self.length.is_none_or(|before| before == number);
-                    self.length = Some(number.and_then(|number| if agreed { Ok(number) } else { Err(()) }));
-                }
-            }
-            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
-                let codings = self.codings.get_or_insert_default();
-                codings.push_str(if codings.is_empty() { "" } else { ", " });
-                codings.push_str(&String::from_utf8_lossy(value));
-            }
-            _ => return false,
-        }
-        true
-    }
-
-    /// The body's end, and whether the connection is worth keeping.
-    fn framing(self, status: u16, minor_version: u8) -> Result<(Framing, bool), String> {
-        let reusable = self.keep_alive && !self.close;
-        if matches!(status, 100..=199 | 204 | 304) {
-            // These have no body, whatever they declare; one that declares one may send it all the same.
-            let declares_a_body = self.codings.is_some() || !matches!(self.length, None | Some(Ok(0)));
-            return Ok((Framing::Empty, reusable && status != 101 && !declares_a_body));
-        }
-        match (self.codings, self.length) {
-            (Some(codings), length) => {
-                let mut elements = list(codings.as_bytes());
-                let chunked = elements.next().is_some_and(|first| first.eq_ignore_ascii_case(b"chunked"));
-                if minor_version == 0 || !chunked || elements.next().is_some() {
-                    let why = format!("its Transfer-Encoding is not supported ({})", crate::text::describe(&codings));
-                    return Ok((Framing::Unreadable(why), false));
-                }
-                // A sender that declares both may be a smuggler: the rest of the connection is not to be trusted.
-                Ok((Framing::Chunked, reusable && length.is_none()))
-            }
-            (None, Some(Ok(length))) => Ok((Framing::Length(length), reusable)),
-            // RFC 9112 6.3: "discard the received response".
-            (None, Some(Err(()))) => Err("its Content-Length is not a single number".to_owned()),
-            (None, None) => Ok((Framing::UntilClose, false)),
-        }
-    }
-}
-
-/// The elements of a list (RFC 9110 5.6.1), empty ones ignored.
-fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
-    value.split(|byte| *byte == b',').map(trim).filter(|element| !element.is_empty())
-}
-
-/// `1*DIGIT`, and nothing else.
-fn decimal(digits: &[u8]) -> Result<u64, ()> {
-    if digits.is_empty() {
-        return Err(());
-    }
-    digits.iter().try_fold(0u64, |number, byte| {
-        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0')).ok_or(())?;
-        number.checked_mul(10).and_then(|number| number.checked_add(digit)).ok_or(())
-    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The authorities that are trusted: the platform's, or those that `SSL_CERT_FILE` and `SSL_CERT_DIR` name instead, and the
-//! client's own.
+//! The trusted certificate authorities: the platform's, or those that `SSL_CERT_FILE` and `SSL_CERT_DIR` name instead, and the
+//! client's own `ca_file`.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,18 +12,18 @@ use crate::os::descriptor::above_standard;
 use crate::os::privilege;
 use crate::text::describe;
 
-/// The variables by which OpenSSL, and so every platform, lets its store be replaced.
+/// OpenSSL's variables that replace the platform's store.
 const VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
-/// Reads them all. Where the platform has no store, as in slim containers, the roots that Mozilla ships stand in; where one of
-/// the variables is set they do not, for a variable that leads nowhere would go unnoticed.
+/// Reads them all. Where the platform has no store, as in slim containers, Mozilla's roots are used; but not if one of the variables
+/// is set, because then a variable with a wrong path would go unnoticed.
 ///
 /// # Errors
-/// `Tls`: the variables name no certificate and there is no `ca_file`, or a certificate cannot be used.
+/// `Tls`: the variables lead to no certificate and there is no `ca_file`, or a certificate cannot be used.
 pub(crate) fn load(extra: &[CertificateDer<'static>]) -> Result<RootCertStore, Cause> {
     let mut roots = RootCertStore::empty();
     let set: Vec<_> = VARIABLES.into_iter().filter_map(|name| Some((name, env::var_os(name)?))).collect();
-    // In a program with more rights than the user who started it the variables do not count.
+    // A program with more rights than the user who started it ignores the variables.
     let set = if privilege::is_raised() && !set.is_empty() {
         roots.add_parsable_certificates(above_standard(usual_places));
         Vec::new()
@@ -48,17 +48,17 @@ pub(crate) fn load(extra: &[CertificateDer<'static>]) -> Result<RootCertStore, C
     Ok(roots)
 }
 
-/// The platform's store, whatever the variables say.
+/// The platform's store, regardless of the variables.
 fn usual_places() -> Vec<CertificateDer<'static>> {
     let folders = openssl_probe::candidate_cert_dirs();
     folders.flat_map(|folder| rustls_native_certs::load_certs_from_paths(None, Some(folder)).certs).collect()
 }
 
 fn none_found(set: &[(&str, OsString)]) -> Cause {
-    let looked: Vec<String> =
+    let searched: Vec<String> =
         set.iter().map(|(name, value)| format!("{name}={}", describe(&value.to_string_lossy()))).collect();
     Cause::Tls {
-        why: format!("no certificate authority was found in {}", looked.join(" and ")),
+        why: format!("no certificate authority was found in {}", searched.join(" and ")),
         hint: Some(
             "Correct or unset these variables, or give ca_file. Without them the platform's store is used (ca-certificates).",
         ),

@@ -1,4 +1,4 @@
-//! A connected TCP socket whose every operation can be interrupted, bounded and counted.
+//! A connected TCP socket whose operations are interruptible and end with the call's deadline.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -6,22 +6,22 @@ use std::net::TcpStream;
 use rustix::net::RecvFlags;
 
 use crate::call::control::SLICE;
+use crate::http::call_in_flight::CallInFlight;
 use crate::http::failure::{Cause, words};
-use crate::http::interrupt::Call;
 
-/// Blocks in slices: the kernel wakes each read and write after [`SLICE`], which costs no system call while answers
-/// are quick, and then the call is asked whether it goes on.
+/// It blocks in slices: the kernel ends each read and write after one [`SLICE`] (a socket option, so fast responses cost no extra
+/// system call), and then the call is checked.
 #[derive(Debug)]
 pub(crate) struct Socket {
     stream: TcpStream,
 }
 
-/// What a look at an idle socket shows.
+/// The state of an idle socket.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Idle {
-    /// Nothing waits to be read, and the peer has not gone.
+    /// Nothing to read, and the peer has not closed.
     Quiet,
-    /// Bytes wait to be read.
+    /// There are bytes to read.
     Readable,
     /// The peer closed or reset the connection.
     Gone,
@@ -32,15 +32,15 @@ pub(crate) enum Idle {
 pub(crate) enum Wrote {
     /// The kernel took this many bytes.
     Some(usize),
-    /// The peer takes no more; it may have said why before.
+    /// The peer accepts no more; it may have responded before.
     Broken,
-    /// Nothing could be written for a while, and something waits to be read: perhaps an answer to a request that the peer
-    /// does not care to read.
-    Answering,
+    /// Nothing could be written for one slice, and there is something to read: perhaps a response to a request that the peer has
+    /// stopped reading.
+    ResponseWaiting,
 }
 
 impl Socket {
-    /// Takes over a connected stream and sets its options, once.
+    /// Takes a connected stream and sets its options.
     pub(crate) fn new(stream: TcpStream) -> io::Result<Socket> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
@@ -50,29 +50,29 @@ impl Socket {
         Ok(Socket { stream })
     }
 
-    /// Reads some bytes; 0 is the peer's end.
-    pub(crate) fn read(&self, call: &Call, buf: &mut [u8]) -> Result<usize, Cause> {
+    /// Reads some bytes; 0 means that the peer closed.
+    pub(crate) fn read(&self, call: &CallInFlight, buf: &mut [u8]) -> Result<usize, Cause> {
         loop {
-            call.glance()?;
+            call.check_before_io()?;
             match (&self.stream).read(buf) {
                 Ok(n) => return Ok(n),
-                Err(error) if is_pause(&error) => call.check()?,
+                Err(error) if is_slice_end(&error) => call.check()?,
                 Err(error) => return Err(Cause::Lost(words(&error))),
             }
         }
     }
 
-    /// Hands some bytes to the kernel.
-    pub(crate) fn write(&self, call: &Call, bytes: &[u8]) -> Result<Wrote, Cause> {
+    /// Passes some bytes to the kernel.
+    pub(crate) fn write(&self, call: &CallInFlight, bytes: &[u8]) -> Result<Wrote, Cause> {
         loop {
-            call.glance()?;
-            // std sends with MSG_NOSIGNAL, so a peer that went away raises no SIGPIPE in the host program.
+            call.check_before_io()?;
+            // std sends with MSG_NOSIGNAL, so a peer that has closed raises no SIGPIPE in the host program.
             match (&self.stream).write(bytes) {
                 Ok(n) => return Ok(Wrote::Some(n)),
-                Err(error) if is_pause(&error) => {
+                Err(error) if is_slice_end(&error) => {
                     call.check()?;
                     if self.idle() == Idle::Readable {
-                        return Ok(Wrote::Answering);
+                        return Ok(Wrote::ResponseWaiting);
                     }
                 }
                 Err(error) => match error.kind() {
@@ -85,7 +85,7 @@ impl Socket {
         }
     }
 
-    /// Looks without waiting and without taking anything.
+    /// Checks without waiting and without consuming anything.
     pub(crate) fn idle(&self) -> Idle {
         match self.receive_at_once(&mut [0; 1], RecvFlags::PEEK) {
             Ok(0) => Idle::Gone,
@@ -95,7 +95,7 @@ impl Socket {
         }
     }
 
-    /// Reads what is there, without waiting.
+    /// Reads what has arrived, without waiting.
     pub(crate) fn read_at_once(&self, buf: &mut [u8]) -> Option<usize> {
         self.receive_at_once(buf, RecvFlags::empty()).ok()
     }
@@ -105,7 +105,7 @@ impl Socket {
     }
 }
 
-/// The slice is over, or a signal came: neither is an error of the connection.
-fn is_pause(error: &io::Error) -> bool {
+/// The slice ended or a signal came: neither is an error of the connection.
+fn is_slice_end(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }

@@ -8,12 +8,12 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::sign::SigningKey;
 use rustls::{ClientConfig, ClientConnection};
 
+use crate::http::call_in_flight::CallInFlight;
 use crate::http::failure::Cause;
-use crate::http::interrupt::Call;
 use crate::http::socket::{Socket, Wrote};
 use crate::http::{roots, tls_failure};
 
-/// What every connection of a client shares, with these roots besides the platform's.
+/// The configuration that every connection of a client shares. `extra_roots` are trusted besides the platform's.
 pub(crate) fn configure(extra_roots: &[CertificateDer<'static>]) -> Result<Arc<ClientConfig>, Cause> {
     let roots = roots::load(extra_roots)?;
     let mut config = ClientConfig::builder_with_provider(Arc::new(provider()))
@@ -22,17 +22,17 @@ pub(crate) fn configure(extra_roots: &[CertificateDer<'static>]) -> Result<Arc<C
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    // 0-RTT data may be replayed by anyone in between, which would be a second message. It is off by default; it stays off.
+    // An attacker may replay 0-RTT data, which would be a second message. It is off by default; keep it off.
     config.enable_early_data = false;
     Ok(Arc::new(config))
 }
 
-/// ring, without its half that signs: no client certificate is ever shown, and the linker can leave out what would sign for one.
+/// ring, but for its signing: we never use a client certificate, and so the linker drops that code.
 fn provider() -> CryptoProvider {
     CryptoProvider { key_provider: &NoKeys, ..rustls::crypto::ring::default_provider() }
 }
 
-/// Takes no private key.
+/// Accepts no private key.
 #[derive(Debug)]
 struct NoKeys;
 
@@ -42,33 +42,33 @@ impl KeyProvider for NoKeys {
     }
 }
 
-/// Shakes hands. Nothing of the request has left before this is done.
+/// Completes the TLS handshake. Nothing of the request is sent before.
 pub(crate) fn handshake(
-    call: &Call,
+    call: &CallInFlight,
     config: Arc<ClientConfig>,
     host: &str,
     socket: &Socket,
 ) -> Result<ClientConnection, Cause> {
-    let ended = |why: String| Cause::Tls { why, hint: None };
+    let failed = |why: String| Cause::Tls { why, hint: None };
     let name =
-        ServerName::try_from(host.to_owned()).map_err(|_| ended(format!("{host} is not a valid name for TLS")))?;
+        ServerName::try_from(host.to_owned()).map_err(|_| failed(format!("{host} is not a valid name for TLS")))?;
     let mut tls = ClientConnection::new(config, name).map_err(|error| tls_failure::failure(&error))?;
-    let mut taken = true;
-    while tls.is_handshaking() || (taken && tls.wants_write()) {
-        if taken && tls.wants_write() {
+    let mut writable = true;
+    while tls.is_handshaking() || (writable && tls.wants_write()) {
+        if writable && tls.wants_write() {
             match write_records(call, &mut tls, socket)? {
                 Wrote::Some(_) => continue,
-                // What the service says for itself, an alert perhaps, is still there to be read.
-                Wrote::Broken => taken = false,
-                Wrote::Answering => {}
+                // The reason, perhaps an alert, can still be read.
+                Wrote::Broken => writable = false,
+                Wrote::ResponseWaiting => {}
             }
         }
         if tls.is_handshaking() {
             if read_records(call, &mut tls, socket)? == 0 {
-                return Err(ended("the service closed the connection in the handshake".to_owned()));
+                return Err(failed("the service closed the connection in the handshake".to_owned()));
             }
             if let Err(error) = tls.process_new_packets() {
-                // The alert tells the service why; whether it arrives does not matter.
+                // Sends the alert that tells the service why; it does not matter whether it arrives.
                 drop(write_records(call, &mut tls, socket));
                 return Err(tls_failure::failure(&error));
             }
@@ -77,12 +77,12 @@ pub(crate) fn handshake(
     Ok(tls)
 }
 
-/// Hands encrypted bytes to the kernel, as many as it takes at once.
-pub(crate) fn write_records(call: &Call, tls: &mut ClientConnection, socket: &Socket) -> Result<Wrote, Cause> {
-    let mut port = Port { call, socket, ended: None };
-    match tls.write_tls(&mut port) {
+/// Passes encrypted bytes to the kernel, as many as it takes at once.
+pub(crate) fn write_records(call: &CallInFlight, tls: &mut ClientConnection, socket: &Socket) -> Result<Wrote, Cause> {
+    let mut stream = SocketIo { call, socket, ended: None };
+    match tls.write_tls(&mut stream) {
         Ok(n) => Ok(Wrote::Some(n)),
-        Err(error) => match port.ended.take() {
+        Err(error) => match stream.ended.take() {
             Some(Ended::Cause(cause)) => Err(cause),
             Some(Ended::Wrote(wrote)) => Ok(wrote),
             None => Err(Cause::Lost(error.to_string())),
@@ -90,41 +90,51 @@ pub(crate) fn write_records(call: &Call, tls: &mut ClientConnection, socket: &So
     }
 }
 
-/// Takes in encrypted bytes; 0 is the peer's end.
-pub(crate) fn read_records(call: &Call, tls: &mut ClientConnection, socket: &Socket) -> Result<usize, Cause> {
-    let mut port = Port { call, socket, ended: None };
-    match tls.read_tls(&mut port) {
+/// Reads encrypted bytes; 0 means that the peer closed.
+pub(crate) fn read_records(call: &CallInFlight, tls: &mut ClientConnection, socket: &Socket) -> Result<usize, Cause> {
+    let mut stream = SocketIo { call, socket, ended: None };
+    match tls.read_tls(&mut stream) {
         Ok(n) => Ok(n),
-        Err(error) => match port.ended.take() {
+        Err(error) => match stream.ended.take() {
             Some(Ended::Cause(cause)) => Err(cause),
             _ => Err(Cause::Lost(error.to_string())),
         },
     }
 }
 
-/// Takes in encrypted bytes that wait, without waiting for more. Whether the peer goes on speaking; none if nothing waits.
-pub(crate) fn take_records(tls: &mut ClientConnection, socket: &Socket) -> Option<bool> {
-    let mut records = [0; 4096];
-    let n = socket.read_at_once(&mut records)?;
-    let mut rest = &records[..n];
-    let mut goes_on = !rest.is_empty();
-    while !rest.is_empty() {
-        match tls.read_tls(&mut rest).ok().and_then(|_| tls.process_new_packets().ok()) {
-            Some(state) => goes_on &= !state.peer_has_closed(),
-            None => return Some(false),
-        }
-    }
-    Some(goes_on)
+/// What was found when reading without waiting.
+pub(crate) enum Waiting {
+    /// Nothing has arrived.
+    Nothing,
+    /// Records arrived, and the peer may send more.
+    Records,
+    /// The peer closed, or sent something invalid.
+    End,
 }
 
-/// Whether nothing that was deciphered waits to be read, nor the peer's goodbye.
+/// Reads encrypted bytes that have arrived, without waiting for more.
+pub(crate) fn read_waiting_records(tls: &mut ClientConnection, socket: &Socket) -> Waiting {
+    let mut records = [0; 4096];
+    let Some(n) = socket.read_at_once(&mut records) else { return Waiting::Nothing };
+    let mut rest = &records[..n];
+    let mut open = !rest.is_empty();
+    while !rest.is_empty() {
+        match tls.read_tls(&mut rest).ok().and_then(|_| tls.process_new_packets().ok()) {
+            Some(state) => open &= !state.peer_has_closed(),
+            None => return Waiting::End,
+        }
+    }
+    if open { Waiting::Records } else { Waiting::End }
+}
+
+/// Whether there is no deciphered data to read, and no close_notify.
 pub(crate) fn is_drained(tls: &mut ClientConnection) -> bool {
     tls.reader().fill_buf().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
-/// The socket as rustls wants it. What std's errors cannot carry is left in `ended`.
-struct Port<'a> {
-    call: &'a Call,
+/// The socket as `Read` and `Write`, as rustls wants it. `ended` keeps what an `io::Error` cannot carry.
+struct SocketIo<'a> {
+    call: &'a CallInFlight,
     socket: &'a Socket,
     ended: Option<Ended>,
 }
@@ -134,7 +144,7 @@ enum Ended {
     Wrote(Wrote),
 }
 
-impl Read for Port<'_> {
+impl Read for SocketIo<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         self.socket.read(self.call, buf).map_err(|cause| {
             self.ended = Some(Ended::Cause(cause));
@@ -143,7 +153,7 @@ impl Read for Port<'_> {
     }
 }
 
-impl Write for Port<'_> {
+impl Write for SocketIo<'_> {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         let ended = match self.socket.write(self.call, buf) {
             Ok(Wrote::Some(n)) => return Ok(n),
@@ -165,7 +175,7 @@ mod tests {
     use rustls::crypto::ring;
 
     #[test]
-    fn the_provider_is_rings_and_takes_no_private_key() {
+    fn the_provider_is_that_of_ring_but_accepts_no_private_key() {
         let (ours, rings) = (provider(), ring::default_provider());
         assert_eq!(ours.cipher_suites, rings.cipher_suites);
         assert_eq!(names(&ours), names(&rings));

@@ -1,4 +1,4 @@
-//! A tunnel through an HTTP proxy (RFC 9110 9.3.6): asked for before anything of the request leaves.
+//! A tunnel through an HTTP proxy (RFC 9110 9.3.6), requested before anything of the actual request is sent.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -6,15 +6,15 @@ use zeroize::Zeroizing;
 
 use crate::config::endpoint::Endpoint;
 use crate::config::proxy::Proxy;
+use crate::http::call_in_flight::CallInFlight;
 use crate::http::failure::Cause;
-use crate::http::interrupt::Call;
 use crate::http::socket::{Socket, Wrote};
 
-/// A proxy's answer is a head and nothing else.
-const MAX_HEAD: usize = 16 << 10;
+/// The longest head of a proxy's response, in bytes; it has no body.
+const MAX_HEAD_BYTES: usize = 16 << 10;
 
 /// Asks the proxy at the other end of `socket` for a tunnel to the service.
-pub(crate) fn open(call: &Call, socket: &Socket, proxy: &Proxy, to: &Endpoint) -> Result<(), Cause> {
+pub(crate) fn open(call: &CallInFlight, socket: &Socket, proxy: &Proxy, to: &Endpoint) -> Result<(), Cause> {
     let lost = |cause| match cause {
         Cause::Lost(why) => Cause::Proxy(format!("closed the connection ({why})")),
         other => other,
@@ -24,7 +24,7 @@ pub(crate) fn open(call: &Call, socket: &Socket, proxy: &Proxy, to: &Endpoint) -
     while !rest.is_empty() {
         match socket.write(call, rest).map_err(lost)? {
             Wrote::Some(n) => rest = &rest[n..],
-            Wrote::Broken | Wrote::Answering => break,
+            Wrote::Broken | Wrote::ResponseWaiting => break,
         }
     }
     let mut head = Vec::with_capacity(1024);
@@ -35,13 +35,13 @@ pub(crate) fn open(call: &Call, socket: &Socket, proxy: &Proxy, to: &Endpoint) -
             n => head.extend_from_slice(&piece[..n]),
         }
         if let Some(end) = head.windows(4).position(|window| window == b"\r\n\r\n") {
-            // The service speaks only when it is spoken to: bytes behind the head are not its own.
+            // A service sends nothing before it has a request, so more bytes cannot be its own.
             let rest = head.len() - end - 4;
-            return judge(&head).and_then(|()| {
+            return check_status(&head).and_then(|()| {
                 if rest == 0 { Ok(()) } else { Err(Cause::Proxy("sent more than a response".to_owned())) }
             });
         }
-        if head.len() > MAX_HEAD || !looks_like_http(&head) {
+        if head.len() > MAX_HEAD_BYTES || !looks_like_http(&head) {
             return Err(Cause::Proxy("sent a response that is not HTTP".to_owned()));
         }
     }
@@ -49,9 +49,9 @@ pub(crate) fn open(call: &Call, socket: &Socket, proxy: &Proxy, to: &Endpoint) -
 
 fn request(proxy: &Proxy, to: &Endpoint) -> Zeroizing<Vec<u8>> {
     let host = if to.host.contains(':') { format!("[{}]", to.host) } else { to.host.clone() };
-    let place = format!("{host}:{}", to.port);
+    let authority = format!("{host}:{}", to.port);
     let mut request = Zeroizing::new(Vec::with_capacity(512));
-    request.extend_from_slice(format!("CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n").as_bytes());
+    request.extend_from_slice(format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n").as_bytes());
     if let Some(credentials) = &proxy.credentials {
         let encoded = Zeroizing::new(BASE64_STANDARD.encode(credentials.as_slice()));
         request.extend_from_slice(b"Proxy-Authorization: Basic ");
@@ -67,7 +67,7 @@ fn looks_like_http(head: &[u8]) -> bool {
     head.iter().zip(start).all(|(a, b)| a == b)
 }
 
-fn judge(head: &[u8]) -> Result<(), Cause> {
+fn check_status(head: &[u8]) -> Result<(), Cause> {
     let status = looks_like_http(head).then(|| head.get(9..12)).flatten();
     match status.and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<u16>().ok()) {
         Some(200..=299) => Ok(()),

@@ -1,5 +1,5 @@
-//! What this room leans on in ureq, as tests: `ureq::unversioned` may change with any minor version, and what it promises
-//! about the order of calls is written nowhere else. A newer ureq that breaks one of these is not to be taken as it is.
+//! What this room relies on in ureq, as tests: `ureq::unversioned` may change with any minor version, and its order of calls is
+//! documented nowhere. If a newer ureq fails one of these, this room must change before ureq is updated.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -10,18 +10,18 @@ use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, LazyBu
 use ureq::{Agent, Error};
 
 /// What ureq did, in order.
-type Diary = Arc<Mutex<Vec<String>>>;
+type Log = Arc<Mutex<Vec<String>>>;
 
 #[derive(Debug)]
 struct Scripted {
-    diary: Diary,
-    answer: &'static [u8],
+    log: Log,
+    response: &'static [u8],
 }
 
 struct Line {
-    diary: Diary,
+    log: Log,
     buffers: LazyBuffers,
-    answer: &'static [u8],
+    response: &'static [u8],
 }
 
 impl std::fmt::Debug for Line {
@@ -34,8 +34,8 @@ impl Connector for Scripted {
     type Out = Line;
 
     fn connect(&self, _: &ConnectionDetails<'_>, _: Option<()>) -> Result<Option<Line>, Error> {
-        self.diary.lock().unwrap().push("connect".to_owned());
-        Ok(Some(Line { diary: self.diary.clone(), buffers: LazyBuffers::new(16 << 10, 16 << 10), answer: self.answer }))
+        self.log.lock().unwrap().push("connect".to_owned());
+        Ok(Some(Line { log: self.log.clone(), buffers: LazyBuffers::new(16 << 10, 16 << 10), response: self.response }))
     }
 }
 
@@ -57,67 +57,67 @@ impl Transport for Line {
 
     fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), Error> {
         let text = String::from_utf8_lossy(&self.buffers.output()[..amount]).into_owned();
-        self.diary.lock().unwrap().push(format!("write {text}"));
+        self.log.lock().unwrap().push(format!("write {text}"));
         Ok(())
     }
 
     fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
-        self.diary.lock().unwrap().push("await".to_owned());
-        let answer = std::mem::take(&mut self.answer);
-        if answer.is_empty() {
+        self.log.lock().unwrap().push("await".to_owned());
+        let response = std::mem::take(&mut self.response);
+        if response.is_empty() {
             return Err(Error::Io(io::ErrorKind::ConnectionReset.into()));
         }
-        self.buffers.input_append_buf()[..answer.len()].copy_from_slice(answer);
-        self.buffers.input_appended(answer.len());
+        self.buffers.input_append_buf()[..response.len()].copy_from_slice(response);
+        self.buffers.input_appended(response.len());
         Ok(true)
     }
 
     fn is_open(&mut self) -> bool {
-        self.diary.lock().unwrap().push("open?".to_owned());
+        self.log.lock().unwrap().push("open?".to_owned());
         true
     }
 }
 
-/// Two POSTs over an agent as ours is configured, answered so.
-fn diary_of(answer: &'static [u8]) -> (Vec<String>, bool) {
-    let diary = Diary::default();
+/// Makes a POST over an agent that is configured like ours, with this response.
+fn log_of(response: &'static [u8]) -> (Vec<String>, bool) {
+    let log = Log::default();
     let config = Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
         .max_redirects_will_error(false)
         .proxy(None)
         .build();
-    let part = |answer| Scripted { diary: diary.clone(), answer };
-    let agent = Agent::with_parts(config, part(answer), part(b""));
+    let part = |response| Scripted { log: log.clone(), response };
+    let agent = Agent::with_parts(config, part(response), part(b""));
     let request = Request::post("http://service.invalid/path").header("b", "c").body("body".as_bytes()).unwrap();
     let ended = agent.run(request).and_then(|mut response| response.body_mut().read_to_vec());
-    let lines = diary.lock().unwrap().clone();
+    let lines = log.lock().unwrap().clone();
     (lines, ended.is_ok())
 }
 
 #[test]
-fn the_head_comes_first_then_the_body_and_only_then_is_an_answer_awaited() {
-    let (diary, good) = diary_of(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+fn the_head_is_written_first_then_the_body_and_then_the_response_is_awaited() {
+    let (log, good) = log_of(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
     assert!(good);
-    assert_eq!(diary[0], "connect", "an empty list of addresses is taken");
-    assert!(diary[1].starts_with("write POST /path HTTP/1.1\r\n"), "{diary:?}");
-    assert!(diary[1].ends_with("\r\n\r\n"), "the whole head in one piece: {diary:?}");
-    assert_eq!(diary[2..], ["write body", "await", "open?"], "it asks whether to keep the connection once, at the end");
+    assert_eq!(log[0], "connect", "an empty list of addresses is accepted");
+    assert!(log[1].starts_with("write POST /path HTTP/1.1\r\n"), "{log:?}");
+    assert!(log[1].ends_with("\r\n\r\n"), "the whole head in one piece: {log:?}");
+    assert_eq!(log[2..], ["write body", "await", "open?"], "it asks whether to keep the connection once, at the end");
 }
 
 #[test]
-fn a_lost_connection_and_a_redirect_are_never_tried_again_by_ureq_itself() {
-    for answer in
+fn ureq_never_retries_after_a_lost_connection_or_a_redirect() {
+    for response in
         [b"".as_slice(), b"HTTP/1.1 307 x\r\nlocation: http://elsewhere.invalid/\r\ncontent-length: 0\r\n\r\n"]
     {
-        let (diary, _) = diary_of(answer);
-        assert_eq!(diary.iter().filter(|line| *line == "connect").count(), 1, "{diary:?}");
-        assert_eq!(diary.iter().filter(|line| line.starts_with("write POST")).count(), 1, "{diary:?}");
+        let (log, _) = log_of(response);
+        assert_eq!(log.iter().filter(|line| *line == "connect").count(), 1, "{log:?}");
+        assert_eq!(log.iter().filter(|line| line.starts_with("write POST")).count(), 1, "{log:?}");
     }
 }
 
 #[test]
-fn what_has_no_version_promise_is_used_in_this_room_alone() {
+fn only_this_room_uses_the_unversioned_parts_of_ureq() {
     fn search(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
         for entry in std::fs::read_dir(folder).unwrap().flatten() {
             let path = entry.path();

@@ -1,36 +1,41 @@
-//! The job record (CONTRACT "Job record"): what the service said, kept whole, with typed ways in.
+//! The job record (docs/contract.md, "Job record"): the service's JSON, kept whole, with typed accessors.
 
 pub(crate) mod fields;
-pub(crate) mod record;
+mod keys;
+mod layout;
+mod record;
 
+use std::borrow::Cow;
 use std::collections::TryReserveError;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::job::fields::{Field, Fields};
-use crate::job::record::{Key, Record, SourceKey, Unread};
+use crate::job::keys::{Key, SourceKey};
+use crate::job::record::{Record, Unread};
 use crate::json::scan::{Continue, Flaw, MAX_DEPTH, Scanner};
+use crate::redact::Redactor;
 use crate::timestamp::unix_ms;
 
-/// Where a job stands.
+/// The status of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum JobStatus {
-    /// The job is at work.
+    /// `active`: the job is running.
     Active,
-    /// The job finished; `prLink` is there if it changed files.
+    /// `completed`: the job is done. It has a `prLink` if it changed files.
     Completed,
-    /// The job was put away.
+    /// `archived`: the job was archived.
     Archived,
-    /// The job gave up.
+    /// `failed`: the job failed.
     Failed,
-    /// A word that this version does not know, kept as it is. It is not terminal: the set has grown before.
+    /// A status that this version does not know, as it came. It is not terminal: the service has added statuses before.
     Other(Box<str>),
 }
 
 impl JobStatus {
-    fn from_word(word: &str) -> Result<Self, TryReserveError> {
-        Ok(match word {
+    fn parse(status: &str) -> Result<Self, TryReserveError> {
+        Ok(match status {
             "active" => JobStatus::Active,
             "completed" => JobStatus::Completed,
             "archived" => JobStatus::Archived,
@@ -44,14 +49,14 @@ impl JobStatus {
         })
     }
 
-    /// The service's own word.
+    /// The status as the service writes it.
     pub fn as_str(&self) -> &str {
         match self {
             JobStatus::Active => "active",
             JobStatus::Completed => "completed",
             JobStatus::Archived => "archived",
             JobStatus::Failed => "failed",
-            JobStatus::Other(word) => word,
+            JobStatus::Other(other) => other,
         }
     }
 
@@ -67,10 +72,10 @@ impl fmt::Display for JobStatus {
     }
 }
 
-/// One answer of the service about a job: an immutable snapshot. A clone shares it.
+/// One record of a job: an immutable snapshot. Cloning is cheap; clones share it.
 ///
-/// The documented keys are always in the record, `null` where the service left them out; keys that this version does
-/// not know are handed on as they came. Two records are equal if they say the same, however it was written.
+/// The record always has the documented keys, `null` where the service left them out. Keys that this version does not know are kept
+/// as they came. Two records are equal if they have the same fields with the same values, however the JSON was written.
 #[derive(Debug, Clone)]
 pub struct Job(Arc<Kept>);
 
@@ -80,7 +85,7 @@ struct Kept {
     record: Record,
 }
 
-/// A documented field that is a text.
+/// A documented field that is a text; for the C library.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextField {
@@ -94,12 +99,12 @@ pub enum TextField {
     ArchivedAt,
 }
 
-/// Why an answer is no job's record.
+/// Why a response is not a job's record.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoJob {
-    /// What is wrong with it, in a clause.
+    /// What is wrong with it, as a clause.
     Wrong(String),
-    /// The caller did not want it any more.
+    /// The caller stopped the reading.
     Stopped,
     /// There is no memory to keep it.
     NoMemory,
@@ -123,7 +128,7 @@ impl Job {
             return Err(NoJob::wrong("it is JSON, but not an object"));
         }
         let record = Record::read(text, proceed)?;
-        let status = JobStatus::from_word(required_text(&record, Key::Status)?).map_err(|_| NoJob::NoMemory)?;
+        let status = JobStatus::parse(required_text(&record, Key::Status)?).map_err(|_| NoJob::NoMemory)?;
         required_text(&record, Key::Id)?;
         Ok(Job(Arc::new(Kept { status, record })))
     }
@@ -133,9 +138,17 @@ impl Job {
         self.text(TextField::Id).unwrap_or_default()
     }
 
-    /// Where the job stands.
+    /// The job's status.
     pub fn status(&self) -> &JobStatus {
         &self.0.status
+    }
+
+    /// The status without secrets: an undocumented one may be any text.
+    pub(crate) fn redacted_status(&self, redactor: &Redactor<'_>) -> Cow<'_, str> {
+        match &self.0.status {
+            JobStatus::Other(other) => redactor.redact(other),
+            known => Cow::Borrowed(known.as_str()),
+        }
     }
 
     /// Whether the job is done: `completed`, `archived` or `failed`.
@@ -143,24 +156,24 @@ impl Job {
         self.0.status.is_terminal()
     }
 
-    /// The repository that the job works on, usually its full URL.
+    /// The repository that the job works on, usually its full URL. `None` if the service left it out.
     pub fn source_repository(&self) -> Option<&str> {
         self.text(TextField::SourceRepository)
     }
 
-    /// The ref that the job works on, usually a branch.
+    /// The ref that the job works on, usually a branch. `None` if the service left it out.
     pub fn source_ref(&self) -> Option<&str> {
         self.text(TextField::SourceRef)
     }
 
-    /// The AI model.
+    /// The AI model. `None` if the service left it out.
     pub fn model(&self) -> Option<&str> {
         self.text(TextField::Model)
     }
 
-    /// The pull request's URL: none while the job is active, and none when no file changed.
+    /// The pull request's URL. `None` while the job is active, and if it changed no file.
     ///
-    /// It is the service's text, unchecked: do not open it without looking at it.
+    /// It is the service's text, unchecked: validate it before you open it.
     pub fn pr_link(&self) -> Option<&str> {
         self.text(TextField::PrLink)
     }
@@ -170,7 +183,7 @@ impl Job {
         self.text(TextField::CreatedAt)
     }
 
-    /// When the job was created, in milliseconds since 1970-01-01T00:00:00Z; none also if the service's text is no moment.
+    /// When the job was created, in milliseconds since 1970-01-01T00:00:00Z; `None` if there is none, or if the service's text is not a time with an offset.
     pub fn created_at_unix_ms(&self) -> Option<i64> {
         unix_ms(self.created_at()?)
     }
@@ -180,27 +193,30 @@ impl Job {
         self.text(TextField::ArchivedAt)
     }
 
-    /// When the job was archived, in milliseconds since 1970-01-01T00:00:00Z; none also if the service's text is no moment.
+    /// When the job was archived, in milliseconds since 1970-01-01T00:00:00Z; `None` if there is none, or if the service's text is not a time with an offset.
     pub fn archived_at_unix_ms(&self) -> Option<i64> {
         unix_ms(self.archived_at()?)
     }
 
-    /// Any key of the record, also one that this version does not know. `None` only for one that is not there.
+    /// Any field of the record by its key, also one that this version does not know. `None` if the record does not have it.
     pub fn get(&self, key: &str) -> Option<Field<'_>> {
         self.fields().filter(|(known, _)| *known == key).last().map(|(_, field)| field)
     }
 
-    /// The whole record: the documented keys in their order, then the others in the service's.
+    /// The whole record: the documented fields in their order, then the others in the service's order.
     pub fn fields(&self) -> Fields<'_> {
         Fields::of_record(&self.0.record)
     }
 
     /// The whole record as compact JSON, with the documented keys first.
+    ///
+    /// # Panics
+    /// There is no memory for it; see [`try_to_json`](Job::try_to_json).
     pub fn to_json(&self) -> String {
-        self.try_to_json().expect("there is memory for a record twice")
+        self.try_to_json().expect("memory for the record as JSON")
     }
 
-    /// [`to_json`](Job::to_json) where memory may run out.
+    /// [`to_json`](Job::to_json) for records so large that memory may run out.
     ///
     /// # Errors
     /// There is no memory for it.
@@ -208,7 +224,7 @@ impl Job {
         self.0.record.to_json()
     }
 
-    /// Whether both say the same; none if the caller does not want to know any more.
+    /// Whether both have the same fields with the same values. `None` if the caller stopped the comparison.
     pub(crate) fn same_as(&self, other: &Job, proceed: Continue<'_>) -> Option<bool> {
         if Arc::ptr_eq(&self.0, &other.0) { Some(true) } else { self.0.record.same_as(&other.0.record, proceed) }
     }
@@ -217,7 +233,7 @@ impl Job {
         self.text_with_nul(field)?.strip_suffix('\0')
     }
 
-    /// A documented field's text, with a NUL behind it, as C wants it.
+    /// A documented field's text followed by a NUL, for C.
     #[doc(hidden)]
     pub fn text_with_nul(&self, field: TextField) -> Option<&str> {
         let record = &self.0.record;
@@ -269,7 +285,7 @@ impl From<Unread> for NoJob {
 
 fn required_text(record: &Record, key: Key) -> Result<&str, NoJob> {
     let name = key.name();
-    match record.field(key) {
+    match Field::of(record, key) {
         Field::Text("") => Err(NoJob::wrong(format!("its {name:?} is empty"))),
         Field::Text(text) => Ok(text),
         Field::Json(json) if json.is_null() => Err(NoJob::wrong(format!("it has no {name:?}"))),

@@ -1,82 +1,26 @@
-//! A job's record as the text that came: checked in one pass, its documented fields at hand, everything else found again when
-//! somebody asks.
-
-#[cfg(test)]
-mod tests;
+//! A job's record as the text that came: checked in one pass, its documented fields directly accessible, everything else found again
+//! when a caller asks for it.
 
 use std::collections::TryReserveError;
 use std::ops::Range;
 
-use crate::job::fields::{Field, Fields};
+use crate::job::keys::{Key, RECORD_KEYS, SOURCE_KEYS, SourceKey};
+use crate::job::layout::{Layout, Slot};
 use crate::json::compact::{push_compact, push_quoted};
 use crate::json::fingerprint::{fingerprint, mixed, text_hash};
 use crate::json::scan::{Continue, Flaw, Scanner};
 use crate::json::text::JsonText;
 use crate::json::value::{Json, Members};
 
-/// Keys of a record that are always there, `null` where the service left them out.
-pub(crate) const RECORD_KEYS: [&str; 7] = ["id", "status", "source", "model", "prLink", "createdAt", "archivedAt"];
-/// The same for the record's `source`.
-pub(crate) const SOURCE_KEYS: [&str; 2] = ["repository", "ref"];
-/// More bytes than these keys take with nothing in them.
+/// More bytes than the documented keys take with no values.
 const EMPTY_RECORD_BYTES: usize = 160;
-/// What an answer may have to spare before it is given back: a copy costs more.
+/// Unused capacity up to this is kept: freeing it may cost a copy.
 const MAX_SPARE_BYTES: usize = 16;
 
-/// A place among the record's keys.
-#[derive(Clone, Copy)]
-pub(crate) enum Key {
-    Id,
-    Status,
-    Source,
-    Model,
-    PrLink,
-    CreatedAt,
-    ArchivedAt,
-}
-
-impl Key {
-    pub(crate) fn name(self) -> &'static str {
-        RECORD_KEYS[self as usize]
-    }
-
-    /// The place of a key without escapes: what the compiler makes of it costs less than a search of the table.
-    fn place(key: &str) -> Option<usize> {
-        Some(match key {
-            "id" => Key::Id as usize,
-            "status" => Key::Status as usize,
-            "source" => Key::Source as usize,
-            "model" => Key::Model as usize,
-            "prLink" => Key::PrLink as usize,
-            "createdAt" => Key::CreatedAt as usize,
-            "archivedAt" => Key::ArchivedAt as usize,
-            _ => return None,
-        })
-    }
-}
-
-/// A place among the keys of a record's `source`.
-#[derive(Clone, Copy)]
-pub(crate) enum SourceKey {
-    Repository,
-    Ref,
-}
-
-impl SourceKey {
-    /// The place of a key without escapes.
-    fn place(key: &str) -> Option<usize> {
-        Some(match key {
-            "repository" => SourceKey::Repository as usize,
-            "ref" => SourceKey::Ref as usize,
-            _ => return None,
-        })
-    }
-}
-
-/// Why an answer is no record.
+/// Why a response is not a record.
 #[derive(Debug)]
 pub(crate) enum Unread {
-    /// It is no JSON object.
+    /// It is not a JSON object.
     Flaw(Flaw),
     /// There is no memory to keep it.
     NoMemory,
@@ -88,53 +32,29 @@ impl From<Flaw> for Unread {
     }
 }
 
-/// A JSON object, its documented fields at hand. It says nothing yet about what must be in it.
+/// A JSON object with the documented fields of a record. It does not check yet which of them must be present.
 #[derive(Debug)]
 pub(crate) struct Record {
-    /// The answer.
+    /// The response.
     text: String,
-    /// The documented fields that are texts, without escapes and each with a NUL behind it.
+    /// The documented fields that are texts, decoded, each followed by a NUL.
     texts: String,
-    /// Where the object is.
-    object: Range<usize>,
-    pub(crate) known: [Slot; RECORD_KEYS.len()],
-    pub(crate) source: [Slot; SOURCE_KEYS.len()],
-    others: Others,
-}
-
-/// Whether the service added keys to the documented ones. Where it added none, nobody has to look for them.
-#[derive(Debug, Clone, Copy, Default)]
-struct Others {
-    in_record: bool,
-    in_source: bool,
-}
-
-/// A documented field.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Slot {
-    /// Where its value is; empty if it is not there.
-    value: Range<usize>,
-    /// Where its text is among the record's texts, if it is one.
-    text: Option<Range<usize>>,
+    layout: Layout,
 }
 
 impl Record {
-    /// Reads an answer that is an object.
+    /// Reads a response that is an object. `proceed` is asked now and then whether to continue.
     pub(crate) fn read(mut text: String, proceed: Continue<'_>) -> Result<Record, Unread> {
-        let (mut known, mut source) = <([Slot; RECORD_KEYS.len()], [Slot; SOURCE_KEYS.len()])>::default();
         let mut scanner = Scanner::asking(&text, proceed);
-        scanner.peek()?;
-        let start = scanner.at();
-        let others = read_record(&mut scanner, &text, &mut known, &mut source)?;
-        let object = start..scanner.at();
-        scanner.end()?;
+        let mut layout = Layout::scan(&mut scanner, &text)?;
         let escapes = scanner.has_escapes();
         let quoted = |slot: &Slot| slot.quoted(&text).map(JsonText::written);
         let length = |quoted: JsonText<'_>| if escapes { quoted.decoded_len() } else { quoted.as_written().len() };
-        let room: usize = known.iter().chain(&source).filter_map(quoted).map(|quoted| length(quoted) + 1).sum();
+        let slots = layout.known.iter().chain(&layout.source);
+        let room: usize = slots.filter_map(quoted).map(|quoted| length(quoted) + 1).sum();
         let mut texts = String::new();
         texts.try_reserve_exact(room).map_err(|_| Unread::NoMemory)?;
-        for slot in known.iter_mut().chain(&mut source) {
+        for slot in layout.known.iter_mut().chain(&mut layout.source) {
             if let Some(quoted) = quoted(slot) {
                 let start = texts.len();
                 if escapes {
@@ -149,45 +69,68 @@ impl Record {
         if text.capacity() > text.len() + MAX_SPARE_BYTES {
             text.shrink_to_fit();
         }
-        Ok(Record { text, texts, object, known, source, others })
+        Ok(Record { text, texts, layout })
     }
 
-    /// A documented field.
-    pub(crate) fn field(&self, key: Key) -> Field<'_> {
-        match key {
-            Key::Source if self.has_source() => Field::Object(Fields::of_source(self)),
-            _ => self.lent(&self.known[key as usize]),
-        }
+    /// The place of a documented field.
+    pub(crate) fn slot(&self, key: Key) -> &Slot {
+        &self.layout.known[key as usize]
     }
 
-    /// A documented text, with a NUL behind it.
+    /// The places of the documented fields, in the order of [`RECORD_KEYS`].
+    pub(crate) fn slots(&self) -> &[Slot] {
+        &self.layout.known
+    }
+
+    /// The places of the documented fields of `source`, in the order of [`SOURCE_KEYS`].
+    pub(crate) fn source_slots(&self) -> &[Slot] {
+        &self.layout.source
+    }
+
+    /// A field's decoded text, if it is a text.
+    pub(crate) fn text(&self, slot: &Slot) -> Option<&str> {
+        slot.text.clone().map(|at| &self.texts[at])
+    }
+
+    /// A documented text, followed by a NUL.
     pub(crate) fn text_with_nul(&self, key: Key) -> Option<&str> {
-        self.known[key as usize].text.clone().map(|at| &self.texts[at.start..=at.end])
+        self.with_nul(&self.layout.known[key as usize].text)
     }
 
-    /// A documented text of the source, with a NUL behind it.
+    /// A documented text of `source`, followed by a NUL.
     pub(crate) fn source_text_with_nul(&self, key: SourceKey) -> Option<&str> {
-        self.source[key as usize].text.clone().map(|at| &self.texts[at.start..=at.end])
+        self.with_nul(&self.layout.source[key as usize].text)
     }
 
-    /// Whether the source is what the contract says: an object, or nothing.
-    fn has_source(&self) -> bool {
-        let source = self.json(&self.known[Key::Source as usize]);
-        source.is_null() || source.as_str().starts_with('{')
+    fn with_nul(&self, text: &Option<Range<usize>>) -> Option<&str> {
+        text.clone().map(|at| &self.texts[at.start..=at.end])
     }
 
-    fn json(&self, slot: &Slot) -> Json<'_> {
+    /// A field as JSON; `null` if the service left it out.
+    pub(crate) fn json(&self, slot: &Slot) -> Json<'_> {
         if slot.value.is_empty() { Json::NULL } else { Json::checked(&self.text[slot.value.clone()]) }
     }
 
-    pub(crate) fn lent(&self, slot: &Slot) -> Field<'_> {
-        match &slot.text {
-            Some(at) => Field::Text(&self.texts[at.clone()]),
-            None => Field::Json(self.json(slot)),
-        }
+    /// Whether `source` is as documented: an object, or nothing.
+    pub(crate) fn has_source(&self) -> bool {
+        let source = self.json(self.slot(Key::Source));
+        source.is_null() || source.as_str().starts_with('{')
     }
 
-    /// What the service added to the documented fields.
+    /// The object's members, documented ones included; none if there are only documented ones.
+    pub(crate) fn members(&self) -> Members<'_> {
+        let object = &self.layout.object;
+        let record = if self.layout.has_others { Json::checked(&self.text[object.clone()]) } else { Json::NULL };
+        record.members()
+    }
+
+    /// The same of `source`.
+    pub(crate) fn source_members(&self) -> Members<'_> {
+        let source = if self.layout.source_has_others { self.json(self.slot(Key::Source)) } else { Json::NULL };
+        source.members()
+    }
+
+    /// The undocumented fields.
     fn others(&self) -> impl Iterator<Item = (JsonText<'_>, Json<'_>)> {
         others(self.members(), &RECORD_KEYS)
     }
@@ -196,142 +139,52 @@ impl Record {
         others(self.source_members(), &SOURCE_KEYS)
     }
 
-    /// The members that others than the documented ones are among; none if there are no others.
-    pub(crate) fn members(&self) -> Members<'_> {
-        let record = if self.others.in_record { Json::checked(&self.text[self.object.clone()]) } else { Json::NULL };
-        record.members()
-    }
-
-    /// The same of the source.
-    pub(crate) fn source_members(&self) -> Members<'_> {
-        let slot = &self.known[Key::Source as usize];
-        let source = if self.others.in_source { self.json(slot) } else { Json::NULL };
-        source.members()
-    }
-
     /// The whole record on one line.
     pub(crate) fn to_json(&self) -> Result<String, TryReserveError> {
         let mut json = String::new();
-        json.try_reserve_exact(self.object.len() + EMPTY_RECORD_BYTES)?;
-        let room = json.capacity();
-        let known = RECORD_KEYS.iter().zip(&self.known).map(|(key, slot)| (JsonText::written(key), self.json(slot)));
+        json.try_reserve_exact(self.layout.object.len() + EMPTY_RECORD_BYTES)?;
+        let capacity = json.capacity();
+        let known = RECORD_KEYS.iter().zip(self.slots()).map(|(key, slot)| (JsonText::written(key), self.json(slot)));
         push_object(&mut json, known.chain(self.others()), |json, key, value| {
             if self.has_source() && key == Key::Source.name() {
-                let known = SOURCE_KEYS.iter().zip(&self.source);
+                let known = SOURCE_KEYS.iter().zip(self.source_slots());
                 let known = known.map(|(key, slot)| (JsonText::written(key), self.json(slot)));
                 push_object(json, known.chain(self.source_others()), |json, _, value| push_compact(json, value));
             } else {
                 push_compact(json, value);
             }
         });
-        debug_assert_eq!(json.capacity(), room, "the room that was made is enough");
+        debug_assert_eq!(json.capacity(), capacity, "the capacity is sufficient");
         Ok(json)
     }
 
-    /// Whether two records have the same fields with the same values, however they were written. None if the caller does not
-    /// want to know any more.
+    /// Whether two records have the same fields with the same values, regardless of how they are written. `None` if the caller
+    /// stopped the comparison.
     pub(crate) fn same_as(&self, other: &Record, proceed: Continue<'_>) -> Option<bool> {
-        let alike = self.text[self.object.clone()] == other.text[other.object.clone()];
+        let alike = self.text[self.layout.object.clone()] == other.text[other.layout.object.clone()];
         Some(alike || self.fingerprint(proceed)? == other.fingerprint(proceed)?)
     }
 
     fn fingerprint(&self, proceed: Continue<'_>) -> Option<u64> {
         let mut sum = 0_u64;
         let mut add = |key: u64, value| sum = sum.wrapping_add(mixed(key, value));
-        for (at, slot) in self.known.iter().enumerate().filter(|(at, _)| *at != Key::Source as usize) {
+        for (at, slot) in self.slots().iter().enumerate().filter(|(at, _)| *at != Key::Source as usize) {
             add(at as u64, fingerprint(self.json(slot), proceed)?);
         }
         if self.has_source() {
-            for (at, slot) in self.source.iter().enumerate() {
+            for (at, slot) in self.source_slots().iter().enumerate() {
                 add((RECORD_KEYS.len() + at) as u64, fingerprint(self.json(slot), proceed)?);
             }
             for (key, value) in self.source_others() {
                 add(mixed(Key::Source as u64, text_hash(key)), fingerprint(value, proceed)?);
             }
         } else {
-            add(Key::Source as u64, fingerprint(self.json(&self.known[Key::Source as usize]), proceed)?);
+            add(Key::Source as u64, fingerprint(self.json(self.slot(Key::Source)), proceed)?);
         }
         for (key, value) in self.others() {
             add(text_hash(key), fingerprint(value, proceed)?);
         }
         Some(sum)
-    }
-}
-
-impl Slot {
-    /// What stands between its quotes, if it is a text.
-    fn quoted<'a>(&self, text: &'a str) -> Option<&'a str> {
-        text[self.value.clone()].strip_prefix('"')?.strip_suffix('"')
-    }
-}
-
-/// Moves over the record, and notes where its documented fields are, and its source's. Of a key that comes twice the last value
-/// counts.
-fn read_record(
-    scanner: &mut Scanner<'_, '_>,
-    text: &str,
-    known: &mut [Slot; RECORD_KEYS.len()],
-    source: &mut [Slot; SOURCE_KEYS.len()],
-) -> Result<Others, Flaw> {
-    let mut others = Others::default();
-    read_members(scanner, text, (&RECORD_KEYS, Key::place), |scanner, place| {
-        if place == Some(Key::Source as usize) {
-            (*source, others.in_source) = Default::default();
-        }
-        let value = match place == Some(Key::Source as usize) && scanner.peek()? == Some(b'{') {
-            true => read_source(scanner, text, source, &mut others.in_source)?,
-            false => scanner.value(1)?,
-        };
-        match place {
-            Some(place) => known[place].value = value,
-            None => others.in_record = true,
-        }
-        Ok(())
-    })?;
-    Ok(others)
-}
-
-fn read_source(
-    scanner: &mut Scanner<'_, '_>,
-    text: &str,
-    source: &mut [Slot; SOURCE_KEYS.len()],
-    others: &mut bool,
-) -> Result<Range<usize>, Flaw> {
-    let start = scanner.at();
-    read_members(scanner, text, (&SOURCE_KEYS, SourceKey::place), |scanner, place| {
-        let value = scanner.value(2)?;
-        match place {
-            Some(place) => source[place].value = value,
-            None => *others = true,
-        }
-        Ok(())
-    })?;
-    Ok(start..scanner.at())
-}
-
-/// Moves over an object. The keys are the documented ones, with the place of one that is written without escapes; `read` moves
-/// over the value of the key with this place.
-#[inline(always)]
-fn read_members<'c>(
-    scanner: &mut Scanner<'_, 'c>,
-    text: &str,
-    (keys, place): (&[&str], impl Fn(&str) -> Option<usize>),
-    mut read: impl FnMut(&mut Scanner<'_, 'c>, Option<usize>) -> Result<(), Flaw>,
-) -> Result<(), Flaw> {
-    scanner.require(b'{', "an object")?;
-    if scanner.take(b'}')? {
-        return Ok(());
-    }
-    loop {
-        let key = JsonText::written(&text[scanner.key()?]);
-        let place = match scanner.has_escapes() && key.has_escapes() {
-            true => keys.iter().position(|known| key == *known),
-            false => place(key.as_written()),
-        };
-        read(scanner, place)?;
-        if !scanner.take(b',')? {
-            return scanner.require(b'}', "a comma or }");
-        }
     }
 }
 
@@ -355,3 +208,6 @@ fn push_object<'a>(
     }
     to.push('}');
 }
+
+#[cfg(test)]
+mod tests;

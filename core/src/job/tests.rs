@@ -46,7 +46,7 @@ fn an_unknown_status_is_kept_and_is_not_terminal() {
 }
 
 #[test]
-fn unknown_fields_are_handed_on_digit_by_digit() {
+fn unknown_fields_are_kept_digit_by_digit() {
     let job = job(
         r#"{"cost":1.10,"big":123456789012345678901234567890,"id":"a","status":"failed","source":{"sha":"f00"},"tags":[1,{"x":null}]}"#,
     );
@@ -81,7 +81,7 @@ fn keys_and_texts_may_be_written_with_escapes() {
         escaped.to_json(),
         r#"{"id":"caf\u00e9 \"x\"","status":"\u0061ctive","source":{"repository":null,"ref":"a\/b"},"model":null,"prLink":null,"createdAt":null,"archivedAt":null,"k\u00fc":"\n"}"#
     );
-    assert_eq!(escaped, plain, "however it was written");
+    assert_eq!(escaped, plain, "however they are written");
     assert_ne!(escaped, job(r#"{"id":"b","status":"active"}"#));
 }
 
@@ -94,7 +94,7 @@ fn a_documented_field_of_another_type_breaks_nothing() {
 }
 
 #[test]
-fn a_record_without_id_or_status_is_told_apart() {
+fn a_response_that_is_no_record_is_refused_with_the_reason() {
     let cases = [
         (r#"{"status":"active"}"#, r#"it has no "id""#),
         (r#"{"id":"a"}"#, r#"it has no "status""#),
@@ -119,7 +119,7 @@ fn a_record_without_id_or_status_is_told_apart() {
 }
 
 #[test]
-fn half_of_a_surrogate_pair_is_the_replacement_character_in_keys_and_in_texts() {
+fn half_of_a_surrogate_pair_becomes_the_replacement_character() {
     let job = job(r#"{"id":"a\ud800b","status":"active","\udc00":"\ud83d\ude00\ud83d","m\u006fdel":"\ud800\u0041"}"#);
     assert_eq!(job.id(), "a\u{fffd}b");
     assert_eq!(job.model(), Some("\u{fffd}A"));
@@ -131,7 +131,7 @@ fn half_of_a_surrogate_pair_is_the_replacement_character_in_keys_and_in_texts() 
 }
 
 #[test]
-fn what_a_json_library_takes_for_its_own_is_handed_on_as_it_came() {
+fn keys_with_a_private_meaning_in_serde_json_are_kept_as_they_came() {
     let added = format!(r#""n":{{"$serde_json::private::Number":"5"}},"big":{}"#, "7".repeat(5000));
     let job = job(&format!(r#"{{"id":"a","status":"active","model":{{"$serde_json::private::Number":"x"}},{added}}}"#));
     assert!(job.to_json().contains(r#""model":{"$serde_json::private::Number":"x"}"#));
@@ -139,7 +139,7 @@ fn what_a_json_library_takes_for_its_own_is_handed_on_as_it_came() {
 }
 
 #[test]
-fn a_text_has_a_nul_behind_it_for_c() {
+fn a_text_for_c_ends_in_a_nul() {
     let job = job(r#"{"id":"a\u0000b","status":"active","source":{"ref":"m"}}"#);
     assert_eq!(job.id(), "a\0b");
     assert_eq!(job.text_with_nul(TextField::Id), Some("a\0b\0"));

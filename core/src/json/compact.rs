@@ -1,16 +1,15 @@
-//! JSON on one line: as it came, without the white space between its pieces.
+//! JSON on one line: as it came, without the white space between its tokens.
 
-use crate::json::text::JsonText;
-use crate::json::text::unicode;
+use crate::json::text::{JsonText, unicode_escape};
 use crate::json::value::Json;
 
-/// Appends a value without white space between its pieces. Escapes stay as they are, but half of a surrogate pair becomes
-/// `\ufffd`, for strict parsers refuse it. The caller has made room for as many bytes as the value has.
+/// Appends a value without white space between its tokens. Escapes stay as they are, but half of a surrogate pair becomes
+/// `\ufffd`, because strict parsers reject it. The result is never longer than the value; the caller reserves that capacity.
 pub(crate) fn push_compact(to: &mut String, json: Json<'_>) {
     push(to, json.as_str(), false);
 }
 
-/// Appends a text with its quotes, in the same way.
+/// Appends a text in quotes, in the same way.
 pub(crate) fn push_quoted(to: &mut String, text: JsonText<'_>) {
     to.push('"');
     push(to, text.as_written(), true);
@@ -32,7 +31,7 @@ fn push(to: &mut String, json: &str, mut in_text: bool) {
                 at += 1;
             }
             b'\\' if bytes.get(at + 1) == Some(&b'u') => {
-                let (character, length) = unicode(&bytes[at..]).unwrap_or((char::REPLACEMENT_CHARACTER, 6));
+                let (character, length) = unicode_escape(&bytes[at..]).unwrap_or((char::REPLACEMENT_CHARACTER, 6));
                 if character == char::REPLACEMENT_CHARACTER {
                     to.push_str(&json[copied..at]);
                     to.push_str("\\ufffd");

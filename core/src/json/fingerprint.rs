@@ -1,26 +1,25 @@
-//! Whether two values mean the same, without a tree of either: one number for a value, however it was written.
+//! Compares two values without building a tree: one number per value, independent of how the JSON was written.
 
 use std::hash::{DefaultHasher, Hasher};
 
 use crate::json::scan::Continue;
-use crate::json::text::JsonText;
-use crate::json::text::Piece;
+use crate::json::text::{JsonText, Piece};
 use crate::json::tokens::JsonToken;
 use crate::json::value::Json;
 
-/// How many bytes are read between two questions whether to continue.
+/// How many bytes are read before the caller is asked again whether to continue.
 const CHECK_EVERY: usize = 64 << 10;
 
-/// A container that is open.
+/// An object or list whose end has not been read.
 struct Open {
-    object: bool,
+    is_object: bool,
+    /// Combines the values so far: for an object independent of their order.
     sum: u64,
     /// The hash of the key whose value comes next.
     key: u64,
 }
 
-/// A value's number: the same for white space, escapes and an object's order of any kind; 64 bits tell other values apart.
-/// None if the caller does not want it any more.
+/// A value's 64-bit hash. White space, escapes and the order of an object's members do not change it. `None` if the caller stopped it.
 pub(crate) fn fingerprint(json: Json<'_>, proceed: Continue<'_>) -> Option<u64> {
     let (mut tokens, mut check_at) = (json.tokens(), CHECK_EVERY);
     let mut open: Vec<Open> = Vec::new();
@@ -33,7 +32,7 @@ pub(crate) fn fingerprint(json: Json<'_>, proceed: Continue<'_>) -> Option<u64> 
         }
         let value = match token {
             JsonToken::Object | JsonToken::List => {
-                open.push(Open { object: matches!(token, JsonToken::Object), sum: 0, key: 0 });
+                open.push(Open { is_object: matches!(token, JsonToken::Object), sum: 0, key: 0 });
                 continue;
             }
             JsonToken::Key(key) => {
@@ -42,7 +41,7 @@ pub(crate) fn fingerprint(json: Json<'_>, proceed: Continue<'_>) -> Option<u64> 
                 }
                 continue;
             }
-            JsonToken::End => open.pop().map_or(0, |ended| mixed(if ended.object { 1 } else { 2 }, ended.sum)),
+            JsonToken::End => open.pop().map_or(0, |ended| mixed(if ended.is_object { 1 } else { 2 }, ended.sum)),
             JsonToken::Text(text) => mixed(3, text_hash(text)),
             JsonToken::Number(digits) => mixed(4, text_hash(JsonText::written(digits))),
             JsonToken::Bool(given) => mixed(5, u64::from(given)),
@@ -50,7 +49,7 @@ pub(crate) fn fingerprint(json: Json<'_>, proceed: Continue<'_>) -> Option<u64> 
         };
         match open.last_mut() {
             None => return Some(value),
-            Some(object) if object.object => object.sum = object.sum.wrapping_add(mixed(object.key, value)),
+            Some(object) if object.is_object => object.sum = object.sum.wrapping_add(mixed(object.key, value)),
             Some(list) => list.sum = mixed(list.sum, value),
         }
     }
@@ -59,7 +58,7 @@ pub(crate) fn fingerprint(json: Json<'_>, proceed: Continue<'_>) -> Option<u64> 
 
 const NULL: u64 = 6;
 
-/// One number of two.
+/// Hashes two numbers into one.
 pub(crate) fn mixed(one: u64, other: u64) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write_u64(one);
@@ -67,7 +66,7 @@ pub(crate) fn mixed(one: u64, other: u64) -> u64 {
     hasher.finish()
 }
 
-/// A text's number, without its escapes.
+/// The hash of a decoded text.
 pub(crate) fn text_hash(text: JsonText<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     for piece in text.pieces() {

@@ -1,4 +1,4 @@
-//! JSON as the text that it is: checked in one pass, passed on as it came, and taken apart only when a caller asks.
+//! JSON kept as text: checked in one pass, passed on as it came, and parsed further only on demand.
 
 pub(crate) mod compact;
 pub(crate) mod fingerprint;

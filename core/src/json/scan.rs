@@ -1,75 +1,75 @@
-//! One pass over JSON by the grammar of RFC 8259: no recursion, no allocation, and a question to the caller every so often.
+//! One pass over JSON by the grammar of RFC 8259: no recursion, no allocation, and the caller can stop it.
 
 use std::ops::Range;
 
-/// How deep JSON may nest: a level costs one bit.
+/// How deep JSON may nest: 128 levels, as many as the bits of the `u128` in which open objects and lists are remembered.
 pub(crate) const MAX_DEPTH: u32 = u128::BITS;
-/// How many bytes are read between two questions whether to continue: some tens of microseconds.
+/// How many bytes are read before the caller is asked again whether to continue: some tens of microseconds.
 const CHECK_EVERY: usize = 64 << 10;
 
-/// Asked now and then while something long is read: whether to continue.
+/// Asked now and then while something long is read; returns whether to continue.
 pub(crate) type Continue<'c> = &'c mut dyn FnMut() -> bool;
 
-/// Why a text was not read to its end.
+/// Why a text is not one JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flaw {
-    /// It ends in the middle.
+    /// It ends too early.
     Ended,
-    /// Something else stands there, counted in bytes from the text's beginning.
+    /// Something else was expected at this byte offset.
     Expected { what: &'static str, at: usize },
     /// It nests deeper than [`MAX_DEPTH`].
     TooDeep,
-    /// The caller does not want more of it.
+    /// The caller stopped the reading.
     Stopped,
 }
 
-/// A place in a text, which moves over values.
+/// A position in a text, which moves over values.
 pub(crate) struct Scanner<'a, 'c> {
     bytes: &'a [u8],
     at: usize,
-    /// Where the caller is asked next.
+    /// At which byte to ask the caller again.
     check_at: usize,
     proceed: Option<Continue<'c>>,
-    escapes: bool,
+    has_escapes: bool,
 }
 
 impl<'a, 'c> Scanner<'a, 'c> {
-    /// A scanner that reads to the end, whatever the length.
+    /// A scanner that cannot be stopped, from byte `at`.
     pub(crate) fn new(text: &'a str, at: usize) -> Scanner<'a, 'c> {
-        Scanner { bytes: text.as_bytes(), at, check_at: usize::MAX, proceed: None, escapes: false }
+        Scanner { bytes: text.as_bytes(), at, check_at: usize::MAX, proceed: None, has_escapes: false }
     }
 
-    /// A scanner that asks `proceed` now and then.
+    /// A scanner that asks `proceed` now and then whether to continue.
     pub(crate) fn asking(text: &'a str, proceed: Continue<'c>) -> Scanner<'a, 'c> {
-        Scanner { bytes: text.as_bytes(), at: 0, check_at: CHECK_EVERY, proceed: Some(proceed), escapes: false }
+        Scanner { bytes: text.as_bytes(), at: 0, check_at: CHECK_EVERY, proceed: Some(proceed), has_escapes: false }
     }
 
-    /// How many bytes are behind it.
+    /// How many bytes it has moved over.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
 
-    /// Whether any text behind it has escapes: few do, so that is asked once and not of each of them.
+    /// Whether any text so far has escapes. Few JSON texts have, and then the caller need not check each of them.
     pub(crate) fn has_escapes(&self) -> bool {
-        self.escapes
+        self.has_escapes
     }
 
-    /// The byte ahead that is no white space.
+    /// The next byte that is not white space.
     #[inline]
     pub(crate) fn peek(&mut self) -> Result<Option<u8>, Flaw> {
         match self.bytes.get(self.at) {
-            Some(byte) if *byte <= b' ' => self.peek_behind_space(),
+            Some(byte) if *byte <= b' ' => self.peek_after_space(),
             ahead => Ok(ahead.copied()),
         }
     }
 
     #[cold]
-    fn peek_behind_space(&mut self) -> Result<Option<u8>, Flaw> {
+    fn peek_after_space(&mut self) -> Result<Option<u8>, Flaw> {
         self.run(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))?;
         Ok(self.bytes.get(self.at).copied())
     }
 
-    /// Moves over this byte, and white space before it, if it is next.
+    /// Moves over this byte, and white space before it, if it is next. Returns whether it was.
     #[inline]
     pub(crate) fn take(&mut self, wanted: u8) -> Result<bool, Flaw> {
         let is_next = self.bytes.get(self.at) == Some(&wanted) || self.peek()? == Some(wanted);
@@ -77,13 +77,13 @@ impl<'a, 'c> Scanner<'a, 'c> {
         Ok(is_next)
     }
 
-    /// Moves over a byte that must be next.
+    /// Moves over a byte that must be next; `what` names it for the error.
     #[inline]
     pub(crate) fn require(&mut self, wanted: u8, what: &'static str) -> Result<(), Flaw> {
         if self.take(wanted)? { Ok(()) } else { Err(self.expected(what)) }
     }
 
-    /// What is wrong where it stands.
+    /// The error at the current position.
     pub(crate) fn expected(&self, what: &'static str) -> Flaw {
         if self.at >= self.bytes.len() { Flaw::Ended } else { Flaw::Expected { what, at: self.at } }
     }
@@ -98,13 +98,13 @@ impl<'a, 'c> Scanner<'a, 'c> {
 
     /// Moves over one value that lies `depth` levels deep, and returns where it is.
     pub(crate) fn value(&mut self, depth: u32) -> Result<Range<usize>, Flaw> {
-        // Most values of a record are texts.
+        // Fast path: most values of a record are texts.
         if self.take(b'"')? {
             let text = self.rest_of_text()?;
             return Ok(text.start - 1..text.end + 1);
         }
         let start = self.at;
-        // The containers that are open, the innermost in the lowest bit: 1 is an object.
+        // The open objects and lists, one bit each, the innermost lowest: 1 is an object.
         let (mut open, mut inner) = (0_u128, 0_u32);
         'value: loop {
             if self.at >= self.check_at {
@@ -131,12 +131,12 @@ impl<'a, 'c> Scanner<'a, 'c> {
                     }
                 }
                 Some(b'-' | b'0'..=b'9') => self.number()?,
-                Some(b't') => self.word(b"true")?,
-                Some(b'f') => self.word(b"false")?,
-                Some(b'n') => self.word(b"null")?,
+                Some(b't') => self.literal(b"true")?,
+                Some(b'f') => self.literal(b"false")?,
+                Some(b'n') => self.literal(b"null")?,
                 _ => return Err(self.expected("a value")),
             }
-            // Behind a value, or behind the opening of an empty container.
+            // After a value, or after the opening bracket of an empty object or list.
             while inner > 0 {
                 let object = open & 1 == 1;
                 match self.peek()? {
@@ -158,7 +158,7 @@ impl<'a, 'c> Scanner<'a, 'c> {
         }
     }
 
-    /// Nothing but white space may be left.
+    /// Checks that only white space is left.
     pub(crate) fn end(&mut self) -> Result<(), Flaw> {
         match self.peek()? {
             None => Ok(()),
@@ -166,7 +166,7 @@ impl<'a, 'c> Scanner<'a, 'c> {
         }
     }
 
-    /// Moves behind a text's closing quote, and returns where the text is, without its quotes.
+    /// Moves over the rest of a text and its closing quote, and returns where the text is, without its quotes.
     #[inline]
     fn rest_of_text(&mut self) -> Result<Range<usize>, Flaw> {
         let start = self.at;
@@ -178,7 +178,7 @@ impl<'a, 'c> Scanner<'a, 'c> {
         Ok(start..self.at - 1)
     }
 
-    /// Moves over what is left of a text, whatever is in it, to its closing quote.
+    /// Moves to a text's closing quote, over escapes and everything else: the slow path.
     #[inline(never)]
     fn skip_to_quote(&mut self) -> Result<(), Flaw> {
         loop {
@@ -194,7 +194,7 @@ impl<'a, 'c> Scanner<'a, 'c> {
         }
     }
 
-    /// Moves over a text to the first byte that is not plain, or to where the caller is asked next.
+    /// Moves over plain bytes of a text, at most to where the caller is asked again.
     #[inline]
     fn skip_plain(&mut self) {
         let end = self.bytes.len().min(self.check_at);
@@ -202,7 +202,7 @@ impl<'a, 'c> Scanner<'a, 'c> {
     }
 
     fn escape(&mut self) -> Result<(), Flaw> {
-        self.escapes = true;
+        self.has_escapes = true;
         self.at += 1;
         match self.bytes.get(self.at) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
@@ -239,15 +239,15 @@ impl<'a, 'c> Scanner<'a, 'c> {
         Ok(())
     }
 
-    /// At least one digit.
+    /// Moves over at least one digit.
     fn digits(&mut self) -> Result<(), Flaw> {
         let start = self.at;
         self.run(|byte| byte.is_ascii_digit())?;
         if self.at > start { Ok(()) } else { Err(self.expected("a digit")) }
     }
 
-    fn word(&mut self, word: &[u8]) -> Result<(), Flaw> {
-        for wanted in word {
+    fn literal(&mut self, literal: &[u8]) -> Result<(), Flaw> {
+        for wanted in literal {
             if self.bytes.get(self.at) != Some(wanted) {
                 return Err(self.expected("a value"));
             }
@@ -256,7 +256,7 @@ impl<'a, 'c> Scanner<'a, 'c> {
         Ok(())
     }
 
-    /// Moves over the bytes that are wanted.
+    /// Moves over all bytes that are wanted.
     #[inline]
     fn run(&mut self, wanted: impl Fn(u8) -> bool) -> Result<(), Flaw> {
         loop {
@@ -279,7 +279,7 @@ impl<'a, 'c> Scanner<'a, 'c> {
     }
 }
 
-/// How many bytes are plain: eight are looked at together as long as there are so many.
+/// How many bytes at the beginning are plain: not a quote, a backslash or a control character. It tests eight bytes at a time.
 #[inline(never)]
 fn plain_length(text: &[u8]) -> usize {
     let (eights, rest) = text.as_chunks::<8>();
@@ -293,12 +293,12 @@ fn plain_length(text: &[u8]) -> usize {
     eights.len() * 8 + special.unwrap_or(rest.len())
 }
 
-/// Which of eight bytes of a text, the first in the lowest bits, are not plain: the top bit of the first such byte is set, and none
-/// below it. What is set above it says nothing, for a subtraction borrows upwards.
+/// Finds the first of eight bytes that is not plain; the first byte is in the lowest bits. The lowest set bit of the result is the top
+/// bit of that byte. Higher bits mean nothing, because the subtractions borrow upwards.
 fn special_in(eight: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
     let (quote, escape) = (eight ^ (ONES * u64::from(b'"')), eight ^ (ONES * u64::from(b'\\')));
     let less = eight.wrapping_sub(ONES * u64::from(b' ')) | quote.wrapping_sub(ONES) | escape.wrapping_sub(ONES);
-    // A byte beyond ASCII is plain.
+    // Bytes beyond ASCII are plain.
     less & !eight & (ONES << 7)
 }

@@ -1,4 +1,4 @@
-//! JSON against the plain way of reading it, and against what others keep as the hard cases of the grammar.
+//! JSON compared with serde_json, and the hard cases of the grammar from JSON test suites.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ fn is_json(text: &str) -> bool {
     Json::read(text).is_ok()
 }
 
-/// What the tokens say, as a tree.
+/// The tokens as a tree.
 fn tree(json: Json<'_>) -> Value {
     let (mut open, mut keys): (Vec<Value>, Vec<String>) = (Vec::new(), Vec::new());
     for token in json.tokens() {
@@ -29,7 +29,7 @@ fn tree(json: Json<'_>) -> Value {
                 keys.push(key.decode().into_owned());
                 continue;
             }
-            JsonToken::End => open.pop().expect("what ends was open"),
+            JsonToken::End => open.pop().expect("an end has a beginning"),
             JsonToken::Text(text) => text.decode().into_owned().into(),
             JsonToken::Number(digits) => serde_json::from_str(digits).expect(digits),
             JsonToken::Bool(given) => given.into(),
@@ -46,7 +46,7 @@ fn tree(json: Json<'_>) -> Value {
 }
 
 #[test]
-fn the_hard_cases_of_the_grammar_are_taken_and_refused_as_rfc_8259_says() {
+fn the_hard_cases_of_the_grammar_are_accepted_and_rejected_as_rfc_8259_says() {
     for text in [
         "[]",
         " [ ] ",
@@ -166,7 +166,7 @@ fn the_hard_cases_of_the_grammar_are_taken_and_refused_as_rfc_8259_says() {
 }
 
 #[test]
-fn any_text_is_json_to_the_scanner_if_and_only_if_it_is_to_serde_json() {
+fn the_scanner_accepts_the_same_texts_as_serde_json() {
     let mut random = fastrand::Rng::with_seed(11);
     let pieces = [
         "{", "}", "[", "]", ",", ":", "\"", "\"a\"", "\"a\":", "\\", "\\u", "\\u0041", "\\ud800", "d83d", "0", "1",
@@ -176,7 +176,7 @@ fn any_text_is_json_to_the_scanner_if_and_only_if_it_is_to_serde_json() {
     let mut taken = 0;
     for _ in 0..200_000 {
         let text: String = (0..random.usize(1..9)).map(|_| pieces[random.usize(..pieces.len())]).collect();
-        // serde_json takes no half of a surrogate pair.
+        // serde_json rejects half of a surrogate pair.
         let plain = serde_json::from_str::<Value>(&text.replace("\\ud800", "\\u0041"));
         let read = Json::read(&text);
         assert_eq!(read.is_ok(), plain.is_ok(), "{text:?} {read:?} {plain:?}");
@@ -189,7 +189,7 @@ fn any_text_is_json_to_the_scanner_if_and_only_if_it_is_to_serde_json() {
 }
 
 #[test]
-fn a_byte_that_no_text_may_hold_is_found_wherever_it_stands_and_no_other_is() {
+fn exactly_the_bytes_that_end_or_break_a_text_are_found_at_any_place() {
     for length in 0..26 {
         for place in 0..length {
             for byte in 0..=0x7f_u8 {
@@ -211,11 +211,10 @@ fn a_byte_that_no_text_may_hold_is_found_wherever_it_stands_and_no_other_is() {
 }
 
 #[test]
-fn json_nests_as_deep_as_is_said_and_no_deeper() {
+fn json_may_nest_128_levels_deep_and_no_deeper() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let nested = |depth: usize| format!("{}1{}", open.repeat(depth), close.repeat(depth));
         assert!(is_json(&nested(128)));
-        assert_eq!(Json::read(&format!("[0,{}]", nested(7))).unwrap().depth(), 8);
         assert_eq!(Json::read(&nested(129)), Err(Flaw::TooDeep));
         assert_eq!(Json::read(&open.repeat(100_000)), Err(Flaw::TooDeep));
         assert_eq!(tree(Json::read(&nested(100)).unwrap()), serde_json::from_str::<Value>(&nested(100)).unwrap());
@@ -223,7 +222,7 @@ fn json_nests_as_deep_as_is_said_and_no_deeper() {
 }
 
 #[test]
-fn whatever_is_long_the_caller_is_asked_every_so_often() {
+fn the_caller_is_asked_regularly_while_anything_long_is_read() {
     let million = 1 << 20;
     for long in [
         " ".repeat(million) + "1",
@@ -255,7 +254,7 @@ fn whatever_is_long_the_caller_is_asked_every_so_often() {
 }
 
 #[test]
-fn a_text_is_compared_and_decoded_without_its_escapes() {
+fn a_text_is_decoded_and_compared_decoded() {
     for (written, text) in [
         ("", ""),
         ("plain é", "plain é"),
@@ -280,7 +279,7 @@ fn a_text_is_compared_and_decoded_without_its_escapes() {
 }
 
 #[test]
-fn values_that_say_the_same_have_one_fingerprint_and_others_have_another() {
+fn equal_values_have_the_same_fingerprint_and_different_ones_do_not() {
     let of = |json: &str| fingerprint(Json::read(json).expect(json), &mut || true).unwrap();
     let same = [
         [r#"{"a":1,"b":[1,2]}"#, r#" { "b" : [ 1 , 2 ] , "\u0061":1 } "#],

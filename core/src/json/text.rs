@@ -1,27 +1,27 @@
-//! A text in JSON, with its escapes.
+//! A JSON string, with its escapes.
 
 use std::borrow::Cow;
 use std::collections::TryReserveError;
 use std::fmt;
 
-/// A key or a text in JSON, as it was written between its quotes. Compare it with `==` to a `&str`, or [`decode`](Self::decode) it.
+/// A JSON string, as it was written between its quotes. Compare it to a `&str` with `==`, or [`decode`](Self::decode) it.
 ///
-/// Half of a surrogate pair that stands alone (`\ud800`) is no character, and reads as U+FFFD.
+/// An unpaired surrogate (`\ud800`) is not a character, and decodes to U+FFFD.
 #[derive(Debug, Clone, Copy)]
 pub struct JsonText<'a>(&'a str);
 
 impl<'a> JsonText<'a> {
-    /// What stood between two quotes that a scanner has moved over.
+    /// What is between two quotes that a scanner has moved over.
     pub(crate) fn written(text: &'a str) -> JsonText<'a> {
         JsonText(text)
     }
 
-    /// The text between its quotes, with its escapes.
+    /// The text between the quotes, with its escapes.
     pub fn as_written(self) -> &'a str {
         self.0
     }
 
-    /// The text without escapes; it is copied only if there are any.
+    /// The decoded text; copied only if it has escapes.
     pub fn decode(self) -> Cow<'a, str> {
         if !self.has_escapes() {
             return Cow::Borrowed(self.0);
@@ -31,18 +31,18 @@ impl<'a> JsonText<'a> {
         Cow::Owned(decoded)
     }
 
-    /// Appends the text without escapes.
+    /// Appends the decoded text to `to`.
     ///
     /// # Errors
     /// There is no memory for it; then nothing was appended.
     pub fn decode_into(self, to: &mut String) -> Result<(), TryReserveError> {
-        // An escape is never shorter than the character that it stands for.
+        // An escape is never shorter than its character.
         to.try_reserve(self.0.len())?;
         self.decode_to(to);
         Ok(())
     }
 
-    /// The same where the caller has made room.
+    /// The same if the caller has reserved the capacity.
     pub(crate) fn decode_to(self, to: &mut String) {
         self.pieces().for_each(|piece| piece.push_to(to));
     }
@@ -103,14 +103,14 @@ impl PartialEq<&str> for JsonText<'_> {
     }
 }
 
-/// The text without escapes.
+/// The decoded text.
 impl fmt::Display for JsonText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.decode())
     }
 }
 
-/// A part of a text.
+/// A part of a text: without escapes, or one escape, decoded.
 #[derive(Clone, Copy)]
 pub(crate) enum Piece<'a> {
     Plain(&'a str),
@@ -153,7 +153,7 @@ impl<'a> Iterator for Pieces<'a> {
             b'n' => ('\n', 2),
             b'r' => ('\r', 2),
             b't' => ('\t', 2),
-            b'u' => unicode(bytes)?,
+            b'u' => unicode_escape(bytes)?,
             itself => (char::from(itself), 2),
         };
         self.rest = &self.rest[length..];
@@ -161,8 +161,8 @@ impl<'a> Iterator for Pieces<'a> {
     }
 }
 
-/// The character of a `\u` escape, and how many bytes it takes there: twelve for a pair of surrogates.
-pub(crate) fn unicode(bytes: &[u8]) -> Option<(char, usize)> {
+/// Decodes a `\u` escape: its character, and how many bytes it has; a pair of surrogates has twelve.
+pub(crate) fn unicode_escape(bytes: &[u8]) -> Option<(char, usize)> {
     let unit = code_unit(bytes)?;
     if let Some(character) = char::from_u32(unit) {
         return Some((character, 6));

@@ -1,27 +1,27 @@
-//! JSON as the text that it is: checked in one pass, handed on as it came, and taken apart only when somebody asks.
+//! One JSON value, kept as text.
 
 use std::fmt;
 
 use crate::json::scan::{Flaw, Scanner};
 use crate::json::text::JsonText;
-use crate::json::tokens::{JsonToken, JsonTokens};
+use crate::json::tokens::JsonTokens;
 
 /// One JSON value as the service wrote it, checked by the grammar of RFC 8259.
 ///
-/// Numbers have every digit that they came with. Of a key that comes twice the last value counts, as elsewhere. It nests at
-/// most 128 levels deep.
+/// Numbers keep all their digits. Of a key that comes twice the last value counts, as in most JSON libraries. It nests at most 128
+/// levels deep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Json<'a>(&'a str);
 
 impl<'a> Json<'a> {
     pub(crate) const NULL: Json<'static> = Json("null");
 
-    /// A value that a scanner has moved over, without white space around it.
+    /// A value that a scanner has checked, without white space around it.
     pub(crate) fn checked(json: &'a str) -> Json<'a> {
         Json(json)
     }
 
-    /// Reads one value.
+    /// Checks a text that must contain one value and nothing else.
     pub(crate) fn read(json: &'a str) -> Result<Json<'a>, Flaw> {
         let mut scanner = Scanner::new(json, 0);
         let value = scanner.value(0)?;
@@ -29,12 +29,12 @@ impl<'a> Json<'a> {
         Ok(Json(&json[value]))
     }
 
-    /// The value in a text that holds one and nothing else; none if that is no JSON.
+    /// The value of a text that contains one and nothing else; `None` if it is not JSON.
     pub fn parse(text: &'a str) -> Option<Json<'a>> {
         Json::read(text).ok()
     }
 
-    /// The value's text, for a JSON parser of your own.
+    /// The value's text, for your own JSON parser.
     pub fn as_str(self) -> &'a str {
         self.0
     }
@@ -44,37 +44,23 @@ impl<'a> Json<'a> {
         self.0 == "null"
     }
 
-    /// The text, if the value is one.
+    /// The text, if the value is a text.
     pub fn as_text(self) -> Option<JsonText<'a>> {
         Some(JsonText::written(self.0.strip_prefix('"')?.strip_suffix('"')?))
     }
 
-    /// What the value consists of, piece by piece.
+    /// The value's tokens.
     pub fn tokens(self) -> JsonTokens<'a> {
         JsonTokens::new(self.0)
     }
 
-    /// How deep it nests: 0 for what is no object and no list.
-    pub(crate) fn depth(self) -> usize {
-        let (mut depth, mut deepest) = (0, 0);
-        for token in self.tokens() {
-            match token {
-                JsonToken::Object | JsonToken::List => depth += 1,
-                JsonToken::End => depth -= 1,
-                _ => {}
-            }
-            deepest = deepest.max(depth);
-        }
-        deepest
-    }
-
-    /// The members of an object as they came; none of anything else.
+    /// The members of an object as they came; for other values none.
     pub(crate) fn members(self) -> Members<'a> {
         let at = if self.0.starts_with('{') { 1 } else { self.0.len() };
         Members { object: self.0, at }
     }
 
-    /// An object's member, the last one of this key.
+    /// An object's last member with this key.
     pub(crate) fn member(self, name: &str) -> Option<Json<'a>> {
         self.members().filter(|(key, _)| *key == name).last().map(|(_, value)| value)
     }
@@ -93,7 +79,7 @@ impl fmt::Display for Json<'_> {
     }
 }
 
-/// An object's members.
+/// An iterator over an object's members.
 #[derive(Debug, Clone)]
 pub(crate) struct Members<'a> {
     object: &'a str,

@@ -1,5 +1,5 @@
-//! Keeps the standard streams' numbers free: a program may run with descriptor 0, 1 or 2 closed, and the system gives the
-//! lowest free number to whatever is opened next. A log line would then be written into a socket or a journal.
+//! Keeps descriptors 0, 1 and 2 for the standard streams: a program may run with one of them closed, and the system gives the lowest
+//! free number to whatever is opened next. A log line could then end up in a socket or a journal.
 
 use std::fs::{File, Metadata};
 use std::io::{stderr, stdin, stdout};
@@ -11,55 +11,55 @@ use rustix::io::fcntl_getfd;
 
 use crate::os::process::PerProcess;
 
-/// What stands in for closed standard streams, and for how many it stands there right now. A forked child has its own, for a
-/// thread of the parent's may have held the lock.
-static PLUGS: LazyLock<PerProcess<Mutex<Plugs>>> = LazyLock::new(|| PerProcess::new(Mutex::default()));
+/// The placeholders for closed standard streams. A forked child has its own, because a thread of the parent may have held the lock.
+static PLACEHOLDERS: LazyLock<PerProcess<Mutex<Placeholders>>> = LazyLock::new(|| PerProcess::new(Mutex::default()));
 
 #[derive(Debug, Default)]
-struct Plugs {
+struct Placeholders {
+    /// How many threads are inside [`above_standard`].
     users: usize,
     open: Vec<File>,
 }
 
-/// Opens something under a number of 3 or more, at every moment: while `open` runs, the numbers of closed standard streams are
-/// taken by something that cannot be written to. Where none is closed, which costs three quick system calls, nothing else happens.
+/// Runs `open`, so that whatever it opens gets a descriptor of 3 or more: meanwhile the numbers of closed standard streams are taken by
+/// something that cannot be written to. If none is closed, this costs three fast system calls and nothing else.
 pub(crate) fn above_standard<T>(open: impl FnOnce() -> T) -> T {
-    let plugs = PLUGS.get(std::process::id(), Mutex::default);
-    let mut mine = guard(plugs);
-    // Also beside another user: the program may have closed one meanwhile, and a name lookup takes its time.
+    let placeholders = PLACEHOLDERS.get(std::process::id(), Mutex::default);
+    let mut taken = guard(placeholders);
+    // Also while another thread is inside: the program may have closed a stream meanwhile, and a name lookup may take long.
     if ![fcntl_getfd(stdin()), fcntl_getfd(stdout()), fcntl_getfd(stderr())].iter().all(Result::is_ok) {
-        // The root folder is everywhere, and it is open for reading only.
+        // Every system has the root folder, and it can only be opened for reading.
         let folders = std::iter::from_fn(|| File::open("/").ok());
-        mine.open.extend(folders.take_while(|folder| folder.as_raw_fd() <= 2));
+        taken.open.extend(folders.take_while(|folder| folder.as_raw_fd() <= 2));
     }
-    mine.users += 1;
-    drop(mine);
-    let _leaving = Leaving(plugs);
+    taken.users += 1;
+    drop(taken);
+    let _leaving = Leaving(placeholders);
     open()
 }
 
-struct Leaving<'a>(&'a Mutex<Plugs>);
+struct Leaving<'a>(&'a Mutex<Placeholders>);
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        let mut plugs = guard(self.0);
-        plugs.users -= 1;
-        if plugs.users == 0 {
-            plugs.open.drain(..).for_each(unplug);
+        let mut placeholders = guard(self.0);
+        placeholders.users -= 1;
+        if placeholders.users == 0 {
+            placeholders.open.drain(..).for_each(close_placeholder);
         }
     }
 }
 
-/// Closes what stands in, unless the program has put a stream of its own into that place meanwhile.
-fn unplug(plug: File) {
-    let place = |about: std::io::Result<Metadata>| about.map(|about| (about.dev(), about.ino())).ok();
-    if place(plug.metadata()) != place(std::fs::metadata("/")) {
-        let _its_own = plug.into_raw_fd();
+/// Closes a placeholder, unless the program has meanwhile replaced it by a stream of its own.
+fn close_placeholder(file: File) {
+    let inode = |metadata: std::io::Result<Metadata>| metadata.map(|metadata| (metadata.dev(), metadata.ino())).ok();
+    if inode(file.metadata()) != inode(std::fs::metadata("/")) {
+        let _stays_open = file.into_raw_fd();
     }
 }
 
-fn guard(plugs: &Mutex<Plugs>) -> MutexGuard<'_, Plugs> {
-    plugs.lock().unwrap_or_else(PoisonError::into_inner)
+fn guard(placeholders: &Mutex<Placeholders>) -> MutexGuard<'_, Placeholders> {
+    placeholders.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -69,15 +69,15 @@ mod tests {
 
     const CHILD: &str = "AGENTJOB_TEST_DESCRIPTORS";
 
-    /// In a process of its own, for the standard streams are the whole process's.
+    /// In a separate process, because standard streams are global.
     #[test]
-    fn a_stream_that_the_program_closes_or_opens_while_something_is_opened_stays_the_programs() {
+    fn standard_streams_that_the_program_closes_or_opens_meanwhile_are_left_alone() {
         if std::env::var_os(CHILD).is_none() {
             let mut child = std::process::Command::new(std::env::current_exe().unwrap());
             child.args(["--exact", "--test-threads=1", "--nocapture"]);
             child.arg(concat!(
                 "os::descriptor::tests::",
-                "a_stream_that_the_program_closes_or_opens_while_something_is_opened_stays_the_programs"
+                "standard_streams_that_the_program_closes_or_opens_meanwhile_are_left_alone"
             ));
             child.env(CHILD, "1");
             let ended = child.output().unwrap();
@@ -90,7 +90,7 @@ mod tests {
             let inner = above_standard(|| File::open("/dev/null").unwrap());
             assert!(inner.as_raw_fd() > 2, "{inner:?}");
         });
-        assert!(fcntl_getfd(stdin()).is_err(), "it is closed as before");
+        assert!(fcntl_getfd(stdin()).is_err(), "it is still closed");
         above_standard(|| {
             close(0).unwrap();
             assert_eq!(File::open("/dev/null").unwrap().into_raw_fd(), 0);

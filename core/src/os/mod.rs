@@ -1,4 +1,4 @@
-//! The operating system's rules: descriptors, threads, forks and privileges.
+//! What the operating system demands: descriptors, threads, forks and privileges.
 
 pub(crate) mod descriptor;
 pub(crate) mod privilege;

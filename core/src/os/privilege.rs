@@ -1,5 +1,5 @@
-//! Whether this program has more rights than the user who started it: then the environment is not to be trusted (as in
-//! `secure_getenv`).
+//! Whether this program has more rights than the user who started it. If so, the environment must not be trusted, as in
+//! `secure_getenv`(3).
 
 use std::sync::OnceLock;
 
@@ -7,17 +7,17 @@ use rustix::process::{getegid, geteuid, getgid, getuid};
 
 use crate::os::descriptor::above_standard;
 
-/// The auxiliary vector's entry of Linux that says so, for set-user-ID, set-group-ID and file capabilities.
+/// Linux: the entry of the auxiliary vector for this; it covers set-user-ID, set-group-ID and file capabilities.
 const AT_SECURE: usize = 23;
 
-/// Asked of the system once: it is a fact of how the program was started.
+/// Reads it once: it depends only on how the program was started.
 pub(crate) fn is_raised() -> bool {
     static RAISED: OnceLock<bool> = OnceLock::new();
     *RAISED.get_or_init(|| {
         let auxv = above_standard(|| std::fs::read("/proc/self/auxv")).ok();
         let status = || above_standard(|| std::fs::read_to_string("/proc/self/status")).ok();
         let by_kernel = auxv.and_then(|auxv| of_auxv(&auxv));
-        // A program with raised rights may not read the first, and other systems have neither.
+        // A privileged program may be unable to read the first, and other systems have neither.
         by_kernel.or_else(|| of_status(&status()?)).unwrap_or_else(|| getuid() != geteuid() || getgid() != getegid())
     })
 }
@@ -28,7 +28,7 @@ fn of_auxv(auxv: &[u8]) -> Option<bool> {
     pairs.find(|(key, _)| *key == AT_SECURE).map(|(_, value)| value != 0)
 }
 
-/// The kernel's rule at a program's start, by its state now: ids that differ, or capabilities that were not handed down.
+/// The kernel's rule, applied to the process's current state: ids that differ, or capabilities that were not inherited.
 fn of_status(status: &str) -> Option<bool> {
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     let differ = |ids: &str| {
@@ -48,12 +48,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_has_no_more_rights_than_who_started_it() {
+    fn a_test_has_no_raised_rights() {
         assert!(!is_raised());
     }
 
     #[test]
-    fn rights_are_read_from_what_the_kernel_tells() {
+    fn raised_rights_are_read_from_proc() {
         let vector = |pairs: &[(usize, usize)]| {
             pairs.iter().flat_map(|(key, value)| [key.to_ne_bytes(), value.to_ne_bytes()].concat()).collect::<Vec<u8>>()
         };

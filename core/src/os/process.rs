@@ -2,14 +2,14 @@
 
 use std::sync::OnceLock;
 
-/// One value for each process that uses it. After a fork the child's first use makes a new one; what belongs to the
-/// parent is not used there, so its answers are not taken and its locks are never waited for; if it is dropped with the
-/// client, its sockets are closed without a word, which the parent does not notice.
+/// One value for each process that uses it. After a fork, the child's first use makes a new one. The child never uses the parent's
+/// value, so it cannot read the parent's responses or wait for its locks. If the child drops the client, it closes its copies of the
+/// parent's sockets silently, which the parent does not notice.
 #[derive(Debug)]
 pub(crate) struct PerProcess<T> {
     pid: u32,
     value: T,
-    /// The child's, whose own child's hangs below it.
+    /// The value of a forked child, which has that of its own child.
     child: OnceLock<Box<PerProcess<T>>>,
 }
 
@@ -18,8 +18,8 @@ impl<T> PerProcess<T> {
         PerProcess { pid: std::process::id(), value, child: OnceLock::new() }
     }
 
-    /// The value of the process `pid`, which the caller is in: it is asked for once a call, for it is a system call. Made by
-    /// `make` if this is a new process.
+    /// The value of the current process, made by `make` on its first use. The caller passes the current process id, because asking for
+    /// it is a system call.
     pub(crate) fn get(&self, pid: u32, make: impl Fn() -> T) -> &T {
         let mut at = self;
         while at.pid != pid {

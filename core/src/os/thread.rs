@@ -1,33 +1,33 @@
-//! Threads of our own, on which no signal handler of the program runs. The faces start theirs here, too.
+//! Our own threads, on which no signal handler of the program runs. The C library and the Python module use this, too.
 
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 
-/// What a fault of the thread itself raises: blocked, it would end the process before a handler could report it.
+/// Signals that a fault of the thread itself raises: if they were blocked, the process would end before a handler could report it.
 const FAULTS: [Signal; 7] =
     [Signal::SIGABRT, Signal::SIGBUS, Signal::SIGFPE, Signal::SIGILL, Signal::SIGSEGV, Signal::SIGSYS, Signal::SIGTRAP];
 
-/// Starts a thread that blocks every signal but its own faults, so that a signal sent to the process always meets a thread of
-/// the program's, and its `sigwait` gets what it waits for. A thread inherits its mask: there is no moment without it.
+/// Starts a thread that blocks every signal but its own faults, so that a signal to the process always goes to a thread of the program,
+/// and its `sigwait` works. The new thread inherits the mask, so it never runs without it.
 ///
 /// # Errors
-/// The system has no thread left.
+/// The system cannot start another thread.
 pub fn spawn<T: Send + 'static>(
     builder: Builder,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
     let before = all_but_faults().thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
     let spawned = builder.spawn(work);
-    // Only a mask that is no mask could be refused.
+    // This fails only for an invalid mask.
     before.thread_set_mask()?;
     spawned
 }
 
-/// Blocks the same signals on the thread that calls it: for a thread of ours that was started by other means.
+/// Blocks the same signals on the calling thread: for threads of ours that something else started.
 pub fn block_signals() {
-    // Only a mask that is no mask could be refused.
+    // This fails only for an invalid mask.
     let _ = all_but_faults().thread_block();
 }
 
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_of_ours_blocks_every_signal_and_its_starter_keeps_its_mask() {
+    fn our_threads_block_every_signal_and_the_starting_thread_keeps_its_mask() {
         let before = SigSet::thread_get_mask().unwrap();
         let inside = spawn(Builder::new(), || SigSet::thread_get_mask().unwrap()).unwrap().join().unwrap();
         assert_eq!(SigSet::thread_get_mask().unwrap(), before);
@@ -51,7 +51,7 @@ mod tests {
             SigSet::thread_get_mask().unwrap()
         });
         assert_eq!(by_itself.join().unwrap(), inside);
-        // The two that no program can block are left out, and so are a thread's own faults.
+        // Except for the two that no program can block, and a thread's own faults.
         let never = [Signal::SIGKILL, Signal::SIGSTOP];
         for signal in Signal::iterator().filter(|signal| !never.contains(signal)) {
             assert_eq!(inside.contains(signal), !FAULTS.contains(&signal), "{signal}");

@@ -1,15 +1,15 @@
-//! The one form that texts are compared in: visible ASCII without escapes, each byte with the place that it came from.
+//! The plain form in which texts are compared: visible ASCII without escapes, each byte with its place in the original text.
 
 use zeroize::{Zeroize, Zeroizing};
 
-/// The longest escape that is decoded.
+/// The longest escape that is decoded, in bytes.
 pub(crate) const LONGEST_ESCAPE: usize = 10;
-/// HTML's names of ASCII punctuation, and what they stand for.
+/// HTML's names of ASCII punctuation, each followed by its character.
 const ENTITIES: &str = "excl! quot\" num# dollar$ percnt% amp& apos' lpar( rpar) ast* plus+ comma, hyphen- dash- period. sol/ colon: \
     semi; lt< equals= gt> quest? commat@ lsqb[ lbrack[ bsol\\ rsqb] rbrack] Hat^ lowbar_ grave` lcub{ lbrace{ verbar| vert| \
     rcub} rbrace}";
 
-/// A byte of a text, or one that was decoded from it, and where in the text it stands: from, to.
+/// A byte of a text, or one that was decoded from it, and its place in the original text: from, to.
 #[derive(Clone, Copy)]
 pub(crate) struct Unit(pub(crate) u8, pub(crate) u32, pub(crate) u32);
 
@@ -19,12 +19,12 @@ impl Zeroize for Unit {
     }
 }
 
-/// The units of a text as it is.
+/// The units of a text, undecoded.
 pub(crate) fn units(text: &[u8]) -> impl Iterator<Item = Unit> + '_ {
     text.iter().zip(0..).map(|(byte, at)| Unit(*byte, at, at + 1))
 }
 
-/// The units that a text's decimal numbers stand for, as in a list of bytes: `[47, 43]`.
+/// The bytes that a text lists as decimal numbers: `[47, 43]`.
 pub(crate) fn numbers(text: &[u8]) -> impl Iterator<Item = Unit> + '_ {
     let mut at = 0;
     text.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()).filter_map(move |run| {
@@ -35,8 +35,8 @@ pub(crate) fn numbers(text: &[u8]) -> impl Iterator<Item = Unit> + '_ {
     })
 }
 
-/// Decodes the escapes of JSON and C (`\/`, `\u002F`, `\x2F`, `\057`), URLs (`%2F`) and HTML (`&#47;`, `&sol;`), each in each other to any
-/// depth, for what is decoded is read on as if it had stood there. What is left of backslashes goes, and all that is not seen.
+/// Decodes the escapes of JSON and C (`\/`, `\u002F`, `\x2F`, `\057`), URLs (`%2F`) and HTML (`&#47;`, `&sol;`), nested to any depth,
+/// because a decoded byte may complete another escape. Removes remaining backslashes and everything that is not visible.
 pub(crate) fn plain(units: impl Iterator<Item = Unit>) -> Zeroizing<Vec<Unit>> {
     let mut out = Zeroizing::new(Vec::with_capacity(units.size_hint().0));
     units.for_each(|unit| push(&mut out, unit));
@@ -44,16 +44,16 @@ pub(crate) fn plain(units: impl Iterator<Item = Unit>) -> Zeroizing<Vec<Unit>> {
     out
 }
 
-/// How long the plain form of these is at the most: what is not seen goes, and no escape stands for more than one byte.
-pub(crate) fn most_left(units: impl Iterator<Item = Unit>) -> usize {
+/// An upper limit for the length of the plain form: invisible bytes are removed, and no escape becomes more than one byte.
+pub(crate) fn max_length(units: impl Iterator<Item = Unit>) -> usize {
     units.filter(|unit| unit.0.is_ascii_graphic()).count()
 }
 
 fn push(out: &mut Vec<Unit>, mut unit: Unit) {
-    // Each round replaces an escape by what it stands for, which may end another one.
+    // Each round replaces an escape by its byte, which may complete another escape.
     loop {
         if !unit.0.is_ascii_graphic() {
-            // A field that was sent in several lines comes as a list.
+            // A header that was sent as several lines arrives as a list, with ", " between the lines.
             if unit.0.is_ascii_whitespace() && out.last().is_some_and(|last| last.0 == b',') {
                 out.pop();
             }
@@ -67,7 +67,7 @@ fn push(out: &mut Vec<Unit>, mut unit: Unit) {
     }
 }
 
-/// The escape that the text ends in: its length, and the byte that it stands for; 0 for what is no ASCII.
+/// The escape at the text's end: its length, and its byte; 0 if that is not ASCII.
 fn escape(text: &[Unit]) -> Option<(usize, u8)> {
     let tail = &text[text.len().saturating_sub(LONGEST_ESCAPE)..];
     let last = tail.last()?.0;
@@ -116,15 +116,15 @@ fn ascii(code: u32) -> u8 {
     u8::try_from(code).ok().filter(u8::is_ascii).unwrap_or(0)
 }
 
-/// How bytes are packed into characters.
+/// How bytes are encoded in characters.
 #[derive(Clone, Copy)]
-pub(crate) struct Packing {
+pub(crate) struct Encoding {
     bits: u32,
     value: fn(u8) -> Option<u8>,
 }
 
-/// RFC 4648, with either alphabet.
-pub(crate) const BASE64: Packing = Packing {
+/// Base64 (RFC 4648), with either alphabet.
+pub(crate) const BASE64: Encoding = Encoding {
     bits: 6,
     value: |byte| match byte {
         b'A'..=b'Z' => Some(byte - b'A'),
@@ -136,35 +136,35 @@ pub(crate) const BASE64: Packing = Packing {
     },
 };
 
-/// Two digits a byte, perhaps behind a `0x`.
-pub(crate) const HEX: Packing = Packing { bits: 4, value: |byte| Some((byte as char).to_digit(16)? as u8) };
+/// Two hexadecimal digits a byte, with or without `0x`.
+pub(crate) const HEX: Encoding = Encoding { bits: 4, value: |byte| Some((byte as char).to_digit(16)? as u8) };
 
-impl Packing {
-    /// In how many ways a text may begin inside of what is packed: after so many characters the bytes begin anew.
+impl Encoding {
+    /// After how many characters a byte begins at a character again: so many alignments must be tried.
     pub(crate) fn period(self) -> usize {
         if self.bits == 6 { 4 } else { 2 }
     }
 }
 
-/// Unpacks what a text has of a packing's characters, but for the first `skipped`, as if nothing else stood between.
-pub(crate) fn unpacked(text: &[Unit], packing: Packing, skipped: usize) -> impl Iterator<Item = Unit> + '_ {
+/// Decodes the characters of an encoding in a text without the first `skipped` of them, ignoring all others.
+pub(crate) fn decoded(text: &[Unit], encoding: Encoding, skipped: usize) -> impl Iterator<Item = Unit> + '_ {
     let is_prefix =
-        move |at: usize| packing.bits == 4 && matches!(text[at..], [Unit(b'0', ..), Unit(b'x' | b'X', ..), ..]);
+        move |at: usize| encoding.bits == 4 && matches!(text[at..], [Unit(b'0', ..), Unit(b'x' | b'X', ..), ..]);
     let digits = text.iter().enumerate().filter(move |(at, _)| !is_prefix(*at));
-    let packed = digits.filter_map(move |(_, unit)| Some((*unit, (packing.value)(unit.0)?)));
+    let values = digits.filter_map(move |(_, unit)| Some((*unit, (encoding.value)(unit.0)?)));
     let (mut bits, mut count, mut from) = (0_u32, 0, 0);
-    packed.skip(skipped).filter_map(move |(unit, value)| {
+    values.skip(skipped).filter_map(move |(unit, value)| {
         if count == 0 {
             from = unit.1;
         }
-        bits = bits << packing.bits | u32::from(value);
-        count += packing.bits;
+        bits = bits << encoding.bits | u32::from(value);
+        count += encoding.bits;
         if count < 8 {
             return None;
         }
         count -= 8;
         let byte = Unit((bits >> count) as u8, from, unit.2);
-        // The rest of this character is the beginning of the next byte.
+        // The remaining bits of this character begin the next byte.
         from = unit.1;
         Some(byte)
     })

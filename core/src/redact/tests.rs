@@ -23,7 +23,7 @@ fn json(text: &str) -> String {
     serde_json::Value::from(text).to_string().trim_matches('"').to_owned()
 }
 
-/// The same without what `trim_matches` takes of a text that begins or ends with a quote.
+/// The same for a text that may begin or end with a quote, which `trim_matches` would remove.
 fn quoted(text: &str) -> String {
     serde_json::json!([text]).to_string()
 }
@@ -97,20 +97,20 @@ fn bytes(units: &[Unit]) -> Vec<u8> {
     units.iter().map(|unit| unit.0).collect()
 }
 
-/// Whether six characters of the key in a row can be read, or unpacked, from a text.
+/// Whether six consecutive characters of the key can be read or decoded from a text.
 fn shows(text: &str, key: &str) -> bool {
     let has = |bytes: &[u8]| key.as_bytes().windows(6).any(|piece| bytes.windows(6).any(|window| window == piece));
     let decoded = plain(units(text.as_bytes()));
     let key_has_escapes = bytes(&plain(units(key.as_bytes()))) != key.as_bytes();
-    // What decodes to a piece of a key that is itself an escape says nothing.
+    // A key that itself has escapes decodes to something else.
     has(text.as_bytes())
         || (!key_has_escapes && has(&bytes(&decoded)))
-        || (0..4).any(|skipped| has(&bytes(&plain(unpacked(&decoded, BASE64, skipped)))))
-        || (0..2).any(|skipped| has(&bytes(&plain(unpacked(&decoded, HEX, skipped)))))
+        || (0..4).any(|skipped| has(&bytes(&plain(plain_form::decoded(&decoded, BASE64, skipped)))))
+        || (0..2).any(|skipped| has(&bytes(&plain(plain_form::decoded(&decoded, HEX, skipped)))))
 }
 
 #[test]
-fn a_key_is_found_in_every_encoding_at_every_place() {
+fn a_key_is_removed_in_every_encoding_at_every_place() {
     for key in KEYS {
         let redactor = Redactor::new([key.as_bytes(), b""]);
         for (name, encode) in ENCODINGS {
@@ -133,7 +133,7 @@ fn a_key_is_found_in_every_encoding_at_every_place() {
 }
 
 #[test]
-fn around_a_key_everything_stays() {
+fn the_text_around_a_key_stays() {
     let redactor = Redactor::new([b"sk/9f+3c77aaQQ==", b"hunter22pass"]);
     for (text, redacted) in [
         ("unknown key: sk/9f+3c77aaQQ== (sk/9f+3c77aaQQ==)!", "unknown key: *** (***)!"),
@@ -143,14 +143,14 @@ fn around_a_key_everything_stays() {
         ("the first half sk/9f+3c and the second 77aaQQ==", "the first half *** and the second ***"),
     ] {
         let out = redactor.redact(text);
-        // Base64 has a character that holds bits of the text before, too.
+        // One base64 character may also have bits of the text before the key.
         let out = out.replace("Basic dXNlc***=", "Basic ***").replace("Basic dXNlcj***=", "Basic ***");
         assert_eq!(out, redacted, "{text}");
     }
 }
 
 #[test]
-fn a_key_of_nothing_but_escapes_is_found() {
+fn a_key_that_consists_of_escapes_is_removed() {
     let key = "%2F%2F%2F%2F%2F";
     for (name, encode) in ENCODINGS {
         let redacted = Redactor::new([key.as_bytes(), b""]).redact(&encode(key)).into_owned();
@@ -159,7 +159,7 @@ fn a_key_of_nothing_but_escapes_is_found() {
 }
 
 #[test]
-fn a_text_without_a_key_is_lent_as_it_is() {
+fn a_text_without_a_key_is_returned_unchanged() {
     let redactor = Redactor::new([b"sk/9f+3c77aaQQ==", b""]);
     for text in ["", "active", "job not found: sk/9f+", r#"{"a":"\u00e9\/%41&amp;"}"#, "\u{202e}", &"=".repeat(99)] {
         assert!(matches!(redactor.redact(text), Cow::Borrowed(same) if same == text), "{text}");
@@ -169,14 +169,14 @@ fn a_text_without_a_key_is_lent_as_it_is() {
 }
 
 #[test]
-fn a_short_key_is_taken_out_where_it_stands_alone() {
+fn a_short_key_is_removed_where_it_stands_alone() {
     let redactor = Redactor::new([b"k", b"pw"]);
     assert_eq!(redactor.redact("unknown key 'k', pw: a kept word"), "unknown key '***', ***: a kept word");
     assert_eq!(redactor.redact("k"), "***");
 }
 
 #[test]
-fn a_text_that_was_cut_does_not_end_in_the_beginning_of_a_key() {
+fn the_beginning_of_a_key_is_removed_from_the_end_of_a_truncated_text() {
     for key in ["sk/9f+3c77aaQQ==", "adm_zebra7quilt4mango9", &"0123456789abcdef".repeat(9)] {
         let redactor = Redactor::new([key.as_bytes(), b""]);
         for (name, encode) in ENCODINGS {
@@ -193,7 +193,7 @@ fn a_text_that_was_cut_does_not_end_in_the_beginning_of_a_key() {
 }
 
 #[test]
-fn the_longest_text_of_the_longest_key_takes_no_time() {
+fn the_longest_text_and_the_longest_key_are_redacted_quickly() {
     let (key, text) = ("k".repeat(4096), "k".repeat(64 << 10));
     let began = std::time::Instant::now();
     assert_eq!(Redactor::new([key.as_bytes(), b""]).redact(&text), "***");

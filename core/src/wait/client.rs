@@ -1,7 +1,8 @@
-//! The client's waits: all of them drive a [`Poller`] and pause between its looks.
+//! The client's waits: they drive a [`Poller`] and pause between its polls.
 
 use std::time::Duration;
 
+use crate::call::options::CallOptions;
 use crate::call::prompt::Prompt;
 use crate::client::Client;
 use crate::delivery::Delivery;
@@ -13,14 +14,14 @@ use crate::wait::options::WaitOptions;
 use crate::wait::poller::Poller;
 
 impl Client {
-    /// Waits until a job is `completed`, `archived` or `failed`, and answers its last record.
+    /// Waits until a job is `completed`, `archived` or `failed`, and returns its last record.
     ///
-    /// A failed poll (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) never ends a wait before its
-    /// time is over. Right after a message of this client, a finished record counts only once the job was seen active (any
-    /// status that is not terminal) or `settle` has passed.
+    /// A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) does not end
+    /// the wait. Shortly after a message of this client, a finished record counts only once the job was seen active (any status that
+    /// is not terminal) or `settle` has passed.
     ///
     /// # Errors
-    /// `WaitTimeout` with the last record; `Authentication`, `PermissionDenied`, `NotFound`, `BadRequest`, `Tls`, `Redirect`,
+    /// `WaitTimeout` at the deadline, with the last record; `Authentication`, `PermissionDenied`, `NotFound`, `BadRequest`, `Tls`, `Redirect`,
     /// `Cancelled`, `Closed`, `InvalidArgument`.
     pub fn wait(&self, job_id: &str, options: &WaitOptions) -> Result<Job, Error> {
         let mut poller = self.poller(job_id, options)?;
@@ -30,7 +31,7 @@ impl Client {
     /// Sends a message and waits for its result: [`send_message`](Client::send_message), then [`wait`](Client::wait).
     ///
     /// # Errors
-    /// As both. Once the message was accepted every error says so: [`Delivery::Accepted`].
+    /// Those of both. Once the message was accepted, every error says so: [`Delivery::Accepted`].
     pub fn send_and_wait<'a>(
         &self,
         job_id: &str,
@@ -41,11 +42,11 @@ impl Client {
         self.run(&mut poller, options).map_err(|error| error.with_delivery(Some(Delivery::Accepted)))
     }
 
-    /// Sends a message, and answers the wait for its result in steps, for programs that own their loop. The message's own
-    /// answer is the poller's first record.
+    /// Sends a message, and returns a poller for its result, for programs with a loop of their own. The response to the message is
+    /// the poller's first record.
     ///
     /// # Errors
-    /// As [`send_message`](Client::send_message), and `Cancelled`.
+    /// Those of [`send_message`](Client::send_message), and `Cancelled`.
     pub fn send_and_poll<'a>(
         &self,
         job_id: &str,
@@ -53,21 +54,26 @@ impl Client {
         options: &WaitOptions,
     ) -> Result<Poller, Error> {
         options.schedule.check().map_err(|error| error.with_delivery(Some(Delivery::NotSent)))?;
-        let answer = self.send_message_with(job_id, prompt, &options.call)?;
-        Ok(Poller::after_message(job_id, options.schedule, answer, &self.shared.config.redactor()))
+        let response = self.send_message_with(job_id, prompt, &options.call)?;
+        Ok(Poller::after_message(job_id, options.schedule, response, &self.shared.config.redactor()))
     }
 
-    /// The records of a job as they change, the last one terminal.
+    /// An iterator over the records of a job as they change; the last one is terminal.
     ///
-    /// Each item blocks until there is one. After an error, and after the last record, there are no more.
+    /// `next` blocks until there is a record. After an error or the last record the iterator ends.
     ///
     /// # Errors
-    /// The items' are those of [`wait`](Client::wait); this call's own is `InvalidArgument`.
+    /// `InvalidArgument`. The items have the errors of [`wait`](Client::wait).
     pub fn watch(&self, job_id: &str, options: &WaitOptions) -> Result<Watch, Error> {
-        Ok(Watch { client: self.clone(), poller: self.poller(job_id, options)?, options: options.clone(), over: false })
+        Ok(Watch {
+            client: self.clone(),
+            poller: self.poller(job_id, options)?,
+            options: options.clone(),
+            ended: false,
+        })
     }
 
-    /// A wait in steps, for programs that own their loop.
+    /// A wait that the program polls itself, for programs with a loop of their own.
     ///
     /// # Errors
     /// `InvalidArgument`.
@@ -77,22 +83,22 @@ impl Client {
     }
 
     fn run(&self, poller: &mut Poller, options: &WaitOptions) -> Result<Job, Error> {
-        updated(poller, options)?;
+        report_update(poller, options)?;
         while !poller.is_done() {
-            self.step(poller, options)?;
-            updated(poller, options)?;
+            self.poll_when_due(poller, options)?;
+            report_update(poller, options)?;
         }
-        Ok(poller.job().expect("a wait that is done has seen its job").clone())
+        Ok(poller.job().expect("a wait that is done has a record").clone())
     }
 
-    fn step(&self, poller: &mut Poller, options: &WaitOptions) -> Result<(), Error> {
+    fn poll_when_due(&self, poller: &mut Poller, options: &WaitOptions) -> Result<(), Error> {
         self.shared.connections.pause(poller.due_in(), &options.call).map_err(|cause| poller.interrupted(cause))?;
         poller.poll_with(&self.shared, &options.call).map(|_| ())
     }
 }
 
-/// Tells the call's control of a record that differs from the one before it.
-fn updated(poller: &Poller, options: &WaitOptions) -> Result<(), Error> {
+/// Passes a record that differs from the one before to the call's control.
+fn report_update(poller: &Poller, options: &WaitOptions) -> Result<(), Error> {
     match (&options.call.control, poller.job()) {
         (Some(control), Some(job)) if poller.changed() => {
             control.update(job).map_err(|_| poller.interrupted(Cause::Cancelled))
@@ -101,25 +107,39 @@ fn updated(poller: &Poller, options: &WaitOptions) -> Result<(), Error> {
     }
 }
 
-/// The records of a job as they change; see [`Client::watch`].
+impl Poller {
+    /// Polls the job once, now. Returns its last record if the job is done.
+    ///
+    /// A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) is
+    /// counted and returns `None`.
+    ///
+    /// # Errors
+    /// [`WaitTimeout`](crate::ErrorKind::WaitTimeout) at the deadline, with the last record; the errors of `get_job` that another
+    /// poll would not change (401, 403, 404 and other 4xx); `Cancelled`, `Closed`.
+    pub fn poll(&mut self, client: &Client, call: &CallOptions) -> Result<Option<Job>, Error> {
+        self.poll_with(&client.shared, call)
+    }
+}
+
+/// An iterator over the records of a job as they change; see [`Client::watch`].
 #[derive(Debug)]
 pub struct Watch {
     client: Client,
     poller: Poller,
     options: WaitOptions,
-    over: bool,
+    ended: bool,
 }
 
 impl Iterator for Watch {
     type Item = Result<Job, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while !self.over {
-            let stepped = self.client.step(&mut self.poller, &self.options);
-            self.over = stepped.is_err() || self.poller.is_done();
-            match stepped {
+        while !self.ended {
+            let polled = self.client.poll_when_due(&mut self.poller, &self.options);
+            self.ended = polled.is_err() || self.poller.is_done();
+            match polled {
                 Err(error) => return Some(Err(error)),
-                Ok(()) if self.poller.changed() || self.over => return self.poller.job().cloned().map(Ok),
+                Ok(()) if self.poller.changed() || self.ended => return self.poller.job().cloned().map(Ok),
                 Ok(()) => {}
             }
         }

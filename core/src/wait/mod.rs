@@ -1,7 +1,8 @@
-//! Waiting for a job's end: when to poll (pure), one poll at a time, and the client's blocking waits.
+//! Waiting until a job is done: when to poll (pure), one poll at a time, and the client's blocking waits.
 
 pub(crate) mod client;
 pub(crate) mod options;
+mod poll;
 pub(crate) mod poller;
+mod resume_text;
 pub(crate) mod schedule;
-pub(crate) mod schedule_text;

@@ -33,42 +33,43 @@ impl Default for WaitOptions {
 }
 
 impl WaitOptions {
-    /// 30 minutes, looks 2 s to 60 s apart, never more than about 15 % late.
+    /// The defaults: 30 minutes, polls 2 s to 60 s apart, at most about 15 % late.
     pub fn new() -> WaitOptions {
         WaitOptions::default()
     }
 
-    /// How long to wait; `None` is for ever. 30 minutes.
+    /// The deadline: 1 ms to 7 days, or `None` for no deadline. Default: 30 minutes.
     pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> WaitOptions {
         self.schedule.timeout = timeout.into();
         self
     }
 
-    /// The shortest pause between two looks. 2 s.
+    /// The shortest pause between two polls: 1 ms to 7 days. Default: 2 s.
     pub fn min_interval(mut self, interval: Duration) -> WaitOptions {
         self.schedule.min_interval = interval;
         self
     }
 
-    /// The longest pause between two looks. 60 s.
+    /// The longest pause between two polls: at least `min_interval`, at most 7 days. Default: 60 s.
     pub fn max_interval(mut self, interval: Duration) -> WaitOptions {
         self.schedule.max_interval = interval;
         self
     }
 
-    /// How late the end may be noticed, as a part of the time waited so far. 0.15.
-    pub fn lateness(mut self, part: f64) -> WaitOptions {
-        self.schedule.lateness = part;
+    /// How late the job's end may be noticed, as a fraction of the time waited so far: more than 0, at most 1. Default: 0.15.
+    pub fn lateness(mut self, fraction: f64) -> WaitOptions {
+        self.schedule.lateness = fraction;
         self
     }
 
-    /// How long after a message a finished job may still show its previous result. 10 s; 0 trusts the first answer.
+    /// How long after a message a finished job may still show its previous result: 0 to 7 days. Default: 10 s; 0 accepts the first
+    /// record.
     pub fn settle(mut self, settle: Duration) -> WaitOptions {
         self.schedule.settle = settle;
         self
     }
 
-    /// The request's settings: the total time of one look, a cancel token, a control.
+    /// The settings of each poll's request: its timeout, a cancel token, a control. Default: the client's.
     pub fn call(mut self, call: CallOptions) -> WaitOptions {
         self.call = call;
         self

@@ -1,36 +1,37 @@
-//! When a wait looks at its job again, and when it is over: a pure state machine with no clock, no socket and no thread.
+//! When a wait polls its job, and when it ends: a pure state machine without a clock, a socket or a thread.
 //!
-//! Times are counted from the moment the wait began; whoever drives the machine owns the clock.
+//! Times count from the moment the wait began; the caller has the clock.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::duration::{MAX_TIMEOUT, check_time};
+use crate::duration::{MAX_TIMEOUT, check_time, number_text};
 use crate::error::Error;
 use crate::job::Job;
 use crate::text::describe;
 
-/// How long a wait lasts at most.
+/// Default deadline of a wait: 30 minutes.
 pub const DEFAULT_WAIT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
-/// The shortest pause between two looks.
+/// Default shortest pause between two polls: 2 s.
 pub const DEFAULT_MIN_INTERVAL: Duration = Duration::from_secs(2);
-/// The longest pause between two looks.
+/// Default longest pause between two polls: 60 s.
 pub const DEFAULT_MAX_INTERVAL: Duration = Duration::from_secs(60);
-/// How late the end may be noticed, as a part of the time waited so far.
+/// Default lateness: how late the job's end may be noticed, as a fraction of the time waited so far.
 pub const DEFAULT_LATENESS: f64 = 0.15;
-/// How long after a message a job may still show the result of the message before.
+/// Default settle time: how long after a message a job may still show the result of the previous message, 10 s.
 pub const DEFAULT_SETTLE: Duration = Duration::from_secs(10);
-/// How long after a message or a new job was accepted a 404 may still be the service catching up.
+/// How long after a message or a new job was accepted a 404 may only mean that the service is not consistent yet.
 pub(crate) const NOT_FOUND_GRACE: Duration = Duration::from_secs(30);
-/// How long before a wait's end it looks for the last time; a tenth of the wait's time, if that is less.
-const LAST_LOOK: Duration = Duration::from_secs(1);
-/// How many different things a wait counts by name.
+/// How long before its deadline a wait polls for the last time; a tenth of its timeout if that is less.
+const LAST_POLL: Duration = Duration::from_secs(1);
+/// How many different statuses and failures a wait counts by name.
 const MAX_TALLIED: usize = 32;
-/// No time of a wait is shorter: a poller's text counts in milliseconds.
+/// The shortest time that can be set: a poller's text has milliseconds.
 const MIN_TIME: Duration = Duration::from_millis(1);
-/// Pauses are spread this much to either side, so that many waits do not fall into step.
+/// Pauses are varied by this much in both directions, so that many waits do not synchronise.
 const JITTER: f64 = 0.10;
 
-/// A wait's numbers, checked.
+/// When a wait polls, as its options say.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Schedule {
     pub(crate) timeout: Option<Duration>,
@@ -56,7 +57,7 @@ impl Schedule {
             return Err(Error::invalid("min_interval is longer than max_interval"));
         }
         if !(self.lateness > 0.0 && self.lateness <= 1.0) {
-            return Err(Error::invalid(format!("lateness is {}", crate::duration::short(self.lateness)))
+            return Err(Error::invalid(format!("lateness is {}", number_text(self.lateness)))
                 .with_hint("Give a fraction, more than 0 and at most 1, like 0.15."));
         }
         if self.settle > MAX_TIMEOUT {
@@ -65,62 +66,62 @@ impl Schedule {
         Ok(())
     }
 
-    /// The pause after a look at `elapsed`. `draw` is a number from 0 to 1, from which the jitter comes.
+    /// The pause after a poll at `elapsed`. `draw` is a random number from 0 to 1, for the jitter.
     fn pause(&self, elapsed: Duration, draw: f64) -> Duration {
         let even = elapsed.mul_f64(self.lateness).clamp(self.min_interval, self.max_interval);
         even.mul_f64(1.0 - JITTER + 2.0 * JITTER * draw.clamp(0.0, 1.0))
     }
 }
 
-/// What one look at the job showed.
+/// What one poll showed.
 #[derive(Debug)]
 pub(crate) enum Seen<'a> {
-    /// A record, and its status as it may be shown.
+    /// A record, and its status without secrets.
     Job(&'a Job, &'a str),
-    /// Nothing this time, for a reason that does not end a wait; the service may have asked to wait.
-    Nothing { why: &'a str, retry_after: Option<Duration> },
+    /// The poll failed for a reason that does not end a wait; `retry_after` is the pause that the service asked for.
+    Failed { why: &'a str, retry_after: Option<Duration> },
 }
 
-/// What to do after a look.
+/// Whether the wait has its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// Look again when the machine says so.
-    Again,
+pub(crate) enum Progress {
+    /// Poll again when it is due.
+    Pending,
     /// The job is done.
     Done,
 }
 
-/// One wait: where it stands. It is what a [`Poller`](crate::Poller)'s text holds.
+/// The state of one wait: what a [`Poller`](crate::Poller)'s text contains.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PollState {
     pub(crate) job_id: String,
     pub(crate) schedule: Schedule,
-    /// When the next look is due.
+    /// When the next poll is due.
     pub(crate) due: Duration,
-    /// Until when a terminal status may be the previous result. Over at once when the job was seen at work.
+    /// Until when a terminal status may be the previous result. Set to zero when the job was seen active.
     pub(crate) settle_until: Duration,
-    /// Until when a 404 is the service catching up.
+    /// Until when a 404 does not end the wait.
     pub(crate) grace_until: Duration,
     pub(crate) polls: u32,
-    /// Whether it began with a message, whose own answer was seen, too.
+    /// Whether the wait began with the response to a message.
     pub(crate) message: bool,
-    /// What the looks showed, counted: statuses and failures, by name.
-    pub(crate) tally: Vec<(String, u32)>,
+    /// How many polls showed each status or failure.
+    pub(crate) tally: BTreeMap<String, u32>,
     pub(crate) last_status: Option<String>,
 }
 
-/// What the client knows of a message or new job that it delivered just before a wait began.
+/// What the client knows about a message or new job that it delivered shortly before a wait began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Accepted {
     /// How long ago.
     pub(crate) ago: Duration,
-    /// Whether its own answer already showed the job at work, so that no previous result can follow.
+    /// Whether the response already showed the job active, so that no previous result can follow.
     pub(crate) active: bool,
 }
 
 impl PollState {
-    /// A wait whose first look is due at once; or, right after a message, when its own answer is `min_interval` old. So a
-    /// read that lags a little behind the message's answer is not taken for its result.
+    /// A wait whose first poll is due at once; or, shortly after a message, `min_interval` after its response. So a record that
+    /// lags a little behind that response is not mistaken for the result.
     pub(crate) fn new(job_id: &str, schedule: Schedule, accepted: Option<Accepted>) -> PollState {
         let left = |span: Duration| accepted.map_or(Duration::ZERO, |a| span.saturating_sub(a.ago));
         let settle_until = if accepted.is_some_and(|a| a.active) { Duration::ZERO } else { left(schedule.settle) };
@@ -132,96 +133,91 @@ impl PollState {
             grace_until: left(NOT_FOUND_GRACE),
             polls: 0,
             message: false,
-            tally: Vec::new(),
+            tally: BTreeMap::new(),
             last_status: None,
         }
     }
 
-    /// The same after a message whose own answer was the first look.
+    /// A wait whose first record is the response to a message.
     pub(crate) fn after_message(
         job_id: &str,
         schedule: Schedule,
-        (answer, status): (&Job, &str),
+        (response, status): (&Job, &str),
         draw: f64,
-    ) -> (PollState, Step) {
+    ) -> (PollState, Progress) {
         let mut state = PollState::new(job_id, schedule, Some(Accepted { ago: Duration::ZERO, active: false }));
         state.message = true;
-        let step = state.judge(Duration::ZERO, answer, status);
+        let progress = state.judge(Duration::ZERO, response, status);
         state.due = state.next_due(Duration::ZERO, None, draw);
-        (state, step)
+        (state, progress)
     }
 
-    /// When the next look is due, counted from the wait's beginning.
+    /// When the next poll is due.
     pub(crate) fn due(&self) -> Duration {
         self.due
     }
 
-    /// When the wait ends without a result; `None` is never.
+    /// When the wait times out; `None` is never.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         self.schedule.timeout
     }
 
-    /// Whether a terminal status at this moment is the message's own.
+    /// Whether a terminal status now is the result of the message, not of the one before.
     pub(crate) fn has_settled(&self, now: Duration) -> bool {
         now >= self.settle_until
     }
 
-    /// Whether a 404 at this moment may be the service catching up.
+    /// Whether a 404 now does not end the wait.
     pub(crate) fn forgives_not_found(&self, now: Duration) -> bool {
         now < self.grace_until
     }
 
-    /// Takes in what a look at `now` showed.
-    pub(crate) fn observe(&mut self, now: Duration, seen: Seen<'_>, draw: f64) -> Step {
+    /// Takes in what the poll at `now` showed.
+    pub(crate) fn observe(&mut self, now: Duration, seen: Seen<'_>, draw: f64) -> Progress {
         self.polls += 1;
-        let (step, retry_after) = match seen {
+        let (progress, retry_after) = match seen {
             Seen::Job(job, status) => {
                 self.count(status);
                 (self.judge(now, job, status), None)
             }
-            Seen::Nothing { why, retry_after } => {
+            Seen::Failed { why, retry_after } => {
                 self.count(why);
-                (Step::Again, retry_after)
+                (Progress::Pending, retry_after)
             }
         };
         self.due = self.next_due(now, retry_after, draw);
-        step
+        progress
     }
 
-    /// The settle rule: after a message a terminal status counts only once the job was seen at work, or the time in
-    /// which it may be the previous result is over.
-    fn judge(&mut self, now: Duration, job: &Job, status: &str) -> Step {
+    /// The settle rule: after a message a terminal status counts only once the job was seen active, or the settle time has passed.
+    fn judge(&mut self, now: Duration, job: &Job, status: &str) -> Progress {
         self.last_status = Some(describe(status));
         if !job.is_terminal() {
             self.settle_until = Duration::ZERO;
-            return Step::Again;
+            return Progress::Pending;
         }
-        if now < self.settle_until { Step::Again } else { Step::Done }
+        if now < self.settle_until { Progress::Pending } else { Progress::Done }
     }
 
     fn next_due(&self, now: Duration, retry_after: Option<Duration>, draw: f64) -> Duration {
         let pause = self.schedule.pause(now, draw).max(retry_after.unwrap_or_default());
         let due = now.saturating_add(pause);
-        // A terminal status that waits for the settle time to be over is worth one look right then.
+        // Poll right when the settle time ends: a terminal status counts from then on.
         let due = if now < self.settle_until { due.min(self.settle_until) } else { due };
-        // Whoever asked for a pause gets it, even if the wait is over by then.
+        // A pause that the service asked for is kept, even beyond the deadline.
         match retry_after {
             Some(asked) => due.max(now.saturating_add(asked)),
             None => within(&self.schedule, now, due),
         }
     }
 
-    /// The service may make up words without end; the tally has one.
+    /// Counts a status or failure; the service's statuses are unlimited, so the tally groups the rest as "other".
     fn count(&mut self, what: &str) {
         let mut what = describe(what);
-        let place = |tally: &[(String, u32)], what: &str| tally.binary_search_by(|(known, _)| known.as_str().cmp(what));
-        if self.tally.len() >= MAX_TALLIED && place(&self.tally, &what).is_err() {
+        if self.tally.len() >= MAX_TALLIED && !self.tally.contains_key(&what) {
             what = "other".to_owned();
         }
-        match place(&self.tally, &what) {
-            Ok(at) => self.tally[at].1 += 1,
-            Err(at) => self.tally.insert(at, (what, 1)),
-        }
+        *self.tally.entry(what).or_default() += 1;
     }
 
     /// How many requests the wait made.
@@ -229,7 +225,7 @@ impl PollState {
         self.polls + u32::from(self.message)
     }
 
-    /// What the looks showed, for the timeout's text: `84 polls: 80 active, 3 rate_limit (429)`.
+    /// What the polls showed, for the timeout's text: `84 polls: 80 active, 3 rate_limit (429)`.
     pub(crate) fn summary(&self) -> String {
         let counts: Vec<String> = self.tally.iter().map(|(what, n)| format!("{n} {what}")).collect();
         match self.polls {
@@ -239,24 +235,24 @@ impl PollState {
         }
     }
 
-    /// The status that was seen last.
-    /// The same without a status that is not documented, which is the service's free text.
+    /// The state without an undocumented last status, which is free text of the service.
     pub(crate) fn without_free_text(&self) -> PollState {
         let documented = |status: &String| ["active", "completed", "archived", "failed"].contains(&status.as_str());
         PollState { last_status: self.last_status.clone().filter(documented), ..self.clone() }
     }
 
+    /// The last status that was seen.
     pub(crate) fn last_status(&self) -> Option<&str> {
         self.last_status.as_deref()
     }
 }
 
-/// A look that would come too late for the wait's end comes a little before it, once: a job that is done by then is not
-/// reported as unfinished because nobody looked.
+/// Moves a poll that would come after the deadline to shortly before it, once: otherwise a job that is done by then could be reported
+/// as unfinished.
 fn within(schedule: &Schedule, now: Duration, due: Duration) -> Duration {
     match schedule.timeout {
         Some(end) if due >= end => {
-            let last = end.saturating_sub((end / 10).min(LAST_LOOK));
+            let last = end.saturating_sub((end / 10).min(LAST_POLL));
             if now < last { last } else { end }
         }
         _ => due,

@@ -58,7 +58,7 @@ impl Engine {
     }
 
     pub(crate) fn call_options(&self) -> CallOptions {
-        CallOptions::new().cancel(&self.abort).outliving_close()
+        CallOptions::new().cancel(&self.abort).ignoring_close()
     }
 
     /// Sleeps until `on` is signalled or this time has come, or for [`MAX_SLEEP`].

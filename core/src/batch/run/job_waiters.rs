@@ -24,7 +24,7 @@ const LATE: Duration = Duration::from_millis(250);
 pub(crate) fn begin_wait(shared: &Shared, job_id: &str, wait: &WaitOptions, response: Option<Job>) -> Poller {
     match response {
         Some(response) => Poller::after_message(job_id, wait.schedule, response, &shared.config.redactor()),
-        None => Poller::after_lost_answer(job_id, wait.schedule),
+        None => Poller::after_lost_response(job_id, wait.schedule),
     }
 }
 
@@ -89,7 +89,7 @@ impl Engine {
         let is_changed = changed.is_some();
         let update =
             |job| BatchEvent::Update(BatchUpdate::Job { number: u64::from(at) + 1, job_id: item.job_id().into(), job });
-        let retry_after = poller.asked();
+        let retry_after = poller.retry_after();
         let now = self.now();
         let mut state = self.lock();
         state.events.extend(changed.map(update));

@@ -183,7 +183,7 @@ impl State {
             self.polls.pop();
             let poller = self.pollers[at as usize].take().expect("each poll that is due has its poller");
             // A poll is put off while the service wants none, but a wait still ends at its deadline.
-            let deadline = match poller.ends_in() {
+            let deadline = match poller.time_left() {
                 Some(Duration::ZERO) => now,
                 // The millisecond of the deadline has to be over, too.
                 Some(left) => now.saturating_add(moment(left) + 1),

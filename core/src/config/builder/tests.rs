@@ -1,4 +1,4 @@
-//! The settings' defaults, their order of precedence, and what is said of a wrong one.
+//! The settings' defaults, their order of precedence, and the errors for wrong ones.
 
 use std::time::Duration;
 
@@ -25,10 +25,10 @@ fn refused(builder: ClientBuilder) -> String {
 }
 
 #[test]
-fn the_variables_stand_in_for_arguments_that_are_not_given() {
+fn variables_supply_the_arguments_that_are_not_given() {
     let config = with(FULL).resolve().unwrap();
     assert_eq!(config.endpoint.url, "https://variable.example");
-    assert!(config.head.lines(false).starts_with(b"Authorization: Bearer variable_key\r\n"));
+    assert!(config.request_head.get_lines().starts_with(b"Authorization: Bearer variable_key\r\n"));
     assert_eq!(config.key_source, KeySource::Variable);
     assert_eq!(config.project_id, "variable_project");
     assert_eq!(config.timeout, Duration::from_millis(7_500));
@@ -39,14 +39,14 @@ fn an_argument_wins_over_its_variable() {
     let builder = with(FULL).base_url("https://argument.example").api_key("argument_key").project_id("argument");
     let config = builder.timeout(Duration::from_secs(3)).resolve().unwrap();
     assert_eq!(config.endpoint.url, "https://argument.example");
-    assert!(config.head.lines(false).starts_with(b"Authorization: Bearer argument_key\r\n"));
+    assert!(config.request_head.get_lines().starts_with(b"Authorization: Bearer argument_key\r\n"));
     assert_eq!(config.key_source, KeySource::Argument);
     assert_eq!(config.project_id, "argument");
     assert_eq!(config.timeout, Duration::from_secs(3));
 }
 
 #[test]
-fn what_is_not_said_has_the_documented_defaults() {
+fn settings_that_are_not_given_have_the_documented_defaults() {
     let config = with(&FULL[..3]).resolve().unwrap();
     assert_eq!(config.timeout, Duration::from_secs(60));
     assert_eq!(config.connect_timeout, Duration::from_secs(10));
@@ -54,12 +54,12 @@ fn what_is_not_said_has_the_documented_defaults() {
     assert_eq!((config.max_prompt_bytes, config.max_response_bytes), (4 << 20, 8 << 20));
     assert!(config.proxy.is_none() && config.extra_roots.is_empty() && config.on_event.is_none());
     assert_eq!(config.log, LogLevel::Off);
-    let head = String::from_utf8(config.head.lines(false).to_vec()).unwrap();
+    let head = String::from_utf8(config.request_head.get_lines().to_vec()).unwrap();
     assert!(head.contains(concat!("User-Agent: agentjob/", env!("CARGO_PKG_VERSION"), "\r\n")), "{head}");
 }
 
 #[test]
-fn a_missing_setting_is_named_with_the_way_to_set_it() {
+fn the_error_names_a_missing_setting_and_how_to_set_it() {
     for (left_out, message) in [
         (0, "base_url is missing. Pass base_url or set AGENTJOB_BASE_URL."),
         (1, "api_key is missing. Pass api_key or api_key_file, or set AGENTJOB_API_KEY or AGENTJOB_API_KEY_FILE."),
@@ -72,7 +72,7 @@ fn a_missing_setting_is_named_with_the_way_to_set_it() {
 }
 
 #[test]
-fn a_wrong_setting_is_named() {
+fn the_error_names_a_wrong_setting() {
     let week = Duration::from_secs(604_801);
     for (builder, start) in [
         (with(FULL).project_id(".."), "project_id is \"..\""),
@@ -88,7 +88,7 @@ fn a_wrong_setting_is_named() {
         (with(FULL).max_prompt_bytes(0), "max_prompt_bytes is 0"),
         (with(FULL).max_response_bytes(usize::MAX), "max_response_bytes is more"),
         (with(FULL).ca_file("/nonexistent/ca.pem"), "ca_file \"/nonexistent/ca.pem\" cannot be read"),
-        (with(FULL).ca_file("/dev/null"), "ca_file \"/dev/null\" holds no certificate"),
+        (with(FULL).ca_file("/dev/null"), "ca_file \"/dev/null\" contains no certificate"),
         (with(FULL).proxy("socks5://p:1"), "proxy names a SOCKS proxy"),
         (with(FULL).user_agent_suffix("a\nb"), "user_agent_suffix must be"),
         (with(&[FULL, &[("AGENTJOB_TIMEOUT", "soon")]].concat()), "AGENTJOB_TIMEOUT is soon"),
@@ -102,7 +102,7 @@ fn a_wrong_setting_is_named() {
 }
 
 #[test]
-fn the_environments_proxy_can_be_turned_off() {
+fn the_proxy_of_the_environment_can_be_turned_off() {
     let variables = [FULL, &[("HTTPS_PROXY", "http://p:1")]].concat();
     assert!(with(&variables).resolve().unwrap().proxy.is_some());
     assert!(with(&variables).trust_env(false).resolve().unwrap().proxy.is_none());

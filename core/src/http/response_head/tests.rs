@@ -1,8 +1,9 @@
+use crate::http::framing::Framing;
 use crate::http::response_head::*;
 
-fn read(text: &str) -> Result<Head, String> {
+fn read(text: &str) -> Result<ResponseHead, String> {
     let mut search = Search::default();
-    // One byte more each time, as a slow service sends it.
+    // Byte by byte, as from a slow service.
     let end = (1..=text.len()).find_map(|n| search.end(&text.as_bytes()[..n]).transpose());
     let whole = Search::default().end(text.as_bytes());
     match end.transpose()? {
@@ -15,7 +16,7 @@ fn read(text: &str) -> Result<Head, String> {
 }
 
 #[test]
-fn the_framing_is_rfc_9112s() {
+fn the_framing_follows_rfc_9112() {
     use Framing::*;
     let unreadable = |codings: &str| Unreadable(format!("its Transfer-Encoding is not supported ({codings})"));
     for (lines, framing, reusable) in [
@@ -69,7 +70,7 @@ fn the_framing_is_rfc_9112s() {
 }
 
 #[test]
-fn no_head_is_shorter_than_the_one_that_stands_for_it() {
+fn the_canonical_head_is_never_longer_than_the_original() {
     for text in [
         "HTTP/1.1 200\n\n",
         "HTTP/1.1 204\n\n",
@@ -82,7 +83,7 @@ fn no_head_is_shorter_than_the_one_that_stands_for_it() {
 }
 
 #[test]
-fn a_head_that_is_not_of_the_grammar_is_refused() {
+fn a_head_that_violates_the_grammar_is_refused() {
     for text in [
         "HTTP/1.1 99 x\r\n\r\n",
         "HTTP/1.1 2000 x\r\n\r\n",
@@ -123,7 +124,7 @@ fn a_head_that_is_not_of_the_grammar_is_refused() {
 }
 
 #[test]
-fn what_speaks_another_protocol_is_not_waited_for() {
+fn a_server_of_another_protocol_is_recognised_at_its_first_bytes() {
     for text in ["SSH-2.0-OpenSSH_9.2", "H2", "\x15\x03\x03", "<html>", "{", "HTTP/2", "\rx"] {
         let mut search = Search::default();
         assert!((1..=text.len()).any(|n| search.end(&text.as_bytes()[..n]).is_err()), "{text:?}");
@@ -142,11 +143,11 @@ fn a_head_may_have_512_lines_and_64_kib() {
     assert_eq!(bytes(100).len(), 100);
     assert!(read(&bytes(MAX_BYTES)).is_ok());
     assert_eq!(read(&bytes(MAX_BYTES + 1)), Err("its head is longer than 64 KiB".to_owned()));
-    assert!(read(&"\r\n".repeat(MAX_BYTES)).is_err(), "empty lines have an end, too");
+    assert!(read(&"\r\n".repeat(MAX_BYTES)).is_err(), "empty lines are limited, too");
 }
 
 #[test]
-fn the_fields_that_count_are_kept_folds_joined_by_one_space() {
+fn known_fields_are_kept_and_folds_are_joined_by_one_space() {
     let head = read(
         "HTTP/1.1 429 x\r\nRETRY-AFTER: 5\r\nX-Other: y\r\nDate: Fri,\r\n \t 20 Nov 2026\r\n\t10:00:00 GMT \r\nX-Request-Id:\ta\u{e9} \r\nretry-after: 60\r\n\r\n",
     )

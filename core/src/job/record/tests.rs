@@ -1,10 +1,12 @@
-//! A record against the plain way of reading one.
+//! A record compared with a straightforward implementation.
 
 use serde_json::{Map, Value};
 
+use crate::job::fields::{Field, Fields};
+use crate::job::keys::{RECORD_KEYS, SOURCE_KEYS};
 use crate::job::record::*;
 
-/// Any JSON value, written in any of the ways in which it may be written.
+/// A random JSON value, written in a random way.
 fn any(random: &mut fastrand::Rng, depth: u32) -> String {
     match random.u32(..if depth == 0 { 5 } else { 7 }) {
         0 => "null".to_owned(),
@@ -37,8 +39,8 @@ fn object(random: &mut fastrand::Rng, keys: &[&str], depth: u32) -> String {
     format!("{{{}}}", fields.join(","))
 }
 
-/// What the record is to be, by the plain way over a tree of values.
-fn plainly(json: &str) -> Map<String, Value> {
+/// The expected record, built from a tree of values.
+fn expected(json: &str) -> Map<String, Value> {
     let mut read: Map<String, Value> = serde_json::from_str(json).expect(json);
     let mut record = Map::new();
     for key in RECORD_KEYS {
@@ -57,7 +59,7 @@ fn plainly(json: &str) -> Map<String, Value> {
     record
 }
 
-/// The record's fields as a tree, from what is lent out.
+/// The record's fields as a tree.
 fn as_map(fields: Fields<'_>) -> Map<String, Value> {
     let value = |field| match field {
         Field::Text(text) => text.into(),
@@ -72,20 +74,20 @@ fn read(json: &str) -> Result<Record, Unread> {
 }
 
 #[test]
-fn a_record_is_what_the_plain_way_makes_of_it() {
+fn a_record_has_the_fields_that_a_straightforward_reader_finds() {
     let mut random = fastrand::Rng::with_seed(7);
     let keys = [&RECORD_KEYS[..], &["source", "source", "x", "y", "repository", ""]].concat();
     let mut before: Option<(Record, Map<String, Value>)> = None;
     for _ in 0..20_000 {
         let json = object(&mut random, &keys, 3);
-        let (record, plain) = (read(&json).expect(&json), plainly(&json));
+        let (record, plain) = (read(&json).expect(&json), expected(&json));
         assert_eq!(as_map(Fields::of_record(&record)), plain, "{json}");
         let written = record.to_json().unwrap();
         assert_eq!(serde_json::from_str::<Map<String, Value>>(&written).unwrap(), plain, "{json}");
         assert!(!written.contains([' ', '\t', '\n']), "on one line: {written}");
         assert_eq!(record.same_as(&read(&written).unwrap(), &mut || true), Some(true), "{json}");
         let other = serde_json::to_string_pretty(&plain).unwrap();
-        // Of a key that comes twice both count here: a difference too many, never one too few.
+        // A key that comes twice counts twice here: a false difference is possible, a missed one is not.
         let alike = record.same_as(&read(&other).unwrap(), &mut || true).unwrap();
         assert!(alike || serde_json::to_string(&plain).unwrap().len() < written.len(), "{json}");
         if let Some((before, plain_before)) = &before {
@@ -93,7 +95,7 @@ fn a_record_is_what_the_plain_way_makes_of_it() {
             assert!(!alike || plain == *plain_before, "{json} and {}", before.text);
         }
         before = Some((record, plain));
-        // What is cut off, or has something behind it, is as little JSON to the one as to the other.
+        // Truncated JSON, and JSON with something after it, is refused.
         let cut: String = json.chars().take(random.usize(..json.chars().count())).collect();
         assert!(read(&cut).is_err(), "{cut}");
         assert!(read(&format!("{json} x")).is_err(), "{json}");
@@ -101,20 +103,7 @@ fn a_record_is_what_the_plain_way_makes_of_it() {
 }
 
 #[test]
-fn a_record_has_the_places_of_its_keys_and_no_others() {
-    for (place, key) in RECORD_KEYS.iter().enumerate() {
-        assert_eq!(Key::place(key), Some(place), "{key}");
-    }
-    for (place, key) in SOURCE_KEYS.iter().enumerate() {
-        assert_eq!(SourceKey::place(key), Some(place), "{key}");
-    }
-    for key in ["", "i", "Id", "ids", "prlink", "ref ", "archivedA"] {
-        assert_eq!((Key::place(key), SourceKey::place(key)), (None, None), "{key}");
-    }
-}
-
-#[test]
-fn whatever_a_long_record_is_made_of_the_caller_is_asked_every_so_often() {
+fn the_caller_is_asked_regularly_while_any_long_record_is_read() {
     for member in [r#""":"""#, r#""a":"b""#, r#""a":1"#, r#""\n":[]"#, r#""source":{}"#] {
         let members = vec![member; (1 << 20) / (member.len() + 1)].join(",");
         for json in [format!("{{{members}}}"), format!("{{\"source\":{{{members}}}}}")] {

@@ -1,0 +1,190 @@
+//! A client's connections: makes exchanges over them, keeps them between calls, closes them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use ureq::Agent;
+use ureq::http::{self, Method, Request, Uri, uri};
+
+use crate::call::control::SLICE;
+use crate::call::options::CallOptions;
+use crate::config::settings::Config;
+use crate::error::panic_text;
+use crate::http::call_in_flight::CallInFlight;
+use crate::http::connector::{NoResolver, ServiceConnector};
+use crate::http::exchange::{Broken, Exchange, Reply};
+use crate::http::failure::{Cause, words};
+use crate::http::framing::Framing;
+use crate::http::interrupt::{self, Interrupts};
+use crate::http::response_body::{self, MAX_ERROR_BODY_BYTES};
+use crate::http::response_headers::ResponseHeaders;
+use crate::os::process::PerProcess;
+use crate::text::describe;
+
+/// How long to wait for an error's body once its head has been read: the status decides everything, and the caller should have
+/// the error within a second.
+const MAX_ERROR_BODY_TIME: Duration = Duration::from_millis(900);
+/// How many connections are kept for the next calls.
+const MAX_KEPT: usize = 32;
+/// How long a connection is kept.
+const MAX_IDLE: Duration = Duration::from_secs(30);
+/// How long a connection may have been idle before it carries a message: common servers close theirs after 5 s, and a message
+/// that crosses that close on the wire would end as `unknown`.
+const MAX_IDLE_FOR_POST: Duration = Duration::from_secs(4);
+
+/// A client's connections, one pool per process that uses the client.
+pub(crate) struct Connections {
+    agents: PerProcess<RwLock<Arc<Agent>>>,
+    /// The service's URL: requests take its scheme and authority.
+    base: Uri,
+    closed: Arc<AtomicBool>,
+}
+
+impl Connections {
+    pub(crate) fn new(config: &Config) -> Connections {
+        let base = Uri::try_from(&config.endpoint.url).expect("a URL that was checked");
+        Connections { agents: PerProcess::new(RwLock::new(new_agent(config))), base, closed: Arc::default() }
+    }
+
+    /// Makes one request, and never a second one.
+    pub(crate) fn exchange(&self, config: &Config, exchange: Exchange<'_>) -> Result<Reply, Broken> {
+        let max_idle = if exchange.body.is_some() { MAX_IDLE_FOR_POST } else { MAX_IDLE };
+        let interrupts = Interrupts::new(&self.closed, exchange.call);
+        let call = Rc::new(CallInFlight::new(interrupts, &exchange, config, max_idle));
+        let agents = self.agents.get(exchange.pid, || RwLock::new(new_agent(config)));
+        let agent = agents.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let entered = call.enter();
+        let made = catch_unwind(AssertUnwindSafe(|| self.perform(&agent, config, exchange, &call)));
+        drop(entered);
+        made.unwrap_or_else(|panic| {
+            // The panic may have left ureq's pool locked forever; the next call gets a new one.
+            *agents.write().unwrap_or_else(PoisonError::into_inner) = new_agent(config);
+            Err(Broken { cause: Cause::Bug(panic_text(&*panic)), sent: call.sent() })
+        })
+    }
+
+    fn perform(
+        &self,
+        agent: &Agent,
+        config: &Config,
+        exchange: Exchange<'_>,
+        call: &CallInFlight,
+    ) -> Result<Reply, Broken> {
+        let broken = |cause| Broken { cause, sent: call.sent() };
+        let uri = self.uri(exchange.path).map_err(|error| broken(Cause::Bug(error.to_string())))?;
+        // The transport adds the other header lines; see config/request_head.rs.
+        let responded = match exchange.body {
+            Some(body) => agent.run(request(Method::POST, uri, body)),
+            None => agent.run(request(Method::GET, uri, ())),
+        };
+        let response = responded.map_err(|error| broken(call.take_failure().unwrap_or_else(|| no_response(&error))))?;
+        let mut body = response.into_body();
+        let head = call.take_response_head();
+        let head = head.ok_or_else(|| broken(Cause::Bug("a response without a head".to_owned())))?;
+        let (status, headers) = (head.status, ResponseHeaders::new(head.fields));
+        let success = (200..300).contains(&status);
+        if !success {
+            call.limit_phase(MAX_ERROR_BODY_TIME);
+        }
+        let limit = if success { config.max_response_bytes } else { MAX_ERROR_BODY_BYTES };
+        let (body, mut cut) = response_body::read(&mut body, limit, call);
+        if let Framing::Unreadable(why) = head.framing {
+            cut = Some(Cause::Garbled(why));
+        } else if success && headers.all("content-encoding").any(|name| !name.eq_ignore_ascii_case("identity")) {
+            let encoding = headers.redacted("content-encoding", &config.redactor()).replace('\n', ", ");
+            cut = Some(Cause::Garbled(format!(
+                "it is encoded ({}), which agentjob did not ask for",
+                describe(&encoding)
+            )));
+        }
+        let at = call.response_read_at().unwrap_or_else(Instant::now);
+        Ok(Reply { status, headers, body, cut, sent: call.sent(), at })
+    }
+
+    /// The URI of a path at the service.
+    fn uri(&self, path: String) -> Result<Uri, http::Error> {
+        let mut parts = uri::Parts::default();
+        parts.scheme = self.base.scheme().cloned();
+        parts.authority = self.base.authority().cloned();
+        parts.path_and_query = Some(path.try_into()?);
+        Ok(Uri::from_parts(parts)?)
+    }
+
+    /// Checks the flags that may end a call, before it begins: closed, cancelled.
+    pub(crate) fn check_flags(&self, call: &CallOptions) -> Result<(), Cause> {
+        interrupt::check_flags((!call.ignores_close).then_some(&*self.closed), call.cancel.as_ref())
+    }
+
+    /// A check for a call that computes instead of waiting: flags and deadline each time, the control once per [`SLICE`].
+    pub(crate) fn checks<'a>(
+        &'a self,
+        call: &'a CallOptions,
+        deadline: Option<Instant>,
+    ) -> impl FnMut() -> Result<(), Cause> + 'a {
+        let mut slice_began = None;
+        move || {
+            self.check_flags(call)?;
+            let now = Instant::now();
+            if deadline.is_some_and(|deadline| now >= deadline) {
+                return Err(Cause::Timeout);
+            }
+            if now.duration_since(*slice_began.get_or_insert(now)) >= SLICE {
+                slice_began = Some(now);
+                return Interrupts::new(&self.closed, call).check();
+            }
+            Ok(())
+        }
+    }
+
+    /// Sleeps; whatever may end the call ends the sleep within one [`SLICE`].
+    pub(crate) fn pause(&self, length: Duration, call: &CallOptions) -> Result<(), Cause> {
+        Interrupts::new(&self.closed, call).pause(length)
+    }
+
+    /// Ends every call, refuses new ones, and drops the kept connections.
+    pub(crate) fn close(&self, config: &Config) {
+        self.closed.store(true, Ordering::Release);
+        let agents = self.agents.get(std::process::id(), || RwLock::new(new_agent(config)));
+        // Connections return to the pool that they came from, and that one is gone.
+        *agents.write().unwrap_or_else(PoisonError::into_inner) = new_agent(config);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+}
+
+/// ureq with everything switched off that it would do on its own: redirects, proxies, errors for statuses, timeouts.
+fn new_agent(config: &Config) -> Arc<Agent> {
+    let ureq_config = Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .proxy(None)
+        .user_agent("")
+        .accept("")
+        .accept_encoding("")
+        .max_idle_connections(MAX_KEPT)
+        .max_idle_connections_per_host(MAX_KEPT)
+        .max_idle_age(MAX_IDLE)
+        .build();
+    Arc::new(Agent::with_parts(ureq_config, ServiceConnector::new(config), NoResolver))
+}
+
+fn request<T>(method: Method, uri: Uri, body: T) -> Request<T> {
+    let mut request = Request::new(body);
+    (*request.method_mut(), *request.uri_mut()) = (method, uri);
+    request
+}
+
+/// Why ureq read no response, where our transport saw no failure.
+fn no_response(error: &ureq::Error) -> Cause {
+    match error {
+        ureq::Error::Io(error) => Cause::Lost(words(error)),
+        ureq::Error::Protocol(_) => Cause::Garbled("it is not HTTP/1.1".to_owned()),
+        other => Cause::Bug(other.to_string()),
+    }
+}

@@ -1,0 +1,122 @@
+//! Where a response's body ends (RFC 9112 section 6.3), and whether the connection can be used again after it.
+
+use crate::text::describe;
+
+/// Where the body ends (RFC 9112 section 6.3).
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// There is no body.
+    Empty,
+    /// After this many bytes.
+    Length(u64),
+    /// After the last chunk.
+    Chunked,
+    /// When the connection ends.
+    UntilClose,
+    /// The body cannot be read; this clause says why.
+    Unreadable(String),
+}
+
+/// What the header fields declare about the body and the connection.
+#[derive(Default)]
+pub(crate) struct Declared {
+    /// The Content-Length; an error if it is not a single number.
+    length: Option<Result<u64, ()>>,
+    /// The transfer codings, in one list.
+    codings: Option<String>,
+    keep_alive: bool,
+    close: bool,
+}
+
+/// What follows from a whole head.
+pub(crate) struct Decided {
+    pub(crate) framing: Framing,
+    /// Whether the connection may carry another request after this response.
+    pub(crate) reusable: bool,
+}
+
+impl Declared {
+    /// Nothing declared yet. HTTP/1.1 keeps a connection by default, HTTP/1.0 does not.
+    pub(crate) fn new(minor_version: u8) -> Declared {
+        Declared { keep_alive: minor_version > 0, ..Declared::default() }
+    }
+
+    /// Takes in one field, and returns whether it was one of those that count here.
+    pub(crate) fn take(&mut self, name: &[u8], value: &[u8]) -> bool {
+        match name.len() {
+            10 if name.eq_ignore_ascii_case(b"connection") => {
+                let mut options = list(value);
+                self.close |= options.clone().any(|option| option.eq_ignore_ascii_case(b"close"));
+                self.keep_alive |= options.any(|option| option.eq_ignore_ascii_case(b"keep-alive"));
+            }
+            14 if name.eq_ignore_ascii_case(b"content-length") => {
+                // Several times the same number is one number; anything else is an error (RFC 9112 6.3).
+                for number in value.split(|byte| *byte == b',').map(|element| decimal(trim(element))) {
+                    let agreed = self.length.is_none_or(|before| before == number);
+                    self.length = Some(number.and_then(|number| if agreed { Ok(number) } else { Err(()) }));
+                }
+            }
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
+                let codings = self.codings.get_or_insert_default();
+                codings.push_str(if codings.is_empty() { "" } else { ", " });
+                codings.push_str(&String::from_utf8_lossy(value));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Decides, once the head is complete.
+    ///
+    /// # Errors
+    /// The response must be discarded, as a clause.
+    pub(crate) fn decide(self, status: u16, minor_version: u8) -> Result<Decided, String> {
+        let reusable = self.keep_alive && !self.close;
+        let decided = |framing, reusable| Ok(Decided { framing, reusable });
+        if matches!(status, 100..=199 | 204 | 304) {
+            // These have no body, whatever they declare; but a service that declares one may also send it.
+            let declares_a_body = self.codings.is_some() || !matches!(self.length, None | Some(Ok(0)));
+            return decided(Framing::Empty, reusable && status != 101 && !declares_a_body);
+        }
+        match (self.codings, self.length) {
+            (Some(codings), length) => {
+                let mut elements = list(codings.as_bytes());
+                let chunked = elements.next().is_some_and(|first| first.eq_ignore_ascii_case(b"chunked"));
+                if minor_version == 0 || !chunked || elements.next().is_some() {
+                    let why = format!("its Transfer-Encoding is not supported ({})", describe(&codings));
+                    return decided(Framing::Unreadable(why), false);
+                }
+                // A response that declares both may be smuggled (RFC 9112 6.3): do not trust the rest of the connection.
+                decided(Framing::Chunked, reusable && length.is_none())
+            }
+            (None, Some(Ok(length))) => decided(Framing::Length(length), reusable),
+            // RFC 9112 6.3: "discard the received response".
+            (None, Some(Err(()))) => Err("its Content-Length is not a single number".to_owned()),
+            (None, None) => decided(Framing::UntilClose, false),
+        }
+    }
+}
+
+/// The elements of a list (RFC 9110 5.6.1), empty ones ignored.
+fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
+    value.split(|byte| *byte == b',').map(trim).filter(|element| !element.is_empty())
+}
+
+/// `1*DIGIT`, and nothing else.
+fn decimal(digits: &[u8]) -> Result<u64, ()> {
+    if digits.is_empty() {
+        return Err(());
+    }
+    digits.iter().try_fold(0u64, |number, byte| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0')).ok_or(())?;
+        number.checked_mul(10).and_then(|number| number.checked_add(digit)).ok_or(())
+    })
+}
+
+/// The bytes without the spaces and tabs around them.
+pub(crate) fn trim(mut bytes: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = bytes {
+        bytes = rest;
+    }
+    bytes
+}

@@ -1,0 +1,46 @@
+//! A response's body, read up to a limit.
+
+use std::io::{self, Read};
+
+use crate::http::call_in_flight::CallInFlight;
+use crate::http::failure::Cause;
+
+/// How much of an error's body is read.
+pub(crate) const MAX_ERROR_BODY_BYTES: usize = 64 << 10;
+/// The first allocation for a body of unknown length.
+const USUAL_BODY_BYTES: u64 = 1 << 10;
+/// The largest first allocation, whatever length the response declares.
+const MAX_FIRST_BODY_BYTES: u64 = 64 << 10;
+
+/// Reads the body up to `limit` bytes, and returns why it is incomplete, if it is.
+pub(crate) fn read(body: &mut ureq::Body, limit: usize, call: &CallInFlight) -> (Vec<u8>, Option<Cause>) {
+    let length = body.content_length().map_or(USUAL_BODY_BYTES, |length| length.min(MAX_FIRST_BODY_BYTES));
+    // ureq's own limit also fails at exactly the limit; one byte more tells "as long" from "longer".
+    let mut reader = body.with_config().limit(limit as u64 + 2).reader();
+    let mut whole = Vec::new();
+    let mut more = length as usize + 1;
+    let cut = loop {
+        let room = more.min(limit + 1 - whole.len());
+        if whole.try_reserve_exact(room).is_err() {
+            break Some(Cause::NoMemory { bytes: whole.len() + room });
+        }
+        match reader.by_ref().take(room as u64).read_to_end(&mut whole) {
+            Err(error) => break Some(call.take_failure().unwrap_or_else(|| cut_short(&error))),
+            Ok(_) if whole.len() > limit => break Some(Cause::TooLarge { limit }),
+            Ok(n) if n < room => break None,
+            // Grows by half, so that little memory goes unused.
+            Ok(_) => more = whole.len() / 2 + 1,
+        }
+    };
+    whole.truncate(limit);
+    (whole, cut)
+}
+
+/// Why ureq could not read the body, where our transport saw no failure.
+fn cut_short(error: &io::Error) -> Cause {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<ureq::Error>());
+    match inner {
+        Some(ureq::Error::Protocol(_)) => Cause::Garbled("its body is not HTTP/1.1".to_owned()),
+        _ => Cause::Lost("the response ended too early".to_owned()),
+    }
+}

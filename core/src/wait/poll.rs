@@ -1,0 +1,149 @@
+//! One poll of a wait: no thread, no callback, no sleeping. `wait`, `watch`, C and asyncio are built on it.
+
+use std::time::{Duration, Instant};
+
+use crate::call::control::Event;
+use crate::call::options::CallOptions;
+use crate::call::request_loop::execute;
+use crate::duration::check_time;
+use crate::error::sentence::Subject;
+use crate::error::{Error, ErrorKind};
+use crate::http::failure::Cause;
+use crate::jitter;
+use crate::job::Job;
+use crate::operation::Operation;
+use crate::shared::Shared;
+use crate::text::describe;
+use crate::wait::poller::Poller;
+use crate::wait::schedule::{Progress, Seen};
+
+/// A longer status, in bytes, is shortened in an event.
+const MAX_EVENT_STATUS_BYTES: usize = 300;
+
+impl Poller {
+    /// Polls the job once, now; see [`Poller::poll`].
+    pub(crate) fn poll_with(&mut self, shared: &Shared, call: &CallOptions) -> Result<Option<Job>, Error> {
+        if self.done {
+            return Ok(self.job.clone());
+        }
+        self.changed = false;
+        let began = self.elapsed();
+        let left = match self.state.deadline() {
+            Some(end) if began < end => Some(end - began),
+            Some(_) if !self.must_poll => return Err(self.timed_out()),
+            _ => None,
+        };
+        (self.must_poll, self.retry_after) = (false, None);
+        let polled = get_job(shared, self.job_id(), call, left);
+        let now = self.elapsed();
+        let redactor = shared.config.redactor();
+        let (progress, reason) = match polled {
+            Ok(job) => {
+                let seen = Seen::Job(&job, &job.redacted_status(&redactor));
+                let progress = self.state.observe(now, seen, jitter::draw());
+                self.changed = self.differs(&job, shared, call)?;
+                self.job = Some(job);
+                (progress, None)
+            }
+            Err(error) if !self.is_passing(&error, now) => {
+                self.state.polls += 1;
+                return Err(self.ended(error));
+            }
+            Err(error) => {
+                self.retry_after = error.retry_after();
+                let seen = Seen::Failed { why: &label(&error), retry_after: error.retry_after() };
+                (self.state.observe(now, seen, jitter::draw()), Some(error.reason().to_owned()))
+            }
+        };
+        self.done = progress == Progress::Done;
+        let seen = self.job.as_ref().filter(|_| reason.is_none()).map(|job| job.redacted_status(&redactor));
+        let event = Event::Poll {
+            job_id: self.job_id(),
+            polls: self.state.polls,
+            // As the service wrote it; shortened if it is too long.
+            status: seen.as_deref().and_then(|status| {
+                if status.len() <= MAX_EVENT_STATUS_BYTES { Some(status) } else { self.state.last_status() }
+            }),
+            reason: reason.as_deref(),
+            elapsed: now,
+            next: (!self.done).then(|| self.due_in()),
+        };
+        shared.notify(call, &event).map_err(|cause| self.interrupted(cause))?;
+        if self.done {
+            return Ok(self.job.clone());
+        }
+        if self.state.deadline().is_some_and(|end| now >= end) { Err(self.timed_out()) } else { Ok(None) }
+    }
+
+    /// Whether a record differs from the one before.
+    fn differs(&self, job: &Job, shared: &Shared, call: &CallOptions) -> Result<bool, Error> {
+        let Some(before) = &self.job else { return Ok(true) };
+        let mut ended = None;
+        let mut check = shared.connections.checks(call, None);
+        let same = before.same_as(job, &mut || check().map_err(|cause| ended = Some(cause)).is_ok());
+        same.map(|same| !same).ok_or_else(|| self.interrupted(ended.unwrap_or(Cause::Cancelled)))
+    }
+
+    /// Whether the wait continues after a failed poll.
+    fn is_passing(&self, error: &Error, now: Duration) -> bool {
+        match error.kind() {
+            ErrorKind::Connect | ErrorKind::ConnectionLost | ErrorKind::Timeout => true,
+            ErrorKind::RateLimit | ErrorKind::Server => true,
+            ErrorKind::NotFound => self.state.forgives_not_found(now),
+            ErrorKind::BadRequest => error.http_status() == Some(408),
+            // A gateway may have responded in place of the service; the next poll may succeed.
+            ErrorKind::InvalidResponse => true,
+            _ => false,
+        }
+    }
+
+    fn timed_out(&self) -> Error {
+        let lasted = format!("{:.1} s ({})", self.elapsed().as_secs_f64(), self.state.summary());
+        let (reason, hint) = match self.state.last_status() {
+            Some(status) => (
+                format!("the job was still {status} after {lasted}"),
+                "The job keeps running at the service: wait again to keep waiting.",
+            ),
+            None => (format!("no poll could read the job in {lasted}"), "Check base_url, the network and the service."),
+        };
+        self.ended(self.error(ErrorKind::WaitTimeout, reason).with_hint(hint))
+    }
+
+    /// The error for a wait that its caller ended.
+    pub(crate) fn interrupted(&self, cause: Cause) -> Error {
+        self.ended(self.error(cause.kind(), cause.reason()))
+    }
+
+    fn error(&self, kind: ErrorKind, reason: String) -> Error {
+        let after_message = self.state.message;
+        Error::new(kind, reason).about(Subject::Wait { job_id: describe(self.job_id()), after_message })
+    }
+
+    /// Adds the wait's facts to an error.
+    fn ended(&self, error: Error) -> Error {
+        error.with_effort(self.state.requests(), self.elapsed()).with_job(self.job.clone())
+    }
+}
+
+/// One poll's request. `left` is the time left until the wait's deadline.
+fn get_job(shared: &Shared, job_id: &str, call: &CallOptions, left: Option<Duration>) -> Result<Job, Error> {
+    let timeout = call.timeout.map_or(Ok(shared.config.timeout), |timeout| check_time("timeout", timeout))?;
+    let began = Instant::now();
+    // The call's timeout counts from when it was queued, the wait's time left from now.
+    let queued = call.started_at.map_or(Duration::ZERO, |started| began.saturating_duration_since(started));
+    let timeout = left.map_or(timeout, |left| timeout.min(left + queued));
+    let call = CallOptions { timeout: Some(timeout), ..call.clone() };
+    let job = execute(shared, &Operation::GetJob { job_id }, &call, Some(0))?;
+    if !job.is_terminal() {
+        shared.recent_deliveries.seen_active(job_id, began);
+    }
+    Ok(job)
+}
+
+/// The name by which a failed poll is counted.
+fn label(error: &Error) -> String {
+    match error.http_status() {
+        Some(status) => format!("{} ({status})", error.kind()),
+        None => error.kind().to_string(),
+    }
+}
