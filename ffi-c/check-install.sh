@@ -1,6 +1,6 @@
 #!/bin/sh
-# What `make check-install` does: installs into a temporary folder, builds examples/follow_up.c and .cpp against it in every way
-# that the Makefile's first page names, runs them against the emulator; moves the folder, and does it again.
+# `make check-install`: installs into a temporary folder, builds examples/follow_up.c and .cpp in each way that the top of the Makefile
+# names, and runs them against the emulator. Then it moves the folder and does the same again.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -14,7 +14,7 @@ fail() {
     exit 1
 }
 
-# Says so on success; shows what was said on failure.
+# try NAME COMMAND...: prints one line on success, the command's output on failure.
 try() {
     name=$1
     shift
@@ -22,28 +22,28 @@ try() {
     echo "ok      $name"
 }
 
-# have TOOL WAYS: whether it is here, or comes from Debian's packages where we may install them.
+# have TOOL CHECKS: whether the tool is installed, or can be installed with apt-get.
 have() {
     command -v "$1" >/dev/null && return
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         { apt-get update -qq && apt-get install -y -qq --no-install-recommends "$1"; } >/dev/null 2>&1 || true
         command -v "$1" >/dev/null && return
     fi
-    echo "SKIPPED $2: there is no $1 here (apt-get install $1)"
+    echo "SKIPPED $2: $1 is not installed (apt-get install $1)"
     return 1
 }
 
-# The emulator ends when our end of the pipe does.
+# The emulator ends when this script closes its end of the pipe.
 mkfifo "$work/alive" "$work/says"
 echo '{"work_ms": 50, "jobs": [{"id": "job_123", "status": "completed"}]}' >"$work/emulator.json"
 "$EMULATOR" --config "$work/emulator.json" --until-stdin-closes <"$work/alive" >"$work/says" &
 exec 3>"$work/alive"
 read -r line <"$work/says"
-said() { printf '%s' "$line" | sed 's/.*"'"$1"'":"\([^"]*\)".*/\1/'; }
-AGENTJOB_BASE_URL=$(said base_url) AGENTJOB_API_KEY=$(said api_key) AGENTJOB_PROJECT_ID=$(said project_id) NO_PROXY='*'
+field() { printf '%s' "$line" | sed 's/.*"'"$1"'":"\([^"]*\)".*/\1/'; }
+AGENTJOB_BASE_URL=$(field base_url) AGENTJOB_API_KEY=$(field api_key) AGENTJOB_PROJECT_ID=$(field project_id) NO_PROXY='*'
 export AGENTJOB_BASE_URL AGENTJOB_API_KEY AGENTJOB_PROJECT_ID NO_PROXY
 
-# runs NAME PROGRAM LIBDIR: it does the main job, and needs libagentjob at run time exactly if its name says "shared".
+# runs NAME PROGRAM LIBDIR: the program works, and needs libagentjob at run time only if NAME contains "shared".
 runs() {
     LD_LIBRARY_PATH=$3 "$2" job_123 "Also cover the error cases" >"$work/out" 2>"$work/log" || { cat "$work/log" >&2; fail "$1 does not run"; }
     grep -q '"status":"completed"' "$work/out" || fail "$1 printed $(cat "$work/out")"
@@ -61,7 +61,7 @@ four_ways() {
     mkdir -p "$build"
     PKG_CONFIG_PATH=$3/pkgconfig CMAKE_PREFIX_PATH=$2
     export PKG_CONFIG_PATH CMAKE_PREFIX_PATH
-    if have pkg-config "$1: the ways with pkg-config"; then
+    if have pkg-config "$1: pkg-config"; then
         [ "$(pkg-config --modversion agentjob)" = "$VERSION" ] || fail "$1: pkg-config says $(pkg-config --modversion agentjob)"
         [ "$(cd "$(pkg-config --variable=prefix agentjob)" && pwd -P)" = "$(cd "$2" && pwd -P)" ] || fail "$1: pkg-config's prefix"
         shared=$(pkg-config --cflags --libs agentjob)
@@ -74,13 +74,13 @@ four_ways() {
             runs "$1: C++, pkg-config, $kind" "$build/cpp-$kind" "$3"
         done
     fi
-    if have cmake "$1: the ways with CMake"; then
+    if have cmake "$1: CMake"; then
         cat >"$build/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.13)
 project(follow_up C CXX)
 set(CMAKE_CXX_STANDARD 17)
 find_package(agentjob ${VERSION%.*} REQUIRED)
-find_package(agentjob REQUIRED) # twice is no harm
+find_package(agentjob REQUIRED) # twice is allowed
 foreach(language c cpp)
     foreach(kind agentjob static)
         add_executable(\${language}-\${kind} $here/examples/follow_up.\${language})
@@ -94,7 +94,7 @@ endif()
 END
         try "$1: CMake, configured" cmake -S "$build" -B "$build/cmake" -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" ${4:-}
         try "$1: CMake, built" cmake --build "$build/cmake"
-        # No LD_LIBRARY_PATH: CMake has noted where the library is.
+        # No LD_LIBRARY_PATH: CMake stores the library's path in the program.
         for language in c cpp; do
             runs "$1: $language, CMake, shared" "$build/cmake/$language-agentjob" ""
             runs "$1: $language, CMake, static" "$build/cmake/$language-static" ""
@@ -102,17 +102,17 @@ END
     fi
 }
 
-# no_paths PREFIX LIBDIR: nothing that is installed as text knows where it is.
+# no_paths PREFIX LIBDIR: no installed text file contains an absolute path.
 no_paths() {
     if grep -rnE "$1|$work|@[A-Z_]+@" "$2/pkgconfig" "$2/cmake" "$1/include" | grep -v '@rpath'; then
-        fail "an installed file holds a path of this machine"
+        fail "an installed file contains a path of this machine"
     fi
-    echo "ok      no installed file holds a path of this machine"
+    echo "ok      no installed file contains a path of this machine"
 }
 
 install_into() { "$MAKE" --no-print-directory -s -C "$here" install "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "install $*"; }; }
 
-# 1. A plain prefix, then the same moved.
+# 1. A plain prefix, then the same after a move.
 install_into PREFIX="$work/first"
 found=$(cd "$work/first" && find . ! -type d | LC_ALL=C sort | tr '\n' ' ')
 [ "$(uname -s)" != Linux ] || [ "$found" = "./include/agentjob.h ./include/agentjob.hpp ./include/agentjob_batch.hpp ./include/agentjob_types.hpp ./lib/cmake/agentjob/agentjobConfig.cmake\
@@ -128,16 +128,16 @@ four_ways "installed" "$work/first" "$work/first/lib"
 mv "$work/first" "$work/moved"
 four_ways "moved" "$work/moved" "$work/moved/lib"
 
-# 2. As a distribution does: staged, and a libdir of its own.
+# 2. As a distribution does: staged, with its own libdir.
 install_into DESTDIR="$work/stage" PREFIX=/usr LIBDIR=lib/some-linux-gnu
-[ ! -e /usr/lib/some-linux-gnu ] || fail "DESTDIR was passed by"
+[ ! -e /usr/lib/some-linux-gnu ] || fail "DESTDIR was ignored"
 no_paths "$work/stage/usr" "$work/stage/usr/lib/some-linux-gnu"
-# CMake looks by itself into the libdir of its own system only.
+# CMake searches only its own system's libdir by default.
 four_ways "staged" "$work/stage/usr" "$work/stage/usr/lib/some-linux-gnu" "-Dagentjob_DIR=$work/stage/usr/lib/some-linux-gnu/cmake/agentjob"
 
-# 3. And away with it.
-: >"$work/moved/lib/somebody-elses"
+# 3. Uninstall.
+: >"$work/moved/lib/another-package"
 "$MAKE" --no-print-directory -s -C "$here" uninstall PREFIX="$work/moved"
 left=$(cd "$work/moved" && find . ! -type d)
-[ "$left" = ./lib/somebody-elses ] || fail "uninstall left $left"
-echo "ok      uninstall takes away what install brought, and nothing else"
+[ "$left" = ./lib/another-package ] || fail "uninstall left $left"
+echo "ok      uninstall removes the installed files and nothing else"

@@ -1,9 +1,9 @@
 /*
- * agentjob.hpp: agentjob.h for C++17 and later. Header-only, so no C++ ABI is shipped; link with libagentjob all the same.
+ * agentjob.hpp: agentjob.h for C++17 and later. Header-only, so there is no C++ ABI; link with libagentjob as in C.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  *
- *     agentjob::client client;                                   // settings from the AGENTJOB_ variables
+ *     agentjob::client client;                                   // options from the AGENTJOB_ variables
  *     try {
  *         agentjob::job job = client.send_and_wait("job_123", "Also cover the error cases");
  *         std::cout << job.json() << '\n';
@@ -11,19 +11,21 @@
  *         std::cerr << error.what() << " (delivery: " << error.delivery_name() << ")\n";
  *     }
  *
- * What a function means stands in agentjob.h at the C function of the same name. Here besides:
+ * agentjob.h documents each function at the C function of the same name. The differences:
  *
- * Ownership   Every object owns its C handle, and is moved, never copied; an error is copied, too. get() lends the handle to a
- *             C function. Texts come out as strings of your own. An object that was moved from may be assigned to or destroyed.
- * Errors      What C returns as a code is thrown as agentjob::error, with all that the C error carries.
- * Texts       Go in as std::string_view. A NUL byte is sent in a prompt, and refused in every other text.
- * Times       Are std::chrono durations; a negative one is refused. agentjob::forever is for call::wait_timeout() alone.
+ * Ownership   Every object owns its C handle. It can be moved but not copied, except an error, which can be copied. get() lends the
+ *             handle to a C function. Texts are returned as std::string. You may assign to or destroy a moved-from object.
+ * Errors      A call that fails throws agentjob::error, which has everything that the C error has.
+ * Texts       Are passed as std::string_view. A NUL byte in a prompt is sent; in any other text it is refused.
+ * Times       Are std::chrono durations; a negative one is refused. Only call::wait_timeout() and batch::next() accept
+ *             agentjob::forever.
  * Callbacks   An exception that leaves a progress function ends the call that called it, and no other. That call throws
- *             agentjob::callback_error: an agentjob::error with the message's verdict, in which the function's exception is nested
- *             (std::rethrow_if_nested()). A C function that was lent a call's settings ends with AGENTJOB_ERR_CANCELLED instead,
- *             and the exception is dropped. So is one that leaves an event function: a log must not hide whether a message arrived.
- * Threads     As in C: any number of threads may share a client, a cancel_token, a job, an error, and a call that nobody
- *             changes. cancel_token::trigger() may be called in a signal handler.
+ *             agentjob::callback_error, an agentjob::error with the message's verdict and with the function's exception nested
+ *             (std::rethrow_if_nested()). A C function that uses the settings returns AGENTJOB_ERR_CANCELLED instead, and the
+ *             exception is discarded. An exception that leaves an event function is also discarded, because a log must not hide
+ *             whether a message arrived.
+ * Threads     As in C: any number of threads may share a client, a cancel_token, a job, an error, and a call that no thread
+ *             changes. A signal handler may call cancel_token::trigger().
  */
 #ifndef AGENTJOB_HPP
 #define AGENTJOB_HPP
@@ -34,7 +36,7 @@
 
 namespace agentjob {
 
-/** Ends calls from another thread, or from a signal handler. */
+/** Cancels calls from another thread or from a signal handler. */
 class cancel_token {
 public:
     void trigger() const noexcept { agentjob_cancel_trigger(get()); }
@@ -45,10 +47,10 @@ private:
     detail::owned<agentjob_cancel, agentjob_cancel_free> handle_{agentjob_cancel_new()};
 };
 
-/** A client's settings. What is not set comes from its AGENTJOB_ variable, or is the default. */
+/** The options of a client. An option that is not set comes from its AGENTJOB_ variable or has its default. */
 class options {
 public:
-    /** One event as JSON. Called by every thread that uses the client, at once; what it throws is dropped. */
+    /** Receives an event as JSON. Several threads that use the client may call it at once. Its exceptions are discarded. */
     using event_function = std::function<void(std::string_view json)>;
 
     options &base_url(std::string_view url) { return text(agentjob_options_set_base_url, "base_url", url); }
@@ -69,8 +71,8 @@ public:
     options &max_response_bytes(std::size_t bytes) { return set(agentjob_options_set_max_response_bytes, bytes); }
     options &on_event(event_function function) {
         auto kept = std::make_unique<event_function>(std::move(function));
-        set(agentjob_options_set_on_event, &tell, static_cast<void *>(kept.get()), &forget);
-        static_cast<void>(kept.release());  // the library has it now, and gives it to forget()
+        set(agentjob_options_set_on_event, &notify, static_cast<void *>(kept.get()), &destroy);
+        static_cast<void>(kept.release());  // now the library's, which passes it to destroy()
         return *this;
     }
     const agentjob_options *get() const noexcept { return handle_.get(); }
@@ -85,21 +87,21 @@ private:
     options &text(Function *function, const char *name, std::string_view value) {
         return set(function, detail::c_text(name, value).c_str());
     }
-    static void tell(const char *json, void *function) noexcept {
-        const detail::thrown_goes_to nowhere(nullptr);
+    static void notify(const char *json, void *function) noexcept {
+        const detail::exception_slot discard(nullptr);
         try {
             (*static_cast<event_function *>(function))(json);
         } catch (...) {
         }
     }
-    static void forget(void *function) noexcept { delete static_cast<event_function *>(function); }
+    static void destroy(void *function) noexcept { delete static_cast<event_function *>(function); }
     detail::owned<agentjob_options, agentjob_options_free> handle_{agentjob_options_new()};
 };
 
-/** Settings of one call; `{}` means the client's own. It must live until the calls made with it have returned. */
+/** Settings of a call; `{}` means the client's own. They must live until the calls that use them have returned. */
 class call {
 public:
-    /** Called with each new record that a wait sees: true continues; false, or an exception, ends the call with AGENTJOB_ERR_CANCELLED. */
+    /** Receives each new record of a wait. True continues; false or an exception ends the call with AGENTJOB_ERR_CANCELLED. */
     using progress_function = std::function<bool(const job &)>;
 
     call &timeout(std::chrono::milliseconds time) { return set(agentjob_call_set_timeout_ms, detail::ms(time)); }
@@ -109,13 +111,13 @@ public:
     call &poll_interval(std::chrono::milliseconds min, std::chrono::milliseconds max) {
         return set(agentjob_call_set_poll_interval_ms, detail::ms(min), detail::ms(max));
     }
-    call &lateness(double part) { return set(agentjob_call_set_lateness, part); }
+    call &lateness(double fraction) { return set(agentjob_call_set_lateness, fraction); }
     call &settle(std::chrono::milliseconds time) { return set(agentjob_call_set_settle_ms, detail::ms(time)); }
-    /** The token may go before these settings. */
+    /** The token may be destroyed before these settings. */
     call &cancel(const cancel_token &token) { return set(agentjob_call_set_cancel, token.get()); }
     call &progress(progress_function function) {
         auto kept = std::make_unique<progress_function>(std::move(function));
-        set(agentjob_call_set_progress, &tell, static_cast<void *>(kept.get()));
+        set(agentjob_call_set_progress, &update, static_cast<void *>(kept.get()));
         progress_ = std::move(kept);
         return *this;
     }
@@ -130,36 +132,36 @@ private:
         detail::run([&](agentjob_error **err) { return function(handle_.get(), values..., err); });
         return *this;
     }
-    static std::int32_t tell(const agentjob_job *record, void *function) noexcept {
-        const detail::thrown_goes_to nowhere(nullptr);
+    static std::int32_t update(const agentjob_job *record, void *function) noexcept {
+        const detail::exception_slot own(nullptr);
         try {
             return (*static_cast<progress_function *>(function))(job(agentjob_job_clone(record))) ? 0 : 1;
         } catch (...) {
-            if (nowhere.former) {
-                *nowhere.former = std::current_exception();
+            if (own.outer) {
+                *own.outer = std::current_exception();
             }
             return 1;
         }
     }
-    std::unique_ptr<progress_function> progress_;  // the handle points to it, so it goes last
+    std::unique_ptr<progress_function> progress_;  // the handle points to it, so it is destroyed last
     detail::owned<agentjob_call, agentjob_call_free> handle_;
 };
 
 class client;
 
-/** A wait in steps: no thread, no callback, no sleeping. */
+/** A wait that your own loop drives, one poll at a time: no thread, no callback, no sleeping. */
 class poller {
 public:
-    /** Goes on from what to_text() gave, also in another process. */
+    /** Continues the wait of a text from to_text(), also in another process. */
     static poller from_text(std::string_view text) {
-        return poller(detail::made<owned>(agentjob_poller_from_text, detail::c_text("text", text).c_str()));
+        return poller(detail::make<owned>(agentjob_poller_from_text, detail::c_text("text", text).c_str()));
     }
     std::string job_id() const { return detail::text(agentjob_poller_job_id(handle_.get())); }
     std::chrono::milliseconds due_in() const noexcept { return detail::duration(agentjob_poller_due_in_ms(handle_.get())); }
-    /** Looks once, now; whether the job is done. */
+    /** Polls once, now; returns whether the job is done. */
     inline bool poll(const client &client, const call &settings = {});
     bool is_done() const noexcept { return agentjob_poller_is_done(handle_.get()); }
-    /** The last record that was seen. */
+    /** The last record that was received. */
     std::optional<agentjob::job> job() const {
         const agentjob_job *last = agentjob_poller_job(handle_.get());
         return last ? std::optional(agentjob::job(agentjob_job_clone(last))) : std::nullopt;
@@ -174,34 +176,34 @@ private:
     owned handle_;
 };
 
-/** A client of one project of one service, for any number of threads at once. */
+/** A client of one project of one service. Any number of threads may use it at once. */
 class client {
 public:
-    /** All settings from the AGENTJOB_ variables. */
-    client() : handle_(detail::made<owned>(agentjob_client_new, nullptr)) {}
-    explicit client(const options &settings) : handle_(detail::made<owned>(agentjob_client_new, settings.get())) {}
+    /** All options from the AGENTJOB_ variables. */
+    client() : handle_(detail::make<owned>(agentjob_client_new, nullptr)) {}
+    explicit client(const options &settings) : handle_(detail::make<owned>(agentjob_client_new, settings.get())) {}
 
     job send_message(std::string_view job_id, std::string_view prompt, const call &settings = {}) const {
-        return asked(agentjob_client_send_message, message_for(job_id).c_str(), prompt.data(), prompt.size(), settings.get());
+        return request(agentjob_client_send_message, id_for_message(job_id).c_str(), prompt.data(), prompt.size(), settings.get());
     }
     job get_job(std::string_view job_id, const call &settings = {}) const {
-        return asked(agentjob_client_get_job, detail::c_text("job_id", job_id).c_str(), settings.get());
+        return request(agentjob_client_get_job, detail::c_text("job_id", job_id).c_str(), settings.get());
     }
     job create_job(std::string_view prompt, const call &settings = {}) const {
-        return asked(agentjob_client_create_job, prompt.data(), prompt.size(), settings.get());
+        return request(agentjob_client_create_job, prompt.data(), prompt.size(), settings.get());
     }
-    /** A job that failed is no error of the wait: look at its status(). */
+    /** A failed job is not an error of the wait: check its status(). */
     job wait(std::string_view job_id, const call &settings = {}) const {
-        return asked(agentjob_client_wait, detail::c_text("job_id", job_id).c_str(), settings.get());
+        return request(agentjob_client_wait, detail::c_text("job_id", job_id).c_str(), settings.get());
     }
     job send_and_wait(std::string_view job_id, std::string_view prompt, const call &settings = {}) const {
-        return asked(agentjob_client_send_and_wait, message_for(job_id).c_str(), prompt.data(), prompt.size(), settings.get());
+        return request(agentjob_client_send_and_wait, id_for_message(job_id).c_str(), prompt.data(), prompt.size(), settings.get());
     }
     agentjob::poller poller(std::string_view job_id, const call &settings = {}) const {
         const std::string id = detail::c_text("job_id", job_id);
-        return agentjob::poller(detail::made<agentjob::poller::owned>(agentjob_client_poller, get(), id.c_str(), settings.get()));
+        return agentjob::poller(detail::make<agentjob::poller::owned>(agentjob_client_poller, get(), id.c_str(), settings.get()));
     }
-    /** Ends every call of this client, in every thread, with AGENTJOB_ERR_CLOSED. */
+    /** Ends every call of this client, on every thread, with AGENTJOB_ERR_CLOSED. */
     void close() const noexcept { agentjob_client_close(get()); }
     bool is_closed() const noexcept { return agentjob_client_is_closed(get()); }
     std::string base_url() const { return detail::text(agentjob_client_base_url(get())); }
@@ -211,10 +213,10 @@ public:
 private:
     using owned = detail::owned<agentjob_client, agentjob_client_free>;
     template <class Function, class... Arguments>
-    job asked(Function *function, Arguments... arguments) const {
-        return job(detail::made<detail::owned<agentjob_job, agentjob_job_free>>(function, get(), arguments...).release());
+    job request(Function *function, Arguments... arguments) const {
+        return job(detail::make<detail::owned<agentjob_job, agentjob_job_free>>(function, get(), arguments...).release());
     }
-    static std::string message_for(std::string_view job_id) {
+    static std::string id_for_message(std::string_view job_id) {
         return detail::c_text("job_id", job_id, AGENTJOB_DELIVERY_NOT_SENT);
     }
     owned handle_;

@@ -1,21 +1,21 @@
 /*
- * agentjob_batch.hpp: the batches of agentjob.h for C++17 and later, beside agentjob.hpp and in its manner.
+ * agentjob_batch.hpp: the batches of agentjob.h for C++17 and later.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  *
- *     agentjob::client client;                                   // settings from the AGENTJOB_ variables
+ *     agentjob::client client;                                   // options from the AGENTJOB_ variables
  *     agentjob::batch batch(client, "night.journal");
  *     batch.rate("100/h");
  *     batch.add("job_1", "Add tests");
  *     batch.add("job_2", "Add tests");
  *     batch.start();
- *     for (const agentjob::batch_event &event : batch) {         // waits; throws what stops the batch
+ *     for (const agentjob::batch_event &event : batch) {         // waits; throws the error that stops the batch
  *         if (event.kind() == AGENTJOB_BATCH_OUTCOME) {
  *             std::cout << event.job_id() << ": " << event.delivery_name() << '\n';
  *         }
  *     }
  *
- * What a function means stands in agentjob.h at the C function of the same name, and what holds for all of them in agentjob.hpp.
+ * agentjob.h documents each function at the C function of the same name, agentjob.hpp has the conventions of C++.
  */
 #ifndef AGENTJOB_BATCH_HPP
 #define AGENTJOB_BATCH_HPP
@@ -27,62 +27,68 @@
 
 namespace agentjob {
 
-/** How far a batch was at one moment. */
+/** A batch's progress at one moment. */
 struct batch_progress {
     std::uint64_t items, accepted, rejected, unknown, left, sending, waiting, done;
-    /** Why nothing was sent, and for how long; AGENTJOB_PAUSE_NONE if there was no pause. */
+    /** Why the batch was paused, and for how much longer; AGENTJOB_PAUSE_NONE if it was not. */
     agentjob_pause pause;
     std::chrono::milliseconds pause_left;
-    /** In how long the last message is sent; nothing as long as there is no pace, and for a journal. */
+    /** The time until the last message is sent; nothing while there is no pace yet, and for a journal. */
     std::optional<std::chrono::milliseconds> finishes_in;
 
-    /** Copies a progress that C lends. */
+    /** Copies a progress that is borrowed from C. */
     static batch_progress of(const agentjob_progress *borrowed) {
         const auto count = [borrowed](agentjob_count which) { return agentjob_progress_count(borrowed, which); };
         const std::int64_t finishes_in_ms = agentjob_progress_finishes_in_ms(borrowed);
+        std::uint64_t pause_ms = 0;
+        const auto pause = static_cast<agentjob_pause>(agentjob_progress_pause(borrowed, &pause_ms));
         return {count(AGENTJOB_COUNT_ITEMS), count(AGENTJOB_COUNT_ACCEPTED), count(AGENTJOB_COUNT_REJECTED),
                 count(AGENTJOB_COUNT_UNKNOWN), count(AGENTJOB_COUNT_LEFT), count(AGENTJOB_COUNT_SENDING),
                 count(AGENTJOB_COUNT_WAITING), count(AGENTJOB_COUNT_DONE),
-                static_cast<agentjob_pause>(agentjob_progress_pause(borrowed)),
-                detail::duration(agentjob_progress_pause_ms(borrowed)),
+                pause,
+                detail::duration(pause_ms),
                 finishes_in_ms < 0 ? std::nullopt : std::optional(std::chrono::milliseconds(finishes_in_ms))};
     }
 };
 
-/** Something that happened in a batch. It never changes, lives on when its batch is gone, and is cheap to copy. */
+/** An event of a batch. It never changes, stays valid after its batch is destroyed, and is cheap to copy. */
 class batch_event {
 public:
-    /** Takes over an event that is yours. */
+    /** Takes ownership of an event of yours. */
     explicit batch_event(agentjob_batch_event *handle) : handle_(handle, agentjob_batch_event_free) {}
 
     agentjob_batch_kind kind() const noexcept { return static_cast<agentjob_batch_kind>(agentjob_batch_event_kind(get())); }
     const char *kind_name() const noexcept { return agentjob_batch_kind_name(kind()); }
-    /** The message's place in the batch, from 1; 0 for a pause and its end. */
+    /** The message's position in the batch, from 1; 0 for an event without a message. */
     std::uint64_t number() const noexcept { return agentjob_batch_event_number(get()); }
-    /** The line that was given with the message; 0 if none was. Only an outcome has it, and a key. For AGENTJOB_BATCH_RECOVERED the
-     * journal's first line that cannot be read. */
+    /** The line that was passed with the message; 0 if none was. Only outcomes have a line and a key. For AGENTJOB_BATCH_RECOVERED
+     * it is the first line of the journal that cannot be read. */
     std::uint64_t line() const noexcept { return agentjob_batch_event_line(get()); }
-    std::optional<std::string> key() const { return detail::maybe_text(agentjob_batch_event_key(get())); }
-    /** Empty for a pause and its end. */
+    std::optional<std::string> key() const { return detail::optional_text(agentjob_batch_event_key(get())); }
+    /** Empty for an event without a message. */
     std::string job_id() const { return detail::text(agentjob_batch_event_job_id(get())); }
-    /** What became of the message; AGENTJOB_DELIVERY_NONE for an event that is no outcome. */
+    /** The delivery verdict; AGENTJOB_DELIVERY_NONE for an event that is not an outcome. */
     agentjob_delivery delivery() const noexcept { return static_cast<agentjob_delivery>(agentjob_batch_event_delivery(get())); }
     const char *delivery_name() const noexcept { return agentjob_delivery_name(delivery()); }
     std::optional<agentjob::job> job() const {
         const agentjob_job *last = agentjob_batch_event_job(get());
         return last ? std::optional(agentjob::job(agentjob_job_clone(last))) : std::nullopt;
     }
-    /** Why it was not accepted, or its record not seen; for a pause, the failure behind it. */
+    /** Why a message was not accepted, or its record is missing; for a pause, the failure that caused it. */
     std::optional<agentjob::error> error() const {
         const agentjob_error *why = agentjob_batch_event_error(get());
-        // It lives in the event, so it keeps the event.
+        // The error is part of the event, so it shares the event's ownership.
         return why ? std::optional(agentjob::error(std::shared_ptr<const agentjob_error>(handle_, why))) : std::nullopt;
     }
     bool is_earlier() const noexcept { return agentjob_batch_event_is_earlier(get()); }
-    agentjob_pause pause() const noexcept { return static_cast<agentjob_pause>(agentjob_batch_event_pause(get())); }
+    agentjob_pause pause() const noexcept { return static_cast<agentjob_pause>(agentjob_batch_event_pause(get(), nullptr)); }
     const char *pause_name() const noexcept { return agentjob_pause_name(pause()); }
-    std::chrono::milliseconds pause_time() const noexcept { return detail::duration(agentjob_batch_event_pause_ms(get())); }
-    /** How many bytes of a damaged journal are passed over; 0 for an event that is no AGENTJOB_BATCH_RECOVERED. */
+    std::chrono::milliseconds pause_time() const noexcept {
+        std::uint64_t ms = 0;
+        agentjob_batch_event_pause(get(), &ms);
+        return detail::duration(ms);
+    }
+    /** How many bytes of a damaged journal were skipped; 0 for an event that is not AGENTJOB_BATCH_RECOVERED. */
     std::uint64_t dropped_bytes() const noexcept { return agentjob_batch_event_dropped_bytes(get()); }
     const agentjob_batch_event *get() const noexcept { return handle_.get(); }
 
@@ -91,26 +97,26 @@ private:
 };
 
 /**
- * Many messages, each sent at most once, whatever ends the process. For one thread at a time. Destroying it, also after a break or while
- * an exception goes through, sends nothing more and waits for the answers to its messages in flight, for at most the grace.
+ * Many messages, each sent at most once, even if the process crashes. Only one thread may use it at a time. Destroying it, also after a
+ * break or while an exception propagates, stops sending and waits for the responses in flight, for at most the grace period.
  */
 class batch {
 public:
-    /** The client may go before the batch. */
+    /** The client may be destroyed before the batch. */
     batch(const client &client, std::string_view journal)
-        : handle_(detail::made<owned>(agentjob_client_batch, client.get(), detail::c_text("journal", journal).c_str())) {}
+        : handle_(detail::make<owned>(agentjob_client_batch, client.get(), detail::c_text("journal", journal).c_str())) {}
 
     batch &concurrency(std::uint32_t messages) { return set(agentjob_batch_set_concurrency, messages); }
-    /** "100/h" */
+    /** Like "100/h". */
     batch &rate(std::string_view rate) { return set(agentjob_batch_set_rate, detail::c_text("rate", rate).c_str()); }
     batch &wait(const call &settings = {}) { return set(agentjob_batch_set_wait, settings.get()); }
     batch &resend_unknown(bool resend) { return set(agentjob_batch_set_resend_unknown, resend); }
     batch &max_outage(std::chrono::milliseconds time) { return set(agentjob_batch_set_max_outage_ms, detail::ms(time)); }
     batch &grace(std::chrono::milliseconds time) { return set(agentjob_batch_set_grace_ms, detail::ms(time)); }
-    /** The token may go before the batch. */
+    /** The token may be destroyed before the batch. */
     batch &cancel(const cancel_token &token) { return set(agentjob_batch_set_cancel, token.get()); }
 
-    /** Nothing is sent. Line 0: it is from no file. */
+    /** Nothing is sent. Line 0 means none. */
     batch &add(std::string_view job_id, std::string_view prompt, std::optional<std::string_view> key = std::nullopt,
                std::uint64_t line = 0) {
         const std::string id = detail::c_text("job_id", job_id), name = detail::c_text("key", key.value_or(""));
@@ -118,10 +124,10 @@ public:
     }
     void start() { set(agentjob_batch_start); }
 
-    /** What happens next, or nothing if nothing came in time or the batch is over. Time may be agentjob::forever. */
-    std::optional<batch_event> next(std::chrono::milliseconds time = forever) {
+    /** Waits for the next event; nothing if none came in time or the batch is over. */
+    std::optional<batch_event> next(std::chrono::milliseconds timeout = forever) {
         agentjob_batch_event *event = nullptr;
-        set(agentjob_batch_next, time == forever ? AGENTJOB_FOREVER : detail::ms(time), &event);
+        set(agentjob_batch_next, timeout == forever ? AGENTJOB_FOREVER : detail::ms(timeout), &event);
         return event ? std::optional(batch_event(event)) : std::nullopt;
     }
     bool is_over() const noexcept { return agentjob_batch_is_over(handle_.get()); }
@@ -129,7 +135,7 @@ public:
     void stop() noexcept { agentjob_batch_stop(handle_.get()); }
     agentjob_batch *get() noexcept { return handle_.get(); }
 
-    /** Goes from event to event until the batch is over, waiting for each; throws what stops it. Leave the batch where it is meanwhile. */
+    /** Waits for each event until the batch is over; throws the error that stops the batch. Do not move the batch meanwhile. */
     class iterator {
     public:
         using iterator_category = std::input_iterator_tag;
@@ -149,7 +155,7 @@ public:
             return *this;
         }
         void operator++(int) { ++*this; }
-        /** Only with the end: whether there is nothing more. */
+        /** Compares only with the end. */
         friend bool operator==(const iterator &a, const iterator &b) { return !a.event_ == !b.event_; }
         friend bool operator!=(const iterator &a, const iterator &b) { return !(a == b); }
 
@@ -170,10 +176,10 @@ private:
     owned handle_;
 };
 
-/** What a journal said of its batch, whether a run is on or not. */
+/** A batch's status: what its journal says, whether or not a run is active. */
 class batch_status {
 public:
-    /** A message that was rejected, or of which nobody knows whether it arrived. */
+    /** A message that was rejected, or whose delivery is unknown. */
     struct item {
         std::uint64_t number;
         std::string job_id;
@@ -181,7 +187,7 @@ public:
     };
 
     explicit batch_status(std::string_view journal)
-        : handle_(detail::made<owned>(agentjob_batch_status_new, detail::c_text("journal", journal).c_str())) {}
+        : handle_(detail::make<owned>(agentjob_batch_status_new, detail::c_text("journal", journal).c_str())) {}
 
     batch_progress progress() const { return batch_progress::of(agentjob_batch_status_progress(get())); }
     bool is_running() const noexcept { return agentjob_batch_status_is_running(get()); }
@@ -190,10 +196,10 @@ public:
     std::uint64_t runs() const noexcept { return agentjob_batch_status_runs(get()); }
     std::string base_url() const { return detail::text(agentjob_batch_status_base_url(get())); }
     std::string project_id() const { return detail::text(agentjob_batch_status_project_id(get())); }
-    std::optional<std::string> rate() const { return detail::maybe_text(agentjob_batch_status_rate(get())); }
+    std::optional<std::string> rate() const { return detail::optional_text(agentjob_batch_status_rate(get())); }
     std::string began_at() const { return detail::text(agentjob_batch_status_began_at(get())); }
     std::string written_at() const { return detail::text(agentjob_batch_status_written_at(get())); }
-    /** How many damaged bytes of the journal runs have passed over, or the next run will. */
+    /** How many damaged bytes of the journal runs have skipped, or the next run will skip. */
     std::uint64_t dropped_bytes() const noexcept { return agentjob_batch_status_dropped_bytes(get()); }
     std::vector<item> unknown() const { return items(AGENTJOB_DELIVERY_UNKNOWN); }
     std::vector<item> rejected() const { return items(AGENTJOB_DELIVERY_REJECTED); }
@@ -203,10 +209,10 @@ private:
     using owned = detail::owned<agentjob_batch_status, agentjob_batch_status_free>;
     std::vector<item> items(agentjob_delivery delivery) const {
         std::vector<item> found;
-        while (const char *job_id = agentjob_batch_status_item_job_id(get(), delivery, found.size())) {
-            const std::size_t at = found.size();
-            found.push_back({agentjob_batch_status_item_number(get(), delivery, at), job_id,
-                             detail::maybe_text(agentjob_batch_status_item_reason(get(), delivery, at))});
+        std::uint64_t number = 0;
+        const char *job_id = nullptr, *reason = nullptr;
+        while (agentjob_batch_status_item(get(), delivery, found.size(), &number, &job_id, &reason)) {
+            found.push_back({number, job_id, detail::optional_text(reason)});
         }
         return found;
     }

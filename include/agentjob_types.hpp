@@ -1,5 +1,5 @@
 /*
- * agentjob_types.hpp: what the C++ calls of agentjob.hpp return and throw. Included by it, where its rules stand.
+ * agentjob_types.hpp: the types that agentjob.hpp returns and throws. Include agentjob.hpp, which also has the conventions.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -22,7 +22,7 @@
 
 namespace agentjob {
 
-/** Give this as a wait's time for a wait without an end. */
+/** Pass this as the deadline of a wait to wait without one. */
 inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::max();
 
 namespace detail {
@@ -38,11 +38,11 @@ using owned = std::unique_ptr<T, freed_by<free_handle>>;
 
 inline std::string text(const char *borrowed) { return borrowed ? borrowed : ""; }
 
-inline std::optional<std::string> maybe_text(const char *borrowed) {
+inline std::optional<std::string> optional_text(const char *borrowed) {
     return borrowed ? std::optional<std::string>(borrowed) : std::nullopt;
 }
 
-/** Milliseconds for C, where a negative duration is no number: it becomes one that every setting refuses. */
+/** Milliseconds for C, which has no negative ones: a negative duration becomes a number that every setting refuses. */
 inline std::uint64_t ms(std::chrono::milliseconds duration) noexcept {
     return duration.count() < 0 ? UINT64_MAX - 1 : static_cast<std::uint64_t>(duration.count());
 }
@@ -51,15 +51,15 @@ inline std::chrono::milliseconds duration(std::uint64_t ms) noexcept {
     return std::chrono::milliseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(ms, INT64_MAX)));
 }
 
-/** As long as it lives, what a progress function on this thread throws goes to `place`; dropped without one, as in a callback's own
- * code, which is no part of the call around it. */
-class thrown_goes_to {
+/** While it lives, an exception of a progress function on this thread goes to `place`, or is discarded if that is NULL. Inside a
+ * callback it is NULL, because calls that a callback makes are not part of the call around it. */
+class exception_slot {
 public:
-    explicit thrown_goes_to(std::exception_ptr *place) noexcept : former(std::exchange(current(), place)) {}
-    ~thrown_goes_to() { current() = former; }
-    thrown_goes_to(const thrown_goes_to &) = delete;
-    thrown_goes_to &operator=(const thrown_goes_to &) = delete;
-    std::exception_ptr *const former;
+    explicit exception_slot(std::exception_ptr *place) noexcept : outer(std::exchange(current(), place)) {}
+    ~exception_slot() { current() = outer; }
+    exception_slot(const exception_slot &) = delete;
+    exception_slot &operator=(const exception_slot &) = delete;
+    std::exception_ptr *const outer;
 
 private:
     static std::exception_ptr *&current() noexcept {
@@ -70,31 +70,31 @@ private:
 
 }  // namespace detail
 
-/** A job's record at one moment; it never changes. */
+/** A job's record: what the service said at one moment. It never changes. */
 class job {
 public:
     using time_point = std::chrono::system_clock::time_point;
 
-    /** Takes over a record that is yours. */
+    /** Takes ownership of a record of yours. */
     explicit job(agentjob_job *handle) noexcept : handle_(handle) {}
-    /** A record of the same moment; it costs next to nothing. */
+    /** Another handle to the same record. It is cheap. */
     job clone() const { return job(agentjob_job_clone(get())); }
 
     std::string id() const { return detail::text(agentjob_job_id(get())); }
     agentjob_status status() const noexcept { return static_cast<agentjob_status>(agentjob_job_status(get())); }
-    /** The service's own word, also one that this version does not know. */
+    /** The status as the service spells it, including one that this version does not know. */
     std::string status_name() const { return detail::text(agentjob_job_status_name(get())); }
     bool is_terminal() const noexcept { return agentjob_job_is_terminal(get()); }
-    std::optional<std::string> source_repository() const { return detail::maybe_text(agentjob_job_source_repository(get())); }
-    std::optional<std::string> source_ref() const { return detail::maybe_text(agentjob_job_source_ref(get())); }
-    std::optional<std::string> model() const { return detail::maybe_text(agentjob_job_model(get())); }
-    std::optional<std::string> pr_link() const { return detail::maybe_text(agentjob_job_pr_link(get())); }
-    /** The moment as the service wrote it. */
-    std::optional<std::string> created_at_text() const { return detail::maybe_text(agentjob_job_created_at(get())); }
-    std::optional<std::string> archived_at_text() const { return detail::maybe_text(agentjob_job_archived_at(get())); }
-    std::optional<time_point> created_at() const { return moment(agentjob_job_created_at_unix_ms(get())); }
-    std::optional<time_point> archived_at() const { return moment(agentjob_job_archived_at_unix_ms(get())); }
-    /** The whole record. */
+    std::optional<std::string> source_repository() const { return detail::optional_text(agentjob_job_source_repository(get())); }
+    std::optional<std::string> source_ref() const { return detail::optional_text(agentjob_job_source_ref(get())); }
+    std::optional<std::string> model() const { return detail::optional_text(agentjob_job_model(get())); }
+    std::optional<std::string> pr_link() const { return detail::optional_text(agentjob_job_pr_link(get())); }
+    /** The time as the service wrote it. */
+    std::optional<std::string> created_at_text() const { return detail::optional_text(agentjob_job_created_at(get())); }
+    std::optional<std::string> archived_at_text() const { return detail::optional_text(agentjob_job_archived_at(get())); }
+    std::optional<time_point> created_at() const { return time_from(agentjob_job_created_at_unix_ms(get())); }
+    std::optional<time_point> archived_at() const { return time_from(agentjob_job_archived_at_unix_ms(get())); }
+    /** The whole record as JSON. */
     std::string json() const {
         std::size_t length = 0;
         const char *json = agentjob_job_json(get(), &length);
@@ -103,35 +103,39 @@ public:
     const agentjob_job *get() const noexcept { return handle_.get(); }
 
 private:
-    static std::optional<time_point> moment(std::int64_t unix_ms) {
+    static std::optional<time_point> time_from(std::int64_t unix_ms) {
         return unix_ms < 0 ? std::nullopt : std::optional(time_point(std::chrono::milliseconds(unix_ms)));
     }
     detail::owned<agentjob_job, agentjob_job_free> handle_;
 };
 
-/** Why a call failed: what() is one sentence for a person, the rest is for the program. */
+/** Why a call failed: what() is the whole message for a person, the rest is for the program. */
 class error : public std::runtime_error {
 public:
-    /** Takes over an error that is yours. */
+    /** Takes ownership of an error of yours. */
     explicit error(std::shared_ptr<const agentjob_error> handle)
         : std::runtime_error(detail::text(agentjob_error_message(handle.get()))), handle_(std::move(handle)) {}
-    /** An argument that this header refuses by itself. Nothing was sent. */
+    /** An argument that this header itself refuses. Nothing was sent. */
     error(const std::string &message, agentjob_delivery delivery) : std::runtime_error(message), refused_(delivery) {}
 
     agentjob_code code() const noexcept { return handle_ ? agentjob_error_code(get()) : AGENTJOB_ERR_INVALID_ARGUMENT; }
     std::string kind() const { return handle_ ? agentjob_error_kind(get()) : "invalid_argument"; }
-    /** What became of the message: whether sending it again is safe. */
+    /** Why the call failed, without the job, the verdict and advice: a part of what(). */
+    std::string reason() const { return handle_ ? detail::text(agentjob_error_reason(get())) : what(); }
+    /** How to fix the cause; nothing if there is no advice. */
+    std::optional<std::string> hint() const { return detail::optional_text(agentjob_error_hint(get())); }
+    /** What happened to the message, and so whether sending it again is safe. */
     agentjob_delivery delivery() const noexcept {
         return handle_ ? static_cast<agentjob_delivery>(agentjob_error_delivery(get())) : refused_;
     }
     const char *delivery_name() const noexcept { return agentjob_delivery_name(delivery()); }
-    /** The status of the service's answer; 0 if none was read. */
+    /** The HTTP status of the response; 0 if none was read. */
     int http_status() const noexcept { return agentjob_error_http_status(get()); }
     std::optional<std::chrono::milliseconds> retry_after() const {
         const std::int64_t ms = agentjob_error_retry_after_ms(get());
         return ms < 0 ? std::nullopt : std::optional(std::chrono::milliseconds(ms));
     }
-    std::optional<std::string> request_id() const { return detail::maybe_text(agentjob_error_request_id(get())); }
+    std::optional<std::string> request_id() const { return detail::optional_text(agentjob_error_request_id(get())); }
     std::optional<std::string> body() const {
         std::size_t length = 0;
         const char *body = agentjob_error_body(get(), &length);
@@ -139,12 +143,12 @@ public:
     }
     std::uint32_t attempts() const noexcept { return agentjob_error_attempts(get()); }
     std::chrono::milliseconds elapsed() const noexcept { return detail::duration(agentjob_error_elapsed_ms(get())); }
-    /** The last record that a wait saw. */
+    /** The last record that a wait received. */
     std::optional<agentjob::job> job() const {
         const agentjob_job *last = agentjob_error_job(get());
         return last ? std::optional(agentjob::job(agentjob_job_clone(last))) : std::nullopt;
     }
-    /** NULL if this header refused an argument by itself. */
+    /** NULL if this header itself refused an argument. */
     const agentjob_error *get() const noexcept { return handle_.get(); }
 
 private:
@@ -152,23 +156,23 @@ private:
     agentjob_delivery refused_ = AGENTJOB_DELIVERY_NONE;
 };
 
-/** A progress function threw, which ended the call. What it threw is nested: std::rethrow_if_nested(). */
+/** A progress function threw an exception, which ended the call. It is nested: std::rethrow_if_nested(). */
 class callback_error : public error, public std::nested_exception {
 public:
-    /** For a handler of what was thrown. */
+    /** Made in the handler of the function's exception. */
     explicit callback_error(const error &ended) : error(ended) {}
 };
 
 namespace detail {
 
-/** Makes a call that takes a place for its error, and throws what went wrong. */
+/** Makes a C call and throws its error. */
 template <class Call>
 void run(const Call &c_call) {
     std::exception_ptr thrown;
     agentjob_error *err = nullptr;
     agentjob_code code;
     {
-        const thrown_goes_to here(&thrown);
+        const exception_slot here(&thrown);
         code = c_call(&err);
     }
     owned<agentjob_error, agentjob_error_free> failure(err);
@@ -186,9 +190,9 @@ void run(const Call &c_call) {
     }
 }
 
-/** The same for a C function that gives a handle through `out`. */
+/** The same for a C function that returns a handle through `out`. */
 template <class Owned, class Function, class... Arguments>
-Owned made(Function *function, Arguments... arguments) {
+Owned make(Function *function, Arguments... arguments) {
     Owned owned;
     run([&](agentjob_error **err) {
         typename Owned::pointer out = nullptr;
@@ -199,10 +203,10 @@ Owned made(Function *function, Arguments... arguments) {
     return owned;
 }
 
-/** A text for a C function that reads up to a NUL: one inside would cut it, and send a message to another job. */
+/** A NUL-terminated text for C. A NUL byte inside would cut it off, and could send a message to another job. */
 inline std::string c_text(const char *name, std::string_view text, agentjob_delivery delivery = AGENTJOB_DELIVERY_NONE) {
     if (const std::size_t at = text.find('\0'); at != text.npos) {
-        throw error(std::string(name) + " holds a NUL at byte " + std::to_string(at), delivery);
+        throw error(std::string(name) + " contains a NUL at byte " + std::to_string(at), delivery);
     }
     return std::string(text);
 }

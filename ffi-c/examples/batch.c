@@ -1,13 +1,13 @@
 /*
- * Sends a file of messages, each at most once, and goes on where it was when it is run again.
+ * Sends a file of messages, each at most once. If it is run again, it resumes.
  *
  *     cc batch.c -lagentjob -o batch
  *     export AGENTJOB_BASE_URL=https://... AGENTJOB_API_KEY=... AGENTJOB_PROJECT_ID=...
  *     ./batch messages.tsv night.journal 100/h
  *
- * messages.tsv has one message a line: the job's id, a tab, the prompt. Each outcome is a line on stdout (place, job, verdict),
- * reasons and progress go to stderr. Exit status: 0 every message was accepted, 2 wrong usage, settings or messages, 3 stopped, or
- * a message was rejected, 5 of a message nobody knows whether it arrived, 130 interrupted. Whatever ended it: run it again.
+ * messages.tsv has one message per line: the job's id, a tab, the prompt. Each outcome is a line on stdout (number, job, verdict);
+ * errors and progress go to stderr. Exit status: 0 every message was accepted, 2 wrong usage, options or messages, 3 stopped, or
+ * a message was rejected, 5 the delivery of a message is unknown, 130 interrupted. In every case you can run it again.
  */
 #include <agentjob.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 
 enum { DONE = 0, USAGE = 2, FAILED = 3, UNKNOWN_DELIVERY = 5, INTERRUPTED = 130 };
 
-/* Ctrl-C pulls the token: nothing more is sent, and the answers that are under way are taken. */
+/* Ctrl-C triggers the token: the batch sends nothing more and waits for the responses in flight. */
 static agentjob_cancel *interrupt;
 
 static void on_interrupt(int signal_number) {
@@ -24,7 +24,7 @@ static void on_interrupt(int signal_number) {
     agentjob_cancel_trigger(interrupt);
 }
 
-/* Adds the file's messages to the batch; what is wrong with one is told with its line, here or when the batch starts. */
+/* Adds the file's messages to the batch. An error names the line, here or when the batch starts. */
 static agentjob_code add_lines(agentjob_batch *batch, FILE *file, agentjob_error **err) {
     static char line[65536];
     for (uint64_t number = 1; fgets(line, sizeof line, file) != NULL; number++) {
@@ -40,8 +40,8 @@ static agentjob_code add_lines(agentjob_batch *batch, FILE *file, agentjob_error
     return AGENTJOB_OK;
 }
 
-/* Tells an event, and gives the exit status if it is an outcome that is not the best. */
-static int tell(const agentjob_batch_event *event) {
+/* Prints an event, and returns the exit status that it leads to. */
+static int print_event(const agentjob_batch_event *event) {
     const agentjob_error *why = agentjob_batch_event_error(event);
     int32_t delivery = agentjob_batch_event_delivery(event);
     switch (agentjob_batch_event_kind(event)) {
@@ -52,22 +52,24 @@ static int tell(const agentjob_batch_event *event) {
             fprintf(stderr, "%s\n", agentjob_error_message(why));
         }
         return delivery == AGENTJOB_DELIVERY_ACCEPTED ? DONE : delivery == AGENTJOB_DELIVERY_UNKNOWN ? UNKNOWN_DELIVERY : FAILED;
-    case AGENTJOB_BATCH_PAUSED:
-        fprintf(stderr, "nothing is sent for %.0f s (%s): %s\n", (double)agentjob_batch_event_pause_ms(event) / 1000,
-                agentjob_pause_name(agentjob_batch_event_pause(event)), agentjob_error_message(why));
+    case AGENTJOB_BATCH_PAUSED: {
+        uint64_t ms = 0;
+        int32_t pause = agentjob_batch_event_pause(event, &ms);
+        fprintf(stderr, "paused for %.0f s (%s): %s\n", (double)ms / 1000, agentjob_pause_name(pause), agentjob_error_message(why));
         return DONE;
-    default: /* nothing happened in time, or something that this program does not need to know */
+    }
+    default: /* no event came in time, or one that this program does not need */
         return DONE;
     }
 }
 
-static void tell_progress(agentjob_batch *batch) {
+static void print_progress(agentjob_batch *batch) {
     const agentjob_progress *progress = agentjob_batch_progress(batch);
     int64_t finishes_in = agentjob_progress_finishes_in_ms(progress);
-    fprintf(stderr, "%llu of %llu are left", (unsigned long long)agentjob_progress_count(progress, AGENTJOB_COUNT_LEFT),
+    fprintf(stderr, "%llu of %llu messages left", (unsigned long long)agentjob_progress_count(progress, AGENTJOB_COUNT_LEFT),
             (unsigned long long)agentjob_progress_count(progress, AGENTJOB_COUNT_ITEMS));
     if (finishes_in >= 0) {
-        fprintf(stderr, ", sent in %.0f s", (double)finishes_in / 1000);
+        fprintf(stderr, ", all sent in about %.0f s", (double)finishes_in / 1000);
     }
     fputc('\n', stderr);
 }
@@ -86,7 +88,7 @@ int main(int argc, char **argv) {
     signal(SIGINT, on_interrupt);
 
     int status = DONE;
-    if (agentjob_client_new(NULL, &client, &err) == AGENTJOB_OK && /* NULL: settings from the AGENTJOB_ variables */
+    if (agentjob_client_new(NULL, &client, &err) == AGENTJOB_OK && /* NULL: options from the AGENTJOB_ variables */
         agentjob_client_batch(client, argv[2], &batch, &err) == AGENTJOB_OK &&
         agentjob_batch_set_cancel(batch, interrupt, &err) == AGENTJOB_OK &&
         (argc < 4 || agentjob_batch_set_rate(batch, argv[3], &err) == AGENTJOB_OK) &&
@@ -94,10 +96,10 @@ int main(int argc, char **argv) {
         while (!agentjob_batch_is_over(batch)) {
             agentjob_batch_event *event = NULL;
             if (agentjob_batch_next(batch, 10000, &event, &err) == AGENTJOB_OK) {
-                int one = tell(event);
+                int one = print_event(event);
                 status = one > status ? one : status;
                 if (event == NULL && !agentjob_batch_is_over(batch)) {
-                    tell_progress(batch);
+                    print_progress(batch);
                 }
             }
             agentjob_batch_event_free(event);

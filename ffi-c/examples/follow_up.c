@@ -5,16 +5,16 @@
  *     export AGENTJOB_BASE_URL=https://... AGENTJOB_API_KEY=... AGENTJOB_PROJECT_ID=...
  *     ./follow_up job_123 "Also cover the error cases"
  *
- * Status lines go to stderr, the job's last record to stdout as JSON. Exit status: 0 done, 1 the job failed, 2 wrong usage or
- * settings, 3 refused or failed, 4 the wait took too long, 5 nobody knows whether the message arrived, 130 interrupted.
+ * Status lines go to stderr, the job's last record goes to stdout as JSON. Exit status: 0 done, 1 the job failed, 2 wrong usage or
+ * options, 3 rejected or failed, 4 the wait timed out, 5 the delivery of the message is unknown, 130 interrupted.
  */
 #include <agentjob.h>
 #include <signal.h>
 #include <stdio.h>
 
-enum { DONE = 0, JOB_FAILED = 1, USAGE = 2, FAILED = 3, TOO_LONG = 4, UNKNOWN_DELIVERY = 5, INTERRUPTED = 130 };
+enum { DONE = 0, JOB_FAILED = 1, USAGE = 2, FAILED = 3, TIMED_OUT = 4, UNKNOWN_DELIVERY = 5, INTERRUPTED = 130 };
 
-/* Ctrl-C pulls the token; that is all a signal handler may do. */
+/* Ctrl-C triggers the token; a signal handler may do nothing else with agentjob. */
 static agentjob_cancel *interrupt;
 
 static void on_interrupt(int signal_number) {
@@ -22,14 +22,14 @@ static void on_interrupt(int signal_number) {
     agentjob_cancel_trigger(interrupt);
 }
 
-/* Called with every record that differs from the one before it. */
+/* Called with the first record and with each one that differs from the previous one. */
 static int32_t print_status(const agentjob_job *job, void *user_data) {
     (void)user_data;
     fprintf(stderr, "%s: %s\n", agentjob_job_id(job), agentjob_job_status_name(job));
-    return 0; /* anything else would end the wait */
+    return 0; /* another number would end the wait */
 }
 
-/* Says what went wrong and what became of the message, and gives the exit status. */
+/* Prints the error and the delivery verdict, and returns the exit status. */
 static int explain(const agentjob_error *err) {
     int32_t delivery = agentjob_error_delivery(err);
     fprintf(stderr, "%s\n", agentjob_error_message(err));
@@ -37,12 +37,12 @@ static int explain(const agentjob_error *err) {
         fprintf(stderr, "delivery: %s\n", agentjob_delivery_name(delivery));
     }
     if (agentjob_error_retry_after_ms(err) >= 0) {
-        fprintf(stderr, "the service asks to wait %.0f s\n", (double)agentjob_error_retry_after_ms(err) / 1000);
+        fprintf(stderr, "retry after %.0f s\n", (double)agentjob_error_retry_after_ms(err) / 1000);
     }
     switch (agentjob_error_code(err)) {
     case AGENTJOB_ERR_CANCELLED: return INTERRUPTED;
     case AGENTJOB_ERR_INVALID_ARGUMENT: return USAGE;
-    case AGENTJOB_ERR_WAIT_TIMEOUT: return TOO_LONG;
+    case AGENTJOB_ERR_WAIT_TIMEOUT: return TIMED_OUT;
     default: return delivery == AGENTJOB_DELIVERY_UNKNOWN ? UNKNOWN_DELIVERY : FAILED;
     }
 }
@@ -61,7 +61,7 @@ int main(int argc, char **argv) {
     signal(SIGINT, on_interrupt);
 
     int status;
-    if (agentjob_client_new(NULL, &client, &err) != AGENTJOB_OK || /* NULL: settings from the AGENTJOB_ variables */
+    if (agentjob_client_new(NULL, &client, &err) != AGENTJOB_OK || /* NULL: options from the AGENTJOB_ variables */
         agentjob_call_set_cancel(call, interrupt, &err) != AGENTJOB_OK ||
         agentjob_call_set_progress(call, print_status, NULL, &err) != AGENTJOB_OK ||
         agentjob_client_send_and_wait(client, argv[1], argv[2], AGENTJOB_NUL_TERMINATED, call, &job, &err) != AGENTJOB_OK) {

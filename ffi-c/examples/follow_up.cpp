@@ -4,13 +4,13 @@
 //     export AGENTJOB_BASE_URL=https://... AGENTJOB_API_KEY=... AGENTJOB_PROJECT_ID=...
 //     ./follow_up job_123 "Also cover the error cases"
 //
-// Status lines go to stderr, the job's last record to stdout as JSON. Exit status: 0 done, 1 the job failed, 2 wrong usage or
-// settings, 3 refused or failed, 4 the wait took too long, 5 nobody knows whether the message arrived, 130 interrupted.
+// Status lines go to stderr, the job's last record goes to stdout as JSON. Exit status: 0 done, 1 the job failed, 2 wrong usage or
+// options, 3 rejected or failed, 4 the wait timed out, 5 the delivery of the message is unknown, 130 interrupted.
 #include <agentjob.hpp>
 #include <csignal>
 #include <iostream>
 
-// Ctrl-C pulls the token; that is all a signal handler may do.
+// Ctrl-C triggers the token; a signal handler may do nothing else with agentjob.
 static const agentjob::cancel_token interrupt;
 
 static int explain(const agentjob::error &error) {
@@ -19,7 +19,7 @@ static int explain(const agentjob::error &error) {
         std::cerr << "delivery: " << error.delivery_name() << '\n';
     }
     if (const auto after = error.retry_after()) {
-        std::cerr << "the service asks to wait " << after->count() << " ms\n";
+        std::cerr << "retry after " << after->count() << " ms\n";
     }
     switch (error.code()) {
     case AGENTJOB_ERR_CANCELLED: return 130;
@@ -36,11 +36,11 @@ int main(int argc, char **argv) {
     }
     std::signal(SIGINT, [](int) { interrupt.trigger(); });
     try {
-        const agentjob::client client;  // settings from the AGENTJOB_ variables
+        const agentjob::client client;  // options from the AGENTJOB_ variables
         agentjob::call call;
         call.cancel(interrupt).progress([](const agentjob::job &job) {
             std::cerr << job.id() << ": " << job.status_name() << '\n';
-            return true;  // false would end the wait, and so would an exception
+            return true;  // false or an exception would end the wait
         });
         const agentjob::job job = client.send_and_wait(argv[1], argv[2], call);
         std::cout << job.json() << '\n';

@@ -1,4 +1,4 @@
-//! Settings of one call: what differs from the client's own. Its progress function is in `progress.rs`.
+//! Settings of one call that override the client's. The progress function is in `on_progress.rs`.
 
 use std::time::Duration;
 
@@ -7,17 +7,19 @@ use agentjob_core::{CallOptions, Error, WaitOptions};
 use crate::cancel::agentjob_cancel;
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
-use crate::guard::{Delivers, guard, guard_or};
-use crate::pointer::{self, required, required_mut};
+use crate::handle::{self, required, required_mut};
+use crate::panic::guard_or;
+use crate::result::{Delivers, guard};
 
-/// Give this as a wait's time to wait for ever.
+/// Pass this as a wait's deadline to wait without one.
 /// @since 0.1.0
 pub const AGENTJOB_FOREVER: u64 = u64::MAX;
 
-/// Settings of one call. Wherever one is asked for, NULL means the client's own settings.
+/// Settings of a call. NULL always means the client's own settings.
 ///
-/// Made by agentjob_call_new(), freed by agentjob_call_free(). It may be used for any number of calls, also at once as long as
-/// nobody changes it meanwhile. The settings are checked by the call that they are used for.
+/// Made by agentjob_call_new(), freed by agentjob_call_free(). Any number of calls may use it, also at once, as long as no thread
+/// changes it meanwhile. A setter checks only for NULL: the call that uses the settings checks their values and returns
+/// AGENTJOB_ERR_INVALID_ARGUMENT.
 /// @since 0.1.0
 #[derive(Default)]
 pub struct agentjob_call {
@@ -28,9 +30,9 @@ pub struct agentjob_call {
 /// The settings of one request.
 ///
 /// # Safety
-/// `call` is NULL, or a living call that nobody changes meanwhile.
+/// `call` is NULL, or a living call that nothing changes meanwhile.
 pub(crate) unsafe fn call_options(call: *const agentjob_call) -> CallOptions {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller promises the same.
     unsafe { call.as_ref() }.map(|call| call.options.clone()).unwrap_or_default()
 }
 
@@ -39,22 +41,22 @@ pub(crate) unsafe fn call_options(call: *const agentjob_call) -> CallOptions {
 /// # Safety
 /// As for [`call_options`].
 pub(crate) unsafe fn wait_options(call: *const agentjob_call) -> WaitOptions {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller promises the same.
     unsafe { call.as_ref() }.map(|call| call.wait.clone().call(call.options.clone())).unwrap_or_default()
 }
 
-/// Changes a wait's setting.
+/// Changes a setting of the wait.
 ///
 /// # Safety
-/// `call` is NULL, or a living call that nobody else uses meanwhile.
+/// `call` is NULL, or a living call that nothing else uses meanwhile.
 unsafe fn set_wait(call: *mut agentjob_call, change: impl FnOnce(WaitOptions) -> WaitOptions) -> Result<(), Error> {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller promises the same.
     let call = unsafe { required_mut("call", call) }?;
     call.wait = change(std::mem::take(&mut call.wait));
     Ok(())
 }
 
-/// Changes a request's setting.
+/// Changes a setting of the request.
 ///
 /// # Safety
 /// As for [`set_wait`].
@@ -62,26 +64,26 @@ pub(crate) unsafe fn set_options(
     call: *mut agentjob_call,
     change: impl FnOnce(CallOptions) -> Result<CallOptions, Error>,
 ) -> Result<(), Error> {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller promises the same.
     let call = unsafe { required_mut("call", call) }?;
     call.options = change(call.options.clone())?;
     Ok(())
 }
 
-/// Makes settings that say nothing yet.
-/// @return yours; free it with agentjob_call_free(). NULL only after a bug of this library.
+/// Makes settings that override nothing yet.
+/// @return yours; free it with agentjob_call_free(). NULL only after a bug in this library.
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub extern "C" fn agentjob_call_new() -> *mut agentjob_call {
-    guard_or(std::ptr::null_mut(), || pointer::give(agentjob_call::default()))
+    guard_or(std::ptr::null_mut(), || handle::give(agentjob_call::default()))
 }
 
-/// The total time of one request instead of the client's timeout: of a message, of a job to create, of each look at a job.
-/// How long a wait lasts is agentjob_call_set_wait_timeout_ms().
+/// The deadline of one request, of a message, a job to create or one poll, instead of the client's timeout. For the deadline of
+/// a wait use agentjob_call_set_wait_timeout_ms().
 /// @param call the settings
 /// @param ms milliseconds, 1 to 604800000 (7 days)
-/// @param err where an error goes, or NULL
-/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_call_set_timeout_ms(
@@ -89,17 +91,17 @@ pub unsafe extern "C" fn agentjob_call_set_timeout_ms(
     ms: u64,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe {
         guard(err, Delivers::Nothing, || set_options(call, |options| Ok(options.timeout(Duration::from_millis(ms)))))
     }
 }
 
-/// How long to wait for a job to be done. Default 1800000 (30 minutes).
+/// The deadline of a wait for a job. Default 1800000 (30 minutes).
 /// @param call the settings
 /// @param ms milliseconds, 1 to 604800000 (7 days), or AGENTJOB_FOREVER
-/// @param err where an error goes, or NULL
-/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_call_set_wait_timeout_ms(
@@ -107,7 +109,7 @@ pub unsafe extern "C" fn agentjob_call_set_wait_timeout_ms(
     ms: u64,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe {
         guard(err, Delivers::Nothing, || {
             let timeout = (ms != AGENTJOB_FOREVER).then(|| Duration::from_millis(ms));
@@ -116,12 +118,12 @@ pub unsafe extern "C" fn agentjob_call_set_wait_timeout_ms(
     }
 }
 
-/// The shortest and the longest pause between two looks at a job. Default 2000 and 60000.
+/// The shortest and the longest pause between two polls. Default 2000 and 60000.
 /// @param call the settings
 /// @param min_ms milliseconds, 1 to max_ms
 /// @param max_ms milliseconds, min_ms to 604800000 (7 days)
-/// @param err where an error goes, or NULL
-/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_call_set_poll_interval_ms(
@@ -130,7 +132,7 @@ pub unsafe extern "C" fn agentjob_call_set_poll_interval_ms(
     max_ms: u64,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe {
         guard(err, Delivers::Nothing, || {
             set_wait(call, |wait| {
@@ -140,29 +142,29 @@ pub unsafe extern "C" fn agentjob_call_set_poll_interval_ms(
     }
 }
 
-/// How late the end may be noticed, as a part of the time waited so far: the pauses between two looks grow with it.
-/// Default 0.15.
+/// How late a wait may notice that the job is done, as a fraction of the time it has waited: the pauses between polls grow in
+/// proportion. Default 0.15.
 /// @param call the settings
-/// @param part more than 0, at most 1
-/// @param err where an error goes, or NULL
-/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @param fraction more than 0, at most 1
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_call_set_lateness(
     call: *mut agentjob_call,
-    part: f64,
+    fraction: f64,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
-    unsafe { guard(err, Delivers::Nothing, || set_wait(call, |wait| wait.lateness(part))) }
+    // SAFETY: the header's contract.
+    unsafe { guard(err, Delivers::Nothing, || set_wait(call, |wait| wait.lateness(fraction))) }
 }
 
-/// How long after a message a finished job may still show its previous result, which a wait then does not take for the end
-/// unless it saw the job at work. Default 10000; 0 trusts the first answer.
+/// The settle time: how long after a message a finished job may still show its previous result. During that time a wait accepts
+/// a finished record only if it has seen the job active since the message. Default 10000; 0 accepts the first record.
 /// @param call the settings
 /// @param ms milliseconds, 0 to 604800000 (7 days)
-/// @param err where an error goes, or NULL
-/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_call_set_settle_ms(
@@ -170,15 +172,15 @@ pub unsafe extern "C" fn agentjob_call_set_settle_ms(
     ms: u64,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe { guard(err, Delivers::Nothing, || set_wait(call, |wait| wait.settle(Duration::from_millis(ms)))) }
 }
 
-/// A token that can end the calls made with these settings.
+/// A token that cancels the calls made with these settings. Default none.
 /// @param call the settings
-/// @param cancel the token; the settings keep a reference of their own, so it may be freed before them
-/// @param err where an error goes, or NULL
-/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @param cancel the token. The settings keep their own reference, so you may free it before them
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call or cancel is NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_call_set_cancel(
@@ -186,7 +188,7 @@ pub unsafe extern "C" fn agentjob_call_set_cancel(
     cancel: *const agentjob_cancel,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe {
         guard(err, Delivers::Nothing, || {
             set_options(call, |options| Ok(options.cancel(&required("cancel", cancel)?.0)))
@@ -194,13 +196,11 @@ pub unsafe extern "C" fn agentjob_call_set_cancel(
     }
 }
 
-/// Frees settings of a call.
-/// @param call the settings, used no more; NULL does nothing
+/// Frees the settings of a call.
+/// @param call the settings; NULL does nothing
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_call_free(call: *mut agentjob_call) {
-    guard_or((), || {
-        // SAFETY: NULL or a call that is used no more by the header's rules.
-        unsafe { pointer::free(call) }
-    });
+    // SAFETY: the header's contract.
+    unsafe { handle::free(call) }
 }

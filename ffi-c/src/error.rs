@@ -1,26 +1,28 @@
-//! The error as C sees it: a code to branch on, a sentence to read, and the facts behind it.
+//! The error in C: a code to branch on, a message to read, and the facts behind it.
 
 use std::ffi::c_char;
 use std::ptr;
-use std::time::Duration;
 
 use agentjob_core::{Delivery, Error};
 
-use crate::code::{agentjob_code, agentjob_delivery};
-use crate::guard::guard_or;
+use crate::code::agentjob_code;
+use crate::delivery::agentjob_delivery;
+use crate::handle::{self, read};
 use crate::job::agentjob_job;
-use crate::pointer;
-use crate::text::{Text, borrow, borrow_sized};
+use crate::milliseconds::milliseconds_or_none;
+use crate::text::{NO_TEXT, Text, borrow, read_sized};
 
-/// Why a call failed. Made only for a caller who gave `agentjob_error **err`; free it with agentjob_error_free().
+/// Why a call failed. It exists only if the caller passed `agentjob_error **err`; free it with agentjob_error_free().
 ///
-/// It never holds the key or a prompt. It may be read by several threads at once. Texts and the job are borrowed from it:
-/// they live until it is freed.
+/// It never contains the API key or a prompt. Several threads may read it at once. Texts and the job are borrowed from it and
+/// are valid until it is freed.
 /// @since 0.1.0
 pub struct agentjob_error {
     code: agentjob_code,
     kind: Text,
     message: Text,
+    reason: Text,
+    hint: Option<Text>,
     delivery: agentjob_delivery,
     http_status: i32,
     retry_after_ms: i64,
@@ -37,9 +39,11 @@ impl agentjob_error {
             code: error.kind().into(),
             kind: Text::new(error.kind().as_str()),
             message: Text::new(error.message()),
+            reason: Text::new(error.reason()),
+            hint: error.hint().map(Text::new),
             delivery: delivery.into(),
             http_status: error.http_status().map_or(0, i32::from),
-            retry_after_ms: error.retry_after().map_or(-1, |after| i64::try_from(whole_ms(after)).unwrap_or(i64::MAX)),
+            retry_after_ms: milliseconds_or_none(error.retry_after()),
             request_id: error.request_id().map(Text::new),
             body: error.body().map(Text::new),
             attempts: error.attempts(),
@@ -49,106 +53,107 @@ impl agentjob_error {
     }
 }
 
-/// Milliseconds, rounded up: who waits so long has waited long enough.
-pub(crate) fn whole_ms(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
-}
-
-/// The code, the same that the call returned.
+/// The error's code, the same that the call returned.
 /// @param error the error
 /// @return the code; AGENTJOB_OK for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_code(error: *const agentjob_error) -> agentjob_code {
-    guard_or(agentjob_code::AGENTJOB_ERR_INTERNAL, || {
-        // SAFETY: NULL or a living error by the header's rules.
-        unsafe { error.as_ref() }.map_or(agentjob_code::AGENTJOB_OK, |error| error.code)
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(error, agentjob_code::AGENTJOB_OK, |error| error.code) }
 }
 
-/// The kind of error in the word that every language shares: "not_found", "wait_timeout".
+/// The error's kind, spelled as in every language: "not_found", "wait_timeout".
 /// @param error the error
 /// @return borrowed from the error; NULL only for a NULL error
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_kind(error: *const agentjob_error) -> *const c_char {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living error by the header's rules.
-        borrow(unsafe { error.as_ref() }.map(|error| &error.kind))
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(error, NO_TEXT, |error| error.kind.as_ptr()) }
 }
 
-/// One sentence for a person: what failed, for which job, what to do.
+/// The whole message for a person: what failed, for which job, why, and what to do.
 /// @param error the error
 /// @return borrowed from the error; NULL only for a NULL error
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_message(error: *const agentjob_error) -> *const c_char {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living error by the header's rules.
-        borrow(unsafe { error.as_ref() }.map(|error| &error.message))
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(error, NO_TEXT, |error| error.message.as_ptr()) }
 }
 
-/// What became of the message: whether sending it again is safe.
+/// Why the call failed, without the job, the verdict and advice: "no connection to 127.0.0.1:9 (connection refused)". It is a part
+/// of agentjob_error_message(), for programs that write their own message.
 /// @param error the error
-/// @return an AGENTJOB_DELIVERY_ number; AGENTJOB_DELIVERY_NONE if the call was not to deliver one, and for NULL
+/// @return borrowed from the error; NULL only for a NULL error
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_error_reason(error: *const agentjob_error) -> *const c_char {
+    // SAFETY: the header's contract.
+    unsafe { read(error, NO_TEXT, |error| error.reason.as_ptr()) }
+}
+
+/// How to fix the cause, as a sentence: "Check base_url and the network." Whether to send the message again is not part of it; that
+/// follows from agentjob_error_delivery().
+/// @param error the error
+/// @return borrowed from the error; NULL if there is no advice for this error
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_error_hint(error: *const agentjob_error) -> *const c_char {
+    // SAFETY: the header's contract.
+    unsafe { read(error, NO_TEXT, |error| borrow(error.hint.as_ref())) }
+}
+
+/// The delivery verdict: what happened to the message, and so whether sending it again is safe.
+/// @param error the error
+/// @return an AGENTJOB_DELIVERY_ number; AGENTJOB_DELIVERY_NONE if the call does not deliver a message, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_delivery(error: *const agentjob_error) -> i32 {
-    guard_or(agentjob_delivery::AGENTJOB_DELIVERY_UNKNOWN as i32, || {
-        // SAFETY: NULL or a living error by the header's rules.
-        unsafe { error.as_ref() }.map_or(agentjob_delivery::AGENTJOB_DELIVERY_NONE, |error| error.delivery) as i32
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(error, agentjob_delivery::AGENTJOB_DELIVERY_NONE as i32, |error| error.delivery as i32) }
 }
 
-/// The status of the service's answer.
+/// The HTTP status of the service's response.
 /// @param error the error
-/// @return 100 to 999; 0 if no answer was read, and for NULL
+/// @return 100 to 999; 0 if no response was read, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_http_status(error: *const agentjob_error) -> i32 {
-    guard_or(0, || {
-        // SAFETY: NULL or a living error by the header's rules.
-        unsafe { error.as_ref() }.map_or(0, |error| error.http_status)
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(error, 0, |error| error.http_status) }
 }
 
-/// How long the service asked to wait before the next request (Retry-After).
+/// How long the service asks you to wait before the next request (Retry-After).
 /// @param error the error
-/// @return milliseconds; -1 if it did not ask, and for NULL
+/// @return milliseconds; -1 if it does not ask, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_retry_after_ms(error: *const agentjob_error) -> i64 {
-    guard_or(-1, || {
-        // SAFETY: NULL or a living error by the header's rules.
-        unsafe { error.as_ref() }.map_or(-1, |error| error.retry_after_ms)
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(error, -1, |error| error.retry_after_ms) }
 }
 
-/// The service's id of the request, to quote to its operators.
+/// The service's id of the request. Quote it when you report a problem to the service.
 /// @param error the error
 /// @return borrowed from the error; NULL if there is none
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_request_id(error: *const agentjob_error) -> *const c_char {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living error by the header's rules.
-        borrow(unsafe { error.as_ref() }.and_then(|error| error.request_id.as_ref()))
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(error, NO_TEXT, |error| borrow(error.request_id.as_ref())) }
 }
 
-/// The text of the answer's body, at most 8 KiB of it. It is the service's text, unchecked.
+/// The start of the response's body, at most 8 KiB. It is the service's text and was not checked.
 /// @param error the error
-/// @param len where the length goes, in bytes without the NUL at the end; NULL if you do not want it
+/// @param len gets the length in bytes, without the NUL at the end; may be NULL
 /// @return borrowed from the error; NULL, and 0 in *len, if there is none
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_body(error: *const agentjob_error, len: *mut usize) -> *const c_char {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living error, and NULL or a place for a length, by the header's rules.
-        unsafe { borrow_sized(error.as_ref().and_then(|error| error.body.as_ref()), len) }
-    })
+    // SAFETY: the header's contract.
+    unsafe { read_sized(error, len, |error| error.body.as_ref()) }
 }
 
 /// How many requests the call made.
@@ -157,10 +162,8 @@ pub unsafe extern "C" fn agentjob_error_body(error: *const agentjob_error, len: 
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_attempts(error: *const agentjob_error) -> u32 {
-    guard_or(0, || {
-        // SAFETY: NULL or a living error by the header's rules.
-        unsafe { error.as_ref() }.map_or(0, |error| error.attempts)
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(error, 0, |error| error.attempts) }
 }
 
 /// How long the call took.
@@ -169,45 +172,25 @@ pub unsafe extern "C" fn agentjob_error_attempts(error: *const agentjob_error) -
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_elapsed_ms(error: *const agentjob_error) -> u64 {
-    guard_or(0, || {
-        // SAFETY: NULL or a living error by the header's rules.
-        unsafe { error.as_ref() }.map_or(0, |error| error.elapsed_ms)
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(error, 0, |error| error.elapsed_ms) }
 }
 
-/// The last record that was seen before a wait ended with this error.
+/// The job's last record that a wait received before it ended with this error.
 /// @param error the error
-/// @return borrowed from the error; NULL if none was seen
+/// @return borrowed from the error; NULL if there is none
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_job(error: *const agentjob_error) -> *const agentjob_job {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living error by the header's rules.
-        unsafe { error.as_ref() }.and_then(|error| error.job.as_ref()).map_or(ptr::null(), ptr::from_ref)
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(error, ptr::null(), |error| error.job.as_ref().map_or(ptr::null(), ptr::from_ref)) }
 }
 
-/// Frees an error. Texts and the job borrowed from it end with it.
-/// @param error the error, used no more; NULL does nothing
+/// Frees an error, and with it the texts and the job that are borrowed from it.
+/// @param error the error; NULL does nothing
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_free(error: *mut agentjob_error) {
-    guard_or((), || {
-        // SAFETY: NULL or an error that is used no more by the header's rules.
-        unsafe { pointer::free(error) }
-    });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wait_is_never_rounded_to_less_than_was_asked() {
-        assert_eq!(whole_ms(Duration::ZERO), 0);
-        assert_eq!(whole_ms(Duration::from_nanos(1)), 1);
-        assert_eq!(whole_ms(Duration::from_millis(30_000)), 30_000);
-        assert_eq!(whole_ms(Duration::from_micros(1_001)), 2);
-        assert_eq!(whole_ms(Duration::MAX), u64::MAX);
-    }
+    // SAFETY: the header's contract.
+    unsafe { handle::free(error) }
 }

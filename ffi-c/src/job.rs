@@ -1,5 +1,5 @@
-//! The job record as C sees it. The documented texts are the core's, which keeps each with a NUL behind it; the record's JSON
-//! is made once, when it is first asked for, and borrowed ever after.
+//! The job record in C. The documented texts are the core's, which keeps a NUL after each; the record's JSON is made once, when
+//! it is first requested.
 
 use std::ffi::c_char;
 use std::ptr;
@@ -7,16 +7,15 @@ use std::sync::{Arc, OnceLock};
 
 use agentjob_core::{Job, TextField};
 
-use crate::code::agentjob_status;
-use crate::guard::guard_or;
-use crate::pointer;
-use crate::text::{Text, borrow_sized};
+use crate::handle::{self, read};
+use crate::status::agentjob_status;
+use crate::text::{NO_TEXT, Text, read_sized};
 
-/// What the service said about a job at one moment. It never changes.
+/// A job's record: what the service said about the job at one moment. It never changes.
 ///
-/// A call that makes one for you (`agentjob_job **out`) leaves it to you: free it with agentjob_job_free(). One that you see
-/// through agentjob_error_job(), agentjob_poller_job() or a progress function is borrowed; agentjob_job_clone() keeps it.
-/// It may be read by several threads at once. Texts are borrowed from it: they live until it is freed.
+/// A record that a call returns through `agentjob_job **out` is yours: free it with agentjob_job_free(). A record from
+/// agentjob_error_job(), agentjob_poller_job(), agentjob_batch_event_job() or a progress function is borrowed;
+/// agentjob_job_clone() keeps it. Several threads may read it at once. Texts are borrowed from it and are valid until it is freed.
 /// @since 0.1.0
 pub struct agentjob_job(Arc<Record>);
 
@@ -29,41 +28,27 @@ impl agentjob_job {
     pub(crate) fn new(job: Job) -> agentjob_job {
         agentjob_job(Arc::new(Record { job, json: OnceLock::new() }))
     }
+
+    /// A documented text, NULL where the record has none.
+    fn text(&self, field: TextField) -> *const c_char {
+        self.0.job.text_with_nul(field).map_or(NO_TEXT, |text| text.as_ptr().cast())
+    }
 }
 
 impl Record {
-    /// The record's JSON, unless there is no memory for it.
+    /// The record's JSON; none if there is no memory for it.
     fn json(&self) -> Option<&Text> {
         if self.json.get().is_none() {
-            // The core leaves room for the NUL. Should another thread be faster, its text is the one that lives.
+            // The core leaves room for the NUL. If another thread was faster, its text stays.
             let _ = self.json.set(Text::new(self.job.try_to_json().ok()?));
         }
         self.json.get()
     }
 }
 
-/// No job is older than 1970, so -1 can mean "none" as it does for agentjob_error_retry_after_ms(), and nothing else.
+/// No job is older than 1970, so -1 always means "none", as in agentjob_error_retry_after_ms().
 fn since_1970(unix_ms: Option<i64>) -> i64 {
     unix_ms.filter(|ms| *ms >= 0).unwrap_or(-1)
-}
-
-/// The record behind a handle.
-///
-/// # Safety
-/// NULL, or a handle that lives as long as the result is used.
-unsafe fn record<'a>(job: *const agentjob_job) -> Option<&'a Record> {
-    // SAFETY: the caller's promise is the same.
-    unsafe { job.as_ref() }.map(|job| &*job.0)
-}
-
-/// A documented text, or NULL where there is none.
-///
-/// # Safety
-/// As for [`record`].
-unsafe fn text(job: *const agentjob_job, field: TextField) -> *const c_char {
-    // SAFETY: the caller's promise is the same.
-    let text = unsafe { record(job) }.and_then(|record| record.job.text_with_nul(field));
-    text.map_or(ptr::null(), |text| text.as_ptr().cast())
 }
 
 /// The job's id.
@@ -72,59 +57,48 @@ unsafe fn text(job: *const agentjob_job, field: TextField) -> *const c_char {
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_id(job: *const agentjob_job) -> *const c_char {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living record by the header's rules.
-        unsafe { text(job, TextField::Id) }
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(job, NO_TEXT, |job| job.text(TextField::Id)) }
 }
 
-/// Where the job stands, as a number to branch on.
+/// The job's status as a number to branch on.
 /// @param job the record
-/// @return an AGENTJOB_STATUS_ number; AGENTJOB_STATUS_UNKNOWN for a word that this version does not know, and for NULL
+/// @return an AGENTJOB_STATUS_ number; AGENTJOB_STATUS_UNKNOWN for a status that this version does not know, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_status(job: *const agentjob_job) -> i32 {
-    guard_or(0, || {
-        // SAFETY: NULL or a living record by the header's rules.
-        unsafe { record(job) }.map_or(agentjob_status::AGENTJOB_STATUS_UNKNOWN, |record| record.job.status().into())
-            as i32
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(job, 0, |job| agentjob_status::from(job.0.job.status()) as i32) }
 }
 
-/// Where the job stands in the service's own word, also one that this version does not know.
+/// The job's status as the service spells it, including one that this version does not know.
 /// @param job the record
 /// @return borrowed from the record; NULL only for a NULL record
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_status_name(job: *const agentjob_job) -> *const c_char {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living record by the header's rules.
-        unsafe { text(job, TextField::Status) }
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(job, NO_TEXT, |job| job.text(TextField::Status)) }
 }
 
 /// Whether the job is done: completed, archived or failed.
 /// @param job the record
-/// @return false also for NULL
+/// @return true if it is; false for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_is_terminal(job: *const agentjob_job) -> bool {
-    guard_or(false, || {
-        // SAFETY: NULL or a living record by the header's rules.
-        unsafe { record(job) }.is_some_and(|record| record.job.is_terminal())
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(job, false, |job| job.0.job.is_terminal()) }
 }
 
-/// The repository that the job works on, usually its full URL.
+/// The repository that the job works on, usually a full URL.
 /// @param job the record
 /// @return borrowed from the record; NULL if the record has none
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_source_repository(job: *const agentjob_job) -> *const c_char {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living record by the header's rules.
-        unsafe { text(job, TextField::SourceRepository) }
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(job, NO_TEXT, |job| job.text(TextField::SourceRepository)) }
 }
 
 /// The ref that the job works on, usually a branch.
@@ -133,10 +107,8 @@ pub unsafe extern "C" fn agentjob_job_source_repository(job: *const agentjob_job
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_source_ref(job: *const agentjob_job) -> *const c_char {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living record by the header's rules.
-        unsafe { text(job, TextField::SourceRef) }
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(job, NO_TEXT, |job| job.text(TextField::SourceRef)) }
 }
 
 /// The AI model.
@@ -145,22 +117,18 @@ pub unsafe extern "C" fn agentjob_job_source_ref(job: *const agentjob_job) -> *c
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_model(job: *const agentjob_job) -> *const c_char {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living record by the header's rules.
-        unsafe { text(job, TextField::Model) }
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(job, NO_TEXT, |job| job.text(TextField::Model)) }
 }
 
-/// The pull request's URL. It is the service's text, unchecked: do not open it without looking at it.
+/// The pull request's URL. It is the service's text and was not checked: check it before you open it.
 /// @param job the record
-/// @return borrowed from the record; NULL while the job is active, and when no file changed
+/// @return borrowed from the record; NULL while the job is active, and if no file changed
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_pr_link(job: *const agentjob_job) -> *const c_char {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living record by the header's rules.
-        unsafe { text(job, TextField::PrLink) }
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(job, NO_TEXT, |job| job.text(TextField::PrLink)) }
 }
 
 /// When the job was created, as the service wrote it (ISO 8601).
@@ -169,22 +137,18 @@ pub unsafe extern "C" fn agentjob_job_pr_link(job: *const agentjob_job) -> *cons
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_created_at(job: *const agentjob_job) -> *const c_char {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living record by the header's rules.
-        unsafe { text(job, TextField::CreatedAt) }
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(job, NO_TEXT, |job| job.text(TextField::CreatedAt)) }
 }
 
-/// When the job was created, as a number to compute with. It is agentjob_job_created_at() read as ISO 8601 with an offset.
+/// When the job was created, as a number: agentjob_job_created_at() parsed as ISO 8601 with an offset.
 /// @param job the record
-/// @return milliseconds since 1970-01-01T00:00:00Z; -1 if the record has no such moment, or one before 1970, and for NULL
+/// @return milliseconds since 1970-01-01T00:00:00Z; -1 if the record has no such time or one before 1970, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_created_at_unix_ms(job: *const agentjob_job) -> i64 {
-    guard_or(-1, || {
-        // SAFETY: NULL or a living record by the header's rules.
-        unsafe { record(job) }.map_or(-1, |record| since_1970(record.job.created_at_unix_ms()))
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(job, -1, |job| since_1970(job.0.job.created_at_unix_ms())) }
 }
 
 /// When the job was archived, as the service wrote it (ISO 8601).
@@ -193,59 +157,49 @@ pub unsafe extern "C" fn agentjob_job_created_at_unix_ms(job: *const agentjob_jo
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_archived_at(job: *const agentjob_job) -> *const c_char {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living record by the header's rules.
-        unsafe { text(job, TextField::ArchivedAt) }
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(job, NO_TEXT, |job| job.text(TextField::ArchivedAt)) }
 }
 
-/// When the job was archived, as a number to compute with. It is agentjob_job_archived_at() read as ISO 8601 with an offset.
+/// When the job was archived, as a number: agentjob_job_archived_at() parsed as ISO 8601 with an offset.
 /// @param job the record
-/// @return milliseconds since 1970-01-01T00:00:00Z; -1 if the record has no such moment, or one before 1970, and for NULL
+/// @return milliseconds since 1970-01-01T00:00:00Z; -1 if the record has no such time or one before 1970, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_archived_at_unix_ms(job: *const agentjob_job) -> i64 {
-    guard_or(-1, || {
-        // SAFETY: NULL or a living record by the header's rules.
-        unsafe { record(job) }.map_or(-1, |record| since_1970(record.job.archived_at_unix_ms()))
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(job, -1, |job| since_1970(job.0.job.archived_at_unix_ms())) }
 }
 
-/// The whole record as compact JSON: the documented keys in their order, null where the service left them out, then the keys that
-/// this version does not know, as the service wrote them and in its order. It is made when it is first asked for.
+/// The whole record as compact JSON: the documented keys in their order, null where the service left one out, then the keys that
+/// this version does not know, unchanged and in the service's order. It is made when it is first requested.
 /// @param job the record
-/// @param len where the length goes, in bytes without the NUL at the end; NULL if you do not want it
-/// @return borrowed from the record; NULL, and 0 in *len, for a NULL record and when there is no memory for it
+/// @param len gets the length in bytes, without the NUL at the end; may be NULL
+/// @return borrowed from the record; NULL, and 0 in *len, for a NULL record and if there is no memory for it
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_json(job: *const agentjob_job, len: *mut usize) -> *const c_char {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living record, and NULL or a place for a length, by the header's rules.
-        unsafe { borrow_sized(record(job).and_then(Record::json), len) }
-    })
+    // SAFETY: the header's contract.
+    unsafe { read_sized(job, len, |job| job.0.json()) }
 }
 
-/// A record of your own of the same moment. It costs next to nothing: the texts are shared.
+/// Another handle to the same record, to keep a borrowed one. It is cheap: both share the record's memory.
 /// @param job the record
 /// @return yours; free it with agentjob_job_free(). NULL only for a NULL record
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_clone(job: *const agentjob_job) -> *mut agentjob_job {
-    guard_or(ptr::null_mut(), || {
-        // SAFETY: NULL or a living record by the header's rules.
-        unsafe { job.as_ref() }.map_or(ptr::null_mut(), |job| pointer::give(agentjob_job(Arc::clone(&job.0))))
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(job, ptr::null_mut(), |job| handle::give(agentjob_job(Arc::clone(&job.0)))) }
 }
 
-/// Frees a record that is yours, not a borrowed one. Texts borrowed from it end with it.
-/// @param job the record, used no more; NULL does nothing
+/// Frees a record of yours, not a borrowed one, and with it the texts that are borrowed from it.
+/// @param job the record; NULL does nothing
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_free(job: *mut agentjob_job) {
-    guard_or((), || {
-        // SAFETY: NULL or a record that is used no more by the header's rules.
-        unsafe { pointer::free(job) }
-    });
+    // SAFETY: the header's contract.
+    unsafe { handle::free(job) }
 }
 
 #[cfg(test)]
@@ -253,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_before_1970_is_no_time_of_a_job() {
+    fn a_time_before_1970_is_not_a_jobs_time() {
         for (ms, wanted) in [(None, -1), (Some(-5), -1), (Some(0), 0), (Some(1_767_323_045_678), 1_767_323_045_678)] {
             assert_eq!(since_1970(ms), wanted);
         }

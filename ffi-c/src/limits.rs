@@ -1,17 +1,18 @@
-//! A client's limits: how long, how often, how much. Plain numbers, so they are checked when the client is made.
+//! A client's limits: how long, how often, how much. agentjob_client_new() checks them.
 
 use std::time::Duration;
 
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
-use crate::guard::{Delivers, guard};
 use crate::options::{agentjob_options, set};
+use crate::result::{Delivers, guard};
 
-/// The total time of one request, its retries and pauses included. Default 60000; also AGENTJOB_TIMEOUT, in seconds.
-/// @param options the settings
+/// The deadline of one request, including its retries and the pauses between them. Default 60000, or AGENTJOB_TIMEOUT, which is
+/// in seconds.
+/// @param options the options
 /// @param ms milliseconds, 1 to 604800000 (7 days)
-/// @param err where an error goes, or NULL
-/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_timeout_ms(
@@ -19,15 +20,15 @@ pub unsafe extern "C" fn agentjob_options_set_timeout_ms(
     ms: u64,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.timeout(Duration::from_millis(ms))))) }
 }
 
-/// The time to connect: name lookup, TCP, proxy and TLS together. Default 10000.
-/// @param options the settings
+/// The deadline for connecting: name lookup, TCP, proxy and TLS together. Default 10000.
+/// @param options the options
 /// @param ms milliseconds, 1 to 604800000 (7 days)
-/// @param err where an error goes, or NULL
-/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_connect_timeout_ms(
@@ -35,15 +36,15 @@ pub unsafe extern "C" fn agentjob_options_set_connect_timeout_ms(
     ms: u64,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.connect_timeout(Duration::from_millis(ms))))) }
 }
 
-/// How often a call makes a failed request again, where that cannot deliver a message twice. Default 2.
-/// @param options the settings
+/// How often a call retries a failed request, in cases where that cannot deliver a message twice. Default 2.
+/// @param options the options
 /// @param max_retries 0 to 100
-/// @param err where an error goes, or NULL
-/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_max_retries(
@@ -51,15 +52,15 @@ pub unsafe extern "C" fn agentjob_options_set_max_retries(
     max_retries: u32,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.max_retries(max_retries)))) }
 }
 
-/// The longest Retry-After that a call waits for by itself. Default 60000.
-/// @param options the settings
+/// The longest Retry-After that a call waits for. With a longer one it fails at once. Default 60000.
+/// @param options the options
 /// @param ms milliseconds, 0 to 604800000 (7 days)
-/// @param err where an error goes, or NULL
-/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_max_retry_after_ms(
@@ -67,15 +68,15 @@ pub unsafe extern "C" fn agentjob_options_set_max_retry_after_ms(
     ms: u64,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.max_retry_after(Duration::from_millis(ms))))) }
 }
 
-/// The longest prompt that is sent. Default 4194304 (4 MiB).
-/// @param options the settings
+/// The longest prompt that is sent; a longer one is AGENTJOB_ERR_INVALID_ARGUMENT. Default 4194304 (4 MiB).
+/// @param options the options
 /// @param bytes bytes of UTF-8, 1 to 1073741824 (1 GiB)
-/// @param err where an error goes, or NULL
-/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_max_prompt_bytes(
@@ -83,15 +84,15 @@ pub unsafe extern "C" fn agentjob_options_set_max_prompt_bytes(
     bytes: usize,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.max_prompt_bytes(bytes)))) }
 }
 
-/// The longest answer that is read. Default 8388608 (8 MiB).
-/// @param options the settings
+/// The longest response that is read; a longer one is AGENTJOB_ERR_INVALID_RESPONSE. Default 8388608 (8 MiB).
+/// @param options the options
 /// @param bytes bytes, 1 to 1073741824 (1 GiB)
-/// @param err where an error goes, or NULL
-/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_max_response_bytes(
@@ -99,6 +100,6 @@ pub unsafe extern "C" fn agentjob_options_set_max_response_bytes(
     bytes: usize,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.max_response_bytes(bytes)))) }
 }

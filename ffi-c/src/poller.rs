@@ -1,4 +1,4 @@
-//! The wait in steps, for programs that own their loop.
+//! A wait for programs that have their own loop.
 
 use std::ffi::c_char;
 use std::ptr;
@@ -8,17 +8,19 @@ use agentjob_core::Poller;
 use crate::call::{agentjob_call, call_options, wait_options};
 use crate::client::agentjob_client;
 use crate::code::agentjob_code;
-use crate::error::{agentjob_error, whole_ms};
-use crate::guard::{Delivers, guard, guard_or};
+use crate::error::agentjob_error;
+use crate::handle::{self, give, place, read, required, required_mut};
 use crate::job::agentjob_job;
-use crate::pointer::{self, give, place, required, required_mut};
-use crate::text::{Text, borrow, text};
+use crate::milliseconds::milliseconds;
+use crate::panic::guard_or;
+use crate::result::{Delivers, guard};
+use crate::text::{NO_TEXT, Text, text};
 
-/// A wait in steps: no thread, no callback, no sleeping.
+/// A wait that your own loop drives, one poll at a time: no thread, no callback, no sleeping.
 ///
 /// Made by agentjob_client_poller() or agentjob_poller_from_text(), freed by agentjob_poller_free(). Sleep for
-/// agentjob_poller_due_in_ms(), then agentjob_poller_poll(), until it is done. agentjob_poller_to_text() lets another process go
-/// on from here. To be used by one thread at a time.
+/// agentjob_poller_due_in_ms(), then call agentjob_poller_poll(), until the job is done. agentjob_poller_to_text() lets another
+/// process continue the wait. Only one thread may use it at a time.
 /// @since 0.1.0
 pub struct agentjob_poller {
     poller: Poller,
@@ -33,12 +35,12 @@ impl agentjob_poller {
     }
 }
 
-/// Begins a wait in steps. Nothing is sent.
+/// Begins a wait that your loop drives. Nothing is sent.
 /// @param client the client
-/// @param job_id the job
-/// @param call the wait's settings (its time, pauses, lateness and settle time), copied; or NULL
-/// @param out where the poller goes; free it with agentjob_poller_free()
-/// @param err where an error goes, or NULL
+/// @param job_id the job's id
+/// @param call the wait's settings (deadline, poll interval, lateness and settle time), or NULL
+/// @param out gets the poller; free it with agentjob_poller_free()
+/// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
 #[unsafe(no_mangle)]
@@ -49,7 +51,7 @@ pub unsafe extern "C" fn agentjob_client_poller(
     out: *mut *mut agentjob_poller,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe {
         guard(err, Delivers::Nothing, || {
             let client = &required("client", client)?.client;
@@ -61,10 +63,10 @@ pub unsafe extern "C" fn agentjob_client_poller(
     }
 }
 
-/// Goes on from a poller's text, also in another process. The time since it was written counts as waited.
-/// @param text what agentjob_poller_to_text() gave
-/// @param out where the poller goes; free it with agentjob_poller_free()
-/// @param err where an error goes, or NULL
+/// Continues a wait from a poller's text, also in another process. The time since the text was made counts as waited.
+/// @param text a text from agentjob_poller_to_text()
+/// @param out gets the poller; free it with agentjob_poller_free()
+/// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
 #[unsafe(no_mangle)]
@@ -73,7 +75,7 @@ pub unsafe extern "C" fn agentjob_poller_from_text(
     out: *mut *mut agentjob_poller,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe {
         guard(err, Delivers::Nothing, || {
             let text = crate::text::text("text", text)?;
@@ -84,28 +86,26 @@ pub unsafe extern "C" fn agentjob_poller_from_text(
     }
 }
 
-/// How long until the next look is due, or until the wait's time is over if that comes first.
+/// How long until the next poll is due, or until the wait's deadline if that is earlier.
 /// @param poller the poller
-/// @return milliseconds; 0 if it is due now, if the job is done, and for NULL
+/// @return milliseconds; 0 if a poll is due now, if the job is done, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_poller_due_in_ms(poller: *const agentjob_poller) -> u64 {
-    guard_or(0, || {
-        // SAFETY: NULL or a living poller by the header's rules.
-        unsafe { poller.as_ref() }.map_or(0, |poller| whole_ms(poller.poller.due_in()))
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(poller, 0, |poller| milliseconds(poller.poller.due_in())) }
 }
 
-/// Looks at the job once, now, whether it is due or not. A poll that fails for a passing reason (connection, timeout, 408,
-/// 429, 5xx, a 2xx that is not this job's record) is counted and is no error.
+/// Polls the job once, now, even if no poll is due. A poll that fails for a transient reason (connection, timeout, 408, 429, 5xx,
+/// a 2xx that is not this job's record) is counted and is not an error.
 ///
-/// Records and texts that were borrowed from the poller end here.
+/// It ends the records and texts that were borrowed from the poller.
 /// @param poller the poller
 /// @param client a client of the job's project; after agentjob_poller_from_text() any client that can see the job
-/// @param call settings of this look (its timeout and cancel token), or NULL
-/// @param done where it goes whether the job is done; agentjob_poller_job() then has its last record
-/// @param err where an error goes, or NULL; agentjob_error_job() has the last record that was seen
-/// @return AGENTJOB_OK, AGENTJOB_ERR_WAIT_TIMEOUT when the wait's time was over, or what else a look at a job can end with
+/// @param call settings of this poll (timeout and cancel token), or NULL
+/// @param done gets whether the job is done; if so, agentjob_poller_job() is its last record
+/// @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
+/// @return AGENTJOB_OK, AGENTJOB_ERR_WAIT_TIMEOUT if the wait's deadline was exceeded, or any error of agentjob_client_get_job()
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_poller_poll(
@@ -115,67 +115,61 @@ pub unsafe extern "C" fn agentjob_poller_poll(
     done: *mut bool,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
-    // SAFETY: the pointers are what the header's rules say.
+    // SAFETY: the header's contract.
     unsafe {
         guard(err, Delivers::Nothing, || {
-            // Polled in a copy, with no reference to the handle held: an event function may ask the handle meanwhile.
+            // On a copy, without a reference to the handle: an event function may read the handle meanwhile.
             let mut polled = required("poller", poller)?.poller.clone();
             let client = &required("client", client)?.client;
             let done = place("done", done)?;
-            let looked = polled.poll(client, &call_options(call));
+            let result = polled.poll(client, &call_options(call));
             let job = polled.job().cloned().map(agentjob_job::new);
             let handle = required_mut("poller", poller)?;
             (handle.poller, handle.job, handle.text) = (polled, job, None);
-            done.write(looked?.is_some());
+            done.write(result?.is_some());
             Ok(())
         })
     }
 }
 
-/// The job that is waited for, which a poller from agentjob_poller_from_text() knows, too.
+/// The id of the job that is waited for.
 /// @param poller the poller
 /// @return borrowed from the poller; NULL only for a NULL poller
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_poller_job_id(poller: *const agentjob_poller) -> *const c_char {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living poller by the header's rules.
-        borrow(unsafe { poller.as_ref() }.map(|poller| &poller.job_id))
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(poller, NO_TEXT, |poller| poller.job_id.as_ptr()) }
 }
 
-/// The last record that this poller saw.
+/// The last record that this poller received.
 /// @param poller the poller
-/// @return borrowed from the poller until its next poll; NULL if it has seen none yet
+/// @return borrowed from the poller until its next poll; NULL if there is none yet
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_poller_job(poller: *const agentjob_poller) -> *const agentjob_job {
-    guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living poller by the header's rules.
-        unsafe { poller.as_ref() }.and_then(|poller| poller.job.as_ref()).map_or(ptr::null(), ptr::from_ref)
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(poller, ptr::null(), |poller| poller.job.as_ref().map_or(ptr::null(), ptr::from_ref)) }
 }
 
 /// Whether the job is done.
 /// @param poller the poller
-/// @return false also for NULL
+/// @return true if it is; false for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_poller_is_done(poller: *const agentjob_poller) -> bool {
-    guard_or(false, || {
-        // SAFETY: NULL or a living poller by the header's rules.
-        unsafe { poller.as_ref() }.is_some_and(|poller| poller.poller.is_done())
-    })
+    // SAFETY: the header's contract.
+    unsafe { read(poller, false, |poller| poller.poller.is_done()) }
 }
 
-/// Where the wait stands, as a short text for agentjob_poller_from_text(). It holds the job's id but no key.
+/// The state of the wait as a short text for agentjob_poller_from_text(). It contains the job's id and no API key.
 /// @param poller the poller
 /// @return borrowed from the poller until its next poll or text; NULL only for a NULL poller
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_poller_to_text(poller: *mut agentjob_poller) -> *const c_char {
     guard_or(ptr::null(), || {
-        // SAFETY: NULL or a living poller that nobody else uses meanwhile, by the header's rules.
+        // SAFETY: the header's contract.
         unsafe { poller.as_mut() }.map_or(ptr::null(), |poller| {
             let text = Text::new(poller.poller.to_string());
             poller.text.insert(text).as_ptr()
@@ -183,13 +177,11 @@ pub unsafe extern "C" fn agentjob_poller_to_text(poller: *mut agentjob_poller) -
     })
 }
 
-/// Frees a poller. Records and texts borrowed from it end with it.
-/// @param poller the poller, used no more; NULL does nothing
+/// Frees a poller, and with it the records and texts that are borrowed from it.
+/// @param poller the poller; NULL does nothing
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_poller_free(poller: *mut agentjob_poller) {
-    guard_or((), || {
-        // SAFETY: NULL or a poller that is used no more by the header's rules.
-        unsafe { pointer::free(poller) }
-    });
+    // SAFETY: the header's contract.
+    unsafe { handle::free(poller) }
 }

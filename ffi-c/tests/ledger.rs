@@ -1,4 +1,4 @@
-//! The header holds what `tests/abi` promised: every function with the version that brought it, every number unchanged.
+//! The header keeps the promises of `tests/abi`: every function with the version that added it, every number unchanged.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A ledger's lines without its remarks, sorted.
+/// The lines of a ledger without its comments, sorted.
 fn ledger(path: &str) -> Vec<String> {
     sorted(read(path).lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect())
 }
@@ -17,7 +17,7 @@ fn sorted(mut lines: Vec<String>) -> Vec<String> {
     lines
 }
 
-/// `name since` for each function of the header. A function without `@since` gets none of its neighbour's.
+/// `name since` for each function of the header. A function without `@since` does not get its neighbour's.
 fn functions(header: &str) -> Vec<String> {
     let (mut found, mut since) = (Vec::new(), "");
     for line in header.lines() {
@@ -36,13 +36,13 @@ fn functions(header: &str) -> Vec<String> {
     sorted(found)
 }
 
-/// `name value` for each number of the header: its enumerators and its macros, but for the version's.
+/// `name value` for each number of the header: its enumerators and its macros, except the version's.
 fn numbers(header: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in header.lines() {
         let enumerator = line.strip_prefix("  AGENTJOB_").and_then(|line| line.split_once(" = "));
-        let macro_of_ours = line.strip_prefix("#define AGENTJOB_").and_then(|line| line.split_once(' '));
-        if let Some((name, value)) = enumerator.or(macro_of_ours.filter(|(name, _)| !name.starts_with("VERSION"))) {
+        let own_macro = line.strip_prefix("#define AGENTJOB_").and_then(|line| line.split_once(' '));
+        if let Some((name, value)) = enumerator.or(own_macro.filter(|(name, _)| !name.starts_with("VERSION"))) {
             found.push(format!("AGENTJOB_{name} {}", value.trim_end_matches(',')));
         }
     }
@@ -52,14 +52,14 @@ fn numbers(header: &str) -> Vec<String> {
 #[test]
 fn every_function_of_the_header_is_in_the_ledger_with_its_version() {
     let found = functions(&read("include/agentjob.h"));
-    assert!(found.len() > 60, "only {} functions were found: does this test still read the header?", found.len());
+    assert!(found.len() > 60, "found only {} functions: does this test still read the header?", found.len());
     assert_eq!(found, ledger("tests/abi/symbols.txt"), "left: the header, right: tests/abi/symbols.txt");
 }
 
 #[test]
 fn every_number_of_the_header_is_the_one_in_the_ledger() {
     let found = numbers(&read("include/agentjob.h"));
-    assert!(found.len() > 25, "only {} numbers were found: does this test still read the header?", found.len());
+    assert!(found.len() > 25, "found only {} numbers: does this test still read the header?", found.len());
     assert_eq!(found, ledger("tests/abi/numbers.txt"), "left: the header, right: tests/abi/numbers.txt");
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the shared library shows to the world: `check.sh LIBRARY`. It must export the functions of symbols.txt and nothing else, and
-# its soname must carry the header's AGENTJOB_ABI_VERSION, so that a program finds it wherever it was installed.
+# Checks the shared library's interface: `check.sh LIBRARY`. It must export the functions of symbols.txt and nothing else, and its
+# soname must contain the header's AGENTJOB_ABI_VERSION.
 set -eu
 library=$1
 here=$(dirname "$0")
@@ -9,7 +9,7 @@ abi=$(sed -n 's/^#define AGENTJOB_ABI_VERSION //p' "$here/../../include/agentjob
 ledger=$(grep -v '^#' "$here/symbols.txt" | cut -d' ' -f1 | sort)
 exported=$(nm -D --defined-only "$library" | awk '{ print $3 }' | sort)
 if [ "$ledger" != "$exported" ]; then
-    echo "the library's symbols are not those of symbols.txt:" >&2
+    echo "the library's symbols differ from symbols.txt:" >&2
     printf '%s\n' "$ledger" >"${TMPDIR:-/tmp}/agentjob-ledger.$$"
     printf '%s\n' "$exported" | diff "${TMPDIR:-/tmp}/agentjob-ledger.$$" - >&2 || true
     rm -f "${TMPDIR:-/tmp}/agentjob-ledger.$$"

@@ -1,4 +1,4 @@
-// C++17: a batch is gone through with a for loop, what stops it is thrown, and every object may outlive the one it came from.
+// C++17: a for loop goes through a batch's events, the error that stops it is thrown, and objects may outlive their origin.
 #include <agentjob_batch.hpp>
 #include <thread>
 
@@ -35,7 +35,7 @@ static void every_message_once(const agentjob::client &client, const emulator &s
         CHECK(batch.begin() == batch.end());
     }
     CHECK_INT(emulator_messages(&service), 6);
-    const agentjob::batch_event &last = outcomes.back(); // earlier ones come in the batch's order
+    const agentjob::batch_event &last = outcomes.back(); // outcomes of earlier runs come in the order of the batch
     CHECK(last.kind() == AGENTJOB_BATCH_OUTCOME && last.number() == 6 && last.line() == 0 && last.key() == "mine");
     CHECK(last.job_id() == "job_6" && last.job()->id() == "job_6" && !last.error());
     CHECK(outcomes[0].line() == 11 && last.delivery() == AGENTJOB_DELIVERY_ACCEPTED);
@@ -43,7 +43,7 @@ static void every_message_once(const agentjob::client &client, const emulator &s
     CHECK_TEXT(last.kind_name(), "outcome");
 }
 
-static void what_a_journal_says(const agentjob::client &client, const folder &place) {
+static void the_status_reads_the_journal(const agentjob::client &client, const folder &place) {
     const agentjob::batch_status status(place.journal);
     CHECK(status.progress().accepted == 6 && !status.progress().finishes_in);
     CHECK(!status.is_running() && !status.waits() && status.runs() == 2 && status.pid() == static_cast<unsigned>(getpid()));
@@ -52,7 +52,7 @@ static void what_a_journal_says(const agentjob::client &client, const folder &pl
     CHECK(error_of([] { agentjob::batch_status nowhere("/nowhere/at/all"); }).code() == AGENTJOB_ERR_JOURNAL);
 }
 
-static void what_stops_it_is_thrown(const agentjob::client &client) {
+static void the_error_that_stops_a_batch_is_thrown(const agentjob::client &client) {
     const folder place = folder_new();
     const std::string journal(place.journal);
     std::optional<agentjob::error> kept;
@@ -80,31 +80,31 @@ static void what_stops_it_is_thrown(const agentjob::client &client) {
         agentjob::batch moved = std::move(batch);
         CHECK(moved.is_over() && moved.progress().rejected == 1);
     }
-    CHECK(kept && kept->http_status() == 404 && kept->delivery() == AGENTJOB_DELIVERY_REJECTED); // it keeps its event
+    CHECK(kept && kept->http_status() == 404 && kept->delivery() == AGENTJOB_DELIVERY_REJECTED);  // the error keeps its event alive
     const auto rejected = agentjob::batch_status(journal).rejected();
     CHECK(rejected.size() == 1 && rejected[0].number == 2 && rejected[0].job_id == "job_nowhere");
     folder_remove(&place);
 }
 
-static void what_is_wrong_is_refused(const agentjob::client &client, const folder &place) {
+static void wrong_arguments_are_refused(const agentjob::client &client, const folder &place) {
     agentjob::batch batch(client, place.journal);
     const std::string_view nul("a\0b", 3);
-    CHECK(words_of([&] { agentjob::batch(client, nul); }) == "journal holds a NUL at byte 1");
-    CHECK(words_of([&] { batch.add(nul, "p"); }) == "job_id holds a NUL at byte 1");
-    CHECK(words_of([&] { batch.add("job_1", "p", nul); }) == "key holds a NUL at byte 1");
-    CHECK(words_of([&] { batch.rate("often"); }).find("100/h") != std::string::npos);
+    CHECK(message_of([&] { agentjob::batch(client, nul); }) == "journal contains a NUL at byte 1");
+    CHECK(message_of([&] { batch.add(nul, "p"); }) == "job_id contains a NUL at byte 1");
+    CHECK(message_of([&] { batch.add("job_1", "p", nul); }) == "key contains a NUL at byte 1");
+    CHECK(message_of([&] { batch.rate("often"); }).find("100/h") != std::string::npos);
     CHECK(error_of([&] { batch.next(0ms); }).code() == AGENTJOB_ERR_INVALID_ARGUMENT);
     batch.grace(-1ms);
-    CHECK(words_of([&] { batch.start(); }).find("grace") != std::string::npos);
+    CHECK(message_of([&] { batch.start(); }).find("grace") != std::string::npos);
 
     const folder fresh = folder_new();
-    agentjob::batch going(client, fresh.journal);
-    fill(going, 1);
-    going.start();
-    CHECK(words_of([&] { going.next(-1ms); }).find("timeout_ms") != std::string::npos);
-    going.stop();
-    while (!going.is_over()) {
-        going.next(10ms);
+    agentjob::batch running(client, fresh.journal);
+    fill(running, 1);
+    running.start();
+    CHECK(message_of([&] { running.next(-1ms); }).find("timeout_ms") != std::string::npos);
+    running.stop();
+    while (!running.is_over()) {
+        running.next(10ms);
     }
     folder_remove(&fresh);
 }
@@ -117,9 +117,9 @@ int main() {
         options.base_url(service.base_url).api_key(service.api_key).project_id(service.project_id).trust_env(false);
         const agentjob::client client(options);
         every_message_once(client, service, place);
-        what_a_journal_says(client, place);
-        what_stops_it_is_thrown(client);
-        what_is_wrong_is_refused(client, place);
+        the_status_reads_the_journal(client, place);
+        the_error_that_stops_a_batch_is_thrown(client);
+        wrong_arguments_are_refused(client, place);
     }
     folder_remove(&place);
     emulator_stop(&service);

@@ -1,4 +1,4 @@
-// agentjob.hpp, the whole road: settings, a message, its job at work, its result; handles that move and are never copied.
+// agentjob.hpp from start to end: options, a message, its running job, its result; objects that can be moved but not copied.
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -12,11 +12,11 @@ constexpr bool move_only = std::is_nothrow_move_constructible_v<T> && std::is_no
 static_assert(move_only<agentjob::client> && move_only<agentjob::options> && move_only<agentjob::call>);
 static_assert(move_only<agentjob::cancel_token> && move_only<agentjob::job> && move_only<agentjob::poller>);
 static_assert(std::is_nothrow_copy_constructible_v<agentjob::error> && std::is_base_of_v<std::runtime_error, agentjob::error>);
-// Seconds are milliseconds, microseconds might not be: they do not compile.
+// Seconds convert to milliseconds; microseconds do not compile, because they might lose precision.
 static_assert(std::is_convertible_v<std::chrono::seconds, std::chrono::milliseconds>);
 static_assert(!std::is_convertible_v<std::chrono::microseconds, std::chrono::milliseconds>);
 
-static void every_field_comes_out() {
+static void every_field_can_be_read() {
     service service("{\"work_ms\": 100, \"jobs\": [{\"id\": \"job_1\", \"status\": \"completed\", \"model\": \"large\", \"branch\": \"fix\","
                     " \"source\": {\"repository\": \"https://example.com/r\", \"ref\": null}, \"createdAt\": \"2026-01-02T03:04:05.678Z\"}]}");
     agentjob::client client = service.client();
@@ -28,13 +28,13 @@ static void every_field_comes_out() {
         CHECK(job.id() == "job_1");
         return ++seen > 0;
     });
-    agentjob::call moved = std::move(call);  // the progress function moves along
+    agentjob::call moved = std::move(call);  // moves the progress function, too
     agentjob::job job = client.send_and_wait("job_1", "Also cover the error cases", moved);
     CHECK(job.status() == AGENTJOB_STATUS_COMPLETED && job.status_name() == "completed" && job.is_terminal());
     CHECK(job.source_repository() == "https://example.com/r" && !job.source_ref() && job.model() == "large" && job.pr_link());
     CHECK(job.created_at_text() == "2026-01-02T03:04:05.678Z" && !job.archived_at_text() && !job.archived_at());
     CHECK(job.created_at() == std::chrono::system_clock::time_point(1767323045678ms));
-    CHECK(seen >= 2);  // at work, then done
+    CHECK(seen >= 2);  // active, then done
     const std::string json = job.json();
     CHECK_HOLDS(json.c_str(), "\"branch\":\"fix\"");
 
@@ -45,7 +45,7 @@ static void every_field_comes_out() {
     CHECK_INT(emulator_messages(&service.it), 2);
 }
 
-static void texts_need_no_nul_and_prompts_may_hold_one() {
+static void texts_need_no_nul_and_prompts_may_contain_one() {
     service service;
     agentjob::client client = service.client();
     const std::string_view part = std::string_view("job_demo and more").substr(0, 8);
@@ -68,7 +68,7 @@ static void one_client_serves_many_threads() {
     CHECK_INT(emulator_messages(&service.it), 8);
 }
 
-static void events_are_told_and_what_they_throw_is_dropped() {
+static void events_are_reported_and_their_exceptions_are_discarded() {
     service service;
     std::string last;
     auto alive = std::make_shared<int>();
@@ -86,13 +86,13 @@ static void events_are_told_and_what_they_throw_is_dropped() {
         CHECK_HOLDS(last.c_str(), "\"event\":\"attempt\"");
         CHECK(!function.expired());
     }
-    CHECK(function.expired());  // it goes with the last client
+    CHECK(function.expired());  // it is destroyed with the last client
 }
 
 int main() {
-    every_field_comes_out();
-    texts_need_no_nul_and_prompts_may_hold_one();
+    every_field_can_be_read();
+    texts_need_no_nul_and_prompts_may_contain_one();
     one_client_serves_many_threads();
-    events_are_told_and_what_they_throw_is_dropped();
+    events_are_reported_and_their_exceptions_are_discarded();
     return 0;
 }

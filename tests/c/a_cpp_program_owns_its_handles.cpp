@@ -1,4 +1,4 @@
-// C++17: handles in unique_ptr, freed on every way out, and codes that a switch can name.
+// C++17 with agentjob.h: handles in unique_ptr, freed on every path, and codes in a switch.
 #include <memory>
 #include <string>
 #include <thread>

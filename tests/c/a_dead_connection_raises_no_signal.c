@@ -1,9 +1,9 @@
-/* The service drops the kept connection: the next message goes over a new one, and SIGPIPE, left at its default, ends nobody. */
+/* The service drops the kept connection: the next message uses a new one, and SIGPIPE, at its default, does not end the process. */
 #include <signal.h>
 
 #include "support.h"
 
-/* Whether each connection was dead before the next message left; if not, the message was lost with it. */
+/* Whether each connection was dead before the next message was sent; if not, the message was lost with it. */
 static bool dead_in(uint64_t pause_ms) {
     emulator service = emulator_start("{\"rules\": [{\"nth\": 1, \"after_answer\": \"reset\"}, {\"nth\": 2, \"after_answer\": \"close\"}]}");
     agentjob_error *err = NULL;
@@ -30,7 +30,7 @@ static bool dead_in(uint64_t pause_ms) {
 
 int main(void) {
     signal(SIGPIPE, SIG_DFL);
-    /* Only the service knows when it has closed its end, and a machine that is busy lets it take its time. */
+    /* Only the service knows when it has closed its end, and on a busy machine that may take a while. */
     for (uint64_t pause_ms = 50; !dead_in(pause_ms); pause_ms *= 2) {
         CHECK(pause_ms < 10000);
     }

@@ -1,10 +1,10 @@
-/* A child of fork() goes on with its parent's client, on a connection of its own; the parent's stays whole. Plain and TLS. */
+/* A child of fork() uses its parent's client on a connection of its own, and the parent's connection stays usable. Plain and TLS. */
 #include "support.h"
 
 enum { TURNS = 20 };
 
-/* Each job answers with its own id, so an answer that went to the wrong process is seen. */
-static void say(const agentjob_client *client, const char *job_id, const char *prompt) {
+/* Each record has its job's id, so a response that goes to the wrong process is noticed. */
+static void send_to(const agentjob_client *client, const char *job_id, const char *prompt) {
     agentjob_error *err = NULL;
     agentjob_job *job = NULL;
     CHECK_OK(agentjob_client_send_message(client, job_id, prompt, AGENTJOB_NUL_TERMINATED, NULL, &job, &err), err);
@@ -14,21 +14,21 @@ static void say(const agentjob_client *client, const char *job_id, const char *p
 
 static void both_talk_at_once(const emulator *service) {
     agentjob_client *client = emulator_client(service);
-    say(client, "job_parent", "before");
+    send_to(client, "job_parent", "before");
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
         for (int turn = 0; turn < TURNS; turn++)
-            say(client, "job_child", "in the child");
+            send_to(client, "job_child", "in the child");
         agentjob_client_free(client);
         _exit(0);
     }
     for (int turn = 0; turn < TURNS; turn++)
-        say(client, "job_parent", "beside the child");
+        send_to(client, "job_parent", "beside the child");
     int status = 1;
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
     CHECK_INT(WEXITSTATUS(status), 0);
-    say(client, "job_parent", "after the child");
+    send_to(client, "job_parent", "after the child");
     agentjob_client_free(client);
 }
 
@@ -39,7 +39,7 @@ int main(void) {
     CHECK_INT(emulator_messages(&service), 2 * TURNS + 2);
     emulator_stop(&service);
 
-    /* Valgrind takes what ring's assembly writes (AES-GCM) for uninitialised, so TLS is not for its eyes. */
+    /* Valgrind reports the output of ring's assembly (AES-GCM) as uninitialized, so it skips TLS. */
     if (getenv("RUNNER") != NULL && strstr(getenv("RUNNER"), "valgrind") != NULL) {
         puts("SKIPPED: TLS under valgrind");
         return 0;

@@ -1,17 +1,17 @@
-/* A journal that is in use, damaged, of another project, none at all or not there is told as AGENTJOB_ERR_JOURNAL. */
+/* A journal that is in use, damaged, of another project, not a journal, or not readable is AGENTJOB_ERR_JOURNAL. */
 #include "batch.h"
 
 static agentjob_error *err;
 
-static void refused(agentjob_batch *batch, const char *words) {
+static void refused(agentjob_batch *batch, const char *part) {
     CHECK_INT(agentjob_batch_start(batch, &err), AGENTJOB_ERR_JOURNAL);
     CHECK_TEXT(agentjob_error_kind(err), "journal");
-    CHECK_HOLDS(agentjob_error_message(err), words);
+    CHECK_HOLDS(agentjob_error_message(err), part);
     agentjob_error_free(err);
     agentjob_batch_free(batch);
 }
 
-/* Another process that tries to run the batch when the pipe says so, and exits with 0 if it is refused. */
+/* Another process that tries to run the batch when the pipe signals it, and exits with 0 if that is refused. */
 static pid_t rival(const agentjob_client *client, const folder *place, int *go) {
     int ends[2];
     CHECK(pipe(ends) == 0);
@@ -32,7 +32,7 @@ static pid_t rival(const agentjob_client *client, const folder *place, int *go) 
 
 static void in_use(const agentjob_client *client, const folder *place) {
     int go = -1, ended = 1;
-    pid_t other = rival(client, place, &go); /* before there are threads */
+    pid_t other = rival(client, place, &go); /* before any thread starts */
     agentjob_batch *first = batch_of(client, place, 4);
     CHECK_OK(agentjob_batch_start(first, &err), err);
     refused(batch_of(client, place, 4), "in use");

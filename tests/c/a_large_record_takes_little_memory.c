@@ -1,6 +1,6 @@
 /*
- * A record of 8 MB takes at most four times its size, its JSON and its texts for C included; and where memory ends, a call ends
- * with an error that has its verdict, never the process.
+ * A record of 8 MB takes at most four times its size, including its JSON and its texts for C. If there is no memory for it, the call
+ * fails with an error that has its verdict; the process does not end.
  */
 #include <sys/resource.h>
 #ifdef __linux__
@@ -45,14 +45,14 @@ static bool forget_peak(void) {
     return (file != NULL && fclose(file) == 0) && forgotten;
 }
 
-static void look_at_all_of_it(const agentjob_job *job) {
+static void read_all_of_it(const agentjob_job *job) {
     CHECK_TEXT(agentjob_job_id(job), "job_demo");
     CHECK_TEXT(agentjob_job_status_name(job), "active");
     CHECK(agentjob_job_model(job) != NULL);
     CHECK(agentjob_job_source_ref(job) == NULL);
 }
 
-static void the_peak_is_at_most_four_times_the_answer(const char *name, const raw_server *server, long size) {
+static void the_peak_is_at_most_four_times_the_response(const char *name, const raw_server *server, long size) {
     agentjob_error *err = NULL;
     agentjob_job *job = NULL;
     agentjob_client *client = client_of(server);
@@ -63,17 +63,17 @@ static void the_peak_is_at_most_four_times_the_answer(const char *name, const ra
         return;
     }
     CHECK_OK(agentjob_client_get_job(client, "job_demo", NULL, &job, &err), err);
-    look_at_all_of_it(job);
+    read_all_of_it(job);
     size_t len = 0;
     CHECK(agentjob_job_json(job, &len) != NULL && len > 0);
     long grew = memory("VmHWM:") - before;
-    printf("%s: %.1f times the answer\n", name, (double)grew / (double)size);
+    printf("%s: %.1f times the response\n", name, (double)grew / (double)size);
     CHECK(grew <= 4 * size);
     agentjob_job_free(job);
     agentjob_client_free(client);
 }
 
-/* The verdict is true, and the process is there to tell it, however little memory there is. */
+/* However little memory there is, the process survives and the verdict is true. */
 static void what_memory_has_no_room_for_is_an_error(const raw_server *server) {
     struct rlimit all;
     CHECK(getrlimit(RLIMIT_AS, &all) == 0);
@@ -89,14 +89,14 @@ static void what_memory_has_no_room_for_is_an_error(const raw_server *server) {
         const char *json = agentjob_job_json(job, NULL);
         CHECK(setrlimit(RLIMIT_AS, &all) == 0);
         if (code == AGENTJOB_OK) {
-            look_at_all_of_it(job);
+            read_all_of_it(job);
             sent++;
             without_json += json == NULL;
-            CHECK(agentjob_job_json(job, NULL) != NULL); /* there is room again */
+            CHECK(agentjob_job_json(job, NULL) != NULL); /* there is memory again */
         } else {
             CHECK_INT(code, AGENTJOB_ERR_INVALID_RESPONSE);
             CHECK_INT(agentjob_error_delivery(err), AGENTJOB_DELIVERY_ACCEPTED);
-            CHECK_HOLDS(agentjob_error_message(err), "there is no memory for an answer");
+            CHECK_HOLDS(agentjob_error_message(err), "memory");
             lost++;
         }
         agentjob_error_free(err);
@@ -112,7 +112,7 @@ int main(void) {
         puts("SKIPPED: the memory below valgrind or a sanitizer");
         return 0;
     }
-    /* What is freed goes back at once, so that one shape's memory is not another's. */
+    /* Freed memory is returned at once, so one shape's memory does not count for the next. */
 #ifdef __GLIBC__
     CHECK(mallopt(M_MMAP_THRESHOLD, 128 << 10) == 1);
 #endif
@@ -130,7 +130,7 @@ int main(void) {
         const char *part = shapes[shape].part;
         size_t times = (8 * MIB - 1000) / strlen(part);
         raw_server server = raw_server_of_parts(200, shapes[shape].first, part, times, shapes[shape].last);
-        the_peak_is_at_most_four_times_the_answer(shapes[shape].name, &server, (long)(times * strlen(part)));
+        the_peak_is_at_most_four_times_the_response(shapes[shape].name, &server, (long)(times * strlen(part)));
         if (shape == 0 || shape == 3)
             what_memory_has_no_room_for_is_an_error(&server);
         raw_server_stop(&server);

@@ -1,4 +1,4 @@
-/* The whole road: a message, its job at work, its result. Prints the last record as JSON. */
+/* From start to end: a message, its running job, its result. Prints the last record as JSON. */
 #include "support.h"
 
 static int32_t count_records(const agentjob_job *job, void *user_data) {
@@ -36,11 +36,11 @@ int main(void) {
     CHECK_TEXT(agentjob_job_created_at(job), "2026-01-02T05:04:05.678+02:00");
     CHECK_INT(agentjob_job_created_at_unix_ms(job), 1767323045678);
     CHECK_INT(agentjob_job_archived_at_unix_ms(job), -1);
-    CHECK(seen >= 2); /* at work, then done */
+    CHECK(seen >= 2); /* active, then done */
     CHECK_HOLDS(emulator_ledger(&service), "Also cover the error cases");
     CHECK_INT(emulator_messages(&service), 1);
 
-    /* A clone outlives what it was made of, and the document tells its length. */
+    /* A clone stays valid after its original is freed, and the JSON comes with its length. */
     agentjob_job *kept = agentjob_job_clone(job);
     agentjob_job_free(job);
     size_t len = 0;
@@ -50,7 +50,7 @@ int main(void) {
     puts(json);
     agentjob_job_free(kept);
 
-    /* Without a wait the job is only looked at. */
+    /* Without a wait the job is only polled once. */
     CHECK_OK(agentjob_client_get_job(client, "job_1", NULL, &job, &err), err);
     CHECK_INT(agentjob_job_status(job), AGENTJOB_STATUS_COMPLETED);
     agentjob_job_free(job);

@@ -1,4 +1,4 @@
-/* The progress function has seen enough: the wait ends as cancelled, and the message stays accepted. */
+/* The progress function ends the wait: the call is cancelled, and the message stays accepted. */
 #include "support.h"
 
 struct enough {
@@ -8,10 +8,10 @@ struct enough {
 
 static int32_t enough(const agentjob_job *job, void *user_data) {
     struct enough *it = (struct enough *)user_data;
-    /* No lock is held: the client may be used from here. */
-    agentjob_job *looked = NULL;
-    CHECK_INT(agentjob_client_get_job(it->client, agentjob_job_id(job), NULL, &looked, NULL), AGENTJOB_OK);
-    agentjob_job_free(looked);
+    /* No lock is held, so the client may be used here. */
+    agentjob_job *polled = NULL;
+    CHECK_INT(agentjob_client_get_job(it->client, agentjob_job_id(job), NULL, &polled, NULL), AGENTJOB_OK);
+    agentjob_job_free(polled);
     it->kept = agentjob_job_clone(job);
     return 1;
 }

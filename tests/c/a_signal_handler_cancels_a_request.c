@@ -1,4 +1,4 @@
-/* SIGALRM comes while a request waits for its answer: the handler pulls the token, and the error still tells the verdict. */
+/* SIGALRM arrives while a request waits for its response: the handler triggers the cancel token, and the error has the verdict. */
 #include <pthread.h>
 #include <signal.h>
 
@@ -8,7 +8,7 @@ static agentjob_cancel *token;
 static emulator service;
 static pthread_t sender;
 
-static void pull(int signal_number) {
+static void cancel(int signal_number) {
     (void)signal_number;
     agentjob_cancel_trigger(token);
 }
@@ -31,7 +31,7 @@ int main(void) {
 
     struct sigaction action;
     memset(&action, 0, sizeof action);
-    action.sa_handler = pull; /* without SA_RESTART: system calls are interrupted, too */
+    action.sa_handler = cancel; /* without SA_RESTART, so system calls are interrupted */
     CHECK(sigaction(SIGALRM, &action, NULL) == 0);
     pthread_t thread;
     sender = pthread_self();

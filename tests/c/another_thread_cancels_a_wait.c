@@ -1,13 +1,13 @@
-/* A wait that would last for ever is ended by another thread's token, at once. */
+/* Another thread's cancel token ends a wait without a deadline at once. */
 #include <pthread.h>
 #include <semaphore.h>
 
 #include "support.h"
 
 static uint64_t cancelled_at;
-static sem_t seen; /* posted when the wait saw its first record, so it is in its first pause soon after */
+static sem_t seen; /* posted at the first record, so the wait's first pause begins soon after */
 
-static int32_t tell(const agentjob_job *job, void *user_data) {
+static int32_t post_seen(const agentjob_job *job, void *user_data) {
     (void)job, (void)user_data;
     CHECK(sem_post(&seen) == 0);
     return 0;
@@ -30,7 +30,7 @@ int main(void) {
     agentjob_call *call = agentjob_call_new();
     CHECK_OK(agentjob_call_set_wait_timeout_ms(call, AGENTJOB_FOREVER, &err), err);
     CHECK_OK(agentjob_call_set_poll_interval_ms(call, 60000, 60000, &err), err);
-    CHECK_OK(agentjob_call_set_progress(call, tell, NULL, &err), err);
+    CHECK_OK(agentjob_call_set_progress(call, post_seen, NULL, &err), err);
     CHECK_OK(agentjob_call_set_cancel(call, token, &err), err);
 
     CHECK(sem_init(&seen, 0, 0) == 0);
@@ -43,9 +43,9 @@ int main(void) {
     CHECK_INT(agentjob_job_status(agentjob_error_job(err)), AGENTJOB_STATUS_ACTIVE);
     agentjob_error_free(err);
     CHECK(pthread_join(thread, NULL) == 0);
-    CHECK(now_ms() - cancelled_at < 20000); /* the pause between two looks is a minute */
+    CHECK(now_ms() - cancelled_at < 20000); /* the poll interval is a minute */
 
-    /* The settings keep the token: once cancelled, they are good for nothing more, and nothing is sent. */
+    /* The settings keep the token: every later call with them is cancelled and sends nothing. */
     CHECK(agentjob_cancel_is_triggered(token));
     agentjob_cancel_free(token);
     CHECK_INT(agentjob_client_send_message(client, "job_1", "Go on", AGENTJOB_NUL_TERMINATED, call, &job, &err),

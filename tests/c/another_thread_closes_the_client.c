@@ -1,4 +1,4 @@
-/* Closing a client ends its calls in every thread, and only then is it freed. */
+/* Closing a client ends its calls on every thread; then it is freed. */
 #include <pthread.h>
 
 #include "support.h"
@@ -27,7 +27,7 @@ int main(void) {
     agentjob_error_free(err);
     agentjob_call_free(patient);
     CHECK(pthread_join(thread, NULL) == 0);
-    CHECK(ended_at - closed_at < 20000); /* the pause between two looks is a minute */
+    CHECK(ended_at - closed_at < 20000); /* the poll interval is a minute */
 
     CHECK(agentjob_client_is_closed(client));
     CHECK_INT(agentjob_client_send_message(client, "job_1", "Go on", AGENTJOB_NUL_TERMINATED, NULL, &job, &err), AGENTJOB_ERR_CLOSED);

@@ -1,4 +1,4 @@
-/* What the programs about batches share besides support.h: a folder for the journal, a service with many jobs, a batch's end. */
+/* Shared by the programs about batches, in addition to support.h: a folder for the journal, a service with many jobs, a batch's run. */
 #ifndef BATCH_H
 #define BATCH_H
 
@@ -36,7 +36,7 @@ static inline emulator emulator_with_jobs(const char *more) {
     return emulator_start(config);
 }
 
-/* Adds message 1 to n, each to a job of its own. */
+/* Adds messages 1 to n, each for its own job. */
 static inline void batch_fill(agentjob_batch *batch, int n) {
     for (int number = 1; number <= n; number++) {
         agentjob_error *err = NULL;
@@ -56,7 +56,7 @@ static inline agentjob_batch *batch_of(const agentjob_client *client, const fold
     return batch;
 }
 
-/* How often a batch told what. */
+/* How many events of each kind a batch reported. */
 typedef struct tally {
     int kinds[7], deliveries[5], earlier;
 } tally;
@@ -71,7 +71,7 @@ static inline void tally_event(tally *it, const agentjob_batch_event *event) {
     }
 }
 
-/* Goes on with a batch until it is over; gives what ended it. */
+/* Runs a started batch until it is over; returns its last code. */
 static inline agentjob_code batch_finish(agentjob_batch *batch, tally *it, agentjob_error **err) {
     agentjob_code code = AGENTJOB_OK;
     while (!agentjob_batch_is_over(batch)) {
@@ -83,7 +83,7 @@ static inline agentjob_code batch_finish(agentjob_batch *batch, tally *it, agent
     return code;
 }
 
-/* Starts a batch, goes on until it is over, and frees it. */
+/* Starts a batch, runs it until it is over, and frees it. */
 static inline tally batch_run(agentjob_batch *batch) {
     tally it = {{0}, {0}, 0};
     agentjob_error *err = NULL;
@@ -97,7 +97,7 @@ static inline uint64_t batch_count(agentjob_batch *batch, agentjob_count count) 
     return agentjob_progress_count(agentjob_batch_progress(batch), (int32_t)count);
 }
 
-/* What a journal counts. */
+/* One count of a journal. */
 static inline uint64_t journal_count(const folder *place, agentjob_count count) {
     agentjob_error *err = NULL;
     agentjob_batch_status *status = NULL;

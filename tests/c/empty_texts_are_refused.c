@@ -1,4 +1,4 @@
-/* A text of no bytes, in every text of every function and however it is spelled: refused, named, and nothing is sent. */
+/* Every text parameter of every function refuses an empty text, in each way to pass one; the error names it, and nothing is sent. */
 #include "support.h"
 
 static agentjob_error *err;
@@ -11,7 +11,7 @@ static agentjob_error *err;
         agentjob_error_free(err);                                      \
     } while (0)
 
-/* One setting made empty; its setter or agentjob_client_new() refuses it, or it means none. */
+/* One option is empty: its setter or agentjob_client_new() refuses it, or it means none. */
 #define SETTING(setting, accepted)                                                             \
     do {                                                                                       \
         agentjob_client *client_ = NULL;                                                       \
@@ -41,7 +41,7 @@ int main(void) {
     SETTING(ca_file, false);
     SETTING(proxy, false);
     SETTING(user_agent_suffix, true);
-    /* The file of the key, where there is no key besides. */
+    /* The key file, without a key. */
     unsetenv("AGENTJOB_API_KEY");
     unsetenv("AGENTJOB_API_KEY_FILE");
     agentjob_options *options = agentjob_options_new();

@@ -1,4 +1,4 @@
-/* free(NULL), for every type, twice. */
+/* Every _free function accepts NULL, twice. */
 #include "support.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-/* Eight threads at once on one client, one call, one token, one record and one error: all that the header lets threads share. */
+/* Eight threads use one client, one call, one token, one record and one error at once, as the header allows. */
 #include <pthread.h>
 
 #include "support.h"
@@ -12,7 +12,7 @@ static struct {
     agentjob_cancel *token;
     agentjob_job *job;
     agentjob_error *error;
-    pthread_mutex_t lock; /* the event function's own affair */
+    pthread_mutex_t lock; /* used by the event function */
     pthread_barrier_t rounds_are_over;
     int events;
 } shared;
@@ -53,7 +53,7 @@ static void *work(void *number) {
         CHECK_HOLDS(agentjob_error_message(shared.error), "job_nowhere");
         CHECK(!agentjob_cancel_is_triggered(shared.token) && !agentjob_client_is_closed(shared.client));
     }
-    /* One of them ends the last wait of all. */
+    /* One thread cancels the last wait of all threads. */
     agentjob_job *job = NULL;
     pthread_barrier_wait(&shared.rounds_are_over);
     if (*(const int *)number == 0) {

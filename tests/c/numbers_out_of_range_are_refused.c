@@ -1,11 +1,11 @@
-/* Every number of every setting, below and above its range: refused by the call that uses it, which names it and sends nothing. */
+/* Every number of every setting, below and above its range: the call that uses it refuses it by name and sends nothing. */
 #include <math.h>
 
 #include "support.h"
 
 static const uint64_t WEEK_MS = 604800000;
 
-/* A client with one setting changed: whether it is made, and if not whether its error names the setting. */
+/* A client with one option changed: it is made, or its error names the option. */
 #define OPTION(setting, value, accepted)                                                                \
     do {                                                                                                \
         agentjob_error *err_ = NULL;                                                                    \
@@ -18,7 +18,7 @@ static const uint64_t WEEK_MS = 604800000;
         CHECK_INT(code_, (accepted) ? AGENTJOB_OK : AGENTJOB_ERR_INVALID_ARGUMENT);                     \
         if (!(accepted)) {                                                                              \
             char name_[] = #setting;                                                                    \
-            char *unit_ = strstr(name_, "_ms"); /* the unit is C's own */                               \
+            char *unit_ = strstr(name_, "_ms"); /* only C has the unit */                              \
             if (unit_ != NULL) {                                                                        \
                 *unit_ = '\0';                                                                          \
             }                                                                                           \
@@ -57,7 +57,7 @@ static void options(const emulator *service) {
     OPTION(max_response_bytes, SIZE_MAX, false);
 }
 
-/* One setting of a call, used by everything that uses it. */
+/* One setting of a call, in every function that uses it. */
 #define CALL(accepted, setting, ...)                                                                              \
     do {                                                                                                          \
         agentjob_error *err_ = NULL;                                                                              \

@@ -1,6 +1,6 @@
 /*
- * A server as a child process that answers every request with the same status and body: what the emulator's configuration has no
- * room for.
+ * A server as a child process that responds to every request with the same status and body, for bodies that are too large for the
+ * emulator's configuration.
  */
 #ifndef RAW_SERVER_H
 #define RAW_SERVER_H

@@ -1,16 +1,16 @@
 #!/bin/sh
-# Runs parts of what the Makefile names, one line each: `run.sh PART...`. Called by the Makefile.
+# Runs checks and prints one line for each: `run.sh PART...`. Called by the Makefile.
 #
-#   headers   every header by itself and twice, in every standard that they promise, with every compiler that is here
-#   nulls     whether null_is_looked_for_everywhere.c looks everywhere
+#   headers   every header alone and included twice, in every standard that it supports, with every installed compiler
+#   nulls     whether every_function_checks_for_null.c has every function
 #   symbols   the shared library's symbols and soname
-#   programs  what was built, below RUNNER if there is one, AT_A_TIME at a time; ONLY names some of them
+#   programs  the built programs, under RUNNER if set, AT_A_TIME at a time; ONLY selects some of them
 set -u
 cd "$(dirname "$0")"
 include=../../include
 results=$OUT/results.$$
 
-# try NAME COMMAND...: silent if it succeeds, all that it said if it does not. No command runs forever.
+# try NAME COMMAND...: prints one line, and the command's output if it fails. A command gets at most 300 s.
 try() {
     name=$1
     log=$OUT/log.$$
@@ -18,7 +18,7 @@ try() {
     if timeout 300 "$@" >"$log" 2>&1; then
         echo "ok      $name"
     else
-        # In one piece, for others write, too.
+        # In one write, because others print at the same time.
         printf '%s\n' "FAILED  $name
 $(sed 's/^/        /' "$log")"
     fi
@@ -31,7 +31,7 @@ headers() {
         cc=${pair% *}
         cxx=${pair#* }
         if ! command -v "$cc" >/dev/null || ! command -v "$cxx" >/dev/null; then
-            echo "SKIPPED headers with $cc and $cxx: they are not here (apt-get install clang)"
+            echo "SKIPPED headers with $cc and $cxx: they are not installed (apt-get install clang)"
             continue
         fi
         header=$include/agentjob.h
@@ -48,7 +48,7 @@ headers() {
                 try "$header alone, $cxx $standard" $cxx -std=$standard $warnings -x c++ $include/$header
                 try "$header twice, $cxx $standard" $cxx -std=$standard $warnings -include $include/$header -x c++ $include/$header
             done
-            # Templates are only looked at where they are used.
+            # Compilers check templates only where they are used.
             for source in *.cpp ../../ffi-c/examples/*.cpp; do
                 try "${source##*/}, $cxx $standard" $cxx -std=$standard $warnings $source
             done
@@ -56,11 +56,11 @@ headers() {
     done
 }
 
-# Functions that take a pointer and are named neither in the program that gives NULL nor in the one that frees it.
+# Functions that take a pointer and are missing in both programs that pass NULL.
 without_null() {
     tr '\n' ' ' <$include/agentjob.h | grep -o 'AGENTJOB_API [^;]*;' | grep '\*[a-z_]*[,)]' | grep -o 'agentjob_[a-z0-9_]*(' |
         while read -r name; do
-            grep -qF "$name" null_is_looked_for_everywhere.c freeing_null_does_nothing.c || echo "$name"
+            grep -qF "$name" every_function_checks_for_null.c freeing_null_does_nothing.c || echo "$name"
         done
 }
 
@@ -74,7 +74,7 @@ run_one() {
 }
 
 programs() {
-    # They look for the library by its soname, which an installation links to it.
+    # They load the library by its soname, as after an installation.
     mkdir -p "$OUT/lib"
     ln -sf "$LIBDIR/libagentjob.so" "$OUT/lib/libagentjob.so.0"
     export LD_LIBRARY_PATH="$OUT/lib" EMULATOR OUT
@@ -95,7 +95,7 @@ mkdir -p "$OUT"
 for part in "$@"; do
     case $part in
     headers) headers ;;
-    nulls) try "every function that takes a pointer is given NULL: $(without_null)" [ -z "$(without_null)" ] ;;
+    nulls) try "every function that takes a pointer is tested with NULL: $(without_null)" [ -z "$(without_null)" ] ;;
     symbols) try "symbols and soname" ../abi/check.sh "$LIBDIR/libagentjob.so" ;;
     programs) programs ;;
     esac

@@ -1,10 +1,10 @@
-/* Wrong settings are refused by the function that uses them, with their names; *out stays as it was. */
+/* The function that uses a wrong setting refuses it by name, and *out is not written. */
 #include "support.h"
 
 int main(void) {
     emulator service = emulator_start("{}");
     agentjob_error *err = NULL;
-    agentjob_client *client = (agentjob_client *)&service; /* something that must not be touched */
+    agentjob_client *client = (agentjob_client *)&service; /* must not be written */
 
     agentjob_options *options = emulator_options(&service);
     CHECK_OK(agentjob_options_set_base_url(options, "http://example.com", &err), err);
@@ -31,7 +31,7 @@ int main(void) {
     agentjob_call_free(call);
     agentjob_client_free(client);
 
-    /* Without options everything comes from the AGENTJOB_ variables. */
+    /* Without options every option comes from its AGENTJOB_ variable. */
     unsetenv("AGENTJOB_BASE_URL");
     CHECK_INT(agentjob_client_new(NULL, &client, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_HOLDS(agentjob_error_message(err), "AGENTJOB_BASE_URL");

@@ -1,6 +1,6 @@
 /*
- * What the programs here share: an emulator as a child process, checks that say what they found, and the truth about which
- * messages arrived. C11 and C++17. EMULATOR in the environment is the path of agentjob-emulator.
+ * Shared by the programs here: an emulator as a child process, checks that print what they found, and the emulator's ledger of the
+ * messages that arrived. C11 and C++17. EMULATOR in the environment is the path of agentjob-emulator.
  */
 #ifndef SUPPORT_H
 #define SUPPORT_H
@@ -19,7 +19,7 @@
 #define CHECK(condition)                                                                      \
     do {                                                                                      \
         if (!(condition)) {                                                                   \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);           \
+            fprintf(stderr, "%s:%d: this is false: %s\n", __FILE__, __LINE__, #condition);           \
             exit(1);                                                                          \
         }                                                                                     \
     } while (0)
@@ -53,7 +53,7 @@
         }                                                                                     \
     } while (0)
 
-/* A call that must succeed; says why it did not. */
+/* A call that must succeed; prints its error if it does not. */
 #define CHECK_OK(call, err)                                                                   \
     do {                                                                                      \
         agentjob_code code_ = (call);                                                         \
@@ -65,7 +65,7 @@
         CHECK((err) == NULL);                                                                 \
     } while (0)
 
-/* An agentjob-emulator that ends with this process, even if that crashes: it watches its stdin. */
+/* An agentjob-emulator that ends with this process, even after a crash, because it watches its stdin. */
 typedef struct emulator {
     pid_t pid;
     int stdin_fd;
@@ -76,7 +76,7 @@ typedef struct emulator {
     char ca_file[256]; /* empty without TLS */
 } emulator;
 
-/* Copies the text of a key out of the emulator's one line of JSON, which has no escapes. */
+/* Copies the value of a key from the emulator's line of JSON, which has no escapes. */
 static inline void emulator_field(const char *line, const char *key, char *to, size_t size) {
     char quoted[32];
     snprintf(quoted, sizeof quoted, "\"%s\":\"", key);
@@ -92,9 +92,9 @@ static inline void emulator_field(const char *line, const char *key, char *to, s
 static inline emulator emulator_start_as(const char *config, bool tls) {
     const char *program = getenv("EMULATOR");
     CHECK(program != NULL);
-    int alive[2], told[2], configured[2];
-    CHECK(pipe(alive) == 0 && pipe(told) == 0 && pipe(configured) == 0);
-    /* Less than a pipe holds, so it can be written before there is a reader. */
+    int alive[2], output[2], configured[2];
+    CHECK(pipe(alive) == 0 && pipe(output) == 0 && pipe(configured) == 0);
+    /* Less than a pipe's capacity, so it can be written before there is a reader. */
     CHECK(strlen(config) < 4096);
     CHECK(write(configured[1], config, strlen(config)) == (ssize_t)strlen(config));
     close(configured[1]);
@@ -106,19 +106,19 @@ static inline emulator emulator_start_as(const char *config, bool tls) {
         char path[32];
         snprintf(path, sizeof path, "/dev/fd/%d", configured[0]);
         dup2(alive[0], STDIN_FILENO);
-        dup2(told[1], STDOUT_FILENO);
+        dup2(output[1], STDOUT_FILENO);
         close(alive[1]);
         execl(program, program, "--until-stdin-closes", "--config", path, tls ? "--tls" : (char *)NULL, (char *)NULL);
         perror(program);
         _exit(127);
     }
     close(alive[0]);
-    close(told[1]);
+    close(output[1]);
     close(configured[0]);
     started.stdin_fd = alive[1];
 
     char line[1024];
-    FILE *out = fdopen(told[0], "r");
+    FILE *out = fdopen(output[0], "r");
     CHECK(out != NULL && fgets(line, sizeof line, out) != NULL);
     fclose(out);
     emulator_field(line, "base_url", started.base_url, sizeof started.base_url);
@@ -136,7 +136,7 @@ static inline emulator emulator_start(const char *config) {
     return emulator_start_as(config, false);
 }
 
-/* The same over TLS; its clients trust it. The ledger is not read over TLS here. */
+/* The same over TLS; its clients trust it. Its ledger cannot be read here. */
 static inline emulator emulator_start_tls(const char *config) {
     return emulator_start_as(config, true);
 }
@@ -146,7 +146,7 @@ static inline void emulator_stop(const emulator *it) {
     CHECK(waitpid(it->pid, NULL, 0) == it->pid);
 }
 
-/* Settings for a client of an emulator; whatever the tester's environment says of proxies does not count. */
+/* Options for a client of an emulator. They ignore the environment's proxies. */
 static inline agentjob_options *emulator_options(const emulator *it) {
     agentjob_error *err = NULL;
     agentjob_options *options = agentjob_options_new();
@@ -168,7 +168,7 @@ static inline agentjob_client *emulator_client(const emulator *it) {
     return client;
 }
 
-/* Settings of a call that looks often, so that a test need not wait. */
+/* Settings of a call that polls often, so that tests are fast. */
 static inline agentjob_call *impatient_call(void) {
     agentjob_error *err = NULL;
     agentjob_call *call = agentjob_call_new();
@@ -177,9 +177,9 @@ static inline agentjob_call *impatient_call(void) {
     return call;
 }
 
-/* What the emulator says that it processed: the body of GET /_emulator/ledger. */
+/* The emulator's list of what it processed: the body of GET /_emulator/ledger. */
 static inline const char *emulator_ledger(const emulator *it) {
-    static char answer[65536];
+    static char response[65536];
     int port = atoi(strrchr(it->base_url, ':') + 1);
     struct sockaddr_in address;
     memset(&address, 0, sizeof address);
@@ -191,17 +191,17 @@ static inline const char *emulator_ledger(const emulator *it) {
     const char *request = "GET /_emulator/ledger HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     CHECK(write(fd, request, strlen(request)) == (ssize_t)strlen(request));
     size_t len = 0;
-    for (ssize_t got; (got = read(fd, answer + len, sizeof answer - 1 - len)) > 0;) {
+    for (ssize_t got; (got = read(fd, response + len, sizeof response - 1 - len)) > 0;) {
         len += (size_t)got;
     }
     close(fd);
-    answer[len] = '\0';
-    const char *body = strstr(answer, "\r\n\r\n");
+    response[len] = '\0';
+    const char *body = strstr(response, "\r\n\r\n");
     CHECK(body != NULL);
     return body + 4;
 }
 
-/* How many messages really arrived. */
+/* How many messages arrived. */
 static inline int emulator_messages(const emulator *it) {
     int count = 0;
     for (const char *at = emulator_ledger(it); (at = strstr(at, "\"prompt\":")) != NULL; at++) {
@@ -221,7 +221,7 @@ static inline uint64_t now_ms(void) {
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Whether something watches this program's memory that needs much of its own. */
+/* Whether this program runs under valgrind or a sanitizer, which need much memory. */
 static inline bool is_instrumented(void) {
 #if defined(__SANITIZE_ADDRESS__)
     return true;

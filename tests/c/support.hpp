@@ -1,4 +1,4 @@
-// What the C++ programs share besides support.h.
+// Shared by the C++ programs, in addition to support.h.
 #ifndef SUPPORT_HPP
 #define SUPPORT_HPP
 
@@ -22,7 +22,7 @@ struct service {
     agentjob::client client() const { return agentjob::client(options()); }
 };
 
-// Settings of a call that looks often, so that a test need not wait.
+// Settings of a call that polls often, so that tests are fast.
 inline agentjob::call impatient() {
     using namespace std::chrono_literals;
     agentjob::call call;
@@ -30,7 +30,7 @@ inline agentjob::call impatient() {
     return call;
 }
 
-// The error that something ends with.
+// The error that `work` throws.
 #define error_of(...) error_at(__LINE__, __VA_ARGS__)
 template <class Work>
 agentjob::error error_at(int line, const Work &work) {
@@ -43,9 +43,9 @@ agentjob::error error_at(int line, const Work &work) {
     exit(1);
 }
 
-// The sentence of the error that something ends with.
+// The message of the error that `work` throws.
 template <class Work>
-std::string words_of(const Work &work) {
+std::string message_of(const Work &work) {
     return error_of(work).what();
 }
 

@@ -1,7 +1,7 @@
-/* ffi-c/examples/follow_up.c as a user runs it: settings from the environment, a record or a reason, an exit status that tells. */
+/* Runs ffi-c/examples/follow_up.c as a user does: options from the environment, a record or an error, an exit status for each case. */
 #include "support.h"
 
-/* Runs the example and gives its exit status. */
+/* Runs the example and returns its exit status. */
 static int follow_up(const emulator *service, const char *job_id, const char *prompt) {
     const char *program = getenv("FOLLOW_UP");
     CHECK(program != NULL);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The language gallery: takes every vector through the C ABI from every language here that this machine can run.
+"""The language gallery: runs every vector through the C ABI from each language that this machine can run.
 
     gallery.py --emulator target/debug/agentjob-emulator --library target/release/libagentjob.so --build build/gallery
 
-What is missing is installed: with apt-get where there is one and this is root, koffi with npm below --build. A language that
-cannot be installed or run is told as SKIPPED, with the reason; one whose driver does not compile or does not pass is a failure,
-and so is a gallery that is empty. --no-install installs nothing. Names behind the options choose languages.
+It installs missing runtimes: with apt-get if it runs as root, koffi with npm below --build. A language that cannot be installed or
+run is reported as SKIPPED, with the reason. A driver that does not compile or does not pass is a failure, and so is an empty
+gallery. --no-install installs nothing. Arguments after the options select languages.
 """
 
 import argparse
@@ -21,27 +21,27 @@ from typing import Callable, NamedTuple
 
 HERE = pathlib.Path(__file__).resolve().parent
 VECTORS = HERE.parent / "vectors" / "run.py"
-JNA = "/usr/share/java/jna.jar"  # where Debian puts it
-STEP_SECONDS = 600
+JNA = "/usr/share/java/jna.jar"  # Debian's path
+COMMAND_SECONDS = 600
 
 
 class Missing(Exception):
-    """Why a language cannot run here."""
+    """Why a language cannot run on this machine."""
 
 
 class Language(NamedTuple):
     name: str
-    packages: list  # Debian's
-    probe: list  # a command that ends well where the runtime and its FFI are there; prints the version
-    driver: Callable  # of the build directory: the command that starts the driver
-    prepare: Callable = lambda build, library: None  # raises Missing for what cannot be had, CalledProcessError for what is broken
+    packages: list  # the packages of Debian
+    probe: list  # a command that prints the version, and fails if the runtime or its FFI is missing
+    driver: Callable  # takes the build directory, returns the driver's command
+    prepare: Callable = lambda build, library: None  # raises Missing if something cannot be installed, CalledProcessError if it is broken
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--emulator", required=True, help="the emulator's command, built with its tls feature")
     parser.add_argument("--library", required=True, type=pathlib.Path, help="libagentjob.so")
-    parser.add_argument("--build", required=True, type=pathlib.Path, help="a directory for what is made here")
+    parser.add_argument("--build", required=True, type=pathlib.Path, help="a directory for the output")
     parser.add_argument("--no-install", action="store_true", help="install nothing")
     parser.add_argument("languages", nargs="*", metavar="language", help="all by default")
     options = parser.parse_args()
@@ -77,7 +77,7 @@ def main():
 
 
 def installed(language, no_install):
-    """Installs what the language lacks; returns the words of its probe."""
+    """Installs what the language needs; returns the output of its probe."""
     try:
         version = probed(language)
     except Missing as missing:
@@ -90,7 +90,7 @@ def installed(language, no_install):
 
 def probed(language):
     try:
-        return (run(language.probe).strip().splitlines() or ["there"])[0]
+        return (run(language.probe).strip().splitlines() or ["installed"])[0]
     except FileNotFoundError:
         raise Missing(f"{language.probe[0]} is not installed") from None
     except subprocess.CalledProcessError as error:
@@ -100,7 +100,7 @@ def probed(language):
 def install(packages):
     wanted = " ".join(packages)
     if shutil.which("apt-get") is None:
-        raise Missing(f"not installed, and there is no apt-get to install {wanted}")
+        raise Missing(f"not installed, and no apt-get to install {wanted}")
     if os.geteuid() != 0:
         raise Missing(f"not installed; as root: apt-get install {wanted}")
     apt_install = ["apt-get", "install", "--yes", "--no-install-recommends", *packages]
@@ -108,7 +108,7 @@ def install(packages):
     try:
         try:
             run(apt_install, env=environment)
-        except subprocess.CalledProcessError:  # the lists may be old, or not there yet
+        except subprocess.CalledProcessError:  # the package lists may be old or missing
             run(["apt-get", "update"], env=environment)
             run(apt_install, env=environment)
     except subprocess.CalledProcessError as error:
@@ -116,31 +116,31 @@ def install(packages):
 
 
 def run(arguments, **options):
-    """Runs a command to its end, and returns all that it said."""
+    """Runs a command and returns its output."""
     try:
         done = subprocess.run(
             [str(part) for part in arguments], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace", timeout=STEP_SECONDS, **options,
+            stderr=subprocess.STDOUT, text=True, errors="replace", timeout=COMMAND_SECONDS, **options,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise Missing(f"{arguments[0]} did not end within {STEP_SECONDS} s") from None
+        raise Missing(f"{arguments[0]} did not end within {COMMAND_SECONDS} s") from None
     return done.stdout
 
 
 def reason(error):
-    """What a command that failed said about it, in a line."""
+    """The reason of a failed command, in one line."""
     lines = [line.strip() for line in error.stdout.splitlines() if line.strip()]
     telling = [line for line in lines if re.search(r"^E: |\berror\b", line, re.IGNORECASE)]
     return (telling or lines[-1:] or [f"it ended with {error.returncode}"])[0]
 
 
 def command(language, build, library):
-    """The driver's command. run.py hands no AGENTJOB_ variable on, so this one is part of it."""
+    """The driver's command. run.py removes AGENTJOB_ variables from the environment, so this one is part of the command."""
     return [str(part) for part in ["env", f"AGENTJOB_LIBRARY={library}", *language.driver(build)]]
 
 
 def npm_install(build, library):
-    """koffi below the build directory, in the version that package-lock.json holds by its hash."""
+    """Installs koffi below the build directory, in the version of package-lock.json, checked by its hash."""
     home = build / "node"
     home.mkdir(exist_ok=True)
     if (home / "node_modules").exists() and same(home / "package-lock.json", HERE / "node/package-lock.json"):
@@ -149,11 +149,11 @@ def npm_install(build, library):
         raise Missing("npm is not installed, and koffi comes from there")
     shutil.copy(HERE / "node/package.json", home)
     try:
-        # No script of koffi's has to run: the compiled part is a package of its own.
+        # koffi needs no install script: its compiled part is a separate package.
         lock = shutil.copy(HERE / "node/package-lock.json", home)
         run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=home)
     except subprocess.CalledProcessError as error:
-        os.remove(lock)  # so that the next time begins anew
+        os.remove(lock)  # so the next run starts again
         raise Missing(f"npm ci: {reason(error)}") from None
 
 
@@ -174,12 +174,12 @@ def guile(build):
 
 
 def compile_guile(build, library):
-    """Guile compiles a program into its cache when it first runs, and says so: here, with nothing to do."""
+    """Guile compiles a program when it first runs, and prints that. It does so here, with no input."""
     run(["env", f"AGENTJOB_LIBRARY={library}", *guile(build)])
 
 
 def linux_64(build, library):
-    """The timer behind `cancel_after` is declared for there only."""
+    """The timer behind `cancel_after` is declared only for this platform."""
     if sys.platform != "linux" or platform.architecture()[0] != "64bit":
         raise Missing("its driver's timer is declared for 64-bit Linux only")
 

@@ -1,8 +1,8 @@
 /*
- * The C driver (tests/drivers/README.md): blocks of `key=value` lines in, one line of JSON a block out.
+ * The C driver (tests/drivers/README.md): reads blocks of `key=value` lines, prints one line of JSON per block.
  *
- * For a newcomer: `configure` shows a client's settings, `call_settings` those of one call, `perform` the calls, `print_error`
- * all that an error knows, `watch` a wait in steps. The rest reads lines and writes JSON.
+ * As an example: `configure` sets a client's options, `call_settings` the settings of one call, `perform` makes the calls,
+ * `print_error` reads every field of an error, `watch` drives a poller. The rest reads lines and writes JSON.
  */
 #define _POSIX_C_SOURCE 200809L /* getline, nanosleep, open_memstream under -std=c11 */
 
@@ -28,7 +28,7 @@ typedef struct block {
     int count;
 } block;
 
-/* Turns every %XX into its byte, in place. */
+/* Decodes every %XX, in place. */
 static size_t percent_decode(char *text) {
     char *to = text;
     for (const char *from = text; *from != '\0'; to++) {
@@ -44,7 +44,7 @@ static size_t percent_decode(char *text) {
     return (size_t)(to - text);
 }
 
-/* Reads lines up to an empty one; false when there are no more. */
+/* Reads lines up to an empty one; false at the end of the input. */
 static bool read_block(block *it) {
     char *text = NULL;
     size_t room = 0;
@@ -84,19 +84,19 @@ static const line *find(const block *it, const char *key) {
     return NULL;
 }
 
-/* The value, or NULL where the block has none. */
+/* The value, or NULL if the block has none. */
 static const char *get(const block *it, const char *key) {
     const line *found = find(it, key);
     return found ? found->value : NULL;
 }
 
-/* A missing argument is the empty text. */
+/* A missing argument is an empty text. */
 static const char *argument(const block *it, const char *key) {
     const char *value = get(it, key);
     return value ? value : "";
 }
 
-/* Seconds with a fraction, as milliseconds. No time that was given becomes none. */
+/* Seconds with a fraction, as milliseconds. A short time does not become 0. */
 static uint64_t milliseconds(const char *seconds) {
     double ms = strtod(seconds, NULL) * 1000.0;
     if (!(ms > 0.0)) {
@@ -108,7 +108,7 @@ static uint64_t milliseconds(const char *seconds) {
     return ms < 1.0 ? 1 : (uint64_t)(ms + 0.5);
 }
 
-/* The answer's JSON */
+/* The JSON output */
 
 static void print_json_text(const char *text, size_t len) {
     if (text == NULL) {
@@ -165,7 +165,7 @@ static void print_error(const agentjob_error *err) {
     printf(", \"attempts\": %u, \"job\": %s}}\n", (unsigned)agentjob_error_attempts(err), job ? job : "null");
 }
 
-/* Settings: each step is taken only if all before it went well, and the first error is the block's. */
+/* Settings: a function is called only if all functions before it succeeded, and the first error is the block's result. */
 
 #define SET(key, call)                                    \
     do {                                                  \
@@ -203,7 +203,7 @@ static agentjob_code call_settings(const block *it, agentjob_call *to, const age
     SET("wait.lateness", agentjob_call_set_lateness(to, strtod(value, NULL), err));
     SET("wait.settle", agentjob_call_set_settle_ms(to, milliseconds(value), err));
 
-    /* One function sets both intervals, so the one that is missing is given its default. */
+    /* One function sets both intervals, so a missing one gets its default. */
     const char *min = get(it, "wait.min_interval"), *max = get(it, "wait.max_interval");
     if (code == AGENTJOB_OK && (min != NULL || max != NULL)) {
         code = agentjob_call_set_poll_interval_ms(to, min ? milliseconds(min) : 2000, max ? milliseconds(max) : 60000, err);
@@ -232,7 +232,7 @@ static void *cancel_later(void *user_data) {
 
 /* The calls */
 
-/* Sleeps until the poller is due, but not through a cancel. */
+/* Sleeps until the poller is due or the call is cancelled. */
 static void sleep_until_due(const agentjob_poller *poller, const agentjob_cancel *token) {
     uint64_t left;
     while ((left = agentjob_poller_due_in_ms(poller)) > 0 && !agentjob_cancel_is_triggered(token)) {
@@ -240,7 +240,7 @@ static void sleep_until_due(const agentjob_poller *poller, const agentjob_cancel
     }
 }
 
-/* Each record that differs from the one before it, and the last one, as a JSON array of `*records`. */
+/* The first record, each one that differs from the previous one, and the last one, as the JSON array `*records`. */
 static agentjob_code watch(const agentjob_client *client, const char *job_id, const agentjob_call *call,
                            const agentjob_cancel *token, FILE *records, agentjob_error **err) {
     agentjob_poller *poller = NULL;
@@ -274,7 +274,7 @@ static agentjob_code perform(const block *it, const agentjob_client *client, con
     const char *job_id = argument(it, "job_id");
     const line *found = find(it, "prompt");
     const char *prompt = found ? found->value : "";
-    size_t prompt_len = found ? found->len : 0; /* a prompt may hold NUL bytes, so its length is told */
+    size_t prompt_len = found ? found->len : 0; /* a prompt may contain NUL bytes, so it is passed with its length */
 
     if (strcmp(operation, "send_message") == 0) {
         return agentjob_client_send_message(client, job_id, prompt, prompt_len, call, job, err);
@@ -295,8 +295,8 @@ static agentjob_code perform(const block *it, const agentjob_client *client, con
     exit(2);
 }
 
-/* One call from beginning to end: settings, client, call, one line of JSON. */
-static void answer(const block *it) {
+/* One call from start to end: settings, client, call, one line of JSON. */
+static void run_call(const block *it) {
     agentjob_error *err = NULL;
     agentjob_client *client = NULL;
     agentjob_job *job = NULL;
@@ -351,7 +351,7 @@ int main(void) {
     block it;
     while (read_block(&it)) {
         if (it.count > 0) {
-            answer(&it);
+            run_call(&it);
         }
         free_block(&it);
     }

@@ -5,7 +5,7 @@ using System.Text;
 using System.Threading;
 
 /// <summary>
-/// agentjob from C#, by P/Invoke and the facts of agentjob.h.
+/// agentjob from C#, through P/Invoke.
 /// <code>
 /// using (var client = new AgentJob.Client(new AgentJob.Settings { BaseUrl = "https://api.example.com", ApiKey = "…", ProjectId = "…" }))
 /// {
@@ -13,19 +13,19 @@ using System.Threading;
 ///     Console.WriteLine(job.Status + " " + job.PrLink);
 /// }
 /// </code>
-/// What is null in the settings comes from its AGENTJOB_ variable or is the default.
+/// An option that is null comes from its AGENTJOB_ variable or has its default.
 /// </summary>
 namespace AgentJob
 {
-    /// <summary>The functions of the library. Texts are UTF-8, which P/Invoke's own strings are not everywhere: so bytes go in.</summary>
+    /// <summary>The functions of the library. Texts are passed as UTF-8 bytes, because P/Invoke's strings are not UTF-8 on every platform.</summary>
     static class C
     {
         const string Library = "libagentjob.so.0";
         public const ulong Forever = ulong.MaxValue;
 
         /// <summary>
-        /// Opens a library that is at another place; the loader then takes it for the one of that name. Not in a static constructor
-        /// of this class: Mono looks for the library before it runs that.
+        /// Loads a library from another path; the loader then uses it for the name. A static constructor of this class would be too
+        /// late: Mono loads the library before it runs that.
         /// </summary>
         public static void Open()
         {
@@ -101,14 +101,14 @@ namespace AgentJob
         [DllImport(Library)] public static extern void agentjob_error_free(IntPtr error);
         [DllImport(Library)] public static extern IntPtr agentjob_delivery_name(int delivery);
 
-        /// <summary>Throws the error of a call that failed, and frees it either way.</summary>
+        /// <summary>Throws the error of a failed call, and frees it.</summary>
         public static void Check(int code, ErrorHandle err)
         {
             using (err)
                 if (code != 0) throw new AgentJobException(err);
         }
 
-        /// <summary>A text that ends with a NUL. C would see only what stands before another one, which may be another job's id.</summary>
+        /// <summary>A NUL-terminated text. A NUL byte inside is refused, because C would read only the part before it, which may be another job's id.</summary>
         public static byte[] Bytes(string text)
         {
             if (text.IndexOf('\0') >= 0) throw new ArgumentException("a NUL in a text that is no prompt");
@@ -131,7 +131,7 @@ namespace AgentJob
             return Encoding.UTF8.GetString(bytes);
         }
 
-        /// <summary>A time that was given does not become none.</summary>
+        /// <summary>A short time does not become 0.</summary>
         public static ulong Milliseconds(TimeSpan time)
         {
             if (time == Timeout.InfiniteTimeSpan) return Forever;
@@ -139,7 +139,7 @@ namespace AgentJob
         }
     }
 
-    /// <summary>A pointer that .NET frees once, and not while a call uses it.</summary>
+    /// <summary>A pointer that .NET frees once, and not during a call.</summary>
     abstract class Handle : SafeHandle
     {
         protected Handle() : base(IntPtr.Zero, true) { }
@@ -154,7 +154,7 @@ namespace AgentJob
     sealed class JobHandle : Handle { protected override bool ReleaseHandle() { C.agentjob_job_free(handle); return true; } }
     sealed class ErrorHandle : Handle { protected override bool ReleaseHandle() { C.agentjob_error_free(handle); return true; } }
 
-    /// <summary>What the service said about a job at one moment.</summary>
+    /// <summary>A job's record at one moment.</summary>
     public sealed class Job
     {
         public readonly string Id, Status, PrLink;
@@ -173,7 +173,7 @@ namespace AgentJob
             Json = C.Text(json, length);
         }
 
-        /// <summary>A copy of a borrowed record; null where there is none.</summary>
+        /// <summary>A copy of a borrowed record; null if there is none.</summary>
         internal static Job Copied(IntPtr job) { return job == IntPtr.Zero ? null : new Job(job); }
 
         internal static Job Taken(JobHandle job)
@@ -182,11 +182,11 @@ namespace AgentJob
         }
     }
 
-    /// <summary>Why a call failed. Everything is copied; what there is not is null.</summary>
+    /// <summary>Why a call failed. Everything is copied; null means none.</summary>
     public sealed class AgentJobException : Exception
     {
         public readonly string Kind, RequestId, Body;
-        /// <summary>What became of the message: "not_sent", "rejected", "unknown" (look before you send again), "accepted".</summary>
+        /// <summary>What happened to the message: "not_sent", "rejected", "unknown" (check the job before you send it again), "accepted".</summary>
         public readonly string Delivery;
         public readonly int? HttpStatus;
         public readonly TimeSpan? RetryAfter;
@@ -205,7 +205,7 @@ namespace AgentJob
             HttpStatus = status == 0 ? (int?)null : status;
             RetryAfter = retryAfterMs < 0 ? (TimeSpan?)null : TimeSpan.FromMilliseconds(retryAfterMs);
             RequestId = C.Text(C.agentjob_error_request_id(err));
-            Body = C.Text(body, length); // it may hold a NUL
+            Body = C.Text(body, length); // it may contain a NUL
             Attempts = C.agentjob_error_attempts(err);
             Elapsed = TimeSpan.FromMilliseconds(C.agentjob_error_elapsed_ms(err));
             Job = Job.Copied(C.agentjob_error_job(err));
@@ -257,12 +257,12 @@ namespace AgentJob
         }
     }
 
-    /// <summary>The settings of one call; what is null is the client's own, or the default.</summary>
+    /// <summary>The settings of one call; null means the client's setting or the default.</summary>
     public sealed class CallSettings
     {
-        /// <summary>The total time of one request.</summary>
+        /// <summary>The deadline of one request.</summary>
         public TimeSpan? Timeout;
-        /// <summary>How long to wait: 30 minutes by default, Timeout.InfiniteTimeSpan for ever.</summary>
+        /// <summary>The deadline of the wait: 30 minutes by default, Timeout.InfiniteTimeSpan for none.</summary>
         public TimeSpan? WaitTimeout;
         public TimeSpan? MinInterval, MaxInterval, Settle;
         public double? Lateness;
@@ -270,7 +270,7 @@ namespace AgentJob
         public CancellationToken Cancel = CancellationToken.None;
     }
 
-    /// <summary>The settings of one call as the library has them.</summary>
+    /// <summary>The settings of one call as the library's object.</summary>
     sealed class Call : IDisposable
     {
         public readonly CallHandle Handle = C.agentjob_call_new();
@@ -299,7 +299,7 @@ namespace AgentJob
                 C.Check(C.agentjob_call_set_lateness(Handle, lateness, out err), err);
             if (settings.MinInterval != null || settings.MaxInterval != null)
             {
-                // One function sets both: 2 s and 60 s are its defaults.
+                // One function sets both; 2 s and 60 s are the defaults.
                 TimeSpan min = settings.MinInterval ?? TimeSpan.FromSeconds(2), max = settings.MaxInterval ?? TimeSpan.FromSeconds(60);
                 C.Check(C.agentjob_call_set_poll_interval_ms(Handle, C.Milliseconds(min), C.Milliseconds(max), out err), err);
             }
@@ -307,7 +307,7 @@ namespace AgentJob
 
         public void Dispose()
         {
-            registration.Dispose(); // waits for a trigger that is under way
+            registration.Dispose(); // waits for a trigger that is running
             cancel.Dispose();
             Handle.Dispose();
         }
@@ -333,7 +333,7 @@ namespace AgentJob
             }
         }
 
-        /// <summary>Ends every call, in every thread, and refuses new ones. The last call to return frees the client.</summary>
+        /// <summary>Ends every call on every thread and refuses new ones. The last call that returns frees the client.</summary>
         public void Dispose()
         {
             if (!handle.IsClosed) C.agentjob_client_close(handle);
@@ -377,7 +377,7 @@ namespace AgentJob
                 C.agentjob_client_send_and_wait(handle, id, data, (UIntPtr)data.Length, call, out job, out err));
         }
 
-        /// <summary>Each record that differs from the one before it, and the last one.</summary>
+        /// <summary>The first record, each one that differs from the previous one, and the last one.</summary>
         public IEnumerable<Job> Watch(string jobId, CallSettings settings = null)
         {
             CancellationToken cancel = settings == null ? CancellationToken.None : settings.Cancel;
@@ -389,7 +389,7 @@ namespace AgentJob
                 {
                     cancel.WaitHandle.WaitOne(TimeSpan.FromMilliseconds(C.agentjob_poller_due_in_ms(poller)));
                     done = Poll(poller, call);
-                    Job job = Job.Copied(C.agentjob_poller_job(poller)); // the poller's own until its next poll
+                    Job job = Job.Copied(C.agentjob_poller_job(poller)); // borrowed from the poller until its next poll
                     if (job == null || (!done && last != null && job.Json == last.Json)) continue;
                     last = job;
                     yield return job;

@@ -7,7 +7,7 @@ using System.Text;
 using System.Threading;
 using AgentJob;
 
-/// <summary>The C# driver (see ../README.md): reads calls on stdin, makes them, tells as JSON how each one ended.</summary>
+/// <summary>The C# driver (see ../README.md): reads calls from stdin, makes them, and prints the result of each as JSON.</summary>
 static class Driver
 {
     static void Main()
@@ -49,7 +49,7 @@ static class Driver
         }
     }
 
-    /// <summary>The client's settings that the block has.</summary>
+    /// <summary>The client's options in the block.</summary>
     static Settings ClientSettings(Dictionary<string, string> block)
     {
         Func<string, string> text = key => block.ContainsKey(key) ? block[key] : null;
@@ -76,7 +76,7 @@ static class Driver
         };
     }
 
-    /// <summary>The call's settings that the block has.</summary>
+    /// <summary>The call's settings in the block.</summary>
     static CallSettings CallSettings(Dictionary<string, string> block, CancellationToken cancel)
     {
         Func<string, TimeSpan?> time = key => block.ContainsKey(key) ? Seconds(block[key]) : (TimeSpan?)null;
@@ -120,7 +120,7 @@ static class Driver
         }
     }
 
-    /// <summary>An error as the protocol has it.</summary>
+    /// <summary>An error as the protocol defines it.</summary>
     static string Told(AgentJobException error)
     {
         string retryAfter = error.RetryAfter == null
@@ -137,7 +137,7 @@ static class Driver
             + ", \"job\": " + (error.Job == null ? "null" : error.Job.Json) + "}}";
     }
 
-    /// <summary>A text as JSON, without a library for it.</summary>
+    /// <summary>A text as JSON, without a JSON library.</summary>
     static string Json(string text)
     {
         if (text == null) return "null";

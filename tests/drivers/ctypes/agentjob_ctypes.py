@@ -1,10 +1,10 @@
-"""agentjob from Python with nothing but ctypes and the facts of agentjob.h. (In earnest, Python has a package of its own.)
+"""agentjob from Python through ctypes, as an example: for real programs there is the Python package.
 
     with Client(base_url="https://api.example.com", api_key="…", project_id="…") as client:
         job = client.send_and_wait("job_123", "Also cover the error cases", timeout=1800)
         print(job.status, job.pr_link)
 
-Settings are those of the README, times in seconds; what is not given comes from its AGENTJOB_ variable or is the default.
+Options as in the README, times in seconds. An option that is not set comes from its AGENTJOB_ variable or has its default.
 """
 
 import ctypes
@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import NamedTuple, Optional
 
-# ctypes lets go of the interpreter's lock during a call of a CDLL (not of a PyDLL): other threads run on.
+# ctypes releases the GIL during a call of a CDLL (not of a PyDLL), so other threads keep running.
 _library = ctypes.CDLL(os.environ.get("AGENTJOB_LIBRARY", "libagentjob.so.0"))
-_OUT = POINTER(c_void_p)  # where an object or an error goes
+_OUT = POINTER(c_void_p)  # memory for an object or an error
 _FOREVER = 2**64 - 1
 
 
 def _function(name, *arguments, returns=c_int32):
-    """A function of the library. Without declared types ctypes would cut every pointer down to an int."""
+    """A function of the library. Without declared types ctypes would truncate pointers to int."""
     function = getattr(_library, "agentjob_" + name)
     function.argtypes, function.restype = arguments, returns
     return function
@@ -71,7 +71,7 @@ _delivery_name = _function("delivery_name", c_int32, returns=c_char_p)
 
 
 def _bytes(text):
-    """A text to borrow to the library. C would see only what stands before a NUL, which may be another job's id."""
+    """A text for the library. A NUL byte is refused, because C would read only the part before it, which may be another job's id."""
     data = text.encode()
     if b"\0" in data:
         raise ValueError("a NUL in a text that is no prompt")
@@ -83,13 +83,13 @@ def _text(data):
 
 
 def _milliseconds(seconds):
-    if seconds is None:  # a wait for ever
+    if seconds is None:  # a wait without a deadline
         return _FOREVER
-    return max(1, round(seconds * 1000)) if seconds > 0 else 0  # a time that was given does not become none
+    return max(1, round(seconds * 1000)) if seconds > 0 else 0  # a short time does not become 0
 
 
 def _setters(type_name, **settings):
-    """For every setting its function and what turns a value into the function's argument."""
+    """For each setting: its function and the conversion of its value to the function's argument."""
     kinds = {
         "text": ("", c_char_p, _bytes),
         "time": ("_ms", c_uint64, _milliseconds),
@@ -114,7 +114,7 @@ _CALL = _setters("call", timeout="time", wait_timeout="time", lateness="part", s
 
 
 def _check(function, *arguments):
-    """Calls a function whose last parameter is where the error goes; raises the error."""
+    """Calls a function whose last parameter is the error; raises the error."""
     err = c_void_p()
     if function(*arguments, byref(err)) != 0:
         with _owned(err, _error_free):
@@ -122,7 +122,7 @@ def _check(function, *arguments):
 
 
 def _made(function, *arguments):
-    """Calls a function that gives an object, and returns the object."""
+    """Calls a function that returns an object through `out`."""
     out = c_void_p()
     _check(function, *arguments, byref(out))
     return out
@@ -130,7 +130,7 @@ def _made(function, *arguments):
 
 @contextmanager
 def _owned(handle, free):
-    """An object that is needed for a moment."""
+    """An object that is freed after its block."""
     try:
         yield handle
     finally:
@@ -138,7 +138,7 @@ def _owned(handle, free):
 
 
 class Error(Exception):
-    """Why a call failed. Everything is copied, so the library's own error is freed at once."""
+    """Why a call failed. Everything is copied, so the library's error is freed at once."""
 
     def __init__(self, err):
         delivery = _error_delivery(err)
@@ -148,18 +148,18 @@ class Error(Exception):
         job = _error_job(err)
         super().__init__(_text(_error_message(err)))
         self.kind = _text(_error_kind(err))
-        self.delivery = _text(_delivery_name(delivery)) if delivery else None  # "unknown": look before you send again
+        self.delivery = _text(_delivery_name(delivery)) if delivery else None  # "unknown": check the job before you send it again
         self.http_status = _error_http_status(err) or None
         self.retry_after = retry_after_ms / 1000 if retry_after_ms >= 0 else None
         self.request_id = _text(_error_request_id(err))
-        self.body = ctypes.string_at(body, length.value).decode() if body else None  # it may hold a NUL
+        self.body = ctypes.string_at(body, length.value).decode() if body else None  # it may contain a NUL
         self.attempts = _error_attempts(err)
         self.elapsed = _error_elapsed_ms(err) / 1000
         self.job = Job.copied(job) if job else None
 
 
 class Job(NamedTuple):
-    """What the service said about a job at one moment."""
+    """A job's record at one moment."""
 
     id: str
     status: str
@@ -179,7 +179,7 @@ class Job(NamedTuple):
 
 
 class CancelToken:
-    """Ends the calls that it was given to, from any thread: they raise an Error of kind "cancelled"."""
+    """Cancels the calls that have it, from any thread: they raise an Error of kind "cancelled"."""
 
     def __init__(self):
         self._handle = _cancel_new()
@@ -207,7 +207,7 @@ class Client:
                 _check(setter, options, convert(value))
             self._handle = _made(_client_new, options)
 
-    def __del__(self):  # here no thread can be in a call: the call would hold a reference
+    def __del__(self):  # no thread can be in a call now, because the call would hold a reference
         _client_free(self._handle)
 
     def __enter__(self):
@@ -217,7 +217,7 @@ class Client:
         self.close()
 
     def close(self):
-        """Ends every call, in every thread, and refuses new ones."""
+        """Ends every call on every thread and refuses new ones."""
         _client_close(self._handle)
 
     def send_message(self, job_id, prompt, *, cancel=None, **settings):
@@ -244,15 +244,15 @@ class Client:
             return Job.taken(_made(_send_and_wait, self._handle, _bytes(job_id), prompt, len(prompt), call))
 
     def watch(self, job_id, *, cancel=None, timeout=1800, **wait):
-        """Yields each record that differs from the one before it, and the last one."""
+        """Yields the first record, each one that differs from the previous one, and the last one."""
         done, last = c_bool(), None
         with _call(cancel, wait_timeout=timeout, **wait) as call:
             with _owned(_made(_poller_new, self._handle, _bytes(job_id), call), _poller_free) as poller:
                 while not done:
                     while (due := _poller_due_in_ms(poller)) and not (cancel and cancel.cancelled):
-                        time.sleep(min(due, 20) / 1000)  # in short pieces, to notice a cancel
+                        time.sleep(min(due, 20) / 1000)  # briefly, to notice a cancel soon
                     _check(_poller_poll, poller, self._handle, call, byref(done))
-                    job = _poller_job(poller)  # the poller's own until its next poll
+                    job = _poller_job(poller)  # borrowed from the poller until its next poll
                     if job and (done or last is None or _text(_job_json(job, None)) != last.json):
                         last = Job.copied(job)
                         yield last
@@ -264,7 +264,7 @@ def _call(cancel, *, min_interval=None, max_interval=None, **settings):
     with _owned(_call_new(), _call_free) as call:
         if cancel is not None:
             _check(_call_set_cancel, call, cancel._handle)
-        if min_interval is not None or max_interval is not None:  # one function sets both: 2 s and 60 s are its defaults
+        if min_interval is not None or max_interval is not None:  # one function sets both; 2 s and 60 s are the defaults
             low, high = 2 if min_interval is None else min_interval, 60 if max_interval is None else max_interval
             _check(_call_set_poll_interval, call, _milliseconds(low), _milliseconds(high))
         for name, value in settings.items():

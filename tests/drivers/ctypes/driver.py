@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The ctypes driver (see ../README.md): reads calls on stdin, makes them, tells as JSON how each one ended."""
+"""The ctypes driver (see ../README.md): reads calls from stdin, makes them, and prints the result of each as JSON."""
 
 import json
 import sys
@@ -55,14 +55,14 @@ def perform(client, block, cancel):
     return job.json
 
 
-def told(error):
-    """An error as the protocol has it."""
+def error_json(error):
+    """An error as the protocol defines it."""
     facts = ("kind", "delivery", "http_status", "retry_after", "request_id", "body", "attempts")
-    answer = {name: getattr(error, name) for name in facts}
-    return {"error": {**answer, "message": str(error), "job": json.loads(error.job.json) if error.job else None}}
+    values = {name: getattr(error, name) for name in facts}
+    return {"error": {**values, "message": str(error), "job": json.loads(error.job.json) if error.job else None}}
 
 
-def answer(block):
+def run_call(block):
     cancel = CancelToken()
     timer = threading.Timer(float(block.get("cancel_after", 0)), cancel.cancel)
     if "cancel_after" in block:
@@ -71,11 +71,11 @@ def answer(block):
         with Client(**{name: read(block[name]) for name, read in READERS.items() if name in block}) as client:
             return f'{{"ok": {perform(client, block, cancel)}}}'
     except Error as error:
-        return json.dumps(told(error))
+        return json.dumps(error_json(error))
     finally:
         timer.cancel()
 
 
 if __name__ == "__main__":
     for block in blocks(sys.stdin):
-        print(answer(block), flush=True)
+        print(run_call(block), flush=True)

@@ -1,11 +1,11 @@
-;;; agentjob from Guile, by (system foreign) and the facts of agentjob.h.
+;;; agentjob from Guile, through (system foreign).
 ;;;
 ;;;     (use-modules (agentjob))
 ;;;     (define client (make-client '((base-url . "https://api.example.com") (api-key . "…") (project-id . "…"))))
 ;;;     (define job (send-and-wait client "job_123" "Also cover the error cases" '((timeout . 1800))))
 ;;;     (format #t "~a ~a~%" (job-status job) (job-pr-link job))
 ;;;
-;;; Settings are those of the README, times in seconds; what is not given comes from its AGENTJOB_ variable or is the default.
+;;; Options as in the README, times in seconds. An option that is not set comes from its AGENTJOB_ variable or has its default.
 ;;; A call that fails raises an &agentjob-error. Any number of threads may use a client.
 
 (define-module (agentjob)
@@ -29,7 +29,7 @@
 (define (c name result . arguments)
   (foreign-library-function library (string-append "agentjob_" name) #:return-type result #:arg-types arguments))
 
-;; (system foreign) has no bool; in C it is one byte.
+;; (system foreign) has no bool; C's is one byte.
 (define bool uint8)
 (define (true? byte) (not (zero? byte)))
 
@@ -75,52 +75,52 @@
 (define error-free (c "error_free" void '*))
 (define delivery-name (c "delivery_name" '* int32))
 
-;; The collector itself calls these when an object is no longer needed; while a call uses the object, it is.
+;; The garbage collector calls these when an object is no longer reachable. It is reachable while a call uses it.
 (define client-free (foreign-library-pointer library "agentjob_client_free"))
 (define cancel-free (foreign-library-pointer library "agentjob_cancel_free"))
 
-;;; Texts, times, places for results
+;;; Texts, times, memory for results
 
 (define (text pointer)
   (and (not (null-pointer? pointer)) (pointer->string pointer -1 "UTF-8")))
 
-;; C would see only what stands before a NUL, which may be another job's id.
+;; A NUL byte is refused, because C would read only the part before it, which may be another job's id.
 (define (no-nul string)
   (when (string-index string #\nul) (error "a NUL in a text that is no prompt"))
   (string->pointer string "UTF-8"))
 
 (define (milliseconds seconds)
-  (cond ((not seconds) forever)         ; a wait for ever
-        ((positive? seconds) (max 1 (inexact->exact (round (* seconds 1000))))) ; what was given does not become none
+  (cond ((not seconds) forever)         ; a wait without a deadline
+        ((positive? seconds) (max 1 (inexact->exact (round (* seconds 1000))))) ; a short time does not become 0
         (else 0)))
 
 (define (flag value) (if value 1 0))
 
-;; Where a function puts a pointer or a number, and what it put there.
+;; Memory for a pointer or a number, and its value.
 (define (room) (bytevector->pointer (make-bytevector (sizeof '*) 0)))
 (define (room-number room) (pointer-address (dereference-pointer room)))
 (define (room-true? room) (true? (bytevector-u8-ref (pointer->bytevector room 1) 0)))
 
-;; Calls a function whose last parameter is where the error goes; raises the error.
+;; Calls a function whose last parameter is the error; raises the error.
 (define (check function . arguments)
   (let ((err (room)))
     (unless (zero? (apply function (append arguments (list err))))
       (raise-exception (taken-error (dereference-pointer err))))))
 
-;; Calls a function that gives an object, and returns the object.
-(define (made function . arguments)
+;; Calls a function that returns an object through `out`.
+(define (create function . arguments)
   (let ((out (room)))
     (apply check function (append arguments (list out)))
     (dereference-pointer out)))
 
-;; Uses an object for a moment.
+;; Uses an object and frees it.
 (define (call-with-owned object free use)
   (dynamic-wind
     (const #t)
     (lambda () (use object))
     (lambda () (free object))))
 
-;;; Settings: the function for each, and what turns a value into its argument
+;;; Settings: for each its function and the conversion of its value
 
 (define (setter name type convert)
   (let ((function (c name int32 '* type '*)))
@@ -164,9 +164,9 @@
        ((or (assq-ref setters name) (error "no such setting:" name)) object value)))
     settings))
 
-;;; Records and errors are copied, so that the library's own are freed at once.
+;;; Records and errors are copied, so the library's are freed at once.
 
-;; What the service said about a job at one moment; json is the whole record.
+;; A job's record at one moment; json is the whole record.
 (define-record-type job
   (make-job id status terminal? pr-link json)
   job?
@@ -183,10 +183,10 @@
             (text (record-pr-link record))
             (text (record-json record %null-pointer))))
 
-;; Why a call failed; exception-message has the sentence. What there is not is #f.
+;; Why a call failed; exception-message is the message. #f means none.
 (define-exception-type &agentjob-error &error make-agentjob-error agentjob-error?
   (kind agentjob-error-kind)
-  (delivery agentjob-error-delivery)    ; "unknown": look before you send again
+  (delivery agentjob-error-delivery)    ; "unknown": check the job before you send it again
   (http-status agentjob-error-http-status)
   (retry-after agentjob-error-retry-after)
   (request-id agentjob-error-request-id)
@@ -212,13 +212,13 @@
             (and (>= retry-after-ms 0) (/ retry-after-ms 1000))
             (text (error-request-id err))
             (and (not (null-pointer? body))
-                 (utf8->string (pointer->bytevector body (room-number length)))) ; it may hold a NUL
+                 (utf8->string (pointer->bytevector body (room-number length)))) ; it may contain a NUL
             (error-attempts err)
             (/ (error-elapsed-ms err) 1000)
             (and (not (null-pointer? record)) (copied record)))
           (make-exception-with-message (text (error-message err))))))))
 
-;;; Cancelling, from any thread: the calls that were given the token raise an error of the kind "cancelled".
+;;; Cancel tokens, from any thread: calls that have the token raise an error of the kind "cancelled".
 
 (define (make-cancel-token)
   (let ((token (cancel-new)))
@@ -234,11 +234,11 @@
   (call-with-owned (options-new) options-free
     (lambda (options)
       (set-all options-setters options settings)
-      (let ((client (made client-new options)))
+      (let ((client (create client-new options)))
         (set-pointer-finalizer! client client-free)
         client))))
 
-;; Ends every call, in every thread, and refuses new ones. The collector frees the client.
+;; Ends every call on every thread and refuses new ones. The collector frees the client.
 (define (close-client client) (client-close client))
 
 ;; Settings: timeout, cancel.
@@ -253,7 +253,7 @@
   (let ((data (string->utf8 prompt)))
     (call-for-job settings client-create-job client (bytevector->pointer data) (bytevector-length data))))
 
-;; Settings: timeout (how long to wait; #f for ever), poll-interval, lateness, settle, cancel.
+;; Settings: timeout (the deadline of the wait, #f for none), poll-interval, lateness, settle, cancel.
 (define* (wait-for-job client job-id #:optional (settings '()))
   (call-for-job (waiting settings) client-wait client (no-nul job-id)))
 
@@ -262,30 +262,30 @@
     (call-for-job (waiting settings) client-send-and-wait client (no-nul job-id) (bytevector->pointer data)
                   (bytevector-length data))))
 
-;; Calls `see` with each record that differs from the one before it, and with the last one.
-(define* (watch-job client job-id see #:optional (settings '()))
+;; Calls `receive` with the first record, each one that differs from the previous one, and the last one.
+(define* (watch-job client job-id receive #:optional (settings '()))
   (call-with-settings (waiting settings)
     (lambda (call)
-      (call-with-owned (made client-poller client (no-nul job-id) call) poller-free
+      (call-with-owned (create client-poller client (no-nul job-id) call) poller-free
         (lambda (poller)
           (let ((done (room)))
             (let look ((last #f))
               (sleep-until-due poller (assq-ref settings 'cancel))
               (check poller-poll poller client call done)
               (let* ((done? (room-true? done))
-                     (record (poller-job poller)) ; the poller's own until its next poll
+                     (record (poller-job poller)) ; borrowed from the poller until its next poll
                      (job (and (not (null-pointer? record)) (copied record)))
                      (news? (and job (or done? (not last) (not (string=? (job-json job) (job-json last)))))))
-                (when news? (see job))
+                (when news? (receive job))
                 (unless done? (look (if news? job last)))))))))))
 
 (define (sleep-until-due poller cancel)
   (let ((due (poller-due-in-ms poller)))
     (unless (or (zero? due) (and cancel (cancelled? cancel)))
-      (usleep (* 1000 (min due 20)))    ; in short pieces, to notice a cancel
+      (usleep (* 1000 (min due 20)))    ; briefly, to notice a cancel soon
       (sleep-until-due poller cancel))))
 
-;; A wait's timeout is how long to wait; a request's own stays the client's.
+;; For a wait, timeout is the deadline of the wait; its requests keep the client's timeout.
 (define (waiting settings)
   (map (match-lambda
          (('timeout . value) (cons 'wait-timeout value))
@@ -298,8 +298,8 @@
       (set-all call-setters call settings)
       (use call))))
 
-;; Makes one call that gives a job.
+;; Makes one call that returns a job.
 (define (call-for-job settings function . arguments)
   (call-with-settings settings
     (lambda (call)
-      (call-with-owned (apply made function (append arguments (list call))) record-free copied))))
+      (call-with-owned (apply create function (append arguments (list call))) record-free copied))))

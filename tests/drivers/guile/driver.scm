@@ -1,4 +1,4 @@
-;;; The Guile driver (see ../README.md): reads calls on stdin, makes them, tells as JSON how each one ended.
+;;; The Guile driver (see ../README.md): reads calls from stdin, makes them, and prints the result of each as JSON.
 
 (use-modules (agentjob)
              (ice-9 exceptions)
@@ -10,7 +10,7 @@
 
 (define (true? value) (string=? value "true"))
 
-;; What reads each of the client's settings.
+;; The parser of each option of the client.
 (define readers
   `(("base_url" . ,identity) ("api_key" . ,identity) ("api_key_file" . ,identity) ("project_id" . ,identity)
     ("ca_file" . ,identity) ("proxy" . ,identity) ("user_agent_suffix" . ,identity)
@@ -47,7 +47,7 @@
       ((key . value)
        (and (string-prefix? prefix key)
             (not (string-suffix? "_interval" key))
-            (cons (setting-name (string-drop key (string-length prefix))) (string->number value))))) ; none gives #f
+            (cons (setting-name (string-drop key (string-length prefix))) (string->number value))))) ; none becomes #f
     block))
 
 (define (wait-settings block)
@@ -76,7 +76,7 @@
          (watch-job client job-id (lambda (job) (set! records (cons (job-json job) records))) wait)
          (string-append "[" (string-join (reverse records) ", ") "]"))))))
 
-;; A text, a number or #f as JSON; Guile has no library for it of its own.
+;; A text, a number or #f as JSON, because Guile has no library for it.
 (define (json value)
   (cond ((not value) "null")
         ((number? value) (number->string (if (integer? value) value (exact->inexact value))))
@@ -91,8 +91,8 @@
                   (string->list value)))
            "\""))))
 
-;; An error as the protocol has it.
-(define (told error)
+;; An error as the protocol defines it.
+(define (error-json error)
   (let ((job (agentjob-error-job error)))
     (string-append
       "{\"error\": {\"kind\": " (json (agentjob-error-kind error))
@@ -105,25 +105,25 @@
       ", \"attempts\": " (json (agentjob-error-attempts error))
       ", \"job\": " (if job (job-json job) "null") "}}")))
 
-;; Cancels after a while, from a thread that then ends.
+;; Cancels after a while, from another thread.
 (define (cancel-later token seconds)
   (call-with-new-thread
     (lambda ()
       (usleep (inexact->exact (round (* seconds 1000000))))
       (cancel! token))))
 
-(define (answer block)
+(define (run-call block)
   (let ((token (make-cancel-token))
         (cancel-after (assoc-ref block "cancel_after")))
     (when cancel-after (cancel-later token (string->number cancel-after)))
-    (guard (error ((agentjob-error? error) (told error)))
+    (guard (error ((agentjob-error? error) (error-json error)))
       (string-append "{\"ok\": " (perform (make-client (client-settings block)) block token) "}"))))
 
 (set-port-encoding! (current-input-port) "UTF-8")
 (set-port-encoding! (current-output-port) "UTF-8")
 (let loop ((block (next-block)))
   (when block
-    (display (answer block))
+    (display (run-call block))
     (newline)
     (force-output)
     (loop (next-block))))

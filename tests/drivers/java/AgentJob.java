@@ -16,7 +16,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * agentjob from Java, by JNA and the facts of agentjob.h.
+ * agentjob from Java, through JNA.
  *
  * <pre>{@code
  * try (var client = new AgentJob.Client(new AgentJob.Settings().baseUrl("https://api.example.com").apiKey("…").projectId("…"))) {
@@ -25,10 +25,10 @@ import java.util.function.Supplier;
  * }
  * }</pre>
  *
- * What is not set comes from its AGENTJOB_ variable or is the default.
+ * An option that is not set comes from its AGENTJOB_ variable or has its default.
  */
 public final class AgentJob {
-    /** The functions of the library. A C bool is a byte here: JNA's boolean is an int, and its true is -1. */
+    /** The functions of the library. A C bool is a byte here, because JNA's boolean is an int and its true is -1. */
     interface C extends Library {
         int agentjob_client_new(Pointer options, PointerByReference out, PointerByReference err);
         void agentjob_client_close(Pointer client);
@@ -101,7 +101,7 @@ public final class AgentJob {
         String agentjob_delivery_name(int delivery);
     }
 
-    /** C's size_t, which JNA does not know by itself. */
+    /** C's size_t, which JNA does not have. */
     public static final class SizeT extends IntegerType {
         private static final long serialVersionUID = 1;
 
@@ -120,17 +120,17 @@ public final class AgentJob {
             Map.of(Library.OPTION_STRING_ENCODING, "UTF-8"));
     private static final Cleaner CLEANER = Cleaner.create();
 
-    /** How long a wait may be to have no end. */
+    /** The deadline of a wait without one. */
     public static final Duration FOREVER = Duration.ofMillis(Long.MAX_VALUE);
 
     private AgentJob() {}
 
-    /** A function of the library that gives an object, with all its arguments but the last two. */
+    /** A function of the library that returns an object; the arguments without the last two. */
     private interface Maker {
         int make(PointerByReference out, PointerByReference err);
     }
 
-    /** A function of the library that can fail, with all its arguments but the last. */
+    /** A function of the library that can fail; the arguments without the last. */
     private interface Step {
         int run(PointerByReference err);
     }
@@ -142,13 +142,13 @@ public final class AgentJob {
         }
     }
 
-    private static Pointer made(Maker maker) {
+    private static Pointer create(Maker maker) {
         var out = new PointerByReference();
         check(err -> maker.make(out, err));
         return out.getValue();
     }
 
-    /** C would see only what stands before a NUL, which may be another job's id. */
+    /** A NUL byte is refused, because C would read only the part before it, which may be another job's id. */
     private static String noNul(String text) {
         if (text.indexOf('\0') >= 0) {
             throw new IllegalArgumentException("a NUL in a text that is no prompt");
@@ -156,7 +156,7 @@ public final class AgentJob {
         return text;
     }
 
-    /** A time that was given does not become none. */
+    /** A short time does not become 0. */
     private static long milliseconds(Duration time) {
         if (time.equals(FOREVER)) {
             return -1; // as an unsigned number: AGENTJOB_FOREVER
@@ -168,7 +168,7 @@ public final class AgentJob {
         return (byte) (value ? 1 : 0);
     }
 
-    /** What the service said about a job at one moment; json is the whole record, prLink may be null. */
+    /** A job's record at one moment; json is the whole record, prLink may be null. */
     public record Job(String id, String status, boolean isTerminal, String prLink, String json) {
         private static Job copied(Pointer job) {
             return new Job(
@@ -180,11 +180,11 @@ public final class AgentJob {
         }
     }
 
-    /** Why a call failed. Everything is copied; what there is not is null. */
+    /** Why a call failed. Everything is copied; null means none. */
     public static final class AgentJobException extends RuntimeException {
         private static final long serialVersionUID = 1;
         public final String kind;
-        /** What became of the message: "not_sent", "rejected", "unknown" (look before you send again), "accepted". */
+        /** What happened to the message: "not_sent", "rejected", "unknown" (check the job before you send it again), "accepted". */
         public final String delivery;
         public final Integer httpStatus;
         public final Duration retryAfter;
@@ -207,7 +207,7 @@ public final class AgentJob {
             httpStatus = status == 0 ? null : status;
             retryAfter = retryAfterMs < 0 ? null : Duration.ofMillis(retryAfterMs);
             requestId = C.agentjob_error_request_id(err);
-            body = text == null // it may hold a NUL
+            body = text == null // it may contain a NUL
                     ? null
                     : new String(text.getByteArray(0, (int) Pointer.nativeValue(length.getValue())), StandardCharsets.UTF_8);
             attempts = C.agentjob_error_attempts(err);
@@ -224,7 +224,7 @@ public final class AgentJob {
         }
     }
 
-    /** Ends the calls that it was given to, from any thread. */
+    /** Cancels the calls that have it, from any thread. */
     public static final class CancelToken {
         private final Pointer handle = C.agentjob_cancel_new();
 
@@ -318,7 +318,7 @@ public final class AgentJob {
 
         private Settings with(Step step) {
             check(step);
-            Reference.reachabilityFence(this); // else the cleaner might free what the step still uses
+            Reference.reachabilityFence(this); // otherwise the cleaner might free what the call still uses
             return this;
         }
     }
@@ -364,7 +364,7 @@ public final class AgentJob {
 
         private CallSettings with(Step step) {
             check(step);
-            Reference.reachabilityFence(this); // else the cleaner might free what the step still uses
+            Reference.reachabilityFence(this); // otherwise the cleaner might free what the call still uses
             return this;
         }
     }
@@ -373,17 +373,17 @@ public final class AgentJob {
     public static final class Client implements AutoCloseable {
         private final Pointer handle;
         private final Cleaner.Cleanable free;
-        private final ReadWriteLock uses = new ReentrantReadWriteLock(); // a call reads, the free writes
+        private final ReadWriteLock uses = new ReentrantReadWriteLock(); // calls take the read lock, freeing takes the write lock
         private volatile boolean closed;
 
         public Client(Settings settings) {
-            Pointer made = made((out, err) -> C.agentjob_client_new(settings.handle, out, err));
+            Pointer created = create((out, err) -> C.agentjob_client_new(settings.handle, out, err));
             Reference.reachabilityFence(settings);
-            handle = made;
-            free = CLEANER.register(this, () -> C.agentjob_client_free(made)); // also for a client that nobody closes
+            handle = created;
+            free = CLEANER.register(this, () -> C.agentjob_client_free(created)); // also for a client that is never closed
         }
 
-        /** Ends every call, in every thread, refuses new ones, and frees the client and its connections. */
+        /** Ends every call on every thread, refuses new ones, and frees the client and its connections. */
         @Override
         public synchronized void close() {
             if (closed) {
@@ -391,7 +391,7 @@ public final class AgentJob {
             }
             closed = true;
             C.agentjob_client_close(handle);
-            uses.writeLock().lock(); // the calls are on their way out
+            uses.writeLock().lock(); // running calls are about to return
             try {
                 free.clean();
             } finally {
@@ -438,27 +438,27 @@ public final class AgentJob {
                     C.agentjob_client_send_and_wait(handle, noNul(jobId), data, new SizeT(data.length), call.handle, out, err));
         }
 
-        /** Tells each record that differs from the one before it, and the last one. */
-        public void watch(String jobId, CallSettings call, Consumer<Job> see) throws InterruptedException {
+        /** Passes the first record, each one that differs from the previous one, and the last one to a function. */
+        public void watch(String jobId, CallSettings call, Consumer<Job> receive) throws InterruptedException {
             Pointer poller =
-                    use(() -> made((out, err) -> C.agentjob_client_poller(handle, noNul(jobId), call.handle, out, err)));
+                    use(() -> create((out, err) -> C.agentjob_client_poller(handle, noNul(jobId), call.handle, out, err)));
             try {
                 var done = new ByteByReference();
                 Job last = null;
                 while (done.getValue() == 0) {
                     long due;
                     while ((due = C.agentjob_poller_due_in_ms(poller)) > 0 && !call.isCancelled()) {
-                        Thread.sleep(Math.min(due, 20)); // in short pieces, to notice a cancel
+                        Thread.sleep(Math.min(due, 20)); // briefly, to notice a cancel soon
                     }
                     use(() -> {
                         check(err -> C.agentjob_poller_poll(poller, handle, call.handle, done, err));
                         return null;
                     });
-                    Pointer record = C.agentjob_poller_job(poller); // the poller's own until its next poll
+                    Pointer record = C.agentjob_poller_job(poller); // borrowed from the poller until its next poll
                     Job job = record == null ? null : Job.copied(record);
                     if (job != null && (done.getValue() != 0 || !job.equals(last))) {
                         last = job;
-                        see.accept(job);
+                        receive.accept(job);
                     }
                 }
             } finally {
@@ -469,7 +469,7 @@ public final class AgentJob {
 
         private Job job(CallSettings call, Maker maker) {
             try {
-                Pointer job = use(() -> made(maker));
+                Pointer job = use(() -> create(maker));
                 try {
                     return Job.copied(job);
                 } finally {

@@ -13,7 +13,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
-/** The Java driver (see ../README.md): reads calls on stdin, makes them, tells as JSON how each one ended. */
+/** The Java driver (see ../README.md): reads calls from stdin, makes them, and prints the result of each as JSON. */
 public final class Driver {
     private static final ScheduledExecutorService TIMER = Executors.newSingleThreadScheduledExecutor();
 
@@ -21,7 +21,7 @@ public final class Driver {
         var input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         var output = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         for (Map<String, String> block; (block = nextBlock(input)) != null; ) {
-            output.println(answer(block));
+            output.println(runCall(block));
         }
         TIMER.shutdownNow();
     }
@@ -39,7 +39,7 @@ public final class Driver {
         return null;
     }
 
-    private static String answer(Map<String, String> block) throws InterruptedException {
+    private static String runCall(Map<String, String> block) throws InterruptedException {
         var cancel = new AgentJob.CancelToken();
         var alarm = block.containsKey("cancel_after")
                 ? TIMER.schedule(cancel::cancel, seconds(block.get("cancel_after")).toMillis(), TimeUnit.MILLISECONDS)
@@ -47,7 +47,7 @@ public final class Driver {
         try (var client = new AgentJob.Client(clientSettings(block))) {
             return "{\"ok\": " + perform(client, block, callSettings(block).cancel(cancel)) + "}";
         } catch (AgentJob.AgentJobException error) {
-            return told(error);
+            return errorJson(error);
         } finally {
             if (alarm != null) {
                 alarm.cancel(false);
@@ -55,7 +55,7 @@ public final class Driver {
         }
     }
 
-    /** The client's settings that the block has. */
+    /** The client's options in the block. */
     private static AgentJob.Settings clientSettings(Map<String, String> block) {
         var settings = new AgentJob.Settings();
         block.forEach((key, value) -> {
@@ -75,13 +75,13 @@ public final class Driver {
                 case "max_response_bytes" -> settings.maxResponseBytes(Long.parseLong(value));
                 case "trust_env" -> settings.trustEnv(value.equals("true"));
                 case "allow_plaintext" -> settings.allowPlaintext(value.equals("true"));
-                default -> { } // the call's, or the operation's
+                default -> { } // the call's or the operation's
             }
         });
         return settings;
     }
 
-    /** The call's settings that the block has. */
+    /** The call's settings in the block. */
     private static AgentJob.CallSettings callSettings(Map<String, String> block) {
         var settings = new AgentJob.CallSettings();
         block.forEach((key, value) -> {
@@ -94,7 +94,7 @@ public final class Driver {
             }
         });
         if (block.containsKey("wait.min_interval") || block.containsKey("wait.max_interval")) {
-            settings.pollInterval( // one function sets both: 2 s and 60 s are its defaults
+            settings.pollInterval( // one function sets both; 2 s and 60 s are the defaults
                     seconds(block.getOrDefault("wait.min_interval", "2")),
                     seconds(block.getOrDefault("wait.max_interval", "60")));
         }
@@ -130,8 +130,8 @@ public final class Driver {
         }
     }
 
-    /** An error as the protocol has it. */
-    private static String told(AgentJob.AgentJobException error) {
+    /** An error as the protocol defines it. */
+    private static String errorJson(AgentJob.AgentJobException error) {
         return "{\"error\": {\"kind\": " + json(error.kind)
                 + ", \"delivery\": " + json(error.delivery)
                 + ", \"message\": " + json(error.getMessage())
@@ -143,7 +143,7 @@ public final class Driver {
                 + ", \"job\": " + (error.job == null ? null : error.job.json()) + "}}";
     }
 
-    /** A text as JSON; Java has no library for it of its own. */
+    /** A text as JSON, because Java has no library for it. */
     private static String json(String text) {
         if (text == null) {
             return "null";

@@ -1,11 +1,11 @@
---- agentjob from LuaJIT, by its ffi and the facts of agentjob.h.
+--- agentjob from LuaJIT, through its ffi.
 --
 --     local agentjob = require "agentjob"
 --     local client = agentjob.client { base_url = "https://api.example.com", api_key = "…", project_id = "…" }
 --     local job = client:send_and_wait("job_123", "Also cover the error cases", { timeout = 1800 })
 --     print(job.status, job.pr_link)
 --
--- Settings are those of the README, times in seconds; what is not given comes from its AGENTJOB_ variable or is the default.
+-- Options as in the README, times in seconds. An option that is not set comes from its AGENTJOB_ variable or has its default.
 -- A call that fails raises a table: kind, delivery, message and so on.
 
 local ffi = require "ffi"
@@ -115,7 +115,7 @@ local function text(pointer)
   if pointer ~= nil then return ffi.string(pointer) end
 end
 
--- C would see only what stands before a NUL, which may be another job's id.
+-- A NUL byte is refused, because C would read only the part before it, which may be another job's id.
 local function no_nul(value)
   if value:find("\0", 1, true) then error("a NUL in a text that is no prompt", 0) end
   return value
@@ -124,7 +124,7 @@ end
 local function milliseconds(seconds)
   if seconds == math.huge then return FOREVER end
   if seconds <= 0 then return 0 end
-  return math.max(1, math.floor(seconds * 1000 + 0.5)) -- a time that was given does not become none
+  return math.max(1, math.floor(seconds * 1000 + 0.5)) -- a short time does not become 0
 end
 
 local function same(value) return value end
@@ -136,7 +136,7 @@ local OPTIONS = {
 }
 local CALL = { timeout = milliseconds, wait_timeout = milliseconds, settle = milliseconds, lateness = same }
 
---- What the service said about a job at one moment; `json` is the whole record.
+--- A job's record at one moment; `json` is the whole record.
 local function copied(job)
   return {
     id = text(lib.agentjob_job_id(job)),
@@ -150,7 +150,7 @@ end
 local Error = { __tostring = function(self) return self.message end }
 Error.__index = Error
 
---- Copies everything, so the library's own error is freed at once.
+--- Copies everything, so the library's error is freed at once.
 local function taken_error(err)
   local delivery = lib.agentjob_error_delivery(err)
   local http_status = lib.agentjob_error_http_status(err)
@@ -160,12 +160,12 @@ local function taken_error(err)
   local job = lib.agentjob_error_job(err)
   local copy = setmetatable({
     kind = text(lib.agentjob_error_kind(err)),
-    delivery = delivery ~= 0 and text(lib.agentjob_delivery_name(delivery)) or nil, -- "unknown": look before you send again
+    delivery = delivery ~= 0 and text(lib.agentjob_delivery_name(delivery)) or nil, -- "unknown": check the job before you send it again
     message = text(lib.agentjob_error_message(err)),
     http_status = http_status ~= 0 and http_status or nil,
     retry_after = retry_after_ms >= 0 and retry_after_ms / 1000 or nil,
     request_id = text(lib.agentjob_error_request_id(err)),
-    body = body ~= nil and ffi.string(body, length[0]) or nil, -- it may hold a NUL
+    body = body ~= nil and ffi.string(body, length[0]) or nil, -- it may contain a NUL
     attempts = lib.agentjob_error_attempts(err),
     elapsed = tonumber(lib.agentjob_error_elapsed_ms(err)) / 1000,
     job = job ~= nil and copied(job) or nil,
@@ -174,7 +174,7 @@ local function taken_error(err)
   return copy
 end
 
---- Calls a function whose last parameter is where the error goes; raises the error.
+--- Calls a function whose last parameter is the error; raises the error.
 local function check(func, ...)
   local err = ffi.new "agentjob_error *[1]"
   local arguments = { ... }
@@ -182,8 +182,8 @@ local function check(func, ...)
   if func(unpack(arguments, 1, select("#", ...) + 1)) ~= 0 then error(taken_error(err[0]), 0) end
 end
 
---- Calls a function that gives an object. The garbage collector frees it if `release` does not do so before.
-local function made(ctype, free, func, ...)
+--- Calls a function that returns an object through `out`. The garbage collector frees it unless `release` did.
+local function create(ctype, free, func, ...)
   local out = ffi.new(ctype .. "*[1]")
   local arguments = { ... }
   arguments[select("#", ...) + 1] = out
@@ -199,8 +199,8 @@ local function sleep_ms(ms)
   ffi.C.poll(nil, 0, ms)
 end
 
---- Triggers `token` after a while. Lua has one thread, and it is in the call: so the C library's timer calls
--- agentjob_cancel_trigger() on a thread of its own, where no Lua runs. Returns what stops it and frees the token.
+--- Triggers `token` after a while. Lua's only thread is in the call, so a timer of the C library calls
+-- agentjob_cancel_trigger() on its own thread, where no Lua runs. Returns a function that stops the timer and frees the token.
 local function cancel_later(token, seconds)
   local event, timer = ffi.new "agentjob_lua_sigevent", ffi.new "void *[1]"
   event.sigev_value, event.sigev_notify = token, SIGEV_THREAD
@@ -208,14 +208,14 @@ local function cancel_later(token, seconds)
   assert(ffi.C.timer_create(CLOCK_MONOTONIC, event, timer) == 0, "timer_create failed")
   local when, stopped = ffi.new "agentjob_lua_itimerspec", ffi.new "agentjob_lua_itimerspec"
   when.it_value.tv_sec = math.floor(seconds)
-  when.it_value.tv_nsec = math.max(1, (seconds % 1) * 1e9) -- 0 would mean never
+  when.it_value.tv_nsec = math.max(1, (seconds % 1) * 1e9) -- 0 would disarm the timer
   ffi.C.timer_settime(timer[0], 0, when, nil)
 
   return function()
     ffi.C.timer_settime(timer[0], 0, ffi.new "agentjob_lua_itimerspec", stopped)
     ffi.C.timer_delete(timer[0])
     local stopped_before = stopped.it_value.tv_sec ~= 0 or stopped.it_value.tv_nsec ~= 0
-    -- Between the two, it is on its way to the token right now: a few bytes lost are better than a wrong free.
+    -- Otherwise the timer may be using the token right now: leaking a few bytes is better than freeing it too early.
     if stopped_before or lib.agentjob_cancel_is_triggered(token) then lib.agentjob_cancel_free(token) end
   end
 end
@@ -233,7 +233,7 @@ local function with_call(settings, use)
         error("no setting is called " .. name, 0)
       end
     end
-    if settings.min_interval or settings.max_interval then -- one function sets both: 2 s and 60 s are its defaults
+    if settings.min_interval or settings.max_interval then -- one function sets both; 2 s and 60 s are the defaults
       local min_ms, max_ms = milliseconds(settings.min_interval or 2), milliseconds(settings.max_interval or 60)
       check(lib.agentjob_call_set_poll_interval_ms, call, min_ms, max_ms)
     end
@@ -250,7 +250,7 @@ local function with_call(settings, use)
   return results[2]
 end
 
---- A wait's `timeout` is how long to wait, math.huge for ever; a request's own stays the client's.
+--- For a wait, `timeout` is the deadline of the wait, math.huge for none; its requests keep the client's timeout.
 local function waiting(settings)
   local copy = { wait_timeout = 1800 }
   for name, value in pairs(settings or {}) do
@@ -270,7 +270,7 @@ local function new_client(settings)
     local unit = convert == milliseconds and "_ms" or ""
     check(lib["agentjob_options_set_" .. name .. unit], options, convert(value))
   end
-  local handle = made("agentjob_client", lib.agentjob_client_free, lib.agentjob_client_new, options)
+  local handle = create("agentjob_client", lib.agentjob_client_free, lib.agentjob_client_new, options)
   release(options, lib.agentjob_options_free)
   return setmetatable({ handle = handle }, Client)
 end
@@ -285,7 +285,7 @@ function Client:_job(settings, func, ...)
   local arguments, count = { ... }, select("#", ...)
   return with_call(settings or {}, function(call)
     arguments[count + 1] = call
-    local job = made("agentjob_job", lib.agentjob_job_free, func, self.handle, unpack(arguments, 1, count + 1))
+    local job = create("agentjob_job", lib.agentjob_job_free, func, self.handle, unpack(arguments, 1, count + 1))
     local copy = copied(job)
     release(job, lib.agentjob_job_free)
     return copy
@@ -312,24 +312,24 @@ function Client:send_and_wait(job_id, prompt, settings)
   return self:_job(waiting(settings), lib.agentjob_client_send_and_wait, no_nul(job_id), prompt, #prompt)
 end
 
---- Calls `see` with each record that differs from the one before it, and with the last one.
-function Client:watch(job_id, settings, see)
+--- Calls `receive` with the first record, each one that differs from the previous one, and the last one.
+function Client:watch(job_id, settings, receive)
   with_call(waiting(settings), function(call, token)
     local poller =
-      made("agentjob_poller", lib.agentjob_poller_free, lib.agentjob_client_poller, self.handle, no_nul(job_id), call)
+      create("agentjob_poller", lib.agentjob_poller_free, lib.agentjob_client_poller, self.handle, no_nul(job_id), call)
     local done, last = ffi.new "bool[1]", nil
     while not done[0] do
       local due = tonumber(lib.agentjob_poller_due_in_ms(poller))
       while due > 0 and not lib.agentjob_cancel_is_triggered(token) do
-        sleep_ms(math.min(due, 20)) -- in short pieces, to notice a cancel
+        sleep_ms(math.min(due, 20)) -- briefly, to notice a cancel soon
         due = tonumber(lib.agentjob_poller_due_in_ms(poller))
       end
       check(lib.agentjob_poller_poll, poller, self.handle, call, done)
-      local record = lib.agentjob_poller_job(poller) -- the poller's own until its next poll
+      local record = lib.agentjob_poller_job(poller) -- borrowed from the poller until its next poll
       local job = record ~= nil and copied(record)
       if job and (done[0] or not last or job.json ~= last.json) then
         last = job
-        see(job)
+        receive(job)
       end
     end
     release(poller, lib.agentjob_poller_free)

@@ -1,4 +1,4 @@
---- The LuaJIT driver (see ../README.md): reads calls on stdin, makes them, tells as JSON how each one ended.
+--- The LuaJIT driver (see ../README.md): reads calls from stdin, makes them, and prints the result of each as JSON.
 
 package.path = arg[0]:gsub("[^/]*$", "") .. "?.lua;" .. package.path
 local agentjob = require "agentjob"
@@ -17,15 +17,15 @@ local function percent_decoded(value)
   return (value:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
 end
 
---- A text, a number or nil as JSON; Lua has no library for it of its own.
+--- A text, a number or nil as JSON, because Lua has no library for it.
 local function json(value)
   if value == nil then return "null" end
   if type(value) == "number" then return tostring(value) end
   return '"' .. value:gsub('[%c"\\]', function(c) return ("\\u%04x"):format(c:byte()) end) .. '"'
 end
 
---- An error as the protocol has it.
-local function told(err)
+--- An error as the protocol defines it.
+local function error_json(err)
   local facts = { "kind", "delivery", "message", "http_status", "retry_after", "request_id", "body", "attempts" }
   local parts = {}
   for _, name in ipairs(facts) do
@@ -62,7 +62,7 @@ local function perform(client, block)
   error("no such operation: " .. tostring(block.operation))
 end
 
-local function answer(block)
+local function run_call(block)
   local settings = {}
   for name, read in pairs(READERS) do
     if block[name] then settings[name] = read(block[name]) end
@@ -74,7 +74,7 @@ local function answer(block)
   end)
   if client then client:close() end
   if ok then return '{"ok": ' .. result .. "}" end
-  if getmetatable(result) == agentjob.Error then return told(result) end
+  if getmetatable(result) == agentjob.Error then return error_json(result) end
   error(result, 0)
 end
 
@@ -84,7 +84,7 @@ for line in io.lines() do
   if key then
     block[key] = percent_decoded(value)
   else
-    io.write(answer(block), "\n")
+    io.write(run_call(block), "\n")
     io.flush()
     block = {}
   end

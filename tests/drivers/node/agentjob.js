@@ -1,6 +1,6 @@
 "use strict";
 /**
- * agentjob from Node, by koffi and the facts of agentjob.h.
+ * agentjob from Node, through koffi.
  *
  *     const { Client } = require("./agentjob.js");
  *     const client = new Client({ base_url: "https://api.example.com", api_key: "…", project_id: "…" });
@@ -8,8 +8,8 @@
  *     console.log(job.status, job.prLink);
  *     client.close();
  *
- * Settings are those of the README, times in seconds; what is not given comes from its AGENTJOB_ variable or is the default.
- * Every call gives a promise and runs on a thread of koffi's, while Node's own thread goes on; an AbortSignal in `signal` ends it.
+ * Options as in the README, times in seconds. An option that is not set comes from its AGENTJOB_ variable or has its default.
+ * Every call returns a promise and runs on a thread of koffi, so Node's thread stays free; an AbortSignal in `signal` cancels it.
  */
 const { promisify } = require("node:util");
 const sleep = require("node:timers/promises").setTimeout;
@@ -80,7 +80,7 @@ const c = {
   delivery_name: lib.func("str agentjob_delivery_name(int delivery)"),
 };
 
-/** For every setting of a type its function, which takes one value of `ctype`, and what turns a value of JavaScript into it. */
+/** For each setting of a type: its function, which takes one value of `ctype`, and the conversion from a JavaScript value. */
 function setters(type, settings) {
   const kinds = {
     text: ["", "str", text],
@@ -118,7 +118,7 @@ const OPTIONS = setters("options", {
 });
 const CALL = setters("call", { timeout: "time", wait_timeout: "time", lateness: "part", settle: "time" });
 
-/** A text to hand over. C would see only what stands before a NUL, which may be another job's id. */
+/** A text for C. A NUL byte is refused, because C would read only the part before it, which may be another job's id. */
 function text(value) {
   if (value.includes("\0")) throw new TypeError("a NUL in a text that is no prompt");
   return value;
@@ -126,22 +126,22 @@ function text(value) {
 
 function milliseconds(seconds) {
   if (seconds === Infinity) return FOREVER;
-  return seconds > 0 ? Math.max(1, Math.round(seconds * 1000)) : 0; // a time that was given does not become none
+  return seconds > 0 ? Math.max(1, Math.round(seconds * 1000)) : 0; // a short time does not become 0
 }
 
-/** Calls a function whose last parameter is where the error goes; throws the error. */
+/** Calls a function whose last parameter is the error; throws the error. */
 function check(func, ...args) {
   const err = [null];
   if (func(...args, err) !== 0) throw new AgentJobError(err[0]);
 }
 
-/** The same on another thread. */
+/** The same, on another thread. */
 async function checkAsync(func, ...args) {
   const err = [null];
   if ((await promisify(func.async)(...args, err)) !== 0) throw new AgentJobError(err[0]);
 }
 
-/** Why a call failed. It takes the library's error: everything is copied, and the original is freed. */
+/** Why a call failed. It copies everything from the library's error and frees that. */
 class AgentJobError extends Error {
   constructor(err) {
     super(c.error_message(err));
@@ -153,11 +153,11 @@ class AgentJobError extends Error {
       const body = c.error_body(err, length);
       const job = c.error_job(err);
       this.kind = c.error_kind(err);
-      this.delivery = delivery === 0 ? null : c.delivery_name(delivery); // "unknown": look before you send again
+      this.delivery = delivery === 0 ? null : c.delivery_name(delivery); // "unknown": check the job before you send it again
       this.httpStatus = c.error_http_status(err) || null;
       this.retryAfter = retryAfterMs < 0 ? null : retryAfterMs / 1000;
       this.requestId = c.error_request_id(err);
-      this.body = body === null ? null : Buffer.from(koffi.decode(body, "uint8_t", Number(length[0]))).toString(); // it may hold a NUL
+      this.body = body === null ? null : Buffer.from(koffi.decode(body, "uint8_t", Number(length[0]))).toString(); // it may contain a NUL
       this.attempts = c.error_attempts(err);
       this.elapsed = Number(c.error_elapsed_ms(err)) / 1000;
       this.job = job === null ? null : copied(job);
@@ -167,7 +167,7 @@ class AgentJobError extends Error {
   }
 }
 
-/** What the service said about a job at one moment; `json` is the whole record. */
+/** A job's record at one moment; `json` is the whole record. */
 function copied(job) {
   return {
     id: c.job_id(job),
@@ -178,7 +178,7 @@ function copied(job) {
   };
 }
 
-// What frees a client that was dropped without a close().
+// Frees a client that was dropped without close().
 const dropped = new FinalizationRegistry((handle) => c.client_free(handle));
 
 /** A client of one project. Any number of calls may run at once. */
@@ -200,7 +200,7 @@ class Client {
     }
   }
 
-  /** Ends every call and refuses new ones; the last call to return frees the client. */
+  /** Ends every call and refuses new ones; the last call that returns frees the client. */
   close() {
     this.#closed = true;
     c.client_close(this.#handle);
@@ -211,7 +211,7 @@ class Client {
     if (!this.#closed || this.#running > 0) return;
     dropped.unregister(this);
     c.client_free(this.#handle);
-    this.#handle = null; // which the library refuses, and frees as nothing
+    this.#handle = null; // NULL, which the library refuses and _free ignores
   }
 
   async sendMessage(jobId, prompt, settings = {}) {
@@ -237,7 +237,7 @@ class Client {
     return this.#job(c.send_and_wait, waiting(settings), text(jobId), data, data.length);
   }
 
-  /** Each record that differs from the one before it, and the last one: `for await (const job of client.watch("job_123"))`. */
+  /** The first record, each one that differs from the previous one, and the last one: `for await (const job of client.watch("job_123"))`. */
   async *watch(jobId, settings = {}) {
     const call = this.#begin(waiting(settings));
     const poller = [null];
@@ -247,9 +247,9 @@ class Client {
       let last = null;
       while (!done[0]) {
         const pause = sleep(Number(c.poller_due_in_ms(poller[0])), null, { signal: settings.signal });
-        await pause.catch(() => {}); // aborted: the poll below says so
+        await pause.catch(() => {}); // if aborted, the poll below reports it
         await checkAsync(c.poller_poll, poller[0], this.#handle, call.handle, done);
-        const record = c.poller_job(poller[0]); // the poller's own until its next poll
+        const record = c.poller_job(poller[0]); // borrowed from the poller until its next poll
         if (record === null) continue;
         const job = copied(record);
         if (done[0] || job.json !== last?.json) yield (last = job);
@@ -260,7 +260,7 @@ class Client {
     }
   }
 
-  /** Makes one call that gives a job. */
+  /** Makes one call that returns a job. */
   async #job(func, settings, ...args) {
     const call = this.#begin(settings);
     const out = [null];
@@ -273,7 +273,7 @@ class Client {
     }
   }
 
-  /** The settings of one call, its `signal` (an AbortSignal) among them. What it gives is for #end(). */
+  /** The settings of one call, including `signal` (an AbortSignal). Pass the result to #end(). */
   #begin({ signal, min_interval, max_interval, ...settings }) {
     const call = { handle: c.call_new(), cancel: c.cancel_new(), signal };
     call.abort = () => c.cancel_trigger(call.cancel);
@@ -281,7 +281,7 @@ class Client {
     try {
       check(c.call_set_cancel, call.handle, call.cancel);
       if (min_interval !== undefined || max_interval !== undefined) {
-        // One function sets both: 2 s and 60 s are its defaults.
+        // One function sets both; 2 s and 60 s are the defaults.
         check(c.call_set_poll_interval_ms, call.handle, milliseconds(min_interval ?? 2), milliseconds(max_interval ?? 60));
       }
       for (const [name, value] of Object.entries(settings)) CALL[name](call.handle, value);
@@ -303,7 +303,7 @@ class Client {
   }
 }
 
-/** A wait's `timeout` is how long to wait, Infinity for ever; a request's own stays the client's. */
+/** For a wait, `timeout` is the deadline of the wait, Infinity for none; its requests keep the client's timeout. */
 function waiting({ timeout = 1800, ...settings }) {
   return { ...settings, wait_timeout: timeout };
 }

@@ -1,5 +1,5 @@
 "use strict";
-/** The Node driver (see ../README.md): reads calls on stdin, makes them, tells as JSON how each one ended. */
+/** The Node driver (see ../README.md): reads calls from stdin, makes them, and prints the result of each as JSON. */
 const { createInterface } = require("node:readline");
 const { Client, AgentJobError } = require("./agentjob.js");
 
@@ -36,7 +36,7 @@ async function* blocks(input) {
   }
 }
 
-/** The client's settings that the block has. */
+/** The client's options in the block. */
 function clientSettings(block) {
   const given = Object.keys(READERS).filter((name) => name in block);
   return Object.fromEntries(given.map((name) => [name, READERS[name](block[name])]));
@@ -49,7 +49,7 @@ function callSettings(block, prefix, signal) {
   return { ...Object.fromEntries(seconds), signal };
 }
 
-/** Makes the call that the block describes, and gives its outcome as JSON. */
+/** Makes the call that the block describes, and returns its outcome as JSON. */
 async function perform(client, block, signal) {
   const { operation, job_id = "", prompt = "" } = block;
   const call = callSettings(block, "call.", signal);
@@ -75,8 +75,8 @@ async function perform(client, block, signal) {
   }
 }
 
-/** An error as the protocol has it. Records stay the text that they are: JSON.parse() would round long numbers. */
-function told(error) {
+/** An error as the protocol defines it. Records stay text: JSON.parse() would round long numbers. */
+function errorJson(error) {
   const facts = {
     kind: error.kind,
     delivery: error.delivery,
@@ -90,14 +90,14 @@ function told(error) {
   return `{"error": ${JSON.stringify(facts).slice(0, -1)}, "job": ${error.job?.json ?? null}}}`;
 }
 
-async function answer(block) {
+async function runCall(block) {
   const signal = "cancel_after" in block ? AbortSignal.timeout(Math.round(block.cancel_after * 1000)) : undefined;
   let client;
   try {
     client = new Client(clientSettings(block));
     return `{"ok": ${await perform(client, block, signal)}}`;
   } catch (error) {
-    if (error instanceof AgentJobError) return told(error);
+    if (error instanceof AgentJobError) return errorJson(error);
     throw error;
   } finally {
     client?.close();
@@ -105,7 +105,7 @@ async function answer(block) {
 }
 
 async function main() {
-  for await (const block of blocks(process.stdin)) console.log(await answer(block));
+  for await (const block of blocks(process.stdin)) console.log(await runCall(block));
 }
 
 main();

@@ -10,7 +10,7 @@ AgentJob - agentjob from Perl, by FFI::Platypus and the facts of agentjob.h
     my $job = $client->send_and_wait('job_123', 'Also cover the error cases', timeout => 1800);
     say "$job->{status} $job->{pr_link}";
 
-Settings are those of the README, times in seconds; what is not given comes from its AGENTJOB_ variable or is the default.
+Options as in the README, times in seconds. An option that is not set comes from its AGENTJOB_ variable or has its default.
 A call that fails dies with an AgentJob::Error.
 
 =cut
@@ -26,7 +26,7 @@ use Time::HiRes qw(sleep);
 
 my $ffi = FFI::Platypus->new(api => 2, lib => $ENV{AGENTJOB_LIBRARY} // 'libagentjob.so.0');
 
-# Attaches functions as C::name. Objects are "opaque"; "opaque*" is where an object or an error goes.
+# Attaches functions as C::name. Objects are "opaque"; "opaque*" is memory for an object or an error.
 sub _attach {
     my ($name, $arguments, $result) = @_;
     $ffi->attach(["agentjob_$name" => "AgentJob::C::$name"] => $arguments => $result // 'sint32');
@@ -79,7 +79,7 @@ _attach(error_job            => ['opaque'], 'opaque');
 _attach(error_free           => ['opaque'], 'void');
 _attach(delivery_name        => ['sint32'], 'string');
 
-# The settings: what kind of value each one is.
+# The settings, with the type of each.
 my %OPTIONS = (
     (map { $_ => 'text' } qw(base_url api_key api_key_file project_id ca_file proxy user_agent_suffix)),
     (map { $_ => 'time' } qw(timeout connect_timeout max_retry_after)),
@@ -102,7 +102,7 @@ sub _setter {
     return "${object}_set_$name" . ($kind eq 'time' ? '_ms' : '');
 }
 
-# Gives an object its settings.
+# Sets an object's settings.
 sub _set {
     my ($object, $handle, $kinds, %settings) = @_;
     while (my ($name, $value) = each %settings) {
@@ -112,7 +112,7 @@ sub _set {
     }
 }
 
-# Calls a function whose last parameter is where the error goes; dies with the error.
+# Calls a function whose last parameter is the error; dies with the error.
 sub _check {
     my ($name, @arguments) = @_;
     my $function = AgentJob::C->can($name);
@@ -120,21 +120,21 @@ sub _check {
     die AgentJob::Error->_taken($err) if $code != 0;
 }
 
-# Calls a function that gives an object, and returns the object.
+# Calls a function that returns an object through `out`.
 sub _made {
     my ($name, @arguments) = @_;
     _check($name, @arguments, \my $object);
     return $object;
 }
 
-# Something that happens when the variable that holds it goes, also when someone died.
+# Calls a function when it goes out of scope, also after a die.
 sub _finally { bless {action => $_[0]}, 'AgentJob::Finally' }
 
-# Perl's texts are characters, the library's are bytes of UTF-8.
+# Perl's texts are characters, the library's are UTF-8 bytes.
 sub _bytes { encode('UTF-8', $_[0], FB_CROAK) }
 sub _text  { defined $_[0] ? decode('UTF-8', $_[0]) : undef }
 
-# C would see only what stands before a NUL, which may be another job's id.
+# A NUL byte is refused, because C would read only the part before it, which may be another job's id.
 sub _no_nul {
     my $bytes = _bytes($_[0]);
     croak 'a NUL in a text that is no prompt' if $bytes =~ /\0/;
@@ -143,11 +143,11 @@ sub _no_nul {
 
 sub _milliseconds {
     my ($seconds) = @_;
-    return ~0 if !defined $seconds;    # a wait for ever
-    return $seconds > 0 ? max(1, int($seconds * 1000 + 0.5)) : 0;    # a time that was given does not become none
+    return ~0 if !defined $seconds;    # a wait without a deadline
+    return $seconds > 0 ? max(1, int($seconds * 1000 + 0.5)) : 0;    # a short time does not become 0
 }
 
-# What the service said about a job at one moment; json is the whole record.
+# A job's record at one moment; json is the whole record.
 sub _copied {
     my ($job) = @_;
     return {
@@ -179,7 +179,7 @@ sub close { AgentJob::C::client_close($_[0]{handle}) }
 
 sub DESTROY { AgentJob::C::client_free($_[0]{handle}) }
 
-# A new thread gets no copy: two owners would free the client twice.
+# A new thread gets no copy, because two owners would free the client twice.
 sub CLONE_SKIP { 1 }
 
 =head2 send_message(job, prompt, settings), get_job(job, settings), create_job(prompt, settings)
@@ -222,7 +222,7 @@ sub send_and_wait {
 }
 
 sub watch {
-    my ($self, $job_id, $see, %settings) = @_;
+    my ($self, $job_id, $receive, %settings) = @_;
     my $call      = _call(_waiting(%settings));
     my $free_call = _finally(sub { AgentJob::C::call_free($call) });
     my $poller    = _made('client_poller', $self->{handle}, _no_nul($job_id), $call);
@@ -230,23 +230,23 @@ sub watch {
     my ($done, $last) = (0);
     while (!$done) {
         while ((my $due = AgentJob::C::poller_due_in_ms($poller)) && !($settings{cancel} && $settings{cancel}->cancelled)) {
-            sleep(min($due, 20) / 1000);    # in short pieces, to notice a cancel
+            sleep(min($due, 20) / 1000);    # briefly, to notice a cancel soon
         }
         _check('poller_poll', $poller, $self->{handle}, $call, \$done);
-        my $record = AgentJob::C::poller_job($poller) // next;    # the poller's own until its next poll
+        my $record = AgentJob::C::poller_job($poller) // next;    # borrowed from the poller until its next poll
         my $job    = _copied($record);
-        $see->($last = $job) if $done || !$last || $job->{json} ne $last->{json};
+        $receive->($last = $job) if $done || !$last || $job->{json} ne $last->{json};
     }
 }
 
-# A wait's timeout is how long to wait; a request's own stays the client's.
+# For a wait, timeout is the deadline of the wait; its requests keep the client's timeout.
 sub _waiting {
     my %settings = (timeout => 1800, @_);
     $settings{wait_timeout} = delete $settings{timeout};
     return %settings;
 }
 
-# Makes one call that gives a job.
+# Makes one call that returns a job.
 sub _job {
     my ($self, $function, $arguments, %settings) = @_;
     my $call      = _call(%settings);
@@ -263,7 +263,7 @@ sub _call {
     my $call = AgentJob::C::call_new();
     my $done = eval {
         _check('call_set_cancel', $call, $cancel->{handle}) if $cancel;
-        # One function sets both: 2 s and 60 s are its defaults.
+        # One function sets both; 2 s and 60 s are the defaults.
         _check('call_set_poll_interval_ms', $call, _milliseconds($min // 2), _milliseconds($max // 60)) if defined($min // $max);
         _set('call', $call, \%CALL, %settings);
         1;
@@ -278,8 +278,8 @@ package AgentJob::Finally {
     sub CLONE_SKIP { 1 }
 }
 
-# Ends the calls that it was given to: they die with an error of the kind "cancelled". Another thread, which cannot get the
-# token itself, cancels by its address: AgentJob::CancelToken->cancel_at($address).
+# Cancels the calls that have it: they die with an error of the kind "cancelled". Another thread cannot get the token
+# itself; it cancels by address: AgentJob::CancelToken->cancel_at($address).
 package AgentJob::CancelToken {
     sub new       { bless {handle => AgentJob::C::cancel_new()}, $_[0] }
     sub address   { $_[0]{handle} }
@@ -294,7 +294,7 @@ package AgentJob::CancelToken {
 package AgentJob::Error {
     use overload '""' => sub { $_[0]{message} }, fallback => 1;
 
-    # Everything is copied, so the library's own error is freed at once.
+    # Everything is copied, so the library's error is freed at once.
     sub _taken {
         my ($class, $err) = @_;
         my $free           = AgentJob::_finally(sub { AgentJob::C::error_free($err) });
@@ -304,7 +304,7 @@ package AgentJob::Error {
         my $job            = AgentJob::C::error_job($err);
         return bless {
             kind        => AgentJob::_text(AgentJob::C::error_kind($err)),
-            delivery    => $delivery ? AgentJob::C::delivery_name($delivery) : undef,    # "unknown": look before you send again
+            delivery    => $delivery ? AgentJob::C::delivery_name($delivery) : undef,    # "unknown": check the job before you send it again
             message     => AgentJob::_text(AgentJob::C::error_message($err)),
             http_status => AgentJob::C::error_http_status($err) || undef,
             retry_after => $retry_after_ms < 0 ? undef : $retry_after_ms / 1000,

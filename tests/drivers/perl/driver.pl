@@ -1,5 +1,5 @@
 #!/usr/bin/env perl
-# The Perl driver (see ../README.md): reads calls on stdin, makes them, tells as JSON how each one ended.
+# The Perl driver (see ../README.md): reads calls from stdin, makes them, and prints the result of each as JSON.
 use v5.30;
 use warnings;
 use threads;
@@ -31,7 +31,7 @@ sub next_block {
     return;
 }
 
-# The client's settings that the block has.
+# The client's options in the block.
 sub client_settings {
     my ($block) = @_;
     my %settings = map { $_ => $block->{$_} } grep { exists $block->{$_} } @TEXT_AND_NUMBERS;
@@ -64,8 +64,8 @@ sub perform {
     die "no such operation: $operation\n";
 }
 
-# An error as the protocol has it. Records stay the text that they are.
-sub told {
+# An error as the protocol defines it. Records stay text.
+sub error_json {
     my ($error) = @_;
     my $json = JSON::PP->new->allow_nonref;
     my $facts = join ', ', map { "\"$_\": " . $json->encode($error->{$_}) } @FACTS;
@@ -73,7 +73,7 @@ sub told {
     return qq({"error": {$facts, "job": $job}});
 }
 
-# Cancels after a while, from a thread; returns what ends that thread.
+# Cancels after a while, from another thread; returns an object that ends that thread.
 sub cancel_later {
     my ($cancel, $seconds) = @_;
     my ($address, $until) = ($cancel->address, time + $seconds);
@@ -91,19 +91,19 @@ sub cancel_later {
     };
 }
 
-sub answer {
+sub run_call {
     my ($block) = @_;
     my $cancel = AgentJob::CancelToken->new;
     my $stop = $block->{cancel_after} ? cancel_later($cancel, $block->{cancel_after}) : sub { };
-    my $answer = eval { '{"ok": ' . perform(AgentJob->new(client_settings($block)), $block, $cancel) . '}' };
+    my $result = eval { '{"ok": ' . perform(AgentJob->new(client_settings($block)), $block, $cancel) . '}' };
     my $error = $@;
     $stop->();
-    return $answer if defined $answer;
-    return told($error) if ref $error && $error->isa('AgentJob::Error');
+    return $result if defined $result;
+    return error_json($error) if ref $error && $error->isa('AgentJob::Error');
     die $error;
 }
 
 $| = 1;
 while (my $block = next_block()) {
-    say encode('UTF-8', answer($block)) if %$block;
+    say encode('UTF-8', run_call($block)) if %$block;
 }

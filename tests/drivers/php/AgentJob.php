@@ -3,14 +3,14 @@
 declare(strict_types=1);
 
 /**
- * agentjob from PHP, by its FFI and the facts of agentjob.h. The command line may use the FFI as it is installed; elsewhere
- * php.ini has to say ffi.enable=true.
+ * agentjob from PHP, through its FFI. On the command line PHP's FFI is enabled by default; elsewhere php.ini needs
+ * ffi.enable=true.
  *
  *     $client = new AgentJob\Client(base_url: 'https://api.example.com', api_key: '…', project_id: '…');
  *     $job = $client->sendAndWait('job_123', 'Also cover the error cases', timeout: 1800);
  *     echo $job->status, ' ', $job->prLink, "\n";
  *
- * Settings are those of the README, times in seconds; what is not given comes from its AGENTJOB_ variable or is the default.
+ * Options as in the README, times in seconds. An option that is not set comes from its AGENTJOB_ variable or has its default.
  */
 
 namespace AgentJob;
@@ -96,7 +96,7 @@ final class Library
         int32_t agentjob_error_http_status(const agentjob_error *);
         int64_t agentjob_error_retry_after_ms(const agentjob_error *);
         const char *agentjob_error_request_id(const agentjob_error *);
-        /* It may hold a NUL, at which PHP would end a `const char *`. */
+        /* It may contain a NUL, where PHP would end a `const char *`. */
         const uint8_t *agentjob_error_body(const agentjob_error *, size_t *len);
         uint32_t agentjob_error_attempts(const agentjob_error *);
         uint64_t agentjob_error_elapsed_ms(const agentjob_error *);
@@ -112,7 +112,7 @@ final class Library
         return self::$c ??= FFI::cdef(self::DECLARATIONS, getenv('AGENTJOB_LIBRARY') ?: 'libagentjob.so.0');
     }
 
-    /** Calls a function whose last parameter is where the error goes; throws the error. */
+    /** Calls a function whose last parameter is the error; throws the error. */
     public static function check(string $function, mixed ...$arguments): void
     {
         $err = self::c()->new('agentjob_error *');
@@ -125,15 +125,15 @@ final class Library
         }
     }
 
-    /** Calls a function that gives an object of the type, and returns the object. */
-    public static function made(string $type, string $function, mixed ...$arguments): CData
+    /** Calls a function that returns an object of the type through `out`. */
+    public static function create(string $type, string $function, mixed ...$arguments): CData
     {
         $out = self::c()->new("$type *");
         self::check($function, ...$arguments, ...[FFI::addr($out)]);
         return $out;
     }
 
-    /** C would see only what stands before a NUL, which may be another job's id. */
+    /** A NUL byte is refused, because C would read only the part before it, which may be another job's id. */
     public static function noNul(string $text): string
     {
         if (str_contains($text, "\0")) {
@@ -142,7 +142,7 @@ final class Library
         return $text;
     }
 
-    /** A time that was given does not become none; INF is for ever. */
+    /** A short time does not become 0; INF means no deadline. */
     public static function milliseconds(float $seconds): int
     {
         if ($seconds === INF) {
@@ -152,7 +152,7 @@ final class Library
     }
 }
 
-/** What the service said about a job at one moment. */
+/** A job's record at one moment. */
 final class Job
 {
     private function __construct(
@@ -182,7 +182,7 @@ final class Job
 final class Error extends \RuntimeException
 {
     public readonly string $kind;
-    /** What became of the message: "not_sent", "rejected", "unknown" (look before you send again), "accepted". */
+    /** What happened to the message: "not_sent", "rejected", "unknown" (check the job before you send it again), "accepted". */
     public readonly ?string $delivery;
     public readonly ?int $httpStatus;
     public readonly ?float $retryAfter;
@@ -214,8 +214,8 @@ final class Error extends \RuntimeException
 }
 
 /**
- * Ends a call after a while. PHP has one thread, and it is in the call: so a timer of the C library's calls
- * agentjob_cancel_trigger() on a thread of its own, where no PHP runs. (64-bit Linux.)
+ * Ends a call after a while. PHP's only thread is in the call, so a timer of the C library calls
+ * agentjob_cancel_trigger() on its own thread, where no PHP runs. (64-bit Linux.)
  */
 final class CancelTimer
 {
@@ -254,7 +254,7 @@ final class CancelTimer
         }
         $when = $this->libc->new('itimerspec');
         $when->it_value->tv_sec = (int) $seconds;
-        $when->it_value->tv_nsec = max(1, (int) (fmod($seconds, 1) * 1e9)); // 0 would mean never
+        $when->it_value->tv_nsec = max(1, (int) (fmod($seconds, 1) * 1e9)); // 0 would disarm the timer
         $this->libc->timer_settime($this->timer, 0, FFI::addr($when), null);
     }
 
@@ -270,7 +270,7 @@ final class CancelTimer
         $this->libc->timer_settime($this->timer, 0, FFI::addr($never), FFI::addr($left));
         $this->libc->timer_delete($this->timer);
         $stoppedBefore = $left->it_value->tv_sec !== 0 || $left->it_value->tv_nsec !== 0;
-        // Between the two, it is on its way to the token right now: a few bytes lost are better than a wrong free.
+        // Otherwise the timer may be using the token right now: leaking a few bytes is better than freeing it too early.
         if ($stoppedBefore || $this->isCancelled()) {
             Library::c()->agentjob_cancel_free($this->token);
         }
@@ -288,7 +288,7 @@ final class Call
         $this->handle = Library::c()->agentjob_call_new();
         $min = $settings['min_interval'] ?? null;
         $max = $settings['max_interval'] ?? null;
-        if ($min !== null || $max !== null) { // one function sets both: 2 s and 60 s are its defaults
+        if ($min !== null || $max !== null) { // one function sets both; 2 s and 60 s are the defaults
             [$low, $high] = [Library::milliseconds($min ?? 2), Library::milliseconds($max ?? 60)];
             Library::check('call_set_poll_interval_ms', $this->handle, $low, $high);
         }
@@ -336,7 +336,7 @@ final class Client
                         Library::check("options_set_$name", $options, is_string($value) ? Library::noNul($value) : $value),
                 };
             }
-            $this->handle = Library::made('agentjob_client', 'client_new', $options);
+            $this->handle = Library::create('agentjob_client', 'client_new', $options);
         } finally {
             Library::c()->agentjob_options_free($options);
         }
@@ -363,7 +363,7 @@ final class Client
         return $this->job($settings, 'client_create_job', $prompt, strlen($prompt));
     }
 
-    /** $settings: timeout (how long to wait, INF for ever), min_interval, max_interval, lateness, settle, cancel_after. */
+    /** $settings: timeout (the deadline of the wait, INF for none), min_interval, max_interval, lateness, settle, cancel_after. */
     public function wait(string $jobId, float ...$settings): Job
     {
         return $this->job(self::waiting($settings), 'client_wait', Library::noNul($jobId));
@@ -376,23 +376,23 @@ final class Client
     }
 
     /**
-     * Yields each record that differs from the one before it, and the last one.
+     * Yields the first record, each one that differs from the previous one, and the last one.
      * @return \Generator<Job>
      */
     public function watch(string $jobId, float ...$settings): \Generator
     {
         $c = Library::c();
         $call = new Call(self::waiting($settings));
-        $poller = Library::made('agentjob_poller', 'client_poller', $this->handle, Library::noNul($jobId), $call->handle);
+        $poller = Library::create('agentjob_poller', 'client_poller', $this->handle, Library::noNul($jobId), $call->handle);
         try {
             $done = $c->new('bool');
             $last = null;
             while (!$done->cdata) {
                 while (($due = $c->agentjob_poller_due_in_ms($poller)) > 0 && !$call->isCancelled()) {
-                    usleep(min($due, 20) * 1000); // in short pieces, to notice a cancel
+                    usleep(min($due, 20) * 1000); // briefly, to notice a cancel soon
                 }
                 Library::check('poller_poll', $poller, $this->handle, $call->handle, FFI::addr($done));
-                $record = $c->agentjob_poller_job($poller); // the poller's own until its next poll
+                $record = $c->agentjob_poller_job($poller); // borrowed from the poller until its next poll
                 $job = $record === null ? null : Job::copied($record);
                 if ($job !== null && ($done->cdata || $job->json !== $last?->json)) {
                     yield $last = $job;
@@ -403,7 +403,7 @@ final class Client
         }
     }
 
-    /** A wait's timeout is how long to wait; a request's own stays the client's. */
+    /** For a wait, timeout is the deadline of the wait; its requests keep the client's timeout. */
     private static function waiting(array $settings): array
     {
         $settings['wait_timeout'] = $settings['timeout'] ?? 1800;
@@ -414,7 +414,7 @@ final class Client
     private function job(array $settings, string $function, mixed ...$arguments): Job
     {
         $call = new Call($settings);
-        $job = Library::made('agentjob_job', $function, $this->handle, ...$arguments, ...[$call->handle]);
+        $job = Library::create('agentjob_job', $function, $this->handle, ...$arguments, ...[$call->handle]);
         try {
             return Job::copied($job);
         } finally {

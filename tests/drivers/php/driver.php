@@ -3,7 +3,7 @@
 
 declare(strict_types=1);
 
-/** The PHP driver (see ../README.md): reads calls on stdin, makes them, tells as JSON how each one ended. */
+/** The PHP driver (see ../README.md): reads calls from stdin, makes them, and prints the result of each as JSON. */
 
 require __DIR__ . '/AgentJob.php';
 
@@ -27,7 +27,7 @@ function blocks($input): Generator
     }
 }
 
-/** The client's settings that the block has. */
+/** The client's options in the block. */
 function clientSettings(array $block): array
 {
     $given = fn (array $names) => array_intersect_key($block, array_flip($names));
@@ -66,8 +66,8 @@ function perform(AgentJob\Client $client, array $block): string
     };
 }
 
-/** An error as the protocol has it. Records stay the text that they are: json_decode() would round long numbers. */
-function told(AgentJob\Error $error): string
+/** An error as the protocol defines it. Records stay text: json_decode() would round long numbers. */
+function errorJson(AgentJob\Error $error): string
 {
     $facts = json_encode([
         'kind' => $error->kind,
@@ -84,9 +84,9 @@ function told(AgentJob\Error $error): string
 
 foreach (blocks(STDIN) as $block) {
     try {
-        $answer = '{"ok": ' . perform(new AgentJob\Client(...clientSettings($block)), $block) . '}';
+        $result = '{"ok": ' . perform(new AgentJob\Client(...clientSettings($block)), $block) . '}';
     } catch (AgentJob\Error $error) {
-        $answer = told($error);
+        $result = errorJson($error);
     }
-    echo $answer, "\n";
+    echo $result, "\n";
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Python driver (see ../README.md): reads calls on stdin, makes them with agentjob, tells as JSON how each one ended."""
+"""The Python driver (see ../README.md): reads calls from stdin, makes them with agentjob, and prints the result of each as JSON."""
 
 import json
 import sys
@@ -30,7 +30,7 @@ def blocks(lines):
 
 
 def settings(block):
-    """The client's settings that the block has."""
+    """The client's options in the block."""
     readers = [(TEXT, str), (SECONDS, float), (WHOLE, int), (FLAGS, "true".__eq__)]
     return {name: read(block[name]) for names, read in readers for name in names if name in block}
 
@@ -60,19 +60,19 @@ def make_call(client, block, cancel):
     raise SystemExit(f"driver.py: no such operation: {operation}")
 
 
-def told(error):
-    """An error as the protocol has it."""
+def error_json(error):
+    """An error as the protocol defines it."""
     facts = ("kind", "delivery", "message", "http_status", "retry_after", "request_id", "body", "attempts", "job")
     return {"error": {name: getattr(error, name) for name in facts}}
 
 
-def answer(block):
-    """One call: its record, or its error."""
+def run_call(block):
+    """Makes one call; returns its record or its error."""
     try:
         client = agentjob.Client(**settings(block))
         return {"ok": make_call(client, block, canceller(block))}
     except agentjob.Error as error:
-        return told(error)
+        return error_json(error)
 
 
 def canceller(block):
@@ -88,4 +88,4 @@ def canceller(block):
 
 if __name__ == "__main__":
     for block in blocks(sys.stdin):
-        print(json.dumps(answer(block)), flush=True)
+        print(json.dumps(run_call(block)), flush=True)

@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
-# agentjob from Ruby, by fiddle and the facts of agentjob.h.
+# agentjob from Ruby, through fiddle.
 #
 #     client = Agentjob::Client.new(base_url: "https://api.example.com", api_key: "…", project_id: "…")
 #     job = client.send_and_wait("job_123", "Also cover the error cases", timeout: 1800)
 #     puts job.status, job.pr_link
 #
-# Settings are those of the README, times in seconds; what is not given comes from its AGENTJOB_ variable or is the default.
+# Options as in the README, times in seconds. An option that is not set comes from its AGENTJOB_ variable or has its default.
 require "fiddle/import"
 
 module Agentjob
-  # The functions of the library. Fiddle lets go of Ruby's lock during a call, so other threads run on; but a Ctrl-C waits until
-  # the call returns. Where that matters, call in a thread of its own, and cancel its token from the main thread's rescue.
+  # The functions of the library. Fiddle releases Ruby's lock during a call, so other threads keep running. A Ctrl-C is handled
+  # when the call returns; to handle it at once, make the call on another thread and cancel it from the main thread's rescue.
   module C
     extend Fiddle::Importer
     dlload ENV.fetch("AGENTJOB_LIBRARY", "libagentjob.so.0")
@@ -84,7 +84,7 @@ module Agentjob
 
     module_function
 
-    # Calls a function whose last parameter is where the error goes; raises the error.
+    # Calls a function whose last parameter is the error; raises the error.
     def check(function, *arguments)
       err = room
       return if C["agentjob_#{function}"].call(*arguments, err).zero?
@@ -92,37 +92,37 @@ module Agentjob
       owned(err.ptr, :error_free) { |error| raise Error, error }
     end
 
-    # Calls a function that gives an object, and returns the object.
-    def made(function, *arguments)
+    # Calls a function that returns an object through `out`.
+    def create(function, *arguments)
       out = room
       check(function, *arguments, out)
       out.ptr
     end
 
-    # An object that is needed for a moment.
+    # An object that is freed after its block.
     def owned(object, free)
       yield object
     ensure
       C["agentjob_#{free}"].call(object)
     end
 
-    # An object that is freed when Ruby no longer needs it. While a thread is in a call with it, Ruby does.
+    # An object that Ruby frees when it is no longer reachable. It is reachable while a call uses it.
     def kept(object, free)
       object.free = C["agentjob_#{free}"]
       object
     end
 
-    # Where a function puts a pointer or a number.
+    # Memory for a pointer or a number.
     def room
       Fiddle::Pointer.malloc(Fiddle::SIZEOF_VOIDP, Fiddle::RUBY_FREE)
     end
 
-    # A text of the library as a string of Ruby's.
+    # A text of the library as a Ruby string.
     def text(pointer, *length)
       pointer.to_s(*length).force_encoding(Encoding::UTF_8) unless pointer.null?
     end
 
-    # A text for the library. C would see only what stands before a NUL, which may be another job's id.
+    # A text for the library. A NUL byte is refused, because C would read only the part before it, which may be another job's id.
     def no_nul(text)
       text = text.encode(Encoding::UTF_8)
       raise ArgumentError, "a NUL in a text that is no prompt" if text.include?("\0")
@@ -131,13 +131,13 @@ module Agentjob
     end
 
     def milliseconds(seconds)
-      return FOREVER if seconds.nil? # a wait for ever
+      return FOREVER if seconds.nil? # a wait without a deadline
 
-      seconds.positive? ? [1, (seconds * 1000).round].max : 0 # a time that was given does not become none
+      seconds.positive? ? [1, (seconds * 1000).round].max : 0 # a short time does not become 0
     end
   end
 
-  # What the service said about a job at one moment; json is the whole record.
+  # A job's record at one moment; json is the whole record.
   Job = Struct.new(:id, :status, :terminal, :pr_link, :json, keyword_init: true) do
     def self.copied(job)
       new(id: C.text(C.agentjob_job_id(job)), status: C.text(C.agentjob_job_status_name(job)),
@@ -146,7 +146,7 @@ module Agentjob
     end
   end
 
-  # Why a call failed. Everything is copied: the library's own error is freed at once.
+  # Why a call failed. Everything is copied, so the library's error is freed at once.
   class Error < StandardError
     attr_reader :kind, :delivery, :http_status, :retry_after, :request_id, :body, :attempts, :elapsed, :job
 
@@ -154,7 +154,7 @@ module Agentjob
       super(C.text(C.agentjob_error_message(err)))
       @kind = C.text(C.agentjob_error_kind(err))
       delivery = C.agentjob_error_delivery(err)
-      @delivery = C.text(C.agentjob_delivery_name(delivery)) unless delivery.zero? # "unknown": look before you send again
+      @delivery = C.text(C.agentjob_delivery_name(delivery)) unless delivery.zero? # "unknown": check the job before you send it again
       status = C.agentjob_error_http_status(err)
       @http_status = status unless status.zero?
       retry_after_ms = C.agentjob_error_retry_after_ms(err)
@@ -162,7 +162,7 @@ module Agentjob
       @request_id = C.text(C.agentjob_error_request_id(err))
       length = C.room
       body = C.agentjob_error_body(err, length)
-      @body = C.text(body, length.ptr.to_i) # it may hold a NUL
+      @body = C.text(body, length.ptr.to_i) # it may contain a NUL
       @attempts = C.agentjob_error_attempts(err)
       @elapsed = C.agentjob_error_elapsed_ms(err) / 1000.0
       job = C.agentjob_error_job(err)
@@ -170,7 +170,7 @@ module Agentjob
     end
   end
 
-  # Ends the calls that it was given to, from any thread: they raise an Error of the kind "cancelled".
+  # Cancels the calls that have it, from any thread: they raise an Error of the kind "cancelled".
   class CancelToken
     attr_reader :handle
 
@@ -192,11 +192,11 @@ module Agentjob
     def initialize(**settings)
       C.owned(C.agentjob_options_new, :options_free) do |options|
         settings.each { |name, value| set(options, name, value) }
-        @handle = C.kept(C.made(:client_new, options), :client_free)
+        @handle = C.kept(C.create(:client_new, options), :client_free)
       end
     end
 
-    # Ends every call, in every thread, and refuses new ones.
+    # Ends every call on every thread and refuses new ones.
     def close
       C.agentjob_client_close(@handle)
     end
@@ -213,7 +213,7 @@ module Agentjob
       call(**settings) { |call| job(:client_create_job, prompt, prompt.bytesize, call) }
     end
 
-    # How long to wait is `timeout`, nil for ever.
+    # `timeout` is the deadline of the wait, nil for none.
     def wait(job_id, timeout: 1800, **settings)
       call(wait_timeout: timeout, **settings) { |call| job(:client_wait, C.no_nul(job_id), call) }
     end
@@ -224,12 +224,12 @@ module Agentjob
       end
     end
 
-    # Yields each record that differs from the one before it, and the last one; without a block, an Enumerator of them.
+    # Yields the first record, each one that differs from the previous one, and the last one; without a block, an Enumerator of them.
     def watch(job_id, timeout: 1800, cancel: nil, **settings, &block)
       return enum_for(:watch, job_id, timeout: timeout, cancel: cancel, **settings) unless block
 
       call(wait_timeout: timeout, cancel: cancel, **settings) do |call|
-        C.owned(C.made(:client_poller, @handle, C.no_nul(job_id), call), :poller_free) do |poller|
+        C.owned(C.create(:client_poller, @handle, C.no_nul(job_id), call), :poller_free) do |poller|
           watch_poller(poller, call, cancel, &block)
         end
       end
@@ -242,10 +242,10 @@ module Agentjob
       done = C.room
       loop do
         while (due = C.agentjob_poller_due_in_ms(poller)).positive? && !cancel&.cancelled?
-          sleep([due, 20].min / 1000.0) # in short pieces, to notice a cancel
+          sleep([due, 20].min / 1000.0) # briefly, to notice a cancel soon
         end
         C.check(:poller_poll, poller, @handle, call, done)
-        record = C.agentjob_poller_job(poller) # the poller's own until its next poll
+        record = C.agentjob_poller_job(poller) # borrowed from the poller until its next poll
         job = Job.copied(record) unless record.null?
         finished = done[0] != 0
         yield last = job if job && (finished || job != last)
@@ -254,14 +254,14 @@ module Agentjob
     end
 
     def job(function, *arguments)
-      C.owned(C.made(function, @handle, *arguments), :job_free) { |job| Job.copied(job) }
+      C.owned(C.create(function, @handle, *arguments), :job_free) { |job| Job.copied(job) }
     end
 
     # The settings of one call.
     def call(cancel: nil, min_interval: nil, max_interval: nil, **settings)
       C.owned(C.agentjob_call_new, :call_free) do |call|
         C.check(:call_set_cancel, call, cancel.handle) if cancel
-        if min_interval || max_interval # one function sets both: 2 s and 60 s are its defaults
+        if min_interval || max_interval # one function sets both; 2 s and 60 s are the defaults
           C.check(:call_set_poll_interval_ms, call, C.milliseconds(min_interval || 2), C.milliseconds(max_interval || 60))
         end
         settings.each do |name, value|

@@ -1,7 +1,7 @@
 #!/usr/bin/env ruby
 # frozen_string_literal: true
 
-# The Ruby driver (see ../README.md): reads calls on stdin, makes them, tells as JSON how each one ended.
+# The Ruby driver (see ../README.md): reads calls from stdin, makes them, and prints the result of each as JSON.
 require "json"
 require "uri"
 require_relative "agentjob"
@@ -25,7 +25,7 @@ def each_block(input)
   end
 end
 
-# The client's settings that the block has.
+# The client's options in the block.
 def client_settings(block)
   block.slice(*TEXTS).merge(
     block.slice(*SECONDS).transform_values(&:to_f),
@@ -57,14 +57,14 @@ def perform(client, block, cancel)
   end
 end
 
-# An error as the protocol has it.
-def told(error)
+# An error as the protocol defines it.
+def error_json(error)
   facts = %i[kind delivery message http_status retry_after request_id body attempts]
-  answer = facts.to_h { |name| [name, error.public_send(name)] }
-  { error: answer.merge(job: error.job && JSON.parse(error.job.json)) }
+  values = facts.to_h { |name| [name, error.public_send(name)] }
+  { error: values.merge(job: error.job && JSON.parse(error.job.json)) }
 end
 
-def answer(block)
+def run_call(block)
   cancel = Agentjob::CancelToken.new
   if block["cancel_after"]
     timer = Thread.new do
@@ -75,11 +75,11 @@ def answer(block)
   client = Agentjob::Client.new(**client_settings(block))
   %({"ok": #{perform(client, block, cancel)}})
 rescue Agentjob::Error => e
-  JSON.generate(told(e))
+  JSON.generate(error_json(e))
 ensure
   timer&.kill
   client&.close
 end
 
 $stdout.sync = true
-each_block($stdin) { |block| puts answer(block) }
+each_block($stdin) { |block| puts run_call(block) }

@@ -1,4 +1,4 @@
-//! The vectors' driver in Rust: calls in, JSON out. `tests/drivers/README.md` says how both look.
+//! The Rust driver: reads calls from stdin, makes them, and prints the result of each as JSON (see `tests/drivers/README.md`).
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -20,7 +20,7 @@ fn main() -> io::Result<()> {
         } else if !settings.is_empty() {
             match call(&settings) {
                 Ok(record) => writeln!(out, "{{\"ok\":{record}}}")?,
-                Err(error) => writeln!(out, "{{\"error\":{}}}", told(&error))?,
+                Err(error) => writeln!(out, "{{\"error\":{}}}", error_json(&error))?,
             }
             out.flush()?;
             settings.clear();
@@ -128,8 +128,8 @@ fn number(value: &str, key: &str) -> Result<Duration, Error> {
     duration_from_seconds(name, seconds)
 }
 
-/// The error as JSON. Its record is put in as text, for serde_json would read some of it in its own way.
-fn told(error: &Error) -> String {
+/// The error as JSON. Its record stays text, because serde_json would change some of it, like long numbers.
+fn error_json(error: &Error) -> String {
     let facts = json!({
         "kind": error.kind().as_str(),
         "delivery": error.delivery().map(|delivery| delivery.as_str()),

@@ -1,0 +1,291 @@
+//! A batch: made, filled, started, run, freed. Its settings are in `settings.rs`, its events in `event.rs`.
+
+use std::ffi::c_char;
+use std::ptr;
+use std::time::Duration;
+
+use agentjob_core::{Batch, BatchEvent, BatchItem, BatchOptions, BatchProgress, Client, Error};
+
+use crate::batch::event::agentjob_batch_event;
+use crate::batch::progress::agentjob_progress;
+use crate::call::AGENTJOB_FOREVER;
+use crate::client::agentjob_client;
+use crate::code::agentjob_code;
+use crate::error::agentjob_error;
+use crate::handle::{self, give, place, read, required, required_mut};
+use crate::panic::guard_or;
+use crate::result::{Delivers, guard};
+use crate::text::{sized_text, text};
+
+/// The longest timeout of agentjob_batch_next(): 7 days, as for every other time.
+const MAX_TIMEOUT_MS: u64 = 7 * 24 * 3600 * 1000;
+
+/// Many messages, each sent at most once, even if the process crashes.
+///
+/// Made by agentjob_client_batch(), freed by agentjob_batch_free(). Configure it (agentjob_batch_set_...), fill it with
+/// agentjob_batch_add(), start it with agentjob_batch_start(), then call agentjob_batch_next() until agentjob_batch_is_over().
+/// A file, its journal, records its progress: run the batch again with the same messages and the same journal, and it resumes.
+/// Messages that were accepted or rejected are not sent again. A message whose delivery an earlier run does not know has the
+/// outcome unknown, and is not sent again either unless agentjob_batch_set_resend_unknown() is on.
+///
+/// It has its own threads from agentjob_batch_start() until it is over or freed. Only one thread may use the handle at a time; to
+/// end the batch from another thread or from a signal handler, use a cancel token. After fork() the batch belongs to the parent: a
+/// child may only free its copy, which does not affect the parent's.
+/// @since 0.1.0
+pub struct agentjob_batch {
+    state: State,
+    over: bool,
+    progress: agentjob_progress,
+}
+
+enum State {
+    Preparing(Box<Preparation>),
+    Running(Batch),
+    /// The start failed.
+    Failed,
+}
+
+/// The messages and settings of a batch that was not started yet.
+struct Preparation {
+    client: Client,
+    options: BatchOptions,
+    items: Vec<BatchItem>,
+}
+
+impl agentjob_batch {
+    fn preparation(&mut self) -> Result<&mut Preparation, Error> {
+        match &mut self.state {
+            State::Preparing(preparation) => Ok(preparation),
+            _ => Err(Error::invalid_argument(
+                "the batch was already started; configure and fill it before agentjob_batch_start()",
+            )),
+        }
+    }
+
+    fn start(&mut self) -> Result<(), Error> {
+        self.preparation()?;
+        let State::Preparing(preparation) = std::mem::replace(&mut self.state, State::Failed) else { return Ok(()) };
+        self.over = true;
+        let Preparation { client, options, items } = *preparation;
+        self.state = State::Running(client.send_all(items, &options)?);
+        self.over = false;
+        Ok(())
+    }
+
+    fn next(&mut self, timeout: Duration) -> Result<*mut agentjob_batch_event, Error> {
+        let State::Running(batch) = &mut self.state else {
+            return Err(Error::invalid_argument("the batch was not started; call agentjob_batch_start() first"));
+        };
+        if self.over {
+            return Ok(ptr::null_mut());
+        }
+        // If an error or a panic comes instead of an event, the batch is over.
+        self.over = true;
+        let event = batch.next_event(timeout)?;
+        self.over = matches!(event, BatchEvent::Finished);
+        Ok(agentjob_batch_event::of(event).map_or(ptr::null_mut(), give))
+    }
+
+    fn progress(&mut self) -> &agentjob_progress {
+        let progress = match &self.state {
+            State::Preparing(preparation) => {
+                let (mut progress, items) = (BatchProgress::default(), preparation.items.len() as u64);
+                (progress.items, progress.left) = (items, items);
+                progress
+            }
+            State::Running(batch) => batch.progress(),
+            State::Failed => BatchProgress::default(),
+        };
+        self.progress = agentjob_progress(progress);
+        &self.progress
+    }
+}
+
+/// Changes one setting.
+///
+/// # Safety
+/// `batch` is NULL, or a living batch that nothing else uses meanwhile.
+pub(crate) unsafe fn set(
+    batch: *mut agentjob_batch,
+    change: &dyn Fn(BatchOptions) -> Result<BatchOptions, Error>,
+) -> Result<(), Error> {
+    // SAFETY: the caller promises the same.
+    let preparation = unsafe { required_mut("batch", batch) }?.preparation()?;
+    // On a copy: a refused value leaves the batch as it was.
+    preparation.options = change(preparation.options.clone())?;
+    Ok(())
+}
+
+/// Makes an empty batch. It sends nothing and does not open the journal; agentjob_batch_start() does.
+/// @param client the client. The batch keeps its own reference, so you may free the client first; agentjob_client_close() ends the
+/// batch
+/// @param journal the path of the file that records the batch's progress. If it exists, the batch resumes from it. It contains the
+/// jobs' ids and the service's responses, but no prompt and no API key
+/// @param out gets the batch; free it with agentjob_batch_free()
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_client_batch(
+    client: *const agentjob_client,
+    journal: *const c_char,
+    out: *mut *mut agentjob_batch,
+    err: *mut *mut agentjob_error,
+) -> agentjob_code {
+    // SAFETY: the header's contract.
+    unsafe {
+        guard(err, Delivers::Nothing, || {
+            let client = required("client", client)?.client.clone();
+            let options = BatchOptions::new(text("journal", journal)?);
+            let state = State::Preparing(Box::new(Preparation { client, options, items: Vec::new() }));
+            let progress = agentjob_progress(BatchProgress::default());
+            place("out", out)?.write(give(agentjob_batch { state, over: false, progress }));
+            Ok(())
+        })
+    }
+}
+
+/// Adds a message. Nothing is sent. This function checks for NULL and UTF-8; agentjob_batch_start() checks the rest. Messages to
+/// one job are sent one after the other, in the order in which they were added.
+/// @param batch a batch that was not started
+/// @param job_id the job's id
+/// @param prompt the message, UTF-8, at least 1 byte; a NUL byte in it is sent like any other byte
+/// @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED
+/// @param key a name that is unique in the batch, 1 to 1024 bytes, by which the journal recognizes the message at any position;
+/// or NULL to recognize it by its content and position
+/// @param line the line of your input file, for error messages; 0 for none
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_batch_add(
+    batch: *mut agentjob_batch,
+    job_id: *const c_char,
+    prompt: *const c_char,
+    prompt_len: usize,
+    key: *const c_char,
+    line: u64,
+    err: *mut *mut agentjob_error,
+) -> agentjob_code {
+    // SAFETY: the header's contract.
+    unsafe {
+        guard(err, Delivers::Nothing, || {
+            let items = &mut required_mut("batch", batch)?.preparation()?.items;
+            let mut item = BatchItem::new(text("job_id", job_id)?, sized_text("prompt", prompt, prompt_len)?);
+            if !key.is_null() {
+                item = item.with_key(text("key", key)?);
+            }
+            if line > 0 {
+                item = item.with_line(line);
+            }
+            items.push(item);
+            Ok(())
+        })
+    }
+}
+
+/// Starts the batch: checks all settings and messages, opens and locks the journal, and starts the threads. If it returns an error,
+/// nothing was sent.
+///
+/// AGENTJOB_ERR_INVALID_ARGUMENT: a setting is wrong, a message is wrong (named by its line, or by its number from 1), two messages
+/// have the same key, or a message differs from the one in the journal. AGENTJOB_ERR_JOURNAL: the journal cannot be opened or
+/// written, is damaged (the message names the line), belongs to another service or project, or is in use by another batch, in this
+/// process or another. AGENTJOB_ERR_CONNECT: a thread could not be started.
+/// @param batch a batch that was not started; after an error it can only be freed
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK, AGENTJOB_ERR_INVALID_ARGUMENT, AGENTJOB_ERR_JOURNAL or AGENTJOB_ERR_CONNECT
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_batch_start(
+    batch: *mut agentjob_batch,
+    err: *mut *mut agentjob_error,
+) -> agentjob_code {
+    // SAFETY: the header's contract.
+    unsafe { guard(err, Delivers::Nothing, || required_mut("batch", batch)?.start()) }
+}
+
+/// Waits for the next event. The outcomes of earlier runs come first, then each outcome when it is known. When the batch ends
+/// without an error and was not stopped, every message has an outcome.
+///
+/// A 429 pauses the batch until the service accepts messages again. A service failure (no connection, timeouts, 5xx) pauses it for
+/// increasing times. Both are AGENTJOB_BATCH_PAUSED events, not errors. A failure that every other message would have too ends the
+/// batch with an error: 401, 403, 3xx, TLS, a journal that cannot be written, an outage longer than agentjob_batch_set_max_outage_ms()
+/// allows, the batch's cancel token, a closed client. The remaining messages are sent by the next run.
+/// @param batch a batch that was started
+/// @param timeout_ms how long to wait: milliseconds, 0 to 604800000 (7 days), or AGENTJOB_FOREVER
+/// @param out gets the event; NULL if none came in time or the batch is over. Free it with agentjob_batch_event_free()
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK, AGENTJOB_ERR_INVALID_ARGUMENT, or, once, the error that ended the batch before every message had an outcome:
+/// AGENTJOB_ERR_AUTHENTICATION, _PERMISSION_DENIED, _REDIRECT, _TLS, _RATE_LIMIT (for more than a day), _CONNECT, _CONNECTION_LOST,
+/// _TIMEOUT, _SERVER, _INVALID_RESPONSE, _CANCELLED, _CLOSED or _JOURNAL; agentjob_batch_is_over() is then true
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_batch_next(
+    batch: *mut agentjob_batch,
+    timeout_ms: u64,
+    out: *mut *mut agentjob_batch_event,
+    err: *mut *mut agentjob_error,
+) -> agentjob_code {
+    // SAFETY: the header's contract.
+    unsafe {
+        guard(err, Delivers::Nothing, || {
+            let batch = required_mut("batch", batch)?;
+            let out = place("out", out)?;
+            if timeout_ms > MAX_TIMEOUT_MS && timeout_ms != AGENTJOB_FOREVER {
+                return Err(Error::invalid_argument(format!(
+                    "timeout_ms is {timeout_ms}; give 0 to {MAX_TIMEOUT_MS} (7 days), or AGENTJOB_FOREVER"
+                )));
+            }
+            out.write(batch.next(Duration::from_millis(timeout_ms))?);
+            Ok(())
+        })
+    }
+}
+
+/// Whether the batch has no more events: agentjob_batch_next() returned the last one or an error, or the start failed.
+/// @param batch the batch
+/// @return true if it has none; also true for NULL, so that a loop ends
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_batch_is_over(batch: *const agentjob_batch) -> bool {
+    // SAFETY: the header's contract.
+    unsafe { read(batch, true, |batch| batch.over) }
+}
+
+/// The batch's progress at this moment, including earlier runs of its journal.
+/// @param batch the batch, started or not
+/// @return borrowed from the batch until it is used again; NULL only for a NULL batch
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_batch_progress(batch: *mut agentjob_batch) -> *const agentjob_progress {
+    guard_or(ptr::null(), || {
+        // SAFETY: the header's contract.
+        unsafe { batch.as_mut() }.map_or(ptr::null(), |batch| ptr::from_ref(batch.progress()))
+    })
+}
+
+/// Stops sending and returns at once. The messages in flight still get their responses, for at most the grace period, so keep
+/// calling agentjob_batch_next() until the batch is over. Run it again with the same journal to resume.
+/// @param batch the batch; NULL, or one that is not running, does nothing
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_batch_stop(batch: *mut agentjob_batch) {
+    // SAFETY: the header's contract.
+    unsafe {
+        read(batch, (), |batch| {
+            if let State::Running(batch) = &batch.state {
+                batch.stop();
+            }
+        })
+    }
+}
+
+/// Frees a batch. If it is running, it is stopped first, and this function waits, for at most the grace period, for the responses
+/// to its messages in flight; the journal gets their outcomes. Events of the batch stay valid.
+/// @param batch the batch; NULL does nothing
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_batch_free(batch: *mut agentjob_batch) {
+    // SAFETY: the header's contract.
+    unsafe { handle::free(batch) }
+}

@@ -1,0 +1,29 @@
+/* An unknown status, texts with a NUL byte, fields of other types and unknown keys are all kept. */
+#include "support.h"
+
+static const char *const CONFIG =
+    "{\"rules\": [{\"status\": 200, \"body\": \"{\\\"id\\\":\\\"a\\\\u0000b\\\",\\\"status\\\":\\\"paused\\\",\\\"model\\\":7,"
+    "\\\"cost\\\":1.10,\\\"prLink\\\":\\\"\\\",\\\"createdAt\\\":\\\"soon\\\"}\"}]}";
+
+int main(void) {
+    emulator service = emulator_start(CONFIG);
+    agentjob_error *err = NULL;
+    agentjob_client *client = emulator_client(&service);
+    agentjob_job *job = NULL;
+    CHECK_OK(agentjob_client_create_job(client, "p", 1, NULL, &job, &err), err); /* the service chooses a new job's id */
+    CHECK_INT(agentjob_job_status(job), AGENTJOB_STATUS_UNKNOWN);
+    CHECK_TEXT(agentjob_job_status_name(job), "paused");
+    CHECK(!agentjob_job_is_terminal(job));
+    CHECK_TEXT(agentjob_job_id(job), "a"); /* C sees it end at the NUL; the JSON has all of it */
+    CHECK(agentjob_job_model(job) == NULL);
+    CHECK_TEXT(agentjob_job_pr_link(job), "");
+    CHECK_TEXT(agentjob_job_created_at(job), "soon");
+    CHECK_INT(agentjob_job_created_at_unix_ms(job), -1); /* as for a missing time */
+    CHECK_INT(agentjob_job_archived_at_unix_ms(job), -1);
+    CHECK_TEXT(agentjob_job_json(job, NULL), "{\"id\":\"a\\u0000b\",\"status\":\"paused\",\"source\":{\"repository\":null,\"ref\":null},"
+                                             "\"model\":7,\"prLink\":\"\",\"createdAt\":\"soon\",\"archivedAt\":null,\"cost\":1.10}");
+    agentjob_job_free(job);
+    agentjob_client_free(client);
+    emulator_stop(&service);
+    return 0;
+}

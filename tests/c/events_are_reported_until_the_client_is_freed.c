@@ -1,0 +1,43 @@
+/* The event function gets each request, never the API key or the prompt. Its user data is released with its last user. */
+#include "support.h"
+
+struct received {
+    int events;
+    int destroyed;
+    char last[512];
+};
+
+static void receive(const char *json, void *user_data) {
+    struct received *received = (struct received *)user_data;
+    received->events++;
+    snprintf(received->last, sizeof received->last, "%s", json);
+}
+
+static void destroy(void *user_data) {
+    ((struct received *)user_data)->destroyed++;
+}
+
+int main(void) {
+    struct received received = {0, 0, ""}, unused = {0, 0, ""};
+    emulator service = emulator_start("{}");
+    agentjob_error *err = NULL;
+    agentjob_options *options = emulator_options(&service);
+    CHECK_OK(agentjob_options_set_on_event(options, receive, &unused, destroy, &err), err);
+    CHECK_OK(agentjob_options_set_on_event(options, receive, &received, destroy, &err), err);
+    CHECK_INT(unused.destroyed, 1); /* replaced by another function */
+    agentjob_client *client = NULL;
+    CHECK_OK(agentjob_client_new(options, &client, &err), err);
+    agentjob_options_free(options);
+    CHECK_INT(received.destroyed, 0);
+
+    agentjob_job *job = NULL;
+    CHECK_OK(agentjob_client_send_message(client, service.job_id, "a secret plan", AGENTJOB_NUL_TERMINATED, NULL, &job, &err), err);
+    agentjob_job_free(job);
+    CHECK_INT(received.events, 1);
+    CHECK_TEXT(received.last, "{\"event\":\"attempt\",\"operation\":\"send_message\",\"job_id\":\"job_demo\",\"attempt\":1}");
+    agentjob_client_free(client);
+    CHECK_INT(received.destroyed, 1);
+    CHECK_INT(unused.events, 0);
+    emulator_stop(&service);
+    return 0;
+}

@@ -1,0 +1,123 @@
+/* Settings, messages and a changed list are checked before anything is sent, and the error names what is wrong. */
+#include "batch.h"
+
+static agentjob_error *err;
+
+/* Starting the batch fails with this text in the message; afterwards the batch can only be freed. */
+static void refused(agentjob_batch *batch, const char *part) {
+    agentjob_batch_event *event = NULL;
+    CHECK_INT(agentjob_batch_start(batch, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_HOLDS(agentjob_error_message(err), part);
+    CHECK_INT(agentjob_error_delivery(err), AGENTJOB_DELIVERY_NONE);
+    agentjob_error_free(err);
+    CHECK(agentjob_batch_is_over(batch));
+    CHECK_INT(agentjob_batch_start(batch, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(agentjob_batch_next(batch, 0, &event, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(batch_count(batch, AGENTJOB_COUNT_ITEMS), 0);
+    CHECK(event == NULL);
+    agentjob_batch_free(batch);
+}
+
+static agentjob_batch *with(const agentjob_client *client, const folder *place, const char *job_id, const char *prompt, size_t len,
+                            const char *key, uint64_t line) {
+    agentjob_batch *batch = batch_of(client, place, 2);
+    CHECK_OK(agentjob_batch_add(batch, job_id, prompt, len, key, line, &err), err);
+    return batch;
+}
+
+static void messages(const agentjob_client *client, const folder *place) {
+    refused(with(client, place, "", "p", 1, NULL, 0), "item 3: job_id is empty");
+    refused(with(client, place, "job_3", "", 0, NULL, 17), "line 17: prompt is empty");
+    refused(with(client, place, "job_3", NULL, 0, NULL, 17), "line 17: prompt is empty");
+    refused(with(client, place, "job_3", "p", 1, "", 0), "item 3: its key is 0 bytes long");
+    agentjob_batch *twice = with(client, place, "job_3", "p", 1, "k", 3);
+    CHECK_OK(agentjob_batch_add(twice, "job_4", "q", 1, "k", 4, &err), err);
+    refused(twice, "line 4: its key \"k\" is that of line 3");
+
+    /* agentjob_batch_add() refuses these at once, and the batch does not change. */
+    agentjob_batch *batch = batch_of(client, place, 1);
+    CHECK_INT(agentjob_batch_add(batch, "job_\xff", "p", 1, NULL, 0, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_TEXT(agentjob_error_message(err), "job_id is not valid UTF-8 at byte 4");
+    agentjob_error_free(err);
+    CHECK_INT(agentjob_batch_add(batch, "job_1", "\xff", 1, NULL, 0, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(agentjob_batch_add(batch, "job_1", "p", 1, "\xff", 0, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(agentjob_batch_add(batch, "job_1", "p", SIZE_MAX - 1, NULL, 0, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(agentjob_batch_set_rate(batch, "100 an hour", &err), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_HOLDS(agentjob_error_message(err), "100/h");
+    agentjob_error_free(err);
+    CHECK_INT(batch_count(batch, AGENTJOB_COUNT_ITEMS), 1);
+    agentjob_batch_free(batch);
+}
+
+static void settings(const agentjob_client *client, const folder *place) {
+    agentjob_batch *batch = batch_of(client, place, 1);
+    CHECK_OK(agentjob_batch_set_concurrency(batch, 0, &err), err);
+    refused(batch, "concurrency is 0; give 1 to 64");
+    batch = batch_of(client, place, 1);
+    CHECK_OK(agentjob_batch_set_concurrency(batch, 65, &err), err);
+    refused(batch, "concurrency is 65");
+    batch = batch_of(client, place, 1);
+    CHECK_OK(agentjob_batch_set_max_outage_ms(batch, 0, &err), err);
+    refused(batch, "max_outage");
+    batch = batch_of(client, place, 1);
+    CHECK_OK(agentjob_batch_set_grace_ms(batch, 604800001, &err), err);
+    refused(batch, "grace");
+    batch = batch_of(client, place, 1);
+    agentjob_call *call = agentjob_call_new();
+    CHECK_OK(agentjob_call_set_lateness(call, 7, &err), err);
+    CHECK_OK(agentjob_batch_set_wait(batch, call, &err), err);
+    agentjob_call_free(call);
+    refused(batch, "lateness");
+    batch = NULL;
+    CHECK_OK(agentjob_client_batch(client, "", &batch, &err), err);
+    refused(batch, "journal is empty");
+}
+
+static void a_changed_list(const agentjob_client *client, const folder *place) {
+    agentjob_batch *batch = with(client, place, "job_3", "p", 1, "k", 0);
+    CHECK_INT(batch_run(batch).deliveries[AGENTJOB_DELIVERY_ACCEPTED], 3);
+    refused(with(client, place, "job_3", "q", 1, "k", 9), "line 9: its prompt was changed since journal");
+    refused(with(client, place, "job_4", "p", 1, "k", 0), "item 3: its job was changed since journal");
+    refused(batch_of(client, place, 2), "item 3 is not in the list any more");
+}
+
+static void a_batch_that_was_started(const agentjob_client *client) {
+    folder place = folder_new();
+    agentjob_batch *batch = batch_of(client, &place, 1);
+    agentjob_cancel *token = agentjob_cancel_new();
+    CHECK_OK(agentjob_batch_start(batch, &err), err);
+    CHECK_INT(agentjob_batch_add(batch, "job_2", "p", 1, NULL, 0, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_HOLDS(agentjob_error_message(err), "was already started");
+    agentjob_error_free(err);
+    CHECK_INT(agentjob_batch_start(batch, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(agentjob_batch_set_concurrency(batch, 1, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(agentjob_batch_set_rate(batch, "1/s", NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(agentjob_batch_set_wait(batch, NULL, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(agentjob_batch_set_resend_unknown(batch, true, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(agentjob_batch_set_max_outage_ms(batch, 1, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(agentjob_batch_set_grace_ms(batch, 1, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(agentjob_batch_set_cancel(batch, token, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
+    tally all = {{0}, {0}, 0};
+    CHECK_OK(batch_finish(batch, &all, &err), err); /* and it continues */
+    CHECK_INT(all.deliveries[AGENTJOB_DELIVERY_ACCEPTED], 1);
+    agentjob_cancel_free(token);
+    agentjob_batch_free(batch);
+    folder_remove(&place);
+}
+
+int main(void) {
+    emulator service = emulator_with_jobs("");
+    folder place = folder_new();
+    agentjob_client *client = emulator_client(&service);
+    messages(client, &place);
+    settings(client, &place);
+    CHECK(access(place.journal, F_OK) != 0); /* not even created */
+    CHECK_INT(emulator_messages(&service), 0);
+    a_changed_list(client, &place);
+    CHECK_INT(emulator_messages(&service), 3);
+    a_batch_that_was_started(client);
+    agentjob_client_free(client);
+    folder_remove(&place);
+    emulator_stop(&service);
+    return 0;
+}
