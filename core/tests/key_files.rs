@@ -1,4 +1,4 @@
-//! Files that hold the key: whose they may be, and what a pipe does in their place.
+//! Key files: who may own and read them, and pipes in their place.
 
 mod support;
 
@@ -59,7 +59,7 @@ fn a_key_file_that_others_can_read_or_write_is_refused_with_the_command_that_fix
                 assert!(error.message().contains(&format!("(mode {mode:04o})")), "{error}");
                 let command = error.hint().unwrap().split_once("run: ").unwrap().1;
                 assert!(Command::new("sh").args(["-c", command]).status().unwrap().success(), "{command}");
-                assert!(builder(&file).build().is_ok(), "the command helps");
+                assert!(builder(&file).build().is_ok(), "the command fixes it");
             }
         }
     }
@@ -68,12 +68,12 @@ fn a_key_file_that_others_can_read_or_write_is_refused_with_the_command_that_fix
     assert!(builder(&file).allow_shared_key_file(false).build().is_err());
     let link = folder.join("link");
     std::os::unix::fs::symlink(&file, &link).unwrap();
-    assert!(builder(&link).build().is_err(), "what a link leads to counts");
+    assert!(builder(&link).build().is_err(), "a link's target is checked");
     fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
-fn another_users_key_file_is_that_users_to_guard() {
+fn the_mode_of_another_users_key_file_is_not_checked() {
     let folder = folder();
     let file = key_file(&folder, 0o644);
     if chown(&file, Some(65534), None).is_err() {
@@ -91,7 +91,7 @@ fn a_pipe_that_is_written_is_read_to_its_end() {
         let file = path.clone();
         let reader = std::thread::spawn(move || builder(&file).build());
         let writes = |key: &str| {
-            // This opens once there is a reader.
+            // Blocks until there is a reader.
             let mut writer = fs::OpenOptions::new().write(true).open(&path).unwrap();
             writer.write_all(&key.as_bytes()[..5]).unwrap();
             if late {
@@ -109,7 +109,7 @@ fn a_pipe_that_is_written_is_read_to_its_end() {
         .envs([("AGENTJOB_BASE_URL", "http://127.0.0.1:9"), ("AGENTJOB_PROJECT_ID", "p"), (CHILD, "1")])
         .output();
     match substituted {
-        Ok(out) => assert!(told(&out).contains("made VariableFile"), "{out:?}"),
+        Ok(out) => assert!(output_of(&out).contains("made VariableFile"), "{out:?}"),
         Err(_) => skip("SKIPPED: process substitution, for there is no bash"),
     }
     fs::remove_dir_all(folder).unwrap();
@@ -124,7 +124,7 @@ impl Control for Impatient {
 }
 
 #[test]
-fn a_pipe_that_nobody_writes_ends_with_the_callers_wish() {
+fn a_pipe_without_a_writer_ends_when_the_caller_cancels() {
     let folder = folder();
     let path = pipe(&folder);
     for set in
@@ -140,7 +140,7 @@ fn a_pipe_that_nobody_writes_ends_with_the_callers_wish() {
 
 const CHILD: &str = "AGENTJOB_TEST_CHILD";
 
-fn told(out: &std::process::Output) -> String {
+fn output_of(out: &std::process::Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
 }
 
@@ -172,7 +172,7 @@ fn a_child_takes_its_settings_from_the_environment() {
 fn the_variable_allows_a_shared_key_file() {
     let folder = folder();
     let file = key_file(&folder, 0o644);
-    for (value, words) in [
+    for (value, result) in [
         ("1", "made VariableFile"),
         ("0", "chmod 600"),
         ("", "chmod 600"),
@@ -185,12 +185,12 @@ fn the_variable_allows_a_shared_key_file() {
             .env("AGENTJOB_ALLOW_SHARED_KEY_FILE", value)
             .output()
             .unwrap();
-        assert!(told(&child).contains(words), "{value}: {}", told(&child));
+        assert!(output_of(&child).contains(result), "{value}: {}", output_of(&child));
     }
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// As `secure_getenv`: whoever starts a program with more rights than their own must not choose where its key goes.
+/// As `secure_getenv`: a user who starts a program with more rights than their own must not choose where its key goes.
 #[test]
 fn a_setuid_program_takes_no_setting_from_the_environment() {
     let folder = folder();
@@ -214,7 +214,7 @@ fn a_setuid_program_takes_no_setting_from_the_environment() {
             .uid(65534)
             .gid(65534)
             .output();
-        Some(told(&child.ok()?))
+        Some(output_of(&child.ok()?))
     };
     let Some(plain) = run(1, 0o755) else {
         fs::remove_dir_all(folder).unwrap();
@@ -225,7 +225,7 @@ fn a_setuid_program_takes_no_setting_from_the_environment() {
     for (owner, mode) in [(1, 0o4755), (0, 0o4755), (1, 0o2755)] {
         let raised = run(owner, mode).unwrap();
         assert!(raised.contains("refused: base_url is missing"), "{owner} {mode:o}: {raised}");
-        assert!(raised.contains("\ntls"), "SSL_CERT_FILE counts for nothing: {raised}");
+        assert!(raised.contains("\ntls"), "SSL_CERT_FILE is ignored: {raised}");
     }
     fs::remove_dir_all(folder).unwrap();
 }

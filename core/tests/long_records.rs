@@ -1,5 +1,5 @@
-//! Records as long as the client's limit lets them be: what they cost, and how a call ends that is reading one. One test after the
-//! other, for they read and limit the memory of their whole process.
+//! Records as long as the client's limit allows: their memory, and how a call ends while it reads one. The tests run one after
+//! the other, because they measure and limit the memory of the whole process.
 
 #![cfg(target_os = "linux")]
 
@@ -18,7 +18,7 @@ use support::{JOB, skip};
 
 const MIB: usize = 1 << 20;
 
-/// A service that answers every request with this record, and says when an answer has left.
+/// A service that responds to every request with this record, and says when a response was written.
 fn serve(record: Arc<Vec<u8>>, has_left: Arc<AtomicBool>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base_url = format!("http://{}", listener.local_addr().unwrap());
@@ -62,7 +62,7 @@ fn memory(line: &str) -> usize {
     value.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
 }
 
-/// Cancels the call at its second question after the whole answer has left: what it does then is reading the record.
+/// Cancels the call at its second check after the whole response was written: the call reads the record then.
 struct WhileReading {
     has_left: Arc<AtomicBool>,
     asked: AtomicU32,
@@ -88,10 +88,10 @@ fn a_call_that_reads_a_long_record_is_cancelled_at_once() {
         Arc::new(WhileReading { has_left, asked: AtomicU32::new(0), token: token.clone(), at: Default::default() });
     let call = CallOptions::new().cancel(&token).control(control.clone());
     let error = client(&base_url, 256 * MIB).send_message_with(JOB, "p", &call).unwrap_err();
-    let heard = control.at.lock().unwrap().expect("it was cancelled while it read").elapsed();
+    let ended_after = control.at.lock().unwrap().expect("it was cancelled while it read").elapsed();
     assert_eq!((error.kind(), error.delivery()), (ErrorKind::Cancelled, Some(Delivery::Accepted)), "{error}");
     assert!(error.message().contains("is incomplete: the call was cancelled"), "{error}");
-    assert!(heard < Duration::from_millis(400), "{heard:?}");
+    assert!(ended_after < Duration::from_millis(400), "{ended_after:?}");
 }
 
 fn a_long_record_takes_at_most_four_times_its_length() {
@@ -114,7 +114,7 @@ fn a_long_record_takes_at_most_four_times_its_length() {
     assert_eq!(job, again);
 }
 
-fn an_answer_that_memory_has_no_room_for_is_accepted_and_not_read() {
+fn a_response_too_large_for_memory_is_accepted_and_not_read() {
     let base_url = serve(record(8 * MIB - 100), Arc::default());
     let all = getrlimit(Resource::As);
     let (mut read, mut lost) = (0, 0);
@@ -138,7 +138,7 @@ fn an_answer_that_memory_has_no_room_for_is_accepted_and_not_read() {
 
 #[test]
 fn long_records() {
-    // What glibc's malloc is told at its start: one heap, and what is freed goes back at once. Otherwise what it keeps in reserve
+    // Settings of glibc's malloc: one heap, and what is freed goes back at once. Otherwise what it keeps in reserve
     // hides what a call takes.
     if std::env::var_os("MALLOC_ARENA_MAX").is_none() {
         let mut again = Command::new(std::env::current_exe().unwrap());
@@ -147,6 +147,6 @@ fn long_records() {
         return;
     }
     a_long_record_takes_at_most_four_times_its_length();
-    an_answer_that_memory_has_no_room_for_is_accepted_and_not_read();
+    a_response_too_large_for_memory_is_accepted_and_not_read();
     a_call_that_reads_a_long_record_is_cancelled_at_once();
 }

@@ -1,4 +1,4 @@
-//! The network as it is: proxies, certificates, many threads, large prompts, connections that die.
+//! Real networks: proxies, certificates, many threads, large prompts, connections that die.
 
 mod support;
 
@@ -15,7 +15,7 @@ use support::{JOB, builder, client, emulator, given_time, limited, ms, timed, un
 #[derive(Clone, Copy)]
 enum Manner {
     Tunnel,
-    /// A tunnel that stops taking for a while when much has gone through it.
+    /// A tunnel that stops reading for a while after 64 KiB.
     Pausing,
     Answer(&'static str),
     Silent,
@@ -27,7 +27,7 @@ struct Proxy {
     asked: Arc<AtomicUsize>,
 }
 
-/// A proxy on loopback; its threads end with their connections.
+/// A proxy on loopback. Its threads end with their connections.
 fn proxy(manner: Manner) -> Proxy {
     limited();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -56,7 +56,7 @@ fn serve(mut client: TcpStream, manner: Manner) {
     assert!(head.starts_with("CONNECT "), "{head}");
     // us@er:hunter2
     assert!(head.contains("\r\nProxy-Authorization: Basic dXNAZXI6aHVudGVyMg==\r\n"), "{head}");
-    assert!(!head.to_lowercase().contains("bearer"), "the key is for the service alone");
+    assert!(!head.to_lowercase().contains("bearer"), "only the service gets the key");
     match manner {
         Manner::Tunnel | Manner::Pausing => {
             let target = head.split(' ').nth(1).unwrap();
@@ -115,13 +115,13 @@ fn messages_go_through_a_proxy_over_tls() {
 }
 
 #[test]
-fn a_proxy_that_says_no_or_nonsense_is_named_and_nothing_was_sent() {
-    for (manner, words) in [
+fn a_proxy_that_refuses_or_sends_nonsense_is_named_and_nothing_was_sent() {
+    for (manner, clause) in [
         (
             Manner::Answer("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"),
             "requires a user name and password (407)",
         ),
-        (Manner::Answer("HTTP/1.1 403 PermissionDenied\r\n\r\n"), "refused the tunnel (403)"),
+        (Manner::Answer("HTTP/1.1 403 Forbidden\r\n\r\n"), "refused the tunnel (403)"),
         (Manner::Answer("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 3\r\n\r\nabc"), "refused the tunnel (502)"),
         (Manner::Answer("SSH-2.0-OpenSSH\r\n\r\n"), "sent a response that is not HTTP"),
         (Manner::Answer("HTTP/1.1 200 OK\r\n\r\nand more"), "sent more than a response"),
@@ -132,7 +132,7 @@ fn a_proxy_that_says_no_or_nonsense_is_named_and_nothing_was_sent() {
         let client = builder(&emulator).proxy(&proxy.url).max_retries(0).build().unwrap();
         let error = client.send_message(JOB, "p").unwrap_err();
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::Connect, Some(Delivery::NotSent)), "{error}");
-        assert!(error.message().contains(&format!("the proxy {words}")), "{error}");
+        assert!(error.message().contains(&format!("the proxy {clause}")), "{error}");
         assert!(!error.message().contains("hunter2"), "{error}");
         assert!(emulator.ledger().is_empty());
     }
@@ -153,7 +153,7 @@ fn a_silent_or_dripping_proxy_ends_with_the_connect_timeout() {
 
 #[test]
 fn a_service_that_reads_late_gets_the_whole_of_a_large_message() {
-    // Over TLS there is something to read all the while: the session tickets, which are no answer.
+    // Over TLS there is always something to read: the session tickets, which are not a response.
     let prompt = "x".repeat(16 << 20);
     for tls in [false, true] {
         let config = Config::from_json(r#"{"keep_prompts": false}"#).unwrap();
@@ -187,7 +187,7 @@ fn a_handshake_that_is_reset_fails_at_once() {
         let (took, ended) = timed(|| client.send_message(JOB, "p"));
         let error = ended.unwrap_err();
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::Tls, Some(Delivery::NotSent)), "{error}");
-        assert!(took < ms(8000), "well before any time is over: {took:?}");
+        assert!(took < ms(8000), "well before any timeout: {took:?}");
     }
 }
 
@@ -222,7 +222,7 @@ fn a_connection_that_died_while_idle_costs_nothing() {
                     until("the service closed it", || emulator.open_connections() == 0);
                 }
                 if let Err(error) = client.send_message(JOB, "p") {
-                    // The connection was still open, and died under the message.
+                    // The connection was still open, and died during the message.
                     assert!(emulator.ledger().is_empty(), "{how}, tls: {tls}: {error}");
                     return None;
                 }
@@ -247,7 +247,7 @@ fn large_prompts_arrive_whole_plain_and_over_tls() {
 }
 
 #[test]
-fn thirty_two_threads_share_a_client_and_get_their_own_answers() {
+fn thirty_two_threads_share_a_client_and_get_their_own_responses() {
     let jobs: Vec<String> = (0..32).map(|n| format!(r#"{{"id": "job_{n}", "status": "completed"}}"#)).collect();
     let emulator = emulator(&format!(r#"{{"hourly_limit": 100000, "jobs": [{}]}}"#, jobs.join(",")));
     let client = client(&emulator);
@@ -278,7 +278,7 @@ fn a_closed_client_keeps_no_connection() {
                 .count()
         })
     }
-    // The emulator's ends are in this process, too, and so are other tests': they come and go, a leak of this many stays.
+    // Descriptors of the emulator and of other tests in this process come and go; a leak of this many would stay.
     let emulator = emulator("{}");
     let clients: Vec<_> = (0..200).map(|_| client(&emulator)).collect();
     for client in &clients {

@@ -18,7 +18,7 @@ fn a_client_with_other_options_shares_the_connections() {
     changed.with_options(ClientOptions::new()).unwrap().get_job(JOB).unwrap();
     assert_eq!(emulator.requests().connections, 1);
     assert_eq!((changed.timeout(), changed.max_retries()), (ms(1_500), 7));
-    assert_eq!((client.timeout(), client.max_retries()), (Duration::from_secs(20), 2), "the first one stays as it is");
+    assert_eq!((client.timeout(), client.max_retries()), (Duration::from_secs(20), 2), "the first one is unchanged");
     changed.close();
     assert_eq!(client.get_job(JOB).unwrap_err().kind(), ErrorKind::Closed);
 }
@@ -27,11 +27,11 @@ fn a_client_with_other_options_shares_the_connections() {
 fn each_option_has_its_effect() {
     let emulator =
         emulator(r#"{"rules": [{"method": "GET", "status": 503}, {"fault": {"do": "stall", "at": "request"}}]}"#);
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let events = Arc::new(Mutex::new(Vec::new()));
     let client = builder(&emulator).max_retries(2).build().unwrap();
     let handler = {
-        let told = told.clone();
-        Arc::new(move |event: &Event<'_>| told.lock().unwrap().push(event.name()))
+        let events = events.clone();
+        Arc::new(move |event: &Event<'_>| events.lock().unwrap().push(event.name()))
     };
     let options = ClientOptions::new().max_retries(0).timeout(ms(300)).max_prompt_bytes(3).on_event(handler);
     let changed = client.with_options(options).unwrap();
@@ -39,28 +39,28 @@ fn each_option_has_its_effect() {
     let (took, error) = timed(|| changed.send_message(JOB, "p").unwrap_err());
     assert!(error.kind() == ErrorKind::Timeout && took < ms(15_000), "{took:?} {error}");
     assert!(changed.send_message(JOB, "four").unwrap_err().message().contains("At most 3 bytes"));
-    assert_eq!(*told.lock().unwrap(), ["attempt", "attempt"]);
+    assert_eq!(*events.lock().unwrap(), ["attempt", "attempt"]);
 }
 
 #[test]
-fn the_time_that_a_call_queued_counts() {
+fn the_time_that_a_call_queued_counts_towards_its_timeout() {
     let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "request"}}]}"#);
-    let told = Arc::new(Mutex::new(0));
-    let counter = told.clone();
+    let events = Arc::new(Mutex::new(0));
+    let counter = events.clone();
     let handler = Arc::new(move |_: &Event<'_>| *counter.lock().unwrap() += 1);
     let client = builder(&emulator).on_event(handler).build().unwrap();
     let queued = |timeout: u64| {
         let started = Instant::now().checked_sub(ms(400)).unwrap();
         CallOptions::new().timeout(ms(timeout)).started_at(started)
     };
-    // Its time was over in the queue: no request, no event.
+    // It timed out in the queue: no request, no event.
     let error = client.send_message_with(JOB, "p", &queued(300)).unwrap_err();
     assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Timeout, Some(Delivery::NotSent), 0));
     assert!(error.elapsed() >= ms(400) && error.message().contains("timed out (timeout)"), "{error:?}");
     let error = client.get_job_with(JOB, &queued(300)).unwrap_err();
     assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Timeout, None, 0));
-    assert_eq!((*told.lock().unwrap(), emulator.requests().total), (0, 0));
-    // What the queue left of it is the request's.
+    assert_eq!((*events.lock().unwrap(), emulator.requests().total), (0, 0));
+    // The request gets the rest of the time.
     let (took, error) = timed(|| client.send_message_with(JOB, "p", &queued(700)).unwrap_err());
     assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Timeout, Some(Delivery::Unknown), 1));
     assert!(took < ms(500) && error.elapsed() >= ms(700), "{took:?} {error:?}");
@@ -69,16 +69,16 @@ fn the_time_that_a_call_queued_counts() {
 }
 
 #[test]
-fn the_time_that_a_look_queued_counts_and_the_waits_end_stays_where_it_is() {
+fn the_time_that_a_poll_queued_counts_and_the_waits_deadline_stays() {
     let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "request"}}]}"#);
     let client = client(&emulator);
     let queued = || CallOptions::new().started_at(Instant::now().checked_sub(ms(400)).unwrap());
     let mut poller = client.poller(JOB, &WaitOptions::new().timeout(ms(600))).unwrap();
     assert!(poller.time_left().unwrap() > ms(300));
-    // A look whose time was over in the queue is one that failed, and the wait goes on.
+    // A poll that timed out in the queue is a failed poll, and the wait continues.
     assert_eq!(poller.poll(&client, &queued().timeout(ms(300))).unwrap(), None);
     assert_eq!((poller.polls(), emulator.requests().total), (1, 0));
-    // The next one may take all that is left of the wait, however long it queued.
+    // The next poll may take all the time left in the wait, however long it queued.
     let (took, error) = timed(|| poller.poll(&client, &queued()).unwrap_err());
     assert_eq!((error.kind(), emulator.requests().total), (ErrorKind::WaitTimeout, 1));
     assert!((ms(450)..ms(800)).contains(&took) && error.elapsed() >= ms(600), "{took:?} {error:?}");
@@ -102,7 +102,7 @@ fn a_wrong_option_is_named() {
 }
 
 #[test]
-fn the_wait_for_a_message_can_be_had_in_steps() {
+fn a_message_can_be_sent_and_polled_one_poll_at_a_time() {
     let emulator = emulator(r#"{"work_ms": 100}"#);
     let client = client(&emulator);
     let mut poller = client.send_and_poll(JOB, "p", &quick()).unwrap();

@@ -1,4 +1,4 @@
-//! What a message over a kept connection asks of the kernel, counted by strace where it is there.
+//! The system calls of a message over a kept connection, counted by strace if it is installed.
 
 #![cfg(target_os = "linux")]
 
@@ -12,14 +12,14 @@ use support::{JOB, emulator, skip};
 const SENDS: usize = 50;
 const CHILD: &str = "AGENTJOB_TEST_SENDS_TO";
 
-/// The counted process: it warms up, marks the place, and sends.
+/// The traced process: it warms up, marks the place, and sends.
 #[test]
 #[ignore = "it is the process that the test below counts"]
 fn child() {
     let url = std::env::var(CHILD).unwrap();
     let client = Client::builder().base_url(url).api_key("k").project_id("demo").trust_env(false).build().unwrap();
     client.send_message(JOB, "warm").unwrap();
-    // A system call that nothing else makes.
+    // A marker: nothing else makes this system call.
     drop(std::fs::metadata("/agentjob-begin"));
     for _ in 0..SENDS {
         client.send_message(JOB, "counted").unwrap();
@@ -27,7 +27,7 @@ fn child() {
     drop(std::fs::metadata("/agentjob-end"));
 }
 
-/// The same with a batch, whose messages go one after the other.
+/// The same with a batch that sends one message at a time.
 #[test]
 #[ignore = "it is the process that a test below counts"]
 fn child_with_a_batch() {
@@ -40,7 +40,7 @@ fn child_with_a_batch() {
     std::fs::remove_file(journal).unwrap();
 }
 
-/// What strace sees of one of the children above; none where there is no strace, or it may not trace.
+/// The trace of one of the children above; `None` without strace, or where it may not trace.
 fn traced(child: &str, options: &[&str]) -> Option<String> {
     let emulator = emulator(r#"{"api_key": "k", "hourly_limit": 1000}"#);
     let traced = Command::new("strace")
@@ -63,7 +63,7 @@ fn traced(child: &str, options: &[&str]) -> Option<String> {
 }
 
 #[test]
-fn a_message_of_a_batch_leaves_once_its_line_is_on_the_disk() {
+fn a_batch_sends_a_message_only_after_its_line_is_on_the_disk() {
     let options = ["-e", "trace=write,fsync,fdatasync,sendto", "-s", "32"];
     let Some(text) = traced("child_with_a_batch", &options) else { return };
     let begin = text.find(r#""{\"line\":\"run\""#).unwrap_or_else(|| panic!("{text}"));
@@ -84,7 +84,7 @@ fn a_message_of_a_batch_leaves_once_its_line_is_on_the_disk() {
 }
 
 #[test]
-fn a_message_over_a_kept_connection_is_one_send_and_one_answer() {
+fn a_message_over_a_kept_connection_is_one_send_and_one_receive() {
     let expected = [("getpid", SENDS), ("recvfrom", 2 * SENDS), ("sendto", SENDS)];
     let expected = expected.map(|(call, times)| (call.to_owned(), times)).into_iter().collect::<Counts>();
     let mut counts = Counts::new();
@@ -93,18 +93,18 @@ fn a_message_over_a_kept_connection_is_one_send_and_one_answer() {
             None => return,
             Some(found) => counts = found,
         }
-        // Where an answer takes longer than 50 ms, its call looks whether it was cancelled and reads again; only a machine that is
-        // busy answers so late.
+        // When a response takes longer than 50 ms, the call checks whether it was cancelled and reads again; only a busy
+        // machine is so slow.
         if counts == expected {
             break;
         }
     }
-    assert_eq!(counts, expected, "one look at the connection, one send, one answer");
+    assert_eq!(counts, expected, "one check of the connection, one send, one response");
 }
 
 type Counts = std::collections::BTreeMap<String, usize>;
 
-/// How often the child asked what of the kernel; none where it cannot be traced.
+/// How often the child made each system call; `None` where it cannot be traced.
 fn counted() -> Option<Counts> {
     let text = traced("child", &[])?;
     let begin = text.find("/agentjob-begin").unwrap_or_else(|| panic!("{text}"));
@@ -114,7 +114,7 @@ fn counted() -> Option<Counts> {
         let call = line.split_once(' ').map_or("", |(_, rest)| rest.trim()).split('(').next().unwrap();
         *counts.entry(call.to_owned()).or_default() += 1;
     }
-    // The two metadata calls themselves, and the memory that grows now and then, do not count.
+    // The markers, and the memory that grows now and then, do not count.
     counts.retain(|call, _| {
         !matches!(call.as_str(), "statx" | "newfstatat" | "stat" | "brk" | "mmap" | "munmap" | "madvise")
     });

@@ -1,4 +1,4 @@
-//! TLS connections that do not come about: what is said of each, in plain words, and that nothing was sent.
+//! TLS connections that fail: each error says why in plain English, and that nothing was sent.
 
 mod support;
 
@@ -9,7 +9,7 @@ use agentjob_core::{Client, Delivery, ErrorKind};
 use agentjob_emulator::{Config, Emulator, TlsOptions};
 use support::{JOB, builder, client, emulator, with_authority};
 
-/// No name of a type of the TLS library's, such as `UnknownIssuer`.
+/// Whether it has no type name of the TLS library, such as `UnknownIssuer`.
 fn is_plain(message: &str) -> bool {
     let camel =
         |word: &str| word.chars().skip(1).zip(word.chars().skip(2)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
@@ -20,14 +20,14 @@ fn is_plain(message: &str) -> bool {
 fn a_certificate_of_another_name_an_expired_one_and_an_unknown_authority_are_refused_in_plain_words() {
     let expired = TlsOptions { expired: true, ..TlsOptions::default() };
     let other = TlsOptions { names: vec!["other.example".into()], ..TlsOptions::default() };
-    for (options, words, hint) in [
+    for (options, reason, hint) in [
         (expired, "the service's certificate was refused: it expired on ", "renew its certificate"),
         (other, "it is not for localhost but for other.example", "Use a host in base_url"),
     ] {
         let emulator = Emulator::start_tls_with(Config::default(), &options).unwrap();
         let error = with_authority(&emulator, |builder| builder).send_message(JOB, "p").unwrap_err();
         assert_eq!((error.kind(), error.delivery(), error.attempts()), (ErrorKind::Tls, Some(Delivery::NotSent), 1));
-        assert!(error.message().contains(words) && error.message().contains(hint), "{error}");
+        assert!(error.message().contains(reason) && error.message().contains(hint), "{error}");
         assert!(is_plain(error.message()), "{error}");
     }
     let emulator = Emulator::start_tls(Config::default()).unwrap();
@@ -38,7 +38,7 @@ fn a_certificate_of_another_name_an_expired_one_and_an_unknown_authority_are_ref
 }
 
 #[test]
-fn a_service_that_speaks_no_tls_is_told_apart() {
+fn a_service_without_tls_has_its_own_error() {
     let emulator = emulator("{}");
     let url = emulator.base_url().replace("http://", "https://");
     let client = builder(&emulator).base_url(url).build().unwrap();
@@ -52,7 +52,7 @@ fn a_service_that_speaks_no_tls_is_told_apart() {
 #[test]
 fn a_service_that_refuses_the_handshake_says_why_in_plain_words() {
     // An alert each (RFC 8446 6.2): fatal, and its number.
-    for (alert, words) in [
+    for (alert, reason) in [
         (70, "it supports neither TLS 1.2 nor TLS 1.3"),
         (40, "it shares no cipher with agentjob"),
         (112, "it does not know the host in base_url"),
@@ -70,6 +70,6 @@ fn a_service_that_refuses_the_handshake_says_why_in_plain_words() {
         let error = client.max_retries(0).build().unwrap().send_message(JOB, "p").unwrap_err();
         service.join().unwrap();
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::Tls, Some(Delivery::NotSent)), "{error}");
-        assert!(error.message().contains(words) && is_plain(error.message()), "{error}");
+        assert!(error.message().contains(reason) && is_plain(error.message()), "{error}");
     }
 }

@@ -49,7 +49,7 @@ def main():
     parser.add_argument("--library", type=pathlib.Path, help="libagentjob.so")
     parser.add_argument("--wheel", type=pathlib.Path, help="agentjob's wheel")
     parser.add_argument("--build", type=pathlib.Path)
-    parser.add_argument("--quick", action="store_true", help="fewer runs: a first look, in about two minutes")
+    parser.add_argument("--quick", action="store_true", help="fewer runs: rough figures in about two minutes")
     parser.add_argument("--sections", default=",".join(SECTIONS))
     parser.add_argument("--results", type=pathlib.Path, default=RESULTS, help="where the results are kept")
     parser.add_argument("--page", action="store_true", help="measure nothing")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Holds what does not depend on the machine's mood against ceilings.json, and fails on a step back: what `make bench-check` runs.
+"""Compares what does not vary from run to run with ceilings.json, and fails when a figure is over its ceiling: `make bench-check`.
 
     check.py --emulator PROGRAM --library FILE --wheel FILE --python PROGRAM --build FOLDER [--bless]
 
-Instructions differ a little with the processor (the C library picks its memcpy by it) and the compiler, so their ceilings
-have 5 % of room; what a Python does for its part differs more from build to build, so it has 15 %; all others have 3 %. `--bless` writes the ceilings anew from today's figures: say in the commit why.
+Instructions vary a little with the processor (the C library picks its memcpy by it) and the compiler, so their ceilings
+have 5 % of room. Python's own part varies more from build to build and has 15 %; all others have 3 %. `--bless` writes new
+ceilings from today's figures: say in the commit why.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from counts import Counting
 HERE = pathlib.Path(__file__).parent
 CEILINGS = HERE / "ceilings.json"
 ROOM, ROOM_OF_INSTRUCTIONS, ROOM_OF_PYTHON = 1.03, 1.05, 1.15
-#: What is promised, whatever today's figure is: no ceiling goes above it.
+#: No ceiling goes above these, whatever today's figures are.
 PROMISES = {"library: bytes": 2_250_000, "wheel: bytes": 1_750_000}
 MODULES = "import sys\nbefore = set(sys.modules)\nimport agentjob\nprint(len(set(sys.modules) - before))"
 FACES = {"core": "Rust core", "c": "C ABI", "python": "Python class"}
@@ -50,10 +51,10 @@ def figures(options, known_version, version):
     }
     counting = Counting(entrants, options.emulator, build / "c/count_allocations.so")
     found = {}
-    for face, words in FACES.items():
-        found[f"{words}: system calls a message"] = counting.system_calls(face), "strace is not installed, or may not trace"
-        found[f"{words}: allocations a message"] = counting.allocations(face), "the counter needs glibc"
-        name = f"{words}: instructions a message"
+    for face, label in FACES.items():
+        found[f"{label}: system calls a message"] = counting.system_calls(face), "strace is not installed, or may not trace"
+        found[f"{label}: allocations a message"] = counting.allocations(face), "the counter needs glibc"
+        name = f"{label}: instructions a message"
         if face == "python" and known_version not in (None, version):
             found[name] = None, f"the ceiling is for Python {known_version}, this is {version}"
         else:
@@ -65,7 +66,7 @@ def figures(options, known_version, version):
 
 
 def compare(found, ceilings):
-    """Prints all; gives what main exits with."""
+    """Prints all figures; returns the exit status."""
     width = max(map(len, found)) + 2
     print(f"{'':{width}}{'today':>14}{'at most':>14}")
     over = 0

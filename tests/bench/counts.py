@@ -1,4 +1,4 @@
-"""What one warm message takes, counted and not timed: each by the difference of two runs, one a thousand messages longer."""
+"""What one warm message takes, counted instead of timed: the difference of two runs, one a thousand messages longer."""
 
 import os
 import pathlib
@@ -24,7 +24,7 @@ class Counting:
         self.entrants, self.service, self.counter = entrants, service, counter
 
     def system_calls(self, name):
-        """Of all threads; None where strace is not there or may not trace."""
+        """Of all threads; None without strace, or where it may not trace."""
         return self.a_message(name, self.traced) if works("strace", "-o", "/dev/null", "true") else None
 
     def instructions(self, name):
@@ -36,31 +36,31 @@ class Counting:
         return self.a_message(name, self.preloaded) if self.counter.exists() else None
 
     def a_message(self, name, count):
-        with emulator(self.service) as words:
-            return (count(name, words, LONG) - count(name, words, SHORT)) / (LONG - SHORT)
+        with emulator(self.service) as arguments:
+            return (count(name, arguments, LONG) - count(name, arguments, SHORT)) / (LONG - SHORT)
 
-    def traced(self, name, words, sends):
+    def traced(self, name, arguments, sends):
         with tempfile.TemporaryDirectory() as folder:
             trace = pathlib.Path(folder, "trace")
-            self.run(["strace", "-f", "-qq", "-o", str(trace)], name, words, sends)
+            self.run(["strace", "-f", "-qq", "-o", str(trace)], name, arguments, sends)
             return sum(1 for line in trace.open() if "resumed>" not in line and "+++" not in line and "---" not in line)
 
-    def simulated(self, name, words, sends):
+    def simulated(self, name, arguments, sends):
         with tempfile.TemporaryDirectory() as folder:
             command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out"]
-            said = self.run(command, name, words, sends)
+            said = self.run(command, name, arguments, sends)
         return int(re.search(r"Collected\s*: (\d+)", said)[1])
 
-    def preloaded(self, name, words, sends):
-        said = self.run([], name, words, sends, LD_PRELOAD=str(self.counter))
+    def preloaded(self, name, arguments, sends):
+        said = self.run([], name, arguments, sends, LD_PRELOAD=str(self.counter))
         return int(re.search(r"allocations: (\d+)", said)[1])
 
-    def run(self, under, name, words, sends, **variables):
+    def run(self, under, name, arguments, sends, **variables):
         """Standard error of an entrant that sends so many messages."""
-        # Python's hashes decide how its dicts lie, and so what a look-up costs.
+        # Python's hash seed decides the layout of its dicts, and so the cost of a lookup.
         variables = {**os.environ, "PYTHONHASHSEED": "0", **variables}
-        command = [*under, *self.entrants[name], *words]
-        # One thread of one client: no message is timed, nothing is printed but at the end.
+        command = [*under, *self.entrants[name], *arguments]
+        # One thread of one client: no message is timed, and output comes only at the end.
         ended = subprocess.run(command, input=f"threads 1 {sends}\n", env=variables, capture_output=True, text=True)
         if ended.returncode != 0:
             sys.exit(f"{name} ended with {ended.returncode}: {ended.stderr}")

@@ -1,5 +1,5 @@
-"""The Python entrants of the race: entrant.py NAME URL KEY [CA_FILE BUNDLE]. lineup.py has the list of the lines that they are told
-on standard input. Every one keeps its connections, sets a timeout, and parses the answer into a dict with its own helpers.
+"""The Python entrants of the race: entrant.py NAME URL KEY [CA_FILE BUNDLE]. lineup.py lists the commands that they read
+on standard input. Each keeps its connections, sets a timeout, and parses the response into a dict with its own helpers.
 
 Nothing is imported here that an entrant does not need: a whole program is measured, too. Each is a class: `send` is one message,
 and `sender` makes what one thread calls.
@@ -19,7 +19,7 @@ MOST_THREADS = 32
 
 
 def trusting():
-    """The platform's roots and the service's, as the standard library's TLS wants them."""
+    """The platform's roots and the service's, in a context of the standard library."""
     import ssl
 
     context = ssl.create_default_context()
@@ -29,7 +29,7 @@ def trusting():
 
 class Entrant:
     def sender(self):
-        """What one thread of this client sends with; the client itself, where it may be shared."""
+        """What one thread sends with: the client itself, if threads may share it."""
         return self.send
 
     def times(self, count, prompt):
@@ -47,7 +47,7 @@ class Entrant:
         return self.kept
 
     def threads(self, count, sends, prompt):
-        """The nanoseconds, of the clock and of all processors, that so many threads with so many sends each take."""
+        """Nanoseconds of wall clock and of processor time for `count` threads with `sends` messages each."""
         import threading
 
         warm = threading.Barrier(count + 1)
@@ -90,7 +90,7 @@ class agentjob(Entrant):
 
 
 class http_client(Entrant):
-    """A connection is not to be shared: one a thread."""
+    """Threads may not share a connection: each has its own."""
 
     def __init__(self):
         import http.client
@@ -115,7 +115,7 @@ class http_client(Entrant):
 
 
 class pycurl(Entrant):
-    """A handle is not to be shared: one a thread."""
+    """Threads may not share a handle: each has its own."""
 
     def __init__(self):
         import io
@@ -174,7 +174,7 @@ class requests(Entrant):
 
     def made(self, library):
         session = library.Session()
-        # Else it looks through the environment at every message, and that goes before `verify`.
+        # Otherwise it reads the environment for every message, and that overrides `verify`.
         session.trust_env = False
         session.headers.update(HEADERS)
         session.mount(URL, library.adapters.HTTPAdapter(pool_maxsize=MOST_THREADS))
@@ -191,7 +191,7 @@ class niquests(requests):
 
 
 class aiohttp(Entrant):
-    """Its messages are timed inside of one running loop; its threads are tasks."""
+    """Messages are timed inside one running loop; threads are tasks."""
 
     def __init__(self):
         import asyncio
@@ -245,7 +245,7 @@ class aiohttp(Entrant):
 
 
 class bare(Entrant):
-    """No message at all: what the interpreter itself takes."""
+    """No message at all: the interpreter's own time."""
 
     def send(self, prompt):
         return {"id": JOB}
@@ -258,7 +258,7 @@ def main():
         word, *numbers = line.split()
         numbers = [int(number) for number in numbers]
         if word in ("send", "threads") and client is None:
-            # Making the client is part of a whole program, and of no message.
+            # A whole program makes a client; a single message does not.
             client = entrant()
         if word == "send":
             answer = client.times(*numbers, prompt)

@@ -20,7 +20,7 @@ def ours(name):
 
 
 def best_peer(medians, name, lower_is_better):
-    """Who of the same language is the best but for ourselves; the floor is nobody's peer."""
+    """The best other entrant of the same language. The floor is not a peer."""
     peers = {
         n: m for n, m in medians.items() if language(n) == language(name) and not ours(n) and n not in (FLOOR, "bare Python")
     }

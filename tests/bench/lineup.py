@@ -1,12 +1,13 @@
-"""Who races, and how an entrant is spoken to.
+"""The entrants of the race, and the commands that they read.
 
-An entrant is a program, started with the service's URL and its key; over TLS with two files more: the authority to trust, and
-the same together with the platform's for those who take but one file. It reads lines on standard input and answers each:
+An entrant is a program, started with the service's URL and its key; over TLS with two more files: the authority to trust, and
+a bundle of it and the platform's, for entrants that take only one file. It reads a command a line on standard input, and prints
+a line for each:
 
     send N          N messages over one kept connection             nanoseconds of each
     new N           N times: a client of its own, its first message  nanoseconds of each
-    hold N          the same, and they stay
-    prompt BYTES    from now on the prompt is so long                0
+    hold N          as new, and the clients stay open
+    prompt BYTES    sets the length of the prompt                    0
     threads T N     T threads on one client, N messages each         nanoseconds, and nanoseconds of processor time
 """
 
@@ -38,7 +39,7 @@ OURS = [name for name, (_, ours, _) in ENTRANTS.items() if ours]
 
 
 class Lineup:
-    """The entrants that are there, and in `skipped` why the others are not."""
+    """The entrants that can run, and in `skipped` why the others cannot."""
 
     def __init__(self, build, python, niquests):
         self.commands, self.skipped = {}, []
@@ -58,7 +59,7 @@ class Lineup:
                     self.commands[name] = [interpreter, str(HERE / "entrant.py"), program]
                 else:
                     self.skip(name, "it is not installed")
-        # What a whole Python program takes without any message.
+        # A whole Python program without any message.
         self.bare = [python, str(HERE / "entrant.py"), "bare"]
 
     def interpreter(self, name):
@@ -72,16 +73,16 @@ class Lineup:
 class Entrant:
     """A running entrant."""
 
-    def __init__(self, name, command, words):
+    def __init__(self, name, command, arguments):
         self.name = name
-        self.process = subprocess.Popen([*command, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([*command, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, line):
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
-            sys.exit(f"{self.name} ended with {self.process.wait()} when told to {line}")
+            sys.exit(f"{self.name} ended with {self.process.wait()} after {line!r}")
         return [int(word) for word in answer.split()]
 
     def memory(self, field="VmRSS"):
@@ -92,7 +93,7 @@ class Entrant:
         raise KeyError(field)
 
     def forget_peak(self):
-        """Makes VmHWM, the most that it ever had, begin anew."""
+        """Resets VmHWM, the peak of its memory."""
         pathlib.Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")
 
     def close(self):
@@ -103,10 +104,10 @@ class Entrant:
 
 
 class Entrants(dict):
-    """All entrants of a line-up at once, started against one service; they end with the block."""
+    """All entrants of a line-up, started against one service. They end with the block."""
 
-    def __init__(self, lineup, words, names=None):
-        super().__init__({name: Entrant(name, lineup.commands[name], words) for name in names or lineup.commands})
+    def __init__(self, lineup, arguments, names=None):
+        super().__init__({name: Entrant(name, lineup.commands[name], arguments) for name in names or lineup.commands})
 
     def __enter__(self):
         return self
@@ -117,7 +118,7 @@ class Entrants(dict):
 
 
 def turns(names, rounds, warm=1):
-    """The order of every round: nobody always follows the same one. The first rounds are the warm-up."""
+    """The order of every round: it rotates, so no entrant always follows the same one. The first rounds are the warm-up."""
     names = list(names)
     for number in range(rounds + warm):
         yield number >= warm, names[number % len(names) :] + names[: number % len(names)]

@@ -1,4 +1,4 @@
-"""Where and with what a race was run."""
+"""The machine and the versions of a race."""
 
 import datetime
 import json
@@ -46,7 +46,7 @@ def describe(setting):
 
 
 def processor():
-    """As /proc/cpuinfo names it, with its clock."""
+    """The name in /proc/cpuinfo, with the clock rate."""
     try:
         text = pathlib.Path("/proc/cpuinfo").read_text()
     except OSError:

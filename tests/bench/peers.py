@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Sets up the Python peers: peers.py FOLDER AGENTJOB_WHEEL. Downloads their wheels to FOLDER/wheels, since their size is raced,
+"""Sets up the Python peers: peers.py FOLDER AGENTJOB_WHEEL. Downloads their wheels to FOLDER/wheels, because their size is compared,
 too, and installs them and agentjob in FOLDER/venv; niquests has a place of its own, FOLDER/niquests, because urllib3.future
-takes urllib3's. A peer that cannot be had is named and left out."""
+takes urllib3's. A peer that cannot be installed is named and left out."""
 
 import pathlib
 import subprocess

@@ -102,7 +102,7 @@ def lines(table):
 
 
 def apart(ends, gap, top, bottom):
-    """Moves labels down, and up again from the bottom, until none covers another."""
+    """Moves labels down, and up again from the bottom, until no two overlap."""
     ends.sort()
     for index in range(1, len(ends)):
         ends[index][0] = max(ends[index][0], ends[index - 1][0] + gap)
@@ -123,8 +123,8 @@ def ticks(low, high, logarithmic):
     return [10**decade * step for decade in decades for step in steps if low * 0.999 <= 10**decade * step <= high * 1.001]
 
 
-def text(x, y, words, kind="", anchor="start"):
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
+def text(x, y, label, kind="", anchor="start"):
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(label)}</text>'
 
 
 def svg(title, height, parts):

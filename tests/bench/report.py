@@ -1,6 +1,6 @@
-"""The page: RESULTS.md and its plots, from the results alone."""
+"""Writes RESULTS.md and its plots from the results."""
 
-import glance
+import overview
 import plot
 from figures import markdown, number, ours
 
@@ -8,31 +8,32 @@ PLOTS = "plots"
 INTRODUCTION = """# How fast it is
 
 Made by `make bench`, which sets up its own environment, runs every entrant in turns over loopback, and writes this page from
-`results.json`. `make bench QUICK=1` is a first look in two minutes, below `build/bench/quick`; `make bench
-SECTIONS=warm,threads` does some sections and keeps the rest; `make bench-check` holds what does not depend on the machine's
-mood (system calls, instructions, allocations, sizes, modules) against [the ceilings](ceilings.json).
+`results.json`. `make bench QUICK=1` takes two minutes and is rough, below `build/bench/quick`; `make bench
+SECTIONS=warm,threads` runs some sections and keeps the rest; `make bench-check` compares what does not vary from run to run
+(system calls, instructions, allocations, sizes, modules) with [the ceilings](ceilings.json).
 
 """
-READING = """**How to read it.** All entrants do the same work against the same service and check the same answer.
+READING = """**How to read it.** All entrants do the same work against the same service and check the same response.
 They run in turns, and the order rotates. A ratio is the median of the runs' own ratios, pair by pair; the *best
-peer* is the best of the same language that is not ours, and a ratio to it below 1 means that we take less (above 1,
-where more is better, that we do more). Peers are in their best usual configuration: kept connections, no needless
+peer* is the best of the same language that is not ours. A ratio to it below 1 means that ours takes less (where more is
+better, above 1 means that ours does more). Peers run in their best usual configuration: kept connections, no needless
 headers, their own JSON helpers. **Ours are bold.**
 """
 NO_HELP = """## What was tried and did not help
 
-- Looking at a kept connection with `poll` instead of a one-byte `recv` with `MSG_PEEK`: 197 ns against 170 ns. The peek stays.
-- Leaving out `getpid`: it costs 100 ns a call, and a forked child would not be noticed without it.
-- `opt-level = 3` for what ships: the C library becomes 2.5 MB, over its 2.25 MB, for about 2 µs a message. It stays at `"s"`.
-- `opt-level = "z"` for the TLS crates: not a byte less under fat LTO. Folding equal functions: 8 KB, and with one linker only.
-- A batch's lines read by derived serde code: 16 KB of code and slower than looking for the fields, which a checksum vouches for.
-- A hash map for a job's record: 7,000 instructions a message. A fixed list of the documented fields, which lends its texts from the
-  answer, took its place.
+- Checking a kept connection with `poll` instead of a one-byte `recv` with `MSG_PEEK`: 197 ns against 170 ns. The peek stays.
+- Leaving out `getpid`: it costs 100 ns a call, and without it a forked child would go unnoticed.
+- `opt-level = 3` for what ships: saves about 2 µs a message, but the C library grows to 2.5 MB, over its ceiling of 2.25 MB. It stays at `"s"`.
+- `opt-level = "z"` for the TLS crates: no smaller under fat LTO. Folding identical functions: 8 KB, and only one linker can.
+- Reading a batch's journal lines with derived serde code: 16 KB of code, and slower than searching for the fields, which is safe
+  because a checksum covers each line.
+- A hash map for a job's record: 7,000 instructions a message. A fixed list of the documented fields replaced it; it borrows its
+  texts from the response.
 """
 
 
 def write(results, folder):
-    page = [INTRODUCTION, about_machine(results), READING, "\n", glance.write(results["sections"])]
+    page = [INTRODUCTION, about_machine(results), READING, "\n", overview.write(results["sections"])]
     plots = folder / PLOTS
     plots.mkdir(exist_ok=True)
     for chapter, (name, section) in enumerate(results["sections"].items(), 1):

@@ -1,4 +1,4 @@
-"""A batch whose messages are all sent, taken up again in Python: resumer.py URL KEY JOURNAL resume N. Prints what batch.rs prints."""
+"""A batch whose messages are all sent, resumed in Python: resumer.py URL KEY JOURNAL resume N. Prints what batch.rs prints."""
 
 import json
 import pathlib

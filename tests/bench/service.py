@@ -1,4 +1,4 @@
-"""The two services on loopback that the entrants talk to, each as a context manager that gives the entrants' arguments."""
+"""The two services on loopback, each as a context manager that yields the entrants' arguments."""
 
 import contextlib
 import json
@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 SCRIPT = {"hourly_limit": 1_000_000_000, "work_ms": 60_000, "keep_prompts": False, "keep_requests": False}
-#: Every answer ends its connection.
+#: Every response ends its connection.
 CLOSING = {
     **SCRIPT,
     "rules": [{"method": "POST", "status": 200, "headers": {"Connection": "close"}, "after_answer": "close_notify"}],
@@ -32,19 +32,19 @@ def emulator(program, script=SCRIPT, tls=False):
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder, "service.json")
         config.write_text(json.dumps(script))
-        with running([str(program), *["--tls"] * tls, "--config", str(config), "--until-stdin-closes"]) as says:
-            words = [says["base_url"], says["api_key"]]
+        with running([str(program), *["--tls"] * tls, "--config", str(config), "--until-stdin-closes"]) as listening:
+            arguments = [listening["base_url"], listening["api_key"]]
             if tls:
                 platform = ssl.get_default_verify_paths().cafile
                 bundle = pathlib.Path(folder, "bundle.pem")
-                authority = pathlib.Path(says["ca_file"]).read_text()
+                authority = pathlib.Path(listening["ca_file"]).read_text()
                 bundle.write_text((pathlib.Path(platform).read_text() if platform else "") + authority)
-                words += [says["ca_file"], str(bundle)]
-            yield words
+                arguments += [listening["ca_file"], str(bundle)]
+            yield arguments
 
 
 @contextlib.contextmanager
 def fixed(program):
-    """The service that answers at once with one record: fixed.rs."""
-    with running([str(program)]) as says:
-        yield [says["base_url"], says["api_key"]]
+    """The service that responds at once with one record: fixed.rs."""
+    with running([str(program)]) as listening:
+        yield [listening["base_url"], listening["api_key"]]

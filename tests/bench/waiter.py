@@ -1,6 +1,6 @@
 """Many jobs watched at once, by one Python program: waiter.py NAME URL KEY JOBS WORK SPREAD. Prints one JSON object.
 
-The jobs end WORK seconds after the start and later, evenly over SPREAD seconds. Everybody has agentjob's own schedule: a look at
+The jobs end WORK seconds after the start and later, evenly over SPREAD seconds. All have agentjob's own schedule: a poll at
 once, then pauses of 15 % of the time waited, of 2 s at least, 10 % more or less.
 """
 
@@ -37,7 +37,7 @@ def jobs():
 
 
 class Measure:
-    """What a block took: processor time, and the most memory over what there was."""
+    """Processor time of a block, and its peak memory above that at its start."""
 
     def __enter__(self):
         pathlib.Path("/proc/self/clear_refs").write_text("5")
@@ -49,7 +49,7 @@ class Measure:
 
 
 def poller():
-    """agentjob's wait in steps: one thread and one connection for all."""
+    """agentjob's Poller: one thread and one connection for all jobs."""
     import agentjob
 
     with agentjob.Client(base_url=URL, api_key=KEY, project_id="demo") as client:
@@ -85,16 +85,16 @@ async def agentjob_aio():
 async def httpx():
     import httpx
 
-    # Its pool searches all that wait for a connection at each request, so they wait in front of it.
+    # For each request its pool searches everything that waits for a connection, so requests wait before it instead.
     turn = asyncio.Semaphore(CONNECTIONS)
     limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
     async with httpx.AsyncClient(timeout=60, headers=HEADERS, limits=limits) as client:
 
-        async def look(job_id):
+        async def poll(job_id):
             async with turn:
                 return (await client.get(f"{URL}/v2/agent/demo/job/{job_id}")).json()
 
-        return await polled(look)
+        return await polled(poll)
 
 
 async def aiohttp():
@@ -103,20 +103,20 @@ async def aiohttp():
     connector = aiohttp.TCPConnector(limit=CONNECTIONS)
     async with aiohttp.ClientSession(headers=HEADERS, connector=connector) as client:
 
-        async def look(job_id):
+        async def poll(job_id):
             async with client.get(f"{URL}/v2/agent/demo/job/{job_id}") as answer:
                 return await answer.json()
 
-        return await polled(look)
+        return await polled(poll)
 
 
-async def polled(look):
-    """The loop that a careful program writes around a client that knows nothing of waiting."""
-    await look("warm")
+async def polled(poll):
+    """The loop that a careful program writes around a client without waits."""
+    await poll("warm")
 
     async def wait(job_id):
         began = time.monotonic()
-        while (record := await look(job_id))["status"] == "active":
+        while (record := await poll(job_id))["status"] == "active":
             await asyncio.sleep(max(2, 0.15 * (time.monotonic() - began)) * random.uniform(0.9, 1.1))
         return notice(job_id, record)
 

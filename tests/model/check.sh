@@ -1,12 +1,11 @@
 #!/bin/sh
 # Explores journal.pml to its last state, and then each of its mutations until it is refuted: `check.sh [--large] [ROW...]`.
 #
-#   (nothing)   every row of the table, half a minute; fails if one is not as README.md says
-#   --large     with the larger sizes besides: some minutes, 2 GB
-#   ROW...      these rows alone, each with the story of what went wrong
+#   (nothing)   every row of the table, half a minute; fails if one differs from README.md
+#   --large     also the larger sizes: some minutes, 2 GB
+#   ROW...      only these rows, each with the steps that lead to the violation
 #
-# Needs spin and a C compiler; as root it gets spin with apt-get. What is made is made in a temporary folder. NO_INSTALL=1 installs
-# nothing.
+# Needs spin and a C compiler; as root it installs spin with apt-get, unless NO_INSTALL=1 is set. Works in a temporary folder.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 CC=${CC:-cc}
@@ -23,7 +22,7 @@ if ! command -v spin >/dev/null && [ -z "${NO_INSTALL:-}" ] && [ "$(id -u)" = 0 
 fi
 for tool in spin "$CC"; do
     if ! command -v "$tool" >/dev/null; then
-        echo "SKIPPED the journal's model: there is no $tool here (apt-get install spin gcc)"
+        echo "SKIPPED the journal's model: $tool is not installed (apt-get install spin gcc)"
         exit 0
     fi
 done
@@ -38,7 +37,7 @@ cp "$here/journal.pml" .
 ran=0
 failed=0
 
-# What pan says, in a word: holds, the claim that is refuted, or why neither was found out.
+# The result of pan: holds, the claim that is refuted, or why it found neither.
 verdict() {
     if grep -q 'assertion violated [a-z]_' out; then
         sed -n 's/.*assertion violated \([a-z]_[a-z_]*\).*/refuted: \1/p' out | head -n 1
@@ -57,7 +56,8 @@ verdict() {
 }
 
 # row NAME EXPECTED KIND SPIN_FLAGS...: KIND is model (every state, and every step is taken), variant (every state), mutation (until
-# the shortest way to a violation is found), hang (until a state is found that nothing leads out of), or liveness (every state, and every way to go on for ever).
+# the shortest path to a violation is found), hang (until a state without a successor is found), or liveness (every state, and every
+# infinite path).
 row() {
     name=$1
     expected=$2
@@ -68,7 +68,7 @@ row() {
     ran=$((ran + 1))
     for flag in "$@"; do
         define=${flag#-D}
-        grep -q "\b${define%%=*}\b" journal.pml || { echo "journal.pml knows no $define" >&2; exit 1; }
+        grep -q "\b${define%%=*}\b" journal.pml || { echo "journal.pml does not have $define" >&2; exit 1; }
     done
 
     rm -f pan* ./*.trail out
@@ -84,7 +84,7 @@ row() {
     ./pan $run -w22 -m200000 >out 2>&1 || true
 
     found=$(verdict)
-    # A variant has no use for some steps; the model has for all.
+    # A variant may leave some steps unused; the model must take all.
     [ "$kind $found" != "variant holds, with steps that are never taken" ] || found=holds
     states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' out | awk '{ printf "%d", $1 }')
     mark=ok
@@ -120,7 +120,7 @@ if [ -n "$large" ]; then
     row OUTCOME_SYNCED_LATE_3_ITEMS "holds" variant -DOUTCOME_SYNCED_LATE -DITEMS=3
 fi
 
-# What is refuted with one thing changed.
+# One change each, which must refute a claim.
 row SENT_BEFORE_FSYNC "$a" mutation -DSENT_BEFORE_FSYNC -DONLY=CLAIM_A
 row SENDING_IS_RESENT "$a" mutation -DSENDING_IS_RESENT -DONLY=CLAIM_A
 row NO_LOCK "$a" mutation -DNO_LOCK -DONLY=CLAIM_A
@@ -142,7 +142,7 @@ row OUTCOME_MAY_BE_MISSING_3_ITEMS "$f" mutation -DOUTCOME_MAY_BE_MISSING -DONLY
 row TAKEN_IN_TWO_STEPS "$e" mutation -DTAKEN_IN_TWO_STEPS -DONLY=CLAIM_E
 row FSYNC_LEFT_TO_ANOTHER "$h" hang -DFSYNC_LEFT_TO_ANOTHER
 
-# What might be done otherwise, and what it costs.
+# Alternatives, and what they cost.
 row OUTCOME_SYNCED_LATE "holds" variant -DOUTCOME_SYNCED_LATE
 row OUTCOME_SYNCED_NEVER "$g" mutation -DOUTCOME_SYNCED_NEVER
 row OUTCOME_SYNCED_NEVER_BUT_G "holds" variant -DOUTCOME_SYNCED_NEVER -DBUT=CLAIM_G
@@ -151,13 +151,13 @@ row RESUME_SYNCS_NOTHING_BUT_G "holds" variant -DRESUME_SYNCS_NOTHING -DBUT=CLAI
 row RESEND_AND_LAST_LINE_DECIDES "$c" mutation -DRESEND_UNKNOWN -DLAST_LINE_DECIDES
 
 if [ "$only" = "  " ]; then
-    # A claim that no mistake can violate says nothing; a table that says something else helps no one.
+    # A claim that no mutation can violate proves nothing, and README.md must have the same table.
     for claim in a b c d e f g h; do
         grep -q "^${claim}_" refuted || { echo "FAILED  no row refutes claim $claim"; failed=$((failed + 1)); }
     done
     sed -n 's/^| `\([A-Z0-9_]*\)` | \([a-z]*\)\(: `\([a-z_]*\)`\)\{0,1\} |.*/\1|\2: \4/p' "$here/README.md" | sed 's/: $//' |
         { if [ -n "$large" ]; then cat; else grep -v '^4_ITEMS_2\|^3_ITEMS_3\|^RESEND_UNKNOWN_3\|^OUTCOME_SYNCED_LATE_3'; fi; } >documented
-    diff documented rows || { echo "FAILED  the table of README.md is not that of check.sh"; failed=$((failed + 1)); }
+    diff documented rows || { echo "FAILED  the table of README.md differs from that of check.sh"; failed=$((failed + 1)); }
 fi
 echo "$ran rows, $failed failed"
 [ "$ran" -gt 0 ] && [ "$failed" -eq 0 ]

@@ -463,7 +463,7 @@ def test_one_client_serves_one_loop_after_another(emulator):
     client, others = client_of(emulator), our_threads()
     for _ in range(3):
         assert asyncio.run(client.get_job("job_demo"))["id"] == "job_demo"
-    # The threads end with the client, though their loop is gone.
+    # Threads whose event loop is gone still end with the client.
     client.close()
     wait_for(lambda: not our_threads(others), "the client's threads are gone")
 

@@ -50,14 +50,14 @@ def run(request):
 
 @pytest.fixture
 def stalled():
-    """An emulator that takes messages whole and never answers; it answers GETs."""
+    """An emulator that reads whole messages and never responds to them; it responds to GETs."""
     with Emulator(jobs=[{"id": "job_demo"}, BUSY], rules=[{"method": "POST", **STALL}]) as emulator:
         yield emulator
 
 
 @pytest.fixture
 def served():
-    """Starts an emulator in a process of its own, for a crowd of requests would share this one's GIL with it."""
+    """Starts an emulator in its own process: in this one it would share the GIL with a thousand requests."""
     started = []
 
     def start(**config):
@@ -104,7 +104,7 @@ async def timed(call):
 
 
 async def together(*calls, in_order_of=None):
-    """How each of them ended. Which begins first is the loop's to say, unless a client is given whose queue is waited for."""
+    """How each call ended. The loop decides the order in which they start, unless `in_order_of` is the client whose queue they join."""
     ended = [None] * len(calls)
 
     async def one(n, call):
@@ -184,7 +184,7 @@ def test_a_message_and_the_polls_after_it_queue_within_their_timeouts(stalled, r
         assert (ahead.verdict, send.verdict, wait.verdict) == ("unknown", "not_sent", None)
         assert type(send.error) is agentjob.RequestTimeoutError and 0.5 <= send.error.elapsed <= send.took < 0.5 + MARGIN
         assert type(wait.error) is agentjob.WaitTimeoutError and 1.0 <= wait.error.elapsed <= wait.took < 1.0 + MARGIN
-        assert "timeout" in str(wait.error), "looks that ran out of time in the queue are counted as failed"
+        assert "timeout" in str(wait.error), "polls that timed out in the queue count as failed"
         assert wait.error.attempts == 1
         # With a free thread the poller polls again.
         poller = client.poller("job_busy", timeout=5, **quick)
@@ -218,7 +218,7 @@ def test_a_message_that_is_cancelled_in_the_queue_was_not_sent(stalled, backend)
                 began = time.monotonic()
                 queued.cancel_scope.cancel()
         ((ended, error),) = told
-        assert ended - began < 0.2, "no thread has to hear of it"
+        assert ended - began < 0.2, "no thread has to notice"
         assert error.delivery == "not_sent"
         assert error.__notes__ == ["agentjob: the message was not sent, so it may be sent again"]
 
@@ -290,7 +290,7 @@ def test_without_a_new_thread_calls_queue_longer(monkeypatch):
             client = aio.AsyncClient.of(emulator.client())
             ended = await together(*(client.send_message("job_demo", str(n)) for n in range(8)))
             assert [end.verdict for end in ended] == ["accepted"] * 8
-            # And without any there is no queue either.
+            # Without any thread there is no queue either.
             with pytest.raises(RuntimeError, match="can't start new thread") as caught:
                 await aio.AsyncClient.of(emulator.client()).send_message("job_demo", "never")
             assert caught.value.delivery == "not_sent"
@@ -312,8 +312,8 @@ def test_its_threads_leave_every_signal_to_the_programs_own(emulator, run):
     run(main)
     (blocked,) = masks
     assert {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGUSR1} <= blocked
-    assert signal.SIGSEGV not in blocked, "a fault of the thread's own still has its say"
-    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set(), "the program's threads are as they were"
+    assert signal.SIGSEGV not in blocked, "a fault of the thread itself is not blocked"
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set(), "the program's own masks are unchanged"
 
 
 def test_a_program_that_waits_for_its_signals_gets_them(stalled, script):
@@ -367,8 +367,8 @@ def test_wrong_times_are_refused_before_the_queue(emulator, run):
 
 
 def test_a_closed_loop_leaves_no_thread_behind(emulator, run):
-    before, client = threading.active_count(), aio.AsyncClient.of(emulator.client())
+    others, client = our_threads(), aio.AsyncClient.of(emulator.client())
     for _ in range(3):
         run(lambda: client.get_job("job_demo"))
-    wait_for(lambda: threading.active_count() == before, "its threads are gone, though no timer of a closed loop comes")
+    wait_for(lambda: not our_threads(others), "the client's threads are gone, though a closed loop runs no timer")
     client.close()

@@ -351,7 +351,7 @@ def test_an_exception_from_on_update_stops_the_batch(client, emulator, journal):
     with pytest.raises(Enough) as caught:
         list(batch)
     assert caught.value is enough and not hasattr(enough, "__notes__")
-    # Long enough for the others, had it not been stopped.
+    # A batch that has not been closed says no more than that; in this time it would send the other messages, had it not stopped.
     time.sleep(0.5)
     assert 1 <= len(emulator.ledger()) < 40
     batch.close()

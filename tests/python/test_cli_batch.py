@@ -224,7 +224,7 @@ def test_a_second_signal_exits_at_once(folder):
         process = started(emulator, "--grace", "60", after=4)
         process.send_signal(signal.SIGINT)
         read_until(process.stderr, "stopping")
-        time.sleep(0.3)  # else it would be taken for the first one's echo
+        time.sleep(0.3)  # the time is what is tested: a second signal sooner than this counts as the first one's echo
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
@@ -396,7 +396,7 @@ def test_the_end_of_a_batch_is_an_event_too(folder):
         process.send_signal(signal.SIGTERM)
         stopping = json.loads(process.stderr.readline())
         assert [stopping[name] for name in ("event", "signal")] == ["stopping", "SIGTERM"]
-        time.sleep(0.3)
+        time.sleep(0.3)  # as above: not an echo of the first signal
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 143 and json.loads(err)["event"] == "left"

@@ -108,9 +108,10 @@ def test_a_wait_that_timed_out_prints_the_command_to_wait_again(emulator):
 
 
 def test_a_wait_that_is_resumed_too_late_prints_the_command_to_wait_again(emulator):
-    words = hinted(interrupted(emulator, "wait", "job_busy", "--wait-timeout", "4", "--min-interval", "1"))
-    time.sleep(4)
-    status, _, err = run(emulator, *words)
+    words = hinted(interrupted(emulator, "wait", "job_busy", "--wait-timeout", "60", "--min-interval", "1"))
+    state = json.loads(words[-1])
+    state["saved_at_unix_ms"] -= 60_000  # as if it was resumed a minute later
+    status, _, err = run(emulator, *words[:-1], json.dumps(state))
     assert status == 4 and hinted(err) == ["wait", "job_busy"]
 
 

@@ -1,17 +1,17 @@
 //! No test runs forever: one that is still running after [`LIMIT`] ends its program, and is named.
 
-#![allow(unreachable_pub, reason = "whether somebody else can see it depends on the test program that has it")]
+#![allow(unreachable_pub, reason = "whether another file can see it depends on the test program that includes it")]
 
 use std::cell::OnceCell;
 use std::io::Write;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// Far beyond what any test needs, on a starved machine, too.
+/// Far beyond what any test needs, even on a starved machine.
 const LIMIT: Duration = Duration::from_secs(300);
 
 thread_local! {
-    /// Its sender goes with the test's thread, which tells the watchdog that the test is over.
+    /// Its sender goes with the test's thread, which ends the watchdog, too.
     static WATCHED: OnceCell<Sender<()>> = const { OnceCell::new() };
 }
 
@@ -27,7 +27,7 @@ pub fn limited() {
             let (running, over) = channel::<()>();
             std::thread::spawn(move || {
                 if over.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout) {
-                    // Past the harness, which shows a test's output only once the test is over.
+                    // Bypasses the harness, which shows a test's output only when the test has ended.
                     drop(writeln!(std::io::stderr(), "\ntest {name} is still running after {} s", LIMIT.as_secs()));
                     std::process::abort();
                 }

@@ -1,4 +1,4 @@
-//! What every situation needs: an emulator with a script, and a client that talks to it.
+//! What every test needs: an emulator with a configuration, and a client that talks to it.
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses its own part of this")]
 
@@ -19,7 +19,7 @@ pub fn emulator(config: &str) -> Emulator {
     Emulator::start(Config::from_json(config).expect(config)).expect("a port is free")
 }
 
-/// A client's settings for this emulator, deaf to the environment's proxies.
+/// A client's settings for this emulator, without the environment's proxies.
 pub fn builder(emulator: &Emulator) -> ClientBuilder {
     limited();
     Client::builder()
@@ -34,7 +34,7 @@ pub fn client(emulator: &Emulator) -> Client {
     builder(emulator).build().unwrap()
 }
 
-/// A wait that looks often enough for a test, and long enough for a slow machine.
+/// A wait that polls often enough for a test, and long enough for a slow machine.
 pub fn quick() -> WaitOptions {
     WaitOptions::new()
         .timeout(Duration::from_secs(20))
@@ -47,7 +47,7 @@ pub const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// How long `work` took, and what it made.
+/// How long `work` took, and its result.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     let began = Instant::now();
     let made = work();
@@ -58,13 +58,13 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
 pub fn until(fact: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
-        assert!(began.elapsed() < Duration::from_secs(60), "never so: {fact}");
+        assert!(began.elapsed() < Duration::from_secs(60), "it never became true: {fact}");
         std::thread::sleep(ms(1));
     }
 }
 
-/// What an attempt gives that had time enough. Where only the client knows how far it is, an attempt waits for as long as it is
-/// told, and gives nothing when that was too short on this machine; the next one is told twice as much.
+/// Tries with a pause, and again with twice the pause while the attempt returns `None`: for states that only the client can see,
+/// so a test can do no better than pause. Returns what the first long enough pause gave.
 pub fn given_time<T>(first: Duration, mut attempt: impl FnMut(Duration) -> Option<T>) -> T {
     let mut pause = first;
     loop {
@@ -72,12 +72,12 @@ pub fn given_time<T>(first: Duration, mut attempt: impl FnMut(Duration) -> Optio
             return made;
         }
         pause *= 2;
-        assert!(pause < Duration::from_secs(30), "{pause:?} would not be enough, either");
+        assert!(pause < Duration::from_secs(30), "even {pause:?} would not be enough");
     }
 }
 
-/// The shortest of some times. A machine that is busy oversleeps; how fast the library is, its best shows: the first that is below
-/// `bound`, or else the best of twenty.
+/// The first time below `bound`, or else the shortest of twenty. A busy machine oversleeps; the best time shows how fast the
+/// library is.
 pub fn quickest(bound: Duration, mut attempt: impl FnMut() -> Duration) -> Duration {
     let mut best = attempt();
     for _ in 1..20 {
@@ -89,7 +89,7 @@ pub fn quickest(bound: Duration, mut attempt: impl FnMut() -> Duration) -> Durat
     best
 }
 
-/// Says that a test could not be run here. Written past the test harness, which shows what passing tests print to nobody.
+/// Reports that a test could not run here. Bypasses the test harness, which hides the output of passing tests.
 pub fn skip(why: &str) {
     use std::io::Write;
     drop(writeln!(std::io::stderr(), "{why}"));

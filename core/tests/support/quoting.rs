@@ -1,4 +1,4 @@
-//! A service that quotes the key, and a reader that knows how to find it again.
+//! A service that quotes the key, and a search that finds the key in any encoding.
 
 use std::collections::{HashSet, VecDeque};
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ pub(crate) const KEYS: [&str; 4] = [
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
 ];
 
-/// A listener on loopback that gives each connection the next of its answers, and ends it.
+/// A listener on loopback that sends each connection the next response, and closes it.
 pub(crate) struct Service {
     pub(crate) address: String,
     answers: Arc<Mutex<VecDeque<Vec<u8>>>>,
@@ -39,7 +39,7 @@ impl Service {
         Service { address, answers }
     }
 
-    /// What is answered from now on, in turns.
+    /// Sets the responses, which are sent in turns.
     pub(crate) fn answers(&self, answers: impl IntoIterator<Item = Vec<u8>>) {
         *self.answers.lock().unwrap() = answers.into_iter().collect();
     }
@@ -79,7 +79,7 @@ fn percent(text: &str) -> String {
 
 type Encode = fn(&str) -> String;
 
-/// How services, gateways and their frameworks write what they were sent.
+/// How services, gateways and their frameworks encode what they quote.
 pub(crate) const ENCODINGS: [(&str, Encode); 14] = [
     ("raw", str::to_owned),
     ("json", json),
@@ -97,7 +97,7 @@ pub(crate) const ENCODINGS: [(&str, Encode); 14] = [
     ("folded", |key| each(key, |n, c| if n % 6 == 5 { format!("{c}\r\n\t") } else { c.into() })),
 ];
 
-/// Whether six characters of the key in a row can be read from a text, by whatever decoding.
+/// Whether any decoding of the text contains six consecutive characters of the key.
 pub(crate) fn shows(text: &str, key: &str) -> bool {
     let pieces: HashSet<&[u8]> = key.as_bytes().windows(6).collect();
     let mut first = [false; 256];

@@ -1,4 +1,4 @@
-//! A service that says what it is told, byte for byte, in the pieces that it is told.
+//! A service that writes given responses, byte for byte, in given pieces.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use agentjob_core::{Client, Error, Job};
 
 use super::{JOB, ms};
 
-/// A service that gives each request the next response, in the pieces it is told.
+/// A service that gives each request the next response.
 pub struct Service {
     pub client: Client,
     responses: Sender<Response>,
@@ -19,7 +19,7 @@ pub struct Service {
 
 struct Response {
     pieces: Vec<Vec<u8>>,
-    /// What follows without end, a copy every so often.
+    /// What is sent endlessly after the response, once per pause.
     drip: Option<(Vec<u8>, Duration)>,
     /// Whether the connection is closed after it.
     close: bool,
@@ -43,12 +43,12 @@ impl Service {
         Service { client, responses, seen }
     }
 
-    /// Sends a message that gets this response. What the client made of it, and the connection it went over.
+    /// Sends a message that gets this response. Returns the client's result, and the number of the connection.
     pub fn send(&self, pieces: Vec<Vec<u8>>, close: bool) -> (Result<Job, Error>, usize) {
         self.respond(Response { pieces, drip: None, close })
     }
 
-    /// The same, and after the response comes `drip` without end, once every `pause`. An empty one is a response that stalls.
+    /// The same, and after the response sends `drip` endlessly, once per `pause`. With an empty `drip` the response stalls.
     pub fn send_and_drip(&self, pieces: Vec<Vec<u8>>, drip: &str, pause: Duration) -> (Result<Job, Error>, usize) {
         let drip = (!drip.is_empty()).then(|| (drip.as_bytes().to_vec(), pause));
         self.respond(Response { pieces, drip, close: false })
@@ -63,7 +63,7 @@ impl Service {
     }
 }
 
-/// Serves one connection, and says whether there is another after it.
+/// Serves one connection. Returns whether to accept another.
 fn serve(mut stream: TcpStream, number: usize, next: &Receiver<Response>, saw: &Sender<usize>) -> bool {
     stream.set_nodelay(true).unwrap();
     while read_request(&mut stream) {
@@ -71,7 +71,7 @@ fn serve(mut stream: TcpStream, number: usize, next: &Receiver<Response>, saw: &
         let Ok(response) = next.recv() else { return false };
         for (n, piece) in response.pieces.iter().enumerate() {
             if n > 0 {
-                // The one before is on its way by itself; should the two arrive together, nothing else is expected.
+                // Lets the piece before leave by itself. If the two arrive together, the result must be the same.
                 std::thread::yield_now();
             }
             if stream.write_all(piece).is_err() {

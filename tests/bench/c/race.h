@@ -1,4 +1,4 @@
-/* What the C entrants share: the lines that an entrant is told on standard input, and its answers. lineup.py has the list of
+/* What the C entrants share: the commands that an entrant reads on standard input, and its replies. lineup.py has the list of
  * the lines. An entrant defines the five functions below. */
 #ifndef RACE_H
 #define RACE_H

@@ -1,4 +1,4 @@
-"""Batches: what the journal costs a message, how fast a long one is taken up again, and ten thousand jobs waited for at once."""
+"""Batches: what the journal costs a message, how fast a long one resumes, and waiting for ten thousand jobs at once."""
 
 import json
 import pathlib
@@ -20,9 +20,9 @@ RESUMER = pathlib.Path(__file__).parents[1] / "resumer.py"
 
 def run(setting):
     program = setting.batch
-    with fixed(setting.fixed) as words, tempfile.TemporaryDirectory() as folder:
+    with fixed(setting.fixed) as arguments, tempfile.TemporaryDirectory() as folder:
         place = pathlib.Path(folder)
-        return [*sending(setting, program, words, place), *resuming(setting, program, words, place), *waiting(setting, program, words, place)]
+        return [*sending(setting, program, arguments, place), *resuming(setting, program, arguments, place), *waiting(setting, program, arguments, place)]
 
 
 def result(command):
@@ -32,53 +32,53 @@ def result(command):
     return json.loads(ended.stdout)
 
 
-def sending(setting, program, words, folder):
+def sending(setting, program, arguments, folder):
     found, shared = {}, pathlib.Path("/dev/shm")
     for number in range(setting.count(15, 3)):
         name = "agentjob core"
-        took = result([program, *words, folder / "none", "loop", MESSAGES])["took"]
+        took = result([program, *arguments, folder / "none", "loop", MESSAGES])["took"]
         found.setdefault(name, []).append(took / MESSAGES * 1e6)
         for at_once in AT_ONCE:
-            took = result([program, *words, folder / f"{at_once} {number}", "send", MESSAGES, at_once])["took"]
+            took = result([program, *arguments, folder / f"{at_once} {number}", "send", MESSAGES, at_once])["took"]
             found.setdefault(f"agentjob batch, {at_once} at once", []).append(took / MESSAGES * 1e6)
         if shared.is_dir():
             with tempfile.TemporaryDirectory(dir=shared) as memory:
-                took = result([program, *words, pathlib.Path(memory, "journal"), "send", MESSAGES, 1])["took"]
+                took = result([program, *arguments, pathlib.Path(memory, "journal"), "send", MESSAGES, 1])["took"]
             found.setdefault("agentjob batch, 1 at once, journal in memory", []).append(took / MESSAGES * 1e6)
     about = (
-        f"{MESSAGES:,} messages, each to a job of its own; a run is one process. The core's messages go one after the other and are "
-        "noted nowhere. The batch syncs its journal twice a message, or less when several share a sync: what the disk takes for "
-        "that is the difference to a journal in memory."
+        f"{MESSAGES:,} messages, each to a job of its own; a run is one process. The core sends its messages one after the other, "
+        "without a journal. The batch syncs its journal twice per message, or less when several share a sync; the "
+        "difference from a journal in memory is the disk's time."
     )
     return [figures.table("A message of a batch", "µs", found, about=about)]
 
 
-def resuming(setting, program, words, folder):
+def resuming(setting, program, arguments, folder):
     journal = folder / "long"
-    result([program, *words, journal, "send", LONG, 16])
+    result([program, *arguments, journal, "send", LONG, 16])
     took, memory = {}, {}
     python = "agentjob Python" in setting.lineup.commands
     for _ in range(setting.count(5, 2)):
         for name in ["agentjob batch", *["agentjob Python"] * python]:
             command = [setting.lineup.python, RESUMER] if name == "agentjob Python" else [program]
-            found = result([*command, *words, journal, "resume", LONG])
+            found = result([*command, *arguments, journal, "resume", LONG])
             took.setdefault(name, []).append(found["took"])
             memory.setdefault(name, []).append(found["memory"] / 1e6)
     about = (
-        f"A batch of {LONG:,} messages that are all sent: its journal is opened and checked, its items are held against it, and "
-        "every outcome is reported with its job's record. A run is one process. The budget is 2 s and 100 MB."
+        f"A batch of {LONG:,} messages that are all sent: it opens and checks its journal, compares its items with it, and "
+        "reports every outcome with its job's record. A run is one process. The budget is 2 s and 100 MB."
     )
     return [
-        figures.table(f"{LONG:,} items taken up again", "s", took, about=about),
-        figures.table(f"{LONG:,} items taken up again: memory", "MB", memory, about="The most over what the client alone had."),
+        figures.table(f"{LONG:,} items resumed", "s", took, about=about),
+        figures.table(f"{LONG:,} items resumed: memory", "MB", memory, about="Peak memory above that of the client alone."),
     ]
 
 
-def waiting(setting, program, words, folder):
+def waiting(setting, program, arguments, folder):
     cores, memory, late = {}, {}, {}
     for jobs in JOBS[: setting.count(3, 2)]:
         for number in range(setting.count(3, 1)):
-            found = result([program, *words, folder / f"{jobs} {number}", "wait", jobs, WORK * 1000, SPREAD * 1000])
+            found = result([program, *arguments, folder / f"{jobs} {number}", "wait", jobs, WORK * 1000, SPREAD * 1000])
             point, name = f"{jobs:,}", "agentjob batch"
             for figure, value in (
                 (cores, found["processor"] / found["took"]),
@@ -92,6 +92,6 @@ def waiting(setting, program, words, folder):
     )
     return [
         figures.series("A batch that waits: cores", "cores", "jobs", cores, about=about),
-        figures.series("A batch that waits: memory", "MiB", "jobs", memory, about="The most over what the client alone had."),
+        figures.series("A batch that waits: memory", "MiB", "jobs", memory, about="Peak memory above that of the client alone."),
         figures.series("A batch that waits: lateness of the median job", "s", "jobs", late),
     ]

@@ -18,7 +18,7 @@ def run(setting):
 
 def speed(setting):
     points = {}
-    with fixed(setting.fixed) as words, Entrants(setting.lineup, words) as entrants:
+    with fixed(setting.fixed) as arguments, Entrants(setting.lineup, arguments) as entrants:
         for label, size in SIZES.items():
             found = {}
             sends = 5 if size >= 1 << 20 else 20
@@ -31,27 +31,27 @@ def speed(setting):
                         found.setdefault(name, []).append(size / took * 1e9 / 1e6)
             points[label] = in_order(found, setting)
     about = (
-        "The prompt's bytes over the time of the whole message, JSON encoding included, against the fixed-answer "
+        "The prompt's bytes over the time of the whole message, JSON encoding included, against the fixed-response "
         "service. A run is the median of 20 messages, of 5 from 1 MiB on. The raw socket encodes nothing: its request "
-        "is made beforehand. libcurl's program encodes with a plain loop."
+        "is made in advance. libcurl's program encodes with a plain loop."
     )
     return figures.series("Megabytes a second", "MB/s", "prompt", points, lower_is_better=False, about=about)
 
 
 def memory(setting):
     points = {}
-    with fixed(setting.fixed) as words:
+    with fixed(setting.fixed) as arguments:
         for label in MEMORY_SIZES:
             found = {}
             for _, order in turns(setting.lineup.commands, setting.count(5, 2), warm=0):
                 for name in order:
                     # A process each: what an earlier message left to the allocator would hide the next one's.
-                    with Entrants(setting.lineup, words, [name]) as entrants:
+                    with Entrants(setting.lineup, arguments, [name]) as entrants:
                         found.setdefault(name, []).append(copies(entrants[name], SIZES[label]))
             points[label] = in_order(found, setting)
     about = (
-        "The most that the process ever had resident during its first message of that size, less what it had with the "
-        "prompt made and one short message sent; in sizes of the prompt. A run is one process. The budget is 2."
+        "Peak resident memory during the first message of that size, minus the memory with the prompt made and one "
+        "short message sent, in multiples of the prompt's size. A run is one process. The budget is 2."
     )
     return figures.series("Copies of the prompt", "copies", "prompt", points, about=about)
 

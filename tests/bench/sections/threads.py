@@ -12,7 +12,7 @@ SECONDS = 0.2
 
 def run(setting):
     rate, processor = {}, {}
-    with fixed(setting.fixed) as words, Entrants(setting.lineup, words) as entrants:
+    with fixed(setting.fixed) as arguments, Entrants(setting.lineup, arguments) as entrants:
         # How many messages make a run long enough: as many as one thread sends in that time.
         total = {name: int(SECONDS * 1e9 / min(entrant.ask("send 50"))) for name, entrant in entrants.items()}
         for threads in THREADS:
@@ -26,11 +26,11 @@ def run(setting):
                         processors.setdefault(name, []).append(used / 1000 / threads / sends)
             rate[threads], processor[threads] = in_order(rates, setting), in_order(processors, setting)
     about = (
-        "One client and so many threads, against the fixed-answer service, which needs its share of the same "
-        "processors. http.client, pycurl and libcurl want a connection or handle a thread and have it; aiohttp has "
-        "tasks for threads. The raw sockets are one a thread. With one thread all depends on where the kernel puts "
-        "the two sides: tied to one processor a raw message took 9 µs on the first machine that this ran "
-        "on, tied to two, which sleep in turns, 105."
+        "One client shared by the threads, against the fixed-response service, which runs on the same processors. "
+        "http.client, pycurl, libcurl and the raw sockets have one connection or handle per thread; aiohttp has tasks "
+        "instead of threads. With one thread the result depends on where the kernel runs the two sides: on one "
+        "processor a raw message took 9 µs on the first machine that ran this, on two processors, which sleep in "
+        "turns, 105."
     )
     return [
         figures.series("Messages a second", "1/s", "threads", rate, lower_is_better=False, about=about),

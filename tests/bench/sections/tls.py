@@ -19,16 +19,16 @@ def run(setting):
             "First handshake",
             "ms",
             first,
-            about="A new client in a process that is warm, and its first message: reading the roots, connecting, the "
-            "full handshake, the message.",
+            about="A new client in a warm process, and its first message: reading the roots, connecting, the full "
+            "handshake, the message.",
         ),
         figures.table(
             "Next handshake of the same client",
             "ms",
             again,
-            about="The service ends the connection after every answer, so each message of the one client makes a new "
-            "connection. Who keeps TLS sessions resumes; who does not makes a full handshake, and that shows. A "
-            "run is the median of 10.",
+            about="The service closes the connection after every response, so each message of the one client needs a "
+            "new one. Entrants that keep TLS sessions resume; the others make a full handshake. A run is the median of "
+            "10.",
         ),
         figures.table("One message over TLS, warm", "µs", warm, samples=samples, about="As section 1, over TLS 1.3."),
     ]
@@ -36,7 +36,7 @@ def run(setting):
 
 def handshakes(setting, rounds):
     first, again = {}, {}
-    with emulator(setting.emulator, CLOSING, tls=True) as words, Entrants(setting.lineup, words) as entrants:
+    with emulator(setting.emulator, CLOSING, tls=True) as arguments, Entrants(setting.lineup, arguments) as entrants:
         for counts, order in turns(entrants, rounds):
             for name in order:
                 new = [nanoseconds / 1e6 for nanoseconds in entrants[name].ask("new 2")]

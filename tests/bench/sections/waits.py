@@ -39,20 +39,20 @@ def run(setting):
 
     about = (
         f"Jobs that end {WORK} s after the start and later, evenly over {SPREAD} s, watched by one process with the "
-        f"library's default schedule (a look at once, then every 2 s; the peers' loops have the same). Up to {FEW} "
-        "jobs all watch at the same time, each its own fixed-answer service; more are watched in turns. httpx and "
-        "aiohttp have 100 connections; agentjob's asyncio face at most 32, its Poller one. Lateness of one run is the "
-        "median over its jobs; with no load about half the pause is to be expected."
+        f"library's default schedule (a poll at once, then every 2 s; the peers' loops have the same). Up to {FEW} "
+        "jobs, all entrants watch at the same time, each with its own fixed-response service; with more jobs they take "
+        "turns. httpx and aiohttp have 100 connections; agentjob's asyncio face at most 32, its Poller one. Lateness of "
+        "one run is the median over its jobs; without load, expect about half the pause."
     )
     memory_about = (
-        "The most resident memory over what the warm client had, by the number of jobs; with one job it is what the first "
-        "wait brings along."
+        "Peak resident memory above that of the warm client, divided by the number of jobs; with one job it is what the "
+        "first wait loads."
     )
     return [
         watching("Processor time a poll", "µs", points(lambda run: run["processor"] / run["polls"] * 1e6), about),
         watching("Memory a job", "KiB", points(lambda run: run["memory"] / run["jobs"] / 1024), memory_about),
-        watching("Lateness of the notice: median job", "s", points(lambda run: statistics.median(run["late"]))),
-        watching("Lateness of the notice: the last job", "s", points(lambda run: run["late"][-1])),
+        watching("Lateness of the result: median job", "s", points(lambda run: statistics.median(run["late"]))),
+        watching("Lateness of the result: the last job", "s", points(lambda run: run["late"][-1])),
     ]
 
 
@@ -71,9 +71,9 @@ def watched(setting, names, jobs):
     with contextlib.ExitStack() as stack:
         running = {}
         for name in names:
-            words = stack.enter_context(fixed(setting.fixed))
-            command = [setting.lineup.python, str(WAITER), WAITERS[name], *words, str(jobs), str(WORK), str(SPREAD)]
-            running[name] = words[0], subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            arguments = stack.enter_context(fixed(setting.fixed))
+            command = [setting.lineup.python, str(WAITER), WAITERS[name], *arguments, str(jobs), str(WORK), str(SPREAD)]
+            running[name] = arguments[0], subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         results = {}
         for name, (url, process) in running.items():
             try:

@@ -1,4 +1,4 @@
-"""One message over a kept connection, answer parsed into a record."""
+"""One message over a kept connection, response parsed into a record."""
 
 import statistics
 
@@ -13,7 +13,7 @@ SENDS = 100
 def run(setting):
     runs, samples = race(setting, setting.count(60, 6), {})
     about = (
-        "One keep-alive connection, POST of the example prompt to the emulator, the answer parsed into a record and "
+        "One keep-alive connection, POST of the example prompt to the emulator, the response parsed into a record and "
         "checked. A run is the median of 100 sends; median, p99, minimum and maximum are of all sends."
     )
     return [figures.table("One message, warm", "µs", runs, samples=samples, about=about)]
@@ -22,7 +22,7 @@ def run(setting):
 def race(setting, rounds, how):
     """Microseconds: each round's median, and every send."""
     runs, samples = {}, {}
-    with emulator(setting.emulator, **how) as words, Entrants(setting.lineup, words) as entrants:
+    with emulator(setting.emulator, **how) as arguments, Entrants(setting.lineup, arguments) as entrants:
         for counts, order in turns(entrants, rounds):
             for name in order:
                 times = [nanoseconds / 1000 for nanoseconds in entrants[name].ask(f"send {SENDS}")]

@@ -68,10 +68,10 @@ def memory(setting):
     """The whole process after one message, and what each further client with its connection adds."""
     rest, plain, secure = {}, {}, {}
     for tls, found in (False, plain), (True, secure):
-        with emulator(setting.emulator, tls=tls) as words:
+        with emulator(setting.emulator, tls=tls) as arguments:
             for _, order in turns(setting.lineup.commands, setting.count(5, 2), warm=0):
                 for name in order:
-                    with Entrants(setting.lineup, words, [name]) as entrants:
+                    with Entrants(setting.lineup, arguments, [name]) as entrants:
                         entrants[name].ask("send 1")
                         if not tls:
                             rest.setdefault(name, []).append(entrants[name].memory() / (1 << 20))
@@ -92,7 +92,7 @@ def memory(setting):
             "Memory of a further client with its connection, over TLS",
             "KiB",
             in_order(secure, setting),
-            about=about + " In its best usual way each makes the trust of its own client.",
+            about=about + " Each client loads its own trust store, in the entrant's best usual way.",
         ),
     ]
 
@@ -114,14 +114,13 @@ def sizes(setting):
             "Shared library",
             "MB",
             libraries,
-            about="libcurl with every library that it loads besides the C library: agentjob has TLS and all else in one file.",
+            about="libcurl with every library that it loads besides the C library. agentjob has TLS and everything else in one file.",
         ),
         figures.table(
             "Wheels",
             "MB",
             wheels,
-            about="As downloaded, with all that they depend on. http.client comes with Python; a pycurl wheel brings "
-            "libcurl along.",
+            about="As downloaded, with all dependencies. http.client comes with Python; a pycurl wheel brings libcurl along.",
         ),
         figures.table("Rust program", "MB", programs, about="The stripped entrant of this race, built with fat LTO."),
     ]

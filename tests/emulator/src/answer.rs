@@ -19,7 +19,7 @@ pub(crate) struct Answer {
 /// How an answer is put on the wire.
 #[derive(Debug, Default)]
 pub(crate) struct Shape {
-    /// The request's ordinal, for `x-request-id`; the truth's answers have none.
+    /// The request's number, for `x-request-id`; answers of the truth endpoints have none.
     pub(crate) request: Option<u64>,
     pub(crate) framing: Framing,
     pub(crate) content_length: Option<u64>,
@@ -29,7 +29,7 @@ pub(crate) struct Shape {
 
 impl Answer {
     pub(crate) fn json(status: u16, body: &impl Serialize) -> Self {
-        // Only values that JSON can say are ever answered, so this cannot fail; an empty body would show it if it did.
+        // Cannot fail: all values here have a JSON form. If it did, the body would be empty.
         let body = serde_json::to_vec(body).unwrap_or_default();
         Self { status, headers: Vec::new(), body }
     }
@@ -44,7 +44,7 @@ impl Answer {
         self
     }
 
-    /// This answer as `rule` has it. A 2xx rule without a body keeps what the service really said, its refusals included.
+    /// This answer as `rule` changes it. A 2xx rule without a body keeps the service's own answer, refusals included.
     pub(crate) fn scripted(mut self, rule: &Rule) -> Self {
         let own_body = match (&rule.json, &rule.body) {
             (Some(value), _) => Some(serde_json::to_vec(value).unwrap_or_default()),
@@ -75,7 +75,7 @@ impl Answer {
         match shape.framing {
             Framing::Length | Framing::Close => out.extend_from_slice(&self.body),
             Framing::Chunked => {
-                // Two chunks, so that a client cannot pass by reading just one.
+                // Two chunks, so a client that reads only one fails.
                 let (first, second) = self.body.split_at(self.body.len() / 2);
                 for piece in [first, second] {
                     if !piece.is_empty() {
@@ -125,7 +125,7 @@ impl Answer {
     }
 }
 
-/// Formats into a buffer in memory, which takes whatever it is given.
+/// Formats into a buffer in memory, which cannot fail.
 fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(text);
 }

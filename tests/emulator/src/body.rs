@@ -12,9 +12,9 @@ const MAX_BODY: u64 = 64 * 1024 * 1024;
 /// How reading a body ended.
 pub(crate) enum BodyRead {
     Whole(Body),
-    /// The limit was reached first; so many bytes of the body were consumed.
+    /// The limit was reached first; this many bytes of the body were consumed.
     Limited(u64),
-    /// The client closed first; so many bytes of the body were consumed.
+    /// The client closed first; this many bytes of the body were consumed.
     BrokenOff(u64),
     /// It cannot be read: the status to answer with, and why.
     Refused(u16, &'static str),
@@ -83,7 +83,7 @@ fn read_chunked(wire: &mut Wire, input: &mut Input, head: &Head, stop: usize) ->
     }
 }
 
-/// A chunked body, as far as it is joined.
+/// A chunked body, joined as far as it was read.
 struct Chunks {
     /// Where the next chunk begins.
     at: usize,

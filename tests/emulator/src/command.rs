@@ -20,8 +20,8 @@ Serves an agent-job service on loopback. Prints one JSON line (base_url, api_key
   --until-stdin-closes   end when stdin does
 ";
 
-/// How often a served command looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often a served command checks whether to end.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 #[derive(Default)]
 struct Flags {
@@ -33,8 +33,8 @@ struct Flags {
     help: bool,
 }
 
-/// Runs the emulator's command line: `args` without the program's name. `ended` is asked every 50 ms whether to end, for a
-/// program that catches signals itself (Python does); `&mut || false` serves until stdin closes, if asked, or for ever.
+/// Runs the emulator's command line: `args` without the program's name. `ended` is called every 50 ms and ends it with `true`, for a
+/// program that catches signals itself (Python does); `&mut || false` serves until stdin closes, if asked, or forever.
 ///
 /// Returns the exit status: 0 when it ended, 2 for bad flags or a bad configuration, with one sentence on stderr, and 1 if it
 /// could not listen.
@@ -61,7 +61,7 @@ fn run(args: impl Iterator<Item = String>, ended: &mut dyn FnMut() -> bool) -> R
     announce(&listening).map_err(cannot("print"))?;
     let stdin_closed = flags.until_stdin_closes.then(watch_stdin).transpose().map_err(cannot("start a thread"))?;
     while !ended() && !stdin_closed.as_ref().is_some_and(|closed| closed.load(Ordering::SeqCst)) {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(CHECK_INTERVAL);
     }
     Ok(())
 }
@@ -108,7 +108,7 @@ fn configure(flags: &Flags) -> Result<Config, String> {
     Ok(config)
 }
 
-/// The authority's file, which goes when the emulator does.
+/// The authority's file, which is removed when the emulator ends.
 struct CaFile(String);
 
 impl Drop for CaFile {
@@ -126,7 +126,7 @@ fn start(config: Config, tls: bool) -> Result<(Emulator, Option<CaFile>), (i32, 
         let emulator = Emulator::start_tls(config).map_err(cannot("listen"))?;
         let name = format!("agentjob-emulator-{}-{}.pem", std::process::id(), emulator.address().port());
         let path = std::env::temp_dir().join(name);
-        // Never follows what somebody else left under this name.
+        // Never follows a link that another user left under this name.
         std::fs::File::create_new(&path)
             .and_then(|mut file| file.write_all(emulator.ca_pem().unwrap_or_default().as_bytes()))
             .map_err(cannot("write the authority's file"))?;
@@ -144,7 +144,7 @@ fn announce(listening: &Listening) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Discards stdin on a thread of its own. The flag becomes true when stdin ends.
+/// Discards stdin on its own thread. The flag becomes true when stdin ends.
 fn watch_stdin() -> io::Result<Arc<AtomicBool>> {
     let closed = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&closed);

@@ -38,12 +38,12 @@ pub struct Config {
     pub stale_post: bool,
     /// For how long a created job answers a GET with 404, in milliseconds. Default: 0.
     pub visible_after_ms: u64,
-    /// How many messages and creates a rolling hour takes. Default: 100.
+    /// How many messages and creates are processed in a rolling hour. Default: 100.
     pub hourly_limit: u64,
     /// The jobs that exist at the start: job records, of which only `id` is required, plus `finish_after_ms`. Default: one
     /// completed job, `job_demo`.
     pub jobs: Vec<Map<String, Value>>,
-    /// What happens otherwise than the contract says. Default: nothing.
+    /// Rules that change the service's behaviour. Default: none.
     pub rules: Vec<Rule>,
     /// Whether the ledger keeps the prompts' text. Default: true.
     pub keep_prompts: bool,
@@ -143,8 +143,8 @@ impl Config {
     }
 }
 
-/// Reads an object all of whose fields are optional. serde says what is wrong but rarely in which field, so an object that
-/// fails is read once more, one field at a time.
+/// Reads an object whose fields are all optional. serde rarely says which field is wrong, so an object that fails is read again,
+/// one field at a time.
 fn by_field<T: DeserializeOwned>(fields: Map<String, Value>, prefix: &str) -> Result<T, ConfigError> {
     for (name, value) in &fields {
         let alone = Map::from_iter([(name.clone(), value.clone())]);

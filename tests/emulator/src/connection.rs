@@ -45,7 +45,7 @@ pub(crate) fn serve(shared: Arc<Shared>, tcp: Arc<TcpStream>, seat: Seat, place:
         let ending = loop {
             match next {
                 Next::End(ending) => break ending,
-                // An error means that the client is gone, or that the emulator stops: nobody is there to be told.
+                // An error means that the client is gone, or that the emulator stops: there is no one to report it to.
                 Next::Again => next = connection.exchange().unwrap_or(Next::End(Ending::Cut)),
             }
         };

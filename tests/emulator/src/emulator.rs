@@ -1,4 +1,4 @@
-//! The emulator as a value: it listens when it is made, and is gone when it is dropped.
+//! The emulator as a value: it listens from its creation until it is dropped.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -14,9 +14,9 @@ use crate::ledger::{Message, Requests};
 use crate::shared::Shared;
 use crate::thread;
 
-/// How long a stop waits for the connections' threads. They are woken, so this is never used up but on a starved machine.
+/// How long a stop waits for the connections' threads. They are woken, so only a starved machine needs all of it.
 const STOP_PATIENCE: Duration = Duration::from_millis(150);
-/// How long the listener rests when the system is short of something (of file descriptors, say).
+/// How long the listener pauses when the system lacks a resource, such as file descriptors.
 const ACCEPT_FAILED: Duration = Duration::from_millis(20);
 
 /// A service that listens on loopback. Dropping it stops it.
@@ -44,7 +44,7 @@ pub struct Emulator {
 pub struct Listening {
     /// Where it listens.
     pub base_url: String,
-    /// The key that it takes.
+    /// The key that it accepts.
     pub api_key: String,
     /// The project that it has.
     pub project_id: String,
@@ -59,8 +59,8 @@ impl Emulator {
     /// Listens on 127.0.0.1, in plain text.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] with a [`ConfigError`] if `config` is contradictory; otherwise what the system said
-    /// when it was asked for the port.
+    /// [`io::ErrorKind::InvalidInput`] with a [`ConfigError`] if `config` is contradictory; otherwise the system's
+    /// error for the port.
     pub fn start(config: Config) -> io::Result<Self> {
         config.check().map_err(invalid)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, config.port))?;
@@ -77,10 +77,10 @@ impl Emulator {
         Self::start_tls_with(config, &crate::tls::TlsOptions::default())
     }
 
-    /// Listens over TLS with a certificate as `options` have it, which may well be one that no client should accept.
+    /// Listens over TLS with the certificate that `options` describe, which may be one that no client should accept.
     ///
     /// # Errors
-    /// As [`Emulator::start`], and [`io::ErrorKind::InvalidInput`] if a name in `options` is no name.
+    /// As [`Emulator::start`], and [`io::ErrorKind::InvalidInput`] if a name in `options` is invalid.
     #[cfg(feature = "tls")]
     pub fn start_tls_with(config: Config, options: &crate::tls::TlsOptions) -> io::Result<Self> {
         config.check().map_err(invalid)?;
@@ -179,7 +179,7 @@ impl Emulator {
         self.shared.open_connections()
     }
 
-    /// Stops listening and ends every connection, also those that a fault keeps silent. Takes less than 200 ms; the ledger can
+    /// Stops listening and ends every connection, including those that a fault keeps silent. Takes less than 200 ms; the ledger can
     /// still be read. A second call does nothing.
     pub fn stop(&self) {
         self.shared.stop();
@@ -211,7 +211,7 @@ impl std::fmt::Debug for Emulator {
     }
 }
 
-/// Accepts connections until the emulator stops, each on a thread of its own.
+/// Accepts connections until the emulator stops, each on its own thread.
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     loop {
         let accepted = listener.accept();
@@ -222,7 +222,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             std::thread::sleep(ACCEPT_FAILED);
             continue;
         };
-        // An answer is one write, and must not wait for the acknowledgement of the one before.
+        // Each answer is one write, which must not wait for the acknowledgement of the one before.
         let _ = tcp.set_nodelay(true);
         let tcp = Arc::new(tcp);
         let seat = shared.seat(Arc::clone(&tcp));

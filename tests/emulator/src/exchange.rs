@@ -103,7 +103,7 @@ impl Connection {
         answer
     }
 
-    /// Writes the answer as the rule has it, and says what becomes of the connection.
+    /// Writes the answer as the rule has it, and returns how the connection ends.
     fn send(&mut self, exchange: &Exchange, answer: &Answer) -> io::Result<Next> {
         let head = &exchange.head;
         let request = Some(exchange.ticket.n);
@@ -182,7 +182,7 @@ impl Connection {
     }
 }
 
-/// The status that the client is told; none where the rule's raw bytes have none.
+/// The status that the client gets, unless the rule's raw bytes have none.
 fn logged_status(rule: Option<&Rule>, answer: &Answer) -> Option<u16> {
     match rule {
         Some(rule) if rule.raw.is_some() => rule.scripted_status(),

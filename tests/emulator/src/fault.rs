@@ -55,7 +55,7 @@ pub enum Deed {
     Close,
     /// A reset (RST).
     Reset,
-    /// Silence: nothing is read or written any more, until [`Fault::ms`] have passed, the client closes or the emulator stops.
+    /// Silence: nothing is read or written until [`Fault::ms`] have passed, the client closes or the emulator stops.
     Stall,
 }
 

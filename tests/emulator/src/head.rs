@@ -3,7 +3,7 @@
 /// The most header fields a request may have.
 const MAX_HEADERS: usize = 100;
 
-/// A request's head, as far as it matters here.
+/// The parts of a request's head that matter here.
 pub(crate) struct Head {
     pub(crate) method: String,
     /// The target as it is on the wire.
@@ -27,7 +27,7 @@ pub(crate) enum BodyFraming {
     Chunked,
 }
 
-/// What the bytes so far are.
+/// The result of parsing the bytes so far.
 pub(crate) enum Parsed {
     Whole(Head),
     Partial,
@@ -80,7 +80,7 @@ fn take_fields(head: &mut Head, fields: &[httparse::Header<'_>]) -> Result<(), &
     for field in fields {
         let named = |name: &str| field.name.eq_ignore_ascii_case(name);
         if named("authorization") {
-            // Two keys are no key: which one a service would take is anybody's guess.
+            // Two keys count as none: services differ in which one they take.
             let first = head.authorization.is_none();
             head.authorization = Some(if first { text(field.value) } else { String::new() });
         } else if named("content-length") {
@@ -114,8 +114,8 @@ fn take_fields(head: &mut Head, fields: &[httparse::Header<'_>]) -> Result<(), &
 pub(crate) fn request_line(bytes: &[u8]) -> Option<(String, String)> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let line = text(&bytes[..end]);
-    let mut words = line.split_ascii_whitespace();
-    Some((words.next()?.to_owned(), words.next()?.to_owned()))
+    let mut parts = line.split_ascii_whitespace();
+    Some((parts.next()?.to_owned(), parts.next()?.to_owned()))
 }
 
 /// A field's value; bytes that are not UTF-8 are read as ISO 8859-1.

@@ -6,10 +6,10 @@ use crate::wire::Wire;
 
 /// A request of the usual size arrives in one read of this many bytes.
 const READ: usize = 16 * 1024;
-/// A buffer that a large request blew up is not kept beyond this.
+/// A buffer that grew for a large request is not kept beyond this size.
 const KEPT: usize = 1024 * 1024;
 
-/// Bytes from the start of a request on. The buffer beyond what is filled is kept initialised, so that no read clears it again.
+/// Bytes from the start of a request on. The unfilled part of the buffer stays initialised, so no read has to clear it.
 #[derive(Default)]
 pub(crate) struct Input {
     buffer: Vec<u8>,

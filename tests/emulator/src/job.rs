@@ -20,14 +20,14 @@ pub(crate) struct Job {
     hidden_until: Option<Instant>,
 }
 
-/// Work under way, and what becomes of it.
+/// Work in progress, and its outcome.
 struct Work {
     done: Instant,
     outcome: Outcome,
     pull: u64,
 }
 
-/// What one message sets in motion.
+/// The work that one message starts.
 pub(crate) struct Assignment {
     pub(crate) now: Instant,
     pub(crate) work: Duration,
@@ -65,7 +65,7 @@ impl Job {
         Self { record, work, stale: None, hidden_until: None }
     }
 
-    /// A job that was just created, and works.
+    /// A job that was just created and is active.
     pub(crate) fn created(id: &str, clock: &Clock, assignment: &Assignment, hidden: Duration) -> Self {
         let mut job = Self {
             record: record(id, "active", clock.date(assignment.now).into()),
@@ -90,7 +90,7 @@ impl Job {
             Some(Work { done: assignment.now + assignment.work, outcome: assignment.outcome, pull: assignment.pull });
     }
 
-    /// The record as it is.
+    /// The current record.
     pub(crate) fn fresh(&mut self, now: Instant, clock: &Clock) -> &Record {
         self.settle(now, clock);
         &self.record
@@ -109,7 +109,7 @@ impl Job {
         self.hidden_until.is_some_and(|until| now < until)
     }
 
-    /// Finishes the work, if its time has come. Nothing runs in the background: a job catches up when it is looked at.
+    /// Finishes the work, if its time has come. Nothing runs in the background: a job catches up when it is read.
     fn settle(&mut self, now: Instant, clock: &Clock) {
         let Some(work) = self.work.take_if(|work| work.done <= now) else {
             return;

@@ -1,10 +1,10 @@
-//! Bytes that a JSON string spells one character a byte.
+//! Bytes written as a JSON string, one character per byte.
 
 use serde::Deserialize;
 
 /// Bytes on the wire, written in JSON as a string whose characters are the bytes 0 to 255 (ISO 8859-1).
 ///
-/// JSON strings cannot hold arbitrary bytes, and an answer that is not UTF-8 must be scriptable too.
+/// JSON strings cannot hold arbitrary bytes, but rules must be able to send answers that are not UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Latin1(Vec<u8>);

@@ -1,4 +1,4 @@
-//! The truth that the emulator keeps: what it processed, and what it saw.
+//! What the emulator records: the messages it processed, and the requests it received.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,10 +29,10 @@ pub enum MessageKind {
     Create,
 }
 
-/// Everything that was asked.
+/// Every request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requests {
-    /// How many connections were accepted, those of the truth's own readers left out.
+    /// How many connections were accepted, without those to the truth endpoints.
     pub connections: u64,
     /// How many requests began.
     pub total: u64,

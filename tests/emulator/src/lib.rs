@@ -1,8 +1,8 @@
 //! The stand-in for an agent-job service: the whole contract on loopback, with jobs that live in memory.
 //!
 //! It answers like the service, it can misbehave byte by byte (see [`Rule`] and [`Fault`]), and it keeps the truth: the
-//! [ledger](Emulator::ledger) lists every message that was really processed, whatever the client was told. It shares no code
-//! with the client, so that the two cannot share a mistake.
+//! [ledger](Emulator::ledger) lists every message that was really processed, whatever response the client got. It shares no code
+//! with the client, so the two cannot share a mistake.
 //!
 //! ```
 //! use agentjob_emulator::{Config, Emulator};

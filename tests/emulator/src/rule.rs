@@ -1,4 +1,4 @@
-//! Rules: which requests are answered otherwise than by the service, and how.
+//! Rules: for which requests the emulator behaves differently, and how.
 
 use std::collections::BTreeMap;
 
@@ -48,13 +48,13 @@ pub struct Rule {
     pub content_length: Option<u64>,
     /// Writes the answer piece by piece.
     pub drip: Option<Drip>,
-    /// Never ends the answer.
+    /// Makes the answer endless.
     pub endless: Option<Endless>,
     /// Answers as soon as the head is read, before the body is.
     pub early: bool,
-    /// After an early answer: keeps reading and discarding for so many milliseconds, then closes. 0 resets at once.
+    /// After an early answer: keeps reading and discarding for this many milliseconds, then closes. 0 resets at once.
     pub linger_ms: u64,
-    /// How the connection dies after the answer, which does not announce it.
+    /// How the connection dies after the answer, without announcement.
     pub after_answer: Option<AfterAnswer>,
     /// How long after the answer, in milliseconds.
     pub after_answer_ms: u64,
@@ -209,7 +209,7 @@ impl Rule {
             && self.path.as_deref().is_none_or(|pattern| path_matches(pattern, path))
     }
 
-    /// Whether the `count`-th of the requests that the other matchers match is meant.
+    /// Whether it applies to the `count`-th of the requests that the other matchers match.
     pub(crate) fn hits(&self, count: u64) -> bool {
         self.nth.is_none_or(|nth| nth == count) && self.from.is_none_or(|from| from <= count)
     }
@@ -220,7 +220,7 @@ impl Rule {
         self.status.or_else(|| self.raw.as_ref().and_then(|raw| status_of(raw.as_bytes()))).or(own_body.then_some(200))
     }
 
-    /// Whether a message that this rule matches is processed all the same.
+    /// Whether a message that this rule matches is still processed.
     pub(crate) fn processes(&self) -> bool {
         let asked = self.fault.as_ref().and_then(|fault| fault.process).or(self.process);
         match self.fault.as_ref().map(|fault| fault.at) {

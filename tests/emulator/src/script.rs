@@ -1,4 +1,4 @@
-//! Putting a scripted answer on the wire: in drips, without end, or simply.
+//! Writes a scripted answer: in one piece, in drips, or endlessly.
 
 use std::io;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::answer::{Answer, Shape};
 use crate::rule::{Drip, Endless, Framing, Rule};
 use crate::wire::Wire;
 
-/// Where even an endless answer ends.
+/// The size at which an endless answer ends.
 const ENDLESS_CAP: usize = 256 * 1024 * 1024;
 const BLOCK: usize = 64 * 1024;
 
@@ -53,7 +53,7 @@ pub(crate) fn write_endless(
     Ok(())
 }
 
-/// About [`BLOCK`] bytes that may be sent again and again.
+/// About [`BLOCK`] bytes that can be sent repeatedly.
 fn block(kind: Endless) -> Vec<u8> {
     match kind {
         Endless::Body => vec![b' '; BLOCK],

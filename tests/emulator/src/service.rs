@@ -12,7 +12,7 @@ use crate::state::State;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// One request, as far as the contract is concerned.
+/// The parts of a request that the contract defines.
 pub(crate) struct Call<'a> {
     pub(crate) now: Instant,
     pub(crate) method: &'a str,
@@ -120,7 +120,7 @@ fn new_id(state: &State) -> String {
     (state.created + 1..).map(|n| format!("job_{n}")).find(|id| !state.jobs.contains_key(id)).unwrap_or_default()
 }
 
-/// Makes the message part of the truth.
+/// Records the message in the ledger.
 fn enter(state: &mut State, call: &Call<'_>, id: &str, prompt: Cow<'_, str>, kind: MessageKind) {
     let prompt = if state.config.keep_prompts { prompt.into_owned() } else { String::new() };
     state.uses.push_back(call.now);
@@ -145,7 +145,7 @@ fn assignment(state: &mut State, now: Instant) -> Assignment {
     }
 }
 
-/// The refusal of a message that the rolling hour has no room for.
+/// The refusal of a message above the hourly limit.
 fn over_limit(state: &mut State, now: Instant) -> Option<Answer> {
     while state.uses.front().is_some_and(|oldest| now.saturating_duration_since(*oldest) >= HOUR) {
         state.uses.pop_front();
@@ -160,7 +160,7 @@ fn over_limit(state: &mut State, now: Instant) -> Option<Answer> {
     Some(refusal.with("retry-after", seconds.max(1).to_string()))
 }
 
-/// The body's prompt, or the refusal of a body that has none. A body that was not read yet is not judged.
+/// The body's prompt, or the refusal of a body that has none. A body that was not read yet is not checked.
 fn prompt<'a>(call: &Call<'a>) -> Result<Cow<'a, str>, Answer> {
     /// A string that is borrowed from the body unless it has escapes.
     #[derive(Deserialize)]
@@ -196,7 +196,7 @@ fn operation(path: &str) -> Option<(Cow<'_, str>, Operation<'_>)> {
     Some((decode(project), operation))
 }
 
-/// A path segment with its percent-encoding undone. What is no encoding stays as it is.
+/// A path segment with its percent-encoding undone. Invalid encodings stay as they are.
 fn decode(segment: &str) -> Cow<'_, str> {
     if !segment.contains('%') {
         return Cow::Borrowed(segment);

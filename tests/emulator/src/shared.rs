@@ -12,7 +12,7 @@ use crate::wire::Tls;
 
 pub(crate) struct Shared {
     state: Mutex<State>,
-    /// What `POST /_emulator/reset` goes back to.
+    /// What `POST /_emulator/reset` restores.
     pub(crate) initial: Config,
     pub(crate) tls: Option<Tls>,
     stopping: AtomicBool,
@@ -27,7 +27,7 @@ struct Open {
     sockets: HashMap<u64, Arc<TcpStream>>,
 }
 
-/// A connection's entry among the open ones; it goes when the connection's thread does.
+/// A connection's entry among the open ones, removed when the connection's thread ends.
 pub(crate) struct Seat {
     shared: Arc<Shared>,
     number: u64,
@@ -89,7 +89,7 @@ impl Drop for Seat {
     }
 }
 
-/// A thread that panicked leaves nothing half-done here that the others could not live with.
+/// Ignores poisoning: a thread that panics leaves the state usable.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

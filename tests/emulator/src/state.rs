@@ -1,4 +1,4 @@
-//! Everything that is remembered, behind one mutex: jobs, ledger, request log, counters.
+//! All state, behind one mutex: jobs, ledger, request log, counters.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(crate) struct State {
     connections: u64,
     total: u64,
     log: Vec<RequestEntry>,
-    /// Counts resets, so that what began before one is not taken for what comes after.
+    /// Counts resets, so a request from before a reset is not counted after it.
     epoch: u64,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Place {
     spoke: bool,
 }
 
-/// A request under way.
+/// A request in progress.
 pub(crate) struct Ticket {
     pub(crate) n: u64,
     connection: u64,
@@ -76,7 +76,7 @@ impl State {
         }
     }
 
-    /// Starts again with `config`. Open connections stay, and are counted anew when they speak.
+    /// Starts again with `config`. Open connections stay, and are counted again when they speak.
     pub(crate) fn reset(&mut self, config: Config) {
         let epoch = self.epoch + 1;
         *self = Self { epoch, ..Self::new(config) };

@@ -20,7 +20,7 @@ const PORT_TRIES: usize = 20;
 pub struct TlsOptions {
     /// The names and addresses that it is for. Default: `localhost`, `127.0.0.1`, `::1`.
     pub names: Vec<String>,
-    /// Whether its time is over. Default: no.
+    /// Whether it has expired. Default: no.
     pub expired: bool,
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn bind_localhost(port: u16) -> io::Result<Vec<TcpListener>> {
         let v4 = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         match TcpListener::bind((Ipv6Addr::LOCALHOST, v4.local_addr()?.port())) {
             Ok(v6) => return Ok(vec![v4, v6]),
-            // Somebody else's `localhost` would answer there: another port, if any will do.
+            // Another program listens on this port of ::1: try another port, if any will do.
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && port == 0 => {}
             Err(_) => return Ok(vec![v4]),
         }

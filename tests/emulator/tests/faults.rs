@@ -25,7 +25,7 @@ fn post_into(deed: &str, at: &str, extra: serde_json::Value) -> (String, End, us
     if at != "accept" {
         assert_eq!(log.requests[0].fault.as_deref(), Some(format!("{deed} at {at}").as_str()));
     }
-    // The fault was for the first only: the service goes on.
+    // The fault was for the first only: the service continues.
     assert_eq!(Peer::connect(&emulator).get(JOB).status, 200);
     (String::from_utf8(bytes).unwrap(), end, emulator.ledger().len())
 }
@@ -48,7 +48,7 @@ fn a_message_can_be_processed_and_never_answered() {
 }
 
 #[test]
-fn an_answer_is_cut_at_its_byte_and_its_message_is_processed() {
+fn a_response_is_cut_at_its_byte_and_its_message_is_processed() {
     for (deed, end) in [("close", End::Fin), ("reset", End::Reset), ("stall", End::Fin)] {
         let (bytes, seen, processed) = post_into(deed, "answer:12", json!({"ms": 50}));
         assert_eq!((bytes.as_str(), seen, processed), ("HTTP/1.1 200", end, 1), "{deed}");
@@ -99,7 +99,7 @@ fn a_stall_in_the_body_stops_reading() {
 }
 
 #[test]
-fn a_stall_ends_when_the_client_goes() {
+fn a_stall_ends_when_the_client_closes() {
     let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "head:20", "ms": 60000}}]}"#);
     let mut peer = Peer::connect(&emulator);
     peer.write(request("GET", JOB, ""));
@@ -126,7 +126,7 @@ fn stopping() -> Duration {
     for at in [0, 1, 3] {
         peers[at].write(request("POST", MESSAGE, BODY));
     }
-    until("all are under way", || emulator.requests().total == 3 && emulator.requests().connections == 5);
+    until("all are in progress", || emulator.requests().total == 3 && emulator.requests().connections == 5);
     let start = Instant::now();
     emulator.stop();
     let took = start.elapsed();

@@ -70,7 +70,7 @@ fn a_finished_job_can_still_show_its_previous_record() {
 }
 
 #[test]
-fn the_message_itself_can_be_answered_freshly() {
+fn the_response_to_the_message_can_show_the_new_record() {
     let emulator = emulator(r#"{"stale_ms": 60000, "stale_post": false}"#);
     let mut peer = Peer::connect(&emulator);
     assert_eq!(peer.post(MESSAGE, BODY).job_status(), "active");
@@ -78,7 +78,7 @@ fn the_message_itself_can_be_answered_freshly() {
 }
 
 #[test]
-fn configured_jobs_keep_their_fields_and_run_as_told() {
+fn configured_jobs_keep_their_fields_and_finish_when_configured() {
     let emulator = emulator(
         r#"{"jobs": [
             {"id": "a b", "status": "active", "finish_after_ms": 100, "model": null, "branch": 1.50,
@@ -98,7 +98,7 @@ fn configured_jobs_keep_their_fields_and_run_as_told() {
 }
 
 #[test]
-fn what_is_not_right_is_refused_and_not_processed() {
+fn invalid_requests_are_refused_and_not_processed() {
     let emulator = emulator("{}");
     let mut peer = Peer::connect(&emulator);
     for (method, path, body, status) in [
@@ -165,7 +165,7 @@ fn the_hourly_limit_answers_429_with_a_retry_after() {
 }
 
 #[test]
-fn a_benchmark_can_turn_the_keeping_off() {
+fn keeping_prompts_and_requests_can_be_turned_off() {
     let emulator = emulator(r#"{"hourly_limit": 1000000, "keep_prompts": false, "keep_requests": false}"#);
     let mut peer = Peer::connect(&emulator);
     for _ in 0..10_000 {

@@ -9,7 +9,7 @@ use common::{BODY, CREATE, End, JOB, MESSAGE, Peer, emulator, request};
 use serde_json::json;
 
 #[test]
-fn the_first_rule_that_means_a_request_wins() {
+fn the_first_rule_that_matches_a_request_wins() {
     let emulator = emulator(
         r#"{"rules": [
             {"method": "GET", "nth": 2, "status": 500},
@@ -32,7 +32,7 @@ fn the_first_rule_that_means_a_request_wins() {
 }
 
 #[test]
-fn an_answer_says_what_the_rule_says_and_the_ledger_what_was_done() {
+fn the_response_follows_the_rule_and_the_ledger_says_what_was_done() {
     for (rule, status, body, processed) in [
         (json!({"status": 202}), 202, None, 1),
         (json!({"status": 200, "process": false}), 200, None, 0),
@@ -56,7 +56,7 @@ fn an_answer_says_what_the_rule_says_and_the_ledger_what_was_done() {
 }
 
 #[test]
-fn a_dry_answer_changes_nothing() {
+fn a_rule_without_processing_changes_nothing() {
     let emulator = emulator(r#"{"rules": [{"status": 200, "process": false}]}"#);
     let mut peer = Peer::connect(&emulator);
     assert_eq!(peer.post(MESSAGE, BODY).job_status(), "completed");
@@ -120,7 +120,7 @@ fn the_message_is_in_the_ledger_before_the_first_byte_of_its_answer() {
 }
 
 #[test]
-fn endless_answers_go_on_until_the_client_has_enough() {
+fn endless_responses_continue_until_the_client_closes() {
     for (kind, begins) in [("headers", "x-endless: "), ("chunks", "\r\n\r\n10000\r\n "), ("body", "\r\n\r\n  ")] {
         let emulator = emulator(&json!({"rules": [{"endless": kind}]}).to_string());
         let mut peer = Peer::connect(&emulator);
@@ -135,7 +135,7 @@ fn endless_answers_go_on_until_the_client_has_enough() {
 }
 
 #[test]
-fn an_early_answer_comes_before_the_body_and_then_resets_or_lingers() {
+fn an_early_response_comes_before_the_body_and_then_resets_or_lingers() {
     for (linger, end) in [(0, End::Reset), (5_000, End::Fin)] {
         let emulator = emulator(&json!({"rules": [{"early": true, "status": 413, "linger_ms": linger}]}).to_string());
         let mut peer = Peer::connect(&emulator);
@@ -160,7 +160,7 @@ fn an_early_answer_comes_before_the_body_and_then_resets_or_lingers() {
 }
 
 #[test]
-fn a_kept_connection_dies_after_its_answer_unannounced() {
+fn a_kept_connection_dies_after_its_response_unannounced() {
     for (after, end) in [("close", End::Fin), ("reset", End::Reset), ("close_notify", End::Fin)] {
         let emulator = emulator(&json!({"rules": [{"after_answer": after, "after_answer_ms": 20}]}).to_string());
         let mut peer = Peer::connect(&emulator);

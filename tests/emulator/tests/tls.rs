@@ -135,7 +135,7 @@ fn faults_strike_within_tls_too() {
 }
 
 #[test]
-fn stop_ends_a_handshake_that_never_comes() {
+fn stop_ends_a_connection_without_a_handshake() {
     limited();
     let stopping = || {
         let emulator = Emulator::start_tls(Config::default()).unwrap();

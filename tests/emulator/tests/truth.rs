@@ -6,7 +6,7 @@ use common::{BODY, JOB, MESSAGE, Peer, emulator, request};
 use serde_json::json;
 
 #[test]
-fn ledger_and_requests_tell_what_happened() {
+fn the_ledger_and_the_requests_say_what_happened() {
     let emulator = emulator("{}");
     let mut peer = Peer::connect(&emulator);
     peer.post(MESSAGE, BODY);
@@ -27,7 +27,7 @@ fn ledger_and_requests_tell_what_happened() {
 }
 
 #[test]
-fn looking_is_not_counted_and_no_rule_touches_it() {
+fn reading_the_truth_is_not_counted_and_matches_no_rule() {
     let emulator = emulator(r#"{"rules": [{"from": 1, "fault": {"do": "reset", "at": "head:3"}}, {"status": 500}]}"#);
     for _ in 0..3 {
         let mut truth = Peer::connect(&emulator);

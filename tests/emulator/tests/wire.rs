@@ -68,7 +68,7 @@ fn a_prompt_of_4_mib_arrives_whole() {
 }
 
 #[test]
-fn a_client_that_expects_a_continue_gets_one() {
+fn a_client_that_expects_a_100_continue_gets_one() {
     let emulator = emulator("{}");
     let mut peer = Peer::connect(&emulator);
     let whole = request("POST", MESSAGE, BODY).replace("Host: emulator", "Expect: 100-continue");
@@ -99,7 +99,7 @@ fn what_is_not_http_is_refused_and_the_connection_ends() {
 }
 
 #[test]
-fn a_client_may_close_its_half_and_still_be_answered() {
+fn a_client_may_close_its_half_and_still_get_its_response() {
     let emulator = emulator(r#"{"rules": [{"delay_ms": 30}]}"#);
     let mut peer = Peer::connect(&emulator);
     peer.write(request("POST", MESSAGE, BODY));

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// How long a call may take where the service says nothing.
+/// The timeout of a call where the service is silent.
 const SHORT: Duration = Duration::from_millis(120);
 /// When such a call is cancelled.
 const SOON: Duration = Duration::from_millis(60);
-/// A prompt that no socket buffer swallows whole.
+/// A prompt larger than any socket buffer.
 const LARGE: usize = 4 << 20;
-/// The head of a message is about this long; a place beyond it is the whole head.
+/// About the length of a message's head; a position beyond it is the whole head.
 const HEAD: usize = 330;
 /// `{"prompt":"message 1234567"}` and a little.
 const BODY: usize = 30;
@@ -28,9 +28,9 @@ pub struct Case {
     pub warm: bool,
     /// How long the connection idles between the GET and the message.
     pub idle: Duration,
-    /// The message's length beside its number.
+    /// The message's length in addition to its number.
     pub padding: usize,
-    /// The call's time, where it is meant to be over.
+    /// The call's timeout, where it should time out.
     pub timeout: Option<Duration>,
     /// When the call is cancelled.
     pub cancel: Option<Duration>,
@@ -130,7 +130,7 @@ fn broken_off(step: usize, cases: &mut Vec<Case>) {
     }
 }
 
-/// Every status, processed or not where the status leaves that open, and answers that are none.
+/// Every status, processed or not where the status allows both, and invalid responses.
 fn answers(cases: &mut Vec<Case>) {
     let mut answer = |fault: &'static str, rule: Value| cases.push(Case::new(fault, rule));
     for status in [300, 301, 302, 303, 304, 305] {
@@ -211,15 +211,15 @@ fn idle_deaths(cases: &mut Vec<Case>) {
     }
 }
 
-/// The service falls silent, and the call's time is over or it is cancelled.
+/// The service falls silent, and the call times out or is cancelled.
 fn silences(cases: &mut Vec<Case>) {
     for (late, cancelled, at, padding) in [
-        ("silent at accept, time over", "silent at accept, cancelled", "accept", 0),
-        ("silent in the head, time over", "silent in the head, cancelled", "head:20", 0),
-        ("silent in a large body, time over", "silent in a large body, cancelled", "body:20", LARGE),
-        ("silent after the request, time over", "silent after the request, cancelled", "request", 0),
-        ("silent in the answer's head, time over", "silent in the answer's head, cancelled", "answer:20", 0),
-        ("silent in the answer's body, time over", "silent in the answer's body, cancelled", "answer:250", 0),
+        ("silent at accept, timed out", "silent at accept, cancelled", "accept", 0),
+        ("silent in the head, timed out", "silent in the head, cancelled", "head:20", 0),
+        ("silent in a large body, timed out", "silent in a large body, cancelled", "body:20", LARGE),
+        ("silent after the request, timed out", "silent after the request, cancelled", "request", 0),
+        ("silent in the answer's head, timed out", "silent in the answer's head, cancelled", "answer:20", 0),
+        ("silent in the answer's body, timed out", "silent in the answer's body, cancelled", "answer:250", 0),
     ] {
         for process in [false, true] {
             if process && at != "request" {
@@ -235,7 +235,7 @@ fn silences(cases: &mut Vec<Case>) {
         }
     }
     let drip = json!({ "nth": 1, "drip": { "bytes": 1, "every_ms": 5 } });
-    cases.push(Case { timeout: Some(SHORT), ..Case::new("dripping, time over", drip.clone()) });
+    cases.push(Case { timeout: Some(SHORT), ..Case::new("dripping, timed out", drip.clone()) });
     cases.push(Case { cancel: Some(SOON), ..Case::new("dripping, cancelled", drip) });
 }
 

@@ -1,4 +1,4 @@
-//! Sends one message through each fault and holds the verdict against the ledger.
+//! Sends one message through each fault and compares the verdict with the ledger.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -17,7 +17,7 @@ const JOB: &str = "job_demo";
 pub struct Count {
     /// Messages sent.
     pub sends: u64,
-    /// Calls that answered a record.
+    /// Calls that returned a record.
     pub ok: u64,
     /// Errors by their verdict, in the order of [`Delivery::ALL`].
     pub verdicts: [u64; 4],
@@ -32,9 +32,9 @@ pub struct Count {
 pub struct Tally {
     /// By fault, plain and TLS together.
     pub faults: BTreeMap<&'static str, Count>,
-    /// What was wrong, in words.
+    /// Everything that was wrong.
     pub wrong: Vec<String>,
-    /// How long after its time the slowest call ended.
+    /// How long after its timeout the slowest call ended.
     pub worst_overshoot: Duration,
     /// How long after its cancel the slowest call ended.
     pub worst_cancel: Duration,
@@ -48,8 +48,8 @@ impl Tally {
     }
 }
 
-/// Runs the cases over and over until at least `sends` messages were sent; silences, which take their time, count once
-/// in ten rounds.
+/// Runs the cases over and over until at least `sends` messages were sent; slow cases run only in every
+/// tenth round.
 pub fn run(cases: &[Case], sends: u64) -> Tally {
     let (plain, tls) = (Place::plain(), Place::tls());
     let mut tally = Tally::default();
@@ -92,7 +92,7 @@ fn one(case: &Case, place: &Place, tally: &mut Tally) {
 fn client(case: &Case, place: &Place) -> Client {
     let builder = place.builder().max_retries(1);
     let builder = if case.refused {
-        // Bound and let go, so that nothing listens there.
+        // Bound and released, so nothing listens there.
         let port =
             TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port();
         builder.base_url(format!("http://127.0.0.1:{port}")).max_retries(0)
@@ -102,7 +102,7 @@ fn client(case: &Case, place: &Place) -> Client {
     builder.build().expect("the settings are right")
 }
 
-/// The call, and how long after its time or its cancel it ended.
+/// Makes the call. Returns its result, and how long after its timeout or cancel it ended.
 fn send(case: &Case, client: &Client, prompt: &str) -> (Result<Job, Error>, Duration) {
     let token = CancelToken::new();
     let options = CallOptions::new().cancel(&token);
@@ -127,10 +127,10 @@ fn send(case: &Case, client: &Client, prompt: &str) -> (Result<Job, Error>, Dura
     })
 }
 
-/// The truth: what the ledger has of this message, against what the client was told.
+/// Compares what the ledger has of this message with what the client was told.
 fn judge(case: &Case, place: &Place, prompt: &str, ended: Result<Job, Error>, tally: &mut Tally) {
-    // A message on its way when the call ended may be processed a moment later, and a reset may be counted late; only
-    // verdicts that exclude it need no second look.
+    // A message in flight when the call ended may be processed a moment later, and a reset may be counted late, so the
+    // ledger is read again after a moment.
     let processed = || place.emulator.ledger().iter().filter(|message| message.prompt == prompt).count();
     let verdict = ended.as_ref().err().map(|error| error.delivery().expect("every error of a message has a verdict"));
     let mut times = processed();
@@ -157,9 +157,9 @@ fn judge(case: &Case, place: &Place, prompt: &str, ended: Result<Job, Error>, ta
     }
     count.lies += u64::from(contradiction);
     if times > 1 || contradiction {
-        let told = ended.map_or_else(|error| error.to_string(), |_| "ok".to_owned());
+        let reported = ended.map_or_else(|error| error.to_string(), |_| "ok".to_owned());
         tally.wrong.push(format!(
-            "{} (tls: {}, warm: {}): the ledger has it {times} times, told was: {told}; script {}",
+            "{} (tls: {}, warm: {}): the ledger has it {times} times, the client was told: {reported}; script {}",
             case.fault, case.tls, case.warm, case.config["rules"]
         ));
     }

@@ -1,8 +1,8 @@
 //! The proof of the delivery verdict.
 //!
-//! Every way in which a service, a gateway or a network can fail a message is played out by the emulator, byte by byte,
-//! against the public API. After each call the verdict is held against the emulator's ledger, which lists what was really
-//! processed. `make faults` runs at least 20,000 messages and prints the table; `cargo test` runs each fault once or more.
+//! The emulator plays every way in which a service, a gateway or a network can fail a message, byte by byte, against the
+//! public API. After each call the verdict is compared with the emulator's ledger, which lists what was really processed.
+//! `make faults` runs at least 20,000 messages and prints the table; `cargo test` runs each fault once or more.
 
 pub mod batch;
 mod cases;

@@ -1,15 +1,15 @@
 //! `cargo run --release -p agentjob-faults -- [SENDS]`: the two proofs, as tables. Exit status 1 if anything was wrong.
 //!
-//! `-- batch` is the batch's alone. Its sender stands beside this program: `cargo build --release -p agentjob-faults` first.
+//! `-- batch` runs only the batch's proof. Its sender must be beside this program: `cargo build --release -p agentjob-faults` first.
 
 use std::process::ExitCode;
 
 use agentjob_faults::batch::{self, Form};
 use agentjob_faults::{all, run};
 
-/// Every run of the proof draws the same.
+/// The same for every run, so every run makes the same random choices.
 const SEED: u64 = 1;
-/// More is not shown.
+/// How many mistakes are printed.
 const SHOWN: usize = 20;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! A place to fail in: an emulator, plain or TLS, that takes a new script for each message.
+//! An emulator, plain or TLS, that gets a new configuration for each message.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ impl Place {
         Place { emulator, ca_file: Some(path) }
     }
 
-    /// A client of this emulator, deaf to the environment's proxies.
+    /// A client of this emulator, without the environment's proxies.
     pub(crate) fn builder(&self) -> ClientBuilder {
         let builder = Client::builder()
             .base_url(self.emulator.base_url())
@@ -41,7 +41,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if let Some(path) = &self.ca_file {
-            // A file that is gone already is no loss.
+            // If the file is gone already, there is nothing to do.
             drop(std::fs::remove_file(path));
         }
     }

@@ -1,4 +1,4 @@
-//! What every Rust entrant shares: the lines that an entrant is told on standard input, and its answers.
+//! What every Rust entrant shares: the commands that an entrant reads on standard input, and its replies.
 //!
 //! `lineup.py` has the list of the lines.
 
@@ -50,9 +50,9 @@ pub fn race<E: Entrant>() {
     let mut client = None;
     let mut lines = io::stdin().lock().lines().map(|line| line.expect("text")).peekable();
     while let Some(line) = lines.next() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let number = |at: usize| words[at].parse::<usize>().expect("a number");
-        match words[0] {
+        let command: Vec<&str> = line.split_whitespace().collect();
+        let number = |at: usize| command[at].parse::<usize>().expect("a number");
+        match command[0] {
             "send" => {
                 let client = client.get_or_insert_with(|| E::new(&place));
                 let mut send = client.sender(&prompt);
@@ -118,7 +118,7 @@ fn threads<E: Entrant>(client: &E, prompt: &str, threads: usize, sends: usize) -
     })
 }
 
-// Not rustix, though the core has it: valgrind hides the page where that looks for the clock.
+// Not rustix, though the core has it: valgrind hides the page in which rustix finds the clock.
 fn processor_time() -> u128 {
     Duration::from(ClockId::CLOCK_PROCESS_CPUTIME_ID.now().expect("a clock")).as_nanos()
 }
@@ -127,7 +127,7 @@ fn answer(numbers: &[u128]) {
     let mut line = String::new();
     numbers.iter().for_each(|number| write!(line, "{number} ").expect("memory"));
     let mut out = io::stdout().lock();
-    writeln!(out, "{}", line.trim_end()).and_then(|()| out.flush()).expect("somebody reads");
+    writeln!(out, "{}", line.trim_end()).and_then(|()| out.flush()).expect("standard output is read");
 }
 
 /// Checks an answer as every entrant does: parsed, and of the right job.

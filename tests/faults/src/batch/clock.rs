@@ -1,4 +1,4 @@
-//! What time does to a batch: a calendar that somebody sets, a rate over restarts, a pause that a killed run leaves.
+//! What time does to a batch: the system clock is set, a rate holds across restarts, a pause outlives a killed run.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,10 +18,10 @@ const RATE_SPAN_MS: u64 = 1000;
 /// The ledger counts whole milliseconds.
 const ROUNDING_MS: u64 = 1;
 const OFFSETS: [&str; 8] = ["+0", "+3h", "-3h", "+40d", "-2y", "+11s", "-11s", "+400ms"];
-/// Of a set clock this is told apart from a slow machine.
+/// A difference above this means that the clock was set, not that the machine is slow.
 const CLEARLY_SET: Duration = Duration::from_secs(8);
 
-/// Another calendar for each run.
+/// Another system time for each run.
 pub(crate) fn set_between_runs(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let mut round = paced(sender, seed);
     for _ in 0..round.rng.u32(2..=4) {
@@ -40,7 +40,7 @@ pub(crate) fn set_between_runs(sender: &Path, seed: u64) -> Result<Round, Skip> 
     Ok(round)
 }
 
-/// The calendar jumps while messages are sent and jobs are waited for.
+/// The system clock jumps while messages are sent and jobs are waited for.
 pub(crate) fn set_during_a_run(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let mut round = paced(sender, seed);
     round.plan.wait = true;
@@ -74,7 +74,7 @@ pub(crate) fn set_during_a_run(sender: &Path, seed: u64) -> Result<Round, Skip> 
     Ok(round)
 }
 
-/// A disk that takes its time must not make the pace faster.
+/// A slow disk must not make the rate higher.
 pub(crate) fn slow_disk(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let mut round = paced(sender, seed);
     for _ in 0..2 {
@@ -91,7 +91,7 @@ pub(crate) fn slow_disk(sender: &Path, seed: u64) -> Result<Round, Skip> {
     Ok(round)
 }
 
-/// Killed while the service has asked for patience: the next run has it.
+/// Killed in a pause that the service asked for: the next run keeps the pause.
 pub(crate) fn killed_in_a_pause(sender: &Path, seed: u64) -> Result<Round, Skip> {
     const ASKED_MS: u64 = 2000;
     let mut nth = 0;
@@ -100,14 +100,14 @@ pub(crate) fn killed_in_a_pause(sender: &Path, seed: u64) -> Result<Round, Skip>
         let headers = json!({ "Retry-After": (ASKED_MS / 1000).to_string() });
         vec![json!({ "method": "POST", "nth": nth, "status": 429, "headers": headers })]
     });
-    // One at a time, so that what was processed before the 429 is what it followed.
+    // One at a time, so the messages processed before the 429 are those sent before it.
     round.plan.concurrency = 1;
     for _ in 0..2 {
         let offset = *script::pick(&mut round.rng, &OFFSETS[1..7]);
         let with = faked(vec![("FAKETIME", offset.to_owned())]).unwrap_or_default();
         let plan = round.plan.clone();
         round.run(&plan, &with, |process, rng| {
-            if process.hear(|said| matches!(said, Said::Paused { .. })) {
+            if process.wait_for(|said| matches!(said, Said::Paused { .. })) {
                 std::thread::sleep(Duration::from_millis(rng.u64(100..700)));
                 process.signal(Signal::KILL);
             } else {
@@ -128,7 +128,7 @@ pub(crate) fn killed_in_a_pause(sender: &Path, seed: u64) -> Result<Round, Skip>
     Ok(round)
 }
 
-/// A 429 that names no time is a minute, whatever is done to the process.
+/// A 429 without Retry-After pauses for a minute, even if the process is killed.
 pub(crate) fn unnamed_pause(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, |rng, messages| {
         vec![json!({ "method": "POST", "nth": rng.usize(2..messages), "status": 429 })]
@@ -136,7 +136,7 @@ pub(crate) fn unnamed_pause(sender: &Path, seed: u64) -> Result<Round, Skip> {
     round.plan.concurrency = 1;
     let plan = round.plan.clone();
     round.run(&plan, &With::default(), |process, rng| {
-        if process.hear(|said| matches!(said, Said::Paused { .. })) {
+        if process.wait_for(|said| matches!(said, Said::Paused { .. })) {
             std::thread::sleep(Duration::from_millis(rng.u64(100..3000)));
             process.signal(Signal::KILL);
         }
@@ -167,10 +167,10 @@ fn pace(round: &mut Round) {
     }
 }
 
-/// No wait was over because the calendar said so.
+/// No wait ended early because of the system clock.
 fn no_wait_ended(round: &mut Round) {
-    let early = round.told.iter().flatten().find_map(|said| match said {
-        Said::Told { number, delivery, error: Some(error), .. } if delivery == "accepted" => {
+    let early = round.reported.iter().flatten().find_map(|said| match said {
+        Said::Reported { number, delivery, error: Some(error), .. } if delivery == "accepted" => {
             Some((*number, error.clone()))
         }
         _ => None,
@@ -180,7 +180,7 @@ fn no_wait_ended(round: &mut Round) {
     }
 }
 
-/// A process under a calendar of its own. The time since the machine started stays what it is.
+/// A process with its own system time. Its monotonic clock is unchanged.
 fn faked(mut environment: Vec<(&'static str, String)>) -> Result<With<'static>, Skip> {
     let library = library().ok_or("there is no libfaketime (apt-get install faketime)")?;
     environment.push(("LD_PRELOAD", library.display().to_string()));
@@ -195,7 +195,7 @@ fn library() -> Option<PathBuf> {
     places.find_map(|folder| Some(folder.join("faketime/libfaketimeMT.so.1")).filter(|path| path.exists()))
 }
 
-/// Whether the process really saw another calendar.
+/// Whether the process really had another system time.
 fn is_faked(said: &[Said], offset: &str) -> Result<(), Skip> {
     let Some(Said::Begun { unix_ms }) = said.iter().find(|said| matches!(said, Said::Begun { .. })) else {
         return Ok(());

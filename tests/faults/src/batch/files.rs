@@ -13,15 +13,15 @@ use super::round::Round;
 use super::script;
 use super::situations::Skip;
 
-/// Somebody who is not root.
+/// The user `nobody`, who is not root.
 const NOBODY: u32 = 65534;
-/// A page, of which a tmpfs gives whole ones.
+/// The size of a page: a tmpfs allocates whole pages.
 const PAGE: u64 = 4096;
 const DISK: u64 = 512 * PAGE;
-/// What may be left of it when a run begins: from nothing to more than a batch sets aside for its outcomes.
+/// The free bytes when a run starts: from none to more than a batch reserves for its outcomes.
 const MOST_LEFT: u64 = 200 * PAGE;
 
-/// The file may not grow: any number of bytes of a line have room.
+/// A limit on the file's length, which may cut a line at any byte.
 pub(crate) fn limit(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, script::faults);
     for _ in 0..round.rng.u32(2..=5) {
@@ -41,7 +41,7 @@ pub(crate) fn limit(sender: &Path, seed: u64) -> Result<Round, Skip> {
     Ok(round)
 }
 
-/// Takes every page that the disk has, and gives back the last ones.
+/// Fills the disk, then frees the last pages.
 fn fill(filler: &Path, left: u64) {
     let mut file = OpenOptions::new().create(true).append(true).open(filler).expect("a disk takes a name");
     while file.write_all(&[1; PAGE as usize]).is_ok() {}
@@ -49,17 +49,17 @@ fn fill(filler: &Path, left: u64) {
     file.set_len(length.saturating_sub(left)).expect("a file may become shorter");
 }
 
-/// A run on a full disk says so, or never needed the room.
+/// A run on a full disk fails and says so, or did not need the space.
 fn says_so(round: &mut Round, ended: &Ended) {
     match ended.failure() {
         Some(("journal", message)) if !message.contains("cannot be written") => {
-            round.wrong(|f| &mut f.lies, format!("the disk was full, told was: {message}"));
+            round.wrong(|f| &mut f.lies, format!("the disk was full, but the error was: {message}"));
         }
         _ => {}
     }
 }
 
-/// A disk of its own for the journal, which goes with it.
+/// A disk for the journal alone, which is removed with this value.
 struct Disk(PathBuf);
 
 impl Disk {
@@ -82,7 +82,7 @@ impl Drop for Disk {
     }
 }
 
-/// A tmpfs with little left, that somebody else fills to the last byte while the batch runs.
+/// A tmpfs with little space left, which another process fills to the last byte while the batch runs.
 pub(crate) fn full(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, script::faults);
     let disk = Disk::mount(round.folder.join("disk"))?;
@@ -112,7 +112,7 @@ pub(crate) fn full(sender: &Path, seed: u64) -> Result<Round, Skip> {
     Ok(round)
 }
 
-/// Somebody whom permissions bind: this user, or nobody where this is root.
+/// A user who is bound by permissions: this one, or `nobody` when this is root.
 fn bound(round: &Round) -> Result<With<'static>, Skip> {
     if !rustix::process::geteuid().is_root() {
         return Ok(With::default());
@@ -125,7 +125,7 @@ fn allow(path: &Path, mode: u32) {
     std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("one's own file's mode can be set");
 }
 
-/// A sender that everybody may start, wherever the build put it.
+/// A copy of the sender that every user may run.
 fn reachable(sender: &Path, round: &Round) -> Result<PathBuf, Skip> {
     let copy = round.folder.join("sender");
     std::fs::copy(sender, &copy).map_err(|error| format!("the sender cannot be copied ({error})"))?;
@@ -143,7 +143,7 @@ fn must_be_refused(round: &mut Round, with: &With<'_>) {
     }
 }
 
-/// Begun, then made read-only, then writable again.
+/// A journal that is made read-only after its first run, then writable again.
 pub(crate) fn read_only_journal(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let (mut round, with) = for_nobody(sender, seed)?;
     let mut plan = round.plan.clone();
@@ -158,7 +158,7 @@ pub(crate) fn read_only_journal(sender: &Path, seed: u64) -> Result<Round, Skip>
     Ok(round)
 }
 
-/// No journal can be begun in it; one that is there can be gone on with.
+/// No new journal can be created in the folder; an existing one can be continued.
 pub(crate) fn read_only_folder(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let (mut round, with) = for_nobody(sender, seed)?;
     let folder = round.folder.join("journals");

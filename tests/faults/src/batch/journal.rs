@@ -1,10 +1,10 @@
-//! The journal as somebody reads it who knows its lines and not our code: every line by itself, every order of them doubted.
+//! Reads the journal independently of our code: each line by itself, with no order of lines taken for granted.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Where an item stands.
+/// The state of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum State {
     Sending,
@@ -37,9 +37,9 @@ impl State {
 pub(crate) struct Journal {
     /// By the item's number, from 1.
     pub(crate) items: BTreeMap<u64, State>,
-    /// How often each was sent again though it was in doubt.
+    /// How often each was sent again though its delivery was unknown.
     pub(crate) resent: BTreeMap<u64, u64>,
-    /// What is wrong with it, in words.
+    /// What is wrong with it.
     pub(crate) wrong: Vec<String>,
     /// Whether the last lines cannot be read.
     pub(crate) torn: bool,
@@ -53,16 +53,16 @@ impl Journal {
         let mut damaged: Vec<u8> = Vec::new();
         for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let text = line.strip_suffix(b"\n").unwrap_or(line);
-            let Ok(told) = serde_json::from_slice::<Value>(text.strip_suffix(b"\0").unwrap_or(text)) else {
+            let Ok(line_read) = serde_json::from_slice::<Value>(text.strip_suffix(b"\0").unwrap_or(text)) else {
                 damaged.extend(line);
                 continue;
             };
             let length = damaged.len() as u64;
-            let covered = told["bytes"].as_u64().is_some_and(|bytes| bytes == length || bytes + 1 == length);
-            let taken = match told["line"] == "recovered" {
+            let covered = line_read["bytes"].as_u64().is_some_and(|bytes| bytes == length || bytes + 1 == length);
+            let taken = match line_read["line"] == "recovered" {
                 _ if !damaged.is_empty() && !covered => Err("a line that cannot be read is before it".to_owned()),
-                true => told["items"].as_array().map_or(Ok(()), |items| journal.recovered(items)),
-                false => journal.take(at, &told),
+                true => line_read["items"].as_array().map_or(Ok(()), |items| journal.recovered(items)),
+                false => journal.take(at, &line_read),
             };
             damaged.clear();
             if let Err(what) = taken {
@@ -78,7 +78,7 @@ impl Journal {
         self.jobs.get(&number).map(String::as_str)
     }
 
-    /// Messages that a damaged line may have been about: as if it had been `sending`.
+    /// Messages that a damaged line may have been about. They count as `sending`.
     fn recovered(&mut self, items: &[Value]) -> Result<(), String> {
         for item in items {
             let number = item["item"].as_u64().ok_or("it has no item")?;
@@ -111,7 +111,7 @@ impl Journal {
             let accepted = before == Some(State::Accepted);
             return accepted.then_some(()).ok_or(format!("{kind} after {before:?}"));
         }
-        let after = State::of(kind).ok_or("nobody knows this kind")?;
+        let after = State::of(kind).ok_or("this kind is unknown")?;
         let may_be = match after {
             State::Sending => {
                 let job = line["job_id"].as_str().ok_or("it has no job")?;

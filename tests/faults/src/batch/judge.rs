@@ -1,4 +1,4 @@
-//! Holds the journal and what was told against the ledger. Pure, so that doctored ones can be held against it, too.
+//! Compares the journal and what the runs reported with the ledger. Pure, so that tests can pass in doctored evidence.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,18 +12,18 @@ pub(crate) struct Processed {
     pub(crate) prompt: String,
 }
 
-/// All there is to know about a batch, between two runs or after the last.
+/// Everything known about a batch, between two runs or after the last.
 #[derive(Debug)]
 pub(crate) struct Evidence<'a> {
     pub(crate) items: &'a [Item],
     pub(crate) api_key: &'a str,
     pub(crate) journal: &'a [u8],
     /// What each run said.
-    pub(crate) told: &'a [Vec<Said>],
+    pub(crate) reported: &'a [Vec<Said>],
     pub(crate) ledger: &'a [Processed],
     /// Whether the last run came to its end.
     pub(crate) over: bool,
-    /// Whether a run was told to send again what is in doubt.
+    /// Whether a run was asked to send unknown messages again.
     pub(crate) resend: bool,
     /// Whether a run's disk was full.
     pub(crate) disk_full: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Evidence<'a> {
 pub struct Findings {
     /// Messages that the ledger has more than once.
     pub duplicates: u64,
-    /// What the journal or an outcome says and the ledger, or the other of the two, contradicts.
+    /// Contradictions between the journal, the outcomes and the ledger.
     pub lies: u64,
     /// Messages in the ledger that are neither accepted nor unknown.
     pub lost: u64,
@@ -44,17 +44,17 @@ pub struct Findings {
     pub leaks: u64,
     /// Messages to one job that arrived in another order than the list's.
     pub disorder: u64,
-    /// In words.
-    pub words: Vec<String>,
+    /// A description of each.
+    pub descriptions: Vec<String>,
 }
 
 impl Findings {
     fn note(&mut self, count: fn(&mut Findings) -> &mut u64, what: String) {
         *count(self) += 1;
-        self.words.push(what);
+        self.descriptions.push(what);
     }
 
-    /// Takes in what another look found.
+    /// Adds the findings of another judgement.
     pub fn add(&mut self, other: Findings) {
         self.duplicates += other.duplicates;
         self.lies += other.lies;
@@ -62,11 +62,11 @@ impl Findings {
         self.never_ended += other.never_ended;
         self.leaks += other.leaks;
         self.disorder += other.disorder;
-        self.words.extend(other.words);
+        self.descriptions.extend(other.descriptions);
     }
 }
 
-/// Judges.
+/// Finds everything that is wrong.
 pub(crate) fn judge(evidence: &Evidence<'_>) -> Findings {
     let mut found = Findings::default();
     let journal = Journal::read(evidence.journal);
@@ -84,12 +84,12 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> Findings {
             |what: &str| format!("item {number} ({}): {what}; ledger {arrived} times, journal {state:?}", item.job_id);
         let resent = journal.resent.get(&number).copied().unwrap_or(0);
         if resent > 0 && !evidence.resend {
-            found.note(|f| &mut f.lies, here("in doubt, and sent again though nobody said so"));
+            found.note(|f| &mut f.lies, here("unknown, and sent again though no run was asked to"));
         }
         if arrived > 1 + resent {
             found.note(|f| &mut f.duplicates, here("processed more than once"));
         }
-        // What was in doubt is in doubt for good, however the second time ends; until it ends, it is only not sent again.
+        // An unknown message stays unknown, however the second send ends; until that ends, it only must not be sent again.
         let waits = resent > 0 && state == Some(State::NotSent);
         if arrived > 0 && !waits && !state.is_some_and(State::may_have_arrived) {
             found.note(|f| &mut f.lost, here("processed, and the journal does not say so"));
@@ -106,7 +106,7 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> Findings {
         }
     }
     for prompt in times.keys() {
-        found.note(|f| &mut f.lies, format!("the ledger has a message that nobody sent: {prompt}"));
+        found.note(|f| &mut f.lies, format!("the ledger has a message that was never sent: {prompt}"));
     }
     if evidence.over && journal.torn {
         found.note(|f| &mut f.lies, "the batch is over, and the journal's last line is torn".into());
@@ -117,24 +117,24 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> Findings {
     found
 }
 
-/// What was told is what the journal has, run after run, and the last run tells everything once.
+/// Each run reports what the journal has, and the last run reports every item once.
 fn outcomes(evidence: &Evidence<'_>, journal: &Journal, found: &mut Findings) {
     let arrived = |number: u64| {
         let item = &evidence.items[number as usize - 1];
         evidence.ledger.iter().any(|message| message.prompt == item.prompt)
     };
-    for (run, said) in evidence.told.iter().enumerate() {
-        let mut told: BTreeMap<u64, &str> = BTreeMap::new();
-        // A run whose journal failed knows more than its journal, and told it.
+    for (run, said) in evidence.reported.iter().enumerate() {
+        let mut reported: BTreeMap<u64, &str> = BTreeMap::new();
+        // A run whose journal failed knows more than its journal, and reported it.
         let failed = said.iter().any(|said| matches!(said, Said::Failed { kind, .. } if kind == "journal"));
-        // Nor did one that was killed before it could say so.
+        // Nor did a run that was killed before it could report.
         let killed = !said.iter().any(|said| matches!(said, Said::Failed { .. } | Said::Over));
         let failed = failed || (killed && evidence.disk_full);
         for said in said {
-            let Said::Told { number, delivery, .. } = said else { continue };
-            let here = |what: &str| format!("run {}: item {number} was told as {delivery}, {what}", run + 1);
-            if told.insert(*number, delivery).is_some() {
-                found.note(|f| &mut f.lies, here("and was told before"));
+            let Said::Reported { number, delivery, .. } = said else { continue };
+            let here = |what: &str| format!("run {}: item {number} was reported as {delivery}, {what}", run + 1);
+            if reported.insert(*number, delivery).is_some() {
+                found.note(|f| &mut f.lies, here("and was reported before"));
             }
             match (&**delivery, arrived(*number)) {
                 ("accepted", false) | ("rejected", true) => found.note(|f| &mut f.lies, here("and the ledger says no")),
@@ -148,20 +148,17 @@ fn outcomes(evidence: &Evidence<'_>, journal: &Journal, found: &mut Findings) {
                 found.note(|f| &mut f.lies, here(&format!("and the journal has it as {has:?}")));
             }
         }
-        if evidence.over && run + 1 == evidence.told.len() {
+        if evidence.over && run + 1 == evidence.reported.len() {
             for number in 1..=evidence.items.len() as u64 {
-                if !told.contains_key(&number) {
-                    found.note(
-                        |f| &mut f.never_ended,
-                        format!("item {number} was not told by the run that was the last"),
-                    );
+                if !reported.contains_key(&number) {
+                    found.note(|f| &mut f.never_ended, format!("item {number} was not reported by the last run"));
                 }
             }
         }
     }
 }
 
-/// Two messages to one job arrive in the order of the list, but for what is sent again.
+/// Two messages to one job arrive in the order of the list, except messages that are sent again.
 fn order(evidence: &Evidence<'_>, journal: &Journal, found: &mut Findings) {
     let place: HashMap<&str, usize> = evidence.items.iter().enumerate().map(|(at, item)| (&*item.prompt, at)).collect();
     let mut last: HashMap<&str, usize> = HashMap::new();
@@ -191,7 +188,7 @@ fn leaks(evidence: &Evidence<'_>, found: &mut Findings) {
     }
 }
 
-/// The part of a prompt that is nowhere else: its first word.
+/// The unique part of a prompt: its first word.
 fn secret_of(prompt: &str) -> &str {
     prompt.split(' ').next().unwrap_or(prompt)
 }

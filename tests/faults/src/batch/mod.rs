@@ -1,17 +1,17 @@
 //! The proof of the batch's journal: the sending process dies at every step and at any time, the power goes, the disk is full, the
-//! clock is set; then the batch is run again with the same journal until it comes to its end, and journal and outcomes are held
-//! against the ledger.
+//! clock is set; then the batch runs again with the same journal until it ends, and journal and outcomes are compared
+//! with the ledger.
 //!
-//! The sender is a process of its own, the service is the emulator in this one, so that the ledger outlives every kill. A round
-//! is one batch, made from a seed; `AGENTJOB_FAULTS_ONLY=words` plays the situations that have these words in their name,
-//! `AGENTJOB_FAULTS_KEEP=1` keeps what it takes to understand a finding.
+//! The sender is its own process, and the service is the emulator in this one, so the ledger outlives every kill. A round
+//! is one batch, made from a seed; `AGENTJOB_FAULTS_ONLY=text` runs the situations whose name contains this text,
+//! `AGENTJOB_FAULTS_KEEP=1` keeps everything needed to understand a finding.
 
 mod clock;
-#[cfg(test)]
-mod doctored;
 mod files;
 mod journal;
 mod judge;
+#[cfg(test)]
+mod judge_tests;
 mod notes;
 mod plan;
 mod power;

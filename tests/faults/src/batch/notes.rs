@@ -1,8 +1,8 @@
-//! What is on the disk for sure: a side file that the sender writes and the power loss respects.
+//! What is certainly on the disk: a side file that the sender writes and the power loss respects.
 //!
-//! The batch says only that a step was taken, not by which line. So the shortest prefix is noted that has the thread's own line for
-//! sure: it stands somewhere behind what the thread saw of the file at its step before, and no later than the last line of its kind
-//! there when it is written. With one thread that is the line itself.
+//! The batch reports only that a step was taken, not which line it wrote. So the notes have the shortest prefix that certainly
+//! contains the thread's line: the line is after the length that the thread saw at its previous step, and not after the last line of
+//! its kind when the step is reported. With one thread that is exactly the line.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -40,7 +40,7 @@ impl Notes {
         Ok(Notes { journal: journal.to_owned(), file, state: Mutex::new(state) })
     }
 
-    /// The batch has begun: its own line `run` is on the disk, and what it says right behind it of interrupted messages.
+    /// The batch has started: its line `run` is on the disk, and the lines about interrupted messages right after it.
     pub(crate) fn begun(&self) {
         self.begin(&mut self.lock());
     }
@@ -122,7 +122,7 @@ impl Notes {
     }
 }
 
-/// Up to where the journal is on the disk for sure.
+/// Up to where the journal is certainly on the disk.
 pub(crate) fn read(path: &Path) -> u64 {
     std::fs::read_to_string(path).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! What one process is to do: the parent writes it down, the sender reads it.
+//! The plan of one process: the parent writes it, the sender reads it.
 
 use std::path::PathBuf;
 
@@ -35,11 +35,11 @@ pub(crate) struct Plan {
     pub(crate) resend_unknown: bool,
     pub(crate) timeout_ms: u64,
     pub(crate) kill: Option<Kill>,
-    /// A seed: the threads pause for a moment at steps it draws, so that they meet in other orders. 0: they do not.
+    /// A seed: the threads pause for a moment at steps it draws, so that they interleave differently. 0: no pauses.
     pub(crate) jostle: u64,
     /// How long the thread that takes this step is held up there, one time in three.
     pub(crate) slow: Option<(String, u64)>,
-    /// How long the process lets a file become (RLIMIT_FSIZE): a full disk that needs no rights.
+    /// The limit of a file's length (RLIMIT_FSIZE): simulates a full disk without root.
     pub(crate) file_limit: Option<u64>,
 }
 
@@ -47,14 +47,14 @@ pub(crate) struct Plan {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Said {
-    /// The journal is this process's; by the calendar it is so many milliseconds after 1970.
+    /// The process has the journal. `unix_ms` is its system time.
     Begun { unix_ms: u64 },
     /// An item has its outcome.
-    Told { number: u64, delivery: String, error: Option<String>, earlier: bool },
-    /// Nothing is sent for so long.
+    Reported { number: u64, delivery: String, error: Option<String>, earlier: bool },
+    /// Nothing is sent for this long.
     Paused { ms: u64 },
     /// The batch came to its end.
     Over,
-    /// It did not.
+    /// The batch failed.
     Failed { kind: String, message: String },
 }

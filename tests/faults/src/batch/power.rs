@@ -1,25 +1,25 @@
-//! A power loss, played out on the journal of a killed process: of what was not on the disk, any part may be gone or zero.
+//! Simulates a power loss on the journal of a killed process: any part of what was not synced may be missing or zero.
 
 use std::fs::OpenOptions;
 use std::path::Path;
 
 use super::notes;
 
-/// How the disk forgets.
+/// What the disk loses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Loss {
-    /// The file ends somewhere behind what was synced.
+    /// The file ends somewhere after what was synced.
     Cut,
-    /// It has its length, and bytes behind what was synced that never arrived.
+    /// The file keeps its length, but bytes after what was synced are zero.
     Zeros,
 }
 
-/// Cuts or clears the tail that was not synced. Answers how many bytes that cost.
+/// Cuts or clears the tail that was not synced. Returns how many bytes that cost.
 pub(crate) fn lose(journal: &Path, noted: &Path, loss: Loss, rng: &mut fastrand::Rng) -> u64 {
     let Ok(mut bytes) = std::fs::read(journal) else { return 0 };
     let (length, synced) = (bytes.len(), (notes::read(noted) as usize).min(bytes.len()));
     let kept = rng.usize(synced..=length);
-    // A file that is not a journal for sure is refused, so a first line that is not whole would end here; nothing was sent by then.
+    // The first line stays whole: a file without it is not recognised as a journal, and nothing was sent before it was synced.
     let first = bytes.iter().position(|byte| *byte == b'\n').map_or(length, |end| end + 1);
     let kept = if kept < first { 0 } else { kept };
     match loss {

@@ -1,4 +1,4 @@
-//! One sending process, from outside: started, listened to, ended by its own id, and never longer than it may.
+//! Controls one sending process: starts it, reads its output, ends it by its id, and limits its time.
 
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -11,25 +11,25 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::plan::{Plan, Said};
 
-/// How long a run may take; none that is well takes half of it.
+/// The time limit of a run. A healthy run takes less than half of it.
 pub(crate) const LONGEST: Duration = Duration::from_secs(100);
 
-/// When a program that is busy is tried again.
+/// The pause before a busy program is started again.
 const BUSY: Duration = Duration::from_millis(5);
 
-/// What a process is started with beside its plan.
+/// What a process is started with besides its plan.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct With<'a> {
     pub(crate) environment: Vec<(&'a str, String)>,
     pub(crate) user: Option<u32>,
 }
 
-/// A sender at work.
+/// A sender that runs.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
     said: Receiver<Said>,
-    heard: Vec<Said>,
+    received: Vec<Said>,
     began: Instant,
 }
 
@@ -87,22 +87,22 @@ impl Process {
                 }
             }
         });
-        Process { child, said, heard: Vec::new(), began: Instant::now() }
+        Process { child, said, received: Vec::new(), began: Instant::now() }
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
-        // It may have ended meanwhile; its id is its own until it is waited for.
+        // It may have ended meanwhile, but its id stays reserved until it is waited for.
         kill_process(Pid::from_child(&self.child), signal).ok();
     }
 
-    /// Listens until the process says such a thing, or has ended.
-    pub(crate) fn hear(&mut self, wanted: impl Fn(&Said) -> bool) -> bool {
+    /// Waits until the process reports what is `wanted`, or has ended.
+    pub(crate) fn wait_for(&mut self, wanted: impl Fn(&Said) -> bool) -> bool {
         loop {
             let left = LONGEST.saturating_sub(self.began.elapsed());
             match self.said.recv_timeout(left) {
                 Ok(said) => {
                     let found = wanted(&said);
-                    self.heard.push(said);
+                    self.received.push(said);
                     if found {
                         return true;
                     }
@@ -118,7 +118,7 @@ impl Process {
         loop {
             let left = LONGEST.saturating_sub(self.began.elapsed());
             match self.said.recv_timeout(left) {
-                Ok(said) => self.heard.push(said),
+                Ok(said) => self.received.push(said),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
                     stuck = true;
@@ -128,7 +128,7 @@ impl Process {
             }
         }
         let status = self.child.wait().expect("a child can be waited for");
-        self.heard.extend(self.said.iter());
-        Ended { said: std::mem::take(&mut self.heard), status, stuck }
+        self.received.extend(self.said.iter());
+        Ended { said: std::mem::take(&mut self.received), status, stuck }
     }
 }

@@ -1,4 +1,4 @@
-//! One batch from its first run to its end: a folder, a service, a list, and the runs that it takes.
+//! One batch from its first run to its end: a folder, a service, a list, and as many runs as it takes.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,14 +13,14 @@ use super::plan::{Item, Plan, Said};
 use super::process::{Ended, Process, With};
 use super::script;
 
-/// More runs than this no batch takes that is left alone.
+/// No batch needs more undisturbed runs than this.
 const MOST_RUNS: usize = 30;
 /// How long a connection whose client has gone may take to be accepted.
 const LAGGARDS: Duration = Duration::from_millis(50);
-/// How long everything that came over it may take to be processed, where much else is to be done.
+/// How long everything that came over it may take to be processed on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A batch under way.
+/// A batch in progress.
 #[derive(Debug)]
 pub(crate) struct Round {
     sender: PathBuf,
@@ -28,9 +28,9 @@ pub(crate) struct Round {
     seed: u64,
     pub(crate) folder: PathBuf,
     pub(crate) emulator: Emulator,
-    /// What its next run is to do, but for what is done to that run.
+    /// The plan of its next run.
     pub(crate) plan: Plan,
-    pub(crate) told: Vec<Vec<Said>>,
+    pub(crate) reported: Vec<Vec<Said>>,
     pub(crate) kills: u64,
     pub(crate) over: bool,
     resend: bool,
@@ -39,7 +39,7 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// A list of messages for a few jobs, some of them with keys of their own, and a service that does as `rules` say.
+    /// A list of messages for a few jobs, some of them with keys of their own, and a service with these `rules`.
     pub(crate) fn new(sender: &Path, seed: u64, rules: impl FnOnce(&mut Rng, usize) -> Vec<Value>) -> Round {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -81,17 +81,17 @@ impl Round {
             ..Plan::default()
         };
         let sender = sender.to_owned();
-        let (told, findings) = (Vec::new(), Findings::default());
+        let (reported, findings) = (Vec::new(), Findings::default());
         let (over, resend, disk_full) = (false, false, false);
-        Round { sender, rng, seed, folder, emulator, plan, told, kills: 0, over, resend, disk_full, findings }
+        Round { sender, rng, seed, folder, emulator, plan, reported, kills: 0, over, resend, disk_full, findings }
     }
 
-    /// From now on it is this program that sends.
+    /// Sets the program that sends from now on.
     pub(crate) fn send_with(&mut self, sender: PathBuf) {
         self.sender = sender;
     }
 
-    /// Starts a run of this plan; [`ended`](Round::ended) takes in how it ends.
+    /// Starts a run of this plan; [`ended`](Round::ended) records how it ends.
     pub(crate) fn start(&mut self, plan: &Plan, with: &With<'_>) -> Process {
         self.resend |= plan.resend_unknown;
         self.disk_full |= plan.file_limit.is_some();
@@ -99,7 +99,7 @@ impl Round {
         Process::start(&self.sender, plan, &file, with)
     }
 
-    /// A run, and what is done to it from outside.
+    /// Makes a run, and disturbs it from outside.
     pub(crate) fn run(&mut self, plan: &Plan, with: &With<'_>, act: impl FnOnce(&mut Process, &mut Rng)) -> Ended {
         let mut process = self.start(plan, with);
         act(&mut process, &mut self.rng);
@@ -108,9 +108,9 @@ impl Round {
         ended
     }
 
-    /// Takes in how a run ended, and looks at what it left.
+    /// Records how a run ended, and judges what it left.
     pub(crate) fn ended(&mut self, ended: &Ended) {
-        self.told.push(ended.said.clone());
+        self.reported.push(ended.said.clone());
         self.kills += u64::from(ended.was_killed());
         self.over = ended.is_over();
         self.settle();
@@ -119,10 +119,11 @@ impl Round {
         } else if !ended.was_killed() && !matches!(ended.status.code(), Some(0 | 1)) {
             self.wrong(|f| &mut f.lies, format!("a run ended by itself, and badly: {}", ended.status));
         }
-        self.look();
+        self.inspect();
     }
 
-    /// Lets what a process sent before its end arrive: a message that came after those of the next run would be one out of order.
+    /// Waits until everything that a process sent before its end has arrived: otherwise a message could arrive after those of the next
+    /// run, out of order.
     fn settle(&self) {
         std::thread::sleep(LAGGARDS);
         let began = Instant::now();
@@ -131,13 +132,13 @@ impl Round {
         }
     }
 
-    /// Runs with nothing done to it, until the batch is over.
+    /// Makes undisturbed runs until the batch is over.
     pub(crate) fn finish(&mut self, with: &With<'_>) {
         let mut failure = String::new();
         for _ in 0..MOST_RUNS {
             let plan = self.plan.clone();
             let ended = self.run(&plan, with, |_, _| {});
-            if self.over || !self.findings.words.is_empty() {
+            if self.over || !self.findings.descriptions.is_empty() {
                 return;
             }
             failure = ended.failure().map_or_else(|| ended.status.to_string(), |(_, message)| message.to_owned());
@@ -148,19 +149,19 @@ impl Round {
         self.wrong(|f| &mut f.never_ended, format!("the batch does not come to its end: {failure}"));
     }
 
-    /// Holds what there is now against the ledger. What was found once is not counted again.
-    fn look(&mut self) {
-        if !self.findings.words.is_empty() {
+    /// Compares the present state with the ledger. A finding is counted only once.
+    fn inspect(&mut self) {
+        if !self.findings.descriptions.is_empty() {
             return;
         }
         let ledger = self.ledger();
-        // The ledger first: what is in it now is in a journal that nobody writes any more.
+        // The ledger first: no process writes the journal now, so what the ledger has is in it.
         let journal = std::fs::read(&self.plan.journal).unwrap_or_default();
         let found = judge(&Evidence {
             items: &self.plan.items,
             api_key: &self.plan.api_key,
             journal: &journal,
-            told: &self.told,
+            reported: &self.reported,
             ledger: &ledger,
             over: self.over,
             resend: self.resend,
@@ -170,23 +171,23 @@ impl Round {
     }
 
     fn take_in(&mut self, found: Findings, journal: &[u8]) {
-        if found.words.is_empty() {
+        if found.descriptions.is_empty() {
             return;
         }
         self.findings.add(found);
-        // What it takes to understand it.
+        // Everything needed to understand the finding.
         let kept = std::env::temp_dir().join(format!("agentjob-faults-wrong-{}", self.seed));
-        let told = self.told.iter().map(|said| format!("{said:?}")).collect::<Vec<_>>().join("\n");
+        let reported = self.reported.iter().map(|said| format!("{said:?}")).collect::<Vec<_>>().join("\n");
         let ledger = format!("{:#?}", self.emulator.ledger());
         let requests = format!("{:#?}", self.emulator.requests());
-        let all = [&*String::from_utf8_lossy(journal), &told, &ledger, &requests].join("\n----\n");
+        let all = [&*String::from_utf8_lossy(journal), &reported, &ledger, &requests].join("\n----\n");
         if std::env::var_os("AGENTJOB_FAULTS_KEEP").is_some() && std::fs::write(&kept, all).is_ok() {
-            self.findings.words.push(format!("kept in {}", kept.display()));
+            self.findings.descriptions.push(format!("kept in {}", kept.display()));
         }
     }
 
     pub(crate) fn wrong(&mut self, count: fn(&mut Findings) -> &mut u64, what: String) {
-        let mut found = Findings { words: vec![what], ..Findings::default() };
+        let mut found = Findings { descriptions: vec![what], ..Findings::default() };
         *count(&mut found) += 1;
         let journal = std::fs::read(&self.plan.journal).unwrap_or_default();
         self.take_in(found, &journal);
@@ -211,12 +212,12 @@ impl Round {
 impl Drop for Round {
     fn drop(&mut self) {
         self.emulator.stop();
-        // A folder that somebody else removed is no loss.
+        // If the folder is gone already, there is nothing to do.
         drop(std::fs::remove_dir_all(&self.folder));
     }
 }
 
-/// A service that quotes the prompt, in a refusal or in the record. Its job has no other message: it quotes only what it got.
+/// A service that quotes the prompt, in a refusal or in the record. Its job has no other message, so it quotes only what it received.
 fn echo(rng: &mut Rng, items: &[Item]) -> Option<Value> {
     let alone = |item: &&Item| items.iter().filter(|other| other.job_id == item.job_id).count() == 1;
     let item = items.iter().find(alone)?;

@@ -1,4 +1,4 @@
-//! What goes wrong at the service, drawn anew for each batch.
+//! What goes wrong at the service, drawn again for each batch.
 
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -11,15 +11,15 @@ pub(crate) fn faults(rng: &mut Rng, messages: usize) -> Vec<Value> {
         let nth = rng.usize(1..=messages + 4);
         rules.push(match rng.u8(0..12) {
             0 => on_connection(rng, nth),
-            1 => look(rng, nth),
+            1 => poll(rng, nth),
             _ => message(rng, nth),
         });
     }
-    // Ordinals count whichever rule wins; a second rule for the same request is never reached.
+    // `nth` counts requests whichever rule wins, so a second rule for the same request never applies.
     rules
 }
 
-/// Answers that come, only later: nothing is wrong with the service.
+/// Responses that come late: nothing is wrong with the service.
 pub(crate) fn delays(rng: &mut Rng, messages: usize, most_ms: u64) -> Vec<Value> {
     (1..=messages * 2).map(|nth| json!({ "method": "POST", "nth": nth, "delay_ms": rng.u64(0..=most_ms) })).collect()
 }
@@ -35,8 +35,8 @@ fn on_connection(rng: &mut Rng, nth: usize) -> Value {
     }
 }
 
-/// A look at a job: it delivers nothing, whatever becomes of it.
-fn look(rng: &mut Rng, nth: usize) -> Value {
+/// A poll of a job. It delivers nothing, however it ends.
+fn poll(rng: &mut Rng, nth: usize) -> Value {
     let mut rule = match rng.u8(0..4) {
         0 => json!({ "status": 503 }),
         1 => json!({ "status": 429, "headers": { "Retry-After": "1" } }),

@@ -1,4 +1,4 @@
-//! The sending process: one run of a batch as a good program makes it, which ends itself where its plan says.
+//! The sending process: runs a batch as a good program does, and kills itself where its plan says.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -12,10 +12,10 @@ use rustix::process::{Resource, Rlimit, Signal};
 use super::notes::Notes;
 use super::plan::{Plan, Said};
 
-/// How often the batch is asked what is new.
+/// How often the batch is asked for events.
 const SLICE: Duration = Duration::from_millis(200);
 
-/// Does what the plan in this file says, and tells it on the standard output. Exit status 0: the batch came to its end.
+/// Does what the plan in this file says, and reports it on standard output. Exit status 0: the batch came to its end.
 pub fn send(plan: &str) -> ExitCode {
     let text = std::fs::read_to_string(plan).expect("the plan can be read");
     let plan: Plan = serde_json::from_str(&text).expect("the plan is one");
@@ -66,7 +66,7 @@ fn run(plan: &Plan, notes: &Arc<Notes>) -> Result<(), Error> {
     say(&Said::Begun { unix_ms: unix.as_millis() as u64 });
     loop {
         match batch.next_event(SLICE)? {
-            BatchEvent::Outcome(outcome) => say(&Said::Told {
+            BatchEvent::Outcome(outcome) => say(&Said::Reported {
                 number: outcome.number(),
                 delivery: outcome.delivery().as_str().to_owned(),
                 error: outcome.error().map(|error| error.kind().as_str().to_owned()),
@@ -106,17 +106,17 @@ fn steps(plan: &Plan, notes: &Arc<Notes>) -> Arc<dyn Fn(&'static str) + Send + S
     })
 }
 
-/// SIGKILL: no destructor, no buffer, no last word.
+/// SIGKILL: no destructor runs, no buffer is flushed.
 fn end_here() {
     rustix::process::kill_process(rustix::process::getpid(), Signal::KILL).expect("a process may end itself");
     std::thread::sleep(Duration::from_secs(60));
 }
 
-/// One line, in one write: a killed process leaves no half of it.
+/// One line in one write, so a killed process leaves no partial line.
 fn say(said: &Said) {
     let line = serde_json::to_string(said).expect("it is plain data") + "\n";
     let mut out = std::io::stdout().lock();
-    // Nobody listens any more: then the parent is gone, and so is the use of this process.
+    // Cannot be written: the parent is gone, so this process is of no more use.
     if out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_err() {
         std::process::exit(3);
     }
@@ -137,7 +137,7 @@ fn cancelled_by_ctrl_c() -> &'static CancelToken {
     token
 }
 
-/// A write beyond the limit ends with EFBIG, after what had room.
+/// A write beyond the limit writes what fits, then fails with EFBIG.
 fn limit_files(bytes: u64) {
     // SAFETY: ignoring a signal runs no code.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };

@@ -1,4 +1,4 @@
-//! What is done to a batch: each situation drives a round from its first run to its end.
+//! The situations: each one disturbs a batch in its own way, from its first run to its end.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ const STEPS: [(&str, &str, bool); 7] = [
     ("kill at finished_written", "finished_written", true),
 ];
 
-/// What a machine with much else to do may add to it.
+/// What a busy machine may add to it.
 const SLACK: Duration = Duration::from_secs(3);
 
 /// Why a situation cannot be played here.
@@ -38,10 +38,10 @@ pub(crate) struct Situation {
     pub(crate) play: Box<Play>,
 }
 
-/// A round of it, with this sender and this seed.
+/// Runs one round, with this sender and this seed.
 pub(crate) type Play = dyn Fn(&Path, u64) -> Result<Round, Skip> + Send + Sync;
 
-/// All of them; those that take their time first.
+/// All situations, slow ones first.
 pub(crate) fn all() -> Vec<Situation> {
     let mut all = vec![
         row("429 without Retry-After", [6, 0], clock::unnamed_pause),
@@ -56,7 +56,7 @@ pub(crate) fn all() -> Vec<Situation> {
         row("folder read-only", [12, 1], files::read_only_folder),
         row("SIGTERM", [30, 2], |sender, seed| signalled(sender, seed, Signal::TERM)),
         row("Ctrl-C", [30, 2], ctrl_c),
-        row("Ctrl-C in trouble", [30, 2], ctrl_c_in_trouble),
+        row("Ctrl-C during an outage", [30, 2], ctrl_c_during_an_outage),
         row("kill at any time", [80, 4], killed_at_any_time),
         row("kill, then resend_unknown", [40, 2], resent),
         row("power loss, tail cut", [60, 4], |sender, seed| powerless(sender, seed, Loss::Cut)),
@@ -76,7 +76,7 @@ fn row(
     Situation { name, rounds, play: Box::new(play) }
 }
 
-/// The n-th time that the process takes this step it is gone.
+/// The process kills itself when it takes this step the n-th time.
 fn killed_at(sender: &Path, seed: u64, step: &str, waits: bool) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, script::faults);
     round.plan.wait |= waits;
@@ -89,7 +89,7 @@ fn killed_at(sender: &Path, seed: u64, step: &str, waits: bool) -> Result<Round,
 
 fn kill_at_step(round: &mut Round, step: &str) {
     let mut plan = round.plan.clone();
-    // Few waits are long enough to be noted.
+    // Few waits are long enough to get a line in the journal.
     let most = if step == "waiting_written" { 2 } else { plan.items.len() as u64 / 2 };
     plan.kill = Some(Kill { step: step.to_owned(), nth: round.rng.u64(1..=most) });
     round.run(&plan, &With::default(), |_, _| {});
@@ -109,7 +109,7 @@ fn kill_at_a_time(round: &mut Round) {
     round.run(&plan, &With::default(), |process, rng| after_a_while(process, rng, Signal::KILL));
 }
 
-/// The caller looked, and says so: what is in doubt is sent once more, a killed run after the other.
+/// With `resend_unknown`: unknown messages are sent once more, over several killed runs.
 fn resent(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, script::faults);
     for _ in 0..round.rng.u32(2..=5) {
@@ -131,11 +131,11 @@ fn after_a_while(process: &mut Process, rng: &mut fastrand::Rng, signal: Signal)
     process.signal(signal);
 }
 
-/// A kill, and then the machine's own: of what was not synced, some is gone.
+/// A kill, followed by a power loss: some of what was not synced is gone.
 fn powerless(sender: &Path, seed: u64, loss: Loss) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, script::faults);
     if seed.is_multiple_of(3) {
-        // With one thread it is known to the byte what was synced.
+        // With one thread, what was synced is known to the byte.
         round.plan.concurrency = 1;
     }
     for _ in 0..round.rng.u32(1..=4) {
@@ -166,19 +166,19 @@ fn signalled(sender: &Path, seed: u64, signal: Signal) -> Result<Round, Skip> {
     Ok(round)
 }
 
-/// A program that cancels its token while the service is well: what is under way has its answer, so nothing is unknown.
+/// A program that cancels its token while the service works: messages in flight get their responses, so none is unknown.
 fn ctrl_c(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, |rng, messages| script::delays(rng, messages, 150));
     interrupt(&mut round, 30_000);
-    let unknown = |said: &Said| matches!(said, Said::Told { delivery, .. } if delivery == "unknown");
-    if round.told.iter().flatten().any(unknown) {
+    let unknown = |said: &Said| matches!(said, Said::Reported { delivery, .. } if delivery == "unknown");
+    if round.reported.iter().flatten().any(unknown) {
         round.wrong(|f| &mut f.lies, "Ctrl-C left a message unknown, though its answer came".into());
     }
     Ok(round)
 }
 
-/// The same while it is not: in pauses, and in silences that outlast the batch's grace.
-fn ctrl_c_in_trouble(sender: &Path, seed: u64) -> Result<Round, Skip> {
+/// The same during an outage: in pauses, and in silences that outlast the batch's grace.
+fn ctrl_c_during_an_outage(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, script::faults);
     interrupt(&mut round, 9000);
     Ok(round)
@@ -190,7 +190,7 @@ fn interrupt(round: &mut Round, timeout_ms: u64) {
         plan.timeout_ms = timeout_ms;
         let mut since = None;
         let ended = round.run(&plan, &With::default(), |process, rng| {
-            if process.hear(|said| matches!(said, Said::Begun { .. })) {
+            if process.wait_for(|said| matches!(said, Said::Begun { .. })) {
                 after_a_while(process, rng, Signal::INT);
                 since = Some(Instant::now());
             }
@@ -213,7 +213,7 @@ fn interrupt(round: &mut Round, timeout_ms: u64) {
     round.finish(&With::default());
 }
 
-/// Two runs of one journal at once: one has it, the other says so.
+/// Two runs of one journal at once: one runs, the other fails and says why.
 fn two_processes(sender: &Path, seed: u64) -> Result<Round, Skip> {
     // Slow enough that the first is not done before the second gives up.
     let mut round = Round::new(sender, seed, |_, messages| {
@@ -240,7 +240,7 @@ fn two_processes(sender: &Path, seed: u64) -> Result<Round, Skip> {
     if refused[0] == refused[1] || !other.said.iter().all(|said| matches!(said, Said::Failed { .. })) {
         round.wrong(|f| &mut f.lies, format!("not exactly one of two processes ran: {owner:?} {other:?}"));
     }
-    round.told.push(other.said);
+    round.reported.push(other.said);
     round.ended(&owner);
     if !round.over {
         round.finish(&With::default());

@@ -1,4 +1,4 @@
-//! Plays every situation, and what came of it as a table.
+//! Runs every situation, and reports the results as a table.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,10 +11,10 @@ use super::judge::Findings;
 use super::round::Round;
 use super::situations::{Situation, all};
 
-/// Rounds mostly wait, so that many are played at once.
+/// Rounds wait most of the time, so many run at once.
 const AT_ONCE: usize = 24;
 
-/// How much is played.
+/// How many rounds run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Hundreds of kills, some minutes.
@@ -53,13 +53,13 @@ impl Row {
         self.rounds += 1;
         self.kills += round.kills;
         self.items += round.plan.items.len() as u64;
-        self.resumes += round.told.len() as u64 - 1;
+        self.resumes += round.reported.len() as u64 - 1;
         self.accepted += count(State::Accepted);
         self.rejected += count(State::Rejected);
         self.unknown += count(State::Unknown);
         let mut findings = round.findings.clone();
-        for words in &mut findings.words {
-            *words = format!("seed {}: {words}", round.seed());
+        for descriptions in &mut findings.descriptions {
+            *descriptions = format!("seed {}: {descriptions}", round.seed());
         }
         self.findings.add(findings);
     }
@@ -73,12 +73,12 @@ pub struct Table {
 }
 
 impl Table {
-    /// What was wrong, in words; nothing if all is well.
+    /// Everything that was wrong.
     pub fn wrong(&self) -> Vec<String> {
-        let words = |(name, row): &(&str, Row)| {
-            row.findings.words.iter().map(|words| format!("{name}: {words}")).collect::<Vec<_>>()
+        let descriptions = |(name, row): &(&str, Row)| {
+            row.findings.descriptions.iter().map(|descriptions| format!("{name}: {descriptions}")).collect::<Vec<_>>()
         };
-        self.rows.iter().flat_map(words).collect()
+        self.rows.iter().flat_map(descriptions).collect()
     }
 
     /// How many processes were killed in all.

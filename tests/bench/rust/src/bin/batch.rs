@@ -1,7 +1,7 @@
-//! A batch at work: `batch URL KEY JOURNAL loop N`, `… send N CONCURRENCY`, `… resume N`, `… wait N WORK_MS SPREAD_MS`. Prints one
+//! A batch that runs: `batch URL KEY JOURNAL loop N`, `… send N CONCURRENCY`, `… resume N`, `… wait N WORK_MS SPREAD_MS`. Prints one
 //! JSON object: what it took in seconds and processor seconds, and the most memory over what the program had before, in bytes.
 //!
-//! `loop` is the same messages without a batch, one after the other. `resume` goes on with the journal of a `send` that is done:
+//! `loop` is the same messages without a batch, one after the other. `resume` continues with the journal of a `send` that is done:
 //! it opens it, holds the items against it, and reports every outcome.
 
 use std::fs;
@@ -11,10 +11,11 @@ use agentjob_core::{BatchEvent, BatchItem, BatchOptions, Client, Delivery, WaitO
 use nix::time::{ClockId, clock_gettime};
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let [url, key, journal, what, rest @ ..] = words.as_slice() else { panic!("URL KEY JOURNAL WHAT N …") };
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [url, key, journal, what, rest @ ..] = arguments.as_slice() else { panic!("URL KEY JOURNAL WHAT N …") };
     let number = |at: usize| rest[at].parse::<u32>().expect("a number");
-    let client = Client::builder().base_url(url).api_key(key).project_id("demo").trust_env(false).build().expect("a client");
+    let client =
+        Client::builder().base_url(url).api_key(key).project_id("demo").trust_env(false).build().expect("a client");
     client.get_job("warm").expect("it answers");
     let options = BatchOptions::new(journal);
     let measure = Measure::begin();
@@ -50,7 +51,7 @@ fn messages(count: u32) -> Vec<BatchItem> {
 fn run(client: &Client, items: Vec<BatchItem>, options: &BatchOptions, count: u32, earlier: bool) {
     let mut outcomes = 0;
     for outcome in client.send_all(items, options).expect("it begins") {
-        let outcome = outcome.expect("it goes on");
+        let outcome = outcome.expect("the batch runs");
         assert_eq!((outcome.delivery(), outcome.is_earlier()), (Delivery::Accepted, earlier));
         assert_eq!(outcome.job().expect("its record").id(), outcome.job_id());
         outcomes += 1;

@@ -1,16 +1,16 @@
-//! The service that has nothing to do: it answers every request at once with one record, so that what is measured is the client.
-//! It prints one line like the emulator's and ends when its standard input does.
+//! The service that does almost nothing: it responds to every request at once with one record, so the client is what is measured.
+//! It prints one line like the emulator's, and ends when its standard input does.
 //!
-//! The job in the path `…/job/until_MS_…` is active until that millisecond of the Unix clock, and completed from then on: as
-//! many jobs as anybody wants, with an end that everybody knows exactly. Every other job is active. `/requests` answers how many
-//! requests about jobs there were.
+//! The job in the path `…/job/until_MS_…` is active until that millisecond of the Unix clock, and completed from then on: any
+//! number of jobs, each with an end that is known exactly. Every other job is active. `/requests` returns the number of requests
+//! about jobs.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What follows the status in the record that every job has; it is the emulator's.
+/// What follows the status in every job's record, as in the emulator's.
 const RECORD: &str = r#""source":{"repository":"https://github.com/acme/widgets","ref":"main"},"model":"emulated","prLink":null,"createdAt":"2026-11-20T14:36:15.667Z","archivedAt":null}"#;
 
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
@@ -27,7 +27,7 @@ fn main() -> io::Result<()> {
     io::copy(&mut io::stdin().lock(), &mut io::sink()).map(drop)
 }
 
-/// Answers until the client closes. A client that breaks off is nobody's concern here.
+/// Responds until the client closes. A client that breaks off is not an error here.
 fn serve(mut stream: TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut buffer = vec![0; 256 * 1024];
@@ -47,7 +47,7 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
         let mut whole = head + body_length(&buffer[..head]);
         while filled < whole {
             if filled == buffer.len() {
-                // The body is counted and thrown away.
+                // The body is counted and discarded.
                 whole -= filled;
                 filled = 0;
             }

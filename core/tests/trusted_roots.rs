@@ -1,5 +1,5 @@
 //! Which authorities are trusted: those that `SSL_CERT_FILE` and `SSL_CERT_DIR` name, the platform's, or the bundled ones where
-//! there is no store. Each case is a process of its own, for the variables are the process's.
+//! there is no store. Each case runs in its own process, because environment variables belong to the process.
 
 mod support;
 
@@ -11,7 +11,7 @@ use support::{JOB, limited};
 
 const CHILD: &str = "AGENTJOB_TEST_ROOTS_URL";
 
-/// The process in question: one message, and how it ended.
+/// The process of one case: sends one message and prints the result.
 #[test]
 #[ignore = "it is the process that the tests below start"]
 fn child() {
@@ -23,7 +23,7 @@ fn child() {
     }
 }
 
-fn told(emulator: &Emulator, variables: &[(&str, &str)]) -> String {
+fn output_with(emulator: &Emulator, variables: &[(&str, &str)]) -> String {
     let Output { status, stderr, .. } = Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "child", "--nocapture"])
         .env(CHILD, emulator.base_url())
@@ -38,7 +38,7 @@ fn told(emulator: &Emulator, variables: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn the_platforms_variables_count_and_one_that_leads_nowhere_is_named() {
+fn ssl_cert_variables_are_used_and_one_that_leads_nowhere_is_named() {
     limited();
     let config = Config::from_json(r#"{"api_key": "k"}"#).unwrap();
     let emulator = Emulator::start_tls(config).unwrap();
@@ -50,30 +50,30 @@ fn the_platforms_variables_count_and_one_that_leads_nowhere_is_named() {
     std::fs::write(place("empty.pem"), "").unwrap();
     let good = place("good.pem");
 
-    assert!(told(&emulator, &[("SSL_CERT_FILE", &good)]).contains("ok job_demo"));
-    assert!(told(&emulator, &[("AGENTJOB_CA_FILE", &good)]).contains("ok job_demo"));
+    assert!(output_with(&emulator, &[("SSL_CERT_FILE", &good)]).contains("ok job_demo"));
+    assert!(output_with(&emulator, &[("AGENTJOB_CA_FILE", &good)]).contains("ok job_demo"));
     for wrong in ["/nonexistent", &place("garbage.pem"), &place("empty.pem"), &place("empty")] {
         for variables in [vec!["SSL_CERT_FILE"], vec!["SSL_CERT_DIR"], vec!["SSL_CERT_FILE", "SSL_CERT_DIR"]] {
             let mut set: Vec<(&str, &str)> = variables.iter().map(|name| (*name, wrong)).collect();
-            let none = told(&emulator, &set);
+            let none = output_with(&emulator, &set);
             assert!(none.contains("tls message to job job_demo was not sent"), "{none}");
             let named: Vec<_> = variables.iter().map(|name| format!("{name}={wrong}")).collect();
             let sentence = format!("no certificate authority was found in {})", named.join(" and "));
             assert!(none.contains(&sentence), "{sentence}: {none}");
             assert!(none.contains("Correct or unset these variables, or give ca_file"), "{none}");
             set.push(("AGENTJOB_CA_FILE", &good));
-            assert!(told(&emulator, &set).contains("ok job_demo"), "ca_file is added to whatever there is");
+            assert!(output_with(&emulator, &set).contains("ok job_demo"), "ca_file is added to the others");
         }
     }
     let file_wrong_folder_right = [("SSL_CERT_FILE", "/nonexistent"), ("SSL_CERT_DIR", folder.to_str().unwrap())];
-    assert!(told(&emulator, &file_wrong_folder_right).contains("ok job_demo"));
+    assert!(output_with(&emulator, &file_wrong_folder_right).contains("ok job_demo"));
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// In a namespace of its own where the folders with the certificates are empty, as in a slim container.
+/// Runs in a mount namespace in which the certificate folders are empty, as in a slim container.
 #[test]
 #[cfg(target_os = "linux")]
-fn without_a_store_the_bundled_roots_stand_in() {
+fn without_a_trust_store_the_bundled_roots_are_used() {
     let config = Config::from_json(r#"{"api_key": "k"}"#).unwrap();
     let emulator = Emulator::start_tls(config).unwrap();
     let script = r#"for folder in /etc/ssl /usr/lib/ssl /etc/pki /usr/local/share /usr/share/ca-certificates; do

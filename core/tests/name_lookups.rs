@@ -1,5 +1,5 @@
-//! A resolver that does not answer for one host, a real one: this process in a network and a mount namespace of its own, where
-//! the only name server is a socket that stays silent.
+//! A real resolver that hangs for one host: the process runs in its own network and mount namespaces, where the only name server
+//! is a socket that stays silent.
 
 #![cfg(target_os = "linux")]
 
@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 use agentjob_core::{Client, Delivery, ErrorKind};
 use support::{JOB, emulator, ms, skip, timed};
 
-/// The process in question.
+/// The process in the namespaces.
 #[test]
 #[ignore = "it is the process that the test below starts"]
 fn child() {
@@ -31,7 +31,7 @@ fn child() {
             });
         }
     });
-    // They all wait on in the system's resolver, which asks for 5 s and more.
+    // The lookups still run: the system's resolver tries for 5 s and more.
     assert!(silent.recv(&mut [0; 512]).unwrap() > 0, "the name server was asked");
     let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
     let lookups = threads.filter(|task| {

@@ -4,7 +4,7 @@ from figures import markdown, number
 
 FACES = ["agentjob core", "agentjob C", "agentjob Python"]
 SECTIONS = ["warm", "cold", "tls"]
-#: What is less than this apart is the same.
+#: Ratios closer to 1 than this count as equal.
 SAME = 0.02
 
 
@@ -42,13 +42,13 @@ def behind(sections):
     if not lines:
         return ""
     title = (
-        "**Where a peer of the same language is ahead** (every pause has a jitter, so lateness is also the luck of the draw):"
+        "**Where a peer of the same language is ahead** (every pause has jitter, so lateness varies by chance):"
     )
     return f"\n{title}\n\n" + "".join(lines)
 
 
 def ratios(table):
-    """Every ratio to a peer: where it stands, its row, and what holds it."""
+    """Every ratio to a peer: a description of where it is, its row, and its cell."""
     for row in table["rows"]:
         for point, cell in row["cells"].items() if table["kind"] == "series" else [(None, row)]:
             if "to_peer" in cell:

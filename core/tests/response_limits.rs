@@ -1,5 +1,5 @@
-//! A service without measure: every answer ends in a clear error, in little memory. One test, for it reads the peak memory
-//! of its whole process, the emulator included.
+//! Responses without bounds: each ends in a clear error, in little memory. One test, because it measures the peak memory of the
+//! whole process, the emulator included.
 
 #![cfg(target_os = "linux")]
 
@@ -8,7 +8,7 @@ mod support;
 use agentjob_core::{Delivery, ErrorKind};
 use support::{JOB, builder, emulator, ms, skip};
 
-/// Starts the peak over (proc(5), clear_refs).
+/// Resets the peak (proc(5), clear_refs).
 fn forget_peak() -> std::io::Result<()> {
     std::fs::write("/proc/self/clear_refs", "5")
 }
@@ -20,11 +20,11 @@ fn memory_kb(line: &str) -> u64 {
 }
 
 #[test]
-fn an_answer_without_measure_is_a_clear_error_in_little_memory() {
+fn an_endless_response_is_a_clear_error_in_little_memory() {
     let deep = "[".repeat(8 << 20);
     let deep = format!(r#"{{"status": 200, "body": "{deep}"}}"#);
     let ten_gb = r#"{"endless": "body", "content_length": 10737418240}"#;
-    for (name, rule, kind, verdict, words) in [
+    for (name, rule, kind, verdict, reason) in [
         ("headers without end", r#"{"endless": "headers"}"#, ErrorKind::InvalidResponse, Delivery::Unknown, "head"),
         (
             "chunks without end",
@@ -74,7 +74,7 @@ fn an_answer_without_measure_is_a_clear_error_in_little_memory() {
         let error = client.send_message(JOB, "p").unwrap_err();
         let grew = memory_kb("VmHWM:").saturating_sub(before);
         assert_eq!((error.kind(), error.delivery()), (kind, Some(verdict)), "{name}: {error}");
-        assert!(error.message().contains(words), "{name}: {error}");
+        assert!(error.message().contains(reason), "{name}: {error}");
         if !measured {
             skip("SKIPPED: the peak memory, for /proc/self/clear_refs cannot be written here");
             continue;

@@ -1,4 +1,4 @@
-//! That the judge would notice: good evidence is doctored, one mistake at a time, and each must be found under its own name.
+//! Tests the judge: good evidence is doctored, one mistake at a time, and each must be found under its own name.
 
 use super::judge::{Evidence, Findings, Processed, judge};
 use super::plan::{Item, Said};
@@ -9,7 +9,7 @@ const RUN: &str = r#"{"line":"run","journal":2,"agentjob":"0.1.0"}"#;
 #[derive(Clone)]
 struct Case {
     journal: Vec<String>,
-    told: Vec<Vec<Said>>,
+    reported: Vec<Vec<Said>>,
     ledger: Vec<Processed>,
     over: bool,
 }
@@ -28,8 +28,8 @@ fn line(kind: &str, number: usize) -> String {
     format!(r#"{{"line":"{kind}","item":{number},"key":"k{number}"}}"#)
 }
 
-fn told(number: u64, delivery: &str) -> Said {
-    Said::Told { number, delivery: delivery.into(), error: None, earlier: false }
+fn reported(number: u64, delivery: &str) -> Said {
+    Said::Reported { number, delivery: delivery.into(), error: None, earlier: false }
 }
 
 fn processed(number: usize) -> Processed {
@@ -48,7 +48,7 @@ fn good() -> Case {
             sending(3),
             line("accepted", 3),
         ],
-        told: vec![vec![told(1, "accepted"), told(2, "rejected"), told(3, "accepted"), Said::Over]],
+        reported: vec![vec![reported(1, "accepted"), reported(2, "rejected"), reported(3, "accepted"), Said::Over]],
         ledger: vec![processed(1), processed(3)],
         over: true,
     }
@@ -64,7 +64,7 @@ fn bytes_judged(case: &Case, journal: &[u8]) -> Findings {
         items: &items(),
         api_key: "the_key_0123",
         journal,
-        told: &case.told,
+        reported: &case.reported,
         ledger: &case.ledger,
         over: case.over,
         resend: false,
@@ -89,14 +89,14 @@ fn each_mistake_is_noticed_under_its_name() {
         ("processed, and said not sent", |c| c.journal[6] = line("not_sent", 3), |f| f.lost),
         ("never ended", |c| drop(c.journal.pop()), |f| f.never_ended),
         ("never begun", |c| c.journal.truncate(5), |f| f.never_ended),
-        ("never told", |c| drop(c.told[0].remove(2)), |f| f.never_ended),
-        ("told otherwise than noted", |c| c.told[0][0] = told(1, "unknown"), |f| f.lies),
-        ("told twice", |c| c.told[0].push(told(1, "accepted")), |f| f.lies),
-        ("told as what is no end", |c| c.told[0][1] = told(2, "not_sent"), |f| f.lies),
-        ("told otherwise by an earlier run", |c| c.told.insert(0, vec![told(2, "accepted")]), |f| f.lies),
+        ("never reported", |c| drop(c.reported[0].remove(2)), |f| f.never_ended),
+        ("reported otherwise than in the journal", |c| c.reported[0][0] = reported(1, "unknown"), |f| f.lies),
+        ("reported twice", |c| c.reported[0].push(reported(1, "accepted")), |f| f.lies),
+        ("reported with a verdict that ends nothing", |c| c.reported[0][1] = reported(2, "not_sent"), |f| f.lies),
+        ("reported otherwise by an earlier run", |c| c.reported.insert(0, vec![reported(2, "accepted")]), |f| f.lies),
         ("sent again after it was accepted", |c| c.journal.push(sending(1)), |f| f.lies),
         (
-            "in doubt, and sent again",
+            "unknown, and sent again",
             |c| c.journal.splice(6.., [line("unknown", 3), sending(3)]).for_each(drop),
             |f| f.lies,
         ),
@@ -113,7 +113,7 @@ fn each_mistake_is_noticed_under_its_name() {
         doctor(&mut case);
         let found = judged(&case);
         assert!(count(&found) > 0, "{name}: {found:?}");
-        assert!(!found.words.is_empty(), "{name}");
+        assert!(!found.descriptions.is_empty(), "{name}");
     }
 }
 
@@ -121,7 +121,7 @@ fn each_mistake_is_noticed_under_its_name() {
 fn what_a_killed_run_leaves_is_no_mistake() {
     let mut case = good();
     case.over = false;
-    case.told[0].truncate(2);
+    case.reported[0].truncate(2);
     case.journal.pop();
     assert_eq!(judged(&case), Findings::default(), "sending, and processed");
     let torn = case.journal.join("\n") + "\n{\"line\":\"acc";
@@ -147,8 +147,8 @@ fn a_run_whose_journal_failed_may_know_more_than_the_journal() {
     let mut case = good();
     case.over = false;
     case.journal.pop();
-    case.told = vec![vec![told(3, "accepted")]];
+    case.reported = vec![vec![reported(3, "accepted")]];
     assert!(judged(&case).lies > 0);
-    case.told[0].push(Said::Failed { kind: "journal".into(), message: String::new() });
+    case.reported[0].push(Said::Failed { kind: "journal".into(), message: String::new() });
     assert_eq!(judged(&case), Findings::default());
 }

@@ -1,4 +1,4 @@
-//! What comes on a connection before or behind its answer is never taken for another one.
+//! Bytes on a connection before or after its response are never taken for another response.
 
 mod support;
 
@@ -10,8 +10,8 @@ use agentjob_core::{Client, Delivery, ErrorKind};
 use agentjob_emulator::{Config, Emulator};
 use support::{JOB, ms, with_authority};
 
-/// An answer of this many bytes, head and body together, whose model is `name`.
-fn answer(name: &str, bytes: usize) -> String {
+/// A response of this many bytes, head and body together, whose model is `name`.
+fn response(name: &str, bytes: usize) -> String {
     let head = |length| format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
     let body =
         |filler: usize| format!(r#"{{"id":"{JOB}","status":"active","model":"{name}","x":"{}"}}"#, "x".repeat(filler));
@@ -23,10 +23,10 @@ fn answer(name: &str, bytes: usize) -> String {
 }
 
 #[test]
-fn an_answer_that_nobody_asked_for_is_not_the_next_requests_also_where_tls_has_deciphered_it() {
-    // Both leave in one record of TLS, and so are deciphered at once, however much of it is read.
+fn a_stray_response_is_not_taken_for_the_next_one_even_if_tls_has_decrypted_it() {
+    // Both are in one TLS record, so both are decrypted together, however much of it is read.
     for bytes in [1500, 2048, 4095, 4096, 4097, 5000, 8191, 8192, 8193, 9000] {
-        let raw = format!("{}{}", answer("asked", bytes), answer("smuggled", 1200));
+        let raw = format!("{}{}", response("asked", bytes), response("smuggled", 1200));
         let config = serde_json::json!({"rules": [{"nth": 1, "raw": raw}]}).to_string();
         let emulator = Emulator::start_tls(Config::from_json(&config).unwrap()).unwrap();
         let client = with_authority(&emulator, |builder| builder);
@@ -37,7 +37,7 @@ fn an_answer_that_nobody_asked_for_is_not_the_next_requests_also_where_tls_has_d
 }
 
 #[test]
-fn a_refusal_behind_an_interim_answer_ends_the_writing_of_a_large_message() {
+fn a_refusal_after_an_interim_response_stops_the_writing_of_a_large_message() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = Client::builder().base_url(format!("http://{}", listener.local_addr().unwrap()));
     let client = client.api_key("key_of_the_service").project_id("demo").trust_env(false).timeout(ms(20_000));
@@ -50,7 +50,7 @@ fn a_refusal_behind_an_interim_answer_ends_the_writing_of_a_large_message() {
             let hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
             let refusal = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n";
             stream.write_all(&[hints.as_slice(), refusal].concat()).unwrap();
-            // It reads nothing more, and stays for as long as the client does.
+            // The service reads nothing more, and keeps the connection until the client is done.
             assert!(client_is_done.recv().is_err());
         });
         let ended = client.send_message(JOB, &"x".repeat(32 << 20));

@@ -1,5 +1,5 @@
-//! A call that is cancelled, closed or out of time ends within its bounds wherever it is, tells the truth about its
-//! message, and sends nothing after it.
+//! A call that is cancelled, closed or timed out ends within its bounds in every phase, with a true verdict about its
+//! message, and sends nothing afterwards.
 
 mod support;
 
@@ -19,7 +19,7 @@ struct Phase {
     verdict: Delivery,
 }
 
-/// More than the socket buffers of both ends swallow.
+/// More than the socket buffers of both ends hold.
 const BEYOND_BUFFERS: usize = 16 << 20;
 
 const PHASES: [Phase; 7] = [
@@ -75,7 +75,7 @@ const PHASES: [Phase; 7] = [
 ];
 
 impl Phase {
-    /// Whether the service has fallen silent, or has answered.
+    /// Whether the service has fallen silent, or has responded.
     fn is_reached(&self, emulator: &Emulator) -> bool {
         let seen = emulator.requests();
         let silent = seen.requests.first().is_some_and(|entry| entry.fault.is_some() || entry.status.is_some());
@@ -111,11 +111,11 @@ impl Phase {
     }
 }
 
-/// What users are promised is 100 ms, and the clock is read on both sides of it.
+/// The documented bound is 100 ms; the rest is for reading the clock on both sides.
 const PROMISE: Duration = ms(110);
 
-/// Runs a call, ends it from another thread once it got `there`, and answers how long after that it came back.
-fn end_from_elsewhere(
+/// Runs a call, ends it from another thread once `there` returns, and returns how long after that the call returned.
+fn end_from_another_thread(
     call: impl FnOnce() -> Result<Job, Error> + Send,
     there: impl FnOnce(),
     end: impl FnOnce(),
@@ -133,7 +133,7 @@ fn end_from_elsewhere(
     })
 }
 
-/// Ends a message in this phase, and answers how long that took: none if the client had not got as far as the service.
+/// Ends a message in this phase, and returns how long that took, or `None` if the client was not as far as the service.
 fn end_in(phase: &Phase, pause: Duration, kind: ErrorKind) -> Option<Duration> {
     let emulator = phase.emulator();
     let client = phase.client(&emulator);
@@ -148,7 +148,7 @@ fn end_in(phase: &Phase, pause: Duration, kind: ErrorKind) -> Option<Duration> {
         }
     };
     let end = || if kind == ErrorKind::Closed { client.close() } else { token.cancel() };
-    let (delay, error) = end_from_elsewhere(|| client.send_message_with(JOB, &prompt, &options), there, end);
+    let (delay, error) = end_from_another_thread(|| client.send_message_with(JOB, &prompt, &options), there, end);
     let seen = emulator.requests().total;
     assert_eq!(error.kind(), kind, "{}", phase.name);
     // The token stays cancelled and the client closed: the next call does not even begin.
@@ -157,7 +157,7 @@ fn end_in(phase: &Phase, pause: Duration, kind: ErrorKind) -> Option<Duration> {
     drop(client);
     until("no connection is left that could carry a request", || emulator.open_connections() == 0);
     assert_eq!(emulator.requests().total, seen, "{}", phase.name);
-    // A client that has not read the answer yet cannot know better.
+    // The client had not read the response yet, so `unknown` was true.
     if phase.is_read() && error.delivery() == Some(Delivery::Unknown) {
         return None;
     }
@@ -166,7 +166,7 @@ fn end_in(phase: &Phase, pause: Duration, kind: ErrorKind) -> Option<Duration> {
 }
 
 #[test]
-fn a_cancel_is_heard_in_every_phase_and_nothing_is_sent_after_it() {
+fn a_cancelled_call_ends_in_every_phase_and_sends_nothing_afterwards() {
     limited();
     for phase in &PHASES {
         let delay = quickest(PROMISE, || given_time(ms(20), |pause| end_in(phase, pause, ErrorKind::Cancelled)));
@@ -184,7 +184,7 @@ fn closing_the_client_ends_its_calls_in_every_phase() {
 }
 
 #[test]
-fn a_calls_time_is_one_total_in_every_phase() {
+fn a_calls_timeout_is_one_total_over_all_phases() {
     limited();
     let late = |phase: &Phase, timeout: Duration| {
         let emulator = phase.emulator();
@@ -194,14 +194,14 @@ fn a_calls_time_is_one_total_in_every_phase() {
         let (took, ended) = timed(|| client.send_message_with(JOB, &prompt, &options));
         let error = ended.unwrap_err();
         if error.delivery() != Some(phase.verdict) {
-            // Its time was over in an earlier phase, of which it may not say more than it knows.
+            // It timed out in an earlier phase, with the verdict of that phase.
             assert_eq!(error.kind(), ErrorKind::Timeout, "{}: {error}", phase.name);
             let processed = !emulator.ledger().is_empty();
             assert!(error.delivery() == Some(Delivery::Unknown) || !processed, "{}: {error}", phase.name);
             return None;
         }
         if phase.name == "a pause" {
-            assert_eq!(error.kind(), ErrorKind::RateLimit, "a pause that does not fit is not begun");
+            assert_eq!(error.kind(), ErrorKind::RateLimit, "a pause longer than the timeout is not started");
         } else {
             assert!(took >= timeout, "{}: {took:?}", phase.name);
             assert_eq!(error.kind(), ErrorKind::Timeout, "{}", phase.name);
@@ -215,7 +215,7 @@ fn a_calls_time_is_one_total_in_every_phase() {
 }
 
 #[test]
-fn an_answer_that_drips_does_not_stretch_the_time() {
+fn a_dripping_response_does_not_extend_the_timeout() {
     let emulator = emulator(r#"{"rules": [{"drip": {"bytes": 1, "every_ms": 10}}]}"#);
     let client = builder(&emulator).timeout(ms(300)).build().unwrap();
     let late = quickest(ms(150), || {
@@ -245,7 +245,7 @@ fn full_listener() -> (TcpListener, Vec<TcpStream>) {
 }
 
 #[test]
-fn a_connection_that_never_comes_about_ends_in_time_and_when_it_is_cancelled() {
+fn a_connection_attempt_that_hangs_ends_at_its_timeout_and_when_cancelled() {
     let (listener, _queued) = full_listener();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let builder = || Client::builder().base_url(&url).api_key("k").project_id("p").trust_env(false).max_retries(0);
@@ -266,8 +266,8 @@ fn a_connection_that_never_comes_about_ends_in_time_and_when_it_is_cancelled() {
         let token = CancelToken::new();
         let options = CallOptions::new().cancel(&token);
         let call = || client.send_message_with(JOB, "p", &options);
-        // Nobody sees a connection that does not come about. Whether it was begun in this time changes nothing of what is asserted.
-        let (delay, error) = end_from_elsewhere(call, || std::thread::sleep(ms(150)), || token.cancel());
+        // No one can see whether the connection attempt began in this time; the assertions hold either way.
+        let (delay, error) = end_from_another_thread(call, || std::thread::sleep(ms(150)), || token.cancel());
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::Cancelled, Some(Delivery::NotSent)));
         delay
     });
@@ -275,7 +275,7 @@ fn a_connection_that_never_comes_about_ends_in_time_and_when_it_is_cancelled() {
 }
 
 #[test]
-fn a_connect_timeout_is_tried_again_within_the_calls_time() {
+fn a_connect_timeout_is_retried_within_the_calls_timeout() {
     let (listener, _queued) = full_listener();
     let client = Client::builder()
         .base_url(format!("http://{}", listener.local_addr().unwrap()))

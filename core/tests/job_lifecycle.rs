@@ -1,4 +1,4 @@
-//! The main job: a follow-up is sent, waited for and read.
+//! The main use: send a follow-up, wait for it, read the result.
 
 mod support;
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 use agentjob_core::{
     CallOptions, CancelToken, Control, Delivery, ErrorKind, Interrupted, Job, JobStatus, Poller, WaitOptions,
 };
-use support::{JOB, builder, client, emulator, ms, quick, timed};
+use support::{JOB, builder, client, emulator, ms, quick, timed, until};
 
 #[test]
 fn a_follow_up_is_sent_and_waited_for_until_its_pull_request() {
@@ -25,7 +25,7 @@ fn a_follow_up_is_sent_and_waited_for_until_its_pull_request() {
 }
 
 #[test]
-fn the_request_on_the_wire_is_the_contracts() {
+fn the_request_on_the_wire_follows_the_contract() {
     let emulator = emulator("{}");
     let client = builder(&emulator).user_agent_suffix("tests/1").build().unwrap();
     client.send_message(JOB, "p").unwrap();
@@ -59,14 +59,14 @@ fn a_job_is_created_and_a_404_right_after_is_forgiven() {
     let client = client(&emulator);
     let job = client.create_job("Write the tests").unwrap();
     assert_eq!(job.status(), &JobStatus::Active);
-    assert_eq!(client.get_job(job.id()).unwrap_err().kind(), ErrorKind::NotFound, "get_job says what it sees");
+    assert_eq!(client.get_job(job.id()).unwrap_err().kind(), ErrorKind::NotFound, "get_job returns the 404");
     assert_eq!(client.wait(job.id(), &quick()).unwrap().status(), &JobStatus::Completed);
-    assert_eq!(client.wait("job_other", &quick()).unwrap_err().kind(), ErrorKind::NotFound, "nobody created this one");
+    assert_eq!(client.wait("job_other", &quick()).unwrap_err().kind(), ErrorKind::NotFound, "this one was not created");
 }
 
 #[test]
 fn the_previous_result_is_never_taken_for_the_new_one() {
-    // A message whose own answer still shows the previous record, and one whose answer is ahead of what a read shows.
+    // A message whose response still shows the previous record, and one whose response is newer than what a read shows.
     for (stale_post, options) in [(true, quick()), (false, quick().min_interval(ms(300)).max_interval(ms(300)))] {
         let emulator = emulator(&format!(r#"{{"work_ms": 400, "stale_ms": 150, "stale_post": {stale_post}}}"#));
         let client = client(&emulator);
@@ -83,7 +83,7 @@ fn the_previous_result_is_never_taken_for_the_new_one() {
 }
 
 #[test]
-fn a_wait_after_a_message_that_may_have_arrived_is_not_fooled_either() {
+fn a_wait_after_an_unknown_message_does_not_take_the_previous_result() {
     for rule in [
         r#"{"nth": 2, "fault": {"do": "close", "at": "request", "process": true}}"#,
         r#"{"nth": 2, "status": 200, "body": "{", "process": true}"#,
@@ -99,14 +99,14 @@ fn a_wait_after_a_message_that_may_have_arrived_is_not_fooled_either() {
 }
 
 #[test]
-fn a_wait_that_is_about_to_end_looks_once_more() {
+fn a_wait_that_is_about_to_end_polls_once_more() {
     let emulator = emulator(r#"{"jobs": [{"id": "job_1", "status": "active", "finish_after_ms": 300}]}"#);
     let slow = WaitOptions::new().timeout(ms(1000)).min_interval(Duration::from_secs(10));
     assert!(client(&emulator).wait("job_1", &slow).unwrap().is_terminal());
 }
 
 #[test]
-fn the_facts_of_a_waits_error_are_the_waits() {
+fn the_facts_of_a_waits_error_describe_the_wait() {
     let emulator = emulator(r#"{"jobs": [{"id": "job_1", "status": "active"}], "rules": [{"nth": 4, "status": 401}]}"#);
     let error = client(&emulator).wait("job_1", &quick()).unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Authentication, 4));
@@ -116,8 +116,8 @@ fn the_facts_of_a_waits_error_are_the_waits() {
 }
 
 #[test]
-fn a_job_that_answers_its_message_at_once_is_done_when_the_settle_time_is_over() {
-    // The job never shows `active`: its record is terminal from the first answer on.
+fn a_job_that_is_terminal_right_after_its_message_is_done_after_settle() {
+    // The job is never seen `active`: its record is terminal from the first response on.
     let record = r#"{"id": "job_demo", "status": "completed", "prLink": null}"#;
     let emulator = emulator(&format!(r#"{{"rules": [{{"status": 200, "json": {record}}}]}}"#));
     let (took, done) = timed(|| client(&emulator).send_and_wait(JOB, "p", &quick()).unwrap());
@@ -139,7 +139,7 @@ fn each_terminal_status_ends_a_wait_and_an_unknown_one_does_not() {
 }
 
 #[test]
-fn a_wait_that_runs_out_of_time_carries_the_last_record_and_what_it_saw() {
+fn a_wait_that_times_out_has_the_last_record_and_its_failed_polls() {
     let emulator = emulator(
         r#"{"jobs": [{"id": "job_1", "status": "active"}], "rules": [{"nth": 2, "status": 503}, {"nth": 3, "status": 429}]}"#,
     );
@@ -153,7 +153,7 @@ fn a_wait_that_runs_out_of_time_carries_the_last_record_and_what_it_saw() {
 }
 
 #[test]
-fn a_wait_ends_in_time_though_the_service_says_nothing() {
+fn a_wait_times_out_though_the_service_is_silent() {
     let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "request"}}]}"#);
     let (took, ended) = timed(|| client(&emulator).wait(JOB, &quick().timeout(ms(300))));
     assert_eq!(ended.unwrap_err().kind(), ErrorKind::WaitTimeout);
@@ -161,7 +161,7 @@ fn a_wait_ends_in_time_though_the_service_says_nothing() {
 }
 
 #[test]
-fn a_wait_outlives_a_service_that_comes_and_goes() {
+fn a_wait_survives_outages_of_the_service() {
     let emulator = emulator(
         r#"{"jobs": [{"id": "job_1", "status": "active", "finish_after_ms": 300}], "rules": [
             {"nth": 1, "fault": {"do": "reset", "at": "request"}}, {"nth": 2, "status": 502, "body": "<html>"},
@@ -187,7 +187,7 @@ fn a_wait_that_can_never_succeed_ends_at_once() {
 }
 
 #[test]
-fn a_retry_after_is_kept_to_in_a_wait() {
+fn a_wait_honours_retry_after() {
     let emulator = emulator(r#"{"rules": [{"nth": 1, "status": 429, "headers": {"Retry-After": "1"}}]}"#);
     let (took, done) = timed(|| client(&emulator).wait(JOB, &quick()));
     assert!(done.unwrap().is_terminal());
@@ -195,7 +195,7 @@ fn a_retry_after_is_kept_to_in_a_wait() {
 }
 
 #[test]
-fn watch_hands_out_each_change_and_ends_with_the_result() {
+fn watch_yields_each_change_and_ends_with_the_result() {
     let emulator = emulator(r#"{"work_ms": 1500}"#);
     let client = client(&emulator);
     client.send_message(JOB, "p").unwrap();
@@ -205,7 +205,7 @@ fn watch_hands_out_each_change_and_ends_with_the_result() {
 }
 
 #[test]
-fn a_poller_goes_on_from_its_text() {
+fn a_poller_resumes_from_its_text() {
     let emulator = emulator(r#"{"work_ms": 1500}"#);
     let client = client(&emulator);
     client.send_message(JOB, "p").unwrap();
@@ -232,7 +232,7 @@ fn a_poller_goes_on_from_its_text() {
 }
 
 #[test]
-fn a_wait_that_is_resumed_too_late_still_looks_once() {
+fn a_wait_that_is_resumed_too_late_still_polls_once() {
     let emulator = emulator(r#"{"jobs": [{"id": "job_demo"}, {"id": "job_busy", "status": "active"}]}"#);
     let client = client(&emulator);
     let options = quick().timeout(ms(50));
@@ -250,14 +250,14 @@ fn a_wait_that_is_resumed_too_late_still_looks_once() {
                 assert_eq!(error.job().map(|job| job.status().as_str()), Some("active"));
                 assert_eq!(resumed.poll(&client, &CallOptions::new()).unwrap_err().kind(), ErrorKind::WaitTimeout);
             }
-            (looked, _) => panic!("{looked:?}"),
+            (polled, _) => panic!("{polled:?}"),
         }
     }
     assert_eq!(emulator.requests().total, 2, "once each");
 }
 
 #[test]
-fn progress_is_told_once_a_change_and_can_end_the_wait() {
+fn progress_is_reported_once_per_change_and_can_end_the_wait() {
     #[derive(Default)]
     struct Watcher {
         seen: Mutex<Vec<String>>,
@@ -302,13 +302,14 @@ fn a_wait_can_be_cancelled_and_closed_from_another_thread() {
     ] {
         let options = slow.clone().call(CallOptions::new().cancel(&token));
         let options = if kind == ErrorKind::Closed { slow.clone() } else { options };
+        let polls = emulator.requests().total;
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| timed(|| client.wait("job_1", &options)));
-            std::thread::sleep(ms(200));
+            until("the wait polls", || emulator.requests().total > polls);
             end();
             let (took, ended) = waiting.join().unwrap();
             assert_eq!(ended.unwrap_err().kind(), kind);
-            assert!(took < ms(8000), "well before the next look: {kind}: {took:?}");
+            assert!(took < ms(8000), "well before the next poll: {kind}: {took:?}");
         });
     }
     assert_eq!(client.get_job("job_1").unwrap_err().kind(), ErrorKind::Closed);

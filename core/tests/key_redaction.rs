@@ -1,5 +1,5 @@
-//! A service that quotes the key does not get it shown, wherever in its answer it stands and however it writes it: neither in an
-//! error, nor in an event, a log line or a batch's journal.
+//! A key that the service quotes is redacted, wherever in the response it is and however it is encoded: in errors, events, log
+//! lines and a batch's journal.
 
 #[path = "support/quoting.rs"]
 mod quoting;
@@ -17,13 +17,13 @@ use agentjob_core::{
 use quoting::{ENCODINGS, KEYS, Service, shows};
 
 const CHILD: &str = "AGENTJOB_TEST_KEY_NUMBER";
-/// Begins a case in what the child prints.
+/// Starts a case in the output of the child.
 const CASE: &str = "\n#### ";
-/// Of a message, a 408 and a 429 are retried, at once when they ask for it.
+/// Of these, 408 and 429 are retried, at once if they ask for it.
 const STATUSES: [u16; 9] = [200, 204, 302, 400, 401, 408, 429, 503, 799];
 const RECORD: &str = r#"{"id":"job_1","status":"active"}"#;
 
-/// Every place of an answer that a key may stand in; `{K}` is the key, `{1}` and `{2}` are its halves.
+/// Every place in a response where a key may be; `{K}` is the key, `{1}` and `{2}` are its halves.
 fn places() -> Vec<String> {
     let mut places: Vec<String> = Vec::new();
     let place = |status: u16, fields: &str, body: &str| {
@@ -74,7 +74,7 @@ fn places() -> Vec<String> {
         places.push(place(status, "Content-Length: 70000\r\n", "unknown key: {K}"));
     }
     for status in [200, 401] {
-        // The bounds of a sentence, of a body that is kept, and of one that is read; cut in the middle of the key.
+        // The length limits of a message, of a kept body and of a body that is read, each in the middle of the key.
         for bound in [300, 8 << 10, 64 << 10] {
             for before in [0, 5, 9, 14] {
                 places.push(place(status, "", &format!("{}{{K}} and more", "x".repeat(bound - before))));
@@ -89,7 +89,7 @@ fn places() -> Vec<String> {
     places
 }
 
-/// An answer with the key in it.
+/// A response with the key in it.
 fn answer(place: &str, quoted: &str) -> Vec<u8> {
     let (first, second) = quoted.split_at(quoted.len() / 2);
     let answer = place.replace("{K}", quoted).replace("{1}", first).replace("{2}", second);
@@ -97,7 +97,7 @@ fn answer(place: &str, quoted: &str) -> Vec<u8> {
     answer.replace("{N}", &length.to_string()).into_bytes()
 }
 
-/// Without what only fills.
+/// Without the padding.
 fn short(text: &str) -> String {
     text.replace(&"x".repeat(40), "")
 }
@@ -123,7 +123,7 @@ fn client(base_url: &str, key: &str) -> Client {
     builder.timeout(Duration::from_secs(10)).max_retries(0).build().unwrap()
 }
 
-/// Makes each call against each answer, and prints what comes out. Its stderr, with the log, is the same pipe.
+/// Makes each call against each response, and prints all results. Its stderr, with the log, is the same pipe.
 #[test]
 fn the_child_prints_all_that_comes_out() {
     let Ok(number) = std::env::var(CHILD) else { return };
@@ -142,7 +142,7 @@ fn the_child_prints_all_that_comes_out() {
     for place in places() {
         for (name, encode) in ENCODINGS {
             service.answers([answer(&place, &encode(key))]);
-            // Escaped beforehand: stderr has no buffer, and would take it a character at a time.
+            // Escaped first: stderr has no buffer, and would write it one character at a time.
             let case = place.chars().take(200).collect::<String>().escape_debug().to_string();
             eprintln!("{CASE}{name}: {case}");
             let calls = [
@@ -160,7 +160,7 @@ fn the_child_prints_all_that_comes_out() {
 }
 
 #[test]
-fn a_key_that_the_service_quotes_comes_out_nowhere() {
+fn a_key_that_the_service_quotes_appears_nowhere() {
     let look_for = |number: usize, key: &str| {
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "the_child_prints_all_that_comes_out", "--nocapture"])
@@ -175,7 +175,7 @@ fn a_key_that_the_service_quotes_comes_out_nowhere() {
         assert!(out.contains("agentjob: send_message job_1: request 2"), "the child retries");
         let cases: Vec<&str> = out.split(CASE).filter(|case| !case.is_empty()).collect();
         assert!(cases.len() > 2000, "{}", cases.len());
-        // Most lines come again and again.
+        // Most lines are repeated often.
         let mut lines = HashSet::new();
         for case in cases {
             for line in case.lines().filter(|line| lines.insert(*line)) {
@@ -183,13 +183,13 @@ fn a_key_that_the_service_quotes_comes_out_nowhere() {
             }
         }
     };
-    // The children mostly wait.
+    // The children wait most of the time.
     std::thread::scope(|scope| {
         KEYS.iter().enumerate().for_each(|(number, key)| drop(scope.spawn(move || look_for(number, key))));
     });
 }
 
-/// A path in memory, where a journal's many syncs cost nothing, or where there is none in the folder for temporary files.
+/// A path in memory, where a journal's many syncs cost nothing, or else in the folder for temporary files.
 fn in_memory(name: &str) -> PathBuf {
     let folder = Some(PathBuf::from("/dev/shm")).filter(|folder| folder.is_dir());
     folder.unwrap_or_else(std::env::temp_dir).join(name)
@@ -201,7 +201,7 @@ fn a_key_that_the_service_quotes_is_in_no_line_of_a_journal() {
         let service = Service::start();
         let client = client(&format!("http://{}", service.address), key);
         let path = in_memory(&format!("agentjob-quoted-{}-{number}", std::process::id()));
-        // A 400 is one message's alone; its batch goes on.
+        // A 400 fails only its own message; the batch continues.
         for place in places().iter().map(|place| place.replace(" 401 ", " 400 ")) {
             if !place.starts_with("HTTP/1.1 400") {
                 continue;
@@ -219,13 +219,13 @@ fn a_key_that_the_service_quotes_is_in_no_line_of_a_journal() {
         }
         drop(std::fs::remove_file(&path));
     };
-    // A batch pauses for a second after an answer that cannot be read.
+    // A batch pauses for a second after a response that cannot be read.
     std::thread::scope(|scope| {
         KEYS.iter().enumerate().for_each(|(number, key)| drop(scope.spawn(move || look_for(number, key))));
     });
 }
 
-/// A journal without its checksums and digests, which hold a part of a key as seldom as by chance, and that is once too often.
+/// A journal without its checksums and digests, which may contain six characters of the key by chance.
 fn without_digests(journal: &str) -> String {
     let mut rest = journal.to_owned();
     for name in ["key", "prompt", "after", "sum"] {
@@ -238,7 +238,7 @@ fn without_digests(journal: &str) -> String {
 }
 
 #[test]
-fn a_proxy_that_quotes_its_password_does_not_get_it_shown() {
+fn a_password_that_the_proxy_quotes_is_redacted() {
     let password = "walrus5ginger8comet2";
     let proxy = Service::start();
     let url = format!("http://user:{password}@{}", proxy.address);

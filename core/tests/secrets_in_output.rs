@@ -1,4 +1,4 @@
-//! The key and the prompt are in nothing that is shown: no error, no Debug text, no event, no log line at any level.
+//! The key and the prompt are in no output: no error, no Debug text, no event, no log line at any level.
 
 mod support;
 
@@ -12,7 +12,7 @@ const PROMPT: &str = "walrus5ginger8comet2 follow-up";
 
 static LOGGED: Mutex<String> = Mutex::new(String::new());
 
-/// Takes in what every crate below logs, hex dumps read back as text.
+/// Collects what all crates below log.
 struct Logger;
 
 impl log::Log for Logger {
@@ -33,8 +33,8 @@ struct Listener(Mutex<String>);
 
 impl Control for Listener {
     fn event(&self, event: &Event<'_>) -> Result<(), Interrupted> {
-        let told = format!("{event} {event:?} {}\n", event.to_json());
-        self.0.lock().unwrap().push_str(&told);
+        let text = format!("{event} {event:?} {}\n", event.to_json());
+        self.0.lock().unwrap().push_str(&text);
         Ok(())
     }
 }
@@ -84,7 +84,7 @@ fn neither_the_key_nor_the_prompt_is_shown_anywhere() {
             }
         }
         if rule.contains("99") {
-            assert_eq!(emulator.ledger().len(), 2, "with this key the messages do arrive");
+            assert_eq!(emulator.ledger().len(), 2, "the messages arrive with this key");
         }
     }
     for (key, what) in [("marker\nadm_zebra7quilt4mango9", "control"), ("", "empty")] {
@@ -101,12 +101,12 @@ fn neither_the_key_nor_the_prompt_is_shown_anywhere() {
             }
         }
     }
-    // The C and the Python face switch `log` off where they are built, and cargo then does so for the whole build.
+    // The C and Python crates switch `log` off, and a build that contains them has it off everywhere.
     if log::STATIC_MAX_LEVEL < log::LevelFilter::Trace {
-        skip("SKIPPED: what the crates below log, for this build has no log; cargo test -p agentjob-core has");
+        skip("SKIPPED: the log of the crates below, which this build switches off; run cargo test -p agentjob-core");
         return;
     }
     assert!(log.contains("post") || log.contains("POST"), "the crates below do log: {}", log.len());
     let dumped = unhexed(&log);
-    assert!(dumped.contains("POST /v2/agent/demo"), "the dump is read back: {dumped}");
+    assert!(dumped.contains("POST /v2/agent/demo"), "the hex dump is decoded: {dumped}");
 }

@@ -1,5 +1,5 @@
-//! A process that may begin no thread: the name of the service cannot be looked up. Root may always begin one, so the process is
-//! somebody else's; it runs this test, too.
+//! A process that may start no thread: the service's host name cannot be resolved. Root may always start one, so the process
+//! runs as another user; it runs this test, too.
 
 #![cfg(target_os = "linux")]
 
@@ -15,7 +15,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, getuid, setrlimit};
 use support::{JOB, emulator, skip};
 
 const TEST: &str = "without_a_thread_nothing_is_sent_and_the_next_call_works";
-/// Tells the other process that it is the one.
+/// Set in the environment of that process.
 const URL: &str = "AGENTJOB_TEST_URL";
 const NOBODY: u32 = 65534;
 
@@ -23,13 +23,13 @@ const NOBODY: u32 = 65534;
 fn without_a_thread_nothing_is_sent_and_the_next_call_works() {
     match env::var(URL) {
         Ok(url) => without_a_thread(&url),
-        Err(_) => as_somebody_else(),
+        Err(_) => as_another_user(),
     }
 }
 
-fn as_somebody_else() {
+fn as_another_user() {
     let emulator = emulator("{}");
-    // Where the build stands, somebody else may not be let in.
+    // Another user may not have access to the build folder.
     let copy = env::temp_dir().join(format!("agentjob-threads-{}", std::process::id()));
     fs::copy(env::current_exe().unwrap(), &copy).unwrap();
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
@@ -45,11 +45,11 @@ fn as_somebody_else() {
     let ran = match ran {
         Ok(ran) => ran,
         Err(error) => {
-            return skip(&format!("SKIPPED: nobody else may run a program from the temporary folder: {error}"));
+            return skip(&format!("SKIPPED: no other user may run a program from the temporary folder: {error}"));
         }
     };
-    let said = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success() && said.contains("1 passed"), "{said}");
+    let output = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && output.contains("1 passed"), "{output}");
     assert_eq!(emulator.ledger().len(), 1);
 }
 

@@ -1,5 +1,4 @@
-//! What a service may put on the wire, byte for byte: each response comes cut in two at every place, and byte by byte, and
-//! always means the same.
+//! Responses byte for byte: each comes cut in two at every place, and byte by byte, and always means the same.
 
 mod support;
 
@@ -7,7 +6,7 @@ use agentjob_core::{Delivery, ErrorKind};
 use support::wire::{RECORD, Service, chunked, cuts, sized, whole};
 use support::{JOB, ms, quickest, timed};
 
-/// What becomes of the connection.
+/// What the client does with the connection.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum After {
     Kept,
@@ -62,7 +61,7 @@ fn a_response_that_rfc_9112_allows_is_read_however_it_is_cut() {
 }
 
 #[test]
-fn bytes_behind_a_response_end_its_connection() {
+fn bytes_after_a_response_end_its_connection() {
     let service = Service::new();
     for response in [format!("{}HTTP/1.1 200 OK\r\n", sized("")), format!("{}more", chunked(""))] {
         let (ended, first) = service.send(whole(&response), false);
@@ -85,7 +84,7 @@ fn a_body_that_ends_with_the_connection_is_read() {
 fn a_response_that_rfc_9112_forbids_has_its_verdict_however_it_is_cut() {
     let coded = |coding: &str| sized(&format!("Transfer-Encoding: {coding}\r\n"));
     let size = |size: &str| chunked("").replace("\r\n23\r\n", &format!("\r\n{size}\r\n"));
-    // The head is garbled, so nothing is known of the message.
+    // The head cannot be read, so nothing is known about the message.
     let unknown = [
         sized("no field\r\n"),
         sized(": no name\r\n"),
@@ -144,9 +143,9 @@ fn a_response_that_rfc_9112_forbids_has_its_verdict_however_it_is_cut() {
 }
 
 #[test]
-fn a_connection_is_not_used_again_after_a_transfer_encoding_that_is_not_understood() {
+fn a_connection_is_not_reused_after_an_unknown_transfer_encoding() {
     let service = Service::new();
-    // The service leaves it open, and would take the next message as part of whatever it thinks was said.
+    // The service leaves it open, and might take the next message for a part of this exchange.
     for coding in ["gzip, chunked", "identity"] {
         let response = sized(&format!("Transfer-Encoding: {coding}\r\n"));
         let (ended, first) = service.send(whole(&response), false);
@@ -160,7 +159,7 @@ fn a_connection_is_not_used_again_after_a_transfer_encoding_that_is_not_understo
 }
 
 #[test]
-fn a_refusal_in_an_encoding_that_is_not_understood_is_still_a_refusal() {
+fn an_error_status_with_an_unknown_transfer_encoding_is_still_that_error() {
     let service = Service::new();
     let response = "HTTP/1.1 404 Not Found\r\nTransfer-Encoding: gzip\r\nX-Request-Id: r1\r\n\r\nabc";
     let error = service.send(whole(response), true).0.unwrap_err();
@@ -169,7 +168,7 @@ fn a_refusal_in_an_encoding_that_is_not_understood_is_still_a_refusal() {
 }
 
 #[test]
-fn a_head_of_512_lines_or_64_kib_is_read_and_no_longer_one() {
+fn headers_of_up_to_512_lines_and_64_kib_are_read() {
     let service = Service::new();
     let lines = |n: usize| sized(&"X: y\r\n".repeat(n));
     let bytes = |n: usize| sized(&format!("X: {}\r\n", "y".repeat(n - 6 - sized("").len() + RECORD.len() + 1)));
@@ -190,7 +189,7 @@ fn a_head_of_512_lines_or_64_kib_is_read_and_no_longer_one() {
 }
 
 #[test]
-fn interim_responses_without_end_do_not_hold_a_call() {
+fn endless_interim_responses_end_the_call() {
     let service = Service::new();
     let flood = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(1001);
     let few = format!("{}{}", &flood[..flood.len() / 1001 * 1000], sized(""));
@@ -202,7 +201,7 @@ fn interim_responses_without_end_do_not_hold_a_call() {
 }
 
 #[test]
-fn a_protocol_that_is_switched_to_unasked_is_no_answer() {
+fn a_101_is_not_a_response() {
     let service = Service::new();
     let response = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n";
     let (ended, first) = service.send(whole(response), false);
@@ -212,7 +211,7 @@ fn a_protocol_that_is_switched_to_unasked_is_no_answer() {
 }
 
 #[test]
-fn of_several_retry_after_the_longest_counts() {
+fn the_longest_of_several_retry_after_counts() {
     let service = Service::new();
     for (lines, seconds) in [
         ("Retry-After: 100\r\nRetry-After: 3600\r\n", 3600),
@@ -237,19 +236,19 @@ fn an_error_whose_body_stalls_or_drips_is_an_error_within_a_second() {
     let sized_404 = "HTTP/1.1 404 Not Found\r\nContent-Length: 10000\r\n\r\n";
     let chunked_500 = "HTTP/1.1 500 x\r\nTransfer-Encoding: chunked\r\n\r\n";
     let until_close_500 = "HTTP/1.1 500 x\r\n\r\n";
-    let words = r#"{"error":"no such job"}"#;
-    let said = |head: &str| format!("{head}{words}");
+    let reason = r#"{"error":"no such job"}"#;
+    let with_reason = |head: &str| format!("{head}{reason}");
     for (response, drip, kind, body) in [
-        (said(sized_404), "", ErrorKind::NotFound, Some(words)),
+        (with_reason(sized_404), "", ErrorKind::NotFound, Some(reason)),
         (chunked_500.to_owned(), "", ErrorKind::Server, None),
-        (said(until_close_500), "", ErrorKind::Server, Some(words)),
-        (said(sized_404), " ", ErrorKind::NotFound, Some(words)),
+        (with_reason(until_close_500), "", ErrorKind::Server, Some(reason)),
+        (with_reason(sized_404), " ", ErrorKind::NotFound, Some(reason)),
         (sized_404.to_owned(), "x", ErrorKind::NotFound, Some("x")),
         (chunked_500.to_owned(), "1\r\nx\r\n", ErrorKind::Server, Some("x")),
         (format!("{chunked_500}1;"), "a", ErrorKind::Server, None),
-        (said(until_close_500), " ", ErrorKind::Server, Some(words)),
+        (with_reason(until_close_500), " ", ErrorKind::Server, Some(reason)),
     ] {
-        // Of what drips without end, a piece comes every 100 ms.
+        // An endless drip sends a piece every 100 ms.
         let once = || timed(|| service.send_and_drip(whole(&response), drip, ms(100)));
         let (took, (ended, first)) = once();
         let error = ended.unwrap_err();

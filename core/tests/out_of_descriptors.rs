@@ -1,4 +1,4 @@
-//! A process that has no file descriptor left. One test, for the limit is the process's.
+//! A process that has no file descriptor left. One test, because the limit is the whole process's.
 
 #![cfg(target_os = "linux")]
 
