@@ -10,6 +10,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CITED = re.compile(
     r"(?<![\w./@{}$*-])((?:core|ffi-c|python|tests|include|docs)/[\w./-]*\.(?:rs|pyi?|c|cpp|hpp|h|md|toml|json|sh|txt|pml|svg|yml))(?![\w/])"
 )
+SECTION = re.compile(r'(docs/[\w-]+\.md),? "([^"]+)"')
 BARE = re.compile(r"(?<![\w./<>*-])([a-z]\w*(?:/\w+)*\.rs)(?!\w)")
 COMMENT = re.compile(r"^\s*(?://|#|\*|/\*|\"\"\")")
 BETWEEN_WORDS = r"[\s/#*!]+"
@@ -54,6 +55,9 @@ def citations(tree):
             for cited in CITED.findall(line):
                 if not known(tree, cited) and not made_by_a_build(cited):
                     yield f"{name}:{number}: cites {cited}, which does not exist"
+            for page, section in SECTION.findall(line):
+                if not re.search(rf"^(?:#+ {re.escape(section)}$|\| {re.escape(section)} \|)", tree.files.get(page) or "", re.M):
+                    yield f"{name}:{number}: cites “{section}”, which is neither a heading nor a table row of {page}"
             if name.endswith(".md") or COMMENT.match(line):
                 for cited in BARE.findall(line):
                     if not known(tree, cited):
