@@ -20,6 +20,9 @@ const LAGGARDS: Duration = Duration::from_millis(50);
 /// How long everything that came over it may take to be processed, where much else is to be done.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Why a situation cannot be played here.
+pub(crate) type Skip = String;
+
 /// A batch under way.
 #[derive(Debug)]
 pub(crate) struct Round {
