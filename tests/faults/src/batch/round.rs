@@ -20,9 +20,6 @@ const LAGGARDS: Duration = Duration::from_millis(50);
 /// How long everything that came over it may take to be processed, where much else is to be done.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Why a situation cannot be played here.
-pub(crate) type Skip = String;
-
 /// A batch under way.
 #[derive(Debug)]
 pub(crate) struct Round {
@@ -40,6 +37,9 @@ pub(crate) struct Round {
     disk_full: bool,
     pub(crate) findings: Findings,
 }
+
+/// Why a situation cannot be played here.
+pub(crate) type Skip = String;
 
 impl Round {
     /// A list of messages for a few jobs, some of them with keys of their own, and a service that does as `rules` say.
