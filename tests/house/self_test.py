@@ -88,6 +88,8 @@ CASES = [
     (text.links, {"docs/page.md": "[x](../README.md#gone)"}, "a heading that does not exist"),
     # Length, words, the Rust version.
     (text.long_files, {"core/src/a.rs": "\n" * 401}, "core/src/a.rs: 401 lines"),
+    (text.long_files, {"core/tests/a.rs": "\n" * 401}, ""),
+    (text.long_files, {"core/tests/a.rs": "\n" * 601}, "more than 600"),
     (text.words, {"core/src/a.rs": "\n// No glance.\n"}, "core/src/a.rs:2: “glance”"),
     (text.words, {"core/src/a.rs": "fn last_glance_at() {}"}, "“glance”"),
     (text.words, {"core/src/batch/gone/leftovers.rs": ""}, "its name has “leftovers”"),
