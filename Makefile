@@ -198,7 +198,7 @@ $(BUILD)/venv.stamp: tests/python/requirements.txt
 
 # The wheel is built again whenever one of these files is newer.
 PACKAGE := Cargo.toml Cargo.lock pyproject.toml README.md $(shell find core/src python tests/emulator/src \
-		-name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name Cargo.toml)
+		-name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name 'agentjob.*sh' -o -name Cargo.toml)
 $(BUILD)/wheel.stamp: $(BUILD)/venv.stamp $(PACKAGE)
 	rm -rf "$(BUILD)/wheels"
 	$(BIN)/maturin build --quiet --release --locked --out "$(BUILD)/wheels"
