@@ -72,7 +72,8 @@ def examples(options, service, folder):
 
     # The last Python example starts its own emulator and prints nothing.
     printed = ["completed https://", "['completed', 'completed']", "3 accepted completed", ""]
-    for example, expected in zip(blocks("python"), printed, strict=True):
+    assert len(blocks("python")) == len(printed), "each Python example of the README has its output here"
+    for example, expected in zip(blocks("python"), printed):
         results.append(run("Python", [options.python, "-c", example], folder, environment, expected))
 
     (folder / "follow_up.c").write_text(blocks("c")[0])

@@ -63,7 +63,7 @@ def read(path):
 def import_graphs(tree):
     """For each crate and package, the files that each of its files imports, by names from the top."""
     for crate in CRATES:
-        files = tree.below(f"{crate}/src", ".rs")
+        files = {name: code for name, code in tree.below(f"{crate}/src", ".rs").items() if not name.endswith("tests.rs")}
         yield from_the_top(rust_imports(files), f"{crate}/src")
     for folder, package in PACKAGES.items():
         yield from_the_top(python_imports(tree.below(folder, ".py"), package), folder)

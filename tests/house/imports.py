@@ -100,7 +100,8 @@ def python_imports(files, package):
     imports = {}
     for module, name in modules.items():
         home = module.split(".") if name.endswith("__init__.py") else module.split(".")[:-1]
-        imports[name] = {modules[found] for found in python_names(ast.parse(files[name]), home) if found in modules} - {name}
+        tree = ast.parse(files[name], name)
+        imports[name] = {modules[found] for found in python_names(tree, home) if found in modules} - {name}
     return imports
 
 

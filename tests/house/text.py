@@ -3,13 +3,14 @@
 import posixpath
 import re
 
-from rules import LONGEST, MAY_BE_LONG, NOT_IN_A_CLONE, READ_BY_USERS, SOURCES, WORDS
+from rules import LONGEST, LONGEST_TEST, MAY_BE_LONG, NOT_IN_A_CLONE, READ_BY_USERS, SOURCES, WORDS
 
 FENCE = re.compile(r"^```.*?^```", re.S | re.M)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CITED = re.compile(
     r"(?<![\w./@{}$*-])((?:core|ffi-c|python|tests|include|docs)/[\w./-]*\.(?:rs|pyi?|c|cpp|hpp|h|md|toml|json|sh|txt|pml|svg|yml))(?![\w/])"
 )
+SECTION = re.compile(r'(docs/[\w-]+\.md),? "([^"]+)"')
 BARE = re.compile(r"(?<![\w./<>*-])([a-z]\w*(?:/\w+)*\.rs)(?!\w)")
 COMMENT = re.compile(r"^\s*(?://|#|\*|/\*|\"\"\")")
 BETWEEN_WORDS = r"[\s/#*!]+"
@@ -34,9 +35,9 @@ def words(tree):
 
 def long_files(tree):
     for name, text in tree.texts():
-        lines = text.count("\n")
-        if name.endswith(SOURCES) and lines > LONGEST and name not in MAY_BE_LONG:
-            yield f"{name}: {lines} lines, more than {LONGEST}"
+        lines, most = text.count("\n"), LONGEST_TEST if "tests/" in name else LONGEST
+        if name.endswith(SOURCES) and lines > most and name not in MAY_BE_LONG:
+            yield f"{name}: {lines} lines, more than {most}"
     for name in MAY_BE_LONG:
         if name not in tree.files:
             yield f"tests/house/rules.py: MAY_BE_LONG names {name}, which does not exist"
@@ -54,6 +55,9 @@ def citations(tree):
             for cited in CITED.findall(line):
                 if not known(tree, cited) and not made_by_a_build(cited):
                     yield f"{name}:{number}: cites {cited}, which does not exist"
+            for page, section in SECTION.findall(line):
+                if not re.search(rf"^(?:#+ {re.escape(section)}$|\| {re.escape(section)} \|)", tree.files.get(page) or "", re.M):
+                    yield f"{name}:{number}: cites “{section}”, which is neither a heading nor a table row of {page}"
             if name.endswith(".md") or COMMENT.match(line):
                 for cited in BARE.findall(line):
                     if not known(tree, cited):
