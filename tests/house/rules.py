@@ -58,7 +58,6 @@ WORDS = {
     r"bec[ao]mes? of": "delivery verdict, outcome",
     r"goes on": "continues, resumes",
     r"troubled?|troubles": "service failure, outage",
-    r"concerns?": "failure scope",
     r"trials?": "probe",
     r"owed": "must_poll",
     r"(?:a|one|the|next|first|last|each|its) look": "poll",
