@@ -54,7 +54,7 @@ WORDS = {
     r"at hand": "available",
     r"whoever|somebody|nobody": "name the caller, the thread, the service",
     r"hears? of": "is notified of",
-    r"(?:is|are|was|were) told": "gets, is notified",
+    r"(?:is|are|was|were) told(?! to\b)": "gets, is notified",
     r"bec[ao]mes? of": "delivery verdict, outcome",
     r"goes on": "continues, resumes",
     r"troubled?|troubles": "service failure, outage",
