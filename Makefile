@@ -1,16 +1,17 @@
 # agentjob
 #
-#   make demo    build everything, then do the main job three times over a socket: Python, C, Rust
-#                against the emulator, or: make demo JOB=job_123 with AGENTJOB_BASE_URL, AGENTJOB_API_KEY, AGENTJOB_PROJECT_ID
-#   make test    what to run after every change: Rust, C, C++, Python, the vectors through all three, the README's examples
-#   make check   what must pass before a change lands: make test, and installing, packaging, types, the C ABI from other languages,
-#                memory, the journal's model, and what a message costs
-#   make faults  the proof of the delivery verdict and of the journal: 20,000 messages through every fault, and a batch that is killed
-#                at every step, hundreds of times, against the ledger
-#   make bench   the race against the peers on this machine, which writes tests/bench/RESULTS.md (QUICK=1: a first look)
-#   make help    this text, and the parts
+#   make demo    builds everything, then sends a message and waits for its job in Python, C and Rust, against the emulator.
+#                With AGENTJOB_BASE_URL, AGENTJOB_API_KEY and AGENTJOB_PROJECT_ID set, make demo JOB=job_123 uses your service
+#   make test    run this after every change: the house check, Rust, C, C++, Python, the vectors in all three languages, the
+#                README's examples
+#   make check   run this before you propose a change: make test, then installing, packaging, types, the C ABI from other
+#                languages, memory, the journal's model, the dependencies, and the cost of a message
+#   make faults  proves the delivery verdict and the journal: 20,000 messages through every fault, and batches that are killed
+#                at every step, all compared with the emulator's ledger
+#   make bench   races agentjob against other clients on this machine and writes tests/bench/RESULTS.md (QUICK=1: a rough run)
+#   make help    prints this text and the names of the parts
 #
-# Needs a Rust toolchain, a C and C++ compiler, make and Python 3.9 or newer. The rest is set up below `build/`.
+# You need Rust (the version is in Cargo.toml), a C and C++ compiler, make, and Python 3.9+. Everything else is installed in build/.
 
 PYTHON  ?= python3
 CARGO   ?= cargo
@@ -23,36 +24,55 @@ SHARED  := $(TARGET)/release/libagentjob.so
 EMULATOR := $(TARGET)/debug/agentjob-emulator
 CORES   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
-# What is tested does not depend on who tests it.
+# Tests must not depend on the settings of the person who runs them.
 ifeq ($(filter demo,$(MAKECMDGOALS)),)
 unexport AGENTJOB_BASE_URL AGENTJOB_API_KEY AGENTJOB_API_KEY_FILE AGENTJOB_PROJECT_ID AGENTJOB_TIMEOUT AGENTJOB_CA_FILE AGENTJOB_LOG
 unexport PYTHONUNBUFFERED
 endif
 
-.PHONY: help demo test check test-rust test-c test-install test-memory test-model test-python test-vectors test-readme test-types test-packaging
+.PHONY: help demo test check house deny test-rust test-c test-install test-memory test-model test-python test-vectors test-readme test-types test-packaging
 .PHONY: test-wheels
 .PHONY: wheels check-wheels gallery faults bench bench-check sizes fmt lint clean
 
 help:
-	@sed -n '3,13s/^# \{0,1\}//p' Makefile
-	@echo "  test's parts:  $(TEST_PARTS)"
-	@echo "  check's parts: these and $(CHECK_PARTS)"
-	@echo "  besides:       library wheels lint fmt clean"
+	@sed -n '3,14s/^# \{0,1\}//p' Makefile
+	@echo "Each part is a target of its own:"
+	@echo "  test:   $(TEST_PARTS)"
+	@echo "  check:  the parts of test, then $(CHECK_PARTS)"
+	@echo "  others: library wheels lint fmt clean"
 
 demo: $(BUILD)/wheel.stamp library
 	$(CARGO) build --quiet --release -p agentjob-core --example follow_up
 	PATH="$(BIN):$$PATH" TARGET="$(TARGET)" BUILD="$(BUILD)" CC="$(CC)" JOB="$(JOB)" bash tests/demo.sh
 
-# Each part alone is a target, too. The table at the end says what ran, what was skipped, and how long it took.
-TEST_PARTS := sizes test-rust test-c test-python test-vectors test-readme
-CHECK_PARTS := test-install test-types test-memory test-model gallery test-packaging test-wheels bench-check
+# tests/parts.py runs the parts and prints a table at the end: what ran, what was skipped, and how long each part took.
+TEST_PARTS := house sizes test-rust test-c test-python test-vectors test-readme
+CHECK_PARTS := deny test-install test-types test-memory test-model gallery test-packaging test-wheels bench-check
 test:
 	@MAKE="$(MAKE)" $(PYTHON) tests/parts.py $(TEST_PARTS)
 check:
 	@MAKE="$(MAKE)" $(PYTHON) tests/parts.py $(TEST_PARTS) $(CHECK_PARTS)
 
-# One selection for everything that is built to be tested: with another one, cargo would build the crates below it again. Most Rust
-# tests wait more than they work, so several run at a time.
+# Seconds, and no build: imports, the map of the repository, citations, links, lengths, words. tests/house/check.py has the rules.
+house:
+	@$(PYTHON) tests/house/self_test.py
+	@$(PYTHON) tests/house/check.py
+
+# Licences, duplicate crates, sources and known vulnerabilities, by deny.toml. Building cargo-deny takes longer than most parts of
+# `make check`, so this uses an installed one or skips; CI has it. The advisories need a network.
+deny:
+	@if ! $(CARGO) deny --version >/dev/null 2>&1; then \
+		echo "SKIPPED: cargo-deny is not installed (cargo install --locked cargo-deny)"; exit 0; \
+	fi; \
+	$(CARGO) deny --all-features check licenses bans sources || exit 1; \
+	if $(CARGO) deny fetch db >/dev/null 2>&1; then \
+		$(CARGO) deny --all-features check advisories; \
+	else \
+		echo "SKIPPED: the advisories, because their database cannot be fetched"; \
+	fi
+
+# One selection of crates and features for everything that tests need: with another one cargo would build the dependencies again.
+# Most Rust tests wait more than they compute, so more of them run at a time than there are cores.
 DEV := --workspace --exclude agentjob-python --features agentjob-emulator/tls
 test-rust:
 	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} $(CARGO) test $(DEV)
@@ -60,25 +80,25 @@ test-rust:
 test-c: library emulator
 	$(MAKE) -j $(CORES) -C tests/c check LIBDIR="$(TARGET)/release" EMULATOR="$(EMULATOR)" OUT="$(BUILD)/c" CC="$(CC)"
 
-# A C and a C++ program, built and run four ways from an installed tree, which is then moved.
+# Installs the C library, moves the installed folder, then builds and runs a C and a C++ program from it in four ways.
 test-install: library emulator
 	$(MAKE) -C ffi-c check-install EMULATOR="$(EMULATOR)"
 
-# The C programs under valgrind and the sanitizers; what is not installed is a visible skip.
+# The C programs under valgrind and the sanitizers. A tool that isn't installed is a visible skip.
 test-memory: MEMORY := -C tests/c LIBDIR="$(TARGET)/debug" EMULATOR="$(EMULATOR)" OUT="$(BUILD)/c-debug" CC="$(CC)"
 test-memory: emulator
 	$(MAKE) -s -j $(CORES) $(MEMORY) build
 	$(MAKE) $(MEMORY) check-valgrind check-sanitize check-threads
 
-# The batch's journal as a model, explored to its last state, and each mistake that it must not make; without spin a visible skip.
+# Explores the model of the journal's protocol to its last state, and checks that each known mistake is caught. Skips without spin.
 test-model:
 	CC="$(CC)" tests/model/check.sh
 
-# With the wheel of this machine's own linker, which `make demo` built.
+# Uses the wheel that `make demo` built with this machine's linker.
 test-python: $(BUILD)/wheel.stamp
 	$(BIN)/python -m pytest -q -rs -n 6 tests/python
 
-# With the wheels that ship, on every Python that is here: another linker makes another module.
+# Tests the wheels that ship, on every Python found here. They are linked by zig, so they aren't the module that test-python tests.
 ifeq ($(shell uname -s),Linux)
 test-wheels: wheels
 	$(PYTHON) tests/packaging/interpreters.py --dist "$(BUILD)/dist" --build "$(BUILD)/pythons"
@@ -87,8 +107,8 @@ test-wheels:
 	@echo "SKIPPED: the wheels that ship are built on Linux"
 endif
 
-# What type checkers see of the installed package: the stub is the module's, no exceptions listed, and every public name has a type.
-# Modules with an underscore are nobody's interface.
+# Checks the types of the installed package: the stub matches the module, without exceptions, and every public name has a type.
+# Modules whose name begins with an underscore are private and not checked.
 ifeq ($(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 10))'),False)
 test-types:
 	@echo "SKIPPED: the type checkers need Python 3.10 or newer; set PYTHON=…"
@@ -99,11 +119,11 @@ test-types: $(BUILD)/types.stamp
 	"$(BUILD)/types/venv/bin/mypy" --strict --cache-dir "$(BUILD)/types/cache" python/agentjob/__init__.py python/agentjob/[a-z]*.py
 endif
 
-# The wheels and the sdist as a user meets them: what they hold, where they run, and pip install from a clone and from the sdist.
+# Checks the wheels and the sdist: their contents, where they run, and pip install from a clone and from the sdist.
 test-packaging: wheels
 	$(PACKAGING) tests/packaging
 
-# For wheels from elsewhere: make check-wheels DIST=folder PLATFORMS=all fails unless every wheel of a release is there.
+# For wheels that another machine built: make check-wheels DIST=folder PLATFORMS=all fails if a wheel of the release is missing.
 PLATFORMS ?= here
 check-wheels: $(BUILD)/packaging.stamp
 	$(PACKAGING) tests/packaging/test_wheels.py --platforms "$(PLATFORMS)"
@@ -118,7 +138,7 @@ test-vectors: library emulator $(BUILD)/wheel.stamp
 test-readme: library emulator $(BUILD)/wheel.stamp
 	$(PYTHON) tests/readme.py --python "$(BIN)/python" --emulator "$(EMULATOR)" --target "$(TARGET)"
 
-# The C ABI from nine other languages: installs what it can, and says what it skips.
+# The C ABI from nine other languages. Installs what it can and reports what it skips.
 gallery: library emulator
 	$(PYTHON) tests/drivers/gallery.py --emulator "$(EMULATOR)" --library "$(SHARED)" --build "$(BUILD)/gallery"
 
@@ -127,8 +147,8 @@ faults:
 	$(CARGO) build --quiet --release -p agentjob-faults
 	$(CARGO) run --quiet --release -p agentjob-faults -- $(SENDS)
 
-# The race against the peers writes tests/bench/RESULTS.md; those that are not there are named and left out. QUICK=1 is a first look
-# and writes below build/bench/quick; SECTIONS=warm,tls does these alone and keeps the rest.
+# Writes tests/bench/RESULTS.md, which names the clients that could not be built here. QUICK=1 is a rough run that writes to
+# build/bench/quick. SECTIONS=warm,tls measures only these sections and keeps the other results.
 BENCH := $(BUILD)/bench
 BENCH_RUST := cd tests/bench/rust && CARGO_TARGET_DIR="$(BENCH)/target" $(CARGO) build --quiet --release --locked
 bench: library bench-c $(BUILD)/wheel.stamp
@@ -142,7 +162,8 @@ bench: library bench-c $(BUILD)/wheel.stamp
 		--wheel "$(BUILD)"/wheels/agentjob-*.whl --build "$(BENCH)" $(if $(QUICK),--quick --results "$(BENCH)/quick/results.json") \
 		$(if $(SECTIONS),--sections $(SECTIONS))
 
-# What does not depend on the machine's mood, against tests/bench/ceilings.json; BLESS=1 writes today's figures there.
+# Compares what hardly varies between runs (system calls, allocations, instructions, bytes) with tests/bench/ceilings.json. BLESS=1
+# writes today's figures there.
 bench-check: library emulator bench-c $(BUILD)/wheel.stamp
 	$(BENCH_RUST) --bin core
 	mkdir -p "$(BENCH)/check" && cp "$(BENCH)/target/release/core" "$(BENCH)/check"
@@ -156,12 +177,12 @@ bench-c: library
 	@mkdir -p "$(BENCH)/c"
 	$(CC) -O2 -pthread -Iinclude tests/bench/c/agentjob.c -o "$(BENCH)/c/agentjob" -L"$(TARGET)/release" -Wl,-rpath,"$(TARGET)/release" -lagentjob
 
-# What ships has a ceiling: 2.25 MB for the library, 1.75 MB for the wheel.
+# The ceilings of what ships: 2.25 MB for the library, 1.75 MB for the wheel. docs/decisions/sizes-have-ceilings.md says why.
 sizes: library $(BUILD)/wheel.stamp
 	@set -e; check() { size=$$(wc -c < "$$1"); echo "$$1: $$size bytes, at most $$2"; test "$$size" -le "$$2"; }; \
 	check "$(SHARED)" 2250000; check "$$(ls $(BUILD)/wheels/agentjob-*.whl)" 1750000
 
-# The library with the name that programs look for at run time (its soname).
+# The library, also under the name that programs load at run time (its soname).
 .PHONY: library emulator
 library:
 	@$(MAKE) -s -C ffi-c build
@@ -175,7 +196,7 @@ $(BUILD)/venv.stamp: tests/python/requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
 	@touch $@
 
-# What goes into the wheel: it is built anew whenever one of these is newer.
+# The wheel is built again whenever one of these files is newer.
 PACKAGE := Cargo.toml Cargo.lock pyproject.toml README.md $(shell find core/src python tests/emulator/src \
 		-name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name Cargo.toml -o -path '*/completions/agentjob.*')
 $(BUILD)/wheel.stamp: $(BUILD)/venv.stamp $(PACKAGE)
@@ -184,7 +205,7 @@ $(BUILD)/wheel.stamp: $(BUILD)/venv.stamp $(PACKAGE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-index --force-reinstall "$(BUILD)"/wheels/agentjob-*.whl
 	@touch $@
 
-# The type checkers have a place of their own: no test of ours is to find them by accident.
+# The type checkers have their own environment, so that no other test can use them by accident.
 $(BUILD)/types.stamp: $(BUILD)/wheel.stamp tests/types/requirements.txt
 	$(PYTHON) -m venv "$(BUILD)/types/venv"
 	$(BUILD)/types/venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/types/requirements.txt
@@ -197,13 +218,13 @@ $(BUILD)/packaging.stamp: tests/packaging/requirements.txt
 	$(BUILD)/packaging/venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/packaging/requirements.txt
 	@touch $@
 
-# The wheels that are published, for this processor and every Linux with glibc 2.17 (2014) or newer: zig links them, so this
-# machine's own glibc does not count. No interpreter need be here, maturin knows them by name. The free-threaded ones come apart:
-# asked for together, 3.15t's stable ABI would win, and the wheel for 3.9 would be for 3.9 alone.
+# The wheels that are published, for this processor and every Linux with glibc 2.17 (2014) or newer. zig links them, so this
+# machine's glibc doesn't matter, and maturin needs no interpreter for them. The free-threaded wheels are built in a second run: in
+# one run 3.15t's stable ABI would win, and the wheel for 3.9 and newer would be for 3.9 only.
 #
-# zig would link an unwinder of its own (LLVM's libunwind) into the module. CPython up to 3.13 ends a daemon thread with pthread_exit,
-# which unwinds by the system's libgcc_s, and one unwinder in another's frames is a segmentation fault. So the module takes libgcc_s,
-# too, which every Linux with glibc has, and which is what a linker other than zig does by itself.
+# Without UNWINDER zig would link its own unwinder (LLVM's libunwind) into the module. CPython up to 3.13 ends a daemon thread with
+# pthread_exit, which unwinds with the system's libgcc_s; two unwinders in one stack are a segmentation fault. So the module uses
+# libgcc_s, too, as it would with any other linker. Every Linux with glibc has it.
 DIST ?= $(BUILD)/dist
 PACKAGING := PATH="$(BUILD)/packaging/venv/bin:$$PATH" CARGO_TARGET_DIR="$(BUILD)/packaging/target" \
 	python -m pytest -q -rs -p no:cacheprovider --dist "$(DIST)"

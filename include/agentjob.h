@@ -1539,6 +1539,22 @@ agentjob_code agentjob_batch_add(agentjob_batch *batch,
                                  agentjob_error **err);
 
 /**
+ * Adds the messages of a file, each with its line. Nothing is sent. A file whose name ends in .csv is CSV with a header that names
+ * the columns job_id, prompt and, optionally, key; any other file has one JSON object with these fields per line. All of the file
+ * is read and checked: after an error no message of it was added.
+ * @param batch a batch that was not started
+ * @param path the path of the file
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT: the file cannot be read, has no messages, or has a wrong line, whose number
+ * the error gives
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_batch_add_file(agentjob_batch *batch,
+                                      const char *path,
+                                      agentjob_error **err);
+
+/**
  * Starts the batch: checks all settings and messages, opens and locks the journal, and starts the threads. If it returns an error,
  * nothing was sent.
  *

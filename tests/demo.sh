@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The main job, three times over a real socket: a follow-up message is sent, its job followed until it is done, its record
-# printed. `make demo` calls this. With AGENTJOB_BASE_URL and JOB set it talks to that service instead of the emulator.
+# Sends a follow-up message, waits until its job is done and prints the record: in Python, in C and in Rust. `make demo` calls this.
+# With AGENTJOB_BASE_URL and JOB set it uses that service instead of the emulator.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${TARGET:=target}" "${BUILD:=build}" "${CC:=cc}"
@@ -11,12 +11,12 @@ if [ -n "${AGENTJOB_BASE_URL:-}" ]; then
     job="${JOB:?set JOB=<job id>, the job on $AGENTJOB_BASE_URL to send the message to}"
 else
     unset "${!AGENTJOB_@}"
-    said=$(mktemp)
-    agentjob emulator --work-ms 3000 > "$said" &
+    settings=$(mktemp)
+    agentjob emulator --work-ms 3000 > "$settings" &
     emulator_pid=$!
-    trap 'kill "$emulator_pid" 2>/dev/null || true; rm -f "$said"' EXIT
-    for _ in $(seq 100); do [ -s "$said" ] && break; sleep 0.1; done
-    value() { python -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$said" "$1"; }
+    trap 'kill "$emulator_pid" 2>/dev/null || true; rm -f "$settings"' EXIT
+    for _ in $(seq 100); do [ -s "$settings" ] && break; sleep 0.1; done
+    value() { python -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$settings" "$1"; }
     export AGENTJOB_BASE_URL AGENTJOB_API_KEY AGENTJOB_PROJECT_ID
     AGENTJOB_BASE_URL=$(value base_url) AGENTJOB_API_KEY=$(value api_key) AGENTJOB_PROJECT_ID=$(value project_id)
     job=${JOB:-$(value job_id)}

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs parts of the Makefile one after the other, and says at the end, in one table, what ran, what was skipped and how long each took.
+"""Runs parts of the Makefile one after the other, then prints a table: what ran, what was skipped and how long each part took.
 
     parts.py PART...        each PART is a target of the Makefile; `make test` and `make check` call this
 
-A part that fails does not keep the others from running. The exit status is 0 if every part passed.
+When a part fails, the others still run. The exit status is 0 if every part passed.
 """
 
 import os
@@ -15,9 +15,9 @@ import sys
 import threading
 import time
 
-#: The limit of one part, in seconds: far beyond what any of them needs with nothing built, so that a hang is an end, too.
+#: The limit of one part, in seconds. No part needs nearly as long, even with nothing built: this ends a part that hangs.
 LIMIT = 40 * 60
-#: What a part says of what it leaves out: a tool that is not here, a test that cannot run.
+#: How a part reports what it leaves out: a missing tool, a test that cannot run here.
 SKIPPED = re.compile(r"(?:^|\s)SKIPPED:? ?(.*)")
 
 
@@ -29,7 +29,7 @@ class Part:
     def run(self):
         print(f"\n=== {self.name}", flush=True)
         began, before = time.monotonic(), cpu()
-        # A session of its own, so that everything that it started can be ended.
+        # Its own session, so that `end` reaches every process that the part started.
         process = subprocess.Popen(
             [os.environ.get("MAKE", "make"), "--no-print-directory", self.name],
             env=environment(),
@@ -52,7 +52,7 @@ class Part:
         finally:
             if self.result != "ok":
                 end(process)
-            # What a part left running may hold its output open for ever.
+            # A process that the part left behind may keep its output open forever.
             reader.join(10)
             self.wall, self.cpu = time.monotonic() - began, cpu() - before
 
@@ -61,7 +61,7 @@ class Part:
             sys.stdout.write(line)
             sys.stdout.flush()
             found = SKIPPED.search(line)
-            # Some say it when they come to it, and again at their end.
+            # Some parts report a skip twice: when it happens and in their summary.
             if found and found[1].strip() not in self.skipped:
                 self.skipped.append(found[1].strip())
 
@@ -72,9 +72,9 @@ def cpu():
 
 
 def environment():
-    """This one's without the job server of a make -j, for the parts come one after the other."""
-    words = os.environ.get("MAKEFLAGS", "").split(" ")
-    kept = [word for word in words if not word.startswith(("--jobserver", "-j"))]
+    """This process's environment without the job server of `make -j`: the parts run one after the other."""
+    flags = os.environ.get("MAKEFLAGS", "").split(" ")
+    kept = [flag for flag in flags if not flag.startswith(("--jobserver", "-j"))]
     return {**os.environ, "MAKEFLAGS": " ".join(kept)}
 
 
@@ -96,10 +96,10 @@ def table(parts):
         skipped = len(part.skipped) or ""
         print(f"{part.name:16}{part.result:10}{clock(part.wall):>8}{clock(part.cpu):>8}{skipped:>10}")
     wall, used = sum(part.wall for part in parts), sum(part.cpu for part in parts)
-    print(f"{'all':16}{'':10}{clock(wall):>8}{clock(used):>8}{sum(len(part.skipped) for part in parts) or '':>10}")
+    print(f"{'total':16}{'':10}{clock(wall):>8}{clock(used):>8}{sum(len(part.skipped) for part in parts) or '':>10}")
     for part in parts:
         for what in part.skipped:
-            print(f"skipped in {part.name}: {what}")
+            print(f"{part.name} skipped: {what}")
 
 
 def main(names):
@@ -112,7 +112,7 @@ def main(names):
         pass
     table(parts)
     wrong = [part.name for part in parts if part.result != "ok"]
-    print(f"not passed: {' '.join(wrong)}" if wrong else "all passed")
+    print(f"Failed: {' '.join(wrong)}" if wrong else "All parts passed.")
     return 1 if wrong else 0
 
 

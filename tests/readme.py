@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pastes the README's examples into an empty folder and runs them, line by line as they stand, against the emulator.
+"""Runs the README's examples, exactly as they are printed, in an empty folder against the emulator.
 
     readme.py --python build/venv/bin/python --emulator target/debug/agentjob-emulator --target target
 """
@@ -23,20 +23,20 @@ def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
 
 
-def chapter(word):
-    """The shell block that holds this word, as it stands."""
-    return next(block for block in blocks("sh") if word in block)
+def shell_block(text):
+    """The shell block that contains this text."""
+    return next(block for block in blocks("sh") if text in block)
 
 
 def profile():
-    """This project's own profile of its tests: built with it, the crates below are there already."""
+    """The workspace's profile for tests: with it cargo reuses the dependencies that are already built."""
     return re.search(r"^\[profile\.dev\]\n(?:\w.*\n)*", (ROOT / "Cargo.toml").read_text(encoding="utf-8"), re.M)[0]
 
 
-def run(what, command, folder, environment, expected):
+def run(name, command, folder, environment, expected):
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
     good = done.returncode == 0 and expected in done.stdout
-    print(f"{'ok    ' if good else 'FAILED'} {what}")
+    print(f"{'ok    ' if good else 'FAILED'} {name}")
     if not good:
         print(f"  exit status {done.returncode}\n{done.stdout}{done.stderr}")
     return good
@@ -62,17 +62,18 @@ def main():
     return 0 if results and all(results) else 1
 
 
-def examples(options, says, folder):
+def examples(options, service, folder):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("AGENTJOB_")}
     environment.update(
-        AGENTJOB_BASE_URL=says["base_url"], AGENTJOB_API_KEY=says["api_key"], AGENTJOB_PROJECT_ID=says["project_id"]
+        AGENTJOB_BASE_URL=service["base_url"], AGENTJOB_API_KEY=service["api_key"], AGENTJOB_PROJECT_ID=service["project_id"]
     )
     target = pathlib.Path(options.target).resolve()
     results = []
 
-    # The last Python example starts an emulator of its own and prints nothing.
-    said = ["completed https://", "['completed', 'completed']", "3 accepted completed", ""]
-    for example, expected in zip(blocks("python"), said, strict=True):
+    # The last Python example starts its own emulator and prints nothing.
+    printed = ["completed https://", "['completed', 'completed']", "3 accepted completed", ""]
+    assert len(blocks("python")) == len(printed), "each Python example of the README has its output here"
+    for example, expected in zip(blocks("python"), printed):
         results.append(run("Python", [options.python, "-c", example], folder, environment, expected))
 
     (folder / "follow_up.c").write_text(blocks("c")[0])
@@ -80,12 +81,12 @@ def examples(options, says, folder):
     (folder / "ffi-c").symlink_to(ROOT / "ffi-c")
     building = dict(environment, CARGO_TARGET_DIR=str(target), LD_LIBRARY_PATH=str(folder / "dist" / "lib"))
     programs = ["follow_up", "follow_up_cpp"]
-    results.append(run("C and C++, installed and compiled", ["sh", "-ec", chapter("make -C ffi-c install")], folder, building, ""))
+    results.append(run("C and C++, installed and compiled", ["sh", "-ec", shell_block("make -C ffi-c install")], folder, building, ""))
     if shutil.which("pkg-config"):
-        results.append(run("C, with pkg-config", ["sh", "-ec", chapter("PKG_CONFIG_PATH")], folder, building, ""))
+        results.append(run("C, with pkg-config", ["sh", "-ec", shell_block("PKG_CONFIG_PATH")], folder, building, ""))
         programs += ["follow_up_shared", "follow_up_static"]
     else:
-        print("SKIPPED C, with pkg-config, which is not installed")
+        print("SKIPPED: C with pkg-config, which is not installed")
     for program in programs:
         results.append(run(f"./{program}", [f"./{program}"], folder, building, '"status":"completed"'))
     if shutil.which("cmake"):
@@ -95,7 +96,7 @@ def examples(options, says, folder):
         command = "cmake -S . -B cmake -DCMAKE_PREFIX_PATH=$PWD/dist && cmake --build cmake && cmake/follow_up"
         results.append(run("C, with CMake", ["sh", "-ec", command], folder, building, '"status":"completed"'))
     else:
-        print("SKIPPED C, with CMake, which is not installed")
+        print("SKIPPED: C with CMake, which is not installed")
 
     project = folder / "rust"
     (project / "src").mkdir(parents=True)
@@ -109,9 +110,9 @@ def examples(options, says, folder):
     results.append(run("Rust", command, project, environment, "completed Some("))
 
     shell = dict(environment, PATH=os.path.dirname(os.path.abspath(options.python)) + os.pathsep + environment["PATH"])
-    batch = chapter("agentjob send-all")
-    told_again = '"job_id":"job_gone","delivery":"rejected"'
-    results.append(run("a batch", ["sh", "-ec", batch], folder, shell, told_again))
+    batch = shell_block("agentjob send-all")
+    reported_again = '"job_id":"job_gone","delivery":"rejected"'
+    results.append(run("a batch", ["sh", "-ec", batch], folder, shell, reported_again))
     for block in blocks("sh"):
         for line in block.splitlines() if block != batch else []:
             command = line.split("#")[0].strip()

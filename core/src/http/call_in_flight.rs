@@ -76,8 +76,8 @@ impl CallInFlight {
     }
 
     #[cfg(test)]
-    pub(crate) fn for_test(token: &crate::CancelToken, timeout: Duration) -> CallInFlight {
-        let options = crate::CallOptions::new().cancel(token);
+    pub(crate) fn for_test(token: &crate::call::control::CancelToken, timeout: Duration) -> CallInFlight {
+        let options = crate::call::options::CallOptions::new().cancel(token);
         let config = Config::for_test();
         let now = Instant::now();
         let (path, deadline, pid) = (String::new(), now + timeout, std::process::id());

@@ -105,7 +105,7 @@ fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CancelToken;
+    use crate::call::control::CancelToken;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     static STUCK: AtomicBool = AtomicBool::new(true);

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::answer::{Answer, Shape};
 use crate::body::{self, BodyRead};
-use crate::exchange::Exchange;
 use crate::fault::{Deed, Fault, Spot};
-use crate::head::{self, Parsed};
+use crate::head::{self, Head, Parsed};
 use crate::input::Input;
+use crate::rule::Rule;
 use crate::shared::{Seat, Shared};
 use crate::state::{Place, Ticket};
 use crate::truth;
@@ -26,6 +26,20 @@ pub(crate) struct Connection {
     pub(crate) input: Input,
     pub(crate) output: Vec<u8>,
     place: Place,
+}
+
+/// A request whose head was read, and the rule that answers it.
+pub(crate) struct Exchange {
+    pub(crate) ticket: Ticket,
+    pub(crate) head: Head,
+    pub(crate) authorized: bool,
+    pub(crate) rule: Option<Arc<Rule>>,
+}
+
+impl Exchange {
+    pub(crate) fn fault(&self) -> Option<&Fault> {
+        self.rule.as_ref().and_then(|rule| rule.fault.as_ref())
+    }
 }
 
 /// What follows an exchange.

@@ -1,36 +1,20 @@
 //! One exchange whose head was read: the body, what the service says to it, and the answer as the rule has it.
 
 use std::io;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::answer::{Answer, Shape};
 use crate::body::{self, Body, BodyRead};
-use crate::connection::{Connection, Next};
+use crate::connection::{Connection, Exchange, Next};
 use crate::fault::{Fault, Spot};
 use crate::head::Head;
 use crate::rule::{AfterAnswer, Framing, Rule};
 use crate::script;
 use crate::service::{self, Call};
-use crate::state::Ticket;
 use crate::wire::Ending;
 
 /// How long a connection whose writing half is closed still listens to what the client says.
 const HALF_CLOSED: Duration = Duration::from_secs(30);
-
-/// A request whose head was read, and what is to become of it.
-pub(crate) struct Exchange {
-    pub(crate) ticket: Ticket,
-    pub(crate) head: Head,
-    pub(crate) authorized: bool,
-    pub(crate) rule: Option<Arc<Rule>>,
-}
-
-impl Exchange {
-    fn fault(&self) -> Option<&Fault> {
-        self.rule.as_ref().and_then(|rule| rule.fault.as_ref())
-    }
-}
 
 impl Connection {
     /// Reads the body, asks the service, and answers.

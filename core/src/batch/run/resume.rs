@@ -144,7 +144,7 @@ fn append_run(
     let rate = options.rate.map(|rate| rate.to_string());
     let line = LineWriter::new("run")
         .number("journal", VERSION)
-        .text("agentjob", crate::VERSION)
+        .text("agentjob", env!("CARGO_PKG_VERSION"))
         .text("base_url", &shared.config.endpoint.url)
         .text("project_id", &shared.config.project_id)
         .number("pid", std::process::id().into())

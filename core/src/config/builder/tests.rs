@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::ErrorKind;
 use crate::config::builder::*;
 use crate::config::settings::LogLevel;
 use crate::duration::duration_from_seconds;
+use crate::error::kind::ErrorKind;
 
 const FULL: &[(&str, &str)] = &[
     ("AGENTJOB_BASE_URL", "https://variable.example"),

@@ -8,9 +8,8 @@ use serde_json::{Value, json};
 
 use super::plan::Said;
 use super::process::With;
-use super::round::Round;
+use super::round::{Round, Skip};
 use super::script;
-use super::situations::Skip;
 
 const RATE: &str = "5/s";
 const RATE_MESSAGES: usize = 5;

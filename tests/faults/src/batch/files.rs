@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use super::plan::Kill;
 use super::process::{Ended, With};
-use super::round::Round;
+use super::round::{Round, Skip};
 use super::script;
-use super::situations::Skip;
 
 /// The user `nobody`, who is not root.
 const NOBODY: u32 = 65534;

@@ -38,6 +38,9 @@ pub(crate) struct Round {
     pub(crate) findings: Findings,
 }
 
+/// Why a situation cannot be played here.
+pub(crate) type Skip = String;
+
 impl Round {
     /// A list of messages for a few jobs, some of them with keys of their own, and a service with these `rules`.
     pub(crate) fn new(sender: &Path, seed: u64, rules: impl FnOnce(&mut Rng, usize) -> Vec<Value>) -> Round {

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use super::plan::{Kill, Said};
 use super::power::{self, Loss};
 use super::process::{Process, With};
-use super::round::Round;
+use super::round::{Round, Skip};
 use super::script;
 use super::{clock, files};
 
@@ -26,9 +26,6 @@ const STEPS: [(&str, &str, bool); 7] = [
 
 /// What a busy machine may add to it.
 const SLACK: Duration = Duration::from_secs(3);
-
-/// Why a situation cannot be played here.
-pub(crate) type Skip = String;
 
 /// One row of the table.
 pub(crate) struct Situation {

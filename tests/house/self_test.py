@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Feeds each rule of the house check inputs that it must refuse, and inputs that it must accept."""
+
+import sys
+
+import imports
+import text
+from check import Tree, arrows, longer_circles, mutual_imports
+
+CARGO = 'rust-version = "1.89"\n'
+PAGE = """
+```text
+core/src/        the core
+  lib.rs
+  call/          one call (retry.rs, mod.rs)
+```
+
+| change | file |
+| --- | --- |
+| a retry | `core/src/call/retry.rs` |
+"""
+GOOD = {
+    "Cargo.toml": CARGO,
+    "README.md": "# Title\n\n## A part: one\n\nYou need Rust 1.89+. [Here](#a-part-one), [there](docs/architecture.md).\n",
+    "docs/architecture.md": PAGE,
+    "core/src/lib.rs": "mod call;\n",
+    "core/src/call/mod.rs": "mod retry;\n",
+    "core/src/call/retry.rs": "// See `lib.rs` and docs/architecture.md.\nuse std::time::Instant;\n",
+}
+
+#: (the rule, the files that are put into the good tree, a part of what the rule must say; "" where it must say nothing)
+CASES = [
+    # Two files that import each other.
+    (mutual_imports, {}, ""),
+    (mutual_imports, {"core/src/a.rs": "use crate::b::B;", "core/src/b.rs": "fn f() { crate::a::g() }"}, "core/src/a.rs and core/src/b.rs"),
+    (mutual_imports, {"core/src/a.rs": "use crate::{call::retry, b::{self, C}};", "core/src/b.rs": "use super::a::A as B;"}, "a.rs and core/src/b.rs"),
+    (mutual_imports, {"core/src/lib.rs": "pub use call::retry::Retry;", "core/src/call/retry.rs": "use crate::Error;"}, "retry.rs and core/src/lib.rs"),
+    (mutual_imports, {"core/src/a.rs": "use crate::b::B;", "core/src/b.rs": '// use crate::a::A;\nlet x = "crate::a::A";'}, ""),
+    (mutual_imports, {"core/src/a.rs": "use crate::b::B;", "core/src/b.rs": "#[cfg(test)]\nmod tests {\n use crate::a::A; }"}, ""),
+    (mutual_imports, {"python/agentjob/a.py": "from . import b", "python/agentjob/b.py": "def f():\n    from .a import g"}, "a.py and python/agentjob/b.py"),
+    (mutual_imports, {"python/agentjob/a/__init__.py": "from .b import c", "python/agentjob/a/b.py": "import agentjob.a"}, "__init__.py and"),
+    (mutual_imports, {"python/agentjob/a.py": "import agentjob.b", "python/agentjob/b.py": "if TYPE_CHECKING:\n    from .a import g"}, ""),
+    (mutual_imports, {"tests/bench/a.py": "import b", "tests/bench/b.py": "from a import c"}, "tests/bench/a.py and tests/bench/b.py"),
+    (
+        longer_circles,
+        {"core/src/a.rs": "use crate::b::B;", "core/src/b.rs": "use crate::c::C;", "core/src/c.rs": "use crate::a::A;"},
+        "core/src/a.rs core/src/b.rs core/src/c.rs",
+    ),
+    # Arrows that must never be.
+    (arrows, {"core/Cargo.toml": "[dependencies]\nagentjob-ffi-c.workspace = true\n"}, "depends on agentjob-ffi-c"),
+    (arrows, {"tests/emulator/Cargo.toml": "[dependencies]\nagentjob-core.workspace = true\n"}, "must not share a mistake"),
+    (arrows, {"core/src/client.rs": "", "core/src/config/builder.rs": "use crate::client::Client;"}, "client.rs owns build()"),
+    (arrows, {"core/src/config/builder.rs": "use crate::Client;"}, "lib.rs re-exports"),
+    (arrows, {"core/src/config/builder/tests.rs": "use crate::Client;"}, ""),
+    (arrows, {"core/src/call/retry.rs": "use crate::http::failure::Cause;"}, ""),
+    (arrows, {"core/src/call/retry.rs": "use crate::http::exchange::Exchange;"}, "uses crate::http::"),
+    (arrows, {"core/src/delivery.rs": "fn f() { std::time::Instant::now(); }"}, "uses Instant::now"),
+    (arrows, {"core/src/batch/pace/rate.rs": "use std::fs::File;"}, "uses std::fs"),
+    (arrows, {"core/src/call/retry.rs": "use rustix::net;"}, "uses rustix::"),
+    (
+        arrows,
+        {"python/agentjob/_cli/main.py": "", "python/agentjob/_cli/batch/run.py": "from ..main import main"},
+        "imports python/agentjob/_cli/main.py",
+    ),
+    # The page about the architecture.
+    (text.architecture, {}, ""),
+    (text.architecture, {"docs/architecture.md": None}, "does not exist"),
+    (text.architecture, {"core/src/http/tls.rs": ""}, "leaves out core/src/http/"),
+    (text.architecture, {"tests/model/check.sh": ""}, "leaves out tests/model/"),
+    (text.architecture, {"docs/architecture.md": PAGE.replace("call/ ", "gone/")}, "names core/src/gone/"),
+    (text.architecture, {"docs/architecture.md": PAGE.replace("mod.rs)", "gone.rs)")}, "names core/src/call/gone.rs"),
+    (text.architecture, {"docs/architecture.md": PAGE + "| a wait | `core/src/gone.rs` |\n"}, "names core/src/gone.rs"),
+    (text.architecture, {"docs/architecture.md": PAGE + "| a wait | somewhere |\n"}, "names no file"),
+    # What comments and pages cite.
+    (text.citations, {}, ""),
+    (text.citations, {"core/src/a.rs": '//! The record (CONTRACT "Job record").'}, "core/src/a.rs:1: cites CONTRACT"),
+    (text.citations, {"core/src/a.rs": "\n// As in HOUSE.md."}, "core/src/a.rs:2: cites HOUSE"),
+    (text.citations, {"core/src/a.rs": "// As in ../shared/x."}, "cites ../shared"),
+    (text.citations, {"core/src/a.rs": "// See core/src/gone.rs."}, "cites core/src/gone.rs"),
+    (text.citations, {"core/src/a.rs": "// See `gone.rs`."}, "cites gone.rs"),
+    (text.citations, {"core/src/a.rs": "// See call/gone.rs."}, "cites call/gone.rs"),
+    (text.citations, {"core/src/a.rs": '// (docs/contract.md, "A job")', "docs/contract.md": "## A job\n"}, ""),
+    (text.citations, {"core/src/a.rs": '// (docs/contract.md, "get job")', "docs/contract.md": "| get job | GET |\n"}, ""),
+    (text.citations, {"core/src/a.rs": '// (docs/contract.md, "A task")', "docs/contract.md": "## A job\n"}, "cites “A task”"),
+    (text.links, {}, ""),
+    (text.links, {"docs/page.md": "[x](../README.md#title) [y](../core/src)"}, ""),
+    (text.links, {"docs/page.md": "[x](gone.md)"}, "links to gone.md"),
+    (text.links, {"docs/page.md": "[x](../README.md#gone)"}, "a heading that does not exist"),
+    # Length, words, the Rust version.
+    (text.long_files, {"core/src/a.rs": "\n" * 401}, "core/src/a.rs: 401 lines"),
+    (text.long_files, {"core/tests/a.rs": "\n" * 401}, ""),
+    (text.long_files, {"core/tests/a.rs": "\n" * 601}, "more than 600"),
+    (text.words, {"core/src/a.rs": "\n// No glance.\n"}, "core/src/a.rs:2: “glance”"),
+    (text.words, {"core/src/a.rs": "fn last_glance_at() {}"}, "“glance”"),
+    (text.words, {"core/src/batch/gone/leftovers.rs": ""}, "its name has “leftovers”"),
+    (text.words, {"README.md": "what is under\nway"}, "README.md:1: “under way”"),
+    (text.words, {"core/src/a.rs": "/// what is under\n    /// way\n"}, "“under way”"),
+    (text.words, {"core/src/a.rs": "// We amend and recommend commends."}, ""),
+    (text.rust_version, {}, ""),
+    (text.rust_version, {"README.md": "You need Rust 1.88+."}, "Rust 1.89"),
+    (text.rust_version, {"CONTRIBUTING.md": "Rust 1.90"}, "CONTRIBUTING.md: says Rust 1.90"),
+    (text.rust_version, {"core/Cargo.toml": 'rust-version = "1.89"'}, "of its own"),
+]
+
+
+def complaints(rule, files):
+    tree = Tree({name: source for name, source in {**GOOD, **files}.items() if source is not None})
+    # The lists of rules.py name files of the real tree.
+    return [line for line in rule(tree) if "tests/house/rules.py" not in line]
+
+
+def main():
+    failed = 0
+    for rule, files, expected in CASES:
+        found = complaints(rule, files)
+        good = any(expected in line for line in found) if expected else not found
+        if not good:
+            failed += 1
+            print(f"FAILED {rule.__name__} with {files}: expected {expected or 'nothing'!r}, got {found}")
+    assert imports.use_tree("a::{b, c::{d, self}, e as f}") == ["a::b", "a::c::d", "a::c::self", "a::e"]
+    print(f"{len(CASES) - failed} of the house check's own tests passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
