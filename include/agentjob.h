@@ -1579,6 +1579,22 @@ AGENTJOB_API
 void agentjob_batch_free(agentjob_batch *batch);
 
 /**
+ * Adds the messages of a file, each with its line. Nothing is sent. A file whose name ends in .csv is CSV with a header that names
+ * the columns job_id, prompt and, optionally, key; any other file has one JSON object with these fields per line. All of the file
+ * is read and checked: after an error nothing of it was added.
+ * @param batch a batch that was not started
+ * @param path the path of the file
+ * @param err where an error goes, or NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT: the file can't be read, has no messages, or has a wrong line, which the
+ * error names by its number
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_batch_add_file(agentjob_batch *batch,
+                                      const char *path,
+                                      agentjob_error **err);
+
+/**
  * How many messages are under way at once, never two for one job. Default 4.
  * @param batch a batch that was not started
  * @param messages 1 to 64
@@ -1644,8 +1660,8 @@ agentjob_code agentjob_batch_set_resend_unknown(agentjob_batch *batch,
  */
 AGENTJOB_API
 agentjob_code agentjob_batch_set_max_outage_ms(agentjob_batch *batch,
-                                                uint64_t ms,
-                                                agentjob_error **err);
+                                               uint64_t ms,
+                                               agentjob_error **err);
 
 /**
  * How long a batch that is stopped, cancelled or freed waits for the answers to the messages under way, so that it need not call

@@ -52,6 +52,12 @@ struct Filling {
 }
 
 impl agentjob_batch {
+    /// Adds messages; nothing is sent.
+    pub(crate) fn add(&mut self, items: Vec<BatchItem>) -> Result<(), Error> {
+        self.filling()?.items.extend(items);
+        Ok(())
+    }
+
     fn filling(&mut self) -> Result<&mut Filling, Error> {
         match &mut self.state {
             State::Filling(filling) => Ok(filling),

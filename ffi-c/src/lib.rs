@@ -8,6 +8,7 @@
 
 pub mod batch;
 pub mod batch_event;
+pub mod batch_list;
 pub mod batch_progress;
 pub mod batch_settings;
 pub mod batch_status;

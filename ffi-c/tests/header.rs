@@ -44,7 +44,7 @@ fn macros() -> String {
 
 /// The files that export something, in the order in which a reader wants to meet them. They are named one by one because
 /// cbindgen, given a crate, runs `cargo metadata`, which wants the crates of every platform downloaded.
-const FILES: [&str; 19] = [
+const FILES: [&str; 20] = [
     "version",
     "code",
     "text",
@@ -60,6 +60,7 @@ const FILES: [&str; 19] = [
     "error",
     "poller",
     "batch",
+    "batch_list",
     "batch_settings",
     "batch_event",
     "batch_progress",
