@@ -1613,6 +1613,22 @@ AGENTJOB_API
 void agentjob_batch_free(agentjob_batch *batch);
 
 /**
+ * Adds the messages of a file, each with its line. Nothing is sent. A file whose name ends in .csv is CSV with a header that names
+ * the columns job_id, prompt and, optionally, key; any other file has one JSON object with these fields per line. The whole file is
+ * read and checked: after an error none of its messages was added.
+ * @param batch a batch that was not started
+ * @param path the path of the file
+ * @param err gets the error, whose message names a wrong line; may be NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if batch or path is NULL or batch was started, or if the file cannot be
+ * read, has no messages, or has a wrong line
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_batch_add_file(agentjob_batch *batch,
+                                      const char *path,
+                                      agentjob_error **err);
+
+/**
  * How many messages are in flight at once, never two for one job. Default 4.
  * @param batch a batch that was not started
  * @param messages 1 to 64

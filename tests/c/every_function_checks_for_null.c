@@ -135,6 +135,8 @@ static void a_batch(agentjob_client *client) {
     REFUSED("job_id", agentjob_batch_add(batch, NULL, "p", 1, NULL, 0, &err));
     REFUSED("prompt", agentjob_batch_add(batch, "j", NULL, 1, NULL, 0, &err));
     REFUSED("prompt", agentjob_batch_add(batch, "j", NULL, AGENTJOB_NUL_TERMINATED, NULL, 0, &err));
+    REFUSED("batch", agentjob_batch_add_file(NULL, "f", &err));
+    REFUSED("path", agentjob_batch_add_file(batch, NULL, &err));
     REFUSED("batch", agentjob_batch_start(NULL, &err));
     REFUSED("batch", agentjob_batch_next(NULL, 0, &event, &err));
     REFUSED("out", agentjob_batch_next(batch, 0, NULL, &err));

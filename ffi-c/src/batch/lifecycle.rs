@@ -53,6 +53,12 @@ struct Preparation {
 }
 
 impl agentjob_batch {
+    /// Adds messages; nothing is sent.
+    pub(crate) fn add(&mut self, items: Vec<BatchItem>) -> Result<(), Error> {
+        self.preparation()?.items.extend(items);
+        Ok(())
+    }
+
     fn preparation(&mut self) -> Result<&mut Preparation, Error> {
         match &mut self.state {
             State::Preparing(preparation) => Ok(preparation),
