@@ -1,4 +1,4 @@
-//! Batches against the emulator: what is sent, what is held back, what is told.
+//! Batches against the emulator: what is sent, what is paused, what is reported.
 
 #[path = "support/batches.rs"]
 mod batches;
@@ -33,23 +33,23 @@ fn every_message_is_sent_once_and_a_second_run_sends_none() {
 }
 
 #[test]
-fn the_same_items_go_on_where_a_stopped_run_was() {
+fn the_same_items_continue_where_a_stopped_run_was() {
     let (service, folder) = (service(30, r#","rules":[{"method":"POST","delay_ms":20,"status":200}]"#), Folder::new());
     let (client, options) = (client(&service), BatchOptions::new(folder.journal()).concurrency(2));
     let mut first = client.send_all(items(30), &options).unwrap();
-    let begun: Vec<_> = first.by_ref().take(5).map(Result::unwrap).collect();
-    assert_eq!(begun.len(), 5);
+    let taken: Vec<_> = first.by_ref().take(5).map(Result::unwrap).collect();
+    assert_eq!(taken.len(), 5);
     drop(first);
     let sent = service.ledger().len();
     assert!((5..30).contains(&sent), "{sent}");
     let outcomes = run(&client, items(30), &options);
-    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_earlier()).count(), sent, "dropping it lost no answer");
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_earlier()).count(), sent, "dropping it lost no outcome");
     assert!(outcomes.iter().all(|outcome| outcome.delivery() == Delivery::Accepted));
     assert_eq!(service.ledger().len(), 30);
 }
 
 #[test]
-fn a_message_that_may_have_arrived_is_named_and_not_sent_again() {
+fn a_message_that_may_have_arrived_is_reported_and_not_sent_again() {
     let rule = r#","rules":[{"method":"POST","path":"/v2/agent/*/job/job_2/message","nth":1,
         "fault":{"do":"close","at":"request","process":true}}]"#;
     let (service, folder) = (service(3, rule), Folder::new());
@@ -70,7 +70,7 @@ fn a_message_that_may_have_arrived_is_named_and_not_sent_again() {
 }
 
 #[test]
-fn what_the_service_refuses_is_told_and_not_sent_again() {
+fn a_rejected_message_is_reported_and_not_sent_again() {
     let (service, folder) = (service(2, ""), Folder::new());
     let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
     for earlier in [false, true] {
@@ -84,11 +84,11 @@ fn what_the_service_refuses_is_told_and_not_sent_again() {
 }
 
 #[test]
-fn a_429_holds_every_message_back_until_it_is_allowed() {
+fn a_429_pauses_every_message_until_the_service_allows_it() {
     let rule = r#","rules":[{"method":"POST","nth":3,"status":429,"headers":{"Retry-After":"1"}}]"#;
     let (service, folder) = (service(8, rule), Folder::new());
     let mut batch = client(&service).send_all(items(8), &BatchOptions::new(folder.journal()).concurrency(1)).unwrap();
-    let (mut told, mut accepted) = (Vec::new(), 0);
+    let (mut updates, mut accepted) = (Vec::new(), 0);
     let (took, ()) = timed(|| {
         loop {
             match batch.next_event(Duration::MAX).unwrap() {
@@ -101,15 +101,15 @@ fn a_429_holds_every_message_back_until_it_is_allowed() {
                     assert_eq!((progress.accepted, progress.left), (2, 6));
                     assert_eq!(progress.pause.unwrap().0, PauseReason::RateLimit);
                     assert!(batch_status(folder.journal()).unwrap().running);
-                    told.push("paused");
+                    updates.push("paused");
                 }
-                BatchEvent::Update(BatchUpdate::Resumed) => told.push("resumed"),
+                BatchEvent::Update(BatchUpdate::Resumed) => updates.push("resumed"),
                 BatchEvent::Finished => break,
                 _ => {}
             }
         }
     });
-    assert_eq!((told.as_slice(), accepted), (["paused", "resumed"].as_slice(), 8));
+    assert_eq!((updates.as_slice(), accepted), (["paused", "resumed"].as_slice(), 8));
     assert!(took >= ms(1000), "{took:?}");
     assert_eq!(lines(&folder.journal(), "paused"), 1);
     assert_eq!(service.ledger().len(), 8);
@@ -145,13 +145,13 @@ fn the_rate_holds_over_restarts() {
     let times: Vec<u64> = service.ledger().iter().map(|message| message.at_ms).collect();
     assert_eq!(times.len(), 9);
     for window in times.windows(4) {
-        // The service's clock and ours are two; a message takes its time between them.
+        // The service's clock isn't ours, and a message takes some time between them.
         assert!(window[3] - window[0] >= 480, "{times:?}");
     }
 }
 
 #[test]
-fn trouble_asks_after_the_job_before_it_risks_another_message() {
+fn after_a_service_failure_the_job_is_polled_before_another_message_is_risked() {
     let rule = r#","rules":[{"method":"POST","nth":1,"status":503},{"method":"GET","nth":1,"status":503}]"#;
     let (service, folder) = (service(3, rule), Folder::new());
     let options = BatchOptions::new(folder.journal()).concurrency(1);
@@ -164,7 +164,7 @@ fn trouble_asks_after_the_job_before_it_risks_another_message() {
 }
 
 #[test]
-fn a_service_that_is_away_costs_no_message() {
+fn a_service_that_is_down_loses_no_message() {
     let (service, folder) = (service(4, ""), Folder::new());
     let (client, address) = (client(&service), service.address());
     service.stop();
@@ -184,20 +184,20 @@ fn a_service_that_is_away_costs_no_message() {
 }
 
 #[test]
-fn trouble_without_end_stops_the_batch() {
+fn an_outage_longer_than_max_outage_stops_the_batch() {
     let (service, folder) = (service(50, r#","rules":[{"method":"POST","status":502}]"#), Folder::new());
     let options = BatchOptions::new(folder.journal()).max_outage(ms(2500));
     let (outcomes, error) = run_until_stopped(client(&service).send_all(items(50), &options).unwrap());
     assert_eq!(error.kind(), ErrorKind::Server);
     assert!(error.message().starts_with("the batch stopped after an outage of "), "{error}");
     assert!(error.message().ends_with("Run it again with the same journal: it continues where it stopped."), "{error}");
-    assert!(outcomes.len() < 8, "it does not burn through the list: {}", outcomes.len());
+    assert!(outcomes.len() < 8, "it does not use up the list: {}", outcomes.len());
     let status = batch_status(folder.journal()).unwrap();
     assert_eq!((status.progress.unknown, status.progress.left), (outcomes.len() as u64, 50 - outcomes.len() as u64));
 }
 
 #[test]
-fn what_every_message_would_meet_stops_the_batch_and_spends_none() {
+fn a_failure_of_every_message_stops_the_batch_and_loses_none() {
     for (status, kind) in
         [(401, ErrorKind::Authentication), (403, ErrorKind::PermissionDenied), (307, ErrorKind::Redirect)]
     {
@@ -207,7 +207,7 @@ fn what_every_message_would_meet_stops_the_batch_and_spends_none() {
         let (outcomes, error) = run_until_stopped(client.send_all(items(3), &options).unwrap());
         assert_eq!((outcomes.len(), error.kind(), error.http_status()), (0, kind, Some(status)));
         assert_eq!(service.ledger().len(), 0);
-        assert_eq!(run(&client, items(3), &options).len(), 3, "mended, it goes on");
+        assert_eq!(run(&client, items(3), &options).len(), 3, "once it is fixed, the batch continues");
         assert_eq!(service.ledger().len(), 3);
     }
 }
@@ -228,7 +228,7 @@ fn messages_to_one_job_keep_their_order() {
 }
 
 #[test]
-fn a_batch_that_waits_tells_each_job_s_end() {
+fn a_batch_that_waits_reports_each_job_s_end() {
     let (service, folder) = (service(10, ""), Folder::new());
     let options = BatchOptions::new(folder.journal()).wait(quick());
     let (client, mut accepted) = (client(&service), 0);
@@ -245,14 +245,14 @@ fn a_batch_that_waits_tells_each_job_s_end() {
     assert_eq!((accepted, done.len()), (10, 10));
     assert!(done.iter().all(|outcome| outcome.job().unwrap().status().as_str() == "completed"));
     assert!(done.iter().all(|outcome| outcome.job().unwrap().pr_link().is_some()), "the new result");
-    let asked = service.requests().total;
+    let requests = service.requests().total;
     let again = run(&client, items(10), &options);
     assert!(again.iter().all(|outcome| outcome.is_earlier() && outcome.job().unwrap().pr_link().is_some()));
-    assert_eq!(service.requests().total, asked, "what is done is not asked for again");
+    assert_eq!(service.requests().total, requests, "a job that is done is not polled again");
 }
 
 #[test]
-fn a_wait_goes_on_in_the_next_run() {
+fn a_wait_continues_in_the_next_run() {
     let (service, folder) = (service(3, r#","work_ms":3000"#), Folder::new());
     let (client, options) = (client(&service), BatchOptions::new(folder.journal()).wait(quick()));
     let mut first = client.send_all(items(3), &options).unwrap();
@@ -268,7 +268,7 @@ fn a_wait_goes_on_in_the_next_run() {
 }
 
 #[test]
-fn a_wait_that_is_asked_for_later_begins_then() {
+fn a_wait_that_only_the_second_run_wants_begins_there() {
     let (service, folder) = (service(3, ""), Folder::new());
     let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
     run(&client, items(3), &options);
@@ -278,7 +278,7 @@ fn a_wait_that_is_asked_for_later_begins_then() {
 }
 
 #[test]
-fn a_wait_whose_time_is_over_is_an_accepted_message_with_that_error() {
+fn a_wait_that_timed_out_is_an_accepted_message_with_that_error() {
     let (service, folder) = (service(1, r#","work_ms":60000"#), Folder::new());
     let wait = quick().timeout(ms(200));
     let outcomes = run(&client(&service), items(1), &BatchOptions::new(folder.journal()).wait(wait));
@@ -289,7 +289,7 @@ fn a_wait_whose_time_is_over_is_an_accepted_message_with_that_error() {
 }
 
 #[test]
-fn a_token_ends_a_batch_and_the_answers_under_way_are_taken() {
+fn a_token_ends_a_batch_and_the_messages_in_flight_have_their_responses() {
     let rule = r#","rules":[{"method":"POST","delay_ms":3000,"process":true,"status":200}]"#;
     let (service, folder) = (service(20, rule), Folder::new());
     let token = CancelToken::new();
@@ -310,7 +310,7 @@ fn a_token_ends_a_batch_and_the_answers_under_way_are_taken() {
 }
 
 #[test]
-fn without_grace_a_message_under_way_is_unknown() {
+fn without_grace_a_message_in_flight_is_unknown() {
     let rule = r#","rules":[{"method":"POST","fault":{"do":"stall","at":"request","process":true}}]"#;
     let (service, folder) = (service(1, rule), Folder::new());
     let options = BatchOptions::new(folder.journal()).grace(Duration::ZERO);
@@ -320,7 +320,7 @@ fn without_grace_a_message_under_way_is_unknown() {
         std::thread::sleep(ms(1));
     }
     let (took, ()) = timed(|| drop(batch));
-    assert!(took < ms(10_000), "it does not wait for the answer's time: {took:?}");
+    assert!(took < ms(10_000), "it does not wait for the response: {took:?}");
     let status = batch_status(folder.journal()).unwrap();
     assert_eq!((status.progress.unknown, status.unknown[0].job_id.as_str()), (1, "job_1"));
     assert_eq!(run(&client, items(1), &options)[0].delivery(), Delivery::Unknown);
@@ -338,7 +338,7 @@ fn closing_the_client_ends_its_batches() {
 }
 
 #[test]
-fn a_changed_list_is_noticed_and_named() {
+fn a_changed_list_is_refused_and_the_item_named() {
     let (service, folder) = (service(9, ""), Folder::new());
     let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
     let keyed = |n: u32, prompt: &str| {
@@ -351,20 +351,20 @@ fn a_changed_list_is_noticed_and_named() {
         (
             with_keys,
             vec![
-                (vec![keyed(1, "a"), keyed(2, "B")], "line 3: its prompt was changed since journal"),
+                (vec![keyed(1, "a"), keyed(2, "B")], "line 3: its prompt was changed after the batch began: journal"),
                 (
                     vec![keyed(1, "a"), BatchItem::new("job_3", "b").with_key("k2")],
-                    "item 2: its job was changed since journal",
+                    "item 2: its job was changed after the batch began: journal",
                 ),
-                (vec![keyed(1, "a")], "item 2: it is no longer in the list, but its message to job"),
+                (vec![keyed(1, "a")], "item 2: it is missing from the list, but its message to job"),
             ],
         ),
         (
             without,
             vec![
-                (vec![plain(1, "a"), plain(2, "B")], "line 3: it is another message now, but its message to job"),
-                (vec![plain(2, "b"), plain(1, "a")], "line 3: it is another message now, but its message to job"),
-                (vec![plain(1, "a")], "item 2: it is no longer in the list, but its message to job"),
+                (vec![plain(1, "a"), plain(2, "B")], "line 3: it is now another message, but its message to job"),
+                (vec![plain(2, "b"), plain(1, "a")], "line 3: it is now another message, but its message to job"),
+                (vec![plain(1, "a")], "item 2: it is missing from the list, but its message to job"),
             ],
         ),
     ] {
@@ -379,7 +379,7 @@ fn a_changed_list_is_noticed_and_named() {
         assert_eq!(service.ledger().len(), sent, "nothing was sent");
         let mut longer = first;
         longer.push(plain(9, "new"));
-        assert_eq!(run(&client, longer, &options).len(), 3, "new items at the end are taken");
+        assert_eq!(run(&client, longer, &options).len(), 3, "new items at the end are accepted");
     }
     let reordered = vec![keyed(2, "b"), keyed(1, "a")];
     let other = BatchOptions::new(folder.0.join("other"));
@@ -388,7 +388,7 @@ fn a_changed_list_is_noticed_and_named() {
 }
 
 #[test]
-fn one_journal_is_one_run_s_and_one_service_s() {
+fn a_journal_belongs_to_one_run_and_one_service() {
     let rule = r#","rules":[{"method":"POST","delay_ms":3000,"status":200}]"#;
     let (service, folder) = (service(2, rule), Folder::new());
     let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
@@ -404,7 +404,7 @@ fn one_journal_is_one_run_s_and_one_service_s() {
 }
 
 #[test]
-fn bad_items_and_settings_are_named_before_a_journal_is_begun() {
+fn wrong_items_and_settings_are_named_before_a_journal_is_created() {
     let (service, folder) = (service(1, ""), Folder::new());
     let (client, journal) = (client(&service), folder.journal());
     let options = || BatchOptions::new(&journal);
@@ -439,8 +439,8 @@ fn a_list_without_items_is_done_at_once() {
     assert_eq!(run(&client(&service), Vec::new(), &BatchOptions::new(folder.journal()).wait(quick())).len(), 0);
 }
 
-/// A first run leaves message 1 unknown, and a pause begun.
-fn doubtful(service: &Emulator, folder: &Folder) -> BatchOptions {
+/// A first run leaves message 1 unknown, and a pause.
+fn leave_first_unknown(service: &Emulator, folder: &Folder) -> BatchOptions {
     let options = BatchOptions::new(folder.journal()).concurrency(1);
     let mut first = client(service).send_all(items(3), &options).unwrap();
     loop {
@@ -452,12 +452,12 @@ fn doubtful(service: &Emulator, folder: &Folder) -> BatchOptions {
 }
 
 #[test]
-fn a_message_in_doubt_that_is_refused_when_it_is_sent_again_stays_in_doubt_and_the_batch_goes_on() {
+fn an_unknown_message_that_is_rejected_when_it_is_sent_again_stays_unknown_and_the_batch_continues() {
     let rules = r#","rules":[
         {"method":"POST","path":"/v2/agent/*/job/job_1/message","nth":1,"status":503},
         {"method":"POST","path":"/v2/agent/*/job/job_1/message","status":404}]"#;
     let (service, folder) = (service(3, rules), Folder::new());
-    let options = doubtful(&service, &folder).resend_unknown(true);
+    let options = leave_first_unknown(&service, &folder).resend_unknown(true);
     let outcomes = run(&client(&service), items(3), &options);
     let verdicts: Vec<_> = outcomes.iter().map(BatchOutcome::delivery).collect();
     assert_eq!(verdicts, [Delivery::Unknown, Delivery::Accepted, Delivery::Accepted]);
@@ -470,12 +470,12 @@ fn a_message_in_doubt_that_is_refused_when_it_is_sent_again_stays_in_doubt_and_t
 }
 
 #[test]
-fn a_message_in_doubt_that_is_not_sent_again_after_all_stays_in_doubt() {
+fn an_unknown_message_whose_second_send_is_limited_stays_unknown() {
     let rules = r#","rules":[
         {"method":"POST","nth":1,"status":503},
         {"method":"POST","nth":2,"status":429,"headers":{"Retry-After":"1"}}]"#;
     let (service, folder) = (service(3, rules), Folder::new());
-    let options = doubtful(&service, &folder);
+    let options = leave_first_unknown(&service, &folder);
     let mut second = client(&service).send_all(items(3), &options.clone().resend_unknown(true)).unwrap();
     while !matches!(second.next_event(Duration::MAX).unwrap(), BatchEvent::Update(BatchUpdate::Paused { .. })) {}
     drop(second);
@@ -490,7 +490,7 @@ fn a_message_in_doubt_that_is_not_sent_again_after_all_stays_in_doubt() {
 }
 
 #[test]
-fn a_429_that_says_at_once_is_asked_again_less_and_less_often() {
+fn a_429_that_says_retry_at_once_still_backs_off() {
     let rules = r#","rules":[{"method":"POST","status":429,"headers":{"Retry-After":"0"}}]"#;
     let (service, folder) = (service(1, rules), Folder::new());
     let mut batch = client(&service).send_all(items(1), &BatchOptions::new(folder.journal())).unwrap();
@@ -505,19 +505,19 @@ fn a_429_that_says_at_once_is_asked_again_less_and_less_often() {
 }
 
 #[test]
-fn a_service_that_wants_quiet_does_not_keep_a_wait_beyond_its_time() {
+fn a_rate_limit_on_polls_does_not_keep_a_wait_beyond_its_deadline() {
     let rules = r#","work_ms":60000,"rules":[{"method":"GET","nth":1,"status":429,"headers":{"Retry-After":"30"}}]"#;
     let (service, folder) = (service(2, rules), Folder::new());
     let options = BatchOptions::new(folder.journal()).wait(quick().timeout(ms(1000)));
     let (took, outcomes) = timed(|| run(&client(&service), items(2), &options));
     assert!(took < ms(15_000), "{took:?}");
     assert!(outcomes.iter().all(|outcome| outcome.error().unwrap().kind() == ErrorKind::WaitTimeout));
-    let looks = service.requests().requests.iter().filter(|request| request.method.as_deref() == Some("GET")).count();
-    assert_eq!(looks, 1, "and nobody looks meanwhile");
+    let polls = service.requests().requests.iter().filter(|request| request.method.as_deref() == Some("GET")).count();
+    assert_eq!(polls, 1, "no job is polled meanwhile");
 }
 
 #[test]
-fn what_is_stopped_while_it_asks_after_a_job_sends_nothing_more() {
+fn a_batch_that_is_stopped_while_it_polls_before_a_probe_sends_nothing_more() {
     let rules = r#","rules":[{"method":"POST","nth":1,"status":503},{"method":"GET","delay_ms":3000}]"#;
     let (service, folder) = (service(2, rules), Folder::new());
     let options = BatchOptions::new(folder.journal()).concurrency(1);
@@ -531,7 +531,7 @@ fn what_is_stopped_while_it_asks_after_a_job_sends_nothing_more() {
 }
 
 #[test]
-fn one_message_that_always_fails_does_not_hold_up_the_others() {
+fn a_message_that_always_fails_does_not_delay_the_others() {
     let rules = r#","rules":[{"method":"POST","path":"/v2/agent/*/job/job_1/message","status":408}]"#;
     let (service, folder) = (service(3, rules), Folder::new());
     let options = BatchOptions::new(folder.journal()).concurrency(1).max_outage(ms(2500));
@@ -541,7 +541,7 @@ fn one_message_that_always_fails_does_not_hold_up_the_others() {
 }
 
 #[test]
-fn a_wait_that_timed_out_waits_anew_in_the_next_run() {
+fn a_wait_that_timed_out_starts_again_in_the_next_run() {
     let (service, folder) = (service(1, r#","work_ms":4000"#), Folder::new());
     let options = BatchOptions::new(folder.journal());
     let short = options.clone().wait(quick().timeout(ms(100)));

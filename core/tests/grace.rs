@@ -1,5 +1,5 @@
-//! A batch that ends early has the answers that are in flight, for its grace: the rows of the README's table that are Rust's. Each
-//! test ends a batch while all its messages are at the service and not answered, and then reads the journal.
+//! A batch that ends early waits for the responses in flight for its grace: the rows of the README's table that concern Rust.
+//! Each test ends a batch while all its messages are at the service and have no response yet, and then reads the journal.
 
 mod support;
 
@@ -16,9 +16,9 @@ use support::{builder, client, emulator, ms, timed};
 
 /// How many messages are in flight when a batch is ended; as many again were not sent.
 const IN_FLIGHT: u32 = 3;
-/// Far longer than the answers take, far shorter than a hang.
+/// Far longer than the responses take, far shorter than a hang.
 const GRACE: Duration = Duration::from_secs(20);
-/// The answers come so much later than their requests.
+/// The responses come this much later than their requests.
 const SLOW: &str = r#"{"method":"POST","status":200,"delay_ms":1500}"#;
 /// They never come.
 const SILENT: &str = r#"{"method":"POST","fault":{"do":"stall","at":"request"}}"#;
@@ -41,7 +41,7 @@ impl Situation {
         Situation { service, client, journal: std::env::temp_dir().join(name), token: CancelToken::new() }
     }
 
-    /// Begins the batch, and comes back when the service has all that can be in flight at once.
+    /// Begins the batch, and returns when the service has all messages that can be in flight at once.
     fn begin(&self, grace: Duration) -> Batch {
         let options = BatchOptions::new(&self.journal).concurrency(IN_FLIGHT).grace(grace).cancel(&self.token);
         let items = (1..=2 * IN_FLIGHT).map(|n| BatchItem::new(format!("job_{n}"), format!("message {n}")));
@@ -55,8 +55,8 @@ impl Situation {
         batch
     }
 
-    /// What was in flight was accepted, by the journal's word and the service's, and the rest was not sent.
-    fn is_all_accepted(&self) {
+    /// The journal and the service agree: the messages in flight were accepted, and no other was sent.
+    fn assert_all_accepted(&self) {
         let progress = batch_status(&self.journal).unwrap().progress;
         let counts = (progress.accepted, progress.unknown, progress.left);
         assert_eq!(counts, (IN_FLIGHT.into(), 0, IN_FLIGHT.into()));
@@ -64,8 +64,8 @@ impl Situation {
         assert_eq!(self.service.requests().total, u64::from(IN_FLIGHT), "nothing else was sent");
     }
 
-    /// What was in flight is unknown, with a reason: it was written down, and not found by the next run.
-    fn is_all_unknown(&self) {
+    /// The messages in flight are unknown, with a reason: this run recorded that, not the next one.
+    fn assert_all_unknown(&self) {
         let status = batch_status(&self.journal).unwrap();
         assert_eq!((status.progress.accepted, status.progress.unknown), (0, IN_FLIGHT.into()));
         assert!(status.unknown.iter().all(|item| item.reason.is_some()));
@@ -97,14 +97,14 @@ type Ending = fn(&Situation, Batch);
 const ALL_ACCEPTED: [Delivery; IN_FLIGHT as usize] = [Delivery::Accepted; IN_FLIGHT as usize];
 
 #[test]
-fn dropping_a_batch_awaits_the_answers_in_flight() {
+fn dropping_a_batch_waits_for_the_responses_in_flight() {
     let it = Situation::new(SLOW);
     drop(it.begin(GRACE));
-    it.is_all_accepted();
+    it.assert_all_accepted();
 }
 
 #[test]
-fn a_panic_in_the_loop_awaits_them() {
+fn a_panic_in_the_loop_waits_for_them() {
     let it = Situation::new(SLOW);
     let mut batch = Some(it.begin(GRACE));
     std::thread::scope(|scope| {
@@ -114,44 +114,44 @@ fn a_panic_in_the_loop_awaits_them() {
         });
         assert!(thread.join().is_err());
     });
-    it.is_all_accepted();
+    it.assert_all_accepted();
 }
 
 #[test]
-fn stop_awaits_them_and_the_iterator_has_their_outcomes() {
+fn stop_waits_for_them_and_the_iterator_has_their_outcomes() {
     let it = Situation::new(SLOW);
     let batch = it.begin(GRACE);
     batch.stop();
     assert_eq!(rest(batch), (ALL_ACCEPTED.to_vec(), None));
-    it.is_all_accepted();
+    it.assert_all_accepted();
 }
 
 #[test]
-fn a_cancelled_token_awaits_them_and_comes_last() {
+fn a_cancelled_token_waits_for_them_and_is_the_last_error() {
     let it = Situation::new(SLOW);
     let batch = it.begin(GRACE);
     it.token.cancel();
     assert_eq!(rest(batch), (ALL_ACCEPTED.to_vec(), Some(ErrorKind::Cancelled)));
-    it.is_all_accepted();
+    it.assert_all_accepted();
 }
 
 #[test]
-fn closing_the_client_awaits_them_and_comes_last() {
+fn closing_the_client_waits_for_them_and_is_the_last_error() {
     let it = Situation::new(SLOW);
     let batch = it.begin(GRACE);
     it.client.close();
     assert_eq!(batch_status(&it.journal).unwrap().progress.accepted, 0, "it does not block");
     assert_eq!(rest(batch), (ALL_ACCEPTED.to_vec(), Some(ErrorKind::Closed)));
-    it.is_all_accepted();
+    it.assert_all_accepted();
 }
 
 #[test]
-fn closing_the_client_and_dropping_the_batch_awaits_them() {
+fn closing_the_client_and_dropping_the_batch_waits_for_them() {
     let it = Situation::new(SLOW);
     let batch = it.begin(GRACE);
     it.client.clone().close();
     drop(batch);
-    it.is_all_accepted();
+    it.assert_all_accepted();
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn after_a_close_they_can_be_waited_for_without_the_batch() {
     let batches = it.client.batches();
     assert_eq!(batches, [batch.handle()]);
     assert!(batches.iter().all(|batch| batch.wait(GRACE)));
-    it.is_all_accepted();
+    it.assert_all_accepted();
     drop(batch);
     assert!(it.client.batches().is_empty() && batches[0].wait(Duration::ZERO));
 }
@@ -180,11 +180,11 @@ fn an_event_handler_on_a_batchs_thread_may_close_the_client() {
     it.client = builder.build().unwrap();
     own.set(it.client.clone()).unwrap();
     assert_eq!(rest(it.begin(GRACE)), (ALL_ACCEPTED.to_vec(), Some(ErrorKind::Closed)));
-    it.is_all_accepted();
+    it.assert_all_accepted();
 }
 
 #[test]
-fn what_stops_the_batch_from_within_awaits_the_others() {
+fn a_failure_that_stops_the_batch_waits_for_the_others() {
     let refusal = r#"{"method":"POST","path":"/v2/agent/*/job/job_1/message","status":401,"delay_ms":200}"#;
     let it = Situation::new(&format!("{refusal},{SLOW}"));
     let (outcomes, ended) = rest(it.begin(GRACE));
@@ -195,7 +195,7 @@ fn what_stops_the_batch_from_within_awaits_the_others() {
 }
 
 #[test]
-fn a_call_that_is_no_batchs_ends_at_once_when_the_client_is_closed() {
+fn a_call_outside_a_batch_ends_at_once_when_the_client_is_closed() {
     let it = Situation::new(SILENT);
     let batch = it.begin(GRACE);
     std::thread::scope(|scope| {
@@ -216,7 +216,7 @@ fn a_call_that_is_no_batchs_ends_at_once_when_the_client_is_closed() {
 }
 
 #[test]
-fn a_service_that_never_answers_is_left_when_the_grace_is_over() {
+fn a_service_that_never_answers_is_given_up_after_the_grace() {
     for grace in [Duration::ZERO, ms(300)] {
         let endings: [(&str, Ending); 4] = [
             ("drop", |_, batch| drop(batch)),
@@ -228,7 +228,7 @@ fn a_service_that_never_answers_is_left_when_the_grace_is_over() {
                 it.client.close();
                 assert_eq!(rest(batch).0, [Delivery::Unknown; IN_FLIGHT as usize]);
             }),
-            ("close, awaited", |it, batch| {
+            ("close and wait", |it, batch| {
                 it.client.close();
                 assert!(batch.handle().wait(GRACE));
             }),
@@ -238,7 +238,7 @@ fn a_service_that_never_answers_is_left_when_the_grace_is_over() {
             let batch = it.begin(grace);
             let (took, ()) = timed(|| end(&it, batch));
             assert!(took >= grace && took < grace + ms(2000), "{name}: {took:?}");
-            it.is_all_unknown();
+            it.assert_all_unknown();
         }
     }
 }
@@ -255,7 +255,7 @@ fn an_abort_ends_the_grace_at_once() {
         drop(batch);
     });
     assert!(took < ms(2000), "{took:?}");
-    it.is_all_unknown();
+    it.assert_all_unknown();
     handle.stop();
 }
 
@@ -267,7 +267,7 @@ fn a_batch_that_begins_on_a_closed_client_sends_nothing() {
     let mut batch = it.client.send_all(items, &BatchOptions::new(&it.journal)).unwrap();
     let ended = loop {
         match batch.next_event(GRACE) {
-            Ok(BatchEvent::Finished) => panic!("it ended without a word"),
+            Ok(BatchEvent::Finished) => panic!("it ended without an error"),
             Ok(_) => {}
             Err(error) => break error.kind(),
         }

@@ -1,4 +1,4 @@
-//! A batch's journal: what is in it, what becomes of one that is damaged, and of one that somebody else changes.
+//! A batch's journal when it is damaged, or when another program changes it.
 
 #[path = "support/batches.rs"]
 mod batches;
@@ -21,8 +21,12 @@ fn starts(journal: &[u8]) -> Vec<usize> {
     std::iter::once(0).chain(ends).collect()
 }
 
-/// Runs a batch to its end; the outcomes by their number, and what was told of a damaged journal.
-fn heard(client: &Client, items: Vec<BatchItem>, options: &BatchOptions) -> (Vec<BatchOutcome>, Vec<BatchUpdate>) {
+/// Runs a batch to its end. Returns the outcomes by their number, and the updates about a damaged journal.
+fn run_with_recovery(
+    client: &Client,
+    items: Vec<BatchItem>,
+    options: &BatchOptions,
+) -> (Vec<BatchOutcome>, Vec<BatchUpdate>) {
     let mut batch = client.send_all(items, options).unwrap();
     let (mut outcomes, mut recovered) = (Vec::new(), Vec::new());
     loop {
@@ -65,10 +69,12 @@ fn a_last_line_without_its_newline_counts() {
             let mut bytes = journal[..starts[lines] - 1].to_vec();
             bytes.extend((damage != "no newline").then_some(0));
             std::fs::write(folder.journal(), &bytes).unwrap();
-            let (outcomes, recovered) = heard(&client(&service), items(3), &BatchOptions::new(folder.journal()));
+            let (outcomes, recovered) =
+                run_with_recovery(&client(&service), items(3), &BatchOptions::new(folder.journal()));
             assert_eq!(verdicts(&outcomes), [Accepted, Accepted, verdict], "{lines} lines, {damage}");
             assert_eq!(recovered.len(), 0, "nothing was dropped");
-            let (again, recovered) = heard(&client(&service), items(3), &BatchOptions::new(folder.journal()));
+            let (again, recovered) =
+                run_with_recovery(&client(&service), items(3), &BatchOptions::new(folder.journal()));
             assert_eq!((verdicts(&again), recovered.len()), (verdicts(&outcomes), 0), "and the next run reads it");
         }
     }
@@ -103,7 +109,8 @@ fn a_damaged_line_sending_makes_its_message_unknown_and_is_reported() {
         std::fs::write(folder.journal(), &bytes).unwrap();
         let before = batch_status(folder.journal()).unwrap();
         assert!(before.dropped_bytes > 0, "{name}");
-        let (outcomes, recovered) = heard(&client(&service), items(3), &BatchOptions::new(folder.journal()));
+        let (outcomes, recovered) =
+            run_with_recovery(&client(&service), items(3), &BatchOptions::new(folder.journal()));
         assert_eq!(verdicts(&outcomes), [Accepted, Accepted, Unknown], "{name}");
         let [BatchUpdate::Recovered { dropped_bytes, journal_line, unknown, .. }] = recovered[..] else {
             panic!("{name}: {recovered:?}")
@@ -113,21 +120,21 @@ fn a_damaged_line_sending_makes_its_message_unknown_and_is_reported() {
         let status = batch_status(folder.journal()).unwrap();
         assert_eq!((status.progress.unknown, status.dropped_bytes), (1, dropped_bytes), "{name}");
         let text = std::fs::read(folder.journal()).unwrap();
-        assert!(text.starts_with(&bytes), "{name}: what was there stays there");
+        assert!(text.starts_with(&bytes), "{name}: the damaged lines stay");
         if unknown == 1 {
             let error = outcomes[2].error().unwrap();
             let words = "message to job job_3 may have arrived: its line in the journal is damaged";
             assert!(error.message().starts_with(words), "{name}: {error}");
             assert_eq!(status.unknown[0].reason.as_deref(), Some(words));
         }
-        let (again, recovered) = heard(&client(&service), items(3), &BatchOptions::new(folder.journal()));
+        let (again, recovered) = run_with_recovery(&client(&service), items(3), &BatchOptions::new(folder.journal()));
         assert_eq!((verdicts(&again), recovered.len()), (verdicts(&outcomes), 0), "{name}: it is reported once");
     }
     assert_eq!(service.ledger().len(), 3, "none of this sent anything");
 }
 
 #[test]
-fn a_damaged_line_that_can_be_read_names_its_message_before_the_next_run() {
+fn a_damaged_line_that_can_be_read_is_reported_before_the_next_run() {
     let (service, folder) = (service(3, ""), Folder::new());
     let mut journal = journal_of_three(&service, &folder, 6);
     journal.truncate(journal.len() - 3);
@@ -138,7 +145,7 @@ fn a_damaged_line_that_can_be_read_names_its_message_before_the_next_run() {
 }
 
 #[test]
-fn a_run_that_was_killed_while_it_recovered_forgets_nothing() {
+fn a_run_that_is_killed_while_it_recovers_loses_nothing() {
     let (service, folder) = (service(3, ""), Folder::new());
     let mut journal = journal_of_three(&service, &folder, 6);
     journal.truncate(journal.len() - 40);
@@ -158,7 +165,7 @@ fn a_run_that_was_killed_while_it_recovered_forgets_nothing() {
 }
 
 #[test]
-fn damage_before_the_last_line_is_named_and_left_as_it_is() {
+fn damage_before_the_last_line_is_named_and_not_changed() {
     let (service, folder) = (service(3, ""), Folder::new());
     let (client, journal) = (client(&service), folder.journal());
     let whole = journal_of_three(&service, &folder, 7);
@@ -170,7 +177,7 @@ fn damage_before_the_last_line_is_named_and_left_as_it_is() {
         let error = client.send_all(items(3), &BatchOptions::new(&journal)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Journal);
         assert_eq!(batch_status(&journal).unwrap_err().message(), error.message());
-        assert_eq!(std::fs::read(&journal).unwrap(), bytes, "a damaged journal is left as it is");
+        assert_eq!(std::fs::read(&journal).unwrap(), bytes, "a damaged journal is not changed");
         error.message().to_owned()
     };
     let line = |n: usize| starts[n - 1]..starts[n];
@@ -198,7 +205,7 @@ fn damage_before_the_last_line_is_named_and_left_as_it_is() {
 }
 
 #[test]
-fn a_file_that_is_no_journal_is_left_as_it_is() {
+fn a_file_that_is_not_a_journal_is_not_changed() {
     let (service, folder) = (service(1, ""), Folder::new());
     let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
     let rows = [
@@ -223,11 +230,11 @@ fn a_file_that_is_no_journal_is_left_as_it_is() {
         assert_eq!(batch_status(folder.journal()).unwrap_err().message(), error.message());
         assert_eq!(std::fs::read(folder.journal()).unwrap(), text.as_bytes());
     }
-    for begun in ["{\"line\":\"run\",\"journal\":2,", "{\"line\":\"run\",\"journal\":2,\"agentj"] {
-        std::fs::write(folder.journal(), begun).unwrap();
+    for beginning in ["{\"line\":\"run\",\"journal\":2,", "{\"line\":\"run\",\"journal\":2,\"agentj"] {
+        std::fs::write(folder.journal(), beginning).unwrap();
         let error = client.send_all(items(1), &options).unwrap_err();
         assert!(error.message().contains("is damaged: line 1: "), "it may have had more lines: {error}");
-        assert_eq!(std::fs::read(folder.journal()).unwrap(), begun.as_bytes());
+        assert_eq!(std::fs::read(folder.journal()).unwrap(), beginning.as_bytes());
     }
     for version in ["1", "3", "17"] {
         let text = format!("{{\"line\":\"run\",\"journal\":{version},\"agentjob\":\"9\"}}\n");
@@ -248,7 +255,7 @@ fn a_file_that_is_no_journal_is_left_as_it_is() {
 }
 
 #[test]
-fn a_journal_that_is_taken_away_stops_the_batch() {
+fn a_journal_that_is_moved_stops_the_batch() {
     let rule = r#","rules":[{"method":"POST","delay_ms":100,"process":true,"status":200}]"#;
     let (service, folder) = (service(20, rule), Folder::new());
     let mut batch = client(&service).send_all(items(20), &BatchOptions::new(folder.journal()).concurrency(1)).unwrap();
@@ -278,7 +285,7 @@ fn a_journal_that_another_program_changes_stops_the_batch() {
         let options = BatchOptions::new(folder.journal()).concurrency(1);
         let mut batch = client(&service).send_all(items(20), &options).unwrap();
         assert!(batch.next().unwrap().is_ok());
-        // Until the second message is with the service: its line is written, its outcome is not.
+        // Until the service has the second message: its line is written, its outcome isn't.
         while service.ledger().len() < 2 && service.requests().total < 2 {
             std::thread::sleep(ms(1));
         }
@@ -288,12 +295,12 @@ fn a_journal_that_another_program_changes_stops_the_batch() {
         assert_eq!(error.kind(), ErrorKind::Journal, "{name}");
         assert!(error.message().contains("was changed by another program while the batch ran"), "{name}: {error}");
         assert_eq!((outcomes.len(), service.ledger().len()), (1, 2), "{name}: nothing more was sent");
-        assert_eq!(std::fs::read(folder.journal()).unwrap(), changed, "{name}: nor was anything written");
+        assert_eq!(std::fs::read(folder.journal()).unwrap(), changed, "{name}: and nothing was written");
     }
 }
 
 #[test]
-fn a_program_that_goes_to_another_folder_keeps_its_journal() {
+fn a_program_that_changes_its_working_directory_keeps_its_journal() {
     let rule = r#","rules":[{"method":"POST","delay_ms":20,"process":true,"status":200}]"#;
     let (service, folder, elsewhere) = (service(10, rule), Folder::new(), Folder::new());
     let at_first = std::env::current_dir().unwrap();

@@ -1,5 +1,5 @@
-//! What is in a batch's journal of what the service answers: nothing of a prompt, nothing of the key, and on a full disk the outcome
-//! alone.
+//! What a batch's journal has of the service's responses: nothing of a prompt, nothing of the key, and on a full disk only the
+//! outcome.
 
 #[path = "support/batches.rs"]
 mod batches;
@@ -12,15 +12,15 @@ use batches::{Folder, run, service};
 use serde_json::{Value, json};
 use support::{builder, client, emulator, quick};
 
-/// So many characters of a prompt in a row are a part of it.
+/// So many characters of a prompt in a row count as a part of it.
 const WINDOW: usize = 8;
 
-/// No eight characters of it are anywhere else.
+/// A text of which no eight characters occur anywhere else.
 fn random(rng: &mut fastrand::Rng, length: usize) -> String {
     (0..length).map(|_| rng.alphanumeric()).collect()
 }
 
-/// A journal's text, its case and its escapes taken away.
+/// A journal's text in lower case and without its escapes.
 fn plain(journal: &std::path::Path) -> String {
     std::fs::read_to_string(journal).unwrap().replace('\\', "").to_lowercase()
 }
@@ -30,14 +30,14 @@ fn has_part_of(text: &str, prompt: &str) -> Option<String> {
     prompt.windows(WINDOW).map(|window| window.iter().collect::<String>()).find(|part| text.contains(part.as_str()))
 }
 
-/// Sends one message that is answered with this rule, twice over, and returns the journal.
+/// Runs a batch of one message that is answered by this rule, twice, and returns the journal.
 fn answered(prompt: &str, key: &str, rule: Value, wait: bool) -> String {
     let mut rule = rule;
     rule["method"] = "POST".into();
     rule["process"] = true.into();
     let record = rule["json"].clone();
-    let look = json!({ "method": "GET", "status": 200, "json": record });
-    let rules = if wait { json!([rule, look]) } else { json!([rule]) };
+    let poll = json!({ "method": "GET", "status": 200, "json": record });
+    let rules = if wait { json!([rule, poll]) } else { json!([rule]) };
     let config = json!({ "api_key": key, "jobs": [{ "id": "job_1" }], "rules": rules });
     let (service, folder) = (emulator(&config.to_string()), Folder::new());
     let options = BatchOptions::new(folder.journal()).wait(wait.then(quick));
@@ -61,7 +61,7 @@ fn record(changes: Value) -> Value {
 }
 
 #[test]
-fn no_shape_of_echo_brings_a_part_of_a_prompt_into_the_journal() {
+fn no_echo_brings_a_part_of_a_prompt_into_the_journal() {
     let mut rng = fastrand::Rng::with_seed(7);
     for round in 0..3 {
         let word = |rng: &mut fastrand::Rng| random(rng, 14);
@@ -88,14 +88,14 @@ fn no_shape_of_echo_brings_a_part_of_a_prompt_into_the_journal() {
         // They mostly wait.
         std::thread::scope(|scope| {
             for (name, echo) in &echoes {
-                scope.spawn(|| hold_against_every_place(text, name, echo));
+                scope.spawn(|| check_every_place(text, name, echo));
             }
         });
     }
 }
 
-/// Echoes this of a prompt wherever an answer has a text.
-fn hold_against_every_place(text: &str, name: &str, echo: &str) {
+/// Echoes this part of a prompt wherever a response has a text.
+fn check_every_place(text: &str, name: &str, echo: &str) {
     let link = format!("https://example.com/{echo}");
     let everywhere = json!({
         "source": { "repository": link, "ref": echo }, "model": echo, "prLink": link, "createdAt": echo,
@@ -125,7 +125,7 @@ fn hold_against_every_place(text: &str, name: &str, echo: &str) {
 }
 
 #[test]
-fn a_key_that_could_be_a_name_is_not_in_the_journal() {
+fn a_key_that_looks_like_a_name_is_not_in_the_journal() {
     let key = "gpt-9-codex-max";
     for answer in [
         json!({ "status": 200, "json": record(json!({ "model": key })) }),
@@ -139,7 +139,7 @@ fn a_key_that_could_be_a_name_is_not_in_the_journal() {
 }
 
 #[test]
-fn what_is_kept_is_what_a_later_run_reports() {
+fn a_later_run_reports_what_was_stored() {
     let link = "https://example.com/r/pull/7";
     let more = record(json!({ "prLink": link, "note": "anything", "model": "two words" }));
     let rules = json!([{ "method": "POST", "status": 200, "process": true, "json": more }]);
@@ -162,12 +162,12 @@ fn what_is_kept_is_what_a_later_run_reports() {
 const CHILD: &str = "AGENTJOB_TEST_JOURNAL";
 const IN_FLIGHT: u32 = 64;
 
-/// The process whose disk is full: a limit on a file's length is as good as one.
+/// The process whose disk is full, which a limit on a file's length imitates.
 #[test]
 #[ignore = "it is the process that the test below starts"]
 fn child_whose_disk_is_full() {
-    let told = std::env::var(CHILD).unwrap();
-    let [url, journal, limit] = told.split('\n').collect::<Vec<_>>()[..] else { panic!("{told}") };
+    let setting = std::env::var(CHILD).unwrap();
+    let [url, journal, limit] = setting.split('\n').collect::<Vec<_>>()[..] else { panic!("{setting}") };
     let limit = Some(limit.parse().unwrap());
     let limit = rustix::process::Rlimit { current: limit, maximum: limit };
     rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).unwrap();
@@ -180,7 +180,7 @@ fn child_whose_disk_is_full() {
         match outcome {
             Ok(outcome) => {
                 assert_eq!(outcome.delivery(), Delivery::Accepted);
-                assert!(outcome.job().unwrap().get("note").is_some(), "whole, whatever is kept of it");
+                assert!(outcome.job().unwrap().get("note").is_some(), "it is complete, whatever is stored of it");
                 accepted += 1;
             }
             Err(error) => failed = Some(error),
@@ -192,7 +192,7 @@ fn child_whose_disk_is_full() {
 }
 
 #[test]
-fn on_a_disk_that_fills_up_what_was_reported_stays_true() {
+fn on_a_disk_that_fills_up_no_outcome_is_lost() {
     let link = format!("https://example.com/{}", "r/".repeat(200));
     let fat =
         |id: &str| record(json!({ "id": id, "prLink": link, "note": "x".repeat(3000), "model": "m".repeat(100) }));
@@ -206,10 +206,10 @@ fn on_a_disk_that_fills_up_what_was_reported_stays_true() {
         let jobs: Vec<Value> = (1..=3 * IN_FLIGHT).map(|n| json!({ "id": format!("job_{n}") })).collect();
         let config = json!({ "api_key": "adm_key_0123", "hourly_limit": 1000, "jobs": jobs, "rules": rules });
         let (service, folder) = (emulator(&config.to_string()), Folder::new());
-        let told = format!("{}\n{}\n{limit}", service.base_url(), folder.journal().display());
+        let setting = format!("{}\n{}\n{limit}", service.base_url(), folder.journal().display());
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["--ignored", "--exact", "child_whose_disk_is_full", "--test-threads=1"])
-            .env(CHILD, told)
+            .env(CHILD, setting)
             .output()
             .unwrap();
         assert!(child.status.success(), "{limit}: {}", String::from_utf8_lossy(&child.stdout));
@@ -227,7 +227,7 @@ fn on_a_disk_that_fills_up_what_was_reported_stays_true() {
 }
 
 #[test]
-fn a_wait_goes_on_from_an_outcome_that_was_written_without_its_record() {
+fn a_wait_continues_from_an_outcome_that_was_written_without_its_record() {
     let (service, folder) = (service(1, ""), Folder::new());
     run(&client(&service), batches::items(1), &BatchOptions::new(folder.journal()));
     let journal = std::fs::read_to_string(folder.journal()).unwrap();

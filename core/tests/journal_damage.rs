@@ -1,4 +1,4 @@
-//! A thousand damaged journals, each held against an outside ledger: nothing that was sent is sent again silently.
+//! A thousand damaged journals, each compared with the service's ledger: no message is silently sent again.
 
 #[path = "support/batches.rs"]
 mod batches;
@@ -14,10 +14,10 @@ use support::client;
 
 const MUTATIONS: usize = 1200;
 const ITEMS: u32 = 8;
-/// Of the run that wrote the journal, and of the one that goes on with it.
+/// Of the run that wrote the journal, and of the one that resumes it.
 const CONCURRENCY: [u32; 3] = [1, 2, 4];
 
-/// What was done to a journal, and whether that put it back to an earlier whole line, which nobody can see.
+/// What was done to a journal. A rollback to an earlier complete line can't be detected.
 struct Mutation {
     name: &'static str,
     bytes: Vec<u8>,
@@ -47,8 +47,8 @@ impl Journal {
 
     /// The prompts of the lines `sending` that begin before this place.
     fn sent_before(&self, place: usize) -> HashSet<String> {
-        let begun = (0..self.lines()).filter(|n| self.starts[*n] < place).map(|n| self.line(n));
-        let sending = begun.filter(|line| line.starts_with(b"{\"line\":\"sending\""));
+        let before = (0..self.lines()).filter(|n| self.starts[*n] < place).map(|n| self.line(n));
+        let sending = before.filter(|line| line.starts_with(b"{\"line\":\"sending\""));
         let number = |line: &[u8]| {
             let text = String::from_utf8_lossy(line).into_owned();
             text.split_once("\"item\":").unwrap().1.split_once(',').unwrap().0.to_owned()
@@ -110,7 +110,7 @@ fn starts(journal: &[u8]) -> Vec<usize> {
     std::iter::once(0).chain(ends).collect()
 }
 
-/// A whole run's journal at this concurrency.
+/// The journal of a complete run at this concurrency.
 fn journal(concurrency: u32) -> Vec<u8> {
     let rule = r#","rules":[{"method":"POST","delay_ms":5,"process":true,"status":200}]"#;
     let (service, folder) = (service(ITEMS, rule), Folder::new());
@@ -118,13 +118,13 @@ fn journal(concurrency: u32) -> Vec<u8> {
     std::fs::read(folder.journal()).unwrap()
 }
 
-/// A folder in memory where there is one, for the disk is not what is tested.
+/// A path in memory, if there is one: the disk is not what is tested.
 fn in_memory(folder: &Folder) -> PathBuf {
     let shared = PathBuf::from(format!("/dev/shm/agentjob-{}-{:?}", std::process::id(), std::thread::current().id()));
     if std::fs::write(&shared, "").is_ok() { shared } else { folder.journal() }
 }
 
-/// Goes on with a damaged journal. Returns whether it was refused, or what was sent that had been sent.
+/// Resumes a damaged journal. Returns whether it was refused.
 fn resend(client: &Client, path: &PathBuf, list: Vec<BatchItem>, concurrency: u32) -> bool {
     match client.send_all(list, &BatchOptions::new(path).concurrency(concurrency)) {
         Ok(batch) => {
@@ -139,7 +139,7 @@ fn resend(client: &Client, path: &PathBuf, list: Vec<BatchItem>, concurrency: u3
 }
 
 #[test]
-fn no_damage_resends_what_was_sent_but_a_rollback_to_an_earlier_whole_line() {
+fn no_damage_but_a_rollback_to_an_earlier_line_sends_a_message_again() {
     let journals: Vec<Vec<u8>> = CONCURRENCY.iter().map(|concurrency| journal(*concurrency)).collect();
     let (next, refused, rollbacks) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
@@ -162,7 +162,7 @@ fn no_damage_resends_what_was_sent_but_a_rollback_to_an_earlier_whole_line() {
                         rollbacks.fetch_add(1, Ordering::Relaxed);
                         continue;
                     }
-                    // Of lines that are wholly behind a cut nothing is left.
+                    // Nothing is left of the lines behind a cut.
                     let cut = if mutation.name == "cut" { mutation.bytes.len() } else { usize::MAX };
                     std::fs::write(&path, &mutation.bytes).unwrap();
                     let was_refused = resend(&client, &path, items(ITEMS), CONCURRENCY[seed / 3 % 3]);
@@ -174,7 +174,7 @@ fn no_damage_resends_what_was_sent_but_a_rollback_to_an_earlier_whole_line() {
                     let twice: Vec<_> = journal.sent_before(cut).intersection(&sent).cloned().collect();
                     assert!(twice.is_empty(), "seed {seed}, {}: sent again silently: {twice:?}", mutation.name);
                     if was_refused {
-                        assert_eq!(std::fs::read(&path).unwrap(), mutation.bytes, "seed {seed}: it is left as it is");
+                        assert_eq!(std::fs::read(&path).unwrap(), mutation.bytes, "seed {seed}: it is not changed");
                     }
                 }
                 drop(std::fs::remove_file(path));
@@ -186,7 +186,7 @@ fn no_damage_resends_what_was_sent_but_a_rollback_to_an_earlier_whole_line() {
     assert!((MUTATIONS / 10..MUTATIONS * 9 / 10).contains(&refused), "{refused} were refused");
 }
 
-/// The journal as it would be at another service's address: its first line is another one, and so are all checksums behind it.
+/// The journal as it would be for a service at another address: its first line and all checksums differ.
 fn for_service(journal: &[u8], base_url: &str) -> Vec<u8> {
     let mut out = String::new();
     let mut before = "0000000000000000".to_owned();

@@ -7,7 +7,8 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::errors;
 
-/// The messages in a list's content, as dicts with job_id, prompt, line and, where an item has one, key: what Client.send_all takes.
+/// The messages in a list's content, as dicts with job_id, prompt, line and, where an item has one, key: what Client.send_all
+/// takes.
 ///
 /// name is what errors call the list; format is "jsonl" or "csv", or None for what the name suggests. Raises InvalidArgumentError
 /// with one sentence that names the first wrong line.

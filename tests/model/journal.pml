@@ -4,7 +4,7 @@
  *
  * How to read this, without knowing Promela:
  *   proctype X        something that acts by itself; all of them take their steps in any order: every order is tried
- *   do :: A :: B od   for ever, any one of A, B whose first condition holds; if several hold, each is tried
+ *   do :: A :: B od   forever, any one of A, B whose first condition holds; if several hold, each is tried
  *   if :: A :: B fi   once, any one of A, B whose first condition holds; if several hold, each is tried
  *   c -> s            s, where c holds
  *   atomic, d_step    one step, within which nothing else happens
@@ -30,7 +30,7 @@
 #define OUTCOME_SYNCED_LATE
 #endif
 
-/* ---- The claims. A violated one is reported by its variable's name. ONLY=CLAIM_X looks at X alone, BUT=CLAIM_X at all others. */
+/* ---- The claims. A violated one is reported by its variable's name. ONLY=CLAIM_X checks only X, BUT=CLAIM_X all others. */
 
 #define CLAIM_A 1
 #define CLAIM_B 2
@@ -63,13 +63,13 @@ mtype = { none, sending, accepted, rejected, not_sent, unknown, unreadable };
 /* The journal: its durable lines, of which only the last about each item matters, and then, one by one, those that no fsync has
    covered yet: a killed process leaves them in the page cache, a power loss takes any number of them from the end. */
 mtype durable[ITEMS] = none;
-bool durable_doubt[ITEMS];    /* a durable line says unknown, maybe not the last one */
+bool durable_unknown[ITEMS];    /* a durable line says unknown, maybe not the last one */
 mtype kind[ROOM] = none;
 byte about[ROOM];
 byte unsynced;                /* how many of these two are lines */
 bool torn;                    /* the last line has no end */
 #ifdef DAMAGE
-bool damaged;                 /* the last durable line, a `sending`, cannot be read any more; that it is one, and whose, can be told */
+bool damaged;                 /* the last durable line, a `sending`, can't be read; its kind and its item can be identified */
 byte whose;
 mtype last_kind = none;       /* the last durable line, and what was said about its item before it */
 byte last_about;
@@ -82,7 +82,7 @@ byte lock;                    /* 0, or 1 + the process that has it */
 byte processed[ITEMS];
 bool ever_processed[ITEMS];
 
-mtype reported[ITEMS] = none; /* what a run that finished told its caller */
+mtype reported[ITEMS] = none; /* what a finished run reported to its caller */
 bool calm;                    /* from now on nothing fails: what runs must come to its end */
 bool over;                    /* and it has */
 
@@ -101,12 +101,12 @@ bool marked[PROCESSES];
 #endif
 
 /* A worker: what it does next. */
-mtype = { rests, looks, saw, announces, syncs_sending, records, syncs_outcome };
+mtype = { rests, searches, found, announces, syncs_sending, records, syncs_outcome };
 mtype step[ALL_WORKERS] = rests;
 byte item[ALL_WORKERS];
 mtype verdict[ALL_WORKERS] = none;
 byte line[ALL_WORKERS];       /* its line is the n-th unsynced one; 0: durable, as far as the process knows */
-byte fsync[ALL_WORKERS];      /* its fsync is under way, for so many unsynced lines; 0: none is */
+byte fsync[ALL_WORKERS];      /* its fsync is in progress, for so many unsynced lines; 0: none is */
 #define PROCESS(w) ((w) / WORKERS)
 #ifdef FSYNC_LEFT_TO_ANOTHER
 bool leaves_it[ALL_WORKERS];
@@ -117,10 +117,10 @@ byte i;
 byte j;
 byte n;
 mtype says[ITEMS] = none;
-bool doubt[ITEMS];
+bool may_be_processed[ITEMS];
 byte kept;
 bool tears;
-bool gone;
+bool file_lost;
 
 /* ---- What can be done to a file. */
 
@@ -175,7 +175,7 @@ inline make_durable(lines)
 		:: j < n && kind[j] != unreadable ->
 			REMEMBER_LAST_LINE(j)
 			durable[about[j]] = kind[j];
-			durable_doubt[about[j]] = durable_doubt[about[j]] || kind[j] == unknown
+			durable_unknown[about[j]] = durable_unknown[about[j]] || kind[j] == unknown
 		:: else -> skip
 		fi;
 	}
@@ -200,7 +200,7 @@ inline make_durable(lines)
 	j = 0
 }
 
-/* The lines from `from` on are gone. */
+/* The lines from `from` on are lost. */
 inline cut(from)
 {
 	for (j : 0 .. ROOM - 1) {
@@ -219,13 +219,13 @@ inline read()
 {
 	for (j : 0 .. ITEMS - 1) {
 		says[j] = durable[j];
-		doubt[j] = durable_doubt[j];
+		may_be_processed[j] = durable_unknown[j];
 	}
 	for (j : 0 .. ROOM - 1) {
 		if
 		:: j < unsynced && kind[j] != unreadable ->
 			says[about[j]] = kind[j];
-			doubt[about[j]] = doubt[about[j]] || kind[j] == unknown
+			may_be_processed[about[j]] = may_be_processed[about[j]] || kind[j] == unknown
 		:: else -> skip
 		fi;
 	}
@@ -236,14 +236,14 @@ inline forget_what_was_read()
 {
 	for (j : 0 .. ITEMS - 1) {
 		says[j] = none;
-		doubt[j] = false;
+		may_be_processed[j] = false;
 	}
 	j = 0
 }
 
 /* ---- What can become of a process. */
 
-/* It is no more; the kernel gives its lock back. */
+/* It has ended; the kernel releases its lock. */
 inline end_process(p)
 {
 	if
@@ -276,11 +276,11 @@ inline end_process(p)
 
 /* A resend that the caller asks for makes a last `rejected` say nothing about the sends before it: their `unknown` stands. */
 #ifdef LAST_LINE_DECIDES
-#define DOUBT(it) false
+#define MAY_BE_PROCESSED(it) false
 #elif defined(RESEND_UNKNOWN)
-#define DOUBT(it) doubt[it]
+#define MAY_BE_PROCESSED(it) may_be_processed[it]
 #else
-#define DOUBT(it) false
+#define MAY_BE_PROCESSED(it) false
 #endif
 
 /* The journal is read: what is still to be done? */
@@ -326,7 +326,7 @@ inline resume(p)
 	for (i : 0 .. ITEMS - 1) {
 		CLAIM(CLAIM_B, b_accepted_was_processed_once, says[i] != accepted || processed[i] == 1);
 		CLAIM(CLAIM_C, c_processed_is_never_denied,
-			!ever_processed[i] || says[i] == sending || says[i] == accepted || says[i] == unknown || DOUBT(i));
+			!ever_processed[i] || says[i] == sending || says[i] == accepted || says[i] == unknown || MAY_BE_PROCESSED(i));
 		CLAIM(CLAIM_G, g_a_finished_runs_report_stays_true, reported[i] == none || says[i] == reported[i]);
 		printf("process %d reads: item %d is %e\n", p, i, says[i]);
 		if
@@ -358,7 +358,7 @@ inline resume(p)
 	forget_what_was_read()
 }
 
-/* All items have ended, all workers look for more in vain. */
+/* All items have ended, and no worker finds another one. */
 inline finish(p)
 {
 #if defined(OUTCOME_SYNCED_LATE) && !defined(OUTCOME_SYNCED_NEVER)
@@ -367,7 +367,7 @@ inline finish(p)
 	read();
 	for (i : 0 .. ITEMS - 1) {
 		CLAIM(CLAIM_B, b_accepted_was_processed_once, says[i] != accepted || processed[i] == 1);
-		CLAIM(CLAIM_C, c_processed_is_never_denied, !ever_processed[i] || says[i] == accepted || says[i] == unknown || DOUBT(i));
+		CLAIM(CLAIM_C, c_processed_is_never_denied, !ever_processed[i] || says[i] == accepted || says[i] == unknown || MAY_BE_PROCESSED(i));
 		CLAIM(CLAIM_D, d_a_finished_run_ended_every_item, says[i] == accepted || says[i] == rejected || says[i] == unknown);
 		reported[i] = says[i];
 		printf("process %d reports: item %d is %e\n", p, i, says[i]);
@@ -379,7 +379,7 @@ inline finish(p)
 }
 
 /* No worker does anything, and there is nothing left to do. */
-#define IDLE(p, k) step[(p) * WORKERS + k] == looks
+#define IDLE(p, k) step[(p) * WORKERS + k] == searches
 #define IS_DONE(p, it) MEMORY(p, it) == ended
 #if WORKERS == 1
 #define ALL_IDLE(p) IDLE(p, 0)
@@ -439,12 +439,12 @@ inline begin_work(p)
 #endif
 	phase[p] = works;
 	for (j : 0 .. WORKERS - 1) {
-		step[p * WORKERS + j] = looks;
+		step[p * WORKERS + j] = searches;
 	}
 	j = 0
 }
 
-/* `agentjob batch`: run, end, run again, for ever. */
+/* `agentjob batch`: run, end, run again, forever. */
 proctype Command(byte p)
 {
 	do
@@ -501,7 +501,7 @@ proctype Command(byte p)
 inline take(w, it)
 {
 	for (j : 0 .. ALL_WORKERS - 1) {
-		CLAIM(CLAIM_E, e_one_worker_an_item, j == w || step[j] == rests || step[j] == looks || step[j] == saw || item[j] != it);
+		CLAIM(CLAIM_E, e_one_worker_an_item, j == w || step[j] == rests || step[j] == searches || step[j] == found || item[j] != it);
 	}
 	j = 0;
 	MEMORY(PROCESS(w), it) = held;
@@ -520,7 +520,7 @@ inline process(it)
 	CLAIM(CLAIM_A, a_processed_at_most_once, processed[it] == 1)
 }
 
-/* The item is the worker's no more. */
+/* The worker releases the item. */
 inline let_go(w)
 {
 #ifdef NOT_SENT_IS_FORGOTTEN
@@ -533,10 +533,10 @@ inline let_go(w)
 	item[w] = 0;
 	verdict[w] = none;
 	line[w] = 0;
-	step[w] = looks
+	step[w] = searches
 }
 
-/* The message leaves, the service does as it likes, and the answer comes or does not. A kill in between leaves what a kill right
+/* The message leaves, the service processes it or not, and the response arrives or not. A kill in between leaves what a kill right
    after it leaves: maybe processed, and no outcome. 429, and what never left, is not_sent: the item goes back. */
 inline answered(w)
 {
@@ -582,10 +582,10 @@ inline post(w)
 
 #ifdef TAKEN_IN_TWO_STEPS
 #define TAKE(w, it) \
-	:: d_step { step[w] == looks && MEMORY(PROCESS(w), it) == waits -> item[w] = it; step[w] = saw } \
-	:: d_step { step[w] == saw && item[w] == it -> take(w, it) }
+	:: d_step { step[w] == searches && MEMORY(PROCESS(w), it) == waits -> item[w] = it; step[w] = found } \
+	:: d_step { step[w] == found && item[w] == it -> take(w, it) }
 #else
-#define TAKE(w, it) :: d_step { step[w] == looks && MEMORY(PROCESS(w), it) == waits -> take(w, it) }
+#define TAKE(w, it) :: d_step { step[w] == searches && MEMORY(PROCESS(w), it) == waits -> take(w, it) }
 #endif
 
 /* The disk is full, or SIGKILL comes in the middle of the write(): nothing of the line is there, or half of it. The process ends: no
@@ -704,7 +704,7 @@ proctype Worker(byte w)
 }
 
 /* h: a run that is left alone, and gets some other answer than 429 in the end, ends: no worker waits for what never comes. (A run
-   that hangs is also an "invalid end state", which spin looks for in every model.) */
+   that hangs is also an "invalid end state", which spin checks for in every model.) */
 #ifdef LEFT_ALONE
 ltl h_a_run_left_alone_ends { [] (calm -> <> over) }
 #endif
@@ -712,7 +712,7 @@ ltl h_a_run_left_alone_ends { [] (calm -> <> over) }
 /* ---- The machine. */
 
 /* The power goes, for all at once. Of the unsynced lines the first `kept` survive, the last of these maybe by half; a file whose
-   directory was never synced may be gone altogether. What survived is on the disk. */
+   directory was never synced may be lost completely. What survived is on the disk. */
 proctype Power()
 {
 	do
@@ -726,8 +726,8 @@ proctype Power()
 		:: tears = false
 		fi;
 		if
-		:: !named -> gone = true
-		:: gone = false
+		:: !named -> file_lost = true
+		:: file_lost = false
 		fi;
 		d_step {
 			printf("THE POWER GOES, %d of %d lines that were not durable survive\n", kept, unsynced);
@@ -744,12 +744,12 @@ proctype Power()
 			:: else -> make_durable(kept)
 			fi;
 			if
-			:: gone ->
-				printf("the file is gone\n");
+			:: file_lost ->
+				printf("the file is lost\n");
 				cut(0);
 				for (j : 0 .. ITEMS - 1) {
 					durable[j] = none;
-					durable_doubt[j] = false;
+					durable_unknown[j] = false;
 				}
 				j = 0;
 #ifdef DAMAGE
@@ -762,10 +762,10 @@ proctype Power()
 			fi;
 			kept = 0;
 			tears = false;
-			gone = false
+			file_lost = false
 		} }
 #ifdef DAMAGE
-	/* While nobody runs, the last line that is on the disk rots. An outcome that rots leaves its item open, as a kill before it was
+	/* Between runs, the last line on the disk is damaged. A damaged outcome leaves its item open, as a kill before it was
 	   written does. */
 	:: d_step { !calm && phase[0] == away && phase[1] == away && !torn && !damaged ->
 		make_durable(unsynced);

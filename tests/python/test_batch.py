@@ -125,7 +125,7 @@ WRONG = [
     ({"job_id": "job_2", "prompt": "p", "line": 0}, "item 2: line is 0; lines count from 1"),
     ({"job_id": "job_2", "prompt": "p", "key": 5}, "item 2: key must be a str, not int"),
     (("job_2",), "item 2: it has 1 parts; give (job_id, prompt) or (job_id, prompt, key)"),
-    (("job_2", "p", "a"), 'item 2: its key "a" is also the key of item 1. Give each item a key of its own.'),
+    (("job_2", "p", "a"), 'item 2: key "a" is also the key of item 1. Give each item its own key.'),
     (("job_2", ""), "item 2: prompt is empty"),
     (("..", "p"), "item 2: job_id is"),
     ("job_2", "item 2: it must be a mapping or a tuple, not str"),
@@ -180,9 +180,9 @@ def test_a_changed_item_is_named(client, emulator, journal):
     keyed = [{"job_id": "job_1", "prompt": "p", "key": "a", "line": 5}, {"job_id": "job_2", "prompt": "p", "key": "b", "line": 6}]
     list(client.send_all(keyed, journal=journal))
     keyed[1]["prompt"] = "q"
-    with pytest.raises(agentjob.InvalidArgumentError, match="^line 6: its prompt was changed since journal"):
+    with pytest.raises(agentjob.InvalidArgumentError, match="^line 6: its prompt was changed after the batch began: journal"):
         client.send_all(keyed, journal=journal)
-    with pytest.raises(agentjob.InvalidArgumentError, match="^item 2: it is no longer in the list"):
+    with pytest.raises(agentjob.InvalidArgumentError, match="^item 2: it is missing from the list"):
         client.send_all(keyed[:1], journal=journal)
     assert len(emulator.ledger()) == 2
 

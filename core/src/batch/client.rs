@@ -38,8 +38,8 @@ impl Client {
     ///
     /// # Errors
     /// `InvalidArgument`, which names the item by its line or number: a wrong id or prompt, two items with one key, or an item that
-    /// differs from the journal's. `Journal`: the journal cannot be opened or written, is damaged (with the line's number), or another
-    /// run is using it. If something stops the batch, the iterator's last item is that error.
+    /// differs from the journal's. `Journal`: the journal cannot be opened or written, is damaged (with the line's number), or
+    /// another run is using it. If something stops the batch, the iterator's last item is that error.
     pub fn send_all(&self, items: impl IntoIterator<Item = BatchItem>, options: &BatchOptions) -> Result<Batch, Error> {
         options.check()?;
         let items = item::plan(items, self.shared.config.max_prompt_bytes)?;

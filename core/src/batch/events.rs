@@ -51,8 +51,8 @@ impl BatchOutcome {
         self.job.as_ref()
     }
 
-    /// Why the message was rejected, why it is unknown whether it arrived, or, for an accepted one, why its record or the end of its
-    /// job is missing.
+    /// Why the message was rejected, why it is unknown whether it arrived, or, for an accepted one, why its record or the end of
+    /// its job is missing.
     pub fn error(&self) -> Option<&Error> {
         self.error.as_ref()
     }
@@ -96,8 +96,8 @@ pub enum BatchUpdate {
     },
     /// Messages are sent again after a pause.
     Resumed,
-    /// The journal's end was damaged and is skipped. This event is the first. Messages that the damaged lines may have been about are
-    /// reported as unknown.
+    /// The journal's end was damaged and is skipped. This event is the first. Messages that the damaged lines may have been about
+    /// are reported as unknown.
     Recovered {
         /// How many bytes are skipped.
         dropped_bytes: u64,

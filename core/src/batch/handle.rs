@@ -31,8 +31,8 @@ impl BatchHandle {
         }
     }
 
-    /// Sends nothing more, and ends the messages in flight without their grace: those without a response are `unknown`. It returns at
-    /// once; the batch is finished within 100 ms.
+    /// Sends nothing more, and ends the messages in flight without their grace: those without a response are `unknown`. It
+    /// returns at once; the batch is finished within 100 ms.
     pub fn abort(&self) {
         if let Some(engine) = self.engine() {
             engine.stop(None);
@@ -66,7 +66,7 @@ impl fmt::Debug for BatchHandle {
     }
 }
 
-/// The batches of one client in each process that uses it: a forked child has none of its parent's.
+/// The batches of one client in each process that uses it: a forked child does not have its parent's.
 #[derive(Debug)]
 pub(crate) struct Batches(PerProcess<Mutex<Vec<BatchHandle>>>);
 

@@ -34,8 +34,8 @@ impl Batch {
     /// Waits for the next event, for at most this long.
     ///
     /// # Errors
-    /// What stopped the batch: `Journal`, `Authentication`, `PermissionDenied`, `Redirect`, `Tls`, `Closed`, `Cancelled`, or the service
-    /// failure that lasted longer than `max_outage`. Each says to run the batch again. After it the batch is finished.
+    /// What stopped the batch: `Journal`, `Authentication`, `PermissionDenied`, `Redirect`, `Tls`, `Closed`, `Cancelled`, or the
+    /// service failure that lasted longer than `max_outage`. Each says to run the batch again. After it the batch is finished.
     pub fn next_event(&mut self, timeout: Duration) -> Result<BatchEvent, Error> {
         if self.is_finished {
             return Ok(BatchEvent::Finished);

@@ -4,7 +4,7 @@
 //! leave, and its outcome is on the disk before its thread takes another message. So when the process dies, at most its messages in
 //! flight are unknown, and the next run reports them. `tests/model` proves the protocol, and `tests/faults` the code.
 //!
-//! [`list`] and [`item`] are what goes in, [`events`] and [`status`] what comes out; [`pace`] decides when to send, and [`run`] does it.
+//! [`list`] and [`item`] are the input, [`events`] and [`status`] the output; [`pace`] decides when to send, and [`run`] does it.
 
 pub(crate) mod client;
 pub(crate) mod events;

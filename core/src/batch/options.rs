@@ -39,8 +39,8 @@ pub struct BatchOptions {
 }
 
 impl BatchOptions {
-    /// The journal's file. If it exists, the batch continues where it was. The path is made absolute when the batch begins, so the program
-    /// may then change its working directory.
+    /// The journal's file. If it exists, the batch continues where it was. The path is made absolute when the batch begins, so
+    /// the program may then change its working directory.
     pub fn new(journal: impl AsRef<Path>) -> BatchOptions {
         BatchOptions {
             journal: journal.as_ref().to_owned(),
@@ -75,8 +75,8 @@ impl BatchOptions {
         self
     }
 
-    /// Sends the messages again that may have arrived in an earlier run. **For those that did arrive, the agent works twice**, so check
-    /// their jobs first. Default: off.
+    /// Sends the messages again that may have arrived in an earlier run. **For those that did arrive, the agent works twice**, so
+    /// check their jobs first. Default: off.
     pub fn resend_unknown(mut self, resend: bool) -> BatchOptions {
         self.resend_unknown = resend;
         self
@@ -89,8 +89,8 @@ impl BatchOptions {
         self
     }
 
-    /// How long a stopped batch waits for the responses to the messages in flight; without a response they are unknown. Default: 5 s;
-    /// may be 0.
+    /// How long a stopped batch waits for the responses to the messages in flight; without a response they are unknown. Default:
+    /// 5 s; may be 0.
     pub fn grace(mut self, time: Duration) -> BatchOptions {
         self.grace = time;
         self
@@ -103,8 +103,8 @@ impl BatchOptions {
         self
     }
 
-    /// Calls this with the name of each point of the journal's protocol, on the thread that reaches it. `tests/faults` uses it to kill a
-    /// batch between any two of them; it isn't part of the interface.
+    /// Calls this with the name of each point of the journal's protocol, on the thread that reaches it. `tests/faults` uses it to
+    /// kill a batch between any two of them; it isn't part of the interface.
     #[doc(hidden)]
     pub fn on_checkpoint(mut self, handler: Arc<dyn Fn(&'static str) + Send + Sync>) -> BatchOptions {
         self.on_checkpoint = Some(handler);

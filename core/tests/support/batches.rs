@@ -10,7 +10,7 @@ use agentjob_emulator::Emulator;
 
 use super::support::emulator;
 
-/// A folder that goes with its test.
+/// A folder that is removed after its test.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -33,7 +33,7 @@ impl Drop for Folder {
     }
 }
 
-/// Messages `message 1` to `message n`, each for a job of its own.
+/// Messages `message 1` to `message n`, each for its own job.
 pub fn items(n: u32) -> Vec<BatchItem> {
     (1..=n).map(|n| BatchItem::new(format!("job_{n}"), format!("message {n}"))).collect()
 }
@@ -48,7 +48,7 @@ pub fn run(client: &Client, items: Vec<BatchItem>, options: &BatchOptions) -> Ve
     client.send_all(items, options).unwrap().map(Result::unwrap).collect()
 }
 
-/// Runs a batch until it is stopped, and answers what it told and why it stopped.
+/// Runs a batch until it is stopped. Returns the outcomes and the error.
 pub fn run_until_stopped(batch: Batch) -> (Vec<BatchOutcome>, agentjob_core::Error) {
     let (mut outcomes, mut errors) = (Vec::new(), Vec::new());
     for outcome in batch {

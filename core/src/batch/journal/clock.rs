@@ -1,5 +1,5 @@
-//! The batch's time. The rate must hold over restarts, a laptop's sleep and a clock that is set, so the journal has each time by two
-//! clocks: the calendar, which people read, and the time since the machine started, which can't be set.
+//! The batch's time. The rate must hold over restarts, a laptop's sleep and a clock that is set, so the journal has each time by
+//! two clocks: the calendar, which people read, and the time since the machine started, which can't be set.
 
 use std::time::{Duration, Instant};
 
@@ -60,7 +60,8 @@ fn age(now: Stamp, then: Stamp, same_start: bool) -> Duration {
     })
 }
 
-/// The time that has certainly passed. After a restart that is at most the time since then, for the calendar may have been set forward.
+/// The time that has certainly passed. After a restart that is at most the time since then, for the calendar may have been set
+/// forward.
 fn age_at_least(now: Stamp, then: Stamp, same_start: bool) -> Duration {
     let age = age(now, then, same_start);
     if same_start { age } else { age.min(Duration::from_millis(now.up_ms)) }

@@ -1,5 +1,6 @@
-//! Which messages the damaged tail of a journal may have been about. A message whose line `sending` is damaged may have been sent, so
-//! it must not be sent again. What is left of the line identifies it; otherwise every message that may have been next counts. Pure.
+//! Which messages the damaged tail of a journal may have been about. A message whose line `sending` is damaged may have been
+//! sent, so it must not be sent again. What is left of the line identifies it; otherwise every message that may have been next
+//! counts. Pure.
 
 use std::collections::HashSet;
 
@@ -113,7 +114,8 @@ fn next_ones(items: &[Planned], histories: &[Option<ItemHistory>], most: usize) 
     found
 }
 
-/// The first item of each job that may be sent, in the order of the list. `behind`: whether it waits for the job's message in flight.
+/// The first item of each job that may be sent, in the order of the list. `behind`: whether it waits for the job's message in
+/// flight.
 fn ready<'a>(
     items: &'a [Planned],
     histories: &'a [Option<ItemHistory>],

@@ -1,10 +1,13 @@
 //! Decodes a line of the journal, and refuses one that was changed.
 
+use std::borrow::Cow;
 use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::batch::journal::clock::Stamp;
 use crate::batch::journal::digest::{Checksum, Digest, checksum};
-use crate::batch::journal::fields::Fields;
 use crate::batch::journal::line::{BEGINNING, Content, ItemRef, Line, MessageRef, RunHeader, SUM, VERSION};
 use crate::batch::journal::reason::{Cause, Reason};
 use crate::batch::pace::circuit_breaker::PauseReason;
@@ -31,70 +34,130 @@ pub(crate) fn decode(line: &str) -> Result<Line<'_>, &'static str> {
         return Err("its checksum does not match its text");
     }
     let sum = Checksum::try_from(sum.as_bytes()).expect("it is as long as a checksum");
-    let fields = Fields::of(line).ok_or("it is not a line of a journal")?;
-    decode_fields(&fields, sum).ok_or("a field is missing or wrong")
+    let fields: Fields<'_> = serde_json::from_str(line).map_err(|_| "it is not a line of a journal")?;
+    let stamp = fields.stamp().ok_or("a field is missing or wrong")?;
+    let after = fields.after.clone();
+    let content = fields.content().ok_or("a field is missing or wrong")?;
+    Ok(Line { stamp, content, sum, after })
 }
 
-fn decode_fields<'a>(fields: &Fields<'a>, sum: Checksum) -> Option<Line<'a>> {
-    let unix_ms = u64::try_from(unix_ms(&fields.text("at")?)?).ok()?;
-    let stamp = Stamp { unix_ms, up_ms: fields.number("up_ms")? };
-    let digest = |name| Digest::from_hex(&fields.text(name)?);
-    let item = || Some(ItemRef { id: digest("key")?, number: fields.number("item")? });
-    let content = match &*fields.text("line")? {
-        "run" if fields.number("journal") == Some(VERSION) => Content::Run(RunHeader {
-            base_url: fields.text("base_url")?,
-            project_id: fields.text("project_id")?,
-            boot: fields.text("boot"),
-            pid: u32::try_from(fields.number("pid")?).ok()?,
-            items: fields.number("items")?,
-            concurrency: fields.number("concurrency")?,
-            rate: fields.text("rate"),
-            wait: fields.json("wait")? == "true",
-        }),
-        "sending" => Content::Sending { item: item()?, prompt: digest("prompt")?, job_id: fields.text("job_id")? },
-        "waiting" => Content::Waiting { item: item()?, poller: fields.json("poller")? },
-        "finished" => Content::Finished { item: item()?, job: fields.json("job")? },
-        "paused" => Content::Paused {
-            reason: PauseReason::from_name(&fields.text("reason")?)?,
-            pause_ms: fields.number("pause_ms")?,
-        },
-        "recovered" => Content::Recovered {
-            bytes: fields.number("bytes")?,
-            of: fields.text("of")?,
-            items: decode_messages(fields.json("items")?)?,
-        },
-        word => {
-            let delivery = Delivery::ALL.into_iter().find(|delivery| delivery.as_str() == word)?;
-            let error = match fields.json("error") {
-                Some(error) => Some(decode_reason(&Fields::of(error)?)?),
-                None => None,
-            };
-            let (job, poller) = (fields.json("job"), fields.json("poller"));
-            let retry_after = fields.number("retry_after_ms").map(Duration::from_millis);
-            Content::Ended { item: item()?, delivery, job, poller, error, retry_after }
-        }
-    };
-    Some(Line { stamp, content, sum, after: fields.text("after")? })
+/// The fields of every kind of line. Each kind has some of them.
+#[derive(Deserialize)]
+struct Fields<'a> {
+    #[serde(borrow)]
+    line: Cow<'a, str>,
+    #[serde(borrow)]
+    at: Cow<'a, str>,
+    up_ms: u64,
+    #[serde(borrow)]
+    after: Cow<'a, str>,
+    key: Option<Digest>,
+    item: Option<u64>,
+    prompt: Option<Digest>,
+    job_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    job: Option<&'a RawValue>,
+    #[serde(borrow)]
+    poller: Option<&'a RawValue>,
+    error: Option<ReasonFields>,
+    retry_after_ms: Option<u64>,
+    journal: Option<u64>,
+    base_url: Option<Cow<'a, str>>,
+    project_id: Option<Cow<'a, str>>,
+    boot: Option<Cow<'a, str>>,
+    pid: Option<u32>,
+    /// A number in `run`, a list in `recovered`.
+    #[serde(borrow)]
+    items: Option<&'a RawValue>,
+    concurrency: Option<u64>,
+    rate: Option<Cow<'a, str>>,
+    wait: Option<bool>,
+    reason: Option<Box<str>>,
+    pause_ms: Option<u64>,
+    bytes: Option<u64>,
+    of: Option<Cow<'a, str>>,
 }
 
-fn decode_reason(fields: &Fields<'_>) -> Option<Reason> {
-    let kind = fields.text("kind")?;
-    Some(Reason {
-        cause: fields.text("cause").map_or(Some(Cause::Request), |cause| Cause::from_name(&cause))?,
-        kind: ErrorKind::ALL.into_iter().find(|known| known.as_str() == kind)?,
-        http_status: fields.number("http_status").and_then(|status| u16::try_from(status).ok()),
-        request_id: fields.text("request_id").map(Into::into),
-    })
+/// Why a message was not accepted.
+#[derive(Deserialize)]
+struct ReasonFields {
+    kind: Box<str>,
+    cause: Option<Box<str>>,
+    http_status: Option<u16>,
+    request_id: Option<Box<str>>,
+}
+
+/// A message of a line `recovered`.
+#[derive(Deserialize)]
+struct MessageFields {
+    key: Digest,
+    item: u64,
+    prompt: Digest,
+    job_id: Box<str>,
+}
+
+impl<'a> Fields<'a> {
+    fn stamp(&self) -> Option<Stamp> {
+        Some(Stamp { unix_ms: u64::try_from(unix_ms(&self.at)?).ok()?, up_ms: self.up_ms })
+    }
+
+    fn item(&self) -> Option<ItemRef> {
+        Some(ItemRef { id: self.key?, number: self.item? })
+    }
+
+    fn content(self) -> Option<Content<'a>> {
+        Some(match &*self.line {
+            "run" if self.journal == Some(VERSION) => Content::Run(RunHeader {
+                base_url: self.base_url?,
+                project_id: self.project_id?,
+                boot: self.boot,
+                pid: self.pid?,
+                items: self.items?.get().parse().ok()?,
+                concurrency: self.concurrency?,
+                rate: self.rate,
+                wait: self.wait?,
+            }),
+            "sending" => Content::Sending { item: self.item()?, prompt: self.prompt?, job_id: self.job_id? },
+            "waiting" => Content::Waiting { item: self.item()?, poller: self.poller?.get() },
+            "finished" => Content::Finished { item: self.item()?, job: self.job?.get() },
+            "paused" => Content::Paused { reason: PauseReason::from_name(&self.reason?)?, pause_ms: self.pause_ms? },
+            "recovered" => {
+                Content::Recovered { bytes: self.bytes?, of: self.of?, items: decode_messages(self.items?.get())? }
+            }
+            name => Content::Ended {
+                item: self.item()?,
+                delivery: Delivery::ALL.into_iter().find(|delivery| delivery.as_str() == name)?,
+                job: self.job.map(RawValue::get),
+                poller: self.poller.map(RawValue::get),
+                error: match self.error {
+                    Some(error) => Some(error.reason()?),
+                    None => None,
+                },
+                retry_after: self.retry_after_ms.map(Duration::from_millis),
+            },
+        })
+    }
+}
+
+impl ReasonFields {
+    fn reason(self) -> Option<Reason> {
+        Some(Reason {
+            cause: self.cause.map_or(Some(Cause::Request), |cause| Cause::from_name(&cause))?,
+            kind: ErrorKind::ALL.into_iter().find(|known| known.as_str() == &*self.kind)?,
+            http_status: self.http_status,
+            request_id: self.request_id,
+        })
+    }
 }
 
 fn decode_messages(json: &str) -> Option<Vec<MessageRef>> {
-    let items: Vec<serde_json::Value> = serde_json::from_str(json).ok()?;
-    let message = |item: &serde_json::Value| {
-        let digest = |name: &str| Digest::from_hex(item[name].as_str()?);
-        let item_ref = ItemRef { id: digest("key")?, number: item["item"].as_u64()? };
-        Some(MessageRef { item: item_ref, prompt: digest("prompt")?, job_id: item["job_id"].as_str()?.into() })
+    let items: Vec<MessageFields> = serde_json::from_str(json).ok()?;
+    let message = |MessageFields { key, item, prompt, job_id }| MessageRef {
+        item: ItemRef { id: key, number: item },
+        prompt,
+        job_id,
     };
-    items.iter().map(message).collect()
+    Some(items.into_iter().map(message).collect())
 }
 
 #[cfg(test)]

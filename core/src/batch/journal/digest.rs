@@ -3,6 +3,7 @@
 use std::fmt;
 
 use ring::digest::{Context, SHA256};
+use serde::de::{Deserialize, Deserializer, Error as _};
 
 /// 128 bits of SHA-256 (FIPS 180-4), enough that no two texts of a batch have the same by chance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,6 +31,14 @@ impl Digest {
             *byte = u8::try_from(digit(2 * n)? << 4 | digit(2 * n + 1)?).ok()?;
         }
         Some(Digest(bytes))
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
+        // Without an escape, hexadecimal digits are borrowed from the line.
+        let text = <&str>::deserialize(deserializer)?;
+        Digest::from_hex(text).ok_or_else(|| D::Error::custom("a digest has 32 hexadecimal digits"))
     }
 }
 

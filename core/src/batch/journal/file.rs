@@ -82,8 +82,8 @@ impl Journal {
         Ok(read.tail)
     }
 
-    /// Continues behind a damaged tail, which stays in the file: one line records how long it is and which messages it may have been
-    /// about. It is one write, so a crash cannot lose a part of it.
+    /// Continues behind a damaged tail, which stays in the file: one line records how long it is and which messages it may have
+    /// been about. It is one write, so a crash cannot lose a part of it.
     ///
     /// # Errors
     /// As [`append`](Journal::append).
@@ -106,7 +106,8 @@ impl Journal {
         self.write(&mut end, line, more)
     }
 
-    /// Appends the line of a message that is about to be sent, and reserves room for its outcome, so that a full disk can't lose it.
+    /// Appends the line of a message that is about to be sent, and reserves room for its outcome, so that a full disk can't lose
+    /// it.
     ///
     /// # Errors
     /// As [`append`](Journal::append).

@@ -13,7 +13,7 @@
 //! | damaged tail | the end of the file, from the first line that can't be decoded | [`damaged_tail`] |
 //! | item history | what all lines say about one item | [`history`] |
 //!
-//! A line is written by [`item_lines`] (which fields) and [`encode`] (as JSON), and read by [`decode`] and [`fields`]. [`open`] opens and
+//! A line is written by [`item_lines`] (which fields) and [`encode`] (as JSON), and read by [`decode`]. [`open`] opens and
 //! locks the file, [`replay`] reads all of it, [`file`] appends and syncs, and [`disk_space`] reserves room for outcomes. [`error`]
 //! makes the errors that name the journal.
 
@@ -24,7 +24,6 @@ pub(crate) mod digest;
 pub(crate) mod disk_space;
 pub(crate) mod encode;
 pub(crate) mod error;
-pub(crate) mod fields;
 pub(crate) mod file;
 pub(crate) mod history;
 pub(crate) mod item_lines;

@@ -1,4 +1,4 @@
-//! Reads a journal: checks every line, and tells a damaged tail from damage before it.
+//! Reads a journal: checks every line, and distinguishes a damaged tail from damage before it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind as IoKind, Read, Seek, SeekFrom};

@@ -1,5 +1,6 @@
-//! What of the service's texts is stored in the journal. A record may quote a prompt or the API key anywhere, so only the documented
-//! fields are stored, and each only if it is short, has plain characters, and has nothing in common with a prompt to its job.
+//! What of the service's texts is stored in the journal. A record may quote a prompt or the API key anywhere, so only the
+//! documented fields are stored, and each only if it is short, has plain characters, and has nothing in common with a prompt to
+//! its job.
 
 use crate::batch::item::{Planned, prompts_for_job};
 use crate::batch::journal::encode::LineWriter;

@@ -13,8 +13,8 @@ use crate::delivery::Delivery;
 use crate::error::Error;
 use crate::job::Job;
 
-/// The events of earlier runs: whether the journal's tail was damaged, then the outcomes. They are read from the file one by one, so
-/// that a long journal needs little memory.
+/// The events of earlier runs: whether the journal's tail was damaged, then the outcomes. They are read from the file one by one,
+/// so that a long journal needs little memory.
 #[derive(Debug, Default)]
 pub(crate) struct Earlier {
     recovered: Option<BatchUpdate>,

@@ -5,8 +5,8 @@
 //!
 //! 1. [`Engine::stop`] makes the threads take nothing more. The messages in flight continue: their responses are still wanted.
 //! 2. When the batch's `grace` has passed since then, [`Engine::check_end`] cancels the calls in flight. No thread is started for
-//!    that: each thread that waits for the batch calls it every [`SLICE`]. They are the owner in
-//!    [`Batch::next_event`](crate::Batch::next_event), and whoever is in [`Engine::wait_until_idle`]: the drop of a `Batch` and
+//!    that: each caller that waits for the batch does it every [`SLICE`]. Callers wait in
+//!    [`Batch::next_event`](crate::Batch::next_event) and in [`Engine::wait_until_idle`], which is behind the drop of a `Batch` and
 //!    [`BatchHandle::wait`](crate::BatchHandle::wait).
 //! 3. Each thread records how its message ended in the journal, and ends. With the last one the batch is idle.
 
@@ -45,7 +45,8 @@ impl Engine {
         self.shared.connections.is_closed() || self.options.cancel.as_ref().is_some_and(CancelToken::is_cancelled)
     }
 
-    /// Stops the batch if its cancel token or the client's `close` says so, and cancels the calls in flight once the grace has passed.
+    /// Stops the batch if its cancel token or the client's `close` says so, and cancels the calls in flight once the grace has
+    /// passed.
     pub(crate) fn check_end(&self) {
         if self.options.cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
             self.stop(None);

@@ -38,7 +38,7 @@ pub(crate) fn match_items(
         {
             let what = if history.prompt == item.prompt_digest { "job" } else { "prompt" };
             let reason = format!(
-                "its {what} was changed since journal {journal:?} was begun, where it is a message to job {}",
+                "its {what} was changed after the batch began: journal {journal:?} has it with a message to job {}",
                 describe(&history.job_id)
             );
             let hint = "Restore the item, give it another key, or begin a new journal.";
@@ -50,8 +50,8 @@ pub(crate) fn match_items(
     let Some(history) = missing.min_by_key(|history| history.number) else { return Ok(histories) };
     let at = usize::try_from(history.number).unwrap_or(0).wrapping_sub(1);
     let (line, what) = match items.get(at) {
-        Some(item) if !item.has_own_key() => (item.line(), "it is another message now"),
-        _ => (None, "it is no longer in the list"),
+        Some(item) if !item.has_own_key() => (item.line(), "it is now another message"),
+        _ => (None, "it is missing from the list"),
     };
     let job_id = describe(&history.job_id);
     let reason = format!("{what}, but its message to job {job_id} in journal {journal:?} may have been sent");

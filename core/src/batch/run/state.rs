@@ -67,7 +67,7 @@ pub(crate) struct State {
     /// When this run began, and how many items it has ended since.
     pub(crate) began: Moment,
     pub(crate) ended: u64,
-    /// When the batch was told to stop.
+    /// When the batch began to stop.
     pub(crate) stopping: Option<Instant>,
     /// Why the batch stopped before its end.
     pub(crate) failure: Option<Error>,
