@@ -1539,22 +1539,6 @@ agentjob_code agentjob_batch_add(agentjob_batch *batch,
                                  agentjob_error **err);
 
 /**
- * Adds the messages of a file, each with its line. Nothing is sent. A file whose name ends in .csv is CSV with a header that names
- * the columns job_id, prompt and, optionally, key; any other file has one JSON object with these fields per line. All of the file
- * is read and checked: after an error no message of it was added.
- * @param batch a batch that was not started
- * @param path the path of the file
- * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT: the file cannot be read, has no messages, or has a wrong line, whose number
- * the error gives
- * @since 0.1.0
- */
-AGENTJOB_API
-agentjob_code agentjob_batch_add_file(agentjob_batch *batch,
-                                      const char *path,
-                                      agentjob_error **err);
-
-/**
  * Starts the batch: checks all settings and messages, opens and locks the journal, and starts the threads. If it returns an error,
  * nothing was sent.
  *
@@ -1627,6 +1611,22 @@ void agentjob_batch_stop(agentjob_batch *batch);
  */
 AGENTJOB_API
 void agentjob_batch_free(agentjob_batch *batch);
+
+/**
+ * Adds the messages of a file, each with its line. Nothing is sent. A file whose name ends in .csv is CSV with a header that names
+ * the columns job_id, prompt and, optionally, key; any other file has one JSON object with these fields per line. The whole file is
+ * read and checked: after an error none of its messages was added.
+ * @param batch a batch that was not started
+ * @param path the path of the file
+ * @param err gets the error, whose message names a wrong line; may be NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if batch or path is NULL or batch was started, or if the file cannot be
+ * read, has no messages, or has a wrong line
+ * @since 0.1.0
+ */
+AGENTJOB_API
+agentjob_code agentjob_batch_add_file(agentjob_batch *batch,
+                                      const char *path,
+                                      agentjob_error **err);
 
 /**
  * How many messages are in flight at once, never two for one job. Default 4.

@@ -122,6 +122,8 @@ public:
         const std::string id = detail::c_text("job_id", job_id), name = detail::c_text("key", key.value_or(""));
         return set(agentjob_batch_add, id.c_str(), prompt.data(), prompt.size(), key ? name.c_str() : nullptr, line);
     }
+    /** Adds the messages of a CSV or JSON Lines file: all of them, or none. */
+    batch &add_file(std::string_view path) { return set(agentjob_batch_add_file, detail::c_text("path", path).c_str()); }
     void start() { set(agentjob_batch_start); }
 
     /** Waits for the next event; nothing if none came in time or the batch is over. */

@@ -44,7 +44,7 @@ fn macros() -> String {
 
 /// The files with exports, in a good order for a reader. They are listed because cbindgen, given a crate, runs `cargo metadata`,
 /// which needs the crates of every platform.
-const FILES: [&str; 21] = [
+const FILES: [&str; 22] = [
     "version",
     "code",
     "delivery",
@@ -62,6 +62,7 @@ const FILES: [&str; 21] = [
     "error",
     "poller",
     "batch/lifecycle",
+    "batch/list",
     "batch/settings",
     "batch/event",
     "batch/progress",

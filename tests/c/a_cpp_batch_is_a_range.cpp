@@ -92,6 +92,8 @@ static void wrong_arguments_are_refused(const agentjob::client &client, const fo
     CHECK(message_of([&] { agentjob::batch(client, nul); }) == "journal contains a NUL at byte 1");
     CHECK(message_of([&] { batch.add(nul, "p"); }) == "job_id contains a NUL at byte 1");
     CHECK(message_of([&] { batch.add("job_1", "p", nul); }) == "key contains a NUL at byte 1");
+    CHECK(message_of([&] { batch.add_file(nul); }) == "path contains a NUL at byte 1");
+    CHECK(error_of([&] { batch.add_file("/nowhere.csv"); }).code() == AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK(message_of([&] { batch.rate("often"); }).find("100/h") != std::string::npos);
     CHECK(error_of([&] { batch.next(0ms); }).code() == AGENTJOB_ERR_INVALID_ARGUMENT);
     batch.grace(-1ms);

@@ -1,4 +1,4 @@
-/* A list of messages in a file, CSV or JSON lines: all of it is added, or nothing, and an error names the wrong line. */
+/* A file of messages, CSV or JSON lines: all of them are added, or none, and the error names the wrong line. */
 #include "batch.h"
 
 static void write_file(const char *path, const char *content) {
@@ -6,10 +6,10 @@ static void write_file(const char *path, const char *content) {
     CHECK(file != NULL && fputs(content, file) >= 0 && fclose(file) == 0);
 }
 
-static void refused(agentjob_batch *batch, const char *path, const char *sentence) {
+static void refused(agentjob_batch *batch, const char *path, const char *part) {
     agentjob_error *err = NULL;
     CHECK_INT(agentjob_batch_add_file(batch, path, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
-    CHECK_HOLDS(agentjob_error_message(err), sentence);
+    CHECK_HOLDS(agentjob_error_message(err), part);
     agentjob_error_free(err);
     CHECK_INT(batch_count(batch, AGENTJOB_COUNT_ITEMS), 0);
 }
@@ -23,7 +23,7 @@ int main(void) {
     char csv[200], lines[200];
     snprintf(csv, sizeof csv, "%s/messages.csv", place.path);
     snprintf(lines, sizeof lines, "%s/messages.jsonl", place.path);
-    refused(batch, csv, "messages.csv cannot be read (No such file");
+    refused(batch, csv, "messages.csv cannot be read");
     write_file(csv, "job_id,prompt\njob_1,one\njob_2\n");
     refused(batch, csv, "messages.csv, line 3: the line has 1 field, but the header has 2");
     write_file(lines, "{\"job_id\": \"job_3\", \"promt\": \"three\"}\n");

@@ -10,7 +10,7 @@ use crate::error::sentence::item_name;
 use crate::operation::Operation;
 use crate::text::describe;
 
-/// The longest key of an item, in bytes: it is a name, and names have an end.
+/// The longest key of an item, in bytes.
 const MAX_KEY_BYTES: usize = 1024;
 
 /// One message of a batch.
@@ -68,7 +68,7 @@ impl BatchItem {
     }
 }
 
-/// The prompt is in no log.
+/// Without the prompt, which must not be logged.
 impl fmt::Debug for BatchItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BatchItem")
@@ -82,7 +82,7 @@ impl fmt::Debug for BatchItem {
 /// An item of a batch that was checked.
 pub(crate) struct Planned {
     item: BatchItem,
-    /// What the journal knows it by.
+    /// Its identity in the journal.
     pub(crate) id: Digest,
     pub(crate) prompt_digest: Digest,
     /// The next item for the same job, which is not sent before this one has ended.

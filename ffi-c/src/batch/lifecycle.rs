@@ -53,6 +53,12 @@ struct Preparation {
 }
 
 impl agentjob_batch {
+    /// Adds messages; nothing is sent.
+    pub(crate) fn add(&mut self, items: Vec<BatchItem>) -> Result<(), Error> {
+        self.preparation()?.items.extend(items);
+        Ok(())
+    }
+
     fn preparation(&mut self) -> Result<&mut Preparation, Error> {
         match &mut self.state {
             State::Preparing(preparation) => Ok(preparation),
@@ -179,31 +185,6 @@ pub unsafe extern "C" fn agentjob_batch_add(
                 item = item.with_line(line);
             }
             items.push(item);
-            Ok(())
-        })
-    }
-}
-
-/// Adds the messages of a file, each with its line. Nothing is sent. A file whose name ends in .csv is CSV with a header that names
-/// the columns job_id, prompt and, optionally, key; any other file has one JSON object with these fields per line. All of the file
-/// is read and checked: after an error no message of it was added.
-/// @param batch a batch that was not started
-/// @param path the path of the file
-/// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT: the file cannot be read, has no messages, or has a wrong line, whose number
-/// the error gives
-/// @since 0.1.0
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_batch_add_file(
-    batch: *mut agentjob_batch,
-    path: *const c_char,
-    err: *mut *mut agentjob_error,
-) -> agentjob_code {
-    // SAFETY: the header's contract.
-    unsafe {
-        guard(err, Delivers::Nothing, || {
-            let items = &mut required_mut("batch", batch)?.preparation()?.items;
-            items.extend(BatchItem::read_list(text("path", path)?, None)?);
             Ok(())
         })
     }

@@ -2,6 +2,7 @@
 
 pub mod event;
 pub mod lifecycle;
+pub mod list;
 pub mod progress;
 pub mod settings;
 pub mod status;
