@@ -41,7 +41,7 @@ mod text;
 mod timestamp;
 mod wait;
 
-pub use batch::events::{BatchOutcome, BatchProgress, BatchStep, BatchUpdate};
+pub use batch::events::{BatchEvent, BatchOutcome, BatchProgress, BatchUpdate};
 pub use batch::handle::BatchHandle;
 pub use batch::item::BatchItem;
 pub use batch::iterator::Batch;
@@ -49,7 +49,7 @@ pub use batch::list::read::ListFormat;
 pub use batch::options::{BatchOptions, DEFAULT_CONCURRENCY, DEFAULT_GRACE, DEFAULT_MAX_OUTAGE, MAX_CONCURRENCY};
 pub use batch::pace::circuit_breaker::PauseReason;
 pub use batch::pace::rate::Rate;
-pub use batch::status::{BatchStatus, BegunItem, batch_status};
+pub use batch::status::{BatchStatus, BatchStatusItem, batch_status};
 pub use call::control::{CancelToken, Control, Event, Interrupted};
 pub use call::options::CallOptions;
 pub use call::prompt::{EncodedPrompt, Prompt};

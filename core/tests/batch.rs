@@ -7,7 +7,7 @@ mod support;
 use std::time::Duration;
 
 use agentjob_core::{
-    BatchItem, BatchOptions, BatchOutcome, BatchStep, BatchUpdate, CancelToken, Delivery, ErrorKind, PauseReason,
+    BatchEvent, BatchItem, BatchOptions, BatchOutcome, BatchUpdate, CancelToken, Delivery, ErrorKind, PauseReason,
     batch_status,
 };
 use agentjob_emulator::Emulator;
@@ -91,9 +91,9 @@ fn a_429_holds_every_message_back_until_it_is_allowed() {
     let (mut told, mut accepted) = (Vec::new(), 0);
     let (took, ()) = timed(|| {
         loop {
-            match batch.step(Duration::MAX).unwrap() {
-                BatchStep::Outcome(outcome) => accepted += u32::from(outcome.delivery() == Delivery::Accepted),
-                BatchStep::Update(BatchUpdate::Paused { reason, pause, error }) => {
+            match batch.next_event(Duration::MAX).unwrap() {
+                BatchEvent::Outcome(outcome) => accepted += u32::from(outcome.delivery() == Delivery::Accepted),
+                BatchEvent::Update(BatchUpdate::Paused { reason, pause, error }) => {
                     assert_eq!((accepted, reason), (2, PauseReason::RateLimit));
                     assert!(!pause.is_zero() && pause <= ms(1000), "{pause:?}");
                     assert_eq!(error.http_status(), Some(429));
@@ -103,8 +103,8 @@ fn a_429_holds_every_message_back_until_it_is_allowed() {
                     assert!(batch_status(folder.journal()).unwrap().running);
                     told.push("paused");
                 }
-                BatchStep::Update(BatchUpdate::Resumed) => told.push("resumed"),
-                BatchStep::Over => break,
+                BatchEvent::Update(BatchUpdate::Resumed) => told.push("resumed"),
+                BatchEvent::Finished => break,
                 _ => {}
             }
         }
@@ -122,7 +122,7 @@ fn a_pause_holds_over_a_restart() {
     let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
     let (took, outcomes) = timed(|| {
         let mut first = client.send_all(items(1), &options).unwrap();
-        assert!(matches!(first.step(Duration::MAX).unwrap(), BatchStep::Update(BatchUpdate::Paused { .. })));
+        assert!(matches!(first.next_event(Duration::MAX).unwrap(), BatchEvent::Update(BatchUpdate::Paused { .. })));
         drop(first);
         assert!(batch_status(folder.journal()).unwrap().progress.pause.is_some());
         run(&client, items(1), &options)
@@ -169,8 +169,8 @@ fn a_service_that_is_away_costs_no_message() {
     let (client, address) = (client(&service), service.address());
     service.stop();
     let mut batch = client.send_all(items(4), &BatchOptions::new(folder.journal())).unwrap();
-    let step = batch.step(Duration::MAX).unwrap();
-    let BatchStep::Update(BatchUpdate::Paused { reason, error, .. }) = step else { panic!("{step:?}") };
+    let event = batch.next_event(Duration::MAX).unwrap();
+    let BatchEvent::Update(BatchUpdate::Paused { reason, error, .. }) = event else { panic!("{event:?}") };
     assert_eq!((reason, error.delivery()), (PauseReason::ServiceFailure, Some(Delivery::NotSent)));
     let config = format!(
         r#"{{"port":{},"jobs":[{{"id":"job_1"}},{{"id":"job_2"}},{{"id":"job_3"}},{{"id":"job_4"}}]}}"#,
@@ -235,10 +235,10 @@ fn a_batch_that_waits_tells_each_job_s_end() {
     let mut batch = client.send_all(items(10), &options).unwrap();
     let mut done = Vec::new();
     loop {
-        match batch.step(Duration::MAX).unwrap() {
-            BatchStep::Outcome(outcome) => done.push(outcome),
-            BatchStep::Update(BatchUpdate::Accepted { .. }) => accepted += 1,
-            BatchStep::Over => break,
+        match batch.next_event(Duration::MAX).unwrap() {
+            BatchEvent::Outcome(outcome) => done.push(outcome),
+            BatchEvent::Update(BatchUpdate::Accepted { .. }) => accepted += 1,
+            BatchEvent::Finished => break,
             _ => {}
         }
     }
@@ -257,7 +257,7 @@ fn a_wait_goes_on_in_the_next_run() {
     let (client, options) = (client(&service), BatchOptions::new(folder.journal()).wait(quick()));
     let mut first = client.send_all(items(3), &options).unwrap();
     while first.progress().accepted < 3 {
-        first.step(ms(10)).unwrap();
+        first.next_event(ms(10)).unwrap();
     }
     drop(first);
     let status = batch_status(folder.journal()).unwrap();
@@ -332,7 +332,7 @@ fn closing_the_client_ends_its_batches() {
     let (service, folder) = (service(2, rule), Folder::new());
     let client = client(&service);
     let mut batch = client.send_all(items(2), &BatchOptions::new(folder.journal()).concurrency(1)).unwrap();
-    assert!(matches!(batch.step(Duration::MAX).unwrap(), BatchStep::Update(BatchUpdate::Paused { .. })));
+    assert!(matches!(batch.next_event(Duration::MAX).unwrap(), BatchEvent::Update(BatchUpdate::Paused { .. })));
     client.close();
     assert_eq!(run_until_stopped(batch).1.kind(), ErrorKind::Closed);
 }
@@ -356,15 +356,15 @@ fn a_changed_list_is_noticed_and_named() {
                     vec![keyed(1, "a"), BatchItem::new("job_3", "b").with_key("k2")],
                     "item 2: its job was changed since journal",
                 ),
-                (vec![keyed(1, "a")], "item 2: it is no longer in the list, but journal"),
+                (vec![keyed(1, "a")], "item 2: it is no longer in the list, but its message to job"),
             ],
         ),
         (
             without,
             vec![
-                (vec![plain(1, "a"), plain(2, "B")], "line 3: it is another message now, but journal"),
-                (vec![plain(2, "b"), plain(1, "a")], "line 3: it is another message now, but journal"),
-                (vec![plain(1, "a")], "item 2: it is no longer in the list, but journal"),
+                (vec![plain(1, "a"), plain(2, "B")], "line 3: it is another message now, but its message to job"),
+                (vec![plain(2, "b"), plain(1, "a")], "line 3: it is another message now, but its message to job"),
+                (vec![plain(1, "a")], "item 2: it is no longer in the list, but its message to job"),
             ],
         ),
     ] {
@@ -444,7 +444,7 @@ fn doubtful(service: &Emulator, folder: &Folder) -> BatchOptions {
     let options = BatchOptions::new(folder.journal()).concurrency(1);
     let mut first = client(service).send_all(items(3), &options).unwrap();
     loop {
-        if let BatchStep::Outcome(outcome) = first.step(Duration::MAX).unwrap() {
+        if let BatchEvent::Outcome(outcome) = first.next_event(Duration::MAX).unwrap() {
             assert_eq!((outcome.number(), outcome.delivery()), (1, Delivery::Unknown));
             return options;
         }
@@ -477,7 +477,7 @@ fn a_message_in_doubt_that_is_not_sent_again_after_all_stays_in_doubt() {
     let (service, folder) = (service(3, rules), Folder::new());
     let options = doubtful(&service, &folder);
     let mut second = client(&service).send_all(items(3), &options.clone().resend_unknown(true)).unwrap();
-    while !matches!(second.step(Duration::MAX).unwrap(), BatchStep::Update(BatchUpdate::Paused { .. })) {}
+    while !matches!(second.next_event(Duration::MAX).unwrap(), BatchEvent::Update(BatchUpdate::Paused { .. })) {}
     drop(second);
     let status = batch_status(folder.journal()).unwrap();
     assert_eq!((status.progress.unknown, status.progress.left), (1, 2));
@@ -496,7 +496,7 @@ fn a_429_that_says_at_once_is_asked_again_less_and_less_often() {
     let mut batch = client(&service).send_all(items(1), &BatchOptions::new(folder.journal())).unwrap();
     let mut pauses = Vec::new();
     while pauses.len() < 2 {
-        if let BatchStep::Update(BatchUpdate::Paused { pause, .. }) = batch.step(Duration::MAX).unwrap() {
+        if let BatchEvent::Update(BatchUpdate::Paused { pause, .. }) = batch.next_event(Duration::MAX).unwrap() {
             pauses.push(pause);
         }
     }
@@ -523,7 +523,7 @@ fn what_is_stopped_while_it_asks_after_a_job_sends_nothing_more() {
     let options = BatchOptions::new(folder.journal()).concurrency(1);
     let mut batch = client(&service).send_all(items(2), &options).unwrap();
     while service.requests().total < 2 {
-        batch.step(ms(5)).unwrap();
+        batch.next_event(ms(5)).unwrap();
     }
     batch.stop();
     assert!(batch.by_ref().all(|outcome| outcome.is_ok()));

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use agentjob_core::{
-    Batch, BatchItem, BatchOptions, BatchStep, CancelToken, Client, Delivery, ErrorKind, Event, batch_status,
+    Batch, BatchEvent, BatchItem, BatchOptions, CancelToken, Client, Delivery, ErrorKind, Event, batch_status,
 };
 use agentjob_emulator::Emulator;
 use support::{builder, client, emulator, ms, timed};
@@ -266,8 +266,8 @@ fn a_batch_that_begins_on_a_closed_client_sends_nothing() {
     let items = [BatchItem::new("job_1", "message 1")];
     let mut batch = it.client.send_all(items, &BatchOptions::new(&it.journal)).unwrap();
     let ended = loop {
-        match batch.step(GRACE) {
-            Ok(BatchStep::Over) => panic!("it ended without a word"),
+        match batch.next_event(GRACE) {
+            Ok(BatchEvent::Finished) => panic!("it ended without a word"),
             Ok(_) => {}
             Err(error) => break error.kind(),
         }

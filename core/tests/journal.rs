@@ -8,7 +8,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use agentjob_core::{
-    BatchItem, BatchOptions, BatchOutcome, BatchStatus, BatchStep, BatchUpdate, Client, Delivery, ErrorKind,
+    BatchEvent, BatchItem, BatchOptions, BatchOutcome, BatchStatus, BatchUpdate, Client, Delivery, ErrorKind,
     batch_status,
 };
 use agentjob_emulator::Emulator;
@@ -26,13 +26,13 @@ fn heard(client: &Client, items: Vec<BatchItem>, options: &BatchOptions) -> (Vec
     let mut batch = client.send_all(items, options).unwrap();
     let (mut outcomes, mut recovered) = (Vec::new(), Vec::new());
     loop {
-        match batch.step(Duration::MAX).unwrap() {
-            BatchStep::Outcome(outcome) => outcomes.push(outcome),
-            BatchStep::Update(update @ BatchUpdate::Recovered { .. }) => {
+        match batch.next_event(Duration::MAX).unwrap() {
+            BatchEvent::Outcome(outcome) => outcomes.push(outcome),
+            BatchEvent::Update(update @ BatchUpdate::Recovered { .. }) => {
                 assert!(outcomes.is_empty(), "it comes first");
                 recovered.push(update);
             }
-            BatchStep::Over => break,
+            BatchEvent::Finished => break,
             _ => {}
         }
     }
@@ -174,7 +174,7 @@ fn damage_before_the_last_line_is_named_and_left_as_it_is() {
         error.message().to_owned()
     };
     let line = |n: usize| starts[n - 1]..starts[n];
-    let follows = "it does not follow the line before it: a line is missing, duplicated or moved";
+    let follows = "it does not follow the line before it: a line is missing, repeated or moved";
     type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
     let rows: [(&str, Change<'_>); 9] = [
         ("line 4: its checksum does not match its text", &|bytes| bytes[starts[3] + 30] ^= 1),
@@ -219,7 +219,7 @@ fn a_file_that_is_no_journal_is_left_as_it_is() {
     for text in rows {
         std::fs::write(folder.journal(), text).unwrap();
         let error = client.send_all(items(1), &options).unwrap_err();
-        assert!(error.message().contains("is not a batch's journal, and is left as it is"), "{text:?}: {error}");
+        assert!(error.message().contains("is not a batch's journal and was not changed"), "{text:?}: {error}");
         assert_eq!(batch_status(folder.journal()).unwrap_err().message(), error.message());
         assert_eq!(std::fs::read(folder.journal()).unwrap(), text.as_bytes());
     }
@@ -243,7 +243,7 @@ fn a_file_that_is_no_journal_is_left_as_it_is() {
     let pipe = folder.0.join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for path in [pipe, folder.0.clone(), "/dev/null".into()] {
-        assert!(batch_status(&path).unwrap_err().message().contains("is not a file"), "{path:?}");
+        assert!(batch_status(&path).unwrap_err().message().contains("is not a regular file"), "{path:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::ptr;
 use std::time::Duration;
 
-use agentjob_core::{Batch, BatchItem, BatchOptions, BatchProgress, BatchStep, Client, Error};
+use agentjob_core::{Batch, BatchEvent, BatchItem, BatchOptions, BatchProgress, Client, Error};
 
 use crate::batch_event::agentjob_batch_event;
 use crate::batch_progress::agentjob_progress;
@@ -76,11 +76,11 @@ impl agentjob_batch {
         if self.over {
             return Ok(ptr::null_mut());
         }
-        // Whatever comes instead of a step, a failure or a panic, is the end.
+        // A failure or a panic instead of an event is the end.
         self.over = true;
-        let step = batch.step(time)?;
-        self.over = matches!(step, BatchStep::Over);
-        Ok(agentjob_batch_event::of(step).map_or(ptr::null_mut(), give))
+        let event = batch.next_event(time)?;
+        self.over = matches!(event, BatchEvent::Finished);
+        Ok(agentjob_batch_event::of(event).map_or(ptr::null_mut(), give))
     }
 
     fn progress(&mut self) -> &agentjob_progress {

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char};
 use std::ptr;
 
-use agentjob_core::{BatchOutcome, BatchStep, BatchUpdate};
+use agentjob_core::{BatchEvent, BatchOutcome, BatchUpdate};
 
 use crate::batch_progress::agentjob_pause;
 use crate::code::{NO_NAME, agentjob_delivery};
@@ -57,10 +57,10 @@ pub struct agentjob_batch_event {
 
 impl agentjob_batch_event {
     /// The event of a step; none if it brought nothing.
-    pub(crate) fn of(step: BatchStep) -> Option<agentjob_batch_event> {
-        match step {
-            BatchStep::Outcome(outcome) => Some(agentjob_batch_event::outcome(&outcome)),
-            BatchStep::Update(update) => Some(agentjob_batch_event::update(update)),
+    pub(crate) fn of(event: BatchEvent) -> Option<agentjob_batch_event> {
+        match event {
+            BatchEvent::Outcome(outcome) => Some(agentjob_batch_event::outcome(&outcome)),
+            BatchEvent::Update(update) => Some(agentjob_batch_event::update(update)),
             _ => None,
         }
     }

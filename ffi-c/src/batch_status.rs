@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::ptr;
 
-use agentjob_core::{BatchStatus, BegunItem, batch_status};
+use agentjob_core::{BatchStatus, BatchStatusItem, batch_status};
 
 use crate::batch_progress::agentjob_progress;
 use crate::code::{agentjob_code, agentjob_delivery};
@@ -28,12 +28,12 @@ pub struct agentjob_batch_status {
     began_at: Text,
     written_at: Text,
     dropped_bytes: u64,
-    unknown: Vec<Begun>,
-    rejected: Vec<Begun>,
+    unknown: Vec<StatusItem>,
+    rejected: Vec<StatusItem>,
 }
 
 /// A message of which a journal has more to say than a count.
-struct Begun {
+struct StatusItem {
     number: u64,
     job_id: Text,
     reason: Option<Text>,
@@ -53,12 +53,12 @@ impl agentjob_batch_status {
             began_at: Text::new(&*status.began_at),
             written_at: Text::new(&*status.written_at),
             dropped_bytes: status.dropped_bytes,
-            unknown: begun(&status.unknown),
-            rejected: begun(&status.rejected),
+            unknown: status_items(&status.unknown),
+            rejected: status_items(&status.rejected),
         }
     }
 
-    fn item(&self, delivery: i32, index: u64) -> Option<&Begun> {
+    fn item(&self, delivery: i32, index: u64) -> Option<&StatusItem> {
         const UNKNOWN: i32 = agentjob_delivery::AGENTJOB_DELIVERY_UNKNOWN as i32;
         const REJECTED: i32 = agentjob_delivery::AGENTJOB_DELIVERY_REJECTED as i32;
         let items = match delivery {
@@ -70,10 +70,10 @@ impl agentjob_batch_status {
     }
 }
 
-fn begun(items: &[BegunItem]) -> Vec<Begun> {
+fn status_items(items: &[BatchStatusItem]) -> Vec<StatusItem> {
     items
         .iter()
-        .map(|item| Begun {
+        .map(|item| StatusItem {
             number: item.number,
             job_id: Text::new(&*item.job_id),
             reason: item.reason.as_deref().map(Text::new),

@@ -8,19 +8,19 @@ use crate::client::Client;
 use crate::error::Error;
 
 impl Client {
-    /// Sends many messages, each at most once, and answers their outcomes as they come.
+    /// Sends many messages, each at most once, and returns their outcomes as they come.
     ///
-    /// Every item is checked before the first is sent. The place is kept in `options`' journal: run it again with the same items
-    /// and the same journal, and the batch goes on where it was. Accepted and rejected messages are not sent again; one of
-    /// which the earlier run does not know whether it arrived is reported as unknown, and is not sent again either, unless
+    /// Every item is checked before the first is sent. The journal in `options` records how far the batch is: run it again with the
+    /// same items and the same journal, and it continues where it was. Accepted and rejected messages are not sent again. A message
+    /// that may have arrived in an earlier run is reported as unknown, and sent again only if
     /// [`resend_unknown`](BatchOptions::resend_unknown) is on.
     ///
-    /// A 429 holds the whole batch back until the service allows more. Trouble on the way (no connection, timeouts, 5xx) holds it
-    /// back, too, longer each time; then the next job is asked for before one message alone goes. 401, 403, 3xx and a TLS failure
-    /// stop the batch, for every other message would fail alike.
+    /// A 429 pauses the whole batch until the service allows more. A service failure (no connection, timeouts, 5xx) pauses it, too,
+    /// longer each time; then the batch polls the next job before it sends that message alone, as a probe. 401, 403, 3xx and a TLS
+    /// failure stop the batch, for they would make every other message fail, too.
     ///
     /// Messages to one job are sent one after the other, in the order of the list. [`CallOptions`](crate::CallOptions) do not
-    /// apply: a message's time is the client's `timeout`, and retries are the batch's own.
+    /// apply: each message has the client's `timeout`, and the batch does its own retries.
     ///
     /// ```no_run
     /// use agentjob_core::{BatchItem, BatchOptions, Client};
@@ -37,9 +37,9 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// `InvalidArgument`, which names the item by its line or number: a bad id or prompt, two items with one key, or an item that
-    /// is not the one that the journal has; `Journal`: it cannot be opened or written, is damaged (with the line's number), or
-    /// another run has it. The iterator's own error is what stopped the batch, and comes last.
+    /// `InvalidArgument`, which names the item by its line or number: a wrong id or prompt, two items with one key, or an item that
+    /// differs from the journal's. `Journal`: the journal cannot be opened or written, is damaged (with the line's number), or another
+    /// run is using it. If something stops the batch, the iterator's last item is that error.
     pub fn send_all(&self, items: impl IntoIterator<Item = BatchItem>, options: &BatchOptions) -> Result<Batch, Error> {
         options.check()?;
         let items = item::plan(items, self.shared.config.max_prompt_bytes)?;

@@ -1,4 +1,4 @@
-//! What a batch tells: the outcome of each message, what happens meanwhile, and how far it is.
+//! The events of a batch: the outcome of each message, what happens between outcomes, and the progress.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::delivery::Delivery;
 use crate::error::Error;
 use crate::job::Job;
 
-/// What became of one message of a batch.
+/// The outcome of one message of a batch.
 #[derive(Debug, Clone)]
 pub struct BatchOutcome {
     pub(crate) number: u64,
@@ -26,12 +26,12 @@ impl BatchOutcome {
         self.number
     }
 
-    /// The line of the file that the item is from, if it was said.
+    /// The line of the file that the item is from, if it is from one.
     pub fn line(&self) -> Option<u64> {
         self.line
     }
 
-    /// The item's key: the caller's, or the one that was derived from content and place.
+    /// The item's own key, or the one that was derived from its content and place.
     pub fn key(&self) -> &str {
         &self.key
     }
@@ -41,29 +41,29 @@ impl BatchOutcome {
         &self.job_id
     }
 
-    /// `Accepted`, `Rejected` or `Unknown`. `NotSent` is no message's end: it is sent by this run or the next.
+    /// `Accepted`, `Rejected` or `Unknown`. Never `NotSent`: such a message is sent by this run or the next.
     pub fn delivery(&self) -> Delivery {
         self.delivery
     }
 
-    /// The job's last record: the answer to the message or, if the batch waits, what the wait saw last.
+    /// The job's last record: the response to the message or, if the batch waits, that of the last poll.
     pub fn job(&self) -> Option<&Job> {
         self.job.as_ref()
     }
 
-    /// Why the message was rejected, why nobody knows whether it arrived, or, for an accepted one, why its record or the end of
-    /// its job was not seen.
+    /// Why the message was rejected, why it is unknown whether it arrived, or, for an accepted one, why its record or the end of its
+    /// job is missing.
     pub fn error(&self) -> Option<&Error> {
         self.error.as_ref()
     }
 
-    /// Whether an earlier run of the journal found it out.
+    /// Whether it is from an earlier run of the journal.
     pub fn is_earlier(&self) -> bool {
         self.earlier
     }
 }
 
-/// What happens in a batch between two outcomes.
+/// What happens in a batch besides outcomes.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum BatchUpdate {
@@ -73,10 +73,10 @@ pub enum BatchUpdate {
         number: u64,
         /// The job.
         job_id: Box<str>,
-        /// The answer to the message; none if it could not be read.
+        /// The response to the message; none if it could not be read.
         job: Option<Job>,
     },
-    /// A job that is waited for has another record than before.
+    /// A poll returned another record of a job that is waited for.
     Job {
         /// The item's place in the list, from 1.
         number: u64,
@@ -85,25 +85,25 @@ pub enum BatchUpdate {
         /// Its record.
         job: Job,
     },
-    /// Nothing is sent for a while.
+    /// The batch pauses: no message is sent.
     Paused {
         /// Why.
         reason: PauseReason,
         /// For how long.
         pause: Duration,
-        /// The failure behind it.
+        /// The failure that caused it.
         error: Error,
     },
     /// Messages are sent again after a pause.
     Resumed,
-    /// The journal's end was damaged, and is passed over. It comes before all else. Messages that may have been sent by what it
-    /// said are reported as unknown.
+    /// The journal's end was damaged and is skipped. This event is the first. Messages that the damaged lines may have been about are
+    /// reported as unknown.
     Recovered {
-        /// How many bytes are passed over.
+        /// How many bytes are skipped.
         dropped_bytes: u64,
         /// The journal's first line, from 1, that cannot be read.
         journal_line: u64,
-        /// How many messages are unknown for that reason.
+        /// How many messages are unknown because of it.
         unknown: u64,
     },
 }
@@ -121,42 +121,42 @@ impl BatchUpdate {
     }
 }
 
-/// How far a batch is. What earlier runs of the journal did counts.
+/// How far a batch is. Earlier runs of the journal count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BatchProgress {
     /// How many messages the batch has.
     pub items: u64,
-    /// How many the service took.
+    /// How many the service accepted.
     pub accepted: u64,
-    /// How many it refused.
+    /// How many it rejected.
     pub rejected: u64,
-    /// Of how many nobody knows.
+    /// How many may have arrived.
     pub unknown: u64,
-    /// How many are still to be sent, those under way included.
+    /// How many are still to be sent, including those in flight.
     pub left: u64,
-    /// How many are under way.
+    /// How many are in flight.
     pub sending: u64,
     /// How many jobs are waited for.
     pub waiting: u64,
-    /// How many outcomes are final; with a wait an accepted message's is final with its job's end.
+    /// How many have their final outcome: with a wait, an accepted message has it when its job is done.
     pub done: u64,
-    /// Why nothing is sent now, and for how long.
+    /// Why the batch pauses, and for how long.
     pub pause: Option<(PauseReason, Duration)>,
-    /// In how long the last message is sent, at this pace; none as long as there is no pace.
+    /// How long until the last message is sent, at this pace; none before there is a pace.
     pub finishes_in: Option<Duration>,
 }
 
-/// What a [step](crate::Batch::step) of a batch brought.
+/// What [`Batch::next_event`](crate::Batch::next_event) returned.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum BatchStep {
+pub enum BatchEvent {
     /// A message has its outcome.
     Outcome(BatchOutcome),
-    /// Something happened meanwhile.
+    /// Something else happened.
     Update(BatchUpdate),
-    /// Nothing, in the time that was given.
-    Nothing,
-    /// There is nothing more: every message has its outcome, or [`stop`](crate::Batch::stop) was called.
-    Over,
+    /// Nothing happened before the timeout.
+    Idle,
+    /// The batch is finished: every message has its outcome, or [`stop`](crate::Batch::stop) was called.
+    Finished,
 }

@@ -1,74 +1,60 @@
-//! How a running batch is reached from outside its owner: any thread can stop it, wait for its answers, or end its grace. A client
-//! knows its batches, so that closing it lets them keep their promise.
+//! Reaches a running batch from any thread: to stop it, to wait for its responses, or to end its grace. A client knows its batches,
+//! so that closing it stops them.
 
 use std::fmt;
 use std::process;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::batch::run::engine::Engine;
 use crate::batch::run::stop_errors::closed;
-use crate::call::control::SLICE;
 use crate::os::process::PerProcess;
 
-/// Reaches a [`Batch`](crate::batch::iterator::Batch) from any thread; see [`Batch::handle`](crate::batch::iterator::Batch::handle).
+/// Reaches a [`Batch`](crate::Batch) from any thread; see [`Batch::handle`](crate::Batch::handle).
 ///
-/// It keeps nothing alive. For a batch that is gone, or that belongs to another process, its methods do nothing.
+/// It keeps nothing alive. For a batch that was dropped, or that belongs to another process, its methods do nothing.
 #[derive(Clone)]
 pub struct BatchHandle {
-    work: Weak<Engine>,
+    engine: Weak<Engine>,
     pid: u32,
 }
 
 impl BatchHandle {
-    pub(crate) fn new(work: &Arc<Engine>, pid: u32) -> BatchHandle {
-        BatchHandle { work: Arc::downgrade(work), pid }
+    pub(crate) fn new(engine: &Arc<Engine>, pid: u32) -> BatchHandle {
+        BatchHandle { engine: Arc::downgrade(engine), pid }
     }
 
-    /// Sends nothing more, and returns at once; see [`Batch::stop`](crate::batch::iterator::Batch::stop).
+    /// Sends nothing more, and returns at once; see [`Batch::stop`](crate::Batch::stop).
     pub fn stop(&self) {
-        if let Some(work) = self.work() {
-            work.stop(None);
+        if let Some(engine) = self.engine() {
+            engine.stop(None);
         }
     }
 
-    /// Sends nothing more, and ends the messages in flight at once, whatever is left of their grace: those that have no answer yet
-    /// are `unknown`. It returns at once; the batch is over within 100 ms.
+    /// Sends nothing more, and ends the messages in flight without their grace: those without a response are `unknown`. It returns at
+    /// once; the batch is finished within 100 ms.
     pub fn abort(&self) {
-        if let Some(work) = self.work() {
-            work.stop(None);
-            work.abort.cancel();
+        if let Some(engine) = self.engine() {
+            engine.stop(None);
+            engine.abort.cancel();
         }
     }
 
-    /// Waits until no message of the batch is in flight, for at most `time`. Returns whether none is: then every answer that came
-    /// is in the journal. It does not stop the batch; it does end the calls of a stopped one when their grace is over.
-    pub fn wait(&self, time: Duration) -> bool {
-        let Some(work) = self.work() else { return true };
-        let end = Instant::now().checked_add(time);
-        loop {
-            work.attend();
-            let state = work.lock();
-            if state.live == 0 {
-                return true;
-            }
-            let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()));
-            if left.is_zero() {
-                return false;
-            }
-            drop(work.for_owner.wait_timeout(state, left.min(SLICE)).unwrap_or_else(PoisonError::into_inner).0);
-        }
+    /// Waits until no message of the batch is in flight, for at most `timeout`. Returns whether none is: then the journal has every
+    /// outcome. It does not stop the batch, but it ends the calls of a stopped one when their grace has passed.
+    pub fn wait(&self, timeout: Duration) -> bool {
+        self.engine().is_none_or(|engine| engine.wait_until_idle(timeout))
     }
 
-    fn work(&self) -> Option<Arc<Engine>> {
-        (self.pid == process::id()).then(|| self.work.upgrade()).flatten()
+    fn engine(&self) -> Option<Arc<Engine>> {
+        (self.pid == process::id()).then(|| self.engine.upgrade()).flatten()
     }
 }
 
-/// Whether both reach the same batch.
+/// Equal if both reach the same batch.
 impl PartialEq for BatchHandle {
     fn eq(&self, other: &BatchHandle) -> bool {
-        Weak::ptr_eq(&self.work, &other.work)
+        Weak::ptr_eq(&self.engine, &other.engine)
     }
 }
 
@@ -80,7 +66,7 @@ impl fmt::Debug for BatchHandle {
     }
 }
 
-/// The batches of one client, in each process that uses it: a forked child has none of its parent's.
+/// The batches of one client in each process that uses it: a forked child has none of its parent's.
 #[derive(Debug)]
 pub(crate) struct Batches(PerProcess<Mutex<Vec<BatchHandle>>>);
 
@@ -99,11 +85,11 @@ impl Batches {
         self.with(|batches| batches.clone())
     }
 
-    /// The client was closed. Each batch takes no more messages from now on, and has the answers in flight within its grace.
+    /// The client was closed: stops every batch. The messages in flight still have their grace.
     pub(crate) fn close(&self) {
         for batch in self.list() {
-            if let Some(work) = batch.work() {
-                work.stop(Some(closed()));
+            if let Some(engine) = batch.engine() {
+                engine.stop(Some(closed()));
             }
         }
     }
@@ -111,7 +97,7 @@ impl Batches {
     fn with<T>(&self, change: impl FnOnce(&mut Vec<BatchHandle>) -> T) -> T {
         let batches = self.0.get(process::id(), Mutex::default);
         let mut batches = batches.lock().unwrap_or_else(PoisonError::into_inner);
-        batches.retain(|batch| batch.work.strong_count() > 0);
+        batches.retain(|batch| batch.engine.strong_count() > 0);
         change(&mut batches)
     }
 }

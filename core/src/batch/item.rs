@@ -6,6 +6,7 @@ use std::fmt;
 
 use crate::batch::journal::digest::Digest;
 use crate::error::Error;
+use crate::error::sentence::item_name;
 use crate::operation::Operation;
 use crate::text::describe;
 
@@ -135,28 +136,31 @@ impl ItemChecks {
     }
 
     /// Checks the next item. Returns what the journal knows it by, or what is wrong with it.
-    pub(crate) fn check(&mut self, item: &BatchItem) -> Result<Digest, String> {
+    pub(crate) fn check(&mut self, item: &BatchItem) -> Result<Digest, Error> {
         let at = self.checked;
         let place = place(at)?;
         self.checked += 1;
         let message = Operation::SendMessage { job_id: &item.job_id, prompt: (&*item.prompt).into() };
-        message.check(self.max_prompt_bytes).map_err(|error| error.message().to_owned())?;
+        message.check(self.max_prompt_bytes)?;
         let Some(key) = &item.key else {
             let number = (at as u64 + 1).to_le_bytes();
             return Ok(Digest::of(&[b"place", &number, item.job_id.as_bytes(), item.prompt.as_bytes()]));
         };
         if key.is_empty() {
-            return Err(format!("key is empty; give 1 to {MAX_KEY_BYTES} bytes, or no key"));
+            let hint = format!("Give 1 to {MAX_KEY_BYTES} bytes, or no key.");
+            return Err(Error::invalid("key is empty").with_hint(hint));
         }
         if key.len() > MAX_KEY_BYTES {
-            return Err(format!("key is {} bytes long; at most {MAX_KEY_BYTES} bytes are allowed", key.len()));
+            let hint = format!("At most {MAX_KEY_BYTES} bytes are allowed.");
+            return Err(Error::invalid(format!("key is {} bytes long", key.len())).with_hint(hint));
         }
         let id = Digest::of(&[b"key", key.as_bytes()]);
         match self.keys.entry(id) {
             Entry::Occupied(first) => {
                 let (line, place) = *first.get();
-                let first = label(line, place as usize);
-                Err(format!("key {:?} is also the key of {first}; give each item its own key", describe(key)))
+                let first = item_name(u64::from(place) + 1, line);
+                let reason = format!("key {:?} is also the key of {first}", describe(key));
+                Err(Error::invalid(reason).with_hint("Give each item its own key."))
             }
             Entry::Vacant(free) => {
                 free.insert((item.line, place));
@@ -176,9 +180,9 @@ pub(crate) fn plan(items: impl IntoIterator<Item = BatchItem>, max_prompt_bytes:
     let mut last_for_job: HashMap<Digest, u32> = HashMap::new();
     for item in items {
         let at = planned.len();
-        let wrong = |what: String| Error::invalid(what).in_item(at as u64 + 1, item.line);
-        let id = checks.check(&item).map_err(wrong)?;
-        let place = place(at).map_err(wrong)?;
+        let in_item = |error: Error| error.in_item(at as u64 + 1, item.line);
+        let id = checks.check(&item).map_err(in_item)?;
+        let place = place(at).map_err(in_item)?;
         let previous = last_for_job.insert(Digest::of(&[item.job_id.as_bytes()]), place);
         let first_for_job = previous.map_or(place, |previous| {
             let previous = &mut planned[previous as usize];
@@ -192,13 +196,8 @@ pub(crate) fn plan(items: impl IntoIterator<Item = BatchItem>, max_prompt_bytes:
 }
 
 /// An item's place, counted from 0, as the batch keeps it.
-fn place(at: usize) -> Result<u32, String> {
-    u32::try_from(at).map_err(|_| "a batch has at most 4294967295 items".to_owned())
-}
-
-/// What an item is called in a sentence: `line 17`, or `item 17` if it is from no file. `at` is its place, from 0.
-pub(crate) fn label(line: Option<u64>, at: usize) -> String {
-    line.map_or_else(|| format!("item {}", at + 1), |line| format!("line {line}"))
+fn place(at: usize) -> Result<u32, Error> {
+    u32::try_from(at).map_err(|_| Error::invalid("a batch can have at most 4294967295 items"))
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
-//! Many messages: paced, resumable, and none of them sent twice, whatever ends the process.
+//! Many messages: at a rate, resumable, and none of them sent twice, even if the process is killed.
 //!
-//! A batch keeps a *journal*, a file to which it only appends. Before a message's first byte can leave, the line `sending` is on
-//! the disk; before its thread takes another message, the outcome is. So a process that dies at any point leaves at most its
-//! messages in flight unknown, and the next run names them instead of guessing. `tests/model` proves the protocol, and
-//! `tests/faults` the code.
+//! A batch has a [`journal`], a file to which it only appends. A message's line `sending` is on the disk before its first byte can
+//! leave, and its outcome is on the disk before its thread takes another message. So when the process dies, at most its messages in
+//! flight are unknown, and the next run reports them. `tests/model` proves the protocol, and `tests/faults` the code.
+//!
+//! [`list`] and [`item`] are what goes in, [`events`] and [`status`] what comes out; [`pace`] decides when to send, and [`run`] does it.
 
 pub(crate) mod client;
 pub(crate) mod events;

@@ -11,17 +11,17 @@ use crate::duration::check_time;
 use crate::error::Error;
 use crate::wait::options::WaitOptions;
 
-/// How many messages are under way at once.
+/// How many messages are in flight at once.
 pub const DEFAULT_CONCURRENCY: u32 = 4;
-/// The most that may be.
+/// The highest concurrency.
 pub const MAX_CONCURRENCY: u32 = 64;
-/// How long a batch goes on while the service cannot be reached or fails.
+/// How long a batch continues while the service can't be reached or fails.
 pub const DEFAULT_MAX_OUTAGE: Duration = Duration::from_secs(3600);
-/// How long a batch that is stopped waits for the answers of the messages that are under way.
+/// How long a stopped batch waits for the responses to the messages in flight.
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(5);
 
-/// What is called with the name of each step of the journal's protocol.
-pub(crate) type StepHandler = Arc<dyn Fn(&'static str) + Send + Sync>;
+/// Called with the name of each point of the journal's protocol.
+pub(crate) type CheckpointHandler = Arc<dyn Fn(&'static str) + Send + Sync>;
 
 /// Settings of one batch; see [`Client::send_all`](crate::Client::send_all).
 #[derive(Clone)]
@@ -35,12 +35,12 @@ pub struct BatchOptions {
     pub(crate) max_outage: Duration,
     pub(crate) grace: Duration,
     pub(crate) cancel: Option<CancelToken>,
-    pub(crate) on_step: Option<StepHandler>,
+    pub(crate) on_checkpoint: Option<CheckpointHandler>,
 }
 
 impl BatchOptions {
-    /// The journal's file. One that exists is gone on with. The path is made absolute when the batch begins, so the program may
-    /// go to another folder then.
+    /// The journal's file. If it exists, the batch continues where it was. The path is made absolute when the batch begins, so the program
+    /// may then change its working directory.
     pub fn new(journal: impl AsRef<Path>) -> BatchOptions {
         BatchOptions {
             journal: journal.as_ref().to_owned(),
@@ -51,69 +51,70 @@ impl BatchOptions {
             max_outage: DEFAULT_MAX_OUTAGE,
             grace: DEFAULT_GRACE,
             cancel: None,
-            on_step: None,
+            on_checkpoint: None,
         }
     }
 
-    /// How many messages are under way at once. 4; 1 to 64. Never two for one job.
+    /// How many messages are in flight at once; never two for one job. Default: 4; from 1 to 64.
     pub fn concurrency(mut self, messages: u32) -> BatchOptions {
         self.concurrency = messages;
         self
     }
 
-    /// How fast messages are sent, over all runs of the journal. As fast as they are answered.
+    /// How fast messages are sent, over all runs of the journal. Default: no limit but `concurrency`.
     pub fn rate(mut self, rate: impl Into<Option<Rate>>) -> BatchOptions {
         self.rate = rate.into();
         self
     }
 
-    /// Follows each accepted message until its job is done. Not followed.
+    /// Waits for the job of each accepted message until it is done. Default: no wait.
     ///
-    /// The options' cancel token and control are not used; the batch's own token ends its waits, too.
+    /// The cancel token and the control of these options are not used; the batch's own token ends its waits, too.
     pub fn wait(mut self, wait: impl Into<Option<WaitOptions>>) -> BatchOptions {
         self.wait = wait.into();
         self
     }
 
-    /// Sends the messages again of which an earlier run does not know whether they arrived. **Those that did arrive are worked on
-    /// twice**, so look at their jobs first. Off.
+    /// Sends the messages again that may have arrived in an earlier run. **For those that did arrive, the agent works twice**, so check
+    /// their jobs first. Default: off.
     pub fn resend_unknown(mut self, resend: bool) -> BatchOptions {
         self.resend_unknown = resend;
         self
     }
 
-    /// How long the batch goes on trying while no message is answered: no connection, timeouts, 5xx. 1 hour; at most 7 days.
+    /// How long the batch keeps trying while the service answers no message: no connection, timeouts, 5xx. Default: 1 hour; at most
+    /// 7 days.
     pub fn max_outage(mut self, time: Duration) -> BatchOptions {
         self.max_outage = time;
         self
     }
 
-    /// How long a batch that is stopped waits for the answers to the messages that are under way, so that it need not call them
-    /// unknown. 5 s; may be 0.
+    /// How long a stopped batch waits for the responses to the messages in flight; without a response they are unknown. Default: 5 s;
+    /// may be 0.
     pub fn grace(mut self, time: Duration) -> BatchOptions {
         self.grace = time;
         self
     }
 
-    /// A token that ends the batch: nothing more is sent, and the answers that are on their way are taken within
+    /// A token that stops the batch: nothing more is sent, and the messages in flight still have their
     /// [`grace`](BatchOptions::grace).
     pub fn cancel(mut self, token: &CancelToken) -> BatchOptions {
         self.cancel = Some(token.clone());
         self
     }
 
-    /// What to call with the name of each step of the journal's protocol, on the thread that takes it. It is how the proof in
-    /// `tests/faults` stops a batch between any two of them, and no part of the interface.
+    /// Calls this with the name of each point of the journal's protocol, on the thread that reaches it. `tests/faults` uses it to kill a
+    /// batch between any two of them; it isn't part of the interface.
     #[doc(hidden)]
-    pub fn on_step(mut self, handler: Arc<dyn Fn(&'static str) + Send + Sync>) -> BatchOptions {
-        self.on_step = Some(handler);
+    pub fn on_checkpoint(mut self, handler: Arc<dyn Fn(&'static str) + Send + Sync>) -> BatchOptions {
+        self.on_checkpoint = Some(handler);
         self
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
         if self.journal.as_os_str().is_empty() {
             return Err(Error::invalid("journal is empty")
-                .with_hint("Give the path of the file that keeps the batch's progress."));
+                .with_hint("Give the path of the file that records how far the batch is."));
         }
         if !(1..=MAX_CONCURRENCY).contains(&self.concurrency) {
             return Err(Error::invalid(format!("concurrency is {}", self.concurrency))

@@ -1,4 +1,4 @@
-//! What a journal says of its batch, whether a run is on or not.
+//! What a journal says of its batch, whether a run is active or not.
 
 use std::collections::BinaryHeap;
 use std::fs::File;
@@ -6,12 +6,14 @@ use std::path::Path;
 
 use crate::batch::events::BatchProgress;
 use crate::batch::journal::clock::Clock;
-use crate::batch::journal::damaged_tail::Tail;
-use crate::batch::journal::file::{damage, problem};
-use crate::batch::journal::format::{self, Line, Said};
-use crate::batch::journal::history::{Entry, History, Past};
+use crate::batch::journal::damaged_tail::DamagedTail;
+use crate::batch::journal::decode::decode;
+use crate::batch::journal::error::{damage, problem};
+use crate::batch::journal::history::{History, ItemHistory, ItemState};
+use crate::batch::journal::line::{Content, Line, LineSpan};
+use crate::batch::journal::open::{absolute, open_to_read};
 use crate::batch::journal::reason::{Cause, Reason};
-use crate::batch::journal::replay::{Span, absolute, line_at, open_to_read, read_lines};
+use crate::batch::journal::replay::{line_at, read_lines};
 use crate::delivery::Delivery;
 use crate::error::Error;
 use crate::timestamp::iso;
@@ -20,9 +22,9 @@ use crate::timestamp::iso;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct BatchStatus {
-    /// How far it is. `items` is what its last run was given.
+    /// How far it is. `items` is the number of items of its last run.
     pub progress: BatchProgress,
-    /// Whether a run is on.
+    /// Whether a run is active.
     pub running: bool,
     /// The process of the last run.
     pub pid: u32,
@@ -40,76 +42,76 @@ pub struct BatchStatus {
     pub began_at: String,
     /// When the journal was last written, ISO 8601.
     pub written_at: String,
-    /// How many damaged bytes runs have passed over, or the next run will.
+    /// How many damaged bytes runs have skipped, or the next run will.
     pub dropped_bytes: u64,
-    /// The messages of which nobody knows whether they arrived: look at their jobs.
-    pub unknown: Vec<BegunItem>,
-    /// The messages that the service refused.
-    pub rejected: Vec<BegunItem>,
+    /// The messages that may have arrived: check their jobs.
+    pub unknown: Vec<BatchStatusItem>,
+    /// The messages that the service rejected.
+    pub rejected: Vec<BatchStatusItem>,
 }
 
-/// An item that a journal knows.
+/// An item of a [`BatchStatus`]: its message was rejected, or may have arrived.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub struct BegunItem {
+pub struct BatchStatusItem {
     /// Its place in the list, from 1.
     pub number: u64,
     /// Its job.
     pub job_id: String,
-    /// Why it was refused, or why nobody knows whether it arrived; none if its run ended before it noted an answer.
+    /// Why it was rejected, or why it is unknown whether it arrived; none if its run ended before it recorded an outcome.
     pub reason: Option<String>,
 }
 
-/// Why a message was not accepted, by a line that was read before.
-fn reason(file: &File, span: Span, entry: &Entry) -> Option<String> {
-    let text = line_at(file, span).ok()?;
-    match format::read(&text).ok()?.said {
-        Said::Ended { delivery, error: Some(reason), .. } => {
-            Some(reason.error(&entry.job_id, delivery, entry.doubtful).without_advice())
+/// Why a message was not accepted, from the line with its outcome.
+fn reason(file: &File, outcome_line: LineSpan, history: &ItemHistory) -> Option<String> {
+    let text = line_at(file, outcome_line).ok()?;
+    match decode(&text).ok()?.content {
+        Content::Ended { delivery, error: Some(reason), .. } => {
+            Some(reason.error(&history.job_id, delivery, history.earlier_send_unknown).without_advice())
         }
         _ => None,
     }
 }
 
-/// Reads a batch's journal, whether a run is on or not. It writes nothing.
+/// Reads a batch's journal, whether a run is active or not. It sends and writes nothing.
 ///
 /// # Errors
-/// `Journal`: it cannot be read, is damaged, or is no journal.
+/// `Journal`: it cannot be read, is damaged, or is not a journal.
 pub fn batch_status(journal: impl AsRef<Path>) -> Result<BatchStatus, Error> {
     let path = &absolute(journal.as_ref())?;
     let (file, running) = open_to_read(path)?;
     let mut history = History::new(Clock::new(), 0);
-    let take = |number, span, line: Line<'_>| history.take(span, line).map_err(|what| damage(path, number, &what));
-    // A run that is on may be in the middle of a line.
-    let tail = read_lines(path, &file, take)?.tail.filter(|_| !running);
-    let run = history.run.as_ref().ok_or_else(|| problem(path, "has no run yet"))?;
+    let add = |number, span, line: Line<'_>| history.add(span, line).map_err(|what| damage(path, number, &what));
+    // An active run may be in the middle of a line.
+    let tail = read_lines(path, &file, add)?.tail.filter(|_| !running);
+    let run = history.run.as_ref().ok_or_else(|| problem(path, "has no run in it yet"))?;
     let mut progress = BatchProgress { items: run.items, pause: history.pause, ..BatchProgress::default() };
     let (mut unknown, mut rejected) = (BinaryHeap::new(), BinaryHeap::new());
-    for entry in history.items.iter() {
-        let item = || BegunItem {
-            number: entry.number,
-            job_id: (*entry.job_id).to_owned(),
-            reason: entry.ended.and_then(|span| reason(&file, span, entry)),
+    for item_history in history.items.iter() {
+        let item = || BatchStatusItem {
+            number: item_history.number,
+            job_id: (*item_history.job_id).to_owned(),
+            reason: item_history.outcome_line.and_then(|line| reason(&file, line, item_history)),
         };
-        match entry.verdict() {
+        match item_history.delivery() {
             Some(Delivery::Accepted) => {
                 progress.accepted += 1;
-                let waiting = run.wait && entry.finished.is_none();
+                let waiting = run.wait && item_history.finished_line.is_none();
                 *(if waiting { &mut progress.waiting } else { &mut progress.done }) += 1;
             }
             Some(Delivery::Rejected) => rejected.push(item()),
-            Some(Delivery::Unknown) if running && entry.past == Past::Sending => progress.sending += 1,
+            Some(Delivery::Unknown) if running && item_history.state == ItemState::Sending => progress.sending += 1,
             Some(Delivery::Unknown) => unknown.push(item()),
             Some(Delivery::NotSent) | None => {}
         }
     }
-    for (number, job_id) in tail.iter().flat_map(Tail::says) {
-        // Whatever it was before.
-        let is_known = history.items.iter().any(|entry| entry.number == number && entry.verdict().is_some());
-        if !is_known {
+    for (number, job_id) in tail.iter().flat_map(DamagedTail::readable_messages) {
+        // An item that has a delivery is counted above.
+        let is_counted = history.items.iter().any(|item| item.number == number && item.delivery().is_some());
+        if !is_counted {
             let damaged =
                 Reason::not_noted(Cause::LineDamaged).error(&job_id, Delivery::Unknown, false).without_advice();
-            unknown.push(BegunItem { number, job_id, reason: Some(damaged) });
+            unknown.push(BatchStatusItem { number, job_id, reason: Some(damaged) });
         }
     }
     (progress.unknown, progress.rejected) = (unknown.len() as u64, rejected.len() as u64);
@@ -126,7 +128,7 @@ pub fn batch_status(journal: impl AsRef<Path>) -> Result<BatchStatus, Error> {
         waits: run.wait,
         began_at: iso(run.began.unix_ms),
         dropped_bytes: history.dropped_bytes + tail.map_or(0, |tail| tail.bytes.len() as u64),
-        written_at: history.last.map_or_else(String::new, |stamp| iso(stamp.unix_ms)),
+        written_at: history.written_at.map_or_else(String::new, |stamp| iso(stamp.unix_ms)),
         unknown: unknown.into_sorted_vec(),
         rejected: rejected.into_sorted_vec(),
     })

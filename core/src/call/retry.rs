@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::delivery::Situation;
 
-/// Full jitter: a pause is random between zero and a ceiling, which is this at first and then doubles …
+/// Backoff with full jitter: a pause is random between zero and a ceiling. This is the first ceiling; each retry doubles it.
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
-/// … up to here.
+/// The highest ceiling of a backoff pause.
 const MAX_BACKOFF: Duration = Duration::from_secs(8);
 /// How many kept connections in a row may turn out dead within one call. The retry uses a new connection, so one is the rule; this
 /// limits the exceptions.

@@ -21,6 +21,8 @@ pub(crate) enum Subject {
     Wait { job_id: String, after_message: bool },
     /// An item of a batch's list.
     Item { number: u64, line: Option<u64> },
+    /// A line of a file with messages.
+    Line { file: String, line: u64 },
     /// A whole batch, and what it stopped after or because of (`""` if the reason says it).
     Batch(Cow<'static, str>),
 }
@@ -30,7 +32,8 @@ impl Subject {
     pub(crate) fn change_job(&mut self, change: impl Fn(&str) -> String) {
         match self {
             Subject::Message(job_id) | Subject::Job(job_id) | Subject::Wait { job_id, .. } => *job_id = change(job_id),
-            Subject::Named | Subject::NewJob | Subject::Item { .. } | Subject::Batch(_) => {}
+            Subject::Named | Subject::NewJob | Subject::Batch(_) => {}
+            Subject::Item { .. } | Subject::Line { .. } => {}
         }
     }
 }
@@ -95,6 +98,7 @@ impl Sentence<'_> {
             }
             Subject::Wait { job_id, .. } => format!("wait for job {job_id} {wait}: "),
             Subject::Item { number, line } => format!("{}: ", item_name(*number, *line)),
+            Subject::Line { file, line } => format!("{file}, line {line}: "),
             Subject::Batch(after) => format!("the batch stopped{after}: "),
         }
     }
@@ -117,7 +121,7 @@ impl Sentence<'_> {
             }
             (Subject::Batch(_), _) => Some("Run it again with the same journal: it continues where it stopped."),
             (Subject::Wait { after_message: true, .. }, None) => Some("Do not send it again."),
-            (_, None) | (Subject::Item { .. }, _) => None,
+            (_, None) | (Subject::Item { .. } | Subject::Line { .. }, _) => None,
             // A wrong argument: it is plain that nothing was sent.
             (Subject::Named, Some(Delivery::NotSent | Delivery::Rejected)) => None,
             (Subject::Named, Some(Delivery::Unknown)) => {
@@ -184,6 +188,7 @@ mod tests {
             (Subject::Named, Some(NotSent), "why"),
             (Subject::Item { number: 3, line: None }, None, "item 3: why"),
             (Subject::Item { number: 3, line: Some(17) }, None, "line 17: why"),
+            (Subject::Line { file: "night.csv".into(), line: 17 }, None, "night.csv, line 17: why"),
             (job.clone(), None, "job j could not be read: why"),
             (
                 job,

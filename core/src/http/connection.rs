@@ -40,7 +40,7 @@ pub(crate) struct Connection {
     /// The peer accepts no more of the request, but may have responded.
     write_broken: bool,
     /// The peer closed the connection, or its response leaves it in an unknown state: no further request.
-    last_request: bool,
+    no_more_requests: bool,
     /// It failed; never use it again.
     dead: bool,
 }
@@ -59,7 +59,7 @@ impl Connection {
             incoming: Incoming::new(),
             response_came_early: false,
             write_broken: false,
-            last_request: false,
+            no_more_requests: false,
             dead: false,
         }
     }
@@ -144,7 +144,7 @@ impl Connection {
             tls::read_records(call, tls, &self.socket)?;
             let state = tls.process_new_packets().map_err(|error| Cause::Lost(tls_failure::explain(&error).0))?;
             // The peer's close_notify may come together with its response; the socket itself would still look alive.
-            self.last_request |= state.peer_has_closed();
+            self.no_more_requests |= state.peer_has_closed();
         }
     }
 
@@ -186,9 +186,9 @@ impl Connection {
     fn take_in(&mut self, count: usize, call: &CallInFlight) -> Result<bool, Cause> {
         self.buffers.input_appended(count);
         let taken = self.incoming.take(&mut self.buffers, count).map_err(Cause::Garbled)?;
-        self.last_request |= taken.surplus;
+        self.no_more_requests |= taken.surplus;
         if let Some(head) = taken.head {
-            self.last_request |= !head.reusable;
+            self.no_more_requests |= !head.reusable;
             call.put_response_head(head);
         }
         Ok(taken.ready)
@@ -282,7 +282,7 @@ impl Transport for Connection {
     /// later, right before the first byte is written.
     fn is_open(&mut self) -> bool {
         let Some(call) = call_in_flight::current() else { return false };
-        if self.dead || self.last_request || self.write_broken || self.pid != call.pid {
+        if self.dead || self.no_more_requests || self.write_broken || self.pid != call.pid {
             return false;
         }
         if self.unwritten {

@@ -16,7 +16,7 @@ use crate::error::panic_text;
 use crate::http::call_in_flight::CallInFlight;
 use crate::http::connector::{NoResolver, ServiceConnector};
 use crate::http::exchange::{Broken, Exchange, Reply};
-use crate::http::failure::{Cause, words};
+use crate::http::failure::{Cause, describe_io};
 use crate::http::framing::Framing;
 use crate::http::interrupt::{self, Interrupts};
 use crate::http::response_body::{self, MAX_ERROR_BODY_BYTES};
@@ -183,7 +183,7 @@ fn request<T>(method: Method, uri: Uri, body: T) -> Request<T> {
 /// Why ureq read no response, where our transport saw no failure.
 fn no_response(error: &ureq::Error) -> Cause {
     match error {
-        ureq::Error::Io(error) => Cause::Lost(words(error)),
+        ureq::Error::Io(error) => Cause::Lost(describe_io(error)),
         ureq::Error::Protocol(_) => Cause::Garbled("it is not HTTP/1.1".to_owned()),
         other => Cause::Bug(other.to_string()),
     }

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType};
 
 use crate::http::call_in_flight::CallInFlight;
-use crate::http::failure::{Cause, words};
+use crate::http::failure::{Cause, describe_io};
 use crate::http::lookup;
 use crate::http::socket::Socket;
 use crate::os::descriptor::above_standard;
@@ -33,7 +33,7 @@ pub(crate) fn dial(call: &CallInFlight, host: &str, port: u16, loopback_only: bo
     }
     let to = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
     let stream = race(call, &to, alternating(addresses))?;
-    Socket::new(stream).map_err(|error| Cause::Connect { to, why: words(&error) })
+    Socket::new(stream).map_err(|error| Cause::Connect { to, why: describe_io(&error) })
 }
 
 /// The resolver's order with IPv6 and IPv4 interleaved (RFC 8305 section 4), so that a broken family costs one [`STAGGER`].
@@ -66,9 +66,9 @@ fn race(call: &CallInFlight, to: &str, addresses: Vec<SocketAddr>) -> Result<Tcp
                 Ok(Attempt::Connected(socket)) => return Ok(TcpStream::from(socket)),
                 Ok(Attempt::InProgress(socket)) => running.push(socket),
                 Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
-                    return Err(Cause::Resources(words(&error.into())));
+                    return Err(Cause::Resources(describe_io(&error.into())));
                 }
-                Err(error) => why = words(&error.into()),
+                Err(error) => why = describe_io(&error.into()),
             }
             continue;
         }
@@ -85,7 +85,7 @@ fn race(call: &CallInFlight, to: &str, addresses: Vec<SocketAddr>) -> Result<Tcp
             match result_of(&socket) {
                 Some(Ok(())) => return Ok(TcpStream::from(socket)),
                 Some(Err(error)) => {
-                    why = words(&error.into());
+                    why = describe_io(&error.into());
                     next_at = Instant::now();
                 }
                 None => still.push(socket),
@@ -136,7 +136,7 @@ fn wait_for_any(sockets: &[OwnedFd], wait: Duration) -> Result<(), Cause> {
     let wait = Timespec::try_from(wait).expect("a slice is short");
     match poll(&mut fds, Some(&wait)) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(Cause::Resources(words(&error.into()))),
+        Err(error) => Err(Cause::Resources(describe_io(&error.into()))),
     }
 }
 

@@ -88,8 +88,8 @@ impl Cause {
     }
 }
 
-/// An I/O error as few plain words.
-pub(crate) fn words(error: &io::Error) -> String {
+/// An I/O error, in a few words: the common ones without the number that the system gives them.
+pub(crate) fn describe_io(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::ConnectionRefused
         | io::ErrorKind::ConnectionReset

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::http::call_in_flight::CallInFlight;
-use crate::http::failure::{Cause, words};
+use crate::http::failure::{Cause, describe_io};
 use crate::os::descriptor::above_standard;
 use crate::os::process::PerProcess;
 use crate::os::thread;
@@ -87,7 +87,7 @@ fn share_or_begin(
         *guard(&own.found) = Some(resolved.map_err(|error| reason(&error)));
         own.done.notify_all();
     });
-    spawned.map_err(|error| Cause::Resources(format!("no thread for the name lookup: {}", words(&error))))?;
+    spawned.map_err(|error| Cause::Resources(format!("no thread for the name lookup: {}", describe_io(&error))))?;
     list.push(lookup.clone());
     Ok(lookup)
 }

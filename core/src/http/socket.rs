@@ -7,7 +7,7 @@ use rustix::net::RecvFlags;
 
 use crate::call::control::SLICE;
 use crate::http::call_in_flight::CallInFlight;
-use crate::http::failure::{Cause, words};
+use crate::http::failure::{Cause, describe_io};
 
 /// It blocks in slices: the kernel ends each read and write after one [`SLICE`] (a socket option, so fast responses cost no extra
 /// system call), and then the call is checked.
@@ -57,7 +57,7 @@ impl Socket {
             match (&self.stream).read(buf) {
                 Ok(n) => return Ok(n),
                 Err(error) if is_slice_end(&error) => call.check()?,
-                Err(error) => return Err(Cause::Lost(words(&error))),
+                Err(error) => return Err(Cause::Lost(describe_io(&error))),
             }
         }
     }
@@ -79,7 +79,7 @@ impl Socket {
                     io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted => {
                         return Ok(Wrote::Broken);
                     }
-                    _ => return Err(Cause::Lost(words(&error))),
+                    _ => return Err(Cause::Lost(describe_io(&error))),
                 },
             }
         }

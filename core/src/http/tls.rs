@@ -49,9 +49,9 @@ pub(crate) fn handshake(
     host: &str,
     socket: &Socket,
 ) -> Result<ClientConnection, Cause> {
-    let ended = |why: String| Cause::Tls { why, hint: None };
+    let failed = |why: String| Cause::Tls { why, hint: None };
     let name =
-        ServerName::try_from(host.to_owned()).map_err(|_| ended(format!("{host} is not a valid name for TLS")))?;
+        ServerName::try_from(host.to_owned()).map_err(|_| failed(format!("{host} is not a valid name for TLS")))?;
     let mut tls = ClientConnection::new(config, name).map_err(|error| tls_failure::failure(&error))?;
     let mut writable = true;
     while tls.is_handshaking() || (writable && tls.wants_write()) {
@@ -65,7 +65,7 @@ pub(crate) fn handshake(
         }
         if tls.is_handshaking() {
             if read_records(call, &mut tls, socket)? == 0 {
-                return Err(ended("the service closed the connection in the handshake".to_owned()));
+                return Err(failed("the service closed the connection in the handshake".to_owned()));
             }
             if let Err(error) = tls.process_new_packets() {
                 // Sends the alert that tells the service why; it does not matter whether it arrives.
@@ -79,10 +79,10 @@ pub(crate) fn handshake(
 
 /// Passes encrypted bytes to the kernel, as many as it takes at once.
 pub(crate) fn write_records(call: &CallInFlight, tls: &mut ClientConnection, socket: &Socket) -> Result<Wrote, Cause> {
-    let mut port = Port { call, socket, ended: None };
-    match tls.write_tls(&mut port) {
+    let mut stream = SocketIo { call, socket, ended: None };
+    match tls.write_tls(&mut stream) {
         Ok(n) => Ok(Wrote::Some(n)),
-        Err(error) => match port.ended.take() {
+        Err(error) => match stream.ended.take() {
             Some(Ended::Cause(cause)) => Err(cause),
             Some(Ended::Wrote(wrote)) => Ok(wrote),
             None => Err(Cause::Lost(error.to_string())),
@@ -92,10 +92,10 @@ pub(crate) fn write_records(call: &CallInFlight, tls: &mut ClientConnection, soc
 
 /// Reads encrypted bytes; 0 means that the peer closed.
 pub(crate) fn read_records(call: &CallInFlight, tls: &mut ClientConnection, socket: &Socket) -> Result<usize, Cause> {
-    let mut port = Port { call, socket, ended: None };
-    match tls.read_tls(&mut port) {
+    let mut stream = SocketIo { call, socket, ended: None };
+    match tls.read_tls(&mut stream) {
         Ok(n) => Ok(n),
-        Err(error) => match port.ended.take() {
+        Err(error) => match stream.ended.take() {
             Some(Ended::Cause(cause)) => Err(cause),
             _ => Err(Cause::Lost(error.to_string())),
         },
@@ -133,7 +133,7 @@ pub(crate) fn is_drained(tls: &mut ClientConnection) -> bool {
 }
 
 /// The socket as `Read` and `Write`, as rustls wants it. `ended` keeps what an `io::Error` cannot carry.
-struct Port<'a> {
+struct SocketIo<'a> {
     call: &'a CallInFlight,
     socket: &'a Socket,
     ended: Option<Ended>,
@@ -144,7 +144,7 @@ enum Ended {
     Wrote(Wrote),
 }
 
-impl Read for Port<'_> {
+impl Read for SocketIo<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         self.socket.read(self.call, buf).map_err(|cause| {
             self.ended = Some(Ended::Cause(cause));
@@ -153,7 +153,7 @@ impl Read for Port<'_> {
     }
 }
 
-impl Write for Port<'_> {
+impl Write for SocketIo<'_> {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         let ended = match self.socket.write(self.call, buf) {
             Ok(Wrote::Some(n)) => return Ok(n),

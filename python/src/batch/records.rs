@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agentjob_core::{BatchOutcome, BatchProgress, BatchStatus, BatchUpdate, BegunItem, Error, Job, PauseReason};
+use agentjob_core::{BatchOutcome, BatchProgress, BatchStatus, BatchStatusItem, BatchUpdate, Error, Job, PauseReason};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -106,7 +106,7 @@ pub(crate) fn status<'py>(py: Python<'py>, status: &BatchStatus) -> Dict<'py> {
     Ok(dict)
 }
 
-fn status_items<'py>(py: Python<'py>, items: &[BegunItem]) -> PyResult<Bound<'py, PyList>> {
+fn status_items<'py>(py: Python<'py>, items: &[BatchStatusItem]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for item in items {
         let dict = PyDict::new(py);

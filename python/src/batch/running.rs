@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agentjob_core::{Batch, BatchHandle, BatchOutcome, BatchProgress, BatchStep, BatchUpdate, Error};
+use agentjob_core::{Batch, BatchEvent, BatchHandle, BatchOutcome, BatchProgress, BatchUpdate, Error};
 
 use crate::batch::background_close::{self, ClosingBatch};
 
@@ -69,10 +69,10 @@ impl Running {
     /// Waits up to `time` for one event of the core, and adds it to `received`. Returns whether there was one.
     pub(crate) fn receive(&self, received: &mut Received, time: Duration) -> bool {
         let event = self.with_core(guard(&self.core), |core| {
-            core.step(time).map(|event| match event {
-                BatchStep::Outcome(outcome) => Some(Event::Outcome(outcome)),
-                BatchStep::Update(update) => Some(Event::Update(update, core.progress())),
-                BatchStep::Over => {
+            core.next_event(time).map(|event| match event {
+                BatchEvent::Outcome(outcome) => Some(Event::Outcome(outcome)),
+                BatchEvent::Update(update) => Some(Event::Update(update, core.progress())),
+                BatchEvent::Finished => {
                     self.set_finished();
                     None
                 }

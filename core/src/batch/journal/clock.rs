@@ -1,24 +1,24 @@
-//! The batch's time. Pacing must hold over restarts, a laptop's sleep and a clock that somebody sets, so a moment is kept by two
-//! clocks: the calendar's, which people read, and the time since the machine started, which nobody can set.
+//! The batch's time. The rate must hold over restarts, a laptop's sleep and a clock that is set, so the journal has each time by two
+//! clocks: the calendar, which people read, and the time since the machine started, which can't be set.
 
 use std::time::{Duration, Instant};
 
 use crate::os::descriptor::above_standard;
 use crate::timestamp::now_unix_ms;
 
-/// A moment as a journal keeps it.
+/// A time as the journal has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// Milliseconds since 1970 by the calendar.
     pub(crate) unix_ms: u64,
-    /// Milliseconds since the machine started, its sleep counted.
+    /// Milliseconds since the machine started, with its sleep.
     pub(crate) up_ms: u64,
 }
 
-/// One machine's clocks between two of its starts.
+/// The clocks of this machine since its last start.
 #[derive(Debug, Clone)]
 pub(crate) struct Clock {
-    /// What tells this start of the machine from every other; none where the system does not say.
+    /// Identifies this start of the machine; none if the system doesn't say.
     pub(crate) boot: Option<Box<str>>,
     origin: Instant,
 }
@@ -28,7 +28,7 @@ impl Clock {
         Clock { boot: boot_id(), origin: Instant::now() }
     }
 
-    /// The time since the machine started, or since this clock was made where the system has no such clock. It never goes back.
+    /// The time since the machine started, or since this clock was made if the system has no such clock. It never goes back.
     pub(crate) fn now(&self) -> Duration {
         since_boot().unwrap_or_else(|| self.origin.elapsed())
     }
@@ -37,12 +37,12 @@ impl Clock {
         Stamp { unix_ms: now_unix_ms(), up_ms: u64::try_from(self.now().as_millis()).unwrap_or(u64::MAX) }
     }
 
-    /// How long ago a stamp is that was made during the start `boot`, as far as can be told.
+    /// How long ago a stamp was made during the start `boot`: the best estimate.
     pub(crate) fn age(&self, stamp: Stamp, boot: Option<&str>) -> Duration {
         age(self.stamp(), stamp, self.is_this_start(boot))
     }
 
-    /// How long ago it is at least.
+    /// How long ago it was made at least.
     pub(crate) fn age_at_least(&self, stamp: Stamp, boot: Option<&str>) -> Duration {
         age_at_least(self.stamp(), stamp, self.is_this_start(boot))
     }
@@ -60,8 +60,7 @@ fn age(now: Stamp, then: Stamp, same_start: bool) -> Duration {
     })
 }
 
-/// The time that has passed for sure: over a start of the machine no more than that is ago, for a calendar that was set forward
-/// would make everything old.
+/// The time that has certainly passed. After a restart that is at most the time since then, for the calendar may have been set forward.
 fn age_at_least(now: Stamp, then: Stamp, same_start: bool) -> Duration {
     let age = age(now, then, same_start);
     if same_start { age } else { age.min(Duration::from_millis(now.up_ms)) }
@@ -78,7 +77,7 @@ fn since_boot() -> Option<Duration> {
     None
 }
 
-/// See random(4). Elsewhere than on Linux there is none, and the calendar alone spans two processes.
+/// See random(4). Only Linux has it; elsewhere two processes have only the calendar in common.
 fn boot_id() -> Option<Box<str>> {
     let text = above_standard(|| std::fs::read_to_string("/proc/sys/kernel/random/boot_id")).ok()?;
     (cfg!(target_os = "linux") && !text.trim().is_empty()).then(|| text.trim().into())
@@ -91,7 +90,8 @@ mod tests {
     const HOUR: u64 = 3_600_000;
     const DAY: u64 = 24 * HOUR;
 
-    /// What happened, how long the machine is up, what the calendar says passed since, whether it is the same start; in hours.
+    /// What happened, how long the machine is up, how much the calendar advanced, whether it is the same start, the age, the least
+    /// age; in hours.
     const ROWS: [(&str, u64, i64, bool, u64, u64); 11] = [
         ("the same start", 9, 3, true, 3, 3),
         ("the same start, the calendar set forward by a day", 9, 3 + 24, true, 3, 3),
@@ -103,11 +103,11 @@ mod tests {
         ("another start, the calendar set forward by a year", 1, 3 + 8760, false, 8763, 1),
         ("another start, the calendar set back by a day", 1, 3 - 24, false, 0, 0),
         ("another start, the calendar set back by two hours", 5, 1, false, 1, 1),
-        ("a system that does not say when it started", 0, 3, false, 3, 0),
+        ("a system without a boot time", 0, 3, false, 3, 0),
     ];
 
     #[test]
-    fn across_starts_of_the_machine_a_message_is_never_older_than_it_is() {
+    fn after_a_restart_no_message_seems_older_than_it_is() {
         for (name, up, calendar, same_start, hours, at_least) in ROWS {
             let now = Stamp { unix_ms: 20_000 * DAY, up_ms: up * HOUR };
             let unix_ms = now.unix_ms.saturating_add_signed(-calendar * HOUR as i64);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_is_the_same_only_if_both_say_so() {
+    fn a_start_is_the_same_only_if_both_ids_are_equal() {
         let clock = |boot: Option<&str>| Clock { boot: boot.map(Into::into), origin: Instant::now() };
         assert!(clock(Some("a")).is_this_start(Some("a")));
         for (ours, its) in [(Some("a"), Some("b")), (Some("a"), None), (None, Some("a")), (None, None)] {
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn time_goes_on() {
+    fn time_passes() {
         let clock = Clock::new();
         let before = clock.now();
         std::thread::sleep(Duration::from_millis(5));

@@ -1,45 +1,48 @@
-//! What the damaged end of a journal may have said. A message whose line `sending` is damaged may have been sent, so
-//! whatever is left of it is used, and what is not is guessed to the safe side. Pure.
+//! Which messages the damaged tail of a journal may have been about. A message whose line `sending` is damaged may have been sent, so
+//! it must not be sent again. What is left of the line identifies it; otherwise every message that may have been next counts. Pure.
 
 use std::collections::HashSet;
 
 use crate::batch::item::Planned;
 use crate::batch::journal::digest::Digest;
-use crate::batch::journal::format::SENDING;
-use crate::batch::journal::history::{Entry, Past};
+use crate::batch::journal::history::{ItemHistory, ItemState};
+use crate::batch::journal::line::SENDING;
 use crate::delivery::Delivery;
 
 const LINE: &[u8] = br#"{"line":""#;
 const PROMPT: &[u8] = br#""prompt":""#;
 const KEY: &[u8] = br#""key":""#;
-/// The kinds of which no line says that a message is about to leave.
-const OTHERS: [&[u8]; 8] =
+/// The kinds of lines that don't say that a message is about to be sent.
+const OTHER_KINDS: [&[u8]; 8] =
     [b"run", b"accepted", b"rejected", b"not_sent", b"unknown", b"waiting", b"finished", b"paused"];
 /// A digest in hexadecimal digits.
 const DIGITS: usize = 32;
-/// So many digits of a key that was cut off tell it from every other one.
-const ENOUGH_DIGITS: usize = 8;
-/// A shorter stretch of what no line holds leaves the key or the prompt's digest of a line that was there.
-const HIDING: usize = 64;
-/// No line is shorter.
+/// So many digits of a key that was cut off identify it.
+const MIN_KEY_DIGITS: usize = 8;
+/// A shorter run of foreign bytes leaves the key or the prompt's digest of a line that it overwrote.
+const MIN_HIDING_BYTES: usize = 64;
+/// No line has fewer bytes.
 const SHORTEST_LINE: usize = 128;
 
-/// The end of a journal from its first line on that cannot be read.
+/// The end of a journal, from the first line on that can't be decoded.
 #[derive(Debug)]
-pub(crate) struct Tail {
+pub(crate) struct DamagedTail {
     /// The number of its first line.
     pub(crate) number: u64,
     pub(crate) bytes: Vec<u8>,
 }
 
-impl Tail {
-    /// The places of the items that may have been about to leave in it: none of these may be sent again as if nothing had been.
-    ///
-    /// `concurrency`: of the run that wrote it.
-    pub(crate) fn may_have_sent(&self, items: &[Planned], entries: &[Option<Entry>], concurrency: u64) -> Vec<usize> {
-        let mut named = vec![false; items.len()];
-        let mut all_told = true;
-        let by_prompt = self.by_prompt(items, entries);
+impl DamagedTail {
+    /// The places of the items that may have been about to be sent. `concurrency` is that of the run that wrote the tail.
+    pub(crate) fn may_have_sent(
+        &self,
+        items: &[Planned],
+        histories: &[Option<ItemHistory>],
+        concurrency: u64,
+    ) -> Vec<usize> {
+        let mut is_candidate = vec![false; items.len()];
+        let mut are_all_identified = true;
+        let by_prompt = self.by_prompt(items, histories);
         for piece in pieces(&self.bytes) {
             let (digests, beginning) = (digests(piece), cut_key(piece));
             let is_named = |at: usize| {
@@ -51,40 +54,40 @@ impl Tail {
                     || is_beginning()
             };
             let here: Vec<usize> = (0..items.len()).filter(|at| is_named(*at)).collect();
-            // Of another kind's item a second one must be told apart.
+            // The item of a line of another kind is not one that was about to be sent.
             let (prompts, own) = (count(piece, PROMPT), usize::from(is_other(piece)));
-            let is_told = match is_recovered(piece) {
+            let is_identified = match is_recovered(piece) {
                 true => prompts <= here.len(),
                 false => prompts + own <= here.len() || (own == 1 && prompts == 0),
             };
-            all_told &= is_told && !hides_a_line(piece) && (own == 1 || !here.is_empty());
-            here.into_iter().for_each(|at| named[at] = true);
+            are_all_identified &= is_identified && !hides_a_line(piece) && (own == 1 || !here.is_empty());
+            here.into_iter().for_each(|at| is_candidate[at] = true);
         }
-        if !all_told {
-            let in_flight = entries.iter().flatten().filter(|entry| entry.past == Past::Sending).count();
+        if !are_all_identified {
+            let in_flight = histories.iter().flatten().filter(|history| history.state == ItemState::Sending).count();
             let mut most = usize::try_from(concurrency).unwrap_or(usize::MAX);
             if self.bytes.len() < SHORTEST_LINE {
-                // It is less than one line: no other message ended in it.
+                // It is less than one line, so no message in flight ended in it.
                 most = most.saturating_sub(in_flight);
             }
-            next_ones(items, entries, most).into_iter().for_each(|at| named[at] = true);
+            next_ones(items, histories, most).into_iter().for_each(|at| is_candidate[at] = true);
         }
-        (0..items.len()).filter(|at| named[*at] && may_be_sent(&entries[*at])).collect()
+        (0..items.len()).filter(|at| is_candidate[*at] && may_be_sent(&histories[*at])).collect()
     }
 
-    /// The prompts that only one item has which may be sent, with its place.
-    fn by_prompt(&self, items: &[Planned], entries: &[Option<Entry>]) -> HashSet<(Digest, usize)> {
+    /// The prompts in the tail that only one item has that may be sent, each with the item's place.
+    fn by_prompt(&self, items: &[Planned], histories: &[Option<ItemHistory>]) -> HashSet<(Digest, usize)> {
         let found = digests(&self.bytes);
         let with = |digest: Digest| {
             let mut places =
-                (0..items.len()).filter(move |at| items[*at].prompt_digest == digest && may_be_sent(&entries[*at]));
+                (0..items.len()).filter(move |at| items[*at].prompt_digest == digest && may_be_sent(&histories[*at]));
             places.next().filter(|_| places.next().is_none())
         };
         found.into_iter().filter_map(|digest| with(digest).map(|at| (digest, at))).collect()
     }
 
-    /// What a line `sending` in it says of its message, as far as it can be read: the item's number and its job's id.
-    pub(crate) fn says(&self) -> Vec<(u64, String)> {
+    /// The messages of its lines `sending`, as far as they can be read: the item's number and its job's id.
+    pub(crate) fn readable_messages(&self) -> Vec<(u64, String)> {
         let sending = pieces(&self.bytes).into_iter().filter(|piece| piece.starts_with(SENDING.as_bytes()));
         sending
             .filter_map(|piece| {
@@ -97,37 +100,41 @@ impl Tail {
     }
 }
 
-/// The items that a sender takes next. It takes the first one of those whose job is not waited for, and those before it are with
-/// other senders or have waited for a sender since; so among the first `most` of each way to count is the one that was taken.
-fn next_ones(items: &[Planned], entries: &[Option<Entry>], most: usize) -> Vec<usize> {
+/// The items that a sender may have taken next. It takes the first item whose job has no message in flight; the items before it are
+/// with other senders or became ready later. So the item is among the first `most` by each of these ways to count.
+fn next_ones(items: &[Planned], histories: &[Option<ItemHistory>], most: usize) -> Vec<usize> {
     let mut found = Vec::new();
-    let not_begun = |at: &usize| entries[*at].is_none();
-    found.extend(ready(items, entries, true).take(most));
-    found.extend(ready(items, entries, false).take(most));
-    // An item that failed goes behind the others.
-    found.extend(ready(items, entries, true).filter(not_begun).take(most));
-    found.extend(ready(items, entries, false).filter(not_begun).take(most));
+    let is_new = |at: &usize| histories[*at].is_none();
+    found.extend(ready(items, histories, true).take(most));
+    found.extend(ready(items, histories, false).take(most));
+    // An item that failed as a probe is behind the others.
+    found.extend(ready(items, histories, true).filter(is_new).take(most));
+    found.extend(ready(items, histories, false).filter(is_new).take(most));
     found
 }
 
-/// The first item of each job that may be sent, in the order of the list. `behind`: whether one waits for a message in flight.
-fn ready<'a>(items: &'a [Planned], entries: &'a [Option<Entry>], behind: bool) -> impl Iterator<Item = usize> + 'a {
+/// The first item of each job that may be sent, in the order of the list. `behind`: whether it waits for the job's message in flight.
+fn ready<'a>(
+    items: &'a [Planned],
+    histories: &'a [Option<ItemHistory>],
+    behind: bool,
+) -> impl Iterator<Item = usize> + 'a {
     let mut taken = vec![false; items.len()];
     (0..items.len()).filter(move |at| {
         let first = items[*at].first_for_job as usize;
-        let in_flight = entries[*at].as_ref().is_some_and(|entry| entry.past == Past::Sending);
-        let is_next = !taken[first] && may_be_sent(&entries[*at]);
+        let in_flight = histories[*at].as_ref().is_some_and(|history| history.state == ItemState::Sending);
+        let is_next = !taken[first] && may_be_sent(&histories[*at]);
         taken[first] |= is_next || (behind && in_flight);
         is_next
     })
 }
 
-/// Whether the next run would send an item without a word.
-fn may_be_sent(entry: &Option<Entry>) -> bool {
-    entry.as_ref().is_none_or(|entry| entry.past == Past::Ended(Delivery::NotSent))
+/// Whether the next run would send an item without asking.
+fn may_be_sent(history: &Option<ItemHistory>) -> bool {
+    history.as_ref().is_none_or(|history| history.state == ItemState::Ended(Delivery::NotSent))
 }
 
-/// The lines of it, also those that lost their end.
+/// Its lines, also those that lost their line ends.
 fn pieces(bytes: &[u8]) -> Vec<&[u8]> {
     let mut starts: Vec<usize> =
         (0..bytes.len()).filter(|at| *at == 0 || bytes[at - 1] == b'\n' || bytes[*at..].starts_with(LINE)).collect();
@@ -146,15 +153,15 @@ fn is_other(piece: &[u8]) -> bool {
     let kind = piece.strip_prefix(LINE);
     let is =
         |other: &&[u8]| kind.and_then(|kind| kind.strip_prefix(*other)).is_some_and(|rest| rest.starts_with(b"\""));
-    OTHERS.iter().any(is) || is_recovered(piece)
+    OTHER_KINDS.iter().any(is) || is_recovered(piece)
 }
 
-/// It names messages that another line was about.
+/// Whether it is a line `recovered`, which names messages that other lines were about.
 fn is_recovered(piece: &[u8]) -> bool {
     piece.strip_prefix(LINE).is_some_and(|kind| kind.starts_with(b"recovered\""))
 }
 
-/// Whether another line may have been where something else is now, zeros or noise, or was behind its end.
+/// Whether it may have another line in it: overwritten by zeros or noise, or behind a lost line end.
 fn hides_a_line(piece: &[u8]) -> bool {
     let (mut at, mut foreign) = (0, None);
     for chunk in piece.utf8_chunks() {
@@ -168,7 +175,7 @@ fn hides_a_line(piece: &[u8]) -> bool {
             foreign = Some((foreign.map_or(at - chunk.invalid().len(), |(first, _)| first), at));
         }
     }
-    foreign.is_some_and(|(first, end)| end - first >= HIDING) || count(piece, br#""sum":""#) > 1
+    foreign.is_some_and(|(first, end)| end - first >= MIN_HIDING_BYTES) || count(piece, br#""sum":""#) > 1
 }
 
 /// Every digest in it.
@@ -178,11 +185,11 @@ fn digests(piece: &[u8]) -> HashSet<Digest> {
     windows.filter_map(|digits| Digest::from_hex(std::str::from_utf8(digits).ok()?)).collect()
 }
 
-/// The beginning of a key in a piece that ends within it.
+/// The beginning of a key, in a piece that ends within the key.
 fn cut_key(piece: &[u8]) -> Option<String> {
     let at = (0..piece.len()).rev().find(|at| piece[*at..].starts_with(KEY))?;
     let digits = &piece[at + KEY.len()..];
-    let is_key = (ENOUGH_DIGITS..DIGITS).contains(&digits.len()) && digits.iter().all(u8::is_ascii_hexdigit);
+    let is_key = (MIN_KEY_DIGITS..DIGITS).contains(&digits.len()) && digits.iter().all(u8::is_ascii_hexdigit);
     is_key.then(|| String::from_utf8_lossy(digits).into_owned())
 }
 

@@ -1,15 +1,15 @@
-//! What stands for a text in the journal, which holds no prompt: the first half of its SHA-256.
+//! What the journal has in place of a prompt: the first half of its SHA-256.
 
 use std::fmt;
 
 use ring::digest::{Context, SHA256};
 
-/// 128 bits of SHA-256 (FIPS 180-4): no two inputs of a batch have the same by chance.
+/// 128 bits of SHA-256 (FIPS 180-4), enough that no two texts of a batch have the same by chance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Digest([u8; 16]);
 
 impl Digest {
-    /// The digest of parts, each with its length before it, so that no two lists of parts are one text.
+    /// The digest of parts, each with its length before it, so that different parts never make the same text.
     pub(crate) fn of(parts: &[&[u8]]) -> Digest {
         let mut context = Context::new(&SHA256);
         for part in parts {
@@ -48,12 +48,12 @@ impl fmt::Debug for Digest {
 /// 64 bits of SHA-256 in hexadecimal digits.
 pub(crate) type Checksum = [u8; 16];
 
-/// The check at a line's end.
+/// The checksum at a line's end.
 pub(crate) fn checksum(line: &[u8]) -> Checksum {
     hex(ring::digest::digest(&SHA256, line).as_ref())
 }
 
-/// So many hexadecimal digits of the bytes.
+/// The first `DIGITS` hexadecimal digits of the bytes.
 fn hex<const DIGITS: usize>(bytes: &[u8]) -> [u8; DIGITS] {
     let mut hex = [0; DIGITS];
     for (two, byte) in hex.chunks_exact_mut(2).zip(bytes) {
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_is_read_back_and_nothing_else_is() {
+    fn only_a_digest_is_parsed() {
         let digest = Digest::of(&[b"job_1", b"prompt"]);
         assert_eq!(Digest::from_hex(&digest.to_string()), Some(digest));
         for wrong in ["", "00", &"g".repeat(32), &"A".repeat(32), &"0".repeat(33), &"é".repeat(16)] {

@@ -1,33 +1,36 @@
-//! Room on the disk, kept before it is needed: an outcome that is known must not be lost because something else filled the disk.
+//! Reserves room on the disk before it is needed, so that no outcome is lost when something else fills the disk.
 
 use std::fs::File;
 
 use rustix::io::Errno;
 
-/// No outcome without its record is longer, in bytes.
+/// The bytes of the longest outcome without a record.
 pub(crate) const OUTCOME: u64 = 512;
-/// Room is asked for by the piece.
+/// How much is reserved at once.
 const PIECE: u64 = 512 << 10;
 
-/// Has the disk keep room for a file that ends at `from` and will end at `needed`. Returns up to where there is room.
+/// Reserves room for a file to grow from `from` to `needed` bytes, or more. Returns how long it can become.
+///
+/// # Errors
+/// What `fallocate` says; `FBIG` if the process may not have such a long file.
 pub(crate) fn reserve(file: &File, from: u64, needed: u64) -> Result<u64, Errno> {
     let limit = file_limit();
     if needed > limit {
         return Err(Errno::FBIG);
     }
     let piece = from.saturating_add(PIECE).max(needed).min(limit);
-    // A disk that is nearly full may have the room, if not the piece.
+    // A disk that is nearly full may have room for what is needed only.
     allocate(file, from, piece - from).map(|()| piece).or_else(|_| allocate(file, from, needed - from).map(|()| needed))
 }
 
-/// How long a file of this process may be. That is no matter of the disk, so no room kept there shows it.
+/// How long a file of this process may be (RLIMIT_FSIZE), which reserving room doesn't check.
 fn file_limit() -> u64 {
     rustix::process::getrlimit(rustix::process::Resource::Fsize).current.unwrap_or(u64::MAX)
 }
 
 #[cfg(target_os = "linux")]
 fn allocate(file: &File, from: u64, bytes: u64) -> Result<(), Errno> {
-    // The file stays as long as it is.
+    // The file's length doesn't change.
     let keep = rustix::fs::FallocateFlags::KEEP_SIZE;
     rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, keep, from, bytes))
 }

@@ -1,56 +1,56 @@
-//! The journal's lines as they are written: see [`line`](crate::batch::journal::format).
+//! Writes a line of the journal as JSON. [`decode`](crate::batch::journal::decode) is its opposite.
 
 use std::fmt::Write as _;
 
 use crate::batch::journal::clock::Stamp;
 use crate::batch::journal::digest::{Checksum, checksum};
-use crate::batch::journal::format::{Begun, END, LINK, SUM};
+use crate::batch::journal::line::{END, LINK, MessageRef, SUM};
 use crate::batch::journal::reason::{Cause, Reason};
 use crate::timestamp::iso;
 
-/// A line under construction.
+/// A line to which fields are added, one after the other. It also writes objects inside a line.
 #[derive(Debug, Default)]
-pub(crate) struct Writer(String);
+pub(crate) struct LineWriter(String);
 
-impl Writer {
-    pub(crate) fn new(kind: &str) -> Writer {
-        Writer(format!("{{\"line\":\"{kind}\""))
+impl LineWriter {
+    pub(crate) fn new(kind: &str) -> LineWriter {
+        LineWriter(format!("{{\"line\":\"{kind}\""))
     }
 
-    pub(crate) fn text(mut self, name: &str, text: &str) -> Writer {
+    pub(crate) fn text(mut self, name: &str, text: &str) -> LineWriter {
         let text = serde_json::to_string(text).expect("a string always becomes JSON");
         self.push(name, &text);
         self
     }
 
-    pub(crate) fn text_or_none(self, name: &str, text: Option<&str>) -> Writer {
+    pub(crate) fn text_or_none(self, name: &str, text: Option<&str>) -> LineWriter {
         match text {
             Some(text) => self.text(name, text),
             None => self,
         }
     }
 
-    pub(crate) fn number(mut self, name: &str, number: u64) -> Writer {
+    pub(crate) fn number(mut self, name: &str, number: u64) -> LineWriter {
         self.push(name, &number.to_string());
         self
     }
 
-    /// JSON as it is.
-    pub(crate) fn json(mut self, name: &str, json: &str) -> Writer {
+    /// Adds a field whose JSON is ready.
+    pub(crate) fn json(mut self, name: &str, json: &str) -> LineWriter {
         self.push(name, json);
         self
     }
 
-    pub(crate) fn stamp(self, at: Stamp) -> Writer {
+    pub(crate) fn stamp(self, at: Stamp) -> LineWriter {
         self.text("at", &iso(at.unix_ms)).number("up_ms", at.up_ms)
     }
 
-    /// An object that is no line, and begins with this text, if there is one.
-    pub(crate) fn of(name: &str, text: Option<&str>) -> Writer {
-        Writer::default().text_or_none(name, text)
+    /// Begins an object inside a line, with this text, if there is one.
+    pub(crate) fn object(name: &str, text: Option<&str>) -> LineWriter {
+        LineWriter::default().text_or_none(name, text)
     }
 
-    /// An object that is no line, whole.
+    /// The JSON of an object inside a line.
     pub(crate) fn json_text(mut self) -> String {
         match self.0.is_empty() {
             true => self.0.push('{'),
@@ -59,8 +59,8 @@ impl Writer {
         self.0 + "}"
     }
 
-    pub(crate) fn reason(self, reason: &Reason, request_id: Option<&str>) -> Writer {
-        let mut parts = Writer::of("kind", Some(reason.kind.as_str()));
+    pub(crate) fn reason(self, reason: &Reason, request_id: Option<&str>) -> LineWriter {
+        let mut parts = LineWriter::object("kind", Some(reason.kind.as_str()));
         if reason.cause != Cause::Request {
             parts = parts.text("cause", reason.cause.as_str());
         }
@@ -74,7 +74,7 @@ impl Writer {
         write!(self.0, ",\"{name}\":{json}").expect("a String takes every write");
     }
 
-    /// The whole line, its end included, and its checksum. `before` is that of the line before it.
+    /// The complete line with its line end, and its checksum. `before` is the checksum of the line before it.
     pub(crate) fn finish(mut self, before: &Checksum) -> (String, Checksum) {
         self = self.text("after", ascii(&before[..LINK]));
         let sum = checksum(self.0.as_bytes());
@@ -86,19 +86,19 @@ impl Writer {
 }
 
 /// The messages of a line `recovered`.
-pub(crate) fn begun_text<'a>(items: impl Iterator<Item = &'a Begun>) -> String {
-    let texts = items.map(|begun| {
-        let key = begun.item.id.to_string();
-        Writer::of("key", Some(&key))
-            .number("item", begun.item.number)
-            .text("prompt", &begun.prompt.to_string())
-            .text("job_id", &begun.job_id)
+pub(crate) fn messages_json<'a>(items: impl Iterator<Item = &'a MessageRef>) -> String {
+    let texts = items.map(|message| {
+        let key = message.item.id.to_string();
+        LineWriter::object("key", Some(&key))
+            .number("item", message.item.number)
+            .text("prompt", &message.prompt.to_string())
+            .text("job_id", &message.job_id)
             .json_text()
     });
     format!("[{}]", texts.collect::<Vec<_>>().join(","))
 }
 
-/// Hexadecimal digits as text.
+/// Hexadecimal digits as a string.
 pub(crate) fn ascii(digits: &[u8]) -> &str {
     std::str::from_utf8(digits).expect("hexadecimal digits are ASCII")
 }

@@ -1,109 +1,112 @@
-//! What a journal tells: its lines taken together, item by item. Pure, so that every order of lines can be tested.
+//! What the lines of a journal say together, item by item. Pure, so that every order of lines can be tested.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::batch::journal::clock::{Clock, Stamp};
 use crate::batch::journal::digest::Digest;
-use crate::batch::journal::format::{Begun, Line, Place, Run, Said};
-use crate::batch::journal::replay::Span;
+use crate::batch::journal::line::{Content, ItemRef, Line, LineSpan, MessageRef, RunHeader};
 use crate::batch::pace::circuit_breaker::PauseReason;
 use crate::delivery::Delivery;
 
-/// Where an item stands by the journal.
+/// How far an item got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Past {
-    /// It was about to leave, and nobody wrote what became of it.
+pub(crate) enum ItemState {
+    /// Its message was about to be sent, and the journal has no outcome.
     Sending,
-    /// It ended, or was not sent and will be.
+    /// It has an outcome. One that was not sent will be.
     Ended(Delivery),
 }
 
-/// An item that was begun.
+/// What the journal has of one item.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct ItemHistory {
     pub(crate) number: u64,
     pub(crate) job_id: Box<str>,
     pub(crate) prompt: Digest,
-    pub(crate) past: Past,
-    /// Whether it was sent again after nobody knew whether it had arrived: it may have, whatever became of it the second time.
-    pub(crate) doubtful: bool,
-    /// Whether a damaged line may have said that it was about to leave.
+    pub(crate) state: ItemState,
+    /// Whether it was sent again after an unknown outcome: the first send may have arrived, whatever the second's outcome is.
+    pub(crate) earlier_send_unknown: bool,
+    /// Whether a damaged line may have said that its message was about to be sent.
     pub(crate) line_damaged: bool,
-    /// The line that says how it ended.
-    pub(crate) ended: Option<Span>,
-    /// The line that has where its wait stands, how long ago that was written, and the wait's end.
-    pub(crate) poller: Option<Span>,
+    /// The line with its outcome.
+    pub(crate) outcome_line: Option<LineSpan>,
+    /// The last line with its poller, and how long ago that was written.
+    pub(crate) poller_line: Option<LineSpan>,
     pub(crate) poller_age: Duration,
-    pub(crate) finished: Option<Span>,
+    /// The line with its job's last record.
+    pub(crate) finished_line: Option<LineSpan>,
 }
 
-impl Entry {
-    /// A message that is about to leave.
-    pub(crate) fn begun(begun: &Begun) -> Entry {
-        Entry {
-            number: begun.item.number,
-            job_id: begun.job_id.clone(),
-            prompt: begun.prompt,
-            past: Past::Sending,
-            doubtful: false,
+impl ItemHistory {
+    /// An item whose message is about to be sent.
+    pub(crate) fn sending(message: &MessageRef) -> ItemHistory {
+        ItemHistory {
+            number: message.item.number,
+            job_id: message.job_id.clone(),
+            prompt: message.prompt,
+            state: ItemState::Sending,
+            earlier_send_unknown: false,
             line_damaged: false,
-            ended: None,
-            poller: None,
+            outcome_line: None,
+            poller_line: None,
             poller_age: Duration::ZERO,
-            finished: None,
+            finished_line: None,
         }
     }
 
-    /// A damaged line may have said that it is about to leave.
-    pub(crate) fn may_have_left(&mut self) {
-        if let Past::Ended(Delivery::NotSent | Delivery::Unknown) = self.past {
-            self.doubtful |= self.past == Past::Ended(Delivery::Unknown);
-            (self.past, self.ended, self.line_damaged) = (Past::Sending, None, true);
+    /// A damaged line may have said that its message was about to be sent.
+    pub(crate) fn may_have_been_sent(&mut self) {
+        if let ItemState::Ended(Delivery::NotSent | Delivery::Unknown) = self.state {
+            self.earlier_send_unknown |= self.state == ItemState::Ended(Delivery::Unknown);
+            (self.state, self.outcome_line, self.line_damaged) = (ItemState::Sending, None, true);
         }
     }
 
-    /// What is known of it: none, if it may be sent.
-    pub(crate) fn verdict(&self) -> Option<Delivery> {
-        match self.past {
-            Past::Ended(Delivery::NotSent) if !self.doubtful => None,
-            Past::Ended(delivery @ (Delivery::Accepted | Delivery::Unknown)) => Some(delivery),
-            Past::Ended(Delivery::Rejected) if !self.doubtful => Some(Delivery::Rejected),
-            Past::Ended(Delivery::NotSent | Delivery::Rejected) | Past::Sending => Some(Delivery::Unknown),
+    /// The delivery that the journal proves; none if the message may be sent.
+    pub(crate) fn delivery(&self) -> Option<Delivery> {
+        match self.state {
+            ItemState::Ended(Delivery::NotSent) if !self.earlier_send_unknown => None,
+            ItemState::Ended(delivery @ (Delivery::Accepted | Delivery::Unknown)) => Some(delivery),
+            ItemState::Ended(Delivery::Rejected) if !self.earlier_send_unknown => Some(Delivery::Rejected),
+            ItemState::Ended(Delivery::NotSent | Delivery::Rejected) | ItemState::Sending => Some(Delivery::Unknown),
         }
     }
 }
 
-/// The items that were begun, in the order in which they were.
+/// The items of the journal, in the order of their first lines.
 #[derive(Debug, Default)]
 pub(crate) struct Items {
     places: HashMap<Digest, u32>,
-    entries: Vec<Entry>,
+    histories: Vec<ItemHistory>,
 }
 
 impl Items {
-    fn get_mut(&mut self, id: &Digest) -> Option<&mut Entry> {
-        self.places.get(id).map(|place| &mut self.entries[*place as usize])
+    fn get_mut(&mut self, id: &Digest) -> Option<&mut ItemHistory> {
+        self.places.get(id).map(|place| &mut self.histories[*place as usize])
     }
 
-    fn insert(&mut self, id: Digest, entry: Entry) {
-        self.places.insert(id, u32::try_from(self.entries.len()).expect("a batch has at most 2^32 items"));
-        self.entries.push(entry);
+    fn insert(&mut self, id: Digest, history: ItemHistory) {
+        self.places.insert(id, u32::try_from(self.histories.len()).expect("a batch has at most 2^32 items"));
+        self.histories.push(history);
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter()
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &ItemHistory> {
+        self.histories.iter()
     }
 
-    /// The entries of these, and those that are none of them.
-    pub(crate) fn split<'a>(self, ids: impl Iterator<Item = &'a Digest>) -> (Vec<Option<Entry>>, Vec<Option<Entry>>) {
-        let mut entries: Vec<Option<Entry>> = self.entries.into_iter().map(Some).collect();
-        let found = ids.map(|id| self.places.get(id).and_then(|place| entries[*place as usize].take())).collect();
-        (found, entries)
+    /// The histories of these items, in their order, and of all others.
+    pub(crate) fn split<'a>(
+        self,
+        ids: impl Iterator<Item = &'a Digest>,
+    ) -> (Vec<Option<ItemHistory>>, Vec<Option<ItemHistory>>) {
+        let mut histories: Vec<Option<ItemHistory>> = self.histories.into_iter().map(Some).collect();
+        let found = ids.map(|id| self.places.get(id).and_then(|place| histories[*place as usize].take())).collect();
+        (found, histories)
     }
 }
 
-/// The run that a journal told of last.
+/// The last run of a journal.
 #[derive(Debug, Clone)]
 pub(crate) struct LastRun {
     pub(crate) base_url: Box<str>,
@@ -117,71 +120,76 @@ pub(crate) struct LastRun {
     pub(crate) began: Stamp,
 }
 
-/// A journal, read.
+/// A journal that was read.
 #[derive(Debug)]
 pub(crate) struct History {
     clock: Clock,
     pub(crate) runs: u64,
     pub(crate) run: Option<LastRun>,
     pub(crate) items: Items,
-    /// How long ago the last messages ended that may have reached the service: no more than the caller asked for.
+    /// How long ago the last messages ended that may have reached the service; at most `keep_sends` of them.
     pub(crate) sends: VecDeque<Duration>,
     keep_sends: usize,
-    /// A pause that is not over, and what is left of it.
+    /// A pause that has not ended, and how long it still lasts.
     pub(crate) pause: Option<(PauseReason, Duration)>,
     /// When the last line was written.
-    pub(crate) last: Option<Stamp>,
-    /// How many damaged bytes runs have passed over.
+    pub(crate) written_at: Option<Stamp>,
+    /// How many damaged bytes runs have skipped.
     pub(crate) dropped_bytes: u64,
 }
 
 impl History {
-    /// `keep_sends`: how many of the last messages' times are wanted.
+    /// `keep_sends`: how many of the last messages' times the caller wants.
     pub(crate) fn new(clock: Clock, keep_sends: usize) -> History {
         let (items, sends) = (Items::default(), VecDeque::new());
-        History { clock, runs: 0, run: None, items, sends, keep_sends, pause: None, last: None, dropped_bytes: 0 }
+        History { clock, runs: 0, run: None, items, sends, keep_sends, pause: None, written_at: None, dropped_bytes: 0 }
     }
 
-    /// Takes in a line, or says in a clause why it cannot stand where it does.
-    pub(crate) fn take(&mut self, span: Span, line: Line<'_>) -> Result<(), String> {
-        self.last = Some(line.stamp);
-        match line.said {
-            Said::Run(run) => return self.begin(line.stamp, run),
-            Said::Sending { item, prompt, job_id } => self.sending(item, prompt, &job_id)?,
-            Said::Ended { item, delivery, poller, error, retry_after, .. } => {
-                let entry = self.begun(item)?;
-                // The unknown one of a run that was killed gets its line in the next run.
-                if entry.past != Past::Sending {
-                    return Err(format!("item {} ended, but was not being sent", item.number));
+    /// Adds a line.
+    ///
+    /// # Errors
+    /// A clause that says why no run writes this line at this place.
+    pub(crate) fn add(&mut self, span: LineSpan, line: Line<'_>) -> Result<(), String> {
+        self.written_at = Some(line.stamp);
+        match line.content {
+            Content::Run(run) => return self.begin(line.stamp, run),
+            Content::Sending { item, prompt, job_id } => self.sending(item, prompt, &job_id)?,
+            Content::Ended { item, delivery, poller, error, retry_after, .. } => {
+                let history = self.known(item)?;
+                if history.state != ItemState::Sending {
+                    return Err(format!("item {} ends, but was not about to be sent", item.number));
                 }
-                entry.past = Past::Ended(delivery);
-                entry.ended = Some(span);
-                entry.poller = poller.map(|_| span);
-                entry.poller_age = Duration::ZERO;
+                history.state = ItemState::Ended(delivery);
+                history.outcome_line = Some(span);
+                history.poller_line = poller.map(|_| span);
+                history.poller_age = Duration::ZERO;
                 let reached = error.is_none_or(|error| error.http_status.is_some());
                 self.note_poller(item, line.stamp);
                 if let Some(pause) = retry_after {
                     self.pause(line.stamp, PauseReason::RateLimit, pause);
                 }
-                // It holds its place in the pace from its end.
+                // For the rate it counts from its end.
                 if delivery != Delivery::NotSent || reached {
                     self.remember_send(line.stamp);
                 }
             }
-            Said::Waiting { item, .. } => {
-                self.accepted(item)?.poller = Some(span);
+            Content::Waiting { item, .. } => {
+                self.accepted(item)?.poller_line = Some(span);
                 self.note_poller(item, line.stamp);
             }
-            Said::Finished { item, .. } => self.accepted(item)?.finished = Some(span),
-            Said::Paused { reason, pause_ms } => {
+            Content::Finished { item, .. } => self.accepted(item)?.finished_line = Some(span),
+            Content::Paused { reason, pause_ms } => {
                 self.pause(line.stamp, reason, Duration::from_millis(pause_ms));
             }
-            Said::Recovered { bytes, items, .. } => {
+            Content::Recovered { bytes, items, .. } => {
                 self.dropped_bytes += bytes;
-                for begun in items {
-                    match self.items.get_mut(&begun.item.id) {
-                        Some(entry) => entry.may_have_left(),
-                        None => self.items.insert(begun.item.id, Entry { line_damaged: true, ..Entry::begun(&begun) }),
+                for message in items {
+                    match self.items.get_mut(&message.item.id) {
+                        Some(history) => history.may_have_been_sent(),
+                        None => {
+                            let history = ItemHistory { line_damaged: true, ..ItemHistory::sending(&message) };
+                            self.items.insert(message.item.id, history);
+                        }
                     }
                 }
             }
@@ -189,11 +197,11 @@ impl History {
         Ok(())
     }
 
-    fn begin(&mut self, began: Stamp, run: Run<'_>) -> Result<(), String> {
+    fn begin(&mut self, began: Stamp, run: RunHeader<'_>) -> Result<(), String> {
         if let Some(before) = &self.run
             && (*before.base_url != *run.base_url || *before.project_id != *run.project_id)
         {
-            return Err("it is a run for another service or project than the one before".to_owned());
+            return Err("this run is for another service or project than the one before".to_owned());
         }
         self.runs += 1;
         self.run = Some(LastRun {
@@ -210,23 +218,25 @@ impl History {
         Ok(())
     }
 
-    fn sending(&mut self, item: Place, prompt: Digest, job_id: &str) -> Result<(), String> {
+    fn sending(&mut self, item: ItemRef, prompt: Digest, job_id: &str) -> Result<(), String> {
         match self.items.get_mut(&item.id) {
-            Some(entry) if entry.prompt != prompt || *entry.job_id != *job_id => {
-                return Err(format!("item {} is a different message than before", item.number));
+            Some(history) if history.prompt != prompt || *history.job_id != *job_id => {
+                return Err(format!("item {} is another message than before", item.number));
             }
-            Some(entry) => match entry.past {
-                Past::Ended(Delivery::NotSent | Delivery::Unknown) => {
-                    entry.doubtful |= entry.past == Past::Ended(Delivery::Unknown);
-                    (entry.past, entry.ended, entry.number) = (Past::Sending, None, item.number);
-                    entry.line_damaged = false;
+            Some(history) => match history.state {
+                ItemState::Ended(Delivery::NotSent | Delivery::Unknown) => {
+                    history.earlier_send_unknown |= history.state == ItemState::Ended(Delivery::Unknown);
+                    (history.state, history.outcome_line, history.number) = (ItemState::Sending, None, item.number);
+                    history.line_damaged = false;
                 }
-                Past::Ended(delivery) => return Err(format!("item {} was {delivery}, but is sent again", item.number)),
-                Past::Sending => return Err(format!("item {} is sent again before it ended", item.number)),
+                ItemState::Ended(delivery) => {
+                    return Err(format!("item {} was {delivery}, but is sent again", item.number));
+                }
+                ItemState::Sending => return Err(format!("item {} is sent again before it ended", item.number)),
             },
             None => {
-                let begun = Begun { item, prompt, job_id: job_id.into() };
-                self.items.insert(item.id, Entry::begun(&begun));
+                let message = MessageRef { item, prompt, job_id: job_id.into() };
+                self.items.insert(item.id, ItemHistory::sending(&message));
             }
         }
         Ok(())
@@ -234,7 +244,7 @@ impl History {
 
     fn pause(&mut self, at: Stamp, reason: PauseReason, pause: Duration) {
         let left = pause.saturating_sub(self.age(at));
-        // Whoever asks for the longer pause is right.
+        // The longest pause counts.
         if !left.is_zero() && self.pause.is_none_or(|(_, known)| known < left) {
             self.pause = Some((reason, left));
         }
@@ -250,22 +260,22 @@ impl History {
         }
     }
 
-    fn begun(&mut self, item: Place) -> Result<&mut Entry, String> {
+    fn known(&mut self, item: ItemRef) -> Result<&mut ItemHistory, String> {
         self.items.get_mut(&item.id).ok_or_else(|| format!("item {} was never sent", item.number))
     }
 
-    fn accepted(&mut self, item: Place) -> Result<&mut Entry, String> {
-        let entry = self.begun(item)?;
-        match entry.past {
-            Past::Ended(Delivery::Accepted) => Ok(entry),
-            _ => Err(format!("item {} has a wait, but was not accepted", item.number)),
+    fn accepted(&mut self, item: ItemRef) -> Result<&mut ItemHistory, String> {
+        let history = self.known(item)?;
+        match history.state {
+            ItemState::Ended(Delivery::Accepted) => Ok(history),
+            _ => Err(format!("item {} is waited for, but was not accepted", item.number)),
         }
     }
 
-    fn note_poller(&mut self, item: Place, at: Stamp) {
+    fn note_poller(&mut self, item: ItemRef, at: Stamp) {
         let age = self.age(at);
-        if let Some(entry) = self.items.get_mut(&item.id) {
-            entry.poller_age = age;
+        if let Some(history) = self.items.get_mut(&item.id) {
+            history.poller_age = age;
         }
     }
 

@@ -1,14 +1,35 @@
-//! The journal: a file of checked lines, written before and after each message, and replayed by the next run.
+//! The journal of a batch: a file of checked lines to which a run only appends, and which the next run replays.
+//!
+//! | noun | what it is | where |
+//! | --- | --- | --- |
+//! | line | one JSON object: a *content*, a *stamp*, a *checksum*, and the beginning of the checksum of the line before it | [`line`] |
+//! | content | what a line records: `run`, `sending`, an outcome (`accepted`, `rejected`, `not_sent`, `unknown`), `waiting`, `finished`, `paused`, `recovered` | [`line`] |
+//! | run header | the content with which each run begins: service, project, process, settings | [`line`] |
+//! | item ref, message ref | how a line identifies an item and its message: by digests, never by the prompt | [`line`], [`digest`] |
+//! | stamp | when a line was written, by the calendar and by the machine's uptime | [`clock`] |
+//! | line span | where a line is in the file, to read it again | [`line`] |
+//! | stored record | what a line may have of the service's record | [`stored_record`] |
+//! | reason | why a message was not accepted, in parts | [`reason`] |
+//! | damaged tail | the end of the file, from the first line that can't be decoded | [`damaged_tail`] |
+//! | item history | what all lines say about one item | [`history`] |
+//!
+//! A line is written by [`item_lines`] (which fields) and [`encode`] (as JSON), and read by [`decode`] and [`fields`]. [`open`] opens and
+//! locks the file, [`replay`] reads all of it, [`file`] appends and syncs, and [`disk_space`] reserves room for outcomes. [`error`]
+//! makes the errors that name the journal.
 
 pub(crate) mod clock;
 pub(crate) mod damaged_tail;
+pub(crate) mod decode;
 pub(crate) mod digest;
 pub(crate) mod disk_space;
 pub(crate) mod encode;
-pub(crate) mod entry;
+pub(crate) mod error;
+pub(crate) mod fields;
 pub(crate) mod file;
-pub(crate) mod format;
 pub(crate) mod history;
+pub(crate) mod item_lines;
+pub(crate) mod line;
+pub(crate) mod open;
 pub(crate) mod reason;
 pub(crate) mod replay;
 pub(crate) mod stored_record;

@@ -1,59 +1,46 @@
-//! Reads a journal: checks every line, and tells a damaged end from damage in the middle.
+//! Reads a journal: checks every line, and tells a damaged tail from damage before it.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind as IoKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::batch::journal::damaged_tail::Tail;
+use crate::batch::journal::damaged_tail::DamagedTail;
+use crate::batch::journal::decode::{self, decode};
 use crate::batch::journal::digest::{Checksum, checksum};
 use crate::batch::journal::encode::ascii;
-use crate::batch::journal::file::{damage, problem};
-use crate::batch::journal::format::{self, BEGINNING, Line, NO_LINE, Said, VERSION};
+use crate::batch::journal::error::{damage, problem};
+use crate::batch::journal::line::{BEGINNING, Content, Line, LineSpan, NO_LINE, VERSION};
 use crate::error::Error;
-use crate::os::descriptor::above_standard;
 
-/// The longest line. What is kept of a record is bounded, and so are ids; the service's URL is not.
+/// The longest line. Stored records and ids are bounded; the service's URL is not.
 const MAX_LINE: u64 = 1 << 20;
-/// A damaged end that is longer is no line of ours.
+/// The longest damaged tail that is recovered.
 const MAX_TAIL: usize = 2 << 20;
 
-/// Where a line stands in the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
-    pub(crate) start: u64,
-    pub(crate) bytes: u32,
-}
-
-impl Span {
-    pub(crate) fn end(self) -> u64 {
-        self.start + u64::from(self.bytes)
-    }
-}
-
-/// What a journal ends with.
+/// The end of a journal that was read.
 #[derive(Debug)]
-pub(crate) struct End {
-    /// Where it ends, its damaged end included.
+pub(crate) struct JournalEnd {
+    /// How many bytes it has, with its damaged tail.
     pub(crate) at: u64,
-    /// Whether that is the end of a line.
+    /// Whether it ends with a line end.
     pub(crate) is_line_end: bool,
-    /// The checksum of the last line that can be read.
+    /// The checksum of the last good line.
     pub(crate) sum: Checksum,
-    pub(crate) tail: Option<Tail>,
+    pub(crate) tail: Option<DamagedTail>,
 }
 
-/// Reads every line. What cannot be read is the end's, unless another line can be read behind it.
+/// Reads every line. Lines that can't be decoded are the damaged tail, unless a good line follows them.
 ///
 /// # Errors
-/// `Journal`: it is none, cannot be read, or is damaged before its end; what `each` returns.
+/// `Journal`: it is not a journal, cannot be read, or is damaged before its end; what `each` returns.
 pub(crate) fn read_lines(
     path: &Path,
     file: &File,
-    mut each: impl FnMut(u64, Span, Line<'_>) -> Result<(), Error>,
-) -> Result<End, Error> {
+    mut each: impl FnMut(u64, LineSpan, Line<'_>) -> Result<(), Error>,
+) -> Result<JournalEnd, Error> {
     let cannot = |error: std::io::Error| problem(path, &format!("cannot be read ({error})"));
-    let no_journal = || problem(path, "is not a batch's journal, and is left as it is").with_hint("Give another path.");
+    let no_journal = || problem(path, "is not a batch's journal and was not changed").with_hint("Give another path.");
     let other_version = |version| {
         let what = format!("has format {version}, but this version of agentjob reads only format {VERSION}");
         problem(path, &what).with_hint("Finish the batch with the version that began it, or begin a new journal.")
@@ -62,9 +49,9 @@ pub(crate) fn read_lines(
     file.seek(SeekFrom::Start(0)).map_err(cannot)?;
     let mut reader = BufReader::with_capacity(256 << 10, file);
     let (mut line, mut number) = (Vec::new(), 0);
-    let mut end = End { at: 0, is_line_end: true, sum: NO_LINE, tail: None };
+    let mut end = JournalEnd { at: 0, is_line_end: true, sum: NO_LINE, tail: None };
     let mut why = "";
-    // A line without an end is the last, also if a run that is on has written on meanwhile.
+    // A line without an end is the last, even if an active run has written more meanwhile.
     while end.is_line_end {
         line.clear();
         if reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).map_err(cannot)? == 0 {
@@ -72,16 +59,16 @@ pub(crate) fn read_lines(
         }
         number += 1;
         if number == 1 && !line.starts_with(BEGINNING.as_bytes()) {
-            return Err(format::other_version(&line).map_or_else(no_journal, other_version));
+            return Err(decode::other_version(&line).map_or_else(no_journal, other_version));
         }
-        let span = Span { start: end.at, bytes: u32::try_from(line.len()).unwrap_or(u32::MAX) };
+        let span = LineSpan { start: end.at, bytes: u32::try_from(line.len()).unwrap_or(u32::MAX) };
         end.at += line.len() as u64;
         end.is_line_end = line.last() == Some(&b'\n') || line.len() as u64 == MAX_LINE;
-        let read = text(&line).and_then(format::read);
+        let decoded = text(&line).and_then(decode);
         if let Some(tail) = &mut end.tail {
-            match read {
-                Ok(Line { said: Said::Recovered { bytes, ref of, .. }, .. }) if covers(tail, bytes, of) => {}
-                // A line behind it that can be read was written behind a whole one.
+            match decoded {
+                Ok(Line { content: Content::Recovered { bytes, ref of, .. }, .. }) if covers(tail, bytes, of) => {}
+                // A good line behind it without `recovered` was written when the damaged one was good.
                 Ok(_) => return Err(damage(path, tail.number, why)),
                 Err(_) => {
                     tail.bytes.extend_from_slice(&line);
@@ -93,36 +80,36 @@ pub(crate) fn read_lines(
             }
             end.tail = None;
         }
-        match read {
-            Ok(read) if !read.follows(&end.sum) => {
-                let what = "it does not follow the line before it: a line is missing, duplicated or moved";
+        match decoded {
+            Ok(line) if !line.follows(&end.sum) => {
+                let what = "it does not follow the line before it: a line is missing, repeated or moved";
                 return Err(damage(path, number, what));
             }
-            Ok(read) => {
-                end.sum = read.sum;
-                each(number, span, read)?;
+            Ok(line) => {
+                end.sum = line.sum;
+                each(number, span, line)?;
             }
             Err(what) => {
                 why = what;
-                end.tail = Some(Tail { number, bytes: line.clone() });
+                end.tail = Some(DamagedTail { number, bytes: line.clone() });
             }
         }
     }
     match &end.tail {
-        // It may have been whole once, and lines may have been written behind it.
+        // The first line may have been good once and followed by others.
         Some(tail) if tail.number == 1 => Err(damage(path, tail.number, why)),
         _ => Ok(end),
     }
 }
 
-/// A line's text. One zero in the place of its end is a damaged end.
+/// A line's text without its line end, which may be damaged to a zero byte.
 fn text(line: &[u8]) -> Result<&str, &'static str> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     std::str::from_utf8(line.strip_suffix(b"\0").unwrap_or(line)).map_err(|_| "it is not text")
 }
 
-/// Whether a line `recovered` is about this end of the journal; the end of a line was given to it if it had none.
-fn covers(tail: &Tail, bytes: u64, of: &str) -> bool {
+/// Whether a line `recovered` is about this tail, to which a line end was added if it had none.
+fn covers(tail: &DamagedTail, bytes: u64, of: &str) -> bool {
     let end = if tail.bytes.ends_with(b"\n") { &b"\n"[..] } else { b"" };
     usize::try_from(bytes)
         .ok()
@@ -130,34 +117,10 @@ fn covers(tail: &Tail, bytes: u64, of: &str) -> bool {
         .is_some_and(|(damaged, rest)| (rest.is_empty() || rest == end) && ascii(&checksum(damaged)) == of)
 }
 
-/// One line again, without its end.
-pub(crate) fn line_at(file: &File, span: Span) -> std::io::Result<String> {
+/// Reads one line again, without its line end.
+pub(crate) fn line_at(file: &File, span: LineSpan) -> std::io::Result<String> {
     let mut bytes = vec![0; span.bytes as usize];
     file.read_exact_at(&mut bytes, span.start)?;
     let text = text(&bytes).map_err(|_| std::io::Error::from(IoKind::InvalidData))?;
     Ok(text.to_owned())
-}
-
-/// Opens a journal to read it, and returns whether a run is on.
-pub(crate) fn open_to_read(path: &Path) -> Result<(File, bool), Error> {
-    let cannot = |error: std::io::Error| problem(path, &format!("cannot be opened ({error})"));
-    // To open a pipe would wait for its writer.
-    if !std::fs::metadata(path).map_err(cannot)?.is_file() {
-        return Err(problem(path, "is not a file").with_hint("Give the path of a file."));
-    }
-    let file = above_standard(|| File::open(path)).map_err(cannot)?;
-    let running = match file.try_lock_shared() {
-        Ok(()) => {
-            drop(file.unlock());
-            false
-        }
-        Err(TryLockError::WouldBlock) => true,
-        Err(TryLockError::Error(_)) => false,
-    };
-    Ok((file, running))
-}
-
-/// The path that stays the same file's wherever the program goes.
-pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    std::path::absolute(path).map_err(|error| problem(path, &format!("has no absolute path ({error})")))
 }

@@ -1,9 +1,8 @@
-//! What of the service's texts is kept on the disk. A record may quote a prompt or the key wherever the service likes, so of a
-//! record only the documented fields are kept, and of each only what is short, of plain characters, and shares nothing with a
-//! prompt to its job.
+//! What of the service's texts is stored in the journal. A record may quote a prompt or the API key anywhere, so only the documented
+//! fields are stored, and each only if it is short, has plain characters, and has nothing in common with a prompt to its job.
 
 use crate::batch::item::{Planned, prompts_for_job};
-use crate::batch::journal::encode::Writer;
+use crate::batch::journal::encode::LineWriter;
 use crate::job::{Job, JobStatus};
 
 /// The longest of each, in bytes.
@@ -11,32 +10,32 @@ const MAX_URL: usize = 512;
 const MAX_REF: usize = 255;
 const MAX_NAME: usize = 128;
 const MAX_MOMENT: usize = 40;
-/// So many characters in a row are a quotation, letters and digits alone or as they are.
+/// So many characters in a row are a quotation, as they are or with only the letters and digits of both texts.
 const QUOTED: usize = 8;
-/// A text is held against so many bytes of prompts; of a job that has more, none of the service's texts is kept.
+/// How many bytes of prompts a text is compared with. For a job that has more, none of the service's texts is stored.
 const MAX_COMPARED: usize = 256 << 10;
 
-/// What a text must not quote.
-pub(crate) struct Kept<'a> {
+/// Decides what of a response is stored.
+pub(crate) struct RecordFilter<'a> {
     items: &'a [Planned],
     at: usize,
     quotes_key: &'a dyn Fn(&str) -> bool,
 }
 
-impl<'a> Kept<'a> {
-    /// For the answers about the item at this place. `quotes_key` says whether a text has the API key in it.
-    pub(crate) fn new(items: &'a [Planned], at: usize, quotes_key: &'a dyn Fn(&str) -> bool) -> Kept<'a> {
-        Kept { items, at, quotes_key }
+impl<'a> RecordFilter<'a> {
+    /// For responses about the item at this place. `quotes_key` says whether a text contains the API key.
+    pub(crate) fn new(items: &'a [Planned], at: usize, quotes_key: &'a dyn Fn(&str) -> bool) -> RecordFilter<'a> {
+        RecordFilter { items, at, quotes_key }
     }
 
-    /// The documented fields of a record, without those that are not kept. The id is the one that was asked for.
+    /// The documented fields of a record, without those that may not be stored. The id is the one that was requested.
     pub(crate) fn record(&self, job: &Job) -> String {
         let status = match job.status() {
             JobStatus::Other(_) => "other",
             known => known.as_str(),
         };
         let mut texts = [
-            (job.source_repository(), MAX_URL, is_place as fn(&str) -> bool),
+            (job.source_repository(), MAX_URL, is_repository as fn(&str) -> bool),
             (job.source_ref(), MAX_REF, is_plain),
             (job.model(), MAX_NAME, is_plain),
             (job.pr_link(), MAX_URL, is_url),
@@ -46,8 +45,8 @@ impl<'a> Kept<'a> {
         .map(|(text, longest, shape)| text.filter(|text| text.len() <= longest && shape(text)));
         self.without_quotations(&mut texts);
         let [repository, git_ref, model, pr_link, created_at, archived_at] = texts;
-        let source = Writer::of("repository", repository).text_or_none("ref", git_ref).json_text();
-        Writer::of("id", Some(self.items[self.at].job_id()))
+        let source = LineWriter::object("repository", repository).text_or_none("ref", git_ref).json_text();
+        LineWriter::object("id", Some(self.items[self.at].job_id()))
             .text("status", status)
             .json("source", &source)
             .text_or_none("model", model)
@@ -57,7 +56,7 @@ impl<'a> Kept<'a> {
             .json_text()
     }
 
-    /// A request's id, if it is kept.
+    /// A request's id, if it may be stored.
     pub(crate) fn request_id<'t>(&self, id: Option<&'t str>) -> Option<&'t str> {
         let mut texts = [id.filter(|id| id.len() <= MAX_NAME && is_plain(id))];
         self.without_quotations(&mut texts);
@@ -71,7 +70,7 @@ impl<'a> Kept<'a> {
         if texts.iter().all(Option::is_none) {
             return;
         }
-        let mut quoted = Quoted::of(texts);
+        let mut quoted = QuoteFinder::of(texts);
         let mut left = MAX_COMPARED;
         for prompt in prompts_for_job(self.items, self.at) {
             let Some(rest) = left.checked_sub(prompt.len()) else {
@@ -86,18 +85,18 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// A few texts, to be found in prompts by a few characters in a row, in whatever case and whatever stands between the words.
-struct Quoted<'t> {
+/// Finds quotations of a few texts in prompts, in any case and with any characters between the words.
+struct QuoteFinder<'t> {
     texts: Vec<Option<&'t str>>,
-    /// What is in a row somewhere, with a bit for each text that has it.
+    /// Each run of [`QUOTED`] characters, with a bit for each text that has it.
     windows: Vec<(u64, u8)>,
     are_sorted: bool,
-    /// Which windows there may be: most of a prompt's are none of them.
+    /// A Bloom filter of the windows: it rejects most windows of a prompt.
     filter: [u64; 256],
 }
 
-impl<'t> Quoted<'t> {
-    fn of(texts: &[Option<&'t str>]) -> Quoted<'t> {
+impl<'t> QuoteFinder<'t> {
+    fn of(texts: &[Option<&'t str>]) -> QuoteFinder<'t> {
         let length = texts.iter().flatten().map(|text| text.len()).sum::<usize>();
         let (mut windows, mut filter) = (Vec::with_capacity(2 * length), [0; 256]);
         for (n, text) in texts.iter().enumerate() {
@@ -107,26 +106,26 @@ impl<'t> Quoted<'t> {
                 filter[at] |= bit;
             });
         }
-        Quoted { texts: texts.to_vec(), windows, are_sorted: false, filter }
+        QuoteFinder { texts: texts.to_vec(), windows, are_sorted: false, filter }
     }
 
-    /// Which of the texts have some of the prompt, a bit each.
+    /// The texts that the prompt shares a window with, a bit each.
     fn find(&mut self, prompt: &str) -> u8 {
-        // A prompt that is shorter than what is in a row is found whole.
+        // A prompt that is shorter than a window has to be the whole text.
         let is_whole = |text: &str| words(text).next().is_some() && words(prompt).eq(words(text).take(QUOTED));
         let whole = self.texts.iter().enumerate().filter(|(_, text)| text.is_some_and(is_whole));
         let mut found = whole.map(|(n, _)| 1 << n).sum();
         each_window(prompt, |window| {
             let (at, bit) = place(window);
             if self.filter[at] & bit != 0 {
-                found |= self.that_have(window);
+                found |= self.with_window(window);
             }
         });
         found
     }
 
-    /// The texts that have this in a row, a bit each.
-    fn that_have(&mut self, window: u64) -> u8 {
+    /// The texts that have this window, a bit each.
+    fn with_window(&mut self, window: u64) -> u8 {
         if !self.are_sorted {
             self.windows.sort_unstable();
             self.are_sorted = true;
@@ -145,7 +144,7 @@ fn words(text: &str) -> impl Iterator<Item = u8> {
     lower(text).filter(u8::is_ascii_alphanumeric)
 }
 
-/// So many bytes in a row, from each place on, as numbers: of the text in lower case, and of its letters and digits alone.
+/// Each run of [`QUOTED`] bytes as a number: of the text in lower case, and of its letters and digits only.
 fn each_window(text: &str, mut take: impl FnMut(u64)) {
     let (mut all, mut taken, mut of_words, mut in_words) = (0, 0, 0, 0);
     for byte in lower(text) {
@@ -157,7 +156,7 @@ fn each_window(text: &str, mut take: impl FnMut(u64)) {
         if byte.is_ascii_alphanumeric() {
             of_words = of_words << 8 | u64::from(byte);
             in_words += 1;
-            // Where nothing stood between, it is the same.
+            // Without other characters between them, both are the same.
             if in_words >= QUOTED && of_words != all {
                 take(of_words);
             }
@@ -171,7 +170,7 @@ fn place(window: u64) -> (usize, u64) {
     ((hash >> 6) as usize, 1 << (hash & 63))
 }
 
-/// Letters, digits, and what names, refs and URLs have between them; nothing that escapes anything.
+/// Letters, digits, and the separators of names, refs and URLs; nothing that escapes anything.
 fn is_plain(text: &str) -> bool {
     let between = |byte| matches!(byte, b'.' | b'_' | b'/' | b':' | b'@' | b'+' | b'~' | b'-');
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || between(byte))
@@ -185,7 +184,7 @@ fn is_url(text: &str) -> bool {
 }
 
 /// A repository as a URL, or by its name as in `git@host:owner/name`.
-fn is_place(text: &str) -> bool {
+fn is_repository(text: &str) -> bool {
     if text.contains("://") { is_url(text) } else { is_plain(text) }
 }
 
@@ -200,27 +199,27 @@ mod tests {
         plan(prompts.iter().map(|prompt| BatchItem::new("job_1", *prompt)), 1 << 20).unwrap()
     }
 
-    fn kept(prompts: &[&str], json: &str) -> String {
+    fn stored(prompts: &[&str], json: &str) -> String {
         let (items, job) = (items(prompts), Job::read(json.into()).unwrap());
-        Kept::new(&items, 0, &|text| text.contains("adm_marker")).record(&job)
+        RecordFilter::new(&items, 0, &|text| text.contains("adm_marker")).record(&job)
     }
 
     #[test]
-    fn the_documented_fields_of_an_ordinary_record_are_kept() {
-        assert_eq!(kept(&["Add tests"], RECORD), RECORD);
+    fn the_documented_fields_of_an_ordinary_record_are_stored() {
+        assert_eq!(stored(&["Add tests"], RECORD), RECORD);
         let more = RECORD.replace("\"model\"", "\"note\":\"anything\",\"model\"");
-        assert_eq!(kept(&["Add tests"], &more), RECORD, "and no other");
+        assert_eq!(stored(&["Add tests"], &more), RECORD, "and no other");
         let bare = r#"{"id":"job_1","status":"completed","source":{}}"#;
-        assert_eq!(kept(&["Add tests"], r#"{"id":"job_1","status":"completed","prLink":null,"model":7}"#), bare);
+        assert_eq!(stored(&["Add tests"], r#"{"id":"job_1","status":"completed","prLink":null,"model":7}"#), bare);
     }
 
     #[test]
-    fn a_text_of_another_shape_is_not_kept() {
+    fn a_text_of_another_shape_is_not_stored() {
         let with = |field: &str, value: &str| {
             let value = serde_json::Value::from(value).to_string();
             let mut record: serde_json::Value = serde_json::from_str(RECORD).unwrap();
             record[field] = serde_json::from_str(&value).unwrap();
-            serde_json::from_str::<serde_json::Value>(&kept(&["Add tests"], &record.to_string())).unwrap()
+            serde_json::from_str::<serde_json::Value>(&stored(&["Add tests"], &record.to_string())).unwrap()
         };
         for link in [
             "javascript:alert(1)",
@@ -245,8 +244,8 @@ mod tests {
     }
 
     #[test]
-    fn what_shares_eight_characters_with_a_prompt_to_the_job_is_not_kept() {
-        let link = |prompts: &[&str]| kept(prompts, RECORD).contains("prLink");
+    fn a_text_that_shares_eight_characters_with_a_prompt_to_the_job_is_not_stored() {
+        let link = |prompts: &[&str]| stored(prompts, RECORD).contains("prLink");
         assert!(link(&["Add tests", "See pull 1"]));
         for prompts in [
             &["Fix https://example.com/issues/7"][..],
@@ -257,7 +256,7 @@ mod tests {
         ] {
             assert!(!link(prompts), "{:.40}", prompts[0]);
         }
-        assert!(!kept(&["m4"], RECORD).contains("model"), "a short prompt, whole");
-        assert!(kept(&["4"], RECORD).contains("model"));
+        assert!(!stored(&["m4"], RECORD).contains("model"), "a short prompt, whole");
+        assert!(stored(&["4"], RECORD).contains("model"));
     }
 }

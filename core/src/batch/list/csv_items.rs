@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::batch::item::BatchItem;
 use crate::batch::list::csv::{Record, Records};
+use crate::error::Error;
 use crate::text::describe;
 
 /// The items of a CSV text, each with its line, or what is wrong with that line.
@@ -32,12 +33,12 @@ impl<'a> CsvItems<'a> {
 }
 
 impl Iterator for CsvItems<'_> {
-    type Item = (u64, Result<BatchItem, String>);
+    type Item = (u64, Result<BatchItem, Error>);
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.columns.is_none() {
             let (line, fields) = self.record()?;
-            match fields.map_err(str::to_owned).and_then(|fields| Columns::of_header(&fields)) {
+            match fields.map_err(Error::invalid).and_then(|fields| Columns::of_header(&fields)) {
                 Ok(columns) => self.columns = Some(columns),
                 Err(wrong) => {
                     // Without a header no other line can be read.
@@ -48,13 +49,13 @@ impl Iterator for CsvItems<'_> {
         }
         let (line, fields) = self.record()?;
         let columns = self.columns.as_ref()?;
-        let item = fields.map_err(str::to_owned).and_then(|fields| columns.item(fields));
+        let item = fields.map_err(Error::invalid).and_then(|fields| columns.item(fields));
         Some((line, item.map(|item| item.with_line(line))))
     }
 }
 
 impl Columns {
-    fn of_header(fields: &[Cow<'_, str>]) -> Result<Columns, String> {
+    fn of_header(fields: &[Cow<'_, str>]) -> Result<Columns, Error> {
         let names: Vec<&str> = fields.iter().map(|name| name.trim()).collect();
         let find = |wanted: &str| names.iter().position(|name| *name == wanted);
         let missing =
@@ -70,15 +71,15 @@ impl Columns {
             }
             Ok(Columns { count: names.len(), job_id, prompt, key: find("key") })
         };
-        columns().map_err(|wrong| {
-            format!("{wrong}; the columns are job_id, prompt and, optionally, key, separated by commas")
-        })
+        let hint = "The columns are job_id, prompt and, optionally, key, separated by commas.";
+        columns().map_err(|reason: String| Error::invalid(reason).with_hint(hint))
     }
 
-    fn item(&self, mut fields: Vec<Cow<'_, str>>) -> Result<BatchItem, String> {
+    fn item(&self, mut fields: Vec<Cow<'_, str>>) -> Result<BatchItem, Error> {
         if fields.len() != self.count {
             let (found, noun) = (fields.len(), if fields.len() == 1 { "field" } else { "fields" });
-            return Err(format!("the line has {found} {noun}, but the header has {}", self.count));
+            let reason = format!("the line has {found} {noun}, but the header has {}", self.count);
+            return Err(Error::invalid(reason));
         }
         let mut take = |at: usize| std::mem::take(&mut fields[at]);
         let item = BatchItem::new(take(self.job_id), take(self.prompt));

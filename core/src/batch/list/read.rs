@@ -8,6 +8,7 @@ use crate::batch::item::{BatchItem, ItemChecks};
 use crate::batch::list::csv_items::CsvItems;
 use crate::batch::list::json_items::json_items;
 use crate::error::Error;
+use crate::error::sentence::Subject;
 use crate::text::{describe, escape};
 
 /// How a list of messages is written.
@@ -37,7 +38,7 @@ impl FromStr for ListFormat {
         match name {
             "jsonl" => Ok(ListFormat::JsonLines),
             "csv" => Ok(ListFormat::Csv),
-            other => Err(Error::invalid(format!("format is {:?}; give jsonl or csv", describe(other)))),
+            other => Err(Error::invalid(format!("format is {:?}", describe(other))).with_hint("Give jsonl or csv.")),
         }
     }
 }
@@ -52,7 +53,7 @@ impl BatchItem {
         let path = path.as_ref();
         let name = path.to_string_lossy();
         let content =
-            fs::read(path).map_err(|error| Error::invalid(format!("{} cannot be read: {error}", escape(&name))))?;
+            fs::read(path).map_err(|error| Error::invalid(format!("{} cannot be read ({error})", escape(&name))))?;
         BatchItem::parse_list(&content, &name, format.into().unwrap_or_else(|| ListFormat::of_path(path)))
     }
 
@@ -76,7 +77,8 @@ impl BatchItem {
         let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
         let text = str::from_utf8(content).map_err(|error| {
             let line = content[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
-            Error::invalid(format!("{name}, line {line}: not valid UTF-8; save the file as UTF-8"))
+            let error = Error::invalid("not valid UTF-8").with_hint("Save the file as UTF-8.");
+            error.about(Subject::Line { file: name.to_string(), line: line as u64 })
         })?;
         match format {
             ListFormat::JsonLines => collect(&name, json_items(text)),
@@ -86,7 +88,7 @@ impl BatchItem {
 }
 
 /// Every item, checked, or an error with the first wrong line.
-fn collect(name: &str, lines: impl Iterator<Item = (u64, Result<BatchItem, String>)>) -> Result<Vec<BatchItem>, Error> {
+fn collect(name: &str, lines: impl Iterator<Item = (u64, Result<BatchItem, Error>)>) -> Result<Vec<BatchItem>, Error> {
     // How long a prompt may be is the client's setting, which is checked when the batch begins.
     let mut checks = ItemChecks::new(usize::MAX);
     let (mut items, mut first_wrong, mut wrong_lines) = (Vec::new(), None, 0_u64);
@@ -107,7 +109,9 @@ fn collect(name: &str, lines: impl Iterator<Item = (u64, Result<BatchItem, Strin
         1 => " (and 1 more wrong line)".to_owned(),
         others => format!(" (and {others} more wrong lines)"),
     };
-    Err(Error::invalid(format!("{name}, line {line}: {wrong}{others}")))
+    let error =
+        Error::invalid(format!("{}{others}", wrong.reason())).about(Subject::Line { file: name.to_owned(), line });
+    Err(error.with_hint_if_any(wrong.hint().map(str::to_owned)))
 }
 
 #[cfg(test)]

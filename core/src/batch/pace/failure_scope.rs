@@ -3,36 +3,44 @@
 use crate::delivery::Delivery;
 use crate::error::{Error, ErrorKind};
 
-/// What a failure means for the whole batch.
+/// What a failure concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Concern {
-    /// Nothing: it is this message's alone.
-    None,
-    /// The allowance is used up.
-    Allowance,
-    /// The service or the way to it fails, which passes.
-    Trouble,
-    /// Every other message would fail alike, until somebody does something.
-    All,
+pub(crate) enum FailureScope {
+    /// Its item alone.
+    Item,
+    /// Every message until the service allows more.
+    RateLimit,
+    /// Every message while the service fails or can't be reached.
+    Service,
+    /// Every message until a person fixes the cause.
+    Batch,
 }
 
-pub(crate) fn concern(error: &Error) -> Concern {
+/// What a failure concerns.
+pub(crate) fn failure_scope(error: &Error) -> FailureScope {
     match error.kind() {
-        ErrorKind::RateLimit => Concern::Allowance,
-        ErrorKind::Authentication | ErrorKind::PermissionDenied | ErrorKind::Redirect | ErrorKind::Tls => Concern::All,
-        ErrorKind::Cancelled | ErrorKind::Closed | ErrorKind::Internal | ErrorKind::InvalidArgument => Concern::All,
-        _ if error.delivery() == Some(Delivery::Accepted) => Concern::None,
-        ErrorKind::Connect | ErrorKind::ConnectionLost | ErrorKind::Timeout | ErrorKind::Server => Concern::Trouble,
-        ErrorKind::InvalidResponse => Concern::Trouble,
-        _ if matches!(error.http_status(), Some(408 | 421 | 425)) => Concern::Trouble,
-        _ => Concern::None,
+        ErrorKind::RateLimit => FailureScope::RateLimit,
+        ErrorKind::Authentication | ErrorKind::PermissionDenied | ErrorKind::Redirect | ErrorKind::Tls => {
+            FailureScope::Batch
+        }
+        ErrorKind::Cancelled | ErrorKind::Closed | ErrorKind::Internal | ErrorKind::InvalidArgument => {
+            FailureScope::Batch
+        }
+        _ if error.delivery() == Some(Delivery::Accepted) => FailureScope::Item,
+        ErrorKind::Connect | ErrorKind::ConnectionLost | ErrorKind::Timeout | ErrorKind::Server => {
+            FailureScope::Service
+        }
+        ErrorKind::InvalidResponse => FailureScope::Service,
+        _ if matches!(error.http_status(), Some(408 | 421 | 425)) => FailureScope::Service,
+        _ => FailureScope::Item,
     }
 }
 
-/// What the journal says of a message that failed. One that was refused for a reason that is not its own will be sent again.
-pub(crate) fn verdict(error: &Error) -> Delivery {
+/// The delivery that the journal records for a message that failed. One that was rejected for a reason that isn't its own will be
+/// sent again, so it counts as not sent.
+pub(crate) fn recorded_delivery(error: &Error) -> Delivery {
     match error.delivery() {
-        Some(Delivery::Rejected) if concern(error) != Concern::None => Delivery::NotSent,
+        Some(Delivery::Rejected) if failure_scope(error) != FailureScope::Item => Delivery::NotSent,
         Some(delivery) => delivery,
         None => Delivery::Unknown,
     }
@@ -48,38 +56,42 @@ mod tests {
     }
 
     #[test]
-    fn every_row_of_the_batch_s_table() {
+    fn every_row_of_the_readme_s_table() {
         use Delivery::*;
         use ErrorKind as Kind;
         let rows = [
-            (Kind::Connect, NotSent, None, Concern::Trouble, NotSent),
-            (Kind::Tls, NotSent, None, Concern::All, NotSent),
-            (Kind::Timeout, NotSent, None, Concern::Trouble, NotSent),
-            (Kind::Timeout, Unknown, None, Concern::Trouble, Unknown),
-            (Kind::ConnectionLost, Unknown, None, Concern::Trouble, Unknown),
-            (Kind::Server, Unknown, Some(503), Concern::Trouble, Unknown),
-            (Kind::Server, NotSent, Some(503), Concern::Trouble, NotSent),
-            (Kind::InvalidResponse, Unknown, None, Concern::Trouble, Unknown),
-            (Kind::InvalidResponse, Accepted, Some(200), Concern::None, Accepted),
-            (Kind::Timeout, Accepted, Some(200), Concern::None, Accepted),
-            (Kind::RateLimit, Rejected, Some(429), Concern::Allowance, NotSent),
-            (Kind::Authentication, Rejected, Some(401), Concern::All, NotSent),
-            (Kind::PermissionDenied, Rejected, Some(403), Concern::All, NotSent),
-            (Kind::Redirect, Rejected, Some(307), Concern::All, NotSent),
-            (Kind::Redirect, Unknown, Some(302), Concern::All, Unknown),
-            (Kind::BadRequest, Rejected, Some(408), Concern::Trouble, NotSent),
-            (Kind::BadRequest, Rejected, Some(421), Concern::Trouble, NotSent),
-            (Kind::BadRequest, Rejected, Some(425), Concern::Trouble, NotSent),
-            (Kind::BadRequest, Rejected, Some(400), Concern::None, Rejected),
-            (Kind::NotFound, Rejected, Some(404), Concern::None, Rejected),
-            (Kind::Conflict, Rejected, Some(409), Concern::None, Rejected),
-            (Kind::Cancelled, NotSent, None, Concern::All, NotSent),
-            (Kind::Cancelled, Unknown, None, Concern::All, Unknown),
-            (Kind::Closed, Unknown, None, Concern::All, Unknown),
+            (Kind::Connect, NotSent, None, FailureScope::Service, NotSent),
+            (Kind::Tls, NotSent, None, FailureScope::Batch, NotSent),
+            (Kind::Timeout, NotSent, None, FailureScope::Service, NotSent),
+            (Kind::Timeout, Unknown, None, FailureScope::Service, Unknown),
+            (Kind::ConnectionLost, Unknown, None, FailureScope::Service, Unknown),
+            (Kind::Server, Unknown, Some(503), FailureScope::Service, Unknown),
+            (Kind::Server, NotSent, Some(503), FailureScope::Service, NotSent),
+            (Kind::InvalidResponse, Unknown, None, FailureScope::Service, Unknown),
+            (Kind::InvalidResponse, Accepted, Some(200), FailureScope::Item, Accepted),
+            (Kind::Timeout, Accepted, Some(200), FailureScope::Item, Accepted),
+            (Kind::RateLimit, Rejected, Some(429), FailureScope::RateLimit, NotSent),
+            (Kind::Authentication, Rejected, Some(401), FailureScope::Batch, NotSent),
+            (Kind::PermissionDenied, Rejected, Some(403), FailureScope::Batch, NotSent),
+            (Kind::Redirect, Rejected, Some(307), FailureScope::Batch, NotSent),
+            (Kind::Redirect, Unknown, Some(302), FailureScope::Batch, Unknown),
+            (Kind::BadRequest, Rejected, Some(408), FailureScope::Service, NotSent),
+            (Kind::BadRequest, Rejected, Some(421), FailureScope::Service, NotSent),
+            (Kind::BadRequest, Rejected, Some(425), FailureScope::Service, NotSent),
+            (Kind::BadRequest, Rejected, Some(400), FailureScope::Item, Rejected),
+            (Kind::NotFound, Rejected, Some(404), FailureScope::Item, Rejected),
+            (Kind::Conflict, Rejected, Some(409), FailureScope::Item, Rejected),
+            (Kind::Cancelled, NotSent, None, FailureScope::Batch, NotSent),
+            (Kind::Cancelled, Unknown, None, FailureScope::Batch, Unknown),
+            (Kind::Closed, Unknown, None, FailureScope::Batch, Unknown),
         ];
-        for (kind, delivery, status, means, noted) in rows {
+        for (kind, delivery, status, scope, recorded) in rows {
             let error = error(kind, delivery, status);
-            assert_eq!((concern(&error), verdict(&error)), (means, noted), "{kind} {delivery} {status:?}");
+            assert_eq!(
+                (failure_scope(&error), recorded_delivery(&error)),
+                (scope, recorded),
+                "{kind} {delivery} {status:?}"
+            );
         }
     }
 }

@@ -5,16 +5,19 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::batch::pace::moment::{Moment, moment};
+use crate::duration::MAX_TIMEOUT;
 use crate::error::Error;
+use crate::text::describe;
 
 const UNITS: [(&str, u64); 4] = [("s", 1), ("min", 60), ("h", 3600), ("d", 86_400)];
-/// More in one span is no pace.
+/// Above this a rate limits nothing.
 const MAX_MESSAGES: u32 = 1_000_000;
 
 /// At most so many messages in any span of time: `100/h`, `2/s`, `30/min`, `500/d`.
 ///
-/// The span slides: a batch that begins may send its first hundred at once and the next one an hour after the first. What an
-/// earlier run of the journal sent counts, too.
+/// The span slides: a new batch may send its first hundred at once and the next one an hour after the first. What an earlier run of
+/// the journal sent counts, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     messages: u32,
@@ -22,16 +25,16 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// So many messages (1 to 1,000,000) in any span of this length (1 ms to 7 days).
+    /// At most so many messages (1 to 1,000,000) in any span of this length (1 ms to 7 days).
     ///
     /// # Errors
-    /// `InvalidArgument`.
+    /// `InvalidArgument`: a number is outside these bounds.
     pub fn new(messages: u32, per: Duration) -> Result<Rate, Error> {
         if messages == 0 || messages > MAX_MESSAGES {
             return Err(Error::invalid(format!("rate is {messages} messages"))
                 .with_hint(format!("Give 1 to {MAX_MESSAGES}, like 100/h.")));
         }
-        if per < Duration::from_millis(1) || per > crate::duration::MAX_TIMEOUT {
+        if per < Duration::from_millis(1) || per > MAX_TIMEOUT {
             return Err(
                 Error::invalid("the span of rate is not between 1 ms and 7 days").with_hint("Give a rate like 100/h.")
             );
@@ -44,7 +47,7 @@ impl Rate {
         self.messages
     }
 
-    /// In which span.
+    /// The length of the span.
     pub fn per(&self) -> Duration {
         self.per
     }
@@ -53,10 +56,10 @@ impl Rate {
 impl FromStr for Rate {
     type Err = Error;
 
-    /// Reads `100/h`: a count, a stroke, and `s`, `min`, `h` or `d`.
+    /// Reads `100/h`: a count, a slash, and `s`, `min`, `h` or `d`.
     fn from_str(text: &str) -> Result<Rate, Error> {
         let wrong = || {
-            let text = crate::text::describe(text);
+            let text = describe(text);
             Error::invalid(format!("rate is {text:?}")).with_hint("Give messages per s, min, h or d, like 100/h.")
         };
         let (messages, unit) = text.split_once('/').ok_or_else(wrong)?;
@@ -78,75 +81,67 @@ impl fmt::Display for Rate {
     }
 }
 
-/// The messages of the last span, and when the next one may go. Pure: whoever drives it owns the clock. A time may be less than
-/// nothing: an earlier run's, before this machine started.
+/// The messages of the last span, and when the next one may be sent. Its callers own the clock.
 ///
-/// When a message is under way, nobody knows when it reaches the service: it holds its place until a span after its *end*.
+/// When a message in flight reaches the service is unknown, so it counts until a span after its *end*.
 #[derive(Debug, Default)]
-pub(crate) struct Window {
+pub(crate) struct RateWindow {
     rate: Option<Rate>,
     /// When each of the last messages ended, oldest first; no more than the rate allows.
     sent: VecDeque<Moment>,
-    under_way: usize,
+    in_flight: usize,
 }
 
-/// A time of the batch's clock, in milliseconds.
-pub(crate) type Moment = i64;
-
-pub(crate) fn moment(time: Duration) -> Moment {
-    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
-}
-
-impl Window {
-    pub(crate) fn new(rate: Option<Rate>) -> Window {
-        Window { rate, sent: VecDeque::new(), under_way: 0 }
+impl RateWindow {
+    pub(crate) fn new(rate: Option<Rate>) -> RateWindow {
+        RateWindow { rate, sent: VecDeque::new(), in_flight: 0 }
     }
 
-    /// When the next message may go; it may be in the past.
-    pub(crate) fn next(&self) -> Moment {
+    /// When the next message may be sent; it may be in the past.
+    pub(crate) fn next_send_at(&self) -> Moment {
         let Some(rate) = self.rate else { return Moment::MIN };
         let messages = rate.messages as usize;
-        match (self.sent.len() + self.under_way).checked_sub(messages) {
+        match (self.sent.len() + self.in_flight).checked_sub(messages) {
             None => Moment::MIN,
-            // Not before one of them has ended.
+            // Unknown before one of those in flight has ended.
             Some(over) => self.sent.get(over).map_or(Moment::MAX, |ended| ended.saturating_add(after(rate))),
         }
     }
 
-    /// A message goes.
-    pub(crate) fn take(&mut self) {
-        self.under_way += 1;
+    /// A message is in flight.
+    pub(crate) fn begin(&mut self) {
+        self.in_flight += 1;
     }
 
-    /// A message that was under way has ended: it may have reached the service as late as now.
+    /// A message in flight has ended: it may have reached the service as late as now.
     pub(crate) fn ended(&mut self, now: Moment) {
-        self.under_way -= 1;
-        self.note(now);
+        self.in_flight -= 1;
+        self.count(now);
     }
 
     /// Counts a message that ended then, also one of an earlier run.
-    pub(crate) fn note(&mut self, at: Moment) {
+    pub(crate) fn count(&mut self, at: Moment) {
         let Some(rate) = self.rate else { return };
         if self.sent.len() >= rate.messages as usize {
             self.sent.pop_front();
         }
-        // An earlier run's times may stand a little behind each other's.
+        // The times of an earlier run may be slightly out of order.
         let at = self.sent.back().map_or(at, |last| at.max(*last));
         self.sent.push_back(at);
     }
 
-    /// A message that was under way never reached the service.
-    pub(crate) fn give_back(&mut self) {
-        self.under_way -= 1;
+    /// A message in flight has ended and never reached the service.
+    pub(crate) fn cancel(&mut self) {
+        self.in_flight -= 1;
     }
 
-    /// When the last of `left` more messages may go, if nothing else holds them up and every message ends as it goes.
-    pub(crate) fn last_of(&self, left: usize, now: Moment) -> Moment {
+    /// When the last of `left` more messages may be sent, if nothing else delays them and each ends as it is sent.
+    pub(crate) fn last_send_at(&self, left: usize, now: Moment) -> Moment {
         let Some(rate) = self.rate else { return now };
         let size = rate.messages as usize;
-        let held = self.sent.len() + self.under_way;
+        let held = self.sent.len() + self.in_flight;
         let Some(behind) = left.checked_sub(size.saturating_sub(held) + 1) else { return now };
-        // The places come free in the order in which they are held: by those that ended, by those under way, by those that go now.
+        // Places become free in this order: those of messages that ended, of those in flight, of those that are sent from now on.
         let ended = self.sent.get(held.saturating_sub(size) + behind % size).map_or(now, |ended| *ended);
         let rounds = i64::try_from(behind / size + 1).unwrap_or(i64::MAX);
         let free = ended.max(now - span(rate)).saturating_add(after(rate).saturating_mul(rounds));
@@ -158,7 +153,7 @@ fn span(rate: Rate) -> Moment {
     moment(rate.per).max(1)
 }
 
-/// How long after a message's end its place is free: the millisecond in which it ended may have just begun.
+/// How long after a message's end its place is free. One more millisecond, for it may have ended late in its own.
 fn after(rate: Rate) -> Moment {
     span(rate) + 1
 }
@@ -168,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_read_as_it_is_written() {
+    fn a_rate_is_parsed_from_what_it_prints() {
         for (text, messages, seconds) in [("100/h", 100, 3600), ("2/s", 2, 1), ("30/min", 30, 60), ("5/d", 5, 86_400)] {
             let rate: Rate = text.parse().unwrap();
             assert_eq!((rate.messages(), rate.per().as_secs()), (messages, seconds));
@@ -181,74 +176,74 @@ mod tests {
         assert_eq!(error.message(), "rate is \"100 an hour\". Give messages per s, min, h or d, like 100/h.");
     }
 
-    fn three_in_100_ms() -> Window {
-        Window::new(Some(Rate::new(3, Duration::from_millis(100)).unwrap()))
+    fn three_in_100_ms() -> RateWindow {
+        RateWindow::new(Some(Rate::new(3, Duration::from_millis(100)).unwrap()))
     }
 
     #[test]
-    fn no_span_holds_more_than_the_rate_however_long_a_message_is_under_way() {
+    fn no_span_holds_more_than_the_rate_however_long_a_message_is_in_flight() {
         for length in [0, 1, 7, 60, 250] {
             let (mut window, mut now) = (three_in_100_ms(), 0);
             // When each may have reached the service: at any time from its beginning to its end.
-            let mut gone: Vec<(Moment, Moment)> = Vec::new();
+            let mut sent: Vec<(Moment, Moment)> = Vec::new();
             for n in 0..60 {
-                now = now.max(window.next());
-                window.take();
+                now = now.max(window.next_send_at());
+                window.begin();
                 let end = now + length * (n % 3);
                 window.ended(end);
-                gone.push((now, end));
+                sent.push((now, end));
                 now = end.max(now + n % 7);
             }
-            for (n, (begin, _)) in gone.iter().enumerate().skip(3) {
-                assert!(begin - gone[n - 3].1 > 100, "{gone:?}");
+            for (n, (begin, _)) in sent.iter().enumerate().skip(3) {
+                assert!(begin - sent[n - 3].1 > 100, "{sent:?}");
             }
-            assert_eq!(gone[1].0, gone[0].1, "the first ones go at once");
+            assert_eq!(sent[1].0, sent[0].1, "the first are sent at once");
         }
     }
 
     #[test]
-    fn a_message_under_way_holds_its_place() {
+    fn a_message_in_flight_holds_its_place() {
         let mut window = three_in_100_ms();
-        (0..3).for_each(|_| window.take());
-        assert_eq!(window.next(), Moment::MAX, "nobody knows when one of them will have ended");
+        (0..3).for_each(|_| window.begin());
+        assert_eq!(window.next_send_at(), Moment::MAX, "when one of them will end is unknown");
         window.ended(40);
-        assert_eq!(window.next(), 141);
-        window.take();
-        assert_eq!(window.next(), Moment::MAX);
+        assert_eq!(window.next_send_at(), 141);
+        window.begin();
+        assert_eq!(window.next_send_at(), Moment::MAX);
     }
 
     #[test]
-    fn what_never_left_is_not_counted() {
+    fn a_message_that_was_not_sent_is_not_counted() {
         let mut window = three_in_100_ms();
-        (0..3).for_each(|_| window.take());
-        window.give_back();
-        assert_eq!(window.next(), Moment::MIN);
+        (0..3).for_each(|_| window.begin());
+        window.cancel();
+        assert_eq!(window.next_send_at(), Moment::MIN);
     }
 
     #[test]
     fn without_a_rate_nothing_waits() {
-        let mut window = Window::new(None);
-        window.take();
+        let mut window = RateWindow::new(None);
+        window.begin();
         window.ended(5);
-        assert_eq!(window.next(), Moment::MIN);
-        assert_eq!(window.last_of(1000, 7), 7);
+        assert_eq!(window.next_send_at(), Moment::MIN);
+        assert_eq!(window.last_send_at(1000, 7), 7);
     }
 
     #[test]
-    fn the_last_one_s_time_is_when_the_window_lets_it_go() {
-        for (ended, under_way) in [(0, 0), (1, 0), (2, 1), (3, 0), (3, 2), (5, 0), (1, 2)] {
+    fn the_last_message_s_time_is_when_the_window_allows_it() {
+        for (ended, in_flight) in [(0, 0), (1, 0), (2, 1), (3, 0), (3, 2), (5, 0), (1, 2)] {
             for left in 1..20 {
                 let mut window = three_in_100_ms();
-                (0..ended).for_each(|n| window.note(n * 10));
-                (0..under_way).for_each(|_| window.take());
-                let (told, mut now) = (window.last_of(left, 60), 60);
-                (0..under_way).for_each(|_| window.ended(60));
+                (0..ended).for_each(|n| window.count(n * 10));
+                (0..in_flight).for_each(|_| window.begin());
+                let (predicted, mut now) = (window.last_send_at(left, 60), 60);
+                (0..in_flight).for_each(|_| window.ended(60));
                 for _ in 0..left {
-                    now = now.max(window.next());
-                    window.take();
+                    now = now.max(window.next_send_at());
+                    window.begin();
                     window.ended(now);
                 }
-                assert_eq!(told, now, "{ended} ended, {under_way} under way, {left} left");
+                assert_eq!(predicted, now, "{ended} ended, {in_flight} in flight, {left} left");
             }
         }
     }

@@ -1,74 +1,83 @@
-//! What a journal has of earlier runs, for the run that resumes it.
+//! The outcomes of earlier runs, for the run that resumes their journal.
 
-use crate::batch::events::{BatchStep, BatchUpdate};
-use crate::batch::journal::file::{Journal, problem};
-use crate::batch::journal::format::{self, Line, Said};
-use crate::batch::journal::replay::Span;
-use crate::batch::run::engine::{Engine, outcome};
+use std::vec;
+
+use crate::batch::events::{BatchEvent, BatchUpdate};
+use crate::batch::journal::decode::decode;
+use crate::batch::journal::error::changed;
+use crate::batch::journal::file::Journal;
+use crate::batch::journal::line::{Content, LineSpan};
+use crate::batch::run::engine::Engine;
+use crate::batch::run::outcomes::outcome;
 use crate::delivery::Delivery;
 use crate::error::Error;
 use crate::job::Job;
 
-/// What the journal has of earlier runs: what was wrong with it, then the outcomes. They are read when they are asked for, so that
-/// a long journal takes little memory.
+/// The events of earlier runs: whether the journal's tail was damaged, then the outcomes. They are read from the file one by one, so
+/// that a long journal needs little memory.
 #[derive(Debug, Default)]
 pub(crate) struct Earlier {
     recovered: Option<BatchUpdate>,
-    found: std::vec::IntoIter<Found>,
+    outcomes: vec::IntoIter<EarlierOutcome>,
 }
 
+/// Where the journal has an item's outcome.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Found {
+pub(crate) struct EarlierOutcome {
     pub(crate) at: u32,
     pub(crate) delivery: Delivery,
-    pub(crate) doubtful: bool,
-    pub(crate) ended: Span,
-    pub(crate) finished: Option<Span>,
+    pub(crate) earlier_send_unknown: bool,
+    pub(crate) outcome_line: LineSpan,
+    pub(crate) finished_line: Option<LineSpan>,
 }
 
 impl Earlier {
-    pub(crate) fn new(recovered: Option<BatchUpdate>, found: Vec<Found>) -> Earlier {
-        Earlier { recovered, found: found.into_iter() }
+    pub(crate) fn new(recovered: Option<BatchUpdate>, outcomes: Vec<EarlierOutcome>) -> Earlier {
+        Earlier { recovered, outcomes: outcomes.into_iter() }
     }
 
-    pub(crate) fn next(&mut self, engine: &Engine) -> Result<Option<BatchStep>, Error> {
+    /// The next event; none after the last.
+    ///
+    /// # Errors
+    /// `Journal`: it was changed while the batch ran.
+    pub(crate) fn next(&mut self, engine: &Engine) -> Result<Option<BatchEvent>, Error> {
         if let Some(recovered) = self.recovered.take() {
-            return Ok(Some(BatchStep::Update(recovered)));
+            return Ok(Some(BatchEvent::Update(recovered)));
         }
-        let Some(found) = self.found.next() else { return Ok(None) };
-        let job_id = engine.items[found.at as usize].job_id();
-        let (mut job, error) = read_ended(&engine.journal, found.ended, job_id, found.doubtful)?;
-        if let Some(span) = found.finished {
-            job = Some(read_finished(&engine.journal, span)?);
+        let Some(earlier) = self.outcomes.next() else { return Ok(None) };
+        let job_id = engine.items[earlier.at as usize].job_id();
+        let (mut job, error) =
+            read_outcome(&engine.journal, earlier.outcome_line, job_id, earlier.earlier_send_unknown)?;
+        if let Some(line) = earlier.finished_line {
+            job = Some(read_finished(&engine.journal, line)?);
         }
         engine.lock().progress.done += 1;
-        let outcome = outcome(&engine.items, found.at, found.delivery, job, error, true);
-        Ok(Some(BatchStep::Outcome(outcome)))
+        let outcome = outcome(&engine.items, earlier.at, earlier.delivery, job, error, true);
+        Ok(Some(BatchEvent::Outcome(outcome)))
     }
 }
 
-/// The record of a line that says how a message ended, or why it was not accepted.
-fn read_ended(
+/// The record of an outcome's line, or why the message was not accepted.
+fn read_outcome(
     journal: &Journal,
-    span: Span,
+    line: LineSpan,
     job_id: &str,
-    doubtful: bool,
+    earlier_send_unknown: bool,
 ) -> Result<(Option<Job>, Option<Error>), Error> {
-    let text = journal.line_at(span)?;
-    match format::read(&text) {
-        Ok(Line { said: Said::Ended { delivery, job, error, .. }, .. }) => {
-            let error = error.map(|reason| reason.error(job_id, delivery, doubtful));
+    let text = journal.line_at(line)?;
+    match decode(&text).map(|line| line.content) {
+        Ok(Content::Ended { delivery, job, error, .. }) => {
+            let error = error.map(|reason| reason.error(job_id, delivery, earlier_send_unknown));
             Ok((job.and_then(|job| Job::read(job.into()).ok()), error))
         }
-        _ => Err(problem(journal.path(), "was changed while the batch ran")),
+        _ => Err(changed(journal.path())),
     }
 }
 
-fn read_finished(journal: &Journal, span: Span) -> Result<Job, Error> {
-    let changed = || problem(journal.path(), "was changed while the batch ran");
-    let text = journal.line_at(span)?;
-    match format::read(&text) {
-        Ok(Line { said: Said::Finished { job, .. }, .. }) => Job::read(job.into()).map_err(|_| changed()),
-        _ => Err(changed()),
+fn read_finished(journal: &Journal, line: LineSpan) -> Result<Job, Error> {
+    let text = journal.line_at(line)?;
+    match decode(&text).map(|line| line.content) {
+        Ok(Content::Finished { job, .. }) => Job::read(job.into()).map_err(|_| changed(journal.path())),
+        _ => Err(changed(journal.path())),
     }
 }

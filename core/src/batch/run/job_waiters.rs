@@ -1,111 +1,105 @@
-//! What a batch's threads do that look after jobs: one look after the other, each when it is due.
+//! A thread that waits for jobs: it polls one after the other, each when its poll is due.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::batch::events::BatchUpdate;
-use crate::batch::journal::entry;
-use crate::batch::pace::circuit_breaker::MAX_ASKED;
-use crate::batch::pace::failure_scope::{Concern, concern};
-use crate::batch::pace::rate::moment;
+use crate::batch::events::{BatchEvent, BatchUpdate};
+use crate::batch::journal::item_lines;
+use crate::batch::pace::circuit_breaker::MAX_RETRY_AFTER;
+use crate::batch::pace::failure_scope::{FailureScope, failure_scope};
+use crate::batch::pace::moment::moment;
 use crate::batch::run::engine::Engine;
-use crate::batch::run::state::{Look, Told};
+use crate::batch::run::state::{PollTask, Role};
 use crate::delivery::Delivery;
 use crate::job::Job;
+use crate::shared::Shared;
+use crate::wait::options::WaitOptions;
 use crate::wait::poller::Poller;
 
-/// How many threads look after jobs; another one comes when a look was late by more than this.
-const MAX_WATCHERS: usize = 8;
+/// How many threads wait for jobs at most. Another one is started when a poll is later than this.
+const MAX_JOB_WAITERS: usize = 8;
 const LATE: Duration = Duration::from_millis(250);
 
-impl Engine {
-    /// Looks at one job after the other, until none is waited for.
-    pub(crate) fn watch(self: &Arc<Engine>) {
-        let mut state = self.lock();
-        loop {
-            match state.look(self.now()) {
-                Look::Over => break,
-                Look::Until(time) => state = self.sleep(&self.for_watchers, state, time),
-                Look::At { at, poller, late } => {
-                    let another = late > LATE && state.watchers < MAX_WATCHERS.min(state.waits());
-                    if another {
-                        state.count(true);
-                    }
-                    drop(state);
-                    // A thread that cannot be had is missed by nobody: this one is there.
-                    if another && self.spawn(true).is_ok() {
-                        self.for_watchers.notify_one();
-                    }
-                    self.look(at, poller);
-                    state = self.lock();
-                }
-            }
-        }
-        drop(state);
-        self.for_watchers.notify_all();
+/// The wait for the job of a message that was just accepted, with the service's response if it was read.
+pub(crate) fn begin_wait(shared: &Shared, job_id: &str, wait: &WaitOptions, response: Option<Job>) -> Poller {
+    match response {
+        Some(response) => Poller::after_message(job_id, wait.schedule, response, &shared.config.redactor()),
+        None => Poller::after_lost_response(job_id, wait.schedule),
     }
+}
 
-    fn look(self: &Arc<Engine>, at: u32, mut poller: Box<Poller>) {
-        let (place, item) = (at as usize, &self.items[at as usize]);
-        let was_at_work = poller.has_settled();
-        let looked = poller.poll_with(&self.shared, &self.call());
-        if let Err(error) = &looked
-            && concern(error) == Concern::All
-        {
-            self.lock().looked(at, poller, self.now());
-            return self.concerned(error);
-        }
-        match looked {
-            Ok(None) => {
-                if !was_at_work && poller.has_settled() {
-                    // Not on the disk at once: what is lost is asked for again.
-                    let line = entry::waiting(place, item, &poller, self.clock.stamp());
-                    drop(self.journal.append(line));
-                    self.step("waiting_written");
+/// Polls one job after the other until no job is waited for.
+pub(crate) fn run(engine: &Arc<Engine>) {
+    let mut state = engine.lock();
+    loop {
+        match state.next_poll(engine.now()) {
+            PollTask::Done => break,
+            PollTask::WaitUntil(time) => state = engine.sleep(&engine.for_job_waiters, state, time),
+            PollTask::Poll { at, poller, late } => {
+                let needs_help = late > LATE && state.job_waiters < MAX_JOB_WAITERS.min(state.jobs_waited_for());
+                if needs_help {
+                    state.thread_started(Role::JobWaiter);
                 }
-                let update = match (poller.changed(), poller.job()) {
-                    (true, Some(job)) => Some(BatchUpdate::Job {
-                        number: u64::from(at) + 1,
-                        job_id: item.job_id().into(),
-                        job: job.clone(),
-                    }),
-                    _ => None,
-                };
-                let heard = update.is_some();
-                let asked = poller.retry_after();
-                let now = self.now();
-                let mut state = self.lock();
-                state.told.extend(update.map(Told::Update));
-                if let Some(asked) = asked {
-                    state.be_quiet(now.saturating_add(moment(asked.min(MAX_ASKED))));
-                }
-                state.looked(at, poller, now);
                 drop(state);
-                if heard {
-                    self.for_owner.notify_all();
+                // If no thread can be started, this one does all the polls.
+                if needs_help && engine.spawn(Role::JobWaiter, run).is_ok() {
+                    engine.for_job_waiters.notify_one();
                 }
-                return;
+                engine.poll_job(at, poller);
+                state = engine.lock();
             }
+        }
+    }
+    drop(state);
+    engine.for_job_waiters.notify_all();
+}
+
+impl Engine {
+    fn poll_job(&self, at: u32, mut poller: Box<Poller>) {
+        let had_settled = poller.has_settled();
+        let polled = poller.poll_with(&self.shared, &self.call_options());
+        match polled {
+            Err(error) if failure_scope(&error) == FailureScope::Batch => {
+                self.lock().poll_again(at, poller, self.now());
+                return self.handle_failure(&error);
+            }
+            Ok(None) => return self.keep_waiting(at, poller, had_settled),
             Ok(Some(job)) => {
-                self.finish(at, &job);
-                self.tell(at, Delivery::Accepted, Some(job), None);
+                self.record_finished(at, &job);
+                self.report_outcome(at, Delivery::Accepted, Some(job), None);
             }
             Err(error) => {
                 let error = error.with_delivery(Some(Delivery::Accepted));
-                self.tell(at, Delivery::Accepted, error.job().cloned(), Some(error));
+                self.report_outcome(at, Delivery::Accepted, error.job().cloned(), Some(error));
             }
         }
         self.lock().done_waiting();
-        self.for_watchers.notify_all();
+        self.for_job_waiters.notify_all();
     }
 
-    /// Notes that a job is done. Not on the disk at once: what is lost is asked for again.
-    pub(crate) fn finish(&self, at: u32, job: &Job) {
-        let (place, now) = (at as usize, self.clock.stamp());
-        let line = self.keeping(place, |kept| entry::finished(place, &self.items[place], job, kept, now));
-        if let Err(error) = self.journal.append(line) {
-            self.stop(Some(error));
+    /// After a poll of a job that is not done yet.
+    fn keep_waiting(&self, at: u32, poller: Box<Poller>, had_settled: bool) {
+        let (place, item) = (at as usize, &self.items[at as usize]);
+        if !had_settled && poller.has_settled() {
+            // The line isn't synced: if it is lost, the next run polls once more.
+            drop(self.journal.append(item_lines::waiting(place, item, &poller, self.clock.stamp())));
+            self.checkpoint("waiting_written");
         }
-        self.step("finished_written");
+        let changed = poller.job().filter(|_| poller.changed()).cloned();
+        let is_changed = changed.is_some();
+        let update =
+            |job| BatchEvent::Update(BatchUpdate::Job { number: u64::from(at) + 1, job_id: item.job_id().into(), job });
+        let retry_after = poller.retry_after();
+        let now = self.now();
+        let mut state = self.lock();
+        state.events.extend(changed.map(update));
+        if let Some(retry_after) = retry_after {
+            state.pause_polls_until(now.saturating_add(moment(retry_after.min(MAX_RETRY_AFTER))));
+        }
+        state.poll_again(at, poller, now);
+        drop(state);
+        if is_changed {
+            self.for_owner.notify_all();
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! How a batch begins, and how it goes on from its journal.
+//! How a batch begins or resumes from its journal.
 
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -7,30 +7,37 @@ use crate::batch::handle::{BatchHandle, Batches};
 use crate::batch::item::Planned;
 use crate::batch::iterator::Batch;
 use crate::batch::journal::clock::Clock;
-use crate::batch::journal::damaged_tail::Tail;
-use crate::batch::journal::encode::Writer;
-use crate::batch::journal::entry;
-use crate::batch::journal::file::{Journal, damage, problem};
-use crate::batch::journal::format::{self, Begun, Place, Said, VERSION};
-use crate::batch::journal::history::{Entry, History, Items, Past};
+use crate::batch::journal::damaged_tail::DamagedTail;
+use crate::batch::journal::decode::decode;
+use crate::batch::journal::encode::LineWriter;
+use crate::batch::journal::error::{changed, damage};
+use crate::batch::journal::file::Journal;
+use crate::batch::journal::history::{History, ItemHistory, ItemState};
+use crate::batch::journal::item_lines;
+use crate::batch::journal::line::{Content, ItemRef, LineSpan, MessageRef, VERSION};
 use crate::batch::journal::reason::Cause;
-use crate::batch::journal::replay::Span;
 use crate::batch::options::BatchOptions;
-use crate::batch::pace::rate::{Window, moment};
-use crate::batch::run::earlier::{Earlier, Found};
-use crate::batch::run::engine::{Engine, begin_wait};
-use crate::batch::run::state::State;
+use crate::batch::pace::moment::moment;
+use crate::batch::pace::rate::RateWindow;
+use crate::batch::run::earlier::{Earlier, EarlierOutcome};
+use crate::batch::run::engine::Engine;
+use crate::batch::run::job_waiters::{self, begin_wait};
+use crate::batch::run::match_items::{check_service, match_items};
+use crate::batch::run::sender;
+use crate::batch::run::state::{Role, State};
 use crate::batch::run::stop_errors::no_thread;
 use crate::call::control::CancelToken;
 use crate::delivery::Delivery;
 use crate::error::Error;
 use crate::job::Job;
 use crate::shared::Shared;
-use crate::text::describe;
 use crate::wait::options::WaitOptions;
 use crate::wait::poller::Poller;
 
-/// Opens the journal, holds the items against it, and starts the threads.
+/// Opens the journal, compares the items with it, and starts the threads.
+///
+/// # Errors
+/// As [`Client::send_all`](crate::Client::send_all).
 pub(crate) fn begin(
     shared: &Shared,
     batches: &Batches,
@@ -42,52 +49,52 @@ pub(crate) fn begin(
     let keep_sends = options.rate.map_or(0, |rate| rate.messages() as usize);
     let mut history = History::new(clock.clone(), keep_sends);
     let tail = journal
-        .replay(|number, span, line| history.take(span, line).map_err(|what| damage(journal.path(), number, &what)))?;
+        .replay(|number, span, line| history.add(span, line).map_err(|what| damage(journal.path(), number, &what)))?;
     check_service(&history, shared, &journal)?;
-    let mut window = Window::new(options.rate);
+    let mut window = RateWindow::new(options.rate);
     let now = moment(clock.now());
-    history.sends.iter().for_each(|ago| window.note(now.saturating_sub(moment(*ago))));
-    let mut entries = match_up(&items, std::mem::take(&mut history.items), &journal)?;
+    history.sends.iter().for_each(|ago| window.count(now.saturating_sub(moment(*ago))));
+    let mut histories = match_items(&items, std::mem::take(&mut history.items), &journal)?;
     let concurrency = history.run.as_ref().map_or(0, |run| run.concurrency);
-    let recovered = tail.map(|tail| recover(&journal, &tail, &items, &mut entries, concurrency, &clock)).transpose()?;
-    // What its run never saw the end of may have reached the service as late as now.
-    entries.iter().flatten().filter(|entry| entry.past == Past::Sending).for_each(|_| window.note(now));
+    let recovered =
+        tail.map(|tail| recover(&journal, &tail, &items, &mut histories, concurrency, &clock)).transpose()?;
+    // A message without an outcome may have reached the service as late as now.
+    let interrupted = histories.iter().flatten().filter(|history| history.state == ItemState::Sending);
+    interrupted.for_each(|_| window.count(now));
     append_run(&journal, shared, &items, &options, &clock)?;
-    name_interrupted(&journal, &items, &mut entries, &clock)?;
+    record_interrupted(&journal, &items, &mut histories, &clock)?;
 
     let mut state = State::new(items.len(), window, now);
     if let Some((reason, left)) = history.pause {
-        state.gate.resume(reason, now.saturating_add(moment(left)));
+        state.breaker.restore(reason, now.saturating_add(moment(left)));
     }
-    let mut found = Vec::new();
-    for (at, slot) in entries.into_iter().enumerate() {
-        let place = u32::try_from(at).expect("a plan has at most 2^32 items");
-        let known = slot.and_then(|entry| Some((entry.verdict()?, entry.ended?, entry)));
-        let Some((delivery, ended, entry)) = known else {
-            state.open[at] = true;
+    let mut earlier = Vec::new();
+    for (place, history) in histories.into_iter().enumerate() {
+        let at = u32::try_from(place).expect("a plan has at most 2^32 items");
+        let ended = history.and_then(|history| Some((history.delivery()?, history.outcome_line?, history)));
+        let Some((delivery, outcome_line, history)) = ended else {
+            state.unsettled[place] = true;
             continue;
         };
         match delivery {
             Delivery::Unknown if options.resend_unknown => {
-                (state.open[at], state.doubtful[at]) = (true, true);
+                (state.unsettled[place], state.earlier_send_unknown[place]) = (true, true);
                 continue;
             }
             Delivery::Unknown => state.progress.unknown += 1,
             Delivery::Rejected => state.progress.rejected += 1,
             _ => state.progress.accepted += 1,
         }
+        let ItemHistory { earlier_send_unknown, finished_line, .. } = history;
         match (&options.wait, delivery) {
-            (Some(wait), Delivery::Accepted) if entry.finished.is_none() => {
-                let poller = go_on_waiting(shared, &journal, &items[at], &entry, ended, wait)?;
-                state.wait_for(place, Box::new(poller), now);
+            (Some(wait), Delivery::Accepted) if finished_line.is_none() => {
+                let poller = resume_wait(shared, &journal, &items[place], &history, outcome_line, wait)?;
+                state.wait_for_job(at, Box::new(poller), now);
             }
-            _ => found.push(Found { at: place, delivery, doubtful: entry.doubtful, ended, finished: entry.finished }),
+            _ => earlier.push(EarlierOutcome { at, delivery, earlier_send_unknown, outcome_line, finished_line }),
         }
     }
-    state.line_up(&items);
-
-    let senders = state.open.iter().filter(|open| **open).take(options.concurrency as usize).count();
-    let waits = state.waits() > 0;
+    state.make_ready(&items);
     let engine = Arc::new(Engine {
         shared: shared.clone(),
         options,
@@ -98,74 +105,33 @@ pub(crate) fn begin(
         threads: Mutex::default(),
         state: Mutex::new(state),
         for_senders: Condvar::new(),
-        for_watchers: Condvar::new(),
+        for_job_waiters: Condvar::new(),
         for_owner: Condvar::new(),
     });
-    batches.add(BatchHandle::new(&engine, std::process::id()));
-    // One that began while the client was closed sends nothing.
-    engine.attend();
-    let batch = Batch::new(engine.clone(), Earlier::new(recovered, found));
+    start(&engine, batches, Earlier::new(recovered, earlier))
+}
+
+fn start(engine: &Arc<Engine>, batches: &Batches, earlier: Earlier) -> Result<Batch, Error> {
+    let (senders, has_waits) = {
+        let state = engine.lock();
+        let senders = state.unsettled.iter().filter(|item| **item).take(engine.options.concurrency as usize);
+        (senders.count(), state.jobs_waited_for() > 0)
+    };
+    batches.add(BatchHandle::new(engine, std::process::id()));
+    // The client may have been closed meanwhile.
+    engine.check_end();
+    let batch = Batch::new(engine.clone(), earlier);
     for n in 0..senders {
-        match engine.start(false) {
-            // One is enough.
+        match engine.start(Role::Sender, sender::run) {
+            // One sender is enough.
             Err(error) if n == 0 => return Err(no_thread(&error)),
             _ => {}
         }
     }
-    if waits {
-        engine.start(true).map_err(|error| no_thread(&error))?;
+    if has_waits {
+        engine.start(Role::JobWaiter, job_waiters::run).map_err(|error| no_thread(&error))?;
     }
     Ok(batch)
-}
-
-/// A journal is one service's and one project's.
-fn check_service(history: &History, shared: &Shared, journal: &Journal) -> Result<(), Error> {
-    let Some(run) = &history.run else { return Ok(()) };
-    if *run.base_url == *shared.config.endpoint.url && *run.project_id == *shared.config.project_id {
-        return Ok(());
-    }
-    Err(problem(
-        journal.path(),
-        &format!(
-            "belongs to project {} at {}, but this client to project {} at {}",
-            describe(&run.project_id),
-            describe(&run.base_url),
-            describe(&shared.config.project_id),
-            describe(&shared.config.endpoint.url)
-        ),
-    )
-    .with_hint("Give each project its own journal."))
-}
-
-/// Finds each item's entry, and refuses a list from which something was changed or taken that may have been delivered.
-fn match_up(items: &[Planned], begun: Items, journal: &Journal) -> Result<Vec<Option<Entry>>, Error> {
-    let journal = describe(&journal.path().to_string_lossy());
-    let (entries, others) = begun.split(items.iter().map(|item| &item.id));
-    for (at, (item, entry)) in items.iter().zip(&entries).enumerate() {
-        if let Some(entry) = entry
-            && (entry.prompt != item.prompt_digest || *entry.job_id != *item.job_id())
-        {
-            let what = if entry.prompt == item.prompt_digest { "job" } else { "prompt" };
-            let reason = format!(
-                "its {what} was changed since journal {journal:?} was begun, where it is a message to job {}",
-                describe(&entry.job_id)
-            );
-            let hint = "Give the item as it was, give it another key, or begin a new journal.";
-            return Err(Error::invalid(reason).with_hint(hint).in_item(at as u64 + 1, item.line()));
-        }
-    }
-    // What was never delivered may be left out.
-    let lost = others.into_iter().flatten().filter(|entry| entry.verdict().is_some());
-    let Some(entry) = lost.min_by_key(|entry| entry.number) else { return Ok(entries) };
-    let at = usize::try_from(entry.number).unwrap_or(0).wrapping_sub(1);
-    let (line, change) = match items.get(at) {
-        Some(item) if !item.has_own_key() => (item.line(), "it is another message now"),
-        _ => (None, "it is no longer in the list"),
-    };
-    let job_id = describe(&entry.job_id);
-    let reason = format!("{change}, but journal {journal:?} has begun to send its message to job {job_id}");
-    let hint = "Give the list as it was, with new items at its end, or begin a new journal.";
-    Err(Error::invalid(reason).with_hint(hint).in_item(entry.number, line))
 }
 
 fn append_run(
@@ -176,7 +142,7 @@ fn append_run(
     clock: &Clock,
 ) -> Result<(), Error> {
     let rate = options.rate.map(|rate| rate.to_string());
-    let line = Writer::new("run")
+    let line = LineWriter::new("run")
         .number("journal", VERSION)
         .text("agentjob", crate::VERSION)
         .text("base_url", &shared.config.endpoint.url)
@@ -191,26 +157,27 @@ fn append_run(
     journal.sync(span.end())
 }
 
-/// Continues behind a damaged end: what may have been sent by it is `unknown` from now on.
+/// Continues behind a damaged tail: the messages that it may have been about are `unknown` from now on.
 fn recover(
     journal: &Journal,
-    tail: &Tail,
+    tail: &DamagedTail,
     items: &[Planned],
-    entries: &mut [Option<Entry>],
+    histories: &mut [Option<ItemHistory>],
     concurrency: u64,
     clock: &Clock,
 ) -> Result<BatchUpdate, Error> {
-    let places = tail.may_have_sent(items, entries, concurrency);
-    let begun = |at: usize| Begun {
-        item: Place { id: items[at].id, number: at as u64 + 1 },
+    let places = tail.may_have_sent(items, histories, concurrency);
+    let message = |at: usize| MessageRef {
+        item: ItemRef { id: items[at].id, number: at as u64 + 1 },
         prompt: items[at].prompt_digest,
         job_id: items[at].job_id().into(),
     };
-    let begun: Vec<Begun> = places.iter().map(|at| begun(*at)).collect();
-    journal.recover(tail, &begun, clock.stamp())?;
-    for (at, begun) in places.iter().zip(&begun) {
-        let entry = entries[*at].get_or_insert_with(|| Entry { line_damaged: true, ..Entry::begun(begun) });
-        entry.may_have_left();
+    let messages: Vec<MessageRef> = places.iter().map(|at| message(*at)).collect();
+    journal.recover(tail, &messages, clock.stamp())?;
+    for (at, message) in places.iter().zip(&messages) {
+        let history =
+            histories[*at].get_or_insert_with(|| ItemHistory { line_damaged: true, ..ItemHistory::sending(message) });
+        history.may_have_been_sent();
     }
     Ok(BatchUpdate::Recovered {
         dropped_bytes: tail.bytes.len() as u64,
@@ -219,44 +186,44 @@ fn recover(
     })
 }
 
-/// A message that was about to leave when its run ended may have arrived: that is written down before anything else is done.
-fn name_interrupted(
+/// Records that each message without an outcome may have arrived, before this run does anything else.
+fn record_interrupted(
     journal: &Journal,
     items: &[Planned],
-    entries: &mut [Option<Entry>],
+    histories: &mut [Option<ItemHistory>],
     clock: &Clock,
 ) -> Result<(), Error> {
-    for (at, entry) in entries.iter_mut().enumerate() {
-        if let Some(entry) = entry
-            && entry.past == Past::Sending
+    for (at, history) in histories.iter_mut().enumerate() {
+        if let Some(history) = history
+            && history.state == ItemState::Sending
         {
-            let cause = if entry.line_damaged { Cause::LineDamaged } else { Cause::RunEnded };
-            let line = entry::not_noted(at, &items[at], cause, clock.stamp());
-            entry.ended = Some(journal.append(line)?);
-            entry.past = Past::Ended(Delivery::Unknown);
+            let cause = if history.line_damaged { Cause::LineDamaged } else { Cause::RunEnded };
+            let line = item_lines::unknown_outcome(at, &items[at], cause, clock.stamp());
+            history.outcome_line = Some(journal.append(line)?);
+            history.state = ItemState::Ended(Delivery::Unknown);
         }
     }
     journal.sync_all()
 }
 
-/// A wait of an earlier run goes on where it was. One that never began begins with the message's own answer.
-fn go_on_waiting(
+/// Resumes the wait of an earlier run. One that never began, begins with the response to the message.
+fn resume_wait(
     shared: &Shared,
     journal: &Journal,
     item: &Planned,
-    entry: &Entry,
-    ended: Span,
+    history: &ItemHistory,
+    outcome_line: LineSpan,
     wait: &WaitOptions,
 ) -> Result<Poller, Error> {
-    let span = entry.poller.unwrap_or(ended);
+    let span = history.poller_line.unwrap_or(outcome_line);
     let text = journal.line_at(span)?;
-    let (job, poller) = match format::read(&text).map(|line| line.said) {
-        Ok(Said::Ended { job, poller, .. }) => (job, poller),
-        Ok(Said::Waiting { poller, .. }) => (None, Some(poller)),
-        _ => return Err(problem(journal.path(), "was changed while the batch ran")),
+    let (job, poller) = match decode(&text).map(|line| line.content) {
+        Ok(Content::Ended { job, poller, .. }) => (job, poller),
+        Ok(Content::Waiting { poller, .. }) => (None, Some(poller)),
+        _ => return Err(changed(journal.path())),
     };
     match poller {
-        Some(poller) => Poller::resume(poller, entry.poller_age, wait.schedule),
+        Some(poller) => Poller::resume(poller, history.poller_age, wait.schedule),
         None => Ok(begin_wait(shared, item.job_id(), wait, job.and_then(|job| Job::read(job.into()).ok()))),
     }
 }

@@ -1,106 +1,108 @@
-//! Where a running batch stands: what its workers share under one lock.
+//! Where a running batch stands: what its threads share under one lock. Pure: its callers own the clock.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::{Duration, Instant};
 
-use crate::batch::events::{BatchOutcome, BatchProgress, BatchUpdate};
+use crate::batch::events::{BatchEvent, BatchProgress};
 use crate::batch::item::Planned;
-use crate::batch::pace::circuit_breaker::{Gate, Pass};
-use crate::batch::pace::rate::{Moment, Window};
+use crate::batch::pace::circuit_breaker::{CircuitBreaker, Permit};
+use crate::batch::pace::moment::{Moment, moment};
+use crate::batch::pace::rate::RateWindow;
 use crate::error::Error;
 use crate::wait::poller::Poller;
 
-/// What the batch's owner has not heard yet.
-#[derive(Debug)]
-pub(crate) enum Told {
-    Update(BatchUpdate),
-    Outcome(BatchOutcome),
+/// What a thread of a batch does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Sender,
+    JobWaiter,
 }
 
-/// What a sender is to do.
+/// What a sender does next.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// Send this item; ask for its job first, if it is to show whether the service is well.
-    Send { at: u32, ask_first: bool },
-    /// Come back at this time, or when something has changed.
-    Until(Moment),
-    /// Nothing will ever be to do.
-    Over,
+pub(crate) enum SendTask {
+    /// Send this item. With `poll_first` it is a probe after a service failure: poll its job before, to see whether that succeeds.
+    Send { at: u32, poll_first: bool },
+    /// Wait for this time or for a change.
+    WaitUntil(Moment),
+    /// Nothing is left to send.
+    Done,
 }
 
-/// What a watcher is to do.
+/// What a job waiter does next.
 #[derive(Debug)]
-pub(crate) enum Look {
-    /// Look at this item's job, which was due so long ago.
-    At {
-        at: u32,
-        poller: Box<Poller>,
-        late: Duration,
-    },
-    Until(Moment),
-    Over,
+pub(crate) enum PollTask {
+    /// Poll this item's job; the poll was due so long ago.
+    Poll { at: u32, poller: Box<Poller>, late: Duration },
+    /// Wait for this time or for a change.
+    WaitUntil(Moment),
+    /// No job is left to wait for.
+    Done,
 }
 
 #[derive(Debug)]
 pub(crate) struct State {
-    /// Items that may be sent, the first one first: never two of one job.
+    /// Items that may be sent, in their order; at most one of each job.
     ready: BinaryHeap<Reverse<(u64, u32)>>,
     /// How many items were put behind the others.
     put_behind: u64,
-    /// Items that are not ended, ready or behind another one of their job.
-    pub(crate) open: Vec<bool>,
-    /// Items that may have arrived, and are sent again nevertheless, for the caller said so.
-    pub(crate) doubtful: Vec<bool>,
+    /// Items that have not ended: ready, in flight, or behind another one for the same job.
+    pub(crate) unsettled: Vec<bool>,
+    /// Items that an earlier run may have delivered, and that the caller wants sent again.
+    pub(crate) earlier_send_unknown: Vec<bool>,
     pub(crate) in_flight: usize,
-    pub(crate) window: Window,
-    pub(crate) gate: Gate,
-    waits: BinaryHeap<Reverse<(Moment, u32)>>,
+    pub(crate) window: RateWindow,
+    pub(crate) breaker: CircuitBreaker,
+    /// When each job that is waited for is polled next.
+    polls: BinaryHeap<Reverse<(Moment, u32)>>,
     pollers: Vec<Option<Box<Poller>>>,
-    looking: usize,
-    /// The service asked that nobody looks at a job before this time.
-    quiet_until: Moment,
-    pub(crate) told: VecDeque<Told>,
+    /// How many polls are in flight.
+    polling: usize,
+    /// The service asked for no polls before this time.
+    no_polls_until: Moment,
+    /// What the owner has not taken yet.
+    pub(crate) events: VecDeque<BatchEvent>,
     pub(crate) progress: BatchProgress,
-    /// When this run began, and how many messages it has ended since.
+    /// When this run began, and how many items it has ended since.
     pub(crate) began: Moment,
     pub(crate) ended: u64,
-    /// Nothing more is taken since then.
+    /// When the batch was told to stop.
     pub(crate) stopping: Option<Instant>,
-    /// Why the batch did not come to its end.
+    /// Why the batch stopped before its end.
     pub(crate) failure: Option<Error>,
-    /// How many workers there are, and how many of them watch.
-    pub(crate) live: usize,
-    pub(crate) watchers: usize,
+    /// How many threads are running, and how many of them wait for jobs.
+    pub(crate) threads: usize,
+    pub(crate) job_waiters: usize,
 }
 
 impl State {
-    pub(crate) fn new(items: usize, window: Window, began: Moment) -> State {
+    pub(crate) fn new(items: usize, window: RateWindow, began: Moment) -> State {
         State {
             ready: BinaryHeap::new(),
             put_behind: 0,
-            open: vec![false; items],
-            doubtful: vec![false; items],
+            unsettled: vec![false; items],
+            earlier_send_unknown: vec![false; items],
             in_flight: 0,
             window,
-            gate: Gate::default(),
-            waits: BinaryHeap::new(),
+            breaker: CircuitBreaker::default(),
+            polls: BinaryHeap::new(),
             pollers: Vec::new(),
-            looking: 0,
-            quiet_until: Moment::MIN,
-            told: VecDeque::new(),
+            polling: 0,
+            no_polls_until: Moment::MIN,
+            events: VecDeque::new(),
             progress: BatchProgress { items: items as u64, ..BatchProgress::default() },
             began,
             ended: 0,
             stopping: None,
             failure: None,
-            live: 0,
-            watchers: 0,
+            threads: 0,
+            job_waiters: 0,
         }
     }
 
-    /// Makes the first open item of each job ready.
-    pub(crate) fn line_up(&mut self, items: &[Planned]) {
+    /// Makes the first unsettled item of each job ready.
+    pub(crate) fn make_ready(&mut self, items: &[Planned]) {
         for (at, item) in items.iter().enumerate() {
             if item.first_for_job as usize == at {
                 self.next_of_job(items, Some(item.first_for_job));
@@ -110,54 +112,55 @@ impl State {
 
     fn next_of_job(&mut self, items: &[Planned], mut from: Option<u32>) {
         while let Some(at) = from {
-            if self.open[at as usize] {
+            if self.unsettled[at as usize] {
                 return self.ready.push(Reverse((at.into(), at)));
             }
             from = items[at as usize].next_for_job;
         }
     }
 
-    pub(crate) fn turn(&mut self, now: Moment) -> Turn {
+    /// What a sender does next. An item that it is to send is in flight from now on.
+    pub(crate) fn next_send(&mut self, now: Moment) -> SendTask {
         if self.stopping.is_some() || (self.ready.is_empty() && self.in_flight == 0) {
-            return Turn::Over;
+            return SendTask::Done;
         }
-        let Some(&Reverse((_, at))) = self.ready.peek() else { return Turn::Until(Moment::MAX) };
-        let ask_first = match self.gate.pass(now, self.in_flight) {
-            Pass::NotYet => return Turn::Until(Moment::MAX),
-            Pass::NotBefore(time) => return Turn::Until(time),
-            _ if self.window.next() > now => return Turn::Until(self.window.next()),
-            Pass::Go => false,
-            Pass::Trial { ask_first } => {
-                self.gate.try_one();
-                ask_first
+        let Some(&Reverse((_, at))) = self.ready.peek() else { return SendTask::WaitUntil(Moment::MAX) };
+        let poll_first = match self.breaker.admit(now, self.in_flight) {
+            Permit::AfterInFlight => return SendTask::WaitUntil(Moment::MAX),
+            Permit::NotBefore(time) => return SendTask::WaitUntil(time),
+            _ if self.window.next_send_at() > now => return SendTask::WaitUntil(self.window.next_send_at()),
+            Permit::Send => false,
+            Permit::Probe { poll_first } => {
+                self.breaker.begin_probe();
+                poll_first
             }
         };
         self.ready.pop();
         self.in_flight += 1;
-        self.window.take();
-        Turn::Send { at, ask_first }
+        self.window.begin();
+        SendTask::Send { at, poll_first }
     }
 
-    /// An item that was taken is not sent yet. One that failed where others might not goes behind them: it must not be the one
-    /// that is tried for ever.
+    /// An item in flight was not sent. With `behind` it goes behind all others: if its failure is its own, it must not be every
+    /// probe.
     pub(crate) fn put_back(&mut self, at: u32, behind: bool) {
         self.in_flight -= 1;
         self.put_behind += u64::from(behind);
-        let order = if behind { self.open.len() as u64 + self.put_behind } else { at.into() };
+        let order = if behind { self.unsettled.len() as u64 + self.put_behind } else { at.into() };
         self.ready.push(Reverse((order, at)));
     }
 
-    /// An item that was taken is ended.
-    pub(crate) fn close(&mut self, at: u32, items: &[Planned]) {
+    /// An item in flight has ended.
+    pub(crate) fn settle(&mut self, at: u32, items: &[Planned]) {
         self.in_flight -= 1;
         self.ended += 1;
-        self.open[at as usize] = false;
+        self.unsettled[at as usize] = false;
         self.next_of_job(items, items[at as usize].next_for_job);
     }
 
-    /// An accepted message's job is waited for from now on.
-    pub(crate) fn wait_for(&mut self, at: u32, poller: Box<Poller>, now: Moment) {
-        self.waits.push(Reverse((now.saturating_add(crate::batch::pace::rate::moment(poller.due_in())), at)));
+    /// Waits for the job of an accepted message from now on.
+    pub(crate) fn wait_for_job(&mut self, at: u32, poller: Box<Poller>, now: Moment) {
+        self.polls.push(Reverse((now.saturating_add(moment(poller.due_in())), at)));
         let place = at as usize;
         if self.pollers.len() <= place {
             self.pollers.resize_with(place + 1, || None);
@@ -166,69 +169,69 @@ impl State {
         self.progress.waiting += 1;
     }
 
-    pub(crate) fn look(&mut self, now: Moment) -> Look {
-        let sending_is_over = self.ready.is_empty() && self.in_flight == 0;
-        if self.stopping.is_some() || (self.waits() == 0 && sending_is_over) {
-            return Look::Over;
+    /// What a job waiter does next. A poll that it is to make is in flight from now on.
+    pub(crate) fn next_poll(&mut self, now: Moment) -> PollTask {
+        let nothing_to_send = self.ready.is_empty() && self.in_flight == 0;
+        if self.stopping.is_some() || (self.jobs_waited_for() == 0 && nothing_to_send) {
+            return PollTask::Done;
         }
         loop {
-            let Some(&Reverse((due, at))) = self.waits.peek() else { return Look::Until(Moment::MAX) };
+            let Some(&Reverse((due, at))) = self.polls.peek() else { return PollTask::WaitUntil(Moment::MAX) };
             if due > now {
-                return Look::Until(due);
+                return PollTask::WaitUntil(due);
             }
-            self.waits.pop();
-            let poller = self.pollers[at as usize].take().expect("each due look has its poller");
-            // Nobody looks while the service wants quiet, but a wait ends when its time is over.
-            let ends = match poller.time_left() {
+            self.polls.pop();
+            let poller = self.pollers[at as usize].take().expect("each poll that is due has its poller");
+            // A poll is put off while the service wants none, but a wait still ends at its deadline.
+            let deadline = match poller.time_left() {
                 Some(Duration::ZERO) => now,
-                // The millisecond that it is over in has to be over, too.
-                Some(left) => now.saturating_add(crate::batch::pace::rate::moment(left) + 1),
+                // The millisecond of the deadline has to be over, too.
+                Some(left) => now.saturating_add(moment(left) + 1),
                 None => Moment::MAX,
             };
-            if self.quiet_until.min(ends) > now {
-                self.waits.push(Reverse((self.quiet_until.min(ends), at)));
+            if self.no_polls_until.min(deadline) > now {
+                self.polls.push(Reverse((self.no_polls_until.min(deadline), at)));
                 self.pollers[at as usize] = Some(poller);
                 continue;
             }
-            self.looking += 1;
+            self.polling += 1;
             let late = Duration::from_millis(u64::try_from(now - due).unwrap_or(0));
-            return Look::At { at, poller, late };
+            return PollTask::Poll { at, poller, late };
         }
     }
 
-    /// A look is over, and its wait goes on.
-    pub(crate) fn looked(&mut self, at: u32, poller: Box<Poller>, now: Moment) {
-        self.progress.waiting -= 1;
-        self.looking -= 1;
-        self.wait_for(at, poller, now);
+    /// A poll has ended, and its wait continues.
+    pub(crate) fn poll_again(&mut self, at: u32, poller: Box<Poller>, now: Moment) {
+        self.done_waiting();
+        self.wait_for_job(at, poller, now);
     }
 
-    /// A look was its wait's last.
+    /// A poll has ended, and with it its wait.
     pub(crate) fn done_waiting(&mut self) {
         self.progress.waiting -= 1;
-        self.looking -= 1;
+        self.polling -= 1;
     }
 
-    /// Nobody looks before this time.
-    pub(crate) fn be_quiet(&mut self, until: Moment) {
-        self.quiet_until = self.quiet_until.max(until);
+    /// No job is polled before this time.
+    pub(crate) fn pause_polls_until(&mut self, until: Moment) {
+        self.no_polls_until = self.no_polls_until.max(until);
     }
 
-    /// How many jobs' looks are due or will be.
-    pub(crate) fn waits(&self) -> usize {
-        self.waits.len() + self.looking
+    /// How many jobs are waited for.
+    pub(crate) fn jobs_waited_for(&self) -> usize {
+        self.polls.len() + self.polling
     }
 
-    /// A worker more, which watches or sends.
-    pub(crate) fn count(&mut self, watches: bool) {
-        self.live += 1;
-        self.watchers += usize::from(watches);
+    /// Counts a thread.
+    pub(crate) fn thread_started(&mut self, role: Role) {
+        self.threads += 1;
+        self.job_waiters += usize::from(role == Role::JobWaiter);
     }
 
-    /// A worker less.
-    pub(crate) fn discount(&mut self, watches: bool) {
-        self.live -= 1;
-        self.watchers -= usize::from(watches);
+    /// Counts a thread no more.
+    pub(crate) fn thread_ended(&mut self, role: Role) {
+        self.threads -= 1;
+        self.job_waiters -= usize::from(role == Role::JobWaiter);
     }
 
     /// How far the batch is.
@@ -237,10 +240,9 @@ impl State {
         let mut progress = self.progress;
         progress.left = progress.items - progress.accepted - progress.rejected - progress.unknown;
         progress.sending = self.in_flight as u64;
-        let shut = self.gate.shut(now);
-        progress.pause = shut.map(|(reason, until)| (reason, ms(until - now)));
-        let to_take = usize::try_from(progress.left).unwrap_or(usize::MAX).saturating_sub(self.in_flight);
-        let by_rate = ms(self.window.last_of(to_take, now) - now);
+        progress.pause = self.breaker.open_until(now).map(|(reason, until)| (reason, ms(until - now)));
+        let to_send = usize::try_from(progress.left).unwrap_or(usize::MAX).saturating_sub(self.in_flight);
+        let by_rate = ms(self.window.last_send_at(to_send, now) - now);
         let by_pace = (self.ended > 0).then(|| {
             let each = (now - self.began) as f64 / self.ended as f64;
             ms((each * progress.left as f64) as Moment)

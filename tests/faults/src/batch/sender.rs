@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use agentjob_core::{BatchItem, BatchOptions, BatchStep, BatchUpdate, CancelToken, Client, Error, Rate, WaitOptions};
+use agentjob_core::{BatchEvent, BatchItem, BatchOptions, BatchUpdate, CancelToken, Client, Error, Rate, WaitOptions};
 use rustix::process::{Resource, Rlimit, Signal};
 
 use super::notes::Notes;
@@ -52,7 +52,7 @@ fn run(plan: &Plan, notes: &Arc<Notes>) -> Result<(), Error> {
         .concurrency(plan.concurrency)
         .resend_unknown(plan.resend_unknown)
         .cancel(cancelled_by_ctrl_c())
-        .on_step(steps(plan, notes));
+        .on_checkpoint(steps(plan, notes));
     if let Some(rate) = &plan.rate {
         options = options.rate(rate.parse::<Rate>()?);
     }
@@ -65,15 +65,17 @@ fn run(plan: &Plan, notes: &Arc<Notes>) -> Result<(), Error> {
     let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     say(&Said::Begun { unix_ms: unix.as_millis() as u64 });
     loop {
-        match batch.step(SLICE)? {
-            BatchStep::Outcome(outcome) => say(&Said::Told {
+        match batch.next_event(SLICE)? {
+            BatchEvent::Outcome(outcome) => say(&Said::Told {
                 number: outcome.number(),
                 delivery: outcome.delivery().as_str().to_owned(),
                 error: outcome.error().map(|error| error.kind().as_str().to_owned()),
                 earlier: outcome.is_earlier(),
             }),
-            BatchStep::Update(BatchUpdate::Paused { pause, .. }) => say(&Said::Paused { ms: pause.as_millis() as u64 }),
-            BatchStep::Over => return Ok(()),
+            BatchEvent::Update(BatchUpdate::Paused { pause, .. }) => {
+                say(&Said::Paused { ms: pause.as_millis() as u64 })
+            }
+            BatchEvent::Finished => return Ok(()),
             _ => {}
         }
     }

@@ -1,53 +1,53 @@
-//! Every way in which a journal's last line is damaged, and which messages may have been sent by it.
+//! Every way in which a journal's last line can be damaged, and which messages it may have been about.
 
 use crate::batch::item::{BatchItem, plan};
 use crate::batch::journal::clock::Stamp;
 use crate::batch::journal::damaged_tail::*;
-use crate::batch::journal::entry;
-use crate::batch::journal::format::{Begun, NO_LINE, Place};
+use crate::batch::journal::item_lines;
+use crate::batch::journal::line::{ItemRef, MessageRef, NO_LINE};
 use crate::batch::journal::reason::Cause;
 
 const NOW: Stamp = Stamp { unix_ms: 1_767_323_045_678, up_ms: 12 };
 
-/// Six items for six jobs, the first two of which were begun.
+/// Six items for six jobs, two of which have a line in the journal.
 struct Case {
     items: Vec<Planned>,
-    entries: Vec<Option<Entry>>,
+    histories: Vec<Option<ItemHistory>>,
 }
 
 impl Case {
     fn new() -> Case {
         let items = plan((1..=6).map(|n| BatchItem::new(format!("job_{n}"), format!("prompt {n}"))), 100).unwrap();
-        let entries = (0..6).map(|_| None).collect();
-        let mut case = Case { items, entries };
-        case.begin(0, Past::Ended(Delivery::Accepted));
-        case.begin(1, Past::Sending);
+        let histories = (0..6).map(|_| None).collect();
+        let mut case = Case { items, histories };
+        case.begin(0, ItemState::Ended(Delivery::Accepted));
+        case.begin(1, ItemState::Sending);
         case
     }
 
-    fn begin(&mut self, at: usize, past: Past) {
+    fn begin(&mut self, at: usize, state: ItemState) {
         let item = &self.items[at];
-        let place = Place { id: item.id, number: at as u64 + 1 };
-        let begun = Begun { item: place, prompt: item.prompt_digest, job_id: item.job_id().into() };
-        self.entries[at] = Some(Entry { past, ..Entry::begun(&begun) });
+        let item_ref = ItemRef { id: item.id, number: at as u64 + 1 };
+        let message = MessageRef { item: item_ref, prompt: item.prompt_digest, job_id: item.job_id().into() };
+        self.histories[at] = Some(ItemHistory { state, ..ItemHistory::sending(&message) });
     }
 
     fn sending(&self, at: usize) -> Vec<u8> {
-        entry::sending(at, &self.items[at], NOW).finish(&NO_LINE).0.into_bytes()
+        item_lines::sending(at, &self.items[at], NOW).finish(&NO_LINE).0.into_bytes()
     }
 
     fn ended(&self, at: usize) -> Vec<u8> {
-        entry::not_noted(at, &self.items[at], Cause::RunEnded, NOW).finish(&NO_LINE).0.into_bytes()
+        item_lines::unknown_outcome(at, &self.items[at], Cause::RunEnded, NOW).finish(&NO_LINE).0.into_bytes()
     }
 
     /// At concurrency 3, of which one is in flight.
     fn found(&self, bytes: &[u8]) -> Vec<usize> {
-        Tail { number: 9, bytes: bytes.to_vec() }.may_have_sent(&self.items, &self.entries, 3)
+        DamagedTail { number: 9, bytes: bytes.to_vec() }.may_have_sent(&self.items, &self.histories, 3)
     }
 }
 
 #[test]
-fn a_line_sending_is_told_by_whatever_is_left_of_it() {
+fn a_line_sending_is_identified_by_what_is_left_of_it() {
     let case = Case::new();
     let whole = case.sending(4);
     for cut in whole.len() / 4..whole.len() {
@@ -77,7 +77,7 @@ fn a_line_sending_is_told_by_whatever_is_left_of_it() {
 }
 
 #[test]
-fn what_tells_no_message_is_whatever_was_next() {
+fn damage_that_identifies_no_message_concerns_those_that_were_next() {
     let case = Case::new();
     let whole = case.sending(4);
     for cut in 1..23 {
@@ -88,7 +88,7 @@ fn what_tells_no_message_is_whatever_was_next() {
         assert_eq!(case.found(&nothing), expected);
     }
     let mut case = Case::new();
-    case.begin(2, Past::Ended(Delivery::NotSent));
+    case.begin(2, ItemState::Ended(Delivery::NotSent));
     assert_eq!(case.found(b"{"), [2, 3, 4], "one that was not sent may have gone behind the others");
 }
 
@@ -105,7 +105,7 @@ fn another_kind_of_line_sends_nothing() {
 }
 
 #[test]
-fn several_lines_that_became_one_are_told_apart() {
+fn several_lines_that_became_one_are_separated() {
     let case = Case::new();
     for first in [case.ended(1), case.sending(3)] {
         let mut both = first.clone();
@@ -144,8 +144,8 @@ fn noise_over_several_lines_may_hide_one_as_zeros_may() {
 #[test]
 fn a_message_to_a_job_waits_for_the_one_before_it() {
     let items = plan((1..=4).map(|n| BatchItem::new(["a", "b"][n / 3], format!("{n}"))), 100).unwrap();
-    let mut case = Case { entries: (0..4).map(|_| None).collect(), items };
+    let mut case = Case { histories: (0..4).map(|_| None).collect(), items };
     assert_eq!(case.found(b"{"), [0, 2]);
-    case.begin(0, Past::Sending);
+    case.begin(0, ItemState::Sending);
     assert!(case.found(b"{").contains(&2));
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::*;
 
 const GOOD: &str = "{\"job_id\":\"a\",\"prompt\":\"x\"}\n";
-const COLUMNS: &str = "; the columns are job_id, prompt and, optionally, key, separated by commas";
+const COLUMNS: &str = ". The columns are job_id, prompt and, optionally, key, separated by commas.";
 
 fn error(content: &[u8], format: ListFormat) -> String {
     let error = BatchItem::parse_list(content, "FILE", format).unwrap_err();
@@ -29,27 +29,24 @@ fn a_wrong_line_of_json_is_named_with_what_is_wrong() {
         ("{\"job_id\":\"a\",", "FILE, line 1: not JSON: the line ends too early"),
         (&deep, "FILE, line 1: the JSON nests deeper than 128 levels"),
         (&long_number, "FILE, line 1: job_id must be a string, not a number"),
-        ("[{\"job_id\":\"a\",\"prompt\":\"x\"}]", "FILE, line 1: the line is a list; write one JSON object per line"),
-        ("[\"a\",\"x\"]", "FILE, line 1: the line is a list; write one JSON object per line"),
-        ("\"x\"", "FILE, line 1: the line is a string; write one JSON object per line"),
+        ("[{\"job_id\":\"a\",\"prompt\":\"x\"}]", "FILE, line 1: the line is a list. Write one JSON object per line."),
+        ("[\"a\",\"x\"]", "FILE, line 1: the line is a list. Write one JSON object per line."),
+        ("\"x\"", "FILE, line 1: the line is a string. Write one JSON object per line."),
         ("{\"prompt\":\"x\"}", "FILE, line 1: job_id is missing"),
         ("{\"job_id\":\"a\"}", "FILE, line 1: prompt is missing"),
         ("{\"job_id\":\"a\",\"promt\":\"x\"}", "FILE, line 1: prompt is missing; unknown field \"promt\""),
-        ("{\"job_id\":\"\",\"prompt\":\"x\"}", "FILE, line 1: job_id is empty; give the id as the service shows it"),
-        (
-            "{\"job_id\":\"a\",\"prompt\":\"\"}",
-            "FILE, line 1: prompt is empty; give at least one character of instruction",
-        ),
+        ("{\"job_id\":\"\",\"prompt\":\"x\"}", "FILE, line 1: job_id is empty. Give the id as the service shows it."),
+        ("{\"job_id\":\"a\",\"prompt\":\"\"}", "FILE, line 1: prompt is empty. Give at least one character."),
         (
             "{\"job_id\":\"a\",\"prompt\":\"x\",\"key\":\"\"}",
-            "FILE, line 1: key is empty; give 1 to 1024 bytes, or no key",
+            "FILE, line 1: key is empty. Give 1 to 1024 bytes, or no key.",
         ),
         ("{\"job_id\":17,\"prompt\":\"x\"}", "FILE, line 1: job_id must be a string, not a number"),
         ("{\"job_id\":\"a\",\"prompt\":null}", "FILE, line 1: prompt must be a string, not null"),
         ("{\"job_id\":\"a\",\"prompt\":\"x\",\"key\":[]}", "FILE, line 1: key must be a string, not a list"),
         (
             "{\"job_id\":\"a\",\"prompt\":\"x\",\"model\":\"m\"}",
-            "FILE, line 1: unknown field \"model\"; the fields are job_id, prompt and key",
+            "FILE, line 1: unknown field \"model\". The fields are job_id, prompt and key.",
         ),
         ("{\"job_id\":\"a\",\"prompt\":\"x\",\"prompt\":\"y\"}", "FILE, line 1: the field prompt occurs twice"),
         ("{\"job_id\":\"a\",\"prompt\":\"x\",\"\\u0070rompt\":\"y\"}", "FILE, line 1: the field prompt occurs twice"),
@@ -59,15 +56,15 @@ fn a_wrong_line_of_json_is_named_with_what_is_wrong() {
         ),
         (
             "{\"job_id\":\"a\",\"prompt\":\"x\",\"key\":\"k\"}\n\n{\"job_id\":\"b\",\"prompt\":\"y\",\"key\":\"k\"}",
-            "FILE, line 3: key \"k\" is also the key of line 1; give each item its own key",
+            "FILE, line 3: key \"k\" is also the key of line 1. Give each item its own key.",
         ),
         (
             &format!("{GOOD}1\n2\n"),
-            "FILE, line 2: the line is a number; write one JSON object per line (and 1 more wrong line)",
+            "FILE, line 2: the line is a number (and 1 more wrong line). Write one JSON object per line.",
         ),
         (
             &format!("{GOOD}1\n2\n{GOOD}{{}}\nx"),
-            "FILE, line 2: the line is a number; write one JSON object per line (and 3 more wrong lines)",
+            "FILE, line 2: the line is a number (and 3 more wrong lines). Write one JSON object per line.",
         ),
     ];
     for (content, expected) in rows {
@@ -89,13 +86,10 @@ fn a_wrong_line_of_csv_is_named_with_what_is_wrong() {
         ("job_id,prompt,prompt\n", format!("FILE, line 1: the header has the column prompt twice{COLUMNS}")),
         ("job_id,prompt\na,\"x\ny\"\n\nb\n", "FILE, line 5: the line has 1 field, but the header has 2".to_owned()),
         ("job_id,prompt\na,x,y\n", "FILE, line 2: the line has 3 fields, but the header has 2".to_owned()),
-        (
-            "job_id,prompt\n\"a b\",\n",
-            "FILE, line 2: prompt is empty; give at least one character of instruction".to_owned(),
-        ),
+        ("job_id,prompt\n\"a b\",\n", "FILE, line 2: prompt is empty. Give at least one character.".to_owned()),
         (
             "job_id,prompt\n,x\nb,\n",
-            "FILE, line 2: job_id is empty; give the id as the service shows it (and 1 more wrong line)".to_owned(),
+            "FILE, line 2: job_id is empty (and 1 more wrong line). Give the id as the service shows it.".to_owned(),
         ),
         ("job_id,prompt\na,x\nb,\"x\ny\n", "FILE, line 3: a quoted field begins here and is never closed".to_owned()),
         (
@@ -104,7 +98,7 @@ fn a_wrong_line_of_csv_is_named_with_what_is_wrong() {
         ),
         (
             "key,job_id,prompt\nk,a,x\n,a,x\n,a,x\nk,a,x\n",
-            "FILE, line 5: key \"k\" is also the key of line 2; give each item its own key".to_owned(),
+            "FILE, line 5: key \"k\" is also the key of line 2. Give each item its own key.".to_owned(),
         ),
     ];
     for (content, expected) in rows {
@@ -114,11 +108,11 @@ fn a_wrong_line_of_csv_is_named_with_what_is_wrong() {
 
 #[test]
 fn a_list_that_is_not_utf_8_is_refused() {
-    let expected = "FILE, line 2: not valid UTF-8; save the file as UTF-8";
+    let expected = "FILE, line 2: not valid UTF-8. Save the file as UTF-8.";
     assert_eq!(error(b"{\"job_id\":\"a\",\"prompt\":\"x\"}\n\xe9\n", ListFormat::JsonLines), expected);
     assert_eq!(error(b"job_id,prompt\na,\xe9\n", ListFormat::Csv), expected);
     let utf_16: Vec<u8> = format!("\u{feff}{GOOD}").encode_utf16().flat_map(u16::to_le_bytes).collect();
-    assert_eq!(error(&utf_16, ListFormat::JsonLines), "FILE, line 1: not valid UTF-8; save the file as UTF-8");
+    assert_eq!(error(&utf_16, ListFormat::JsonLines), "FILE, line 1: not valid UTF-8. Save the file as UTF-8.");
 }
 
 #[test]
@@ -162,7 +156,7 @@ fn a_file_is_read_in_the_format_that_its_name_suggests() {
     let missing = folder.join("missing\n.jsonl");
     let error = BatchItem::read_list(&missing, None).unwrap_err();
     let name = folder.join("missing\\n.jsonl");
-    assert_eq!(error.message(), format!("{} cannot be read: No such file or directory (os error 2)", name.display()));
+    assert_eq!(error.message(), format!("{} cannot be read (No such file or directory (os error 2))", name.display()));
     fs::remove_dir_all(folder).unwrap();
 }
 

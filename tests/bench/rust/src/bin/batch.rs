@@ -7,7 +7,7 @@
 use std::fs;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use agentjob_core::{BatchItem, BatchOptions, BatchStep, Client, Delivery, WaitOptions};
+use agentjob_core::{BatchEvent, BatchItem, BatchOptions, Client, Delivery, WaitOptions};
 use nix::time::{ClockId, clock_gettime};
 
 fn main() {
@@ -63,13 +63,13 @@ fn wait(client: &Client, items: Vec<BatchItem>, options: &BatchOptions, measure:
     let mut batch = client.send_all(items, options).expect("it begins");
     let mut late = Vec::new();
     loop {
-        match batch.step(Duration::MAX).expect("it goes on") {
-            BatchStep::Outcome(outcome) => {
+        match batch.next_event(Duration::MAX).expect("it goes on") {
+            BatchEvent::Outcome(outcome) => {
                 assert_eq!(outcome.job().expect("its record").status().as_str(), "completed");
                 let until: u64 = outcome.job_id().split('_').nth(1).and_then(|ms| ms.parse().ok()).expect("a job");
                 late.push((unix_ms() as f64 - until as f64) / 1000.0);
             }
-            BatchStep::Over => break,
+            BatchEvent::Finished => break,
             _ => {}
         }
     }

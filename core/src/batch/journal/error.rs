@@ -1,0 +1,22 @@
+//! Errors that name the journal.
+
+use std::path::Path;
+
+use crate::error::{Error, ErrorKind};
+use crate::text::describe;
+
+/// An error about the journal as a whole.
+pub(crate) fn problem(path: &Path, what: &str) -> Error {
+    Error::new(ErrorKind::Journal, format!("journal {:?} {what}", describe(&path.to_string_lossy())))
+}
+
+/// An error about one of its lines, counted from 1.
+pub(crate) fn damage(path: &Path, number: u64, what: &str) -> Error {
+    problem(path, &format!("is damaged: line {number}: {what}"))
+        .with_hint("Restore the file, or check its jobs and begin a new journal.")
+}
+
+/// A line that was read before can't be read again.
+pub(crate) fn changed(path: &Path) -> Error {
+    problem(path, "was changed while the batch ran")
+}

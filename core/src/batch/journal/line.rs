@@ -1,0 +1,110 @@
+//! A line of the journal, and what it can contain.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use crate::batch::journal::clock::Stamp;
+use crate::batch::journal::digest::{Checksum, Digest};
+use crate::batch::journal::reason::Reason;
+use crate::batch::pace::circuit_breaker::PauseReason;
+use crate::delivery::Delivery;
+
+/// The version of the journal's format. A journal of another version is refused.
+pub(crate) const VERSION: u64 = 2;
+/// How every journal begins.
+pub(crate) const BEGINNING: &str = r#"{"line":"run","journal":2,"#;
+/// How the line of a message that is about to be sent begins.
+pub(crate) const SENDING: &str = r#"{"line":"sending","#;
+/// The checksum that the first line has of the line before it.
+pub(crate) const NO_LINE: Checksum = *b"0000000000000000";
+/// How many digits a line has of the checksum of the line before it.
+pub(crate) const LINK: usize = 8;
+/// What is before and behind a line's checksum.
+pub(crate) const SUM: &str = r#","sum":""#;
+pub(crate) const END: &str = "\"}\n";
+
+/// A line of the journal.
+#[derive(Debug)]
+pub(crate) struct Line<'a> {
+    pub(crate) stamp: Stamp,
+    pub(crate) content: Content<'a>,
+    pub(crate) sum: Checksum,
+    /// The beginning of the checksum of the line before it.
+    pub(crate) after: Cow<'a, str>,
+}
+
+impl Line<'_> {
+    /// Whether it was written right behind the line with this checksum.
+    pub(crate) fn follows(&self, before: &Checksum) -> bool {
+        self.after.as_bytes() == &before[..LINK]
+    }
+}
+
+/// What a line records.
+#[derive(Debug)]
+pub(crate) enum Content<'a> {
+    /// A run began.
+    Run(RunHeader<'a>),
+    /// A message is about to be sent.
+    Sending { item: ItemRef, prompt: Digest, job_id: Cow<'a, str> },
+    /// A message's outcome: the job's record and, if its job is waited for, the poller; or the error and the service's Retry-After.
+    Ended {
+        item: ItemRef,
+        delivery: Delivery,
+        job: Option<&'a str>,
+        poller: Option<&'a str>,
+        error: Option<Reason>,
+        retry_after: Option<Duration>,
+    },
+    /// A poll has seen that the job works on the message.
+    Waiting { item: ItemRef, poller: &'a str },
+    /// A job that was waited for is done.
+    Finished { item: ItemRef, job: &'a str },
+    /// The batch pauses.
+    Paused { reason: PauseReason, pause_ms: u64 },
+    /// So many bytes before this line, with this checksum, are damaged and skipped. They may have said that these messages were
+    /// about to be sent.
+    Recovered { bytes: u64, of: Cow<'a, str>, items: Vec<MessageRef> },
+}
+
+/// An item as the journal identifies it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ItemRef {
+    pub(crate) id: Digest,
+    /// Its place in the list when the line was written, from 1: for people.
+    pub(crate) number: u64,
+}
+
+/// A message as the journal identifies it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MessageRef {
+    pub(crate) item: ItemRef,
+    pub(crate) prompt: Digest,
+    pub(crate) job_id: Box<str>,
+}
+
+/// What a run begins with.
+#[derive(Debug)]
+pub(crate) struct RunHeader<'a> {
+    pub(crate) base_url: Cow<'a, str>,
+    pub(crate) project_id: Cow<'a, str>,
+    pub(crate) boot: Option<Cow<'a, str>>,
+    pub(crate) pid: u32,
+    pub(crate) items: u64,
+    pub(crate) concurrency: u64,
+    pub(crate) rate: Option<Cow<'a, str>>,
+    pub(crate) wait: bool,
+}
+
+/// Where a line is in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LineSpan {
+    pub(crate) start: u64,
+    pub(crate) bytes: u32,
+}
+
+impl LineSpan {
+    pub(crate) fn end(self) -> u64 {
+        self.start + u64::from(self.bytes)
+    }
+}

@@ -1,0 +1,60 @@
+//! Compares a batch with its journal: the service, and each item with what the journal has of it.
+
+use crate::batch::item::Planned;
+use crate::batch::journal::error::problem;
+use crate::batch::journal::file::Journal;
+use crate::batch::journal::history::{History, ItemHistory, Items};
+use crate::error::Error;
+use crate::shared::Shared;
+use crate::text::describe;
+
+/// Refuses a journal of another service or project.
+pub(crate) fn check_service(history: &History, shared: &Shared, journal: &Journal) -> Result<(), Error> {
+    let Some(run) = &history.run else { return Ok(()) };
+    if *run.base_url == *shared.config.endpoint.url && *run.project_id == *shared.config.project_id {
+        return Ok(());
+    }
+    let what = format!(
+        "belongs to project {} at {}, but this client uses project {} at {}",
+        describe(&run.project_id),
+        describe(&run.base_url),
+        describe(&shared.config.project_id),
+        describe(&shared.config.endpoint.url)
+    );
+    Err(problem(journal.path(), &what).with_hint("Give each project its own journal."))
+}
+
+/// Finds each item's history. Refuses a list in which an item that may have been delivered was changed or is missing.
+pub(crate) fn match_items(
+    items: &[Planned],
+    known: Items,
+    journal: &Journal,
+) -> Result<Vec<Option<ItemHistory>>, Error> {
+    let journal = describe(&journal.path().to_string_lossy());
+    let (histories, others) = known.split(items.iter().map(|item| &item.id));
+    for (at, (item, history)) in items.iter().zip(&histories).enumerate() {
+        if let Some(history) = history
+            && (history.prompt != item.prompt_digest || *history.job_id != *item.job_id())
+        {
+            let what = if history.prompt == item.prompt_digest { "job" } else { "prompt" };
+            let reason = format!(
+                "its {what} was changed since journal {journal:?} was begun, where it is a message to job {}",
+                describe(&history.job_id)
+            );
+            let hint = "Restore the item, give it another key, or begin a new journal.";
+            return Err(Error::invalid(reason).with_hint(hint).in_item(at as u64 + 1, item.line()));
+        }
+    }
+    // A list may leave out what was certainly not delivered.
+    let missing = others.into_iter().flatten().filter(|history| history.delivery().is_some());
+    let Some(history) = missing.min_by_key(|history| history.number) else { return Ok(histories) };
+    let at = usize::try_from(history.number).unwrap_or(0).wrapping_sub(1);
+    let (line, what) = match items.get(at) {
+        Some(item) if !item.has_own_key() => (item.line(), "it is another message now"),
+        _ => (None, "it is no longer in the list"),
+    };
+    let job_id = describe(&history.job_id);
+    let reason = format!("{what}, but its message to job {job_id} in journal {journal:?} may have been sent");
+    let hint = "Restore the list and add new items at its end, or begin a new journal.";
+    Err(Error::invalid(reason).with_hint(hint).in_item(history.number, line))
+}
