@@ -13,27 +13,27 @@ GOOD = b'{"job_id":"a","prompt":"x"}\n'
 JSONL = {
     "empty": (b"", "FILE contains no messages"),
     "blank lines alone": (b"\n  \n\r\n", "FILE contains no messages"),
-    "not UTF-8": (GOOD + b"\xe9\n", "FILE, line 2: not valid UTF-8; save the file as UTF-8"),
-    "UTF-16": (GOOD.decode().encode("utf-16"), "FILE, line 1: not valid UTF-8; save the file as UTF-8"),
+    "not UTF-8": (GOOD + b"\xe9\n", "FILE, line 2: not valid UTF-8. Save the file as UTF-8."),
+    "UTF-16": (GOOD.decode().encode("utf-16"), "FILE, line 1: not valid UTF-8. Save the file as UTF-8."),
     "not JSON": (GOOD + b"\nnope", "FILE, line 3: not JSON: expected a value at column 2"),
     "two on a line": (GOOD[:-1] + GOOD, "FILE, line 1: not JSON: expected the end at column 28"),
     "a raw tab": (b'{"job_id":"a","prompt":"\t"}', "FILE, line 1: not JSON: expected no control character in a text at column 25"),
     "a deep one": (b"[" * 100_000, "FILE, line 1: the JSON nests deeper than 128 levels"),
     "a long number": (b'{"job_id":' + b"1" * 5000 + b"}", "FILE, line 1: job_id must be a string, not a number"),
-    "a list": (b'[{"job_id":"a","prompt":"x"}]', "FILE, line 1: the line is a list; write one JSON object per line"),
-    "a string": (b'"x"', "FILE, line 1: the line is a string; write one JSON object per line"),
+    "a list": (b'[{"job_id":"a","prompt":"x"}]', "FILE, line 1: the line is a list. Write one JSON object per line."),
+    "a string": (b'"x"', "FILE, line 1: the line is a string. Write one JSON object per line."),
     "no job": (b'{"prompt":"x"}', "FILE, line 1: job_id is missing"),
     "no prompt": (b'{"job_id":"a"}', "FILE, line 1: prompt is missing"),
     "a typing mistake": (b'{"job_id":"a","promt":"x"}', 'FILE, line 1: prompt is missing; unknown field "promt"'),
     "an empty job": (b'{"job_id":"","prompt":"x"}', "FILE, line 1: job_id is empty. Give the id as the service shows it."),
     "an empty prompt": (b'{"job_id":"a","prompt":""}', "FILE, line 1: prompt is empty. Give at least one character."),
-    "an empty key": (b'{"job_id":"a","prompt":"x","key":""}', "FILE, line 1: key is empty; give 1 to 1024 bytes, or no key"),
+    "an empty key": (b'{"job_id":"a","prompt":"x","key":""}', "FILE, line 1: key is empty. Give 1 to 1024 bytes, or no key."),
     "a number for a job": (b'{"job_id":17,"prompt":"x"}', "FILE, line 1: job_id must be a string, not a number"),
     "null for a prompt": (b'{"job_id":"a","prompt":null}', "FILE, line 1: prompt must be a string, not null"),
     "a list for a key": (b'{"job_id":"a","prompt":"x","key":[]}', "FILE, line 1: key must be a string, not a list"),
     "an unknown field": (
         b'{"job_id":"a","prompt":"x","model":"m"}',
-        'FILE, line 1: unknown field "model"; the fields are job_id, prompt and key',
+        'FILE, line 1: unknown field "model". The fields are job_id, prompt and key.',
     ),
     "a field twice": (b'{"job_id":"a","prompt":"x","prompt":"y"}', "FILE, line 1: the field prompt occurs twice"),
     "a field twice in disguise": (b'{"job_id":"a","prompt":"x","\\u0070rompt":"y"}', "FILE, line 1: the field prompt occurs twice"),
@@ -43,13 +43,13 @@ JSONL = {
     ),
     "two with one key": (
         b'{"job_id":"a","prompt":"x","key":"k"}\n\n{"job_id":"b","prompt":"y","key":"k"}',
-        'FILE, line 3: key "k" is also the key of line 1; give each item its own key',
+        'FILE, line 3: key "k" is also the key of line 1. Give each item its own key.',
     ),
-    "two lines": (GOOD + b"1\n2\n", "FILE, line 2: the line is a number; write one JSON object per line (and 1 more wrong line)"),
-    "four lines": (GOOD + b"1\n2\n" + GOOD + b"{}\nx", "FILE, line 2: the line is a number; write one JSON object per line (and 3 more wrong lines)"),
+    "two lines": (GOOD + b"1\n2\n", "FILE, line 2: the line is a number (and 1 more wrong line). Write one JSON object per line."),
+    "four lines": (GOOD + b"1\n2\n" + GOOD + b"{}\nx", "FILE, line 2: the line is a number (and 3 more wrong lines). Write one JSON object per line."),
 }
 
-HEADER = "; the columns are job_id, prompt and, optionally, key, separated by commas"
+HEADER = ". The columns are job_id, prompt and, optionally, key, separated by commas."
 CSV = {
     "empty": (b"", "FILE contains no messages"),
     "a header alone": (b"job_id,prompt\n", "FILE contains no messages"),
@@ -57,11 +57,11 @@ CSV = {
     "semicolons": (b"job_id;prompt\na;x\n", f'FILE, line 1: the header has no column job_id: it is "job_id;prompt"{HEADER}'),
     "an unknown column": (b"job_id,prompt,model\n", f'FILE, line 1: the header has an unknown column "model"{HEADER}'),
     "a column twice": (b"job_id,prompt,prompt\n", f"FILE, line 1: the header has the column prompt twice{HEADER}"),
-    "not UTF-8": (b"job_id,prompt\na,\xe9\n", "FILE, line 2: not valid UTF-8; save the file as UTF-8"),
+    "not UTF-8": (b"job_id,prompt\na,\xe9\n", "FILE, line 2: not valid UTF-8. Save the file as UTF-8."),
     "a field less": (b'job_id,prompt\na,"x\ny"\n\nb\n', "FILE, line 5: the line has 1 field, but the header has 2"),
     "a field more": (b"job_id,prompt\na,x,y\n", "FILE, line 2: the line has 3 fields, but the header has 2"),
     "an empty prompt": (b'job_id,prompt\n"a",\n', "FILE, line 2: prompt is empty. Give at least one character."),
-    "an empty job": (b"job_id,prompt\n,x\nb,\n", "FILE, line 2: job_id is empty. Give the id as the service shows it. (and 1 more wrong line)"),
+    "an empty job": (b"job_id,prompt\n,x\nb,\n", "FILE, line 2: job_id is empty (and 1 more wrong line). Give the id as the service shows it."),
     "an open quote": (b'job_id,prompt\na,x\nb,"x\ny\n', "FILE, line 3: a quoted field begins here and is never closed"),
     "a quote inside": (
         b'job_id,prompt\na,"x"y\n',
@@ -69,7 +69,7 @@ CSV = {
     ),
     "two with one key": (
         b"key,job_id,prompt\nk,a,x\n,a,x\n,a,x\nk,a,x\n",
-        'FILE, line 5: key "k" is also the key of line 2; give each item its own key',
+        'FILE, line 5: key "k" is also the key of line 2. Give each item its own key.',
     ),
 }
 

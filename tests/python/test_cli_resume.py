@@ -118,7 +118,7 @@ def test_a_wait_that_is_resumed_too_late_prints_the_command_to_wait_again(emulat
 def test_no_fresh_wait_is_advised_where_it_would_take_the_previous_result(emulator):
     emulator.reset(stale_ms=60000)
     status, _, err = run(emulator, "send", "job_demo", "go", "--wait", "--wait-timeout", "0.3", *QUICK)
-    assert status == 4 and HINT not in err and "do not send it again" in err
+    assert status == 4 and HINT not in err and "Do not send it again" in err
 
 
 def test_the_hint_is_ascii_whatever_the_job_is_called(emulator):

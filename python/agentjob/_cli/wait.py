@@ -21,10 +21,11 @@ class Interrupted(errors.Error):
         self.remarks = getattr(interrupt, "__notes__", [])
 
 
-def accepted(error):
-    """Adds to a wait's error what its sentence does not say: the message before the wait was accepted."""
+def accepted(error, remark=True):
+    """Adds the verdict to a wait's error: the message before the wait was accepted. remark: the error's sentence does not say so."""
     add_note(error, "accepted")
-    error.remarks = error.__notes__
+    if remark:
+        error.remarks = error.__notes__
 
 
 class Wait:
@@ -88,9 +89,11 @@ class Wait:
         except KeyboardInterrupt as interrupt:
             raise self._interrupted(Interrupted(interrupt)) from None
         except errors.Error as error:
+            timed_out = isinstance(error, errors.WaitTimeoutError)
             if self._delivered:
-                accepted(error)
-            if isinstance(error, errors.WaitTimeoutError):
+                # The sentence of a wait after a message says it, but a wait for a new job is like one for any job.
+                accepted(error, remark=not timed_out or self._options.command == "create")
+            if timed_out:
                 error.resume = self._wait_again()
             raise
 
