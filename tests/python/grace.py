@@ -33,10 +33,11 @@ def arrived(emulator):
 
 
 def is_all_accepted(emulator, journal):
-    """By the journal's word and the service's; and nothing else was sent."""
-    progress = agentjob.batch_status(journal)["progress"]
-    assert (progress["accepted"], progress["unknown"], progress["left"]) == (1 + IN_FLIGHT, 0, LEFT)
-    assert len(emulator.ledger()) == emulator.requests()["total"] == 1 + IN_FLIGHT
+    """In the journal and in the service's ledger; and the batch sent no more. A loaded machine may need longer than SLOW's delay to
+    end the batch: then more messages were sent before, and all of them count."""
+    progress, sent = agentjob.batch_status(journal)["progress"], emulator.requests()["total"]
+    assert (progress["accepted"], progress["unknown"], progress["left"]) == (sent, 0, len(ITEMS) - sent), progress
+    assert len(emulator.ledger()) == sent and 1 + IN_FLIGHT <= sent < len(ITEMS), sent
 
 
 def is_all_unknown(emulator, journal):

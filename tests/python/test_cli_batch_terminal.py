@@ -13,7 +13,7 @@ from agentjob._cli.batch.display import BatchProgress
 from agentjob._cli.batch.describe import clock, finish
 from agentjob._cli.batch.frame import frame
 from agentjob._cli.terminal import Plain
-from conftest import tried
+from conftest import tried, wait_for
 from test_cli import QUICK
 from test_cli_batch import STALL, folder, messages, service  # noqa: F401 (a fixture)
 from test_cli_terminal import Terminal, style, plain  # noqa: F401 (a fixture)
@@ -102,7 +102,8 @@ def test_ctrl_c_leaves_a_clean_terminal(folder, style):
     messages(9)
     with service(9, rules=[STALL]) as emulator:
         terminal = Terminal(emulator, *COMMAND, "--concurrency", "2", "--grace", "0.5", **style)
-        terminal.read_until("2 in flight")
+        # The third and fourth message arrive when the outcomes of the first two are recorded.
+        wait_for(lambda: emulator.requests()["total"] == 4, "two messages are accepted, and two are in flight")
         terminal.press_ctrl_c()
         _, shown = terminal.read()
     assert terminal.process.returncode == 130 and "\x1b[?25l" not in shown, "the cursor was never hidden"
