@@ -7,8 +7,8 @@ use crate::call::response_text::{Hint, hint, incomplete_record, returned, unusab
 use crate::call::retry_after::parse_retry_after;
 use crate::delivery::{Delivery, Sent, Situation, delivery};
 use crate::error::{Error, ErrorKind};
+use crate::http::cause::Cause;
 use crate::http::exchange::{Broken, Reply};
-use crate::http::failure::Cause;
 use crate::job::{Job, NoJob};
 use crate::operation::Operation;
 use crate::redact::Redactor;

@@ -8,7 +8,7 @@ use crate::client::Client;
 use crate::delivery::Delivery;
 use crate::duration::check_time;
 use crate::error::Error;
-use crate::http::failure::Cause;
+use crate::http::cause::Cause;
 use crate::job::Job;
 use crate::wait::options::WaitOptions;
 use crate::wait::poller::Poller;

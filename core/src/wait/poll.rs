@@ -8,7 +8,7 @@ use crate::call::request_loop::execute;
 use crate::duration::check_time;
 use crate::error::sentence::Subject;
 use crate::error::{Error, ErrorKind};
-use crate::http::failure::Cause;
+use crate::http::cause::Cause;
 use crate::jitter;
 use crate::job::Job;
 use crate::operation::Operation;
