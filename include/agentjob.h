@@ -1333,6 +1333,23 @@ AGENTJOB_API
 const char *agentjob_error_hint(const agentjob_error *error);
 
 /**
+ * The message of a batch that is wrong: its number in the batch, in the order in which the messages were added.
+ * @param error the error
+ * @return the number, from 1; 0 if the error is not about a message of a batch, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint64_t agentjob_error_item(const agentjob_error *error);
+
+/**
+ * The wrong line of a file of messages, or the line that was given to agentjob_batch_add() for the message that is wrong.
+ * @param error the error
+ * @return the line, from 1; 0 if the error is not about a line, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API
+uint64_t agentjob_error_line(const agentjob_error *error);
+
+/**
  * The delivery verdict: what happened to the message, and so whether sending it again is safe.
  * @param error the error
  * @return an AGENTJOB_DELIVERY_ number; AGENTJOB_DELIVERY_NONE if the call does not deliver a message, and for NULL

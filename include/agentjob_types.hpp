@@ -124,6 +124,10 @@ public:
     std::string reason() const { return handle_ ? detail::text(agentjob_error_reason(get())) : what(); }
     /** How to fix the cause; nothing if there is no advice. */
     std::optional<std::string> hint() const { return detail::optional_text(agentjob_error_hint(get())); }
+    /** The number in its batch, from 1, of the message that is wrong; 0 if the error is not about one. */
+    std::uint64_t item() const noexcept { return agentjob_error_item(get()); }
+    /** The line, from 1, of the file that the wrong message is from; 0 if the error is not about a line. */
+    std::uint64_t line() const noexcept { return agentjob_error_line(get()); }
     /** What happened to the message, and so whether sending it again is safe. */
     agentjob_delivery delivery() const noexcept {
         return handle_ ? static_cast<agentjob_delivery>(agentjob_error_delivery(get())) : refused_;

@@ -33,6 +33,8 @@ struct Parts {
     kind: ErrorKind,
     reason: String,
     hint: Option<Cow<'static, str>>,
+    /// The hint says when to try again, and there is nothing to fix.
+    hint_is_time: bool,
     delivery: Option<Delivery>,
     http_status: Option<u16>,
     retry_after: Option<Duration>,
@@ -53,6 +55,7 @@ impl Error {
             kind,
             reason: reason.into(),
             hint: None,
+            hint_is_time: false,
             delivery: None,
             http_status: None,
             retry_after: None,
@@ -71,6 +74,7 @@ impl Error {
 
     /// The error for a panic that was caught. With `delivers` the call was to deliver a message, and because a panic does not
     /// show whether it left, the verdict is `unknown`.
+    #[doc(hidden)]
     pub fn internal(what: &str, delivers: bool) -> Error {
         Error::new(ErrorKind::Internal, internal_reason(what))
             .with_hint(INTERNAL_HINT)
@@ -78,6 +82,7 @@ impl Error {
     }
 
     /// The error for an argument that a face itself refuses. `reason` names the argument.
+    #[doc(hidden)]
     pub fn invalid_argument(reason: impl Into<String>) -> Error {
         Error::invalid(reason)
     }
@@ -86,7 +91,12 @@ impl Error {
     #[doc(hidden)]
     #[must_use]
     pub fn with_hint(self, hint: impl Into<Cow<'static, str>>) -> Error {
-        self.changed(|parts| parts.hint = Some(hint.into()))
+        self.changed(|parts| (parts.hint, parts.hint_is_time) = (Some(hint.into()), false))
+    }
+
+    /// Adds when to try again, if that is all there is to do.
+    pub(crate) fn with_time_hint(self, hint: String) -> Error {
+        self.changed(|parts| (parts.hint, parts.hint_is_time) = (Some(hint.into()), true))
     }
 
     pub(crate) fn with_hint_if_any(self, hint: Option<impl Into<Cow<'static, str>>>) -> Error {
@@ -188,6 +198,7 @@ impl Error {
             delivery: parts.delivery,
             reason: &parts.reason,
             hint: parts.hint.as_deref(),
+            hint_is_time: parts.hint_is_time,
         }
     }
 

@@ -7,8 +7,8 @@ use crate::call::control::Event;
 use crate::call::options::CallOptions;
 use crate::call::recent_deliveries::RecentDeliveries;
 use crate::config::settings::{Config, LogLevel};
+use crate::http::cause::Cause;
 use crate::http::connections::Connections;
-use crate::http::failure::Cause;
 
 /// Cloning is cheap. It is below clients and calls, so both can use it.
 #[derive(Clone)]

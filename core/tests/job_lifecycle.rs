@@ -116,6 +116,43 @@ fn the_facts_of_a_waits_error_describe_the_wait() {
 }
 
 #[test]
+fn a_wait_after_a_message_that_can_never_succeed_says_the_same_everywhere() {
+    let emulator = emulator(
+        r#"{"work_ms": 60000, "rules": [{"method": "GET", "status": 401, "json": {"error": "key revoked"}}]}"#,
+    );
+    let client = client(&emulator);
+    let waited = client.send_and_wait(JOB, "p", &quick()).unwrap_err();
+    let mut poller = client.send_and_poll(JOB, "p", &quick()).unwrap();
+    let polled = poller.poll(&client, &CallOptions::new()).unwrap_err();
+    for error in [waited, polled] {
+        assert_eq!(
+            error.message(),
+            "message to job job_demo was accepted, but the wait for it ended: the service returned 401 (key revoked). \
+             Check the API key: it may be wrong or expired. Do not send it again."
+        );
+        assert_eq!((error.kind(), error.http_status()), (ErrorKind::Authentication, Some(401)));
+        assert_eq!((error.reason(), error.attempts()), ("the service returned 401 (key revoked)", 2));
+    }
+    let alone = client.wait(JOB, &quick()).unwrap_err();
+    assert!(alone.message().starts_with("job job_demo could not be read: the service returned 401"), "{alone}");
+}
+
+#[test]
+fn a_key_in_a_job_id_is_in_no_error_of_a_wait() {
+    let emulator = emulator("{}");
+    let key = "adm_zebra7quilt4mango9";
+    let client = builder(&emulator).api_key(key).base_url("http://127.0.0.1:1").build().unwrap();
+    let token = CancelToken::new();
+    let late = client.wait(key, &quick().timeout(ms(1))).unwrap_err();
+    token.cancel();
+    let cancelled = client.wait(key, &quick().call(CallOptions::new().cancel(&token))).unwrap_err();
+    for (error, kind) in [(late, ErrorKind::WaitTimeout), (cancelled, ErrorKind::Cancelled)] {
+        assert_eq!(error.kind(), kind);
+        assert!(!error.message().contains("zebra") && error.message().contains("***"), "{error}");
+    }
+}
+
+#[test]
 fn a_job_that_is_terminal_right_after_its_message_is_done_after_settle() {
     // The job is never seen `active`: its record is terminal from the first response on.
     let record = r#"{"id": "job_demo", "status": "completed", "prLink": null}"#;

@@ -216,12 +216,12 @@ fn a_file_that_is_not_a_journal_is_not_changed() {
         "{\"line\":\"ru",
         "{\"line\":\"runner\"",
         "{\"line\":\"run\",\"journal\":two,\"agentjob\":\"9\"}\n",
-        "{\"line\":\"run\",\0\"journal\":2,\n",
+        "{\"line\":\"run\",\0\"journal\":3,\n",
         "\n",
         " ",
         "a letter to a friend",
         "a letter\nto a friend\n",
-        "\u{feff}{\"line\":\"run\",\"journal\":2,",
+        "\u{feff}{\"line\":\"run\",\"journal\":3,",
     ];
     for text in rows {
         std::fs::write(folder.journal(), text).unwrap();
@@ -230,13 +230,13 @@ fn a_file_that_is_not_a_journal_is_not_changed() {
         assert_eq!(batch_status(folder.journal()).unwrap_err().message(), error.message());
         assert_eq!(std::fs::read(folder.journal()).unwrap(), text.as_bytes());
     }
-    for beginning in ["{\"line\":\"run\",\"journal\":2,", "{\"line\":\"run\",\"journal\":2,\"agentj"] {
+    for beginning in ["{\"line\":\"run\",\"journal\":3,", "{\"line\":\"run\",\"journal\":3,\"agentj"] {
         std::fs::write(folder.journal(), beginning).unwrap();
         let error = client.send_all(items(1), &options).unwrap_err();
         assert!(error.message().contains("is damaged: line 1: "), "it may have had more lines: {error}");
         assert_eq!(std::fs::read(folder.journal()).unwrap(), beginning.as_bytes());
     }
-    for version in ["1", "3", "17"] {
+    for version in ["1", "2", "17"] {
         let text = format!("{{\"line\":\"run\",\"journal\":{version},\"agentjob\":\"9\"}}\n");
         std::fs::write(folder.journal(), &text).unwrap();
         let error = client.send_all(items(1), &options).unwrap_err();

@@ -23,6 +23,8 @@ pub struct agentjob_error {
     message: Text,
     reason: Text,
     hint: Option<Text>,
+    item: u64,
+    line: u64,
     delivery: agentjob_delivery,
     http_status: i32,
     retry_after_ms: i64,
@@ -41,6 +43,8 @@ impl agentjob_error {
             message: Text::new(error.message()),
             reason: Text::new(error.reason()),
             hint: error.hint().map(Text::new),
+            item: error.item().unwrap_or(0),
+            line: error.line().unwrap_or(0),
             delivery: delivery.into(),
             http_status: error.http_status().map_or(0, i32::from),
             retry_after_ms: milliseconds_or_none(error.retry_after()),
@@ -103,6 +107,26 @@ pub unsafe extern "C" fn agentjob_error_reason(error: *const agentjob_error) -> 
 pub unsafe extern "C" fn agentjob_error_hint(error: *const agentjob_error) -> *const c_char {
     // SAFETY: the header's contract.
     unsafe { read(error, NO_TEXT, |error| borrow(error.hint.as_ref())) }
+}
+
+/// The message of a batch that is wrong: its number in the batch, in the order in which the messages were added.
+/// @param error the error
+/// @return the number, from 1; 0 if the error is not about a message of a batch, and for NULL
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_error_item(error: *const agentjob_error) -> u64 {
+    // SAFETY: the header's contract.
+    unsafe { read(error, 0, |error| error.item) }
+}
+
+/// The wrong line of a file of messages, or the line that was given to agentjob_batch_add() for the message that is wrong.
+/// @param error the error
+/// @return the line, from 1; 0 if the error is not about a line, and for NULL
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_error_line(error: *const agentjob_error) -> u64 {
+    // SAFETY: the header's contract.
+    unsafe { read(error, 0, |error| error.line) }
 }
 
 /// The delivery verdict: what happened to the message, and so whether sending it again is safe.

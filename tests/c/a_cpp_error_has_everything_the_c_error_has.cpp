@@ -1,4 +1,6 @@
 // agentjob.hpp: a thrown error has everything that the C error has, and can be kept after its call.
+#include <agentjob_batch.hpp>
+
 #include "support.hpp"
 
 using namespace std::chrono_literals;
@@ -37,6 +39,16 @@ static void a_wait_that_times_out_has_the_last_record() {
     CHECK(!error.retry_after() && !error.request_id() && !error.body() && error.http_status() == 0);
 }
 
+static void a_wrong_message_of_a_batch_is_named_by_its_number_and_line() {
+    service service;
+    agentjob::batch batch(service.client(), "/nowhere/night.journal");
+    batch.add("job_1", "Go on").add("job_2", "", std::nullopt, 17);
+    const agentjob::error error = error_of([&] { batch.start(); });
+    CHECK(error.item() == 2 && error.line() == 17 && error.reason() == "prompt is empty");
+    const agentjob::error file = error_of([&] { agentjob::batch(service.client(), "j").add_file("/nowhere/messages.csv"); });
+    CHECK(file.code() == AGENTJOB_ERR_INVALID_ARGUMENT && file.item() == 0 && file.line() == 0);
+}
+
 static void a_nul_in_an_id_is_refused_and_not_cut_off() {
     service service;
     const agentjob::client client = service.client();
@@ -46,6 +58,7 @@ static void a_nul_in_an_id_is_refused_and_not_cut_off() {
     CHECK_TEXT(sent.what(), "job_id contains a NUL at byte 8");
     CHECK(sent.reason() == sent.what() && !sent.hint());
     CHECK(!sent.get() && !sent.job() && !sent.body() && !sent.retry_after() && sent.attempts() == 0 && sent.elapsed() == 0ms);
+    CHECK(sent.item() == 0 && sent.line() == 0);
     CHECK(error_of([&] { client.send_and_wait(id, "Go on"); }).delivery() == AGENTJOB_DELIVERY_NOT_SENT);
     CHECK(error_of([&] { client.get_job(id); }).delivery() == AGENTJOB_DELIVERY_NONE);
     CHECK(error_of([&] { client.wait(id); }).code() == AGENTJOB_ERR_INVALID_ARGUMENT);
@@ -97,6 +110,7 @@ static void a_moved_from_object_is_refused_and_breaks_nothing() {
 int main() {
     a_rejection_has_the_services_text();
     a_wait_that_times_out_has_the_last_record();
+    a_wrong_message_of_a_batch_is_named_by_its_number_and_line();
     a_nul_in_an_id_is_refused_and_not_cut_off();
     a_negative_time_is_refused_everywhere();
     a_moved_from_object_is_refused_and_breaks_nothing();

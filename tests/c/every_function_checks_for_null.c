@@ -212,6 +212,8 @@ static void functions_that_cannot_fail(void) {
     CHECK(agentjob_error_message(NULL) == NULL);
     CHECK(agentjob_error_reason(NULL) == NULL);
     CHECK(agentjob_error_hint(NULL) == NULL);
+    CHECK_INT(agentjob_error_item(NULL), 0);
+    CHECK_INT(agentjob_error_line(NULL), 0);
     CHECK_INT(agentjob_error_delivery(NULL), AGENTJOB_DELIVERY_NONE);
     CHECK_INT(agentjob_error_http_status(NULL), 0);
     CHECK_INT(agentjob_error_retry_after_ms(NULL), -1);

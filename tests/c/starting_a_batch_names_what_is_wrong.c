@@ -4,11 +4,13 @@
 static agentjob_error *err;
 
 /* Starting the batch fails with this text in the message; afterwards the batch can only be freed. */
-static void refused(agentjob_batch *batch, const char *part) {
+static void refused_at(agentjob_batch *batch, const char *part, uint64_t item, uint64_t line) {
     agentjob_batch_event *event = NULL;
     CHECK_INT(agentjob_batch_start(batch, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_HOLDS(agentjob_error_message(err), part);
     CHECK_INT(agentjob_error_delivery(err), AGENTJOB_DELIVERY_NONE);
+    CHECK_INT(agentjob_error_item(err), item);
+    CHECK_INT(agentjob_error_line(err), line);
     agentjob_error_free(err);
     CHECK(agentjob_batch_is_over(batch));
     CHECK_INT(agentjob_batch_start(batch, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
@@ -16,6 +18,10 @@ static void refused(agentjob_batch *batch, const char *part) {
     CHECK_INT(batch_count(batch, AGENTJOB_COUNT_ITEMS), 0);
     CHECK(event == NULL);
     agentjob_batch_free(batch);
+}
+
+static void refused(agentjob_batch *batch, const char *part) {
+    refused_at(batch, part, 0, 0);
 }
 
 static agentjob_batch *with(const agentjob_client *client, const folder *place, const char *job_id, const char *prompt, size_t len,
@@ -26,13 +32,13 @@ static agentjob_batch *with(const agentjob_client *client, const folder *place, 
 }
 
 static void messages(const agentjob_client *client, const folder *place) {
-    refused(with(client, place, "", "p", 1, NULL, 0), "item 3: job_id is empty");
-    refused(with(client, place, "job_3", "", 0, NULL, 17), "line 17: prompt is empty");
-    refused(with(client, place, "job_3", NULL, 0, NULL, 17), "line 17: prompt is empty");
-    refused(with(client, place, "job_3", "p", 1, "", 0), "item 3: key is empty");
+    refused_at(with(client, place, "", "p", 1, NULL, 0), "item 3: job_id is empty", 3, 0);
+    refused_at(with(client, place, "job_3", "", 0, NULL, 17), "line 17: prompt is empty", 3, 17);
+    refused_at(with(client, place, "job_3", NULL, 0, NULL, 17), "line 17: prompt is empty", 3, 17);
+    refused_at(with(client, place, "job_3", "p", 1, "", 0), "item 3: key is empty", 3, 0);
     agentjob_batch *twice = with(client, place, "job_3", "p", 1, "k", 3);
     CHECK_OK(agentjob_batch_add(twice, "job_4", "q", 1, "k", 4, &err), err);
-    refused(twice, "line 4: key \"k\" is also the key of line 3");
+    refused_at(twice, "line 4: key \"k\" is also the key of line 3", 4, 4);
 
     /* agentjob_batch_add() refuses these at once, and the batch does not change. */
     agentjob_batch *batch = batch_of(client, place, 1);
@@ -76,9 +82,9 @@ static void settings(const agentjob_client *client, const folder *place) {
 static void a_changed_list(const agentjob_client *client, const folder *place) {
     agentjob_batch *batch = with(client, place, "job_3", "p", 1, "k", 0);
     CHECK_INT(batch_run(batch).deliveries[AGENTJOB_DELIVERY_ACCEPTED], 3);
-    refused(with(client, place, "job_3", "q", 1, "k", 9), "line 9: its prompt was changed");
-    refused(with(client, place, "job_4", "p", 1, "k", 0), "item 3: its job was changed");
-    refused(batch_of(client, place, 2), "item 3");
+    refused_at(with(client, place, "job_3", "q", 1, "k", 9), "line 9: its prompt was changed", 3, 9);
+    refused_at(with(client, place, "job_4", "p", 1, "k", 0), "item 3: its job was changed", 3, 0);
+    refused_at(batch_of(client, place, 2), "item 3", 3, 0);
 }
 
 static void a_batch_that_was_started(const agentjob_client *client) {
@@ -87,7 +93,8 @@ static void a_batch_that_was_started(const agentjob_client *client) {
     agentjob_cancel *token = agentjob_cancel_new();
     CHECK_OK(agentjob_batch_start(batch, &err), err);
     CHECK_INT(agentjob_batch_add(batch, "job_2", "p", 1, NULL, 0, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
-    CHECK_HOLDS(agentjob_error_message(err), "was already started");
+    CHECK_TEXT(agentjob_error_reason(err), "the batch was already started");
+    CHECK_TEXT(agentjob_error_hint(err), "Configure and fill it before agentjob_batch_start().");
     agentjob_error_free(err);
     CHECK_INT(agentjob_batch_start(batch, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_INT(agentjob_batch_set_concurrency(batch, 1, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);

@@ -6,10 +6,12 @@ static void write_file(const char *path, const char *content) {
     CHECK(file != NULL && fputs(content, file) >= 0 && fclose(file) == 0);
 }
 
-static void refused(agentjob_batch *batch, const char *path, const char *part) {
+static void refused(agentjob_batch *batch, const char *path, const char *part, uint64_t line) {
     agentjob_error *err = NULL;
     CHECK_INT(agentjob_batch_add_file(batch, path, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_HOLDS(agentjob_error_message(err), part);
+    CHECK_INT(agentjob_error_line(err), line);
+    CHECK_INT(agentjob_error_item(err), 0); /* it is in no batch yet */
     agentjob_error_free(err);
     CHECK_INT(batch_count(batch, AGENTJOB_COUNT_ITEMS), 0);
 }
@@ -23,11 +25,11 @@ int main(void) {
     char csv[200], lines[200];
     snprintf(csv, sizeof csv, "%s/messages.csv", place.path);
     snprintf(lines, sizeof lines, "%s/messages.jsonl", place.path);
-    refused(batch, csv, "messages.csv cannot be read");
+    refused(batch, csv, "messages.csv cannot be read", 0);
     write_file(csv, "job_id,prompt\njob_1,one\njob_2\n");
-    refused(batch, csv, "messages.csv, line 3: the line has 1 field, but the header has 2");
+    refused(batch, csv, "messages.csv, line 3: the line has 1 field, but the header has 2", 3);
     write_file(lines, "{\"job_id\": \"job_3\", \"promt\": \"three\"}\n");
-    refused(batch, lines, "messages.jsonl, line 1: prompt is missing; unknown field \"promt\"");
+    refused(batch, lines, "messages.jsonl, line 1: prompt is missing; unknown field \"promt\"", 1);
     write_file(csv, "job_id,prompt,key\njob_1,one,\njob_2,\"two, \"\"too\"\"\",k\n");
     write_file(lines, "{\"job_id\": \"job_3\", \"prompt\": \"three\"}\n");
     CHECK_OK(agentjob_batch_add_file(batch, csv, &err), err);

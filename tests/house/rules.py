@@ -23,7 +23,7 @@ FORBIDDEN_IMPORTS = [
 
 #: Files that decide and therefore do no I/O: they get times and facts as arguments.
 PURE = ["core/src/batch/pace/", "core/src/wait/schedule.rs", "core/src/call/retry.rs", "core/src/delivery.rs"]
-IMPURE = re.compile(r"Instant::now|SystemTime|std::(?:net|fs|io::Read|thread|env)\b|\b(?:rustix|ureq|rustls|nix)::|crate::(?:os|shared|client|http::(?!failure))\b")
+IMPURE = re.compile(r"Instant::now|SystemTime|std::(?:net|fs|io::Read|thread|env)\b|\b(?:rustix|ureq|rustls|nix)::|crate::(?:os|shared|client|http::(?!cause))\b")
 
 #: The most lines of a source file, and of a file of tests, which is a list of situations; and the files that may be longer, with reasons.
 LONGEST, LONGEST_TEST = 400, 600

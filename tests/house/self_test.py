@@ -52,7 +52,7 @@ CASES = [
     (arrows, {"core/src/client.rs": "", "core/src/config/builder.rs": "use crate::client::Client;"}, "client.rs owns build()"),
     (arrows, {"core/src/config/builder.rs": "use crate::Client;"}, "lib.rs re-exports"),
     (arrows, {"core/src/config/builder/tests.rs": "use crate::Client;"}, ""),
-    (arrows, {"core/src/call/retry.rs": "use crate::http::failure::Cause;"}, ""),
+    (arrows, {"core/src/call/retry.rs": "use crate::http::cause::Cause;"}, ""),
     (arrows, {"core/src/call/retry.rs": "use crate::http::exchange::Exchange;"}, "uses crate::http::"),
     (arrows, {"core/src/delivery.rs": "fn f() { std::time::Instant::now(); }"}, "uses Instant::now"),
     (arrows, {"core/src/batch/pace/rate.rs": "use std::fs::File;"}, "uses std::fs"),

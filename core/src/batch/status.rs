@@ -12,7 +12,7 @@ use crate::batch::journal::error::{damage, problem};
 use crate::batch::journal::history::{History, ItemHistory, ItemState};
 use crate::batch::journal::line::{Content, Line, LineSpan};
 use crate::batch::journal::open::{absolute, open_to_read};
-use crate::batch::journal::reason::{Cause, Reason};
+use crate::batch::journal::reason::{Origin, Reason};
 use crate::batch::journal::replay::{line_at, read_lines};
 use crate::delivery::Delivery;
 use crate::error::Error;
@@ -110,7 +110,7 @@ pub fn batch_status(journal: impl AsRef<Path>) -> Result<BatchStatus, Error> {
         let is_counted = history.items.iter().any(|item| item.number == number && item.delivery().is_some());
         if !is_counted {
             let damaged =
-                Reason::not_noted(Cause::LineDamaged).error(&job_id, Delivery::Unknown, false).without_advice();
+                Reason::not_noted(Origin::LineDamaged).error(&job_id, Delivery::Unknown, false).without_advice();
             unknown.push(BatchStatusItem { number, job_id, reason: Some(damaged) });
         }
     }

@@ -1,38 +1,15 @@
-//! What a response's head and body say beyond a job's record: the service's message, and how long to wait.
+//! The body of a response without a record: what is kept of it, and the service's message in it.
 
 use std::borrow::Cow;
-use std::time::{Duration, SystemTime};
 
 use crate::json::value::Json;
 use crate::redact::Redactor;
 use crate::text::describe;
 
 /// How much of an error's body is kept.
-const MAX_ERROR_BODY_BYTES: usize = 8 << 10;
+const MAX_KEPT_BYTES: usize = 8 << 10;
 /// How deeply an error's message may be nested.
 const MAX_MESSAGE_DEPTH: u32 = 8;
-/// A longer `Retry-After` is shortened to ten years.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
-
-/// `Retry-After` in either of its forms (RFC 9110 10.2.3). A date counts from the response's own `Date` if it has
-/// one, because the clock here may be wrong. A value of another form is ignored.
-pub(crate) fn retry_after(value: &str, date: Option<&str>, now: SystemTime) -> Option<Duration> {
-    let value = value.trim();
-    let seconds = if value.starts_with(|c: char| c.is_ascii_digit())
-        && !value.contains(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | ' ')))
-    {
-        // The RFC has no fractions, but some gateways send them, and the meaning is clear. So is that of a list, which a proxy
-        // makes of two fields.
-        let all: Option<Vec<Duration>> =
-            value.split(',').map(|number| crate::duration::parse_seconds(number.trim())).collect();
-        all?.into_iter().max()?
-    } else {
-        let at = httpdate::parse_http_date(value).ok()?;
-        let from = date.and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now);
-        at.duration_since(from).unwrap_or(Duration::ZERO)
-    };
-    Some(seconds.min(MAX_RETRY_AFTER))
-}
 
 /// The body of an error as text, without secrets and bounded. Bytes that are not UTF-8 are replaced. `cut`: the body's end is
 /// missing.
@@ -41,8 +18,8 @@ pub(crate) fn bounded_text(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> O
         return None;
     }
     // A secret may cross the bound, so the text is redacted first, and then cut.
-    let mut text = redacted(&beginning(body, 2 * MAX_ERROR_BODY_BYTES, cut), redactor);
-    let mut end = text.len().min(MAX_ERROR_BODY_BYTES);
+    let mut text = redacted(&beginning(body, 2 * MAX_KEPT_BYTES, cut), redactor);
+    let mut end = text.len().min(MAX_KEPT_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -53,7 +30,7 @@ pub(crate) fn bounded_text(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> O
 /// The service's message in an error's body, fit for a sentence and without secrets: `{"error": …}`, problem+json (RFC 9457),
 /// `{"message": …}`, `{"error": {"message": …}}`, or the first line of plain text. HTML is a gateway's page and has no message.
 pub(crate) fn service_message(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> Option<String> {
-    let body = beginning(body, MAX_ERROR_BODY_BYTES, cut);
+    let body = beginning(body, MAX_KEPT_BYTES, cut);
     let message = match Json::read(&body.0) {
         Ok(json) => redactor.redact(&message_of(json, MAX_MESSAGE_DEPTH)?).into_owned(),
         // A secret may be folded over several lines, so all of them are redacted.
@@ -89,38 +66,6 @@ mod tests {
     const NO_SECRETS: Redactor<'_> = Redactor::new([b"", b""]);
 
     #[test]
-    fn retry_after_is_read_in_both_forms_and_ignored_in_others() {
-        let now = httpdate::parse_http_date("Fri, 20 Nov 2026 10:00:00 GMT").unwrap();
-        let read = |value, date| retry_after(value, date, now).map(|d| d.as_secs_f64());
-        let ten_years = Some(MAX_RETRY_AFTER.as_secs_f64());
-        for (value, date, seconds) in [
-            ("0", None, Some(0.0)),
-            ("120", None, Some(120.0)),
-            (" 7 ", None, Some(7.0)),
-            ("1.5", None, Some(1.5)),
-            ("5, 60,7", None, Some(60.0)),
-            ("5,", None, None),
-            ("5 6", None, None),
-            ("99999999999999999999999999", None, ten_years),
-            ("Fri, 20 Nov 2026 10:00:30 GMT", None, Some(30.0)),
-            ("Fri, 20 Nov 2026 09:00:00 GMT", None, Some(0.0)),
-            ("Fri, 20 Nov 2026 12:00:30 GMT", Some("Fri, 20 Nov 2026 12:00:00 GMT"), Some(30.0)),
-            ("Fri, 20 Nov 2026 10:00:30 GMT", Some("nonsense"), Some(30.0)),
-            ("-1", None, None),
-            ("+1", None, None),
-            ("1e3", None, None),
-            ("1.2.3", None, None),
-            ("\u{b2}", None, None),
-            ("soon", None, None),
-            ("", None, None),
-            ("NaN", None, None),
-            ("inf", None, None),
-        ] {
-            assert_eq!(read(value, date), seconds, "{value:?} {date:?}");
-        }
-    }
-
-    #[test]
     fn the_message_in_a_body_is_found_and_bounded() {
         for (body, words) in [
             (r#"{"error":"job not found"}"#, Some("job not found")),
@@ -149,7 +94,7 @@ mod tests {
     fn a_body_is_kept_as_text_up_to_its_bound() {
         assert_eq!(bounded_text(b"", false, &NO_SECRETS), None);
         assert_eq!(bounded_text(b"a\xffb", false, &NO_SECRETS).as_deref(), Some("a\u{fffd}b"));
-        assert_eq!(bounded_text(&vec![b'x'; 100_000], false, &NO_SECRETS).unwrap().len(), MAX_ERROR_BODY_BYTES);
-        assert!(bounded_text(&vec![0xff; 100_000], false, &NO_SECRETS).unwrap().len() <= MAX_ERROR_BODY_BYTES);
+        assert_eq!(bounded_text(&vec![b'x'; 100_000], false, &NO_SECRETS).unwrap().len(), MAX_KEPT_BYTES);
+        assert!(bounded_text(&vec![0xff; 100_000], false, &NO_SECRETS).unwrap().len() <= MAX_KEPT_BYTES);
     }
 }

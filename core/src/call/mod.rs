@@ -1,7 +1,7 @@
 //! One call: its requests until one of them settles it, and what its caller sees of it.
 
 pub(crate) mod control;
-pub(crate) mod error_body;
+mod error_body;
 pub(crate) mod options;
 pub(crate) mod prompt;
 pub(crate) mod recent_deliveries;
@@ -9,3 +9,4 @@ pub(crate) mod request_loop;
 pub(crate) mod response;
 pub(crate) mod response_text;
 pub(crate) mod retry;
+mod retry_after;

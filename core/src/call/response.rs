@@ -1,13 +1,14 @@
-//! What an exchange came to: a job, or an error with its kind, its verdict and the response's facts.
+//! Turns an exchange's result into a job, or into an error with its kind, its verdict and the response's facts.
 
 use std::time::{Duration, SystemTime};
 
-use crate::call::error_body::{bounded_text, retry_after, service_message};
-use crate::call::response_text::{hint, incomplete_record, returned, unusable_record};
+use crate::call::error_body::{bounded_text, service_message};
+use crate::call::response_text::{Hint, hint, incomplete_record, returned, unusable_record};
+use crate::call::retry_after::parse_retry_after;
 use crate::delivery::{Delivery, Sent, Situation, delivery};
 use crate::error::{Error, ErrorKind};
+use crate::http::cause::Cause;
 use crate::http::exchange::{Broken, Reply};
-use crate::http::failure::Cause;
 use crate::job::{Job, NoJob};
 use crate::operation::Operation;
 use crate::redact::Redactor;
@@ -20,7 +21,7 @@ pub(crate) struct Failure {
     pub(crate) error: Error,
 }
 
-/// Reads what an exchange came to. No part of an error holds a secret: what is shortened was redacted before, and at the end
+/// Turns an exchange's result into a job or an error. No part of an error holds a secret: what is shortened was redacted before, and at the end
 /// each part is. A record is the service's own data and is returned as it is. While a long record is read, `check` is called
 /// now and then, and says what has ended the call.
 pub(crate) fn read(
@@ -117,9 +118,13 @@ fn refused(operation: &Operation<'_>, reply: &Reply, redactor: &Redactor<'_>) ->
     let (is_cut, asked) = (reply.cut.is_some(), asked_to_wait(reply));
     let said = service_message(&reply.body, is_cut, redactor);
     let error = failed(operation, kind, situation, returned(reply.status, said.as_deref()));
-    let hint = hint(kind, error.delivery(), asked, SystemTime::now());
+    let error = match hint(reply.status, error.delivery(), asked, SystemTime::now()) {
+        Some(Hint::Fix(hint)) => error.with_hint(hint),
+        Some(Hint::When(hint)) => error.with_time_hint(hint),
+        None => error,
+    };
     let (request_id, body) = (reply.headers.request_id(redactor), bounded_text(&reply.body, is_cut, redactor));
-    Failure { situation, error: error.with_hint_if_any(hint).with_response(reply.status, asked, request_id, body) }
+    Failure { situation, error: error.with_response(reply.status, asked, request_id, body) }
 }
 
 /// No response, or none that could be read.
@@ -148,7 +153,7 @@ fn failed(operation: &Operation<'_>, kind: ErrorKind, situation: Situation, reas
 fn asked_to_wait(reply: &Reply) -> Option<Duration> {
     let now = SystemTime::now();
     // Where two gateways each say how long, the longer one is right for both.
-    reply.headers.all("retry-after").filter_map(|value| retry_after(value, reply.headers.text("date"), now)).max()
+    reply.headers.all("retry-after").filter_map(|value| parse_retry_after(value, reply.headers.text("date"), now)).max()
 }
 
 #[cfg(test)]
@@ -181,6 +186,15 @@ mod tests {
             (
                 Ok(reply(404, r#"{"error":"job not found"}"#)),
                 "message to job job_1 was rejected: the service returned 404 (job not found). Check the job id, the project id and the base URL. You can send it again once that is fixed.",
+            ),
+            (Ok(reply(408, "")), "message to job job_1 was rejected: the service returned 408. Try again later."),
+            (
+                Ok(reply(429, "")),
+                "message to job job_1 was rejected: the service returned 429. The project's hourly limit is used up. Try again later.",
+            ),
+            (
+                Ok(Reply { headers: ResponseHeaders::of(&[("retry-after", "0")]), ..reply(425, "") }),
+                "message to job job_1 was rejected: the service returned 425. Retry now.",
             ),
             (
                 Ok(reply(502, "<html>")),

@@ -50,6 +50,8 @@ pub(crate) struct Sentence<'a> {
     pub(crate) delivery: Option<Delivery>,
     pub(crate) reason: &'a str,
     pub(crate) hint: Option<&'a str>,
+    /// The hint says when to try again, and there is nothing to fix.
+    pub(crate) hint_is_time: bool,
 }
 
 impl Sentence<'_> {
@@ -113,7 +115,7 @@ impl Sentence<'_> {
         }
     }
 
-    /// What to do with the message, which the verdict alone decides.
+    /// What to do with the message, which the verdict decides.
     fn advice(&self) -> Option<&'static str> {
         match (self.subject, self.delivery) {
             (Subject::Batch(_), _) if self.hint.is_some() => {
@@ -128,8 +130,8 @@ impl Sentence<'_> {
                 Some("The message may have arrived: check the job before you send it again.")
             }
             (Subject::Named, Some(Delivery::Accepted)) => Some("The message was accepted: do not send it again."),
-            // The hint says when.
-            (_, Some(Delivery::Rejected)) if self.kind == ErrorKind::RateLimit => None,
+            // The hint says when to send it again.
+            (_, Some(Delivery::Rejected)) if self.hint_is_time => None,
             (Subject::NewJob, Some(delivery)) => Some(match delivery {
                 Delivery::NotSent => "It is safe to create it again.",
                 Delivery::Rejected => "You can create it again once that is fixed.",
@@ -152,7 +154,7 @@ mod tests {
     use Delivery::*;
 
     fn text(subject: &Subject, kind: ErrorKind, delivery: Option<Delivery>, hint: Option<&str>) -> String {
-        Sentence { subject, kind, delivery, reason: "why", hint }.whole()
+        Sentence { subject, kind, delivery, reason: "why", hint, hint_is_time: false }.whole()
     }
 
     #[test]
@@ -175,8 +177,15 @@ mod tests {
         for (subject, delivery, expected) in rows {
             assert_eq!(text(subject, ErrorKind::Connect, Some(delivery), None), expected);
         }
-        let limited = text(&message, ErrorKind::RateLimit, Some(Rejected), Some("Retry now."));
-        assert_eq!(limited, "message to job j was rejected: why. Retry now.", "the hint says when");
+        for (delivery, expected) in [
+            (Rejected, "message to job j was rejected: why. Retry now."),
+            (NotSent, "message to job j was not sent: why. Retry now. It is safe to send it again."),
+        ] {
+            let (hint, subject, delivery) = (Some("Retry now."), &message, Some(delivery));
+            let kind = ErrorKind::BadRequest;
+            let limited = Sentence { subject, kind, delivery, reason: "why", hint, hint_is_time: true };
+            assert_eq!(limited.whole(), expected, "nothing is to be fixed");
+        }
     }
 
     #[test]
@@ -227,6 +236,7 @@ mod tests {
             delivery: Some(NotSent),
             reason: "why",
             hint: Some("Do it."),
+            hint_is_time: false,
         };
         assert_eq!(parts.whole(), "message to job j was not sent: why. Do it. It is safe to send it again.");
         assert_eq!(parts.without_advice(), "message to job j was not sent: why. Do it.");

@@ -13,8 +13,8 @@ use crate::call::control::SLICE;
 use crate::config::request_head::RequestHead;
 use crate::config::settings::Config;
 use crate::delivery::Sent;
+use crate::http::cause::Cause;
 use crate::http::exchange::Exchange;
-use crate::http::failure::Cause;
 use crate::http::interrupt::Interrupts;
 use crate::http::response_head::ResponseHead;
 

@@ -13,7 +13,7 @@ use ureq::unversioned::transport::{Buffers, NextTimeout, Transport};
 use crate::delivery::Sent;
 use crate::http::buffers::{FLUSH_AT, RequestBuffers};
 use crate::http::call_in_flight::{self, CallInFlight};
-use crate::http::failure::Cause;
+use crate::http::cause::Cause;
 use crate::http::incoming::Incoming;
 use crate::http::socket::{Idle, Socket, Wrote};
 use crate::http::tls::{self, Waiting};

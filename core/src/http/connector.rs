@@ -14,8 +14,8 @@ use crate::config::endpoint::Endpoint;
 use crate::config::proxy::Proxy;
 use crate::config::settings::Config;
 use crate::http::call_in_flight::{self, CallInFlight};
+use crate::http::cause::Cause;
 use crate::http::connection::Connection;
-use crate::http::failure::Cause;
 use crate::http::{dial, tls, tunnel};
 
 /// Connects to the service, the only host that a client talks to.

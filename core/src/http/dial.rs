@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType};
 
 use crate::http::call_in_flight::CallInFlight;
-use crate::http::failure::{Cause, describe_io};
+use crate::http::cause::{Cause, describe_io};
 use crate::http::lookup;
 use crate::http::socket::Socket;
 use crate::os::descriptor::above_standard;

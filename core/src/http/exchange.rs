@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::call::options::CallOptions;
 use crate::delivery::Sent;
-use crate::http::failure::Cause;
+use crate::http::cause::Cause;
 use crate::http::response_headers::ResponseHeaders;
 
 /// A request.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::call::control::{CancelToken, Control, SLICE};
 use crate::call::options::CallOptions;
-use crate::http::failure::Cause;
+use crate::http::cause::Cause;
 
 /// What may end one call from outside.
 #[derive(Clone)]

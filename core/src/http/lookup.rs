@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::http::call_in_flight::CallInFlight;
-use crate::http::failure::{Cause, describe_io};
+use crate::http::cause::{Cause, describe_io};
 use crate::os::descriptor::above_standard;
 use crate::os::process::PerProcess;
 use crate::os::thread;
@@ -42,7 +42,7 @@ pub(crate) fn look_up(
     resolve: impl FnOnce(&str) -> io::Result<Vec<SocketAddr>> + Send + 'static,
 ) -> Result<Vec<SocketAddr>, Cause> {
     let lookup = share_or_begin(RUNNING.get(call.pid, Running::default), host, SHARED_FOR, resolve)?;
-    let mut found = guard(&lookup.found);
+    let mut found = lock(&lookup.found);
     loop {
         if let Some(found) = &*found {
             return found.clone().map_err(|why| Cause::Resolve { host: host.to_owned(), why });
@@ -54,7 +54,7 @@ pub(crate) fn look_up(
             // A control may run the program's own code, so hold no lock.
             drop(found);
             call.check()?;
-            found = guard(&lookup.found);
+            found = lock(&lookup.found);
         }
     }
 }
@@ -65,7 +65,7 @@ fn share_or_begin(
     shared_for: Duration,
     resolve: impl FnOnce(&str) -> io::Result<Vec<SocketAddr>> + Send + 'static,
 ) -> Result<Arc<Lookup>, Cause> {
-    let mut list = guard(running);
+    let mut list = lock(running);
     let of_host = || list.iter().filter(|lookup| lookup.host == host);
     if let Some(youngest) = of_host().max_by_key(|lookup| lookup.began)
         && (youngest.began.elapsed() < shared_for || of_host().count() >= MAX_PER_HOST)
@@ -83,8 +83,8 @@ fn share_or_begin(
         // The resolver opens sockets and files itself.
         let resolved = above_standard(|| catch_unwind(AssertUnwindSafe(|| resolve(&own.host))));
         let resolved = resolved.unwrap_or_else(|_| Err(io::Error::other("the name lookup panicked")));
-        guard(running).retain(|other| !Arc::ptr_eq(other, &own));
-        *guard(&own.found) = Some(resolved.map_err(|error| reason(&error)));
+        lock(running).retain(|other| !Arc::ptr_eq(other, &own));
+        *lock(&own.found) = Some(resolved.map_err(|error| reason(&error)));
         own.done.notify_all();
     });
     spawned.map_err(|error| Cause::Resources(format!("no thread for the name lookup: {}", describe_io(&error))))?;
@@ -98,7 +98,7 @@ fn reason(error: &io::Error) -> String {
     text.strip_prefix("failed to lookup address information: ").unwrap_or(&text).to_owned()
 }
 
-fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -121,7 +121,7 @@ mod tests {
     }
 
     fn running(host: &str) -> usize {
-        let list = guard(RUNNING.get(std::process::id(), Running::default));
+        let list = lock(RUNNING.get(std::process::id(), Running::default));
         list.iter().filter(|lookup| lookup.host.ends_with(host)).count()
     }
 
@@ -161,7 +161,7 @@ mod tests {
         assert!(many.iter().any(|end| matches!(end, Err(Cause::Resources(_)))), "all hosts together are limited, too");
 
         let holders = || -> usize {
-            let list = guard(list);
+            let list = lock(list);
             list.iter().filter(|lookup| lookup.host == "one.stuck").map(Arc::strong_count).sum()
         };
         let before = holders();

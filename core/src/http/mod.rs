@@ -6,13 +6,13 @@
 mod buffers;
 mod call_in_flight;
 mod canonical;
+pub(crate) mod cause;
 mod chunks;
 mod connection;
 pub(crate) mod connections;
 mod connector;
 mod dial;
 pub(crate) mod exchange;
-pub(crate) mod failure;
 mod framing;
 mod incoming;
 mod interrupt;

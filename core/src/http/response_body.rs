@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use crate::http::call_in_flight::CallInFlight;
-use crate::http::failure::Cause;
+use crate::http::cause::Cause;
 
 /// How much of an error's body is read.
 pub(crate) const MAX_ERROR_BODY_BYTES: usize = 64 << 10;

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 
-use crate::http::failure::Cause;
+use crate::http::cause::Cause;
 use crate::os::descriptor::above_standard;
 use crate::os::privilege;
 use crate::text::describe;

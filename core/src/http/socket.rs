@@ -7,7 +7,7 @@ use rustix::net::RecvFlags;
 
 use crate::call::control::SLICE;
 use crate::http::call_in_flight::CallInFlight;
-use crate::http::failure::{Cause, describe_io};
+use crate::http::cause::{Cause, describe_io};
 
 /// It blocks in slices: the kernel ends each read and write after one [`SLICE`] (a socket option, so fast responses cost no extra
 /// system call), and then the call is checked.

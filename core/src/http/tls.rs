@@ -9,7 +9,7 @@ use rustls::sign::SigningKey;
 use rustls::{ClientConfig, ClientConnection};
 
 use crate::http::call_in_flight::CallInFlight;
-use crate::http::failure::Cause;
+use crate::http::cause::Cause;
 use crate::http::socket::{Socket, Wrote};
 use crate::http::{roots, tls_failure};
 

@@ -3,7 +3,7 @@
 use rustls::pki_types::UnixTime;
 use rustls::{AlertDescription, CertificateError, Error};
 
-use crate::http::failure::Cause;
+use crate::http::cause::Cause;
 use crate::text::describe;
 use crate::timestamp::iso;
 

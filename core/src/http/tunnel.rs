@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use crate::config::endpoint::Endpoint;
 use crate::config::proxy::Proxy;
 use crate::http::call_in_flight::CallInFlight;
-use crate::http::failure::Cause;
+use crate::http::cause::Cause;
 use crate::http::socket::{Socket, Wrote};
 
 /// The longest head of a proxy's response, in bytes; it has no body.

@@ -25,7 +25,7 @@ struct Placeholders {
 /// something that cannot be written to. If none is closed, this costs three fast system calls and nothing else.
 pub(crate) fn above_standard<T>(open: impl FnOnce() -> T) -> T {
     let placeholders = PLACEHOLDERS.get(std::process::id(), Mutex::default);
-    let mut taken = guard(placeholders);
+    let mut taken = lock(placeholders);
     // Also while another thread is inside: the program may have closed a stream meanwhile, and a name lookup may take long.
     if ![fcntl_getfd(stdin()), fcntl_getfd(stdout()), fcntl_getfd(stderr())].iter().all(Result::is_ok) {
         // Every system has the root folder, and it can only be opened for reading.
@@ -42,7 +42,7 @@ struct Leaving<'a>(&'a Mutex<Placeholders>);
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        let mut placeholders = guard(self.0);
+        let mut placeholders = lock(self.0);
         placeholders.users -= 1;
         if placeholders.users == 0 {
             placeholders.open.drain(..).for_each(close_placeholder);
@@ -58,7 +58,7 @@ fn close_placeholder(file: File) {
     }
 }
 
-fn guard(placeholders: &Mutex<Placeholders>) -> MutexGuard<'_, Placeholders> {
+fn lock(placeholders: &Mutex<Placeholders>) -> MutexGuard<'_, Placeholders> {
     placeholders.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -8,7 +8,7 @@ use crate::client::Client;
 use crate::delivery::Delivery;
 use crate::duration::check_time;
 use crate::error::Error;
-use crate::http::failure::Cause;
+use crate::http::cause::Cause;
 use crate::job::Job;
 use crate::wait::options::WaitOptions;
 use crate::wait::poller::Poller;
@@ -83,27 +83,32 @@ impl Client {
     }
 
     fn run(&self, poller: &mut Poller, options: &WaitOptions) -> Result<Job, Error> {
-        report_update(poller, options)?;
+        self.report_update(poller, options)?;
         while !poller.is_done() {
             self.poll_when_due(poller, options)?;
-            report_update(poller, options)?;
+            self.report_update(poller, options)?;
         }
         Ok(poller.job().expect("a wait that is done has a record").clone())
     }
 
     fn poll_when_due(&self, poller: &mut Poller, options: &WaitOptions) -> Result<(), Error> {
-        self.shared.connections.pause(poller.due_in(), &options.call).map_err(|cause| poller.interrupted(cause))?;
+        let paused = self.shared.connections.pause(poller.due_in(), &options.call);
+        paused.map_err(|cause| self.interrupted(poller, cause))?;
         poller.poll_with(&self.shared, &options.call).map(|_| ())
     }
-}
 
-/// Passes a record that differs from the one before to the call's control.
-fn report_update(poller: &Poller, options: &WaitOptions) -> Result<(), Error> {
-    match (&options.call.control, poller.job()) {
-        (Some(control), Some(job)) if poller.changed() => {
-            control.update(job).map_err(|_| poller.interrupted(Cause::Cancelled))
+    /// Passes a record that differs from the one before to the call's control.
+    fn report_update(&self, poller: &Poller, options: &WaitOptions) -> Result<(), Error> {
+        match (&options.call.control, poller.job()) {
+            (Some(control), Some(job)) if poller.changed() => {
+                control.update(job).map_err(|_| self.interrupted(poller, Cause::Cancelled))
+            }
+            _ => Ok(()),
         }
-        _ => Ok(()),
+    }
+
+    fn interrupted(&self, poller: &Poller, cause: Cause) -> Error {
+        poller.interrupted(cause, &self.shared.config.redactor())
     }
 }
 

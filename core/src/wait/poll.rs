@@ -8,10 +8,11 @@ use crate::call::request_loop::execute;
 use crate::duration::check_time;
 use crate::error::sentence::Subject;
 use crate::error::{Error, ErrorKind};
-use crate::http::failure::Cause;
+use crate::http::cause::Cause;
 use crate::jitter;
 use crate::job::Job;
 use crate::operation::Operation;
+use crate::redact::Redactor;
 use crate::shared::Shared;
 use crate::text::describe;
 use crate::wait::poller::Poller;
@@ -30,7 +31,7 @@ impl Poller {
         let began = self.elapsed();
         let left = match self.state.deadline() {
             Some(end) if began < end => Some(end - began),
-            Some(_) if !self.must_poll => return Err(self.timed_out()),
+            Some(_) if !self.must_poll => return Err(self.timed_out(&shared.config.redactor())),
             _ => None,
         };
         (self.must_poll, self.retry_after) = (false, None);
@@ -47,7 +48,9 @@ impl Poller {
             }
             Err(error) if !self.is_passing(&error, now) => {
                 self.state.polls += 1;
-                return Err(self.ended(error));
+                // After a message it is what every other end of the wait is about; otherwise it is the error of `get_job`.
+                let error = if self.state.message { error.about(self.subject()) } else { error };
+                return Err(self.ended(error, &redactor));
             }
             Err(error) => {
                 self.retry_after = error.retry_after();
@@ -68,11 +71,11 @@ impl Poller {
             elapsed: now,
             next: (!self.done).then(|| self.due_in()),
         };
-        shared.notify(call, &event).map_err(|cause| self.interrupted(cause))?;
+        shared.notify(call, &event).map_err(|cause| self.interrupted(cause, &redactor))?;
         if self.done {
             return Ok(self.job.clone());
         }
-        if self.state.deadline().is_some_and(|end| now >= end) { Err(self.timed_out()) } else { Ok(None) }
+        if self.state.deadline().is_some_and(|end| now >= end) { Err(self.timed_out(&redactor)) } else { Ok(None) }
     }
 
     /// Whether a record differs from the one before.
@@ -81,7 +84,8 @@ impl Poller {
         let mut ended = None;
         let mut check = shared.connections.checks(call, None);
         let same = before.same_as(job, &mut || check().map_err(|cause| ended = Some(cause)).is_ok());
-        same.map(|same| !same).ok_or_else(|| self.interrupted(ended.unwrap_or(Cause::Cancelled)))
+        same.map(|same| !same)
+            .ok_or_else(|| self.interrupted(ended.unwrap_or(Cause::Cancelled), &shared.config.redactor()))
     }
 
     /// Whether the wait continues after a failed poll.
@@ -97,7 +101,7 @@ impl Poller {
         }
     }
 
-    fn timed_out(&self) -> Error {
+    fn timed_out(&self, redactor: &Redactor<'_>) -> Error {
         let lasted = format!("{:.1} s ({})", self.elapsed().as_secs_f64(), self.state.summary());
         let (reason, hint) = match self.state.last_status() {
             Some(status) => (
@@ -108,22 +112,26 @@ impl Poller {
                 (format!("no poll had read the job after {lasted}"), "Check base_url, the network and the service.")
             }
         };
-        self.ended(self.error(ErrorKind::WaitTimeout, reason).with_hint(hint))
+        self.ended(self.error(ErrorKind::WaitTimeout, reason).with_hint(hint), redactor)
     }
 
     /// The error for a wait that its caller ended.
-    pub(crate) fn interrupted(&self, cause: Cause) -> Error {
-        self.ended(self.error(cause.kind(), cause.reason()))
+    pub(crate) fn interrupted(&self, cause: Cause, redactor: &Redactor<'_>) -> Error {
+        self.ended(self.error(cause.kind(), cause.reason()), redactor)
     }
 
     fn error(&self, kind: ErrorKind, reason: String) -> Error {
-        let after_message = self.state.message;
-        Error::new(kind, reason).about(Subject::Wait { job_id: describe(self.job_id()), after_message })
+        Error::new(kind, reason).about(self.subject())
     }
 
-    /// Adds the wait's facts to an error.
-    fn ended(&self, error: Error) -> Error {
-        error.with_effort(self.state.requests(), self.elapsed()).with_job(self.job.clone())
+    /// What an error of this wait is about.
+    fn subject(&self) -> Subject {
+        Subject::Wait { job_id: describe(self.job_id()), after_message: self.state.message }
+    }
+
+    /// Adds the wait's facts to an error. A job's id comes from the caller and may hold anything.
+    fn ended(&self, error: Error, redactor: &Redactor<'_>) -> Error {
+        error.redacted(redactor).with_effort(self.state.requests(), self.elapsed()).with_job(self.job.clone())
     }
 }
 

@@ -62,9 +62,8 @@ impl agentjob_batch {
     fn preparation(&mut self) -> Result<&mut Preparation, Error> {
         match &mut self.state {
             State::Preparing(preparation) => Ok(preparation),
-            _ => Err(Error::invalid_argument(
-                "the batch was already started; configure and fill it before agentjob_batch_start()",
-            )),
+            _ => Err(Error::invalid_argument("the batch was already started")
+                .with_hint("Configure and fill it before agentjob_batch_start().")),
         }
     }
 
@@ -80,7 +79,9 @@ impl agentjob_batch {
 
     fn next(&mut self, timeout: Duration) -> Result<*mut agentjob_batch_event, Error> {
         let State::Running(batch) = &mut self.state else {
-            return Err(Error::invalid_argument("the batch was not started; call agentjob_batch_start() first"));
+            return Err(
+                Error::invalid_argument("the batch was not started").with_hint("Call agentjob_batch_start() first.")
+            );
         };
         if self.over {
             return Ok(ptr::null_mut());
@@ -238,9 +239,8 @@ pub unsafe extern "C" fn agentjob_batch_next(
             let batch = required_mut("batch", batch)?;
             let out = place("out", out)?;
             if timeout_ms > MAX_TIMEOUT_MS && timeout_ms != AGENTJOB_FOREVER {
-                return Err(Error::invalid_argument(format!(
-                    "timeout_ms is {timeout_ms}; give 0 to {MAX_TIMEOUT_MS} (7 days), or AGENTJOB_FOREVER"
-                )));
+                return Err(Error::invalid_argument(format!("timeout_ms is {timeout_ms}"))
+                    .with_hint(format!("Give 0 to {MAX_TIMEOUT_MS} (7 days), or AGENTJOB_FOREVER.")));
             }
             out.write(batch.next(Duration::from_millis(timeout_ms))?);
             Ok(())

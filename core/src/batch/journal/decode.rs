@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::batch::journal::clock::Stamp;
 use crate::batch::journal::digest::{Checksum, Digest, checksum};
 use crate::batch::journal::line::{BEGINNING, Content, ItemRef, Line, MessageRef, RunHeader, SUM, VERSION};
-use crate::batch::journal::reason::{Cause, Reason};
+use crate::batch::journal::reason::{Origin, Reason};
 use crate::batch::pace::circuit_breaker::PauseReason;
 use crate::delivery::Delivery;
 use crate::error::ErrorKind;
@@ -82,7 +82,7 @@ struct Fields<'a> {
 #[derive(Deserialize)]
 struct ReasonFields {
     kind: Box<str>,
-    cause: Option<Box<str>>,
+    origin: Option<Box<str>>,
     http_status: Option<u16>,
     request_id: Option<Box<str>>,
 }
@@ -142,7 +142,7 @@ impl<'a> Fields<'a> {
 impl ReasonFields {
     fn reason(self) -> Option<Reason> {
         Some(Reason {
-            cause: self.cause.map_or(Some(Cause::Request), |cause| Cause::from_name(&cause))?,
+            origin: self.origin.map_or(Some(Origin::Request), |origin| Origin::from_name(&origin))?,
             kind: ErrorKind::ALL.into_iter().find(|known| known.as_str() == &*self.kind)?,
             http_status: self.http_status,
             request_id: self.request_id,
@@ -225,12 +225,12 @@ mod tests {
     fn a_reason_is_decoded_as_it_was_written() {
         let id = Digest::of(&[b"key"]).to_string();
         let request = Reason {
-            cause: Cause::Request,
+            origin: Origin::Request,
             kind: ErrorKind::NotFound,
             http_status: Some(404),
             request_id: Some("req_1".into()),
         };
-        for reason in [request, Reason::not_noted(Cause::RunEnded)] {
+        for reason in [request, Reason::not_noted(Origin::RunEnded)] {
             let line = LineWriter::new("rejected").number("item", 1).text("key", &id);
             let (text, _) = line.reason(&reason, reason.request_id.as_deref()).stamp(AT).finish(&NO_LINE);
             let Content::Ended { delivery, error, .. } = decode(text.trim_end()).unwrap().content else { panic!() };

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::batch::journal::clock::Stamp;
 use crate::batch::journal::digest::{Checksum, checksum};
 use crate::batch::journal::line::{END, LINK, MessageRef, SUM};
-use crate::batch::journal::reason::{Cause, Reason};
+use crate::batch::journal::reason::{Origin, Reason};
 use crate::timestamp::iso;
 
 /// A line to which fields are added, one after the other. It also writes objects inside a line.
@@ -61,8 +61,8 @@ impl LineWriter {
 
     pub(crate) fn reason(self, reason: &Reason, request_id: Option<&str>) -> LineWriter {
         let mut parts = LineWriter::object("kind", Some(reason.kind.as_str()));
-        if reason.cause != Cause::Request {
-            parts = parts.text("cause", reason.cause.as_str());
+        if reason.origin != Origin::Request {
+            parts = parts.text("origin", reason.origin.as_str());
         }
         if let Some(status) = reason.http_status {
             parts = parts.number("http_status", status.into());

@@ -76,8 +76,8 @@ impl Journal {
         self.file.set_len(read.at).map_err(cannot)?;
         // An earlier run may have left lines that aren't synced, and this run relies on them.
         self.file.sync_all().map_err(cannot)?;
-        *guard(&self.synced) = read.at;
-        let mut end = guard(&self.end);
+        *lock(&self.synced) = read.at;
+        let mut end = lock(&self.end);
         (end.at, end.is_line_end, end.sum) = (read.at, read.is_line_end, read.sum);
         Ok(read.tail)
     }
@@ -101,7 +101,7 @@ impl Journal {
     /// # Errors
     /// `Journal`: the disk is full or fails, or another program changed the file. Then nothing of the line is in the file.
     pub(crate) fn append(&self, line: LineWriter) -> Result<LineSpan, Error> {
-        let mut end = guard(&self.end);
+        let mut end = lock(&self.end);
         let more = end.in_flight * disk_space::OUTCOME;
         self.write(&mut end, line, more)
     }
@@ -116,7 +116,7 @@ impl Journal {
             // The next run could not find what is written into this file.
             return Err(problem(&self.path, "was removed or replaced while the batch ran").with_hint(RESTORE));
         }
-        let mut end = guard(&self.end);
+        let mut end = lock(&self.end);
         let more = (end.in_flight + 1) * disk_space::OUTCOME;
         let span = self.write(&mut end, line, more)?;
         end.in_flight += 1;
@@ -132,7 +132,7 @@ impl Journal {
         line: LineWriter,
         short: impl FnOnce() -> LineWriter,
     ) -> Result<LineSpan, Error> {
-        let mut end = guard(&self.end);
+        let mut end = lock(&self.end);
         end.in_flight = end.in_flight.saturating_sub(1);
         let more = end.in_flight * disk_space::OUTCOME;
         match self.write(&mut end, line, more) {
@@ -188,12 +188,12 @@ impl Journal {
     /// # Errors
     /// `Journal`. Nothing more can be written then, for what the disk holds is unknown.
     pub(crate) fn sync(&self, end: u64) -> Result<(), Error> {
-        let mut synced = guard(&self.synced);
+        let mut synced = lock(&self.synced);
         if *synced >= end {
             return Ok(());
         }
         let written = {
-            let end = guard(&self.end);
+            let end = lock(&self.end);
             if let Some(error) = &end.broken {
                 return Err(error.clone());
             }
@@ -201,7 +201,7 @@ impl Journal {
         };
         if let Err(error) = self.file.sync_data() {
             let error = self.cannot_write(&error.to_string());
-            guard(&self.end).broken = Some(error.clone());
+            lock(&self.end).broken = Some(error.clone());
             return Err(error);
         }
         *synced = written;
@@ -210,14 +210,14 @@ impl Journal {
 
     /// Syncs everything that was written.
     pub(crate) fn sync_all(&self) -> Result<(), Error> {
-        let end = guard(&self.end).at;
+        let end = lock(&self.end).at;
         self.sync(end)
     }
 
     /// Syncs everything that was written, and unlocks the journal.
     pub(crate) fn close(&self) -> Result<(), Error> {
         let synced = self.sync_all();
-        let end = guard(&self.end);
+        let end = lock(&self.end);
         let is_ours = self.file.metadata().is_ok_and(|metadata| metadata.len() == end.at);
         if end.broken.is_none() && is_ours && end.reserved > end.at {
             // Frees what was reserved and not used. If that fails, the next run does it.
@@ -239,6 +239,6 @@ impl Journal {
     }
 }
 
-fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,9 +3,9 @@
 use crate::batch::item::Planned;
 use crate::batch::journal::clock::Stamp;
 use crate::batch::journal::encode::LineWriter;
-use crate::batch::journal::reason::{Cause, Reason};
+use crate::batch::journal::reason::{Origin, Reason};
 use crate::batch::journal::stored_record::RecordFilter;
-use crate::batch::pace::circuit_breaker::MAX_RETRY_AFTER;
+use crate::batch::pace::circuit_breaker::LONGEST_PAUSE;
 use crate::delivery::Delivery;
 use crate::error::{Error, ErrorKind};
 use crate::job::Job;
@@ -64,15 +64,15 @@ pub(crate) fn short_outcome(at: usize, item: &Planned, outcome: &Outcome<'_>, no
 /// Part of the outcome, so that the next run knows it even if this run is killed now.
 fn retry_after(writer: LineWriter, error: Option<&Error>) -> LineWriter {
     let limited = error.filter(|error| error.kind() == ErrorKind::RateLimit);
-    match limited.and_then(Error::retry_after).filter(|pause| *pause <= MAX_RETRY_AFTER) {
+    match limited.and_then(Error::retry_after).filter(|pause| *pause <= LONGEST_PAUSE) {
         Some(pause) => writer.number("retry_after_ms", u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)),
         None => writer,
     }
 }
 
-/// A message whose outcome was never recorded, for this cause.
-pub(crate) fn unknown_outcome(at: usize, item: &Planned, cause: Cause, now: Stamp) -> LineWriter {
-    begin(Delivery::Unknown.as_str(), at, item).reason(&Reason::not_noted(cause), None).stamp(now)
+/// A message whose outcome was never recorded, for this origin.
+pub(crate) fn unknown_outcome(at: usize, item: &Planned, origin: Origin, now: Stamp) -> LineWriter {
+    begin(Delivery::Unknown.as_str(), at, item).reason(&Reason::not_noted(origin), None).stamp(now)
 }
 
 /// A poll has seen that the job works on the message: what it shows from now on is that message's result.
@@ -101,7 +101,7 @@ mod tests {
         let id = Some("r".repeat(5000));
         let error =
             Error::new(ErrorKind::RateLimit, "x".repeat(9000)).with_response(429, Some(Duration::MAX), id, None);
-        let day = error.clone().with_response(429, Some(MAX_RETRY_AFTER), None, None);
+        let day = error.clone().with_response(429, Some(LONGEST_PAUSE), None, None);
         for error in [error, day] {
             let outcome = Outcome { delivery: Delivery::Rejected, job: None, error: Some(&error), poller: None };
             let now = Stamp { unix_ms: 253_402_300_799_999, up_ms: u64::MAX };

@@ -10,9 +10,9 @@ use crate::batch::pace::circuit_breaker::PauseReason;
 use crate::delivery::Delivery;
 
 /// The version of the journal's format. A journal of another version is refused.
-pub(crate) const VERSION: u64 = 2;
+pub(crate) const VERSION: u64 = 3;
 /// How every journal begins.
-pub(crate) const BEGINNING: &str = r#"{"line":"run","journal":2,"#;
+pub(crate) const BEGINNING: &str = r#"{"line":"run","journal":3,"#;
 /// How the line of a message that is about to be sent begins.
 pub(crate) const SENDING: &str = r#"{"line":"sending","#;
 /// The checksum that the first line has of the line before it.

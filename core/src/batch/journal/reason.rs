@@ -9,7 +9,7 @@ use crate::text::describe;
 
 /// What the facts are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cause {
+pub(crate) enum Origin {
     /// The request failed, or the response was no success.
     Request,
     /// The run that sent the message ended before it noted a response.
@@ -18,27 +18,27 @@ pub(crate) enum Cause {
     LineDamaged,
 }
 
-impl Cause {
-    const ALL: [Cause; 3] = [Cause::Request, Cause::RunEnded, Cause::LineDamaged];
+impl Origin {
+    const ALL: [Origin; 3] = [Origin::Request, Origin::RunEnded, Origin::LineDamaged];
 
-    /// The cause's name in the journal.
+    /// The origin's name in the journal.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Cause::Request => "request",
-            Cause::RunEnded => "run_ended",
-            Cause::LineDamaged => "line_damaged",
+            Origin::Request => "request",
+            Origin::RunEnded => "run_ended",
+            Origin::LineDamaged => "line_damaged",
         }
     }
 
-    pub(crate) fn from_name(name: &str) -> Option<Cause> {
-        Cause::ALL.into_iter().find(|cause| cause.as_str() == name)
+    pub(crate) fn from_name(name: &str) -> Option<Origin> {
+        Origin::ALL.into_iter().find(|origin| origin.as_str() == name)
     }
 }
 
 /// The facts of a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reason {
-    pub(crate) cause: Cause,
+    pub(crate) origin: Origin,
     pub(crate) kind: ErrorKind,
     pub(crate) http_status: Option<u16>,
     pub(crate) request_id: Option<Box<str>>,
@@ -47,7 +47,7 @@ pub(crate) struct Reason {
 impl Reason {
     pub(crate) fn of(error: &Error) -> Reason {
         Reason {
-            cause: Cause::Request,
+            origin: Origin::Request,
             kind: error.kind(),
             http_status: error.http_status(),
             request_id: error.request_id().map(Into::into),
@@ -55,8 +55,8 @@ impl Reason {
     }
 
     /// No run noted how the message ended.
-    pub(crate) fn not_noted(cause: Cause) -> Reason {
-        Reason { cause, kind: ErrorKind::ConnectionLost, http_status: None, request_id: None }
+    pub(crate) fn not_noted(origin: Origin) -> Reason {
+        Reason { origin, kind: ErrorKind::ConnectionLost, http_status: None, request_id: None }
     }
 
     /// The error as later runs report it. `sent`: how this send ended. `doubtful`: an earlier run may have delivered the same
@@ -91,17 +91,17 @@ impl Reason {
     }
 
     fn clause(&self) -> String {
-        match (self.cause, self.http_status) {
-            (Cause::RunEnded, _) => "the run that sent it ended before it noted a response".to_owned(),
-            (Cause::LineDamaged, _) => "its line in the journal is damaged".to_owned(),
-            (Cause::Request, Some(status @ 200..300)) if self.kind == ErrorKind::InvalidResponse => {
+        match (self.origin, self.http_status) {
+            (Origin::RunEnded, _) => "the run that sent it ended before it noted a response".to_owned(),
+            (Origin::LineDamaged, _) => "its line in the journal is damaged".to_owned(),
+            (Origin::Request, Some(status @ 200..300)) if self.kind == ErrorKind::InvalidResponse => {
                 format!("the record in the response ({status}) could not be read")
             }
-            (Cause::Request, Some(status @ 200..300)) => {
+            (Origin::Request, Some(status @ 200..300)) => {
                 format!("the record in the response ({status}) was incomplete")
             }
-            (Cause::Request, Some(status)) => returned(status, None),
-            (Cause::Request, None) => self.without_response().to_owned(),
+            (Origin::Request, Some(status)) => returned(status, None),
+            (Origin::Request, None) => self.without_response().to_owned(),
         }
     }
 
@@ -120,7 +120,7 @@ impl Reason {
     }
 
     fn hint(&self) -> Option<&'static str> {
-        if self.cause == Cause::Request { hint_of_kind(self.kind) } else { None }
+        if self.origin == Origin::Request { hint_of_kind(self.kind) } else { None }
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn each_reason_has_its_sentence() {
-        let reason = |kind, http_status| Reason { cause: Cause::Request, kind, http_status, request_id: None };
+        let reason = |kind, http_status| Reason { origin: Origin::Request, kind, http_status, request_id: None };
         use Delivery::*;
         let rows = [
             (
@@ -175,13 +175,13 @@ mod tests {
                 "message to job j was accepted, but the record in the response (200) could not be read. Do not send it again.",
             ),
             (
-                Reason::not_noted(Cause::RunEnded),
+                Reason::not_noted(Origin::RunEnded),
                 Unknown,
                 false,
                 "message to job j may have arrived: the run that sent it ended before it noted a response. Check the job before you send it again.",
             ),
             (
-                Reason::not_noted(Cause::LineDamaged),
+                Reason::not_noted(Origin::LineDamaged),
                 Unknown,
                 false,
                 "message to job j may have arrived: its line in the journal is damaged. Check the job before you send it again.",
@@ -197,8 +197,8 @@ mod tests {
 
     #[test]
     fn a_cause_is_read_back() {
-        for cause in Cause::ALL {
-            assert_eq!(Cause::from_name(cause.as_str()), Some(cause));
+        for origin in Origin::ALL {
+            assert_eq!(Origin::from_name(origin.as_str()), Some(origin));
         }
     }
 }

@@ -20,13 +20,13 @@ const MAX_BACKOFF: Duration = Duration::from_secs(5 * 60);
 /// A backoff is longer or shorter by up to this part of it, so that many batches don't retry at the same time.
 const JITTER: f64 = 0.10;
 /// The longest Retry-After that a batch waits for.
-pub(crate) const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
+pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 3600);
 
 /// Why a batch sends nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PauseReason {
-    /// The service answered 429: the project's hourly limit is used up.
+    /// The service returned 429: the project's hourly limit is used up.
     RateLimit,
     /// The service can't be reached, or fails.
     ServiceFailure,
@@ -85,8 +85,8 @@ impl CircuitBreaker {
         self.is_probing = true;
     }
 
-    /// The service answered a message: it is well. Returns whether that closed the breaker.
-    pub(crate) fn record_answer(&mut self) -> bool {
+    /// The service responded to a message: it works again. Returns whether that closed the breaker.
+    pub(crate) fn record_response(&mut self) -> bool {
         // A message that was sent before the breaker opened says nothing about the time after.
         if self.open.is_some() && !self.is_probing {
             return false;
@@ -94,9 +94,9 @@ impl CircuitBreaker {
         std::mem::take(self).open.is_some()
     }
 
-    /// The service answered 429, perhaps with a Retry-After. Returns until when the breaker is open.
+    /// The service returned 429, perhaps with a Retry-After. Returns until when the breaker is open.
     pub(crate) fn record_rate_limit(&mut self, now: Moment, retry_after: Option<Duration>) -> Moment {
-        // A 429 is an answer, so the service isn't failing.
+        // A 429 is a response, so the service isn't failing.
         self.service_failures = 0;
         self.failing_since = None;
         let pause = match (retry_after.filter(|asked| *asked >= FIRST_BACKOFF), self.open_until(now)) {
@@ -116,7 +116,7 @@ impl CircuitBreaker {
         self.trip(PauseReason::RateLimit, now.saturating_add(moment(pause)))
     }
 
-    /// A request got no answer, or a 5xx. Returns until when the breaker is open. `draw` is a random number from 0 to 1.
+    /// A request got no response, or a 5xx. Returns until when the breaker is open. `draw` is a random number from 0 to 1.
     pub(crate) fn record_service_failure(&mut self, now: Moment, draw: f64) -> Moment {
         self.failing_since.get_or_insert(now);
         // Several messages in flight report one failure.
@@ -134,7 +134,7 @@ impl CircuitBreaker {
         self.trip(reason, until);
     }
 
-    /// How long the service has failed without a single answer.
+    /// How long the service has failed without a single response.
     pub(crate) fn outage(&self, now: Moment) -> Duration {
         let since = self.failing_since.unwrap_or(now);
         Duration::from_millis(u64::try_from(now.saturating_sub(since)).unwrap_or(0))
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(breaker.admit(1_800_000, 0), Permit::Probe { poll_first: false });
         breaker.begin_probe();
         assert_eq!(breaker.admit(1_800_000, 1), Permit::AfterInFlight, "there is one probe at a time");
-        breaker.record_answer();
+        breaker.record_response();
         assert_eq!(breaker.admit(1_800_001, 0), Permit::Send);
     }
 
@@ -197,7 +197,7 @@ mod tests {
             breaker.begin_probe();
         }
         assert_eq!(pauses, [1, 2, 4, 8, 16]);
-        breaker.record_answer();
+        breaker.record_response();
         assert_eq!(breaker.record_rate_limit(now, Some(Duration::from_millis(10))) - now, 1000);
     }
 
@@ -207,23 +207,23 @@ mod tests {
         let until = breaker.record_service_failure(0, EVEN);
         assert_eq!(until, 1000);
         assert_eq!(breaker.record_service_failure(400, EVEN), 1000);
-        breaker.record_answer();
+        breaker.record_response();
         assert_eq!(
             breaker.admit(500, 2),
             Permit::NotBefore(1000),
-            "the answer to an earlier message does not close it"
+            "the response to an earlier message does not close it"
         );
         assert_eq!(breaker.admit(1000, 1), Permit::AfterInFlight);
         assert_eq!(breaker.admit(1000, 0), Permit::Probe { poll_first: true });
         breaker.begin_probe();
         assert_eq!(breaker.record_service_failure(1500, EVEN), 3500, "twice as long");
         breaker.begin_probe();
-        breaker.record_answer();
-        assert_eq!(breaker.record_service_failure(9000, EVEN), 10_000, "after an answer it starts again");
+        breaker.record_response();
+        assert_eq!(breaker.record_service_failure(9000, EVEN), 10_000, "after a response it starts again");
     }
 
     #[test]
-    fn an_outage_lasts_from_its_first_failure_to_the_next_answer() {
+    fn an_outage_lasts_from_its_first_failure_to_the_next_response() {
         let (mut breaker, mut now) = (CircuitBreaker::default(), 0);
         let mut probes = 0;
         while breaker.outage(now) < Duration::from_secs(3600) {
@@ -232,7 +232,7 @@ mod tests {
             probes += 1;
         }
         assert!(probes < 25, "{probes} probes in an hour");
-        breaker.record_answer();
+        breaker.record_response();
         assert_eq!(breaker.outage(now), Duration::ZERO);
     }
 }

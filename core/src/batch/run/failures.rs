@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::batch::events::{BatchEvent, BatchUpdate};
 use crate::batch::journal::encode::LineWriter;
-use crate::batch::pace::circuit_breaker::{MAX_RETRY_AFTER, PauseReason};
+use crate::batch::pace::circuit_breaker::{LONGEST_PAUSE, PauseReason};
 use crate::batch::pace::failure_scope::{FailureScope, failure_scope};
 use crate::batch::pace::moment::Moment;
 use crate::batch::run::engine::Engine;
@@ -32,7 +32,7 @@ impl Engine {
                 drop(state);
                 return self.stop(Some(stopped(error, "")));
             }
-            FailureScope::RateLimit if error.retry_after().is_some_and(|asked| asked > MAX_RETRY_AFTER) => {
+            FailureScope::RateLimit if error.retry_after().is_some_and(|asked| asked > LONGEST_PAUSE) => {
                 drop(state);
                 return self.stop(Some(stopped(error, " because the service asked for a pause of more than a day")));
             }

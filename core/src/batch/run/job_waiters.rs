@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::batch::events::{BatchEvent, BatchUpdate};
 use crate::batch::journal::item_lines;
-use crate::batch::pace::circuit_breaker::MAX_RETRY_AFTER;
+use crate::batch::pace::circuit_breaker::LONGEST_PAUSE;
 use crate::batch::pace::failure_scope::{FailureScope, failure_scope};
 use crate::batch::pace::moment::moment;
 use crate::batch::run::engine::Engine;
@@ -94,7 +94,7 @@ impl Engine {
         let mut state = self.lock();
         state.events.extend(changed.map(update));
         if let Some(retry_after) = retry_after {
-            state.pause_polls_until(now.saturating_add(moment(retry_after.min(MAX_RETRY_AFTER))));
+            state.pause_polls_until(now.saturating_add(moment(retry_after.min(LONGEST_PAUSE))));
         }
         state.poll_again(at, poller, now);
         drop(state);

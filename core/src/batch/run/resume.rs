@@ -15,7 +15,7 @@ use crate::batch::journal::file::Journal;
 use crate::batch::journal::history::{History, ItemHistory, ItemState};
 use crate::batch::journal::item_lines;
 use crate::batch::journal::line::{Content, ItemRef, LineSpan, MessageRef, VERSION};
-use crate::batch::journal::reason::Cause;
+use crate::batch::journal::reason::Origin;
 use crate::batch::options::BatchOptions;
 use crate::batch::pace::moment::moment;
 use crate::batch::pace::rate::RateWindow;
@@ -197,8 +197,8 @@ fn record_interrupted(
         if let Some(history) = history
             && history.state == ItemState::Sending
         {
-            let cause = if history.line_damaged { Cause::LineDamaged } else { Cause::RunEnded };
-            let line = item_lines::unknown_outcome(at, &items[at], cause, clock.stamp());
+            let origin = if history.line_damaged { Origin::LineDamaged } else { Origin::RunEnded };
+            let line = item_lines::unknown_outcome(at, &items[at], origin, clock.stamp());
             history.outcome_line = Some(journal.append(line)?);
             history.state = ItemState::Ended(Delivery::Unknown);
         }

@@ -46,11 +46,11 @@ pub(crate) fn run(engine: &Arc<Engine>) {
     engine.for_job_waiters.notify_all();
 }
 
-/// How a message that was sent ended.
-struct Sent {
+/// How the sending of a message ended.
+struct SendResult {
     delivery: Delivery,
     /// Whether the service said whether it accepted the message.
-    answered: bool,
+    responded: bool,
     /// Whether it was a probe, sent after a poll of its job had succeeded.
     was_probe: bool,
     job: Option<Job>,
@@ -97,14 +97,14 @@ impl Engine {
         self.settle(at, sent);
     }
 
-    fn send(&self, at: u32, was_probe: bool) -> Sent {
+    fn send(&self, at: u32, was_probe: bool) -> SendResult {
         let (place, item) = (at as usize, &self.items[at as usize]);
         let message = Operation::SendMessage { job_id: item.job_id(), prompt: item.prompt().into() };
         let (delivery, job, error) = match execute(&self.shared, &message, &self.call_options(), Some(0)) {
             Ok(job) => (Delivery::Accepted, Some(job), None),
             Err(error) => (recorded_delivery(&error), None, Some(error)),
         };
-        let answered = !matches!(delivery, Delivery::Unknown | Delivery::NotSent);
+        let responded = !matches!(delivery, Delivery::Unknown | Delivery::NotSent);
         // A rejection of the second send says nothing about the first.
         let is_still_unknown = delivery == Delivery::Rejected && self.lock().earlier_send_unknown[place];
         let (delivery, error) = match error {
@@ -115,12 +115,12 @@ impl Engine {
             (Some(wait), Delivery::Accepted) => Some(begin_wait(&self.shared, item.job_id(), wait, job.clone())),
             _ => None,
         };
-        Sent { delivery, answered, was_probe, job, error, poller }
+        SendResult { delivery, responded, was_probe, job, error, poller }
     }
 
     /// Writes the outcome to the journal. A failure stops the batch before the message can be sent again: the journal must not have
     /// a second send before the end of the first.
-    fn record(&self, at: u32, sent: &Sent) {
+    fn record(&self, at: u32, sent: &SendResult) {
         let (place, item, now) = (at as usize, &self.items[at as usize], self.clock.stamp());
         let (job, error, poller) = (sent.job.as_ref(), sent.error.as_ref(), sent.poller.as_ref());
         let outcome = item_lines::Outcome { delivery: sent.delivery, job, error, poller };
@@ -140,11 +140,11 @@ impl Engine {
     }
 
     /// Updates the state with the outcome, and reports it.
-    fn settle(self: &Arc<Engine>, at: u32, sent: Sent) {
-        let Sent { delivery, answered, was_probe, job, error, poller } = sent;
+    fn settle(self: &Arc<Engine>, at: u32, sent: SendResult) {
+        let SendResult { delivery, responded, was_probe, job, error, poller } = sent;
         let now = self.now();
         let mut state = self.lock();
-        // A message that the service answered counts for the rate, even if it was not accepted.
+        // A message that the service responded to counts for the rate, even if it was not accepted.
         match delivery == Delivery::NotSent && error.as_ref().is_none_or(|error| error.http_status().is_none()) {
             true => state.window.cancel(),
             false => state.window.ended(now),
@@ -159,7 +159,7 @@ impl Engine {
             Delivery::Unknown => state.progress.unknown += 1,
         }
         state.settle(at, &self.items);
-        if answered && state.breaker.record_answer() {
+        if responded && state.breaker.record_response() {
             state.events.push_back(BatchEvent::Update(BatchUpdate::Resumed));
         }
         match poller {

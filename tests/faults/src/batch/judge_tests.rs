@@ -3,7 +3,7 @@
 use super::judge::{Evidence, Findings, Processed, judge};
 use super::plan::{Item, Said};
 
-const RUN: &str = r#"{"line":"run","journal":2,"agentjob":"0.1.0"}"#;
+const RUN: &str = r#"{"line":"run","journal":3,"agentjob":"0.1.0"}"#;
 
 /// A batch of three: 1 and 3 for one job, 1 and 3 accepted, 2 rejected.
 #[derive(Clone)]

@@ -5,7 +5,7 @@ use crate::batch::journal::clock::Stamp;
 use crate::batch::journal::damaged_tail::*;
 use crate::batch::journal::item_lines;
 use crate::batch::journal::line::{ItemRef, MessageRef, NO_LINE};
-use crate::batch::journal::reason::Cause;
+use crate::batch::journal::reason::Origin;
 
 const NOW: Stamp = Stamp { unix_ms: 1_767_323_045_678, up_ms: 12 };
 
@@ -37,7 +37,7 @@ impl Case {
     }
 
     fn ended(&self, at: usize) -> Vec<u8> {
-        item_lines::unknown_outcome(at, &self.items[at], Cause::RunEnded, NOW).finish(&NO_LINE).0.into_bytes()
+        item_lines::unknown_outcome(at, &self.items[at], Origin::RunEnded, NOW).finish(&NO_LINE).0.into_bytes()
     }
 
     /// At concurrency 3, of which one is in flight.

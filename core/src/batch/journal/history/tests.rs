@@ -2,7 +2,7 @@
 
 use crate::batch::journal::history::*;
 use crate::batch::journal::line::NO_LINE;
-use crate::batch::journal::reason::{Cause, Reason};
+use crate::batch::journal::reason::{Origin, Reason};
 use crate::error::ErrorKind;
 
 struct Replay {
@@ -44,7 +44,7 @@ impl Replay {
     }
 
     fn ended(&mut self, key: &str, delivery: Delivery, status: Option<u16>) -> Result<(), String> {
-        let error = Reason { cause: Cause::Request, kind: ErrorKind::Connect, http_status: status, request_id: None };
+        let error = Reason { origin: Origin::Request, kind: ErrorKind::Connect, http_status: status, request_id: None };
         let error = (delivery != Delivery::Accepted).then_some(error);
         self.add(Content::Ended { item: item(key), delivery, job: None, poller: None, error, retry_after: None })
     }
