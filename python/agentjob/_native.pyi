@@ -189,7 +189,7 @@ class Client:
     ) -> Watch:
         """The records of a job as they change, the last one terminal: `for job in client.watch("job_123"): …`.
 
-        Each step blocks until there is a record. The options are wait's. After an error there are no more.
+        Each call of next() blocks until there is a record. The options are wait's. After an error there are no more.
         """
 
     def send_all(
@@ -476,7 +476,7 @@ def read_batch_list(content: bytes, name: str, format: str | None = None) -> lis
     """The messages in a list's content, as dicts with job_id, prompt, line and, where an item has one, key.
 
     name is what errors call the list; format is "jsonl" or "csv", or None for what the name suggests. Raises
-    InvalidArgumentError with one sentence that names the first wrong line.
+    InvalidArgumentError, which names the first wrong line.
     """
 
 def batch_status(journal: str | PathLike[str]) -> BatchStatus:

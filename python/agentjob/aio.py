@@ -428,7 +428,8 @@ def _threads(most: object) -> Threads:
     if not isinstance(most, int) or isinstance(most, bool):
         raise TypeError(f"max_threads must be a whole number, not {type(most).__name__}")
     if not 1 <= most <= 1024:
-        raise InvalidArgumentError(f"max_threads is {most}; give a number from 1 to 1024")
+        reason, hint = f"max_threads is {most}", "Give a number from 1 to 1024."
+        raise InvalidArgumentError(f"{reason}. {hint}", {"reason": reason, "hint": hint})
     return Threads(most)
 
 

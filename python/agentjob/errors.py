@@ -1,6 +1,6 @@
 """Every error that a call can raise, all under `Error`.
 
-An error's text is one sentence. Its facts are attributes; pickling and copying keep them, and `to_dict()` returns them for JSON.
+An error's text is a message in one or more sentences. Its facts are attributes; pickling and copying keep them, and `to_dict()` returns them for JSON.
 """
 
 TYPE_CHECKING = False  # typing's own, without the time that importing typing takes
@@ -35,22 +35,6 @@ __all__ = [
 ]
 
 
-#: The attributes that an error is rebuilt with, besides its kind and message.
-_FACTS = (
-    "reason",
-    "hint",
-    "delivery",
-    "http_status",
-    "retry_after",
-    "request_id",
-    "body",
-    "attempts",
-    "elapsed",
-    "job",
-    "line",
-)
-
-
 class Error(Exception):
     """The base of all of them."""
 
@@ -76,23 +60,24 @@ class Error(Exception):
     """How many seconds the call took."""
     job: "Optional[Job]" = None
     """The last record that a wait read."""
+    item: "Optional[int]" = None
+    """The number, from 1, of the batch's item that the error is about."""
     line: "Optional[int]" = None
     """The `line` of the batch's item that the error is about, if it has one."""
 
     def __init__(self, message: str = "", facts: "Optional[dict[str, Any]]" = None) -> None:
-        """message: the sentence. facts: the attributes, as `to_dict()` returns them; None leaves the defaults."""
+        """message: the text. facts: the attributes, as `to_dict()` returns them; None leaves the defaults."""
         super().__init__(message)
         if isinstance(facts, dict):
-            for name in _FACTS:
-                if name in facts:
-                    setattr(self, name, facts[name])
+            for name in _FACTS & facts.keys():
+                setattr(self, name, facts[name])
         elif facts is not None:
             # A serializer made something else of the facts. Without them the message may have arrived.
             self.delivery = "unknown"
 
     @property
     def message(self) -> str:
-        """The whole sentence, the same as str(error)."""
+        """The whole text, the same as str(error)."""
         return str(self)
 
     @property
@@ -106,7 +91,7 @@ class Error(Exception):
 
     @property
     def args(self) -> "tuple[Any, ...]":
-        """The sentence and the facts: what serializers that rebuild an exception as `cls(*args)` need to keep its verdict."""
+        """The text and the facts: what serializers that rebuild an exception as `cls(*args)` need to keep its verdict."""
         return (str(self), self.to_dict())
 
     @args.setter
@@ -115,7 +100,7 @@ class Error(Exception):
 
     def to_dict(self) -> "ErrorDict":
         """The error as a dict for JSON: kind, message, reason, hint, delivery, http_status, retry_after, request_id, body,
-        attempts, elapsed, job and line."""
+        attempts, elapsed, job, item and line."""
         return {
             "kind": self.kind,
             "message": self.message,
@@ -129,8 +114,13 @@ class Error(Exception):
             "attempts": self.attempts,
             "elapsed": self.elapsed,
             "job": self.job,
+            "item": self.item,
             "line": self.line,
         }
+
+
+#: The attributes that an error is rebuilt with.
+_FACTS = Error().to_dict().keys() - {"kind", "message"}
 
 
 class InvalidArgumentError(Error, ValueError):

@@ -117,6 +117,7 @@ class ErrorDict(TypedDict):
     attempts: int
     elapsed: float
     job: Optional[Job]
+    item: Optional[int]
     line: Optional[int]
 
 

@@ -15,6 +15,9 @@ use pyo3::types::{PyBool, PySlice, PyString};
 use crate::cancel_token::CancelToken;
 use crate::errors;
 
+/// An argument as it was given, of any type.
+pub(crate) type Argument<'a, 'py> = &'a Bound<'py, PyAny>;
+
 /// An argument that is refused.
 pub(crate) enum Refused {
     /// Its type; a TypeError.

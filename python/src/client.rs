@@ -282,7 +282,7 @@ impl Client {
 
     /// The records of a job as they change, the last one terminal: for job in client.watch("job_123"): ...
     ///
-    /// Each step blocks until there is a record. The options are wait's. After an error there are no more.
+    /// Each call of next() blocks until there is a record. The options are wait's. After an error there are no more.
     ///
     /// >>> client.send_message("job_demo", "Once more")["status"]
     /// 'active'

@@ -4,7 +4,7 @@ use agentjob_core::{Delivery, Error, ErrorKind, Job};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyList, PyModule};
+use pyo3::types::{PyDict, PyList, PyModule};
 
 use crate::convert;
 
@@ -32,10 +32,10 @@ pub(crate) fn job_failed(py: Python<'_>, job: &Job, delivers: bool) -> PyErr {
 }
 
 fn exception(py: Python<'_>, error: &Error, delivery: Option<Delivery>) -> PyResult<PyErr> {
-    let class = module(py)?.getattr(intern!(py, "BY_KIND"))?.get_item(error.kind().as_str())?;
-    let made = class.call1((error.message(),))?;
+    let made = class_of(py, error.kind())?.call1((error.message(),))?;
     made.setattr(intern!(py, "reason"), error.reason())?;
     made.setattr(intern!(py, "hint"), error.hint())?;
+    made.setattr(intern!(py, "item"), error.item())?;
     made.setattr(intern!(py, "line"), error.line())?;
     made.setattr(intern!(py, "http_status"), error.http_status())?;
     made.setattr(intern!(py, "retry_after"), error.retry_after().map(|after| after.as_secs_f64()))?;
@@ -50,6 +50,16 @@ fn exception(py: Python<'_>, error: &Error, delivery: Option<Delivery>) -> PyRes
         add_note(&made, delivery);
     }
     Ok(PyErr::from_value(made))
+}
+
+/// The class of a kind. A kind without one is a bug in agentjob, and must not hide the error.
+fn class_of(py: Python<'_>, kind: ErrorKind) -> PyResult<Bound<'_, PyAny>> {
+    let module = module(py)?;
+    let classes = module.getattr(intern!(py, "BY_KIND"))?.cast_into::<PyDict>()?;
+    match classes.get_item(kind.as_str())? {
+        Some(class) => Ok(class),
+        None => module.getattr(intern!(py, "InternalError")),
+    }
 }
 
 /// The kinds of all errors, for the test that each has a class.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-/// Locks an object for one poll or one step. A second thread, or a callback inside the step, gets a RuntimeError: waiting for
+/// Locks an object for one poll or one call of next(). A second thread, or a callback during that, gets a RuntimeError: waiting for
 /// the lock would block with the GIL held.
 pub(crate) fn claim<'a, T>(object: &'a Mutex<T>, name: &str) -> PyResult<MutexGuard<'a, T>> {
     match object.try_lock() {

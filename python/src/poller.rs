@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::arguments::{Number, Refused, text};
+use crate::arguments::{Argument, Number, Refused, text};
 use crate::caller::Caller;
 use crate::cancel_token::CancelToken;
 use crate::convert;
@@ -16,8 +16,6 @@ use crate::options::{WaitSchedule, call_options};
 use crate::panic::guarded;
 use crate::request::message;
 use crate::signals::blocking;
-
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 /// A wait whose loop the program runs; see Client.poller.
 #[pyclass(frozen, module = "agentjob")]
@@ -33,7 +31,7 @@ impl Poller {
         Poller { caller: caller.share(py), polling: Mutex::default(), core: Mutex::new(core) }
     }
 
-    pub(crate) fn of_job(caller: &Caller, job_id: Any<'_, '_>, schedule: &WaitSchedule) -> PyResult<Poller> {
+    pub(crate) fn of_job(caller: &Caller, job_id: Argument<'_, '_>, schedule: &WaitSchedule) -> PyResult<Poller> {
         let make = || -> Result<_, Refused> {
             let options = schedule.options()?;
             Ok(caller.core().poller(&text("job_id", job_id)?, &options)?)
@@ -42,7 +40,7 @@ impl Poller {
         Ok(Poller::new(job_id.py(), caller, poller))
     }
 
-    pub(crate) fn of_text(caller: &Caller, given: Any<'_, '_>) -> PyResult<Poller> {
+    pub(crate) fn of_text(caller: &Caller, given: Argument<'_, '_>) -> PyResult<Poller> {
         let make = || -> Result<core::Poller, Refused> { Ok(text("text", given)?.parse()?) };
         let poller = make().map_err(|refused| refused.raised(given.py(), false))?;
         Ok(Poller::new(given.py(), caller, poller))
@@ -51,7 +49,7 @@ impl Poller {
     /// Sends a message, and returns the wait for its result.
     pub(crate) fn of_message(
         caller: &Caller,
-        (job_id, prompt): (Any<'_, '_>, Any<'_, '_>),
+        (job_id, prompt): (Argument<'_, '_>, Argument<'_, '_>),
         schedule: &WaitSchedule,
         cancel: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Poller> {

@@ -6,14 +6,12 @@ use agentjob_core::{CallOptions, Client, Delivery, EncodedPrompt, Error, Job};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments::{Number, Refused, encoded, text};
+use crate::arguments::{Argument, Number, Refused, encoded, text};
 use crate::caller::Caller;
 use crate::convert;
 use crate::errors::add_note;
 use crate::options::call_options;
 use crate::signals::blocking;
-
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 /// A call's own options.
 pub(crate) struct Call<'py> {
@@ -23,7 +21,7 @@ pub(crate) struct Call<'py> {
 
 pub(crate) fn send_message<'py>(
     caller: &Caller,
-    (job_id, prompt): (Any<'_, 'py>, Any<'_, 'py>),
+    (job_id, prompt): (Argument<'_, 'py>, Argument<'_, 'py>),
     call: Call<'py>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = job_id.py();
@@ -31,13 +29,21 @@ pub(crate) fn send_message<'py>(
     request(py, caller, call, true, |core, call| core.send_message_with(&job_id, &prompt, call))
 }
 
-pub(crate) fn get_job<'py>(caller: &Caller, job_id: Any<'_, 'py>, call: Call<'py>) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn get_job<'py>(
+    caller: &Caller,
+    job_id: Argument<'_, 'py>,
+    call: Call<'py>,
+) -> PyResult<Bound<'py, PyDict>> {
     let py = job_id.py();
     let job_id = text("job_id", job_id).map_err(|refused| refused.raised(py, false))?;
     request(py, caller, call, false, |core, call| core.get_job_with(&job_id, call))
 }
 
-pub(crate) fn create_job<'py>(caller: &Caller, prompt: Any<'_, 'py>, call: Call<'py>) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn create_job<'py>(
+    caller: &Caller,
+    prompt: Argument<'_, 'py>,
+    call: Call<'py>,
+) -> PyResult<Bound<'py, PyDict>> {
     let py = prompt.py();
     let prompt = encoded("prompt", prompt).map_err(|refused| refused.raised(py, true))?;
     request(py, caller, call, true, |core, call| core.create_job_with(&prompt, call))

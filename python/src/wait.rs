@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::arguments::{Refused, callback, text};
+use crate::arguments::{Argument, Refused, callback, text};
 use crate::caller::Caller;
 use crate::detached::Detached;
 use crate::in_use::claim;
@@ -19,11 +19,9 @@ use crate::signals::blocking;
 use crate::watcher::Watcher;
 use crate::{convert, errors};
 
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
-
 pub(crate) fn wait<'py>(
     caller: &Caller,
-    job_id: Any<'_, 'py>,
+    job_id: Argument<'_, 'py>,
     settings: WaitSettings<'py>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = job_id.py();
@@ -33,7 +31,7 @@ pub(crate) fn wait<'py>(
 
 pub(crate) fn send_and_wait<'py>(
     caller: &Caller,
-    (job_id, prompt): (Any<'_, 'py>, Any<'_, 'py>),
+    (job_id, prompt): (Argument<'_, 'py>, Argument<'_, 'py>),
     settings: WaitSettings<'py>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = job_id.py();
@@ -73,7 +71,7 @@ pub(crate) struct Watch {
 impl Watch {
     pub(crate) fn new(
         caller: &Caller,
-        job_id: Any<'_, '_>,
+        job_id: Argument<'_, '_>,
         schedule: &WaitSchedule,
         cancel: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Watch> {

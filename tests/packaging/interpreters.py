@@ -22,8 +22,8 @@ def interpreter(version):
     pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
     named = [sys.executable, shutil.which(f"python{version}"), *pyenv.glob(f"versions/*/bin/python{version}")]
     for python in filter(None, named):
-        told = subprocess.run([python, "-c", TELL], capture_output=True, text=True)
-        if told.returncode == 0 and told.stdout.strip() == version:
+        ran = subprocess.run([python, "-c", TELL], capture_output=True, text=True)
+        if ran.returncode == 0 and ran.stdout.strip() == version:
             return python
     return None
 

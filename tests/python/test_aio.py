@@ -195,13 +195,13 @@ def stalled(**more):
 def cancelled(run, emulator, seconds, work):
     """How long a call lasts after it was cancelled, which is this many seconds after its request arrived; and the exception that it
     ended with."""
-    before, told = arrived(emulator), []
+    before, moments = arrived(emulator), []
 
     async def call():
         try:
             await work()
         except BaseException as error:
-            told.append((time.monotonic(), error))
+            moments.append((time.monotonic(), error))
             raise
 
     async def main():
@@ -210,11 +210,11 @@ def cancelled(run, emulator, seconds, work):
             while arrived(emulator) == before:
                 await anyio.sleep(0.01)
             await anyio.sleep(seconds)
-            told.append(time.monotonic())
+            moments.append(time.monotonic())
             tasks.cancel_scope.cancel()
 
     run(main)
-    cancelled_at, (ended_at, error) = told
+    cancelled_at, (ended_at, error) = moments
     return ended_at - cancelled_at, error
 
 
@@ -293,12 +293,12 @@ def test_other_tasks_run_while_a_cancellation_waits_for_its_thread():
 def test_close_ends_a_wait_that_pauses(emulator, group_run):
     def attempt(n):
         client = client_of(emulator).with_options(timeout=5)
-        before, ended = arrived(emulator), []
+        before, moments = arrived(emulator), []
 
         async def wait():
             with pytest.raises(agentjob.ClosedError):
                 await client.wait("job_busy", min_interval=60)
-            ended.append(time.monotonic())
+            moments.append(time.monotonic())
 
         async def main():
             async with anyio.create_task_group() as tasks:
@@ -307,10 +307,10 @@ def test_close_ends_a_wait_that_pauses(emulator, group_run):
                     await anyio.sleep(0.01)
                 await anyio.sleep(0.1 * 2**n)
                 threading.Thread(target=client.close).start()
-                ended.append(time.monotonic())
+                moments.append(time.monotonic())
 
         group_run(main)
-        assert ended[1] - ended[0] < 0.2
+        assert moments[1] - moments[0] < 0.2
 
     tried(6, attempt)
 
@@ -335,7 +335,7 @@ def test_a_coroutine_that_is_closed_ends_its_call(emulator, script):
     began = time.monotonic()
     running.go_on()
     running.end()
-    assert time.monotonic() - began < 15, "nobody waits for a request that nobody wants"
+    assert time.monotonic() - began < 15, "the exit does not wait for an abandoned request"
 
 
 def test_a_coroutine_without_a_loop_sends_nothing(emulator):

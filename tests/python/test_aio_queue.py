@@ -195,13 +195,13 @@ def test_a_message_and_the_polls_after_it_queue_within_their_timeouts(stalled, r
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_message_that_is_cancelled_in_the_queue_was_not_sent(stalled, backend):
-    told = []
+    raised = []
 
     async def last(client):
         try:
             await client.send_message("job_demo", "last")
         except BaseException as error:
-            told.append((time.monotonic(), error))
+            raised.append((time.monotonic(), error))
             raise
 
     async def main():
@@ -217,7 +217,7 @@ def test_a_message_that_is_cancelled_in_the_queue_was_not_sent(stalled, backend)
                     await anyio.sleep(0)
                 began = time.monotonic()
                 queued.cancel_scope.cancel()
-        ((ended, error),) = told
+        ((ended, error),) = raised
         assert ended - began < 0.2, "no thread has to notice"
         assert error.delivery == "not_sent"
         assert error.__notes__ == ["agentjob: the message was not sent, so it may be sent again"]

@@ -117,14 +117,14 @@ def test_items_are_mappings_or_tuples_of_any_iterable(client, emulator, journal)
 WRONG = [
     ({"job_id": "job_2"}, "item 2: prompt is missing"),
     ({"prompt": "p", "line": 9}, "line 9: job_id is missing"),
-    ({"job_id": "job_2", "prompt": "p", "promt": "q"}, 'item 2: unknown field "promt"; the fields are job_id, prompt, key and line'),
+    ({"job_id": "job_2", "prompt": "p", "promt": "q"}, 'item 2: unknown field "promt". The fields are job_id, prompt, key and line.'),
     ({"job_id": "job_2", "prompt": "p", 3: "q"}, "item 2: the name of a field must be a str, not int"),
     ({"job_id": "job_2", "prompt": b"p", "line": 17}, "line 17: prompt must be a str, not bytes"),
     ({"job_id": "job_2", "prompt": "\ud800"}, "item 2: prompt contains a lone surrogate, which cannot be encoded as UTF-8"),
     ({"job_id": "job_2", "prompt": "p", "line": True}, "item 2: line must be a whole number, not bool"),
-    ({"job_id": "job_2", "prompt": "p", "line": 0}, "item 2: line is 0; lines count from 1"),
+    ({"job_id": "job_2", "prompt": "p", "line": 0}, "item 2: line is 0. Lines count from 1."),
     ({"job_id": "job_2", "prompt": "p", "key": 5}, "item 2: key must be a str, not int"),
-    (("job_2",), "item 2: it has 1 parts; give (job_id, prompt) or (job_id, prompt, key)"),
+    (("job_2",), "item 2: it has 1 parts. Give (job_id, prompt) or (job_id, prompt, key)."),
     (("job_2", "p", "a"), 'item 2: key "a" is also the key of item 1'),
     (("job_2", ""), "item 2: prompt is empty"),
     (("..", "p"), "item 2: job_id is"),
@@ -198,7 +198,7 @@ def test_a_batch_resumes_after_its_process_was_killed(client, emulator, script, 
         """
     )
     running.wait_until_ready()
-    wait_for(lambda: len(emulator.ledger()) >= 5 and emulator.requests()["total"] >= 6, "one is under way")
+    wait_for(lambda: len(emulator.ledger()) >= 5 and emulator.requests()["total"] >= 6, "one is in flight")
     status = agentjob.batch_status(journal)
     assert (status["running"], status["pid"], status["progress"]["sending"]) == (True, running.process.pid, 1)
     with pytest.raises(agentjob.JournalError, match="another"):
@@ -256,8 +256,8 @@ def test_a_429_pauses_every_message_and_is_reported(client, emulator, journal, c
     assert 0.9 < paused["pause"] <= 1.1 and type(paused["error"]) is agentjob.RateLimitError
     assert paused["progress"]["pause"]["reason"] == "rate_limit" and 0 < paused["progress"]["pause"]["seconds"] <= 1.1
     assert resumed["progress"]["pause"] is None
-    told = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "agentjob"]
-    assert told[0] == ("INFO", f"batch: paused for 1.0s (rate_limit): {paused['error']}") and told[1] == ("INFO", "batch: resumed")
+    logged = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "agentjob"]
+    assert logged[0] == ("INFO", f"batch: paused for 1.0s (rate_limit): {paused['error']}") and logged[1] == ("INFO", "batch: resumed")
     assert caplog.records[0].agentjob["event"] == "paused"
 
 
@@ -299,7 +299,7 @@ def test_next_event_returns_none_when_nothing_came_in_time(client, emulator, jou
 def test_a_stopped_batch_still_returns_the_outcomes_in_flight(client, emulator, journal):
     emulator.reset(hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 11)], rules=[{"status": 200, "delay_ms": 300}])
     batch = client.send_all(messages(10), journal=journal, concurrency=2)
-    wait_for(lambda: batch.progress()["sending"] == 2, "two are under way")
+    wait_for(lambda: batch.progress()["sending"] == 2, "two are in flight")
     batch.stop()
     outcomes = list(batch)
     assert [o["delivery"] for o in outcomes] == ["accepted"] * 2 and batch.finished
@@ -309,7 +309,7 @@ def test_a_stopped_batch_still_returns_the_outcomes_in_flight(client, emulator, 
 def test_close_waits_for_messages_in_flight_for_at_most_grace(client, emulator, journal):
     emulator.reset(hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 11)], rules=[STALL])
     with client.send_all(messages(10), journal=journal, concurrency=2, grace=0.3) as batch:
-        wait_for(lambda: emulator.requests()["total"] == 2, "two are under way")
+        wait_for(lambda: emulator.requests()["total"] == 2, "two are in flight")
         begun = time.monotonic()
     assert 0.25 < time.monotonic() - begun < PATIENCE and batch.finished and list(batch) == []
     batch.close()
@@ -330,10 +330,10 @@ def test_a_journal_is_free_once_its_batch_is_over(client, journal):
 def test_a_batch_that_is_let_go_of_ends_in_the_background_and_the_next_run_waits_for_it(client, emulator, journal):
     emulator.reset(hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 11)], rules=[{"status": 200, "delay_ms": 400}])
     batch = client.send_all(messages(10), journal=journal, concurrency=2)
-    wait_for(lambda: emulator.requests()["total"] == 2, "two are under way")
+    wait_for(lambda: emulator.requests()["total"] == 2, "two are in flight")
     begun = time.monotonic()
     del batch
-    assert time.monotonic() - begun < 0.3, "nobody waits here"
+    assert time.monotonic() - begun < 0.3, "the call does not wait"
     outcomes = by_item(client.send_all(messages(10), journal=journal, concurrency=10))
     assert [o["delivery"] for o in outcomes] == ["accepted"] * 10
     assert [o["earlier"] for o in outcomes] == [True] * 2 + [False] * 8 and emulator.requests()["total"] == 10

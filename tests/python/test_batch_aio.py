@@ -80,13 +80,13 @@ def batch_threads():
 def test_a_batch_does_what_the_blocking_one_does(emulator, run, journal):
     async def main():
         async with client_of(emulator) as client:
-            told = []
-            batch = client.send_all(messages(5), journal=journal, wait=True, on_update=told.append, **QUICK)
+            updates = []
+            batch = client.send_all(messages(5), journal=journal, wait=True, on_update=updates.append, **QUICK)
             assert repr(batch) == "<AsyncBatch>" and not batch.finished and batch.progress()["items"] == 0
             outcomes = [outcome async for outcome in batch]
             assert sorted(o["item"] for o in outcomes) == [1, 2, 3, 4, 5] and batch.finished
             assert {o["job"]["status"] for o in outcomes} == {"completed"}
-            assert sorted(update["item"] for update in told if update["event"] == "accepted") == [1, 2, 3, 4, 5]
+            assert sorted(update["item"] for update in updates if update["event"] == "accepted") == [1, 2, 3, 4, 5]
             assert batch.progress()["done"] == 5 and repr(batch) == "<AsyncBatch: 5 of 5 done, finished>"
             async with client.send_all(messages(5), journal=journal) as again:
                 assert [o["earlier"] async for o in again] == [True] * 5

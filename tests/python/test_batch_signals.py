@@ -20,7 +20,7 @@ def interrupted(emulator, script, journal, source, requests):
     before = arrived(emulator)
     running = script(ITEMS + f"journal = {str(journal)!r}\n" + "print('ready', flush=True)\n" + source)
     running.wait_until_ready()
-    wait_for(lambda: arrived(emulator) >= before + requests, "the batch is at work")
+    wait_for(lambda: arrived(emulator) >= before + requests, "the batch sends")
     time.sleep(0.1)
     at = time.monotonic()
     running.interrupt()
@@ -105,7 +105,7 @@ except KeyboardInterrupt:
 def test_a_program_that_exits_with_a_running_batch(emulator, script, tmp_path):
     held = {
         "a global": "batch = client.send_all(items, journal=journal, concurrency=2, grace=0.3)",
-        "nobody": "client.send_all(items, journal=journal, concurrency=2, grace=0.3)",
+        "no reference": "client.send_all(items, journal=journal, concurrency=2, grace=0.3)",
         "a thread": """
 import threading
 threading.Thread(target=lambda: list(client.send_all(items, journal=journal, concurrency=2, grace=0.3)), daemon=True).start()
@@ -118,7 +118,7 @@ threading.Thread(target=lambda: list(client.send_all(items, journal=journal, con
         ends = "sys.stdin.readline()\nprint('ready', flush=True)\n"
         running = script(ITEMS + f"journal = {str(journal)!r}\n" + begin + "\n" + ends)
         # A batch without references is stopped, perhaps before it sent anything.
-        wait_for(lambda: arrived(emulator) == 2 or name == "nobody", "two are under way")
+        wait_for(lambda: arrived(emulator) == 2 or name == "no reference", "two are in flight")
         begun = time.monotonic()
         running.go_on()
         out, err, status = running.end()

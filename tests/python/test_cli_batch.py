@@ -15,6 +15,7 @@ import pytest
 from agentjob.testing import Emulator
 from conftest import PATIENCE, read_until, tried, wait_for
 from test_cli import QUICK, run, start
+from test_cli_events import ERROR_KEYS
 
 KEYS = ["item", "line", "key", "job_id", "delivery", "job", "error", "earlier"]
 #: Holds every message for so long that a test can do something meanwhile.
@@ -140,7 +141,7 @@ LOST = {"path": "/v2/agent/demo/job/job_1/message", "fault": {"do": "close", "at
 ENDS = {
     "all is well": ({}, [], 0),
     "and waited for": ({}, ["--wait"], 0),
-    "jobs fail, and nobody waits": (FAILED, [], 0),
+    "jobs fail without --wait": (FAILED, [], 0),
     "jobs fail": (FAILED, ["--wait"], 1),
     "a message is refused": (REJECTED, [], 3),
     "jobs fail, a message is refused": ({**FAILED, **REJECTED}, ["--wait"], 3),
@@ -161,9 +162,9 @@ def test_the_exit_status_is_the_first_that_applies(name, folder):
         status, outcomes, err = send_all(emulator, *flags, *(QUICK if flags else []))
         assert status == expected, err
         # Nothing is said of what went well.
-        told = [o for o in outcomes if o["error"] or (flags and o["job"]["status"] == "failed")]
-        assert all(f"agentjob: line {o['line']} ({o['job_id']}): " in err for o in told)
-        assert len(re.findall(r"^agentjob: line \d+ \(job_\d\): (?!it may have)", err, re.M)) == len(told)
+        failed = [o for o in outcomes if o["error"] or (flags and o["job"]["status"] == "failed")]
+        assert all(f"agentjob: line {o['line']} ({o['job_id']}): " in err for o in failed)
+        assert len(re.findall(r"^agentjob: line \d+ \(job_\d\): (?!it may have)", err, re.M)) == len(failed)
         again = send_all(emulator, *flags, *(QUICK if flags else []))[0] if expected != 3 else expected
         assert again == expected, "the next run of it says the same"
 
@@ -173,9 +174,30 @@ def test_an_error_is_an_object(folder):
     with service(1) as emulator:
         _, outcomes, err = send_all(emulator)
     (outcome,) = [outcome for outcome in outcomes if outcome["error"]]
-    assert list(outcome["error"]) == ["kind", "message", "delivery", "http_status"] and outcome["job"] is None
+    assert list(outcome["error"]) == ERROR_KEYS and outcome["error"]["hint"].startswith("Check the job id") and outcome["job"] is None
     assert [outcome["error"][name] for name in ("kind", "delivery", "http_status")] == ["not_found", "rejected", 404]
     assert f"agentjob: line 2 (job_2): {outcome['error']['message']}\n" in err
+
+
+def test_each_failure_is_one_line_with_its_place_and_the_error(folder):
+    messages(4)
+    rules = [LOST, *REJECTED["rules"], {"method": "GET", "path": "/v2/agent/demo/job/job_3", "status": 400}]
+    with service(4, work_ms=60_000, rules=rules) as emulator:
+        err = send_all(emulator, "--wait", "--wait-timeout", "0.3", *QUICK)[2]
+    lines = {line.removeprefix("agentjob: ") for line in err.splitlines()}
+    assert {
+        "line 1 (job_1): message to job job_1 may have arrived: the connection was lost (the service closed it without a response). "
+        "Check the job before you send it again.",
+        "line 2 (job_2): message to job job_2 was rejected: the service returned 404 (a rule of the emulator says so). "
+        "Check the job id, the project id and the base URL. You can send it again once that is fixed.",
+        "line 3 (job_3): message to job job_3 was accepted, but the job could not be read: the service returned 400 "
+        "(a rule of the emulator says so). Do not send it again.",
+    } < lines
+    (timed_out,) = (line for line in lines if line.startswith("line 4 "))
+    assert re.sub(r"\d+ polls: \d+ active", "N polls", timed_out) == (
+        "line 4 (job_4): message to job job_4 was accepted, but the wait for it timed out: the job was still active after 0.3 s "
+        "(N polls). The job keeps running at the service: wait again to keep waiting. Do not send it again."
+    )
 
 
 def test_an_unknown_message_is_listed_and_sent_again_only_on_request(folder):
@@ -278,8 +300,8 @@ def test_a_pause_is_reported_with_its_end(folder):
     messages(5)
     with service(5, hourly_limit=2) as emulator:
         process = started(emulator)
-        told = read_until(process.stderr, "paused")[-1]
-        assert re.match(r"agentjob: paused: rate limited until (\w+ )?\d\d:\d\d:\d\d\n", told)
+        line = read_until(process.stderr, "paused")[-1]
+        assert re.match(r"agentjob: paused: rate limited until (\w+ )?\d\d:\d\d:\d\d\n", line)
         status, out, _ = run(emulator, "batch-status", "night")
         assert status == 0 and f"running as process {process.pid}, since" in out and "not running" not in out
         assert "2 accepted, 3 left" in out and "paused: rate limited until" in out
@@ -299,8 +321,8 @@ def test_a_service_failure_is_reported_with_its_reason_and_its_end(folder):
     with service(3, rules=[{"method": "POST", "nth": 1, "status": 408}]) as emulator:
         status, _, err = send_all(emulator, "--concurrency", "1")
     assert status == 0 and len(emulator.ledger()) == 3
-    trouble = r"agentjob: paused: the service cannot be reached or fails; next attempt at [\d:]+ \(.*408.*\)\nagentjob: resumed\n"
-    assert re.search(trouble, err), err
+    paused = r"agentjob: paused: the service cannot be reached or fails; next attempt at [\d:]+ \(.*408.*\)\nagentjob: resumed\n"
+    assert re.search(paused, err), err
 
 
 def test_an_error_that_stops_the_batch_comes_before_the_summary(folder):
@@ -423,8 +445,8 @@ def test_the_status_of_a_journal(folder):
     assert f"  item 20: {refused}" in out and "\n  and 10 more; --json lists them all\n" in out
     assert "agentjob send-all FILE --journal night --rate 1000/s --resend-unknown\n" in out
     status, out, err = run(None, "batch-status", "night", "--json")
-    told = json.loads(out)
-    assert status == 5 and len(told["rejected"]) == 30 and [(item["item"], item["job_id"]) for item in told["unknown"]] == [(31, "job_31")]
+    journal = json.loads(out)
+    assert status == 5 and len(journal["rejected"]) == 30 and [(item["item"], item["job_id"]) for item in journal["unknown"]] == [(31, "job_31")]
     (folder / "other").write_text("x")
     status, out, err = run(None, "batch-status", "other")
     assert (status, out) == (3, "") and err.startswith("agentjob: journal ") and err.count("\n") == 1

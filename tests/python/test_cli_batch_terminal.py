@@ -235,17 +235,17 @@ def test_a_frame_fits_any_terminal(columns):
 def test_without_a_terminal_a_line_reports_each_change(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     monkeypatch.setattr("agentjob._cli.batch.display.LINE_SECONDS", 0.0)
-    told = BatchProgress()
+    report = BatchProgress()
     progress = {**PROGRESS, "pause": None, "finishes_in": 30}
-    told.begins(progress, 120)
+    report.begins(progress, 120)
     for _ in range(3):
-        told.tick(lambda: progress)
+        report.tick(lambda: progress)
     counts = "128 accepted, 3 rejected, 1 unknown, 168 left, 4 in flight, 12 waiting; all sent within a minute"
     assert sys.stderr.getvalue().splitlines() == [
         "agentjob: 300 messages; 120 done by earlier runs",
         f"agentjob: 300 messages: {counts}",
     ]
-    told.tick(lambda: {**progress, "accepted": 129})
+    report.tick(lambda: {**progress, "accepted": 129})
     assert sys.stderr.getvalue().count("\n") == 3
 
 

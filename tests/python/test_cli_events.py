@@ -6,11 +6,14 @@ import time
 
 import pytest
 
+from agentjob import Error
 from agentjob.testing import Emulator
 from conftest import PATIENCE, arrived, tried, wait_for
 from test_cli import QUICK, run, start
 
-FACTS = ["event", "kind", "delivery", "message", "http_status", "retry_after", "request_id", "attempts", "elapsed", "resume"]
+#: An error's keys: all but the response's body and the job's record.
+ERROR_KEYS = [name for name in Error().to_dict() if name not in ("body", "job")]
+FACTS = ["event", *ERROR_KEYS, "resume"]
 
 
 def events(err):
@@ -21,11 +24,11 @@ def events(err):
 
 def test_a_message_is_followed_event_by_event(emulator):
     status, out, err = run(emulator, "send", "job_demo", "a secret plan", "--wait", "--json-events", *QUICK)
-    told = events(err)
-    assert status == 0 and told[0] == {"event": "attempt", "operation": "send_message", "job_id": "job_demo", "attempt": 1}
-    updates = [event["job"] for event in told if event["event"] == "update"]
+    reported = events(err)
+    assert status == 0 and reported[0] == {"event": "attempt", "operation": "send_message", "job_id": "job_demo", "attempt": 1}
+    updates = [event["job"] for event in reported if event["event"] == "update"]
     assert [job["status"] for job in updates] == ["active", "completed"] and updates[-1] == json.loads(out)
-    polls = [event for event in told if event["event"] == "poll"]
+    polls = [event for event in reported if event["event"] == "poll"]
     assert [poll["polls"] for poll in polls] == list(range(1, len(polls) + 1)) and polls[-1]["next"] is None
     assert "secret" not in err and emulator.api_key not in err
 
@@ -72,6 +75,30 @@ def test_an_error_is_the_last_event(config, words, expected):
     assert list(error) == FACTS and error["event"] == "error" and error["message"] and out == ""
     assert (status, error["kind"], error["delivery"], error["http_status"]) == expected
     assert error["resume"] == ("agentjob wait job_demo" if status == 4 else None)
+
+
+def test_an_error_in_a_file_has_its_line_its_reason_and_its_hint(emulator, tmp_path):
+    file = tmp_path / "messages.jsonl"
+    words = ["send-all", str(file), "--journal", str(tmp_path / "run"), "--json-events"]
+
+    def refused(*lines):
+        file.write_text("".join(line + "\n" for line in lines))
+        status, _, err = run(emulator, *words)
+        (error,) = events(err)
+        assert (status, error["kind"]) == (2, "invalid_argument")
+        start, _, advice = error["message"].partition(f"{error['reason']}. ")
+        assert (start, advice) == (f"{file}, line {error['line']}: ", error["hint"])
+        return error["line"], error["reason"], error["hint"]
+
+    first, second = ('{"job_id":"job_demo","prompt":"%d"}' % n for n in (1, 2))
+    # The reader of the file refuses it.
+    empty_key = '{"job_id":"b","prompt":"x","key":""}'
+    assert refused(first, "", empty_key) == (3, "key is empty", "Give 1 to 1024 bytes, or no key.")
+    # The batch refuses the item.
+    file.write_text(f"{first}\n{second}\n")
+    assert run(emulator, *words)[0] == 0
+    line, reason, hint = refused(first, "", '{"job_id":"job_demo","prompt":"another"}')
+    assert line == 3 and reason.startswith("it is now another message") and hint.startswith("Restore the list")
 
 
 def test_ctrl_c_is_an_error_with_the_command_that_resumes(emulator):

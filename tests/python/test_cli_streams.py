@@ -99,7 +99,7 @@ each_command = pytest.mark.parametrize(
 )
 
 
-def told(out):
+def comparable(out):
     """What is the same in two runs of a command."""
     with contextlib.suppress(ValueError):
         record = json.loads(out)
@@ -115,7 +115,7 @@ def test_a_dead_stderr_loses_no_result_and_changes_no_status(service, words, wel
     for how in WAYS:
         (tmp_path / "new.journal").unlink(missing_ok=True)
         here = run(service, words, 2, how)
-        assert (here[0], told(here[1])) == (well, told(out)), how
+        assert (here[0], comparable(here[1])) == (well, comparable(out)), how
 
 
 @each_command

@@ -38,9 +38,9 @@ def test_every_example_runs(cls, tmp_path):
             if client.closed:
                 names["client"] = client = emulator.client()
             test.globs.update(names)
-            told = []
-            doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=told.append)
-            assert told == [], "".join(told)
+            output = []
+            doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=output.append)
+            assert output == [], "".join(output)
 
 
 def test_every_method_that_makes_a_call_has_an_example():

@@ -37,7 +37,7 @@ TREE = {
 
 FACTS = (
     *("kind", "message", "reason", "hint", "delivery", "http_status", "retry_after", "request_id", "body", "attempts"),
-    *("elapsed", "job", "line"),
+    *("elapsed", "job", "item", "line"),
 )
 
 
@@ -114,6 +114,34 @@ def test_reason_and_hint_are_parts_of_the_sentence_and_a_dict_has_them_all():
     assert "401" in error.reason and "job_demo" not in error.reason and error.reason in str(error)
     assert error.hint and "key" in error.hint and "sent" not in error.reason
     assert json.loads(json.dumps(error.to_dict())) == facts(error)
+
+
+def test_the_advice_is_in_the_hint_and_not_in_the_reason(emulator, tmp_path):
+    def send_all(item):
+        return lambda: emulator.client().send_all([item], journal=tmp_path / "run")
+
+    rows = [
+        (send_all(("job_2",)), "it has 1 parts", "Give (job_id, prompt) or (job_id, prompt, key)."),
+        (send_all({"job_id": "a", "promt": "p"}), 'unknown field "promt"', "The fields are job_id, prompt, key and line."),
+        (lambda: agentjob.aio.AsyncClient(max_threads=0), "max_threads is 0", "Give a number from 1 to 1024."),
+    ]
+    for call, reason, hint in rows:
+        error = raised(call)
+        assert (error.reason, error.hint) == (reason, hint) and str(error).endswith(f"{reason}. {hint}")
+
+
+def test_an_error_about_an_item_has_its_number_and_its_line(emulator, tmp_path):
+    wrong = {"job_id": "job_1", "prompt": "", "line": 7}
+    error = raised(emulator.client().send_all, [("job_1", "go"), wrong], journal=tmp_path / "run")
+    assert (error.item, error.line) == (2, 7) and str(error).startswith("line 7: ")
+    error = raised(emulator.client().send_all, [("job_1", "go"), ("job_1", "")], journal=tmp_path / "run")
+    assert (error.item, error.line) == (2, None) and str(error).startswith("item 2: ")
+
+
+def test_a_kind_without_a_class_is_an_internal_error_with_its_text(emulator, monkeypatch):
+    monkeypatch.delitem(agentjob.errors.BY_KIND, "not_found")
+    error = raised(emulator.client().get_job, "unknown")
+    assert type(error) is agentjob.InternalError and error.http_status == 404 and "unknown" in str(error)
 
 
 def test_args_can_be_set_as_those_of_any_exception():

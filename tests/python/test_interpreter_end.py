@@ -1,5 +1,5 @@
-"""The interpreter's end while a daemon thread is inside a call. CPython ends such a thread when it comes back for the GIL, up to 3.13
-by unwinding its stack, and that must be no crash."""
+"""The interpreter's end while a daemon thread is inside a call. CPython ends such a thread when it takes the GIL again, up to 3.13
+by unwinding its stack. The process must not crash."""
 
 import os
 import subprocess
@@ -15,10 +15,10 @@ from conftest import BUSY, PATIENCE, arrived, wait_for
 ENDS = 12
 #: What the thread is in when the program ends. It says `ready` when it is there.
 CALLS = {
-    "a message without an answer": 'ready_when(1); client.send_message("job_demo", "go")',
-    "a message whose time is over meanwhile": 'ready_when(1); client.send_message("job_demo", "go", timeout=0.35)',
+    "a message without a response": 'ready_when(1); client.send_message("job_demo", "go")',
+    "a message that times out meanwhile": 'ready_when(1); client.send_message("job_demo", "go", timeout=0.35)',
     "a wait that pauses": 'ready_when(1); client.wait("job_busy", min_interval=30)',
-    "a wait that looks again and again": 'ready_when(3); client.wait("job_busy", min_interval=0.02, max_interval=0.02)',
+    "a wait that polls": 'ready_when(3); client.wait("job_busy", min_interval=0.02, max_interval=0.02)',
     "a watch": 'ready_when(1); list(client.watch("job_busy", min_interval=0.02, max_interval=0.02))',
     "a batch": 'list(client.send_all([("job_demo", "go")], journal=sys.argv[1], grace=0.1))',
     "a batch that waits for its jobs": 'list(client.send_all([("job_busy", "go")], journal=sys.argv[1], wait=True))',

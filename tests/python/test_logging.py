@@ -29,8 +29,8 @@ def test_what_logs_does_not_see_the_key_or_the_prompt(emulator, caplog):
     emulator.reset(api_key="adm_marker_0123456789", rules=[{"nth": 1, "status": 429, "headers": {"Retry-After": "0"}}])
     with caplog.at_level(logging.DEBUG):
         emulator.client(api_key="adm_marker_0123456789").send_and_wait("job_demo", "prompt_marker", **QUICK)
-    told = "".join(f"{record.__dict__} {record.getMessage()}" for record in caplog.records)
-    assert "agentjob" in told and "adm_marker" not in told and "prompt_marker" not in told
+    logged = "".join(f"{record.__dict__} {record.getMessage()}" for record in caplog.records)
+    assert "agentjob" in logged and "adm_marker" not in logged and "prompt_marker" not in logged
 
 
 def test_handlers_run_on_the_calling_thread_and_may_take_any_lock(emulator):

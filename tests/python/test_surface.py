@@ -1,4 +1,4 @@
-"""What the package shows of itself."""
+"""The package's public interface: names, signatures, docs and types."""
 
 import ast
 import importlib

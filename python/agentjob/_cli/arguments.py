@@ -117,7 +117,7 @@ def add_wait_flags(sub, optional, help="then wait until the job is done"):
     def add(flag, kind, help):
         group.add_argument(flag, type=kind, default=argparse.SUPPRESS, metavar="S", help=help)
 
-    add("--wait-timeout", seconds_or_none, "seconds to wait, or none to wait forever (1800)")
+    add("--wait-timeout", seconds_or_none, "seconds to wait; none means no limit (1800)")
     add("--min-interval", float, "shortest pause between polls, in seconds (2)")
     add("--max-interval", float, "longest pause between polls, in seconds (60)")
 
@@ -131,7 +131,7 @@ def add_batch(sub):
     batch = sub.add_argument_group("batch")
     batch.add_argument("--journal", metavar="RUN", required=True, help="the file that records what was sent; created if it does not exist")
     batch.add_argument("--format", metavar="FORMAT", choices=["jsonl", "csv"], help="jsonl or csv (csv if FILE ends in .csv, else jsonl)")
-    batch.add_argument("--rate", metavar="RATE", help="at most this many messages per s, min, h or d, like 100/h (no limit)")
+    batch.add_argument("--rate", metavar="RATE", help="most messages per s, min, h or d, for example 100/h (default: no limit)")
     batch.add_argument("--resend-unknown", action="store_true", help="also resend messages that may have arrived; check their jobs first")
 
     def add(flag, kind, metavar, help):

@@ -23,9 +23,12 @@ class JsonEvents:
         pass
 
     def fail(self, error):
-        names = ("kind", "delivery", "message", "http_status", "retry_after", "request_id", "attempts", "elapsed")
-        facts = {name: getattr(error, name) for name in names}
-        self.on_event({"event": "error", **facts, "resume": getattr(error, "resume", None)})
+        self.on_event({"event": "error", **error_facts(error), "resume": getattr(error, "resume", None)})
 
     def end(self):
         pass
+
+
+def error_facts(error):
+    """An error as an object, for JSON: without the response's body, which may be long, and the job's record, which other lines have."""
+    return {name: fact for name, fact in error.to_dict().items() if name not in ("body", "job")}

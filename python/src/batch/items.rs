@@ -55,8 +55,12 @@ impl From<PyErr> for Wrong {
 }
 
 impl Wrong {
-    fn value(sentence: String) -> Wrong {
-        Wrong::from(Refused::Value(Error::invalid_argument(sentence)))
+    fn value(reason: String) -> Wrong {
+        Wrong::error(Error::invalid_argument(reason))
+    }
+
+    fn error(error: Error) -> Wrong {
+        Wrong::from(Refused::Value(error))
     }
 
     fn on(self, line: Option<u64>) -> Wrong {
@@ -93,7 +97,8 @@ fn item(given: &Bound<'_, PyAny>) -> Result<BatchItem, Wrong> {
 fn of_tuple(tuple: &Bound<'_, PyTuple>) -> Result<BatchItem, Wrong> {
     let length = tuple.len();
     if !(2..=3).contains(&length) {
-        return Err(Wrong::value(format!("it has {length} parts; give (job_id, prompt) or (job_id, prompt, key)")));
+        let error = Error::invalid_argument(format!("it has {length} parts"));
+        return Err(Wrong::error(error.with_hint("Give (job_id, prompt) or (job_id, prompt, key).")));
     }
     let key = if length == 3 { Some(tuple.get_item(2)?) } else { None };
     make(&tuple.get_item(0)?, &tuple.get_item(1)?, key, None)
@@ -120,7 +125,8 @@ fn of_fields<'py>(fields: impl Iterator<Item = Field<'py>>) -> Result<BatchItem,
     let line = line.map_or(Ok(None), |line| self::line(&line))?;
     let build = || {
         if let Some(name) = unknown {
-            return Err(Wrong::value(format!("unknown field {name:?}; the fields are job_id, prompt, key and line")));
+            let error = Error::invalid_argument(format!("unknown field {name:?}"));
+            return Err(Wrong::error(error.with_hint("The fields are job_id, prompt, key and line.")));
         }
         let missing = |name: &str| Wrong::value(format!("{name} is missing"));
         make(&job_id.ok_or_else(|| missing("job_id"))?, &prompt.ok_or_else(|| missing("prompt"))?, key, line)
@@ -150,7 +156,7 @@ fn line(given: &Bound<'_, PyAny>) -> Result<Option<u64>, Wrong> {
     }
     let Ok(line) = given.extract::<Integer>();
     match line.integer("line")? {
-        0 => Err(Wrong::value("line is 0; lines count from 1".to_owned())),
+        0 => Err(Wrong::error(Error::invalid_argument("line is 0").with_hint("Lines count from 1."))),
         line => Ok(Some(line)),
     }
 }

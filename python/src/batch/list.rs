@@ -10,8 +10,8 @@ use crate::errors;
 /// The messages in a list's content, as dicts with job_id, prompt, line and, where an item has one, key: what Client.send_all
 /// takes.
 ///
-/// name is what errors call the list; format is "jsonl" or "csv", or None for what the name suggests. Raises InvalidArgumentError
-/// with one sentence that names the first wrong line.
+/// name is what errors call the list; format is "jsonl" or "csv", or None for what the name suggests. Raises InvalidArgumentError,
+/// which names the first wrong line.
 #[pyfunction]
 #[pyo3(signature = (content, name, format=None))]
 pub(crate) fn read_batch_list<'py>(

@@ -114,7 +114,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It is locked only in a forked child whose parent was waiting for an event; the batch is the parent's.
+        // Only in a forked child can it be locked here: a thread of the parent was waiting. The batch is the parent's.
         let Some(core) = self.core.try_lock().ok().and_then(|mut core| core.take()) else { return };
         // An exception that drops the batch must not wait here for responses.
         background_close::start(core, &self.journal);

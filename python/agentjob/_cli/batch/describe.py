@@ -68,9 +68,7 @@ def place(outcome):
 def problem_of(outcome):
     """The line for a message that failed; None if all is well."""
     error, job = outcome["error"], outcome["job"]
-    if outcome["delivery"] != "accepted":
-        # The error's sentence begins with the job and the verdict.
-        return f"{place(outcome)}: {error}"
     if error is not None:
-        return f"{place(outcome)}: accepted, but: {error}"
+        # Its text begins with the job and the verdict.
+        return f"{place(outcome)}: {error}"
     return f"{place(outcome)}: the job failed" if job is not None and job["status"] == "failed" else None

@@ -2,7 +2,7 @@
 
 import json
 
-from ..events import JsonEvents
+from ..events import JsonEvents, error_facts
 from .display import EXITED
 
 
@@ -37,8 +37,3 @@ class BatchEvents(JsonEvents):
 
     def summary(self, summary):
         self.on_event({"event": "summary", **summary.facts()})
-
-
-def error_facts(error):
-    """An error as an object, for JSON."""
-    return None if error is None else {name: getattr(error, name) for name in ("kind", "message", "delivery", "http_status")}

@@ -11,8 +11,8 @@ from ..terminal import printable
 def read_items(file, format=None):
     """The items of a file (- is stdin), as dicts for Client.send_all, each with its `line`.
 
-    format: "jsonl" or "csv"; None takes what the file's name suggests. Raises InvalidArgumentError: one sentence with the name of
-    the file, the first wrong line, and how many others are wrong.
+    format: "jsonl" or "csv"; None takes what the file's name suggests. Raises InvalidArgumentError, which names the file and
+    the first wrong line, and says how many others are wrong.
     """
     return read_batch_list(content(file), name_of(file), format)
 

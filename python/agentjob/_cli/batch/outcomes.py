@@ -5,8 +5,8 @@ import os
 import stat
 import sys
 
+from ..events import error_facts
 from ..output import OutputError, emit
-from .events import error_facts
 
 
 class Outcomes:
@@ -28,7 +28,8 @@ class Outcomes:
         if self._beside:
             self._report.clear(soon=self._piped)
         # ASCII only: it fits any encoding and has no control characters.
-        line = json.dumps({**outcome, "error": error_facts(outcome["error"])}, separators=(",", ":"))
+        error = outcome["error"]
+        line = json.dumps({**outcome, "error": error and error_facts(error)}, separators=(",", ":"))
         broken = emit(line + "\n")
         if broken is None:
             return None

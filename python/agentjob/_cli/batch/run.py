@@ -52,7 +52,7 @@ def begin(service, items, options, on_update):
     except errors.InvalidArgumentError as error:
         if error.line is None:
             raise
-        raise errors.InvalidArgumentError(f"{name_of(options.file)}, {error}") from None
+        raise errors.InvalidArgumentError(f"{name_of(options.file)}, {error}", error.to_dict()) from None
 
 
 class Run:

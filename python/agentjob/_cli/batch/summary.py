@@ -18,8 +18,8 @@ class Summary:
         self._failed_jobs = self._timed_out = self._unseen = 0
         self._unknown = []
         self.progress = None
-        self.signal = None  # what stopped the batch: a signal's number, or an error
-        self.failure = None
+        self.signal = None  # the number of the signal that stopped the batch
+        self.failure = None  # the error that did
 
     def add(self, outcome):
         error, job = outcome["error"], outcome["job"]
