@@ -113,6 +113,15 @@ impl Error {
         self.about(Subject::Item { number, line })
     }
 
+    /// The same error of a message that a batch sends.
+    pub(crate) fn in_batch(self) -> Error {
+        self.changed(|parts| {
+            if let Subject::Message(job_id) = &mut parts.subject {
+                parts.subject = Subject::BatchMessage(std::mem::take(job_id));
+            }
+        })
+    }
+
     pub(crate) fn about(self, subject: Subject) -> Error {
         self.changed(|parts| parts.subject = subject)
     }

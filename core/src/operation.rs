@@ -107,7 +107,10 @@ pub(crate) fn check_id(name: &str, id: &str) -> Result<(), Error> {
         // Percent-encoding does not neutralise these two: a server or proxy may still walk up the path.
         "." | ".." => format!("{name} is {id:?}, which is a path and not an id"),
         _ if id.len() > MAX_ID_BYTES => format!("{name} is {} bytes long, more than {MAX_ID_BYTES}", id.len()),
-        _ if id.chars().any(char::is_control) => format!("{name} contains a control character ({})", describe(id)),
+        // The id is not quoted: in a list whose columns are swapped it is a prompt.
+        _ if let Some((at, control)) = id.char_indices().find(|(_, char)| char.is_control()) => {
+            format!("{name} contains a control character (U+{:04X} at byte {at})", control as u32)
+        }
         _ => return Ok(()),
     };
     Err(Error::invalid(reason).with_hint("Give the id as the service shows it."))
@@ -170,7 +173,7 @@ mod tests {
             (send("", "p"), "job_id is empty"),
             (send("..", "p"), "job_id is \"..\""),
             (send(".", "p"), "job_id is \".\""),
-            (send("a\0b", "p"), "job_id contains a control character (a\\u{0}b)"),
+            (send("a\0b", "p"), "job_id contains a control character (U+0000 at byte 1)"),
             (send(&long, "p"), "job_id is 1025 bytes long"),
             (send("j", ""), "prompt is empty"),
             (send("j", "123456"), "prompt is 6 bytes long. At most 5"),

@@ -122,7 +122,9 @@ fn a_pause_holds_over_a_restart() {
     let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
     let (took, outcomes) = timed(|| {
         let mut first = client.send_all(items(1), &options).unwrap();
-        assert!(matches!(first.next_event(Duration::MAX).unwrap(), BatchEvent::Update(BatchUpdate::Paused { .. })));
+        let event = first.next_event(Duration::MAX).unwrap();
+        let BatchEvent::Update(BatchUpdate::Paused { error, .. }) = event else { panic!("{event:?}") };
+        assert_eq!(error.delivery(), Some(Delivery::NotSent), "a refusal that concerns every message is not this message's end");
         drop(first);
         assert!(batch_status(folder.journal()).unwrap().progress.pause.is_some());
         run(&client, items(1), &options)
@@ -172,6 +174,7 @@ fn a_service_that_is_down_loses_no_message() {
     let event = batch.next_event(Duration::MAX).unwrap();
     let BatchEvent::Update(BatchUpdate::Paused { reason, error, .. }) = event else { panic!("{event:?}") };
     assert_eq!((reason, error.delivery()), (PauseReason::ServiceFailure, Some(Delivery::NotSent)));
+    assert!(!error.message().contains("send it again"), "the batch sends it again, not its caller: {error}");
     let config = format!(
         r#"{{"port":{},"jobs":[{{"id":"job_1"}},{{"id":"job_2"}},{{"id":"job_3"}},{{"id":"job_4"}}]}}"#,
         address.port()

@@ -429,7 +429,7 @@ def _threads(most: object) -> Threads:
         raise TypeError(f"max_threads must be a whole number, not {type(most).__name__}")
     if not 1 <= most <= 1024:
         reason, hint = f"max_threads is {most}", "Give a number from 1 to 1024."
-        raise InvalidArgumentError(f"{reason}. {hint}", {"reason": reason, "hint": hint})
+        raise InvalidArgumentError(f"{reason}. {hint}", {"reason": reason, "hint": hint, "delivery": None})
     return Threads(most)
 
 

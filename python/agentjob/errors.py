@@ -68,22 +68,25 @@ class Error(Exception):
     def __init__(self, message: str = "", facts: "Optional[dict[str, Any]]" = None) -> None:
         """message: the text. facts: the attributes, as `to_dict()` returns them; None leaves the defaults."""
         super().__init__(message)
+        if facts is None:
+            return
         if isinstance(facts, dict):
             for name in _FACTS & facts.keys():
                 setattr(self, name, facts[name])
-        elif facts is not None:
-            # A serializer made something else of the facts. Without them the message may have arrived.
+        if not isinstance(facts, dict) or facts.get("delivery", "") not in _VERDICTS:
+            # A serializer made something else of the facts. Without a verdict the message may have arrived.
             self.delivery = "unknown"
 
     @property
     def message(self) -> str:
         """The whole text, the same as str(error)."""
-        return str(self)
+        # Not str(self): a subclass may have its own __str__, which may read `args`.
+        return BaseException.__str__(self)
 
     @property
     def reason(self) -> str:
         """What happened, without the job, the verdict and the advice: "no connection to 127.0.0.1:9 (connection refused)"."""
-        return self.__dict__.get("reason") or str(self)
+        return self.__dict__.get("reason") or self.message
 
     @reason.setter
     def reason(self, reason: str) -> None:
@@ -92,7 +95,7 @@ class Error(Exception):
     @property
     def args(self) -> "tuple[Any, ...]":
         """The text and the facts: what serializers that rebuild an exception as `cls(*args)` need to keep its verdict."""
-        return (str(self), self.to_dict())
+        return (self.message, self.to_dict())
 
     @args.setter
     def args(self, args: "tuple[Any, ...]") -> None:
@@ -118,6 +121,9 @@ class Error(Exception):
             "line": self.line,
         }
 
+
+#: What `delivery` may be.
+_VERDICTS = (None, "not_sent", "rejected", "unknown", "accepted")
 
 #: The attributes that an error is rebuilt with.
 _FACTS = Error().to_dict().keys() - {"kind", "message"}

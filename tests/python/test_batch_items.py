@@ -53,8 +53,8 @@ HEADER = ". The columns are job_id, prompt and, optionally, key, separated by co
 CSV = {
     "empty": (b"", "FILE contains no messages"),
     "a header alone": (b"job_id,prompt\n", "FILE contains no messages"),
-    "no header": (b"a,x\n", f'FILE, line 1: the header has no column job_id: it is "a,x"{HEADER}'),
-    "semicolons": (b"job_id;prompt\na;x\n", f'FILE, line 1: the header has no column job_id: it is "job_id;prompt"{HEADER}'),
+    "no header": (b"a,x\n", f'FILE, line 1: there is no column job_id; the first line must be the header{HEADER}'),
+    "semicolons": (b"job_id;prompt\na;x\n", f'FILE, line 1: there is no column job_id; the first line must be the header{HEADER}'),
     "an unknown column": (b"job_id,prompt,model\n", f'FILE, line 1: the header has an unknown column "model"{HEADER}'),
     "a column twice": (b"job_id,prompt,prompt\n", f"FILE, line 1: the header has the column prompt twice{HEADER}"),
     "not UTF-8": (b"job_id,prompt\na,\xe9\n", "FILE, line 2: not valid UTF-8. Save the file as UTF-8."),

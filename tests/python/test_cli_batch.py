@@ -196,7 +196,7 @@ def test_each_failure_is_one_line_with_its_place_and_the_error(folder):
     (timed_out,) = (line for line in lines if line.startswith("line 4 "))
     assert re.sub(r"\d+ polls: \d+ active", "N polls", timed_out) == (
         "line 4 (job_4): message to job job_4 was accepted, but the wait for it timed out: the job was still active after 0.3 s "
-        "(N polls). The job keeps running at the service: wait again to keep waiting. Do not send it again."
+        "(N polls). The end of a wait does not stop the job: wait again to keep waiting. Do not send it again."
     )
 
 

@@ -13,7 +13,7 @@ from test_cli import QUICK, run, start
 
 #: What a command shows of a job, but not of its own activity: sending, polling.
 STATUS = re.compile(r"^agentjob: (active|completed|failed|archived) \(\d+ s\)$", re.M)
-HINT = "the job is still running; to keep waiting:\n  "
+HINT = "to keep waiting:\n  "
 
 
 def interrupted(emulator, *words, after=None):

@@ -145,7 +145,7 @@ def test_ctrl_c_leaves_a_clean_terminal(style):
         _, shown = terminal.read()
     assert terminal.process.returncode == 130
     before, _, after = plain(shown).rpartition(WIPE)
-    assert after.startswith("agentjob: interrupted\r\nthe job is still running; to keep waiting:\r\n  agentjob wait --resume '{")
+    assert after.startswith("agentjob: interrupted\r\nto keep waiting:\r\n  agentjob wait --resume '{")
     assert "\x1b" not in after and "\x1b[?25l" not in before, "the cursor was never hidden"
 
 

@@ -299,3 +299,17 @@ def test_standard_classes_catch_ours(client):
         client.wait("job_busy", timeout=0.02, **QUICK)
     with pytest.raises(ValueError):
         client.get_job("")
+
+
+def test_a_subclass_may_have_its_own_text_that_reads_args():
+    class Mine(agentjob.Error):
+        def __str__(self):
+            return f"[{self.args[0]}]"
+
+    error = Mine("why")
+    assert (str(error), error.message, error.to_dict()["message"]) == ("[why]", "why", "why")
+
+
+@pytest.mark.parametrize("facts", [{}, {"delivery": "sent!"}, {"delivery": ["unknown"]}, "a text", 5])
+def test_an_error_rebuilt_without_a_verdict_may_have_delivered(facts):
+    assert agentjob.ServerError("why", facts).delivery == "unknown"

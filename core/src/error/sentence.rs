@@ -13,6 +13,8 @@ pub(crate) enum Subject {
     Named,
     /// A message to this job.
     Message(String),
+    /// A message of a batch, which itself decides whether to send it again.
+    BatchMessage(String),
     /// A job to create.
     NewJob,
     /// The record of this job.
@@ -31,7 +33,10 @@ impl Subject {
     /// Changes the text of the job's id.
     pub(crate) fn change_job(&mut self, change: impl Fn(&str) -> String) {
         match self {
-            Subject::Message(job_id) | Subject::Job(job_id) | Subject::Wait { job_id, .. } => *job_id = change(job_id),
+            Subject::Message(job_id)
+            | Subject::BatchMessage(job_id)
+            | Subject::Job(job_id)
+            | Subject::Wait { job_id, .. } => *job_id = change(job_id),
             Subject::Named | Subject::NewJob | Subject::Batch(_) => {}
             Subject::Item { .. } | Subject::Line { .. } => {}
         }
@@ -85,7 +90,7 @@ impl Sentence<'_> {
         let accepted = self.delivery == Some(Delivery::Accepted);
         match self.subject {
             Subject::Named => String::new(),
-            Subject::Message(job_id) => {
+            Subject::Message(job_id) | Subject::BatchMessage(job_id) => {
                 format!("message to job {job_id} {}", self.outcome("was not sent", "may have arrived", "was accepted"))
             }
             Subject::NewJob => {
@@ -132,6 +137,8 @@ impl Sentence<'_> {
             (Subject::Named, Some(Delivery::Accepted)) => Some("The message was accepted: do not send it again."),
             // The hint says when to send it again.
             (_, Some(Delivery::Rejected)) if self.hint_is_time => None,
+            (Subject::BatchMessage(_), Some(Delivery::NotSent)) => None,
+            (Subject::BatchMessage(_), Some(Delivery::Rejected)) => Some("A later run does not send it again."),
             (Subject::NewJob, Some(delivery)) => Some(match delivery {
                 Delivery::NotSent => "It is safe to create it again.",
                 Delivery::Rejected => "You can create it again once that is fixed.",
@@ -160,11 +167,16 @@ mod tests {
     #[test]
     fn every_verdict_has_its_beginning_and_its_advice() {
         let (message, new_job) = (Subject::Message("j".into()), Subject::NewJob);
+        let in_batch = Subject::BatchMessage("j".into());
         let rows = [
             (&message, NotSent, "message to job j was not sent: why. It is safe to send it again."),
             (&message, Rejected, "message to job j was rejected: why. You can send it again once that is fixed."),
             (&message, Unknown, "message to job j may have arrived: why. Check the job before you send it again."),
             (&message, Accepted, "message to job j was accepted, but why. Do not send it again."),
+            (&in_batch, NotSent, "message to job j was not sent: why"),
+            (&in_batch, Rejected, "message to job j was rejected: why. A later run does not send it again."),
+            (&in_batch, Unknown, "message to job j may have arrived: why. Check the job before you send it again."),
+            (&in_batch, Accepted, "message to job j was accepted, but why. Do not send it again."),
             (&new_job, NotSent, "new job was not created: why. It is safe to create it again."),
             (&new_job, Rejected, "new job was rejected: why. You can create it again once that is fixed."),
             (

@@ -80,7 +80,9 @@ impl Cause {
     pub(crate) fn hint(&self) -> Option<&'static str> {
         match self {
             Cause::Resolve { .. } | Cause::Connect { .. } => Some("Check base_url and the network."),
-            Cause::Proxy(_) => Some("Check the proxy, or set trust_env to false to connect without it."),
+            Cause::Proxy(_) => {
+                Some("Check the option proxy, or the proxy in the environment, which trust_env = false ignores.")
+            }
             Cause::Tls { hint, .. } => *hint,
             Cause::Bug(_) => Some(INTERNAL_HINT),
             _ => None,

@@ -104,9 +104,13 @@ impl Poller {
     fn timed_out(&self, redactor: &Redactor<'_>) -> Error {
         let lasted = format!("{:.1} s ({})", self.elapsed().as_secs_f64(), self.state.summary());
         let (reason, hint) = match self.state.last_status() {
+            Some(status) if self.job.as_ref().is_some_and(Job::is_terminal) => (
+                format!("the job still showed its previous result ({status}) after {lasted}"),
+                "Wait again to keep waiting.",
+            ),
             Some(status) => (
                 format!("the job was still {status} after {lasted}"),
-                "The job keeps running at the service: wait again to keep waiting.",
+                "The end of a wait does not stop the job: wait again to keep waiting.",
             ),
             None => {
                 (format!("no poll had read the job after {lasted}"), "Check base_url, the network and the service.")

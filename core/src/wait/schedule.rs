@@ -174,7 +174,7 @@ impl PollState {
 
     /// Takes in what the poll at `now` showed.
     pub(crate) fn observe(&mut self, now: Duration, seen: Seen<'_>, draw: f64) -> Progress {
-        self.polls += 1;
+        self.polls = self.polls.saturating_add(1);
         let (progress, retry_after) = match seen {
             Seen::Job(job, status) => {
                 self.count(status);
@@ -217,7 +217,8 @@ impl PollState {
         if self.tally.len() >= MAX_TALLIED && !self.tally.contains_key(&what) {
             what = "other".to_owned();
         }
-        *self.tally.entry(what).or_default() += 1;
+        let count = self.tally.entry(what).or_default();
+        *count = count.saturating_add(1);
     }
 
     /// How many requests the wait made.

@@ -68,7 +68,7 @@ class Progress:
         self.end()
         remarks = "".join(f"{remark}\n" for remark in getattr(error, "remarks", ()))
         resume = getattr(error, "resume", None)
-        command = f"the job is still running; to keep waiting:\n  {printable(resume)}\n" if resume else ""
+        command = f"to keep waiting:\n  {printable(resume)}\n" if resume else ""
         self._print(f"agentjob: {printable(str(error))}\n{remarks}{command}")
 
     def end(self):

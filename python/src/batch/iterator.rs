@@ -104,8 +104,8 @@ impl Batch {
         if !self.running.is_owned() {
             return Ok(());
         }
-        self.running.handle.stop();
         let received = &mut *claim(&self.received, "batch")?;
+        self.running.handle.stop();
         *received = Received::default();
         self.running.set_finished();
         let (mut closing, again) = (Vec::new(), is_interrupted(py));

@@ -71,7 +71,7 @@ impl Reason {
             None => (sent, self.clause()),
         };
         let error = Error::new(self.kind, reason);
-        let error = error.about(Subject::Message(describe(job_id))).with_delivery(Some(verdict));
+        let error = error.about(Subject::BatchMessage(describe(job_id))).with_delivery(Some(verdict));
         let error = error.with_hint_if_any(self.hint());
         match self.http_status {
             Some(status) => error.with_response(status, None, self.request_id.as_deref().map(str::to_owned), None),

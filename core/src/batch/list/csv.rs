@@ -50,7 +50,7 @@ impl<'a> Records<'a> {
     /// Moves over this many bytes and returns them.
     fn advance(&mut self, bytes: usize) -> &'a str {
         let (passed, rest) = self.rest.split_at(bytes);
-        self.line += line_ends(passed);
+        self.line += line_ends(passed.as_bytes());
         self.rest = rest;
         passed
     }
@@ -86,8 +86,7 @@ fn closing_quote(quoted: &str) -> Option<usize> {
 }
 
 /// How many line ends a text has: `\r\n`, `\n`, and the `\r` of old spreadsheets.
-fn line_ends(text: &str) -> u64 {
-    let bytes = text.as_bytes();
+pub(crate) fn line_ends(bytes: &[u8]) -> u64 {
     let is_end = |at: &usize| bytes[*at] == b'\n' || bytes[*at] == b'\r' && bytes.get(at + 1) != Some(&b'\n');
     (0..bytes.len()).filter(is_end).count() as u64
 }

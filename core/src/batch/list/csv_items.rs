@@ -58,8 +58,8 @@ impl Columns {
     fn of_header(fields: &[Cow<'_, str>]) -> Result<Columns, Error> {
         let names: Vec<&str> = fields.iter().map(|name| name.trim()).collect();
         let find = |wanted: &str| names.iter().position(|name| *name == wanted);
-        let missing =
-            |wanted: &str| format!("the header has no column {wanted}: it is {:?}", describe(&fields.join(",")));
+        // Without a header the first line is a message, which no error may quote.
+        let missing = |wanted: &str| format!("there is no column {wanted}; the first line must be the header");
         let columns = || {
             let job_id = find("job_id").ok_or_else(|| missing("job_id"))?;
             let prompt = find("prompt").ok_or_else(|| missing("prompt"))?;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::str::{self, FromStr};
 
 use crate::batch::item::{BatchItem, ItemChecks};
+use crate::batch::list::csv::line_ends;
 use crate::batch::list::csv_items::CsvItems;
 use crate::batch::list::json_items::json_items;
 use crate::error::Error;
@@ -76,9 +77,9 @@ impl BatchItem {
         let name = escape(name);
         let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
         let text = str::from_utf8(content).map_err(|error| {
-            let line = content[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
+            let line = line_ends(&content[..error.valid_up_to()]) + 1;
             let error = Error::invalid("not valid UTF-8").with_hint("Save the file as UTF-8.");
-            error.about(Subject::Line { file: name.to_string(), line: line as u64 })
+            error.about(Subject::Line { file: name.to_string(), line })
         })?;
         match format {
             ListFormat::JsonLines => collect(&name, json_items(text)),

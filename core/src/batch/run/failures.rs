@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::batch::events::{BatchEvent, BatchUpdate};
 use crate::batch::journal::encode::LineWriter;
 use crate::batch::pace::circuit_breaker::{LONGEST_PAUSE, PauseReason};
-use crate::batch::pace::failure_scope::{FailureScope, failure_scope};
+use crate::batch::pace::failure_scope::{FailureScope, failure_scope, recorded_delivery};
 use crate::batch::pace::moment::Moment;
 use crate::batch::run::engine::Engine;
 use crate::batch::run::stop_errors::{describe_time, stopped};
@@ -51,7 +51,9 @@ impl Engine {
         };
         let Some((reason, _)) = state.breaker.open_until(now).filter(|pause| !is_same(*pause)) else { return };
         let pause = Duration::from_millis(u64::try_from(until - now).unwrap_or(0));
-        state.events.push_back(BatchEvent::Update(BatchUpdate::Paused { reason, pause, error: error.clone() }));
+        // The batch sends it again itself, and its caller must not.
+        let error = error.clone().in_batch().with_delivery(Some(recorded_delivery(error)));
+        state.events.push_back(BatchEvent::Update(BatchUpdate::Paused { reason, pause, error }));
         drop(state);
         self.for_owner.notify_all();
         // Without this line the next run makes one request too many.

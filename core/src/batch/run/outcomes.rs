@@ -35,7 +35,7 @@ impl Engine {
     pub(crate) fn report_outcome(&self, at: u32, delivery: Delivery, job: Option<Job>, error: Option<Error>) {
         let mut state = self.lock();
         state.progress.done += 1;
-        let outcome = outcome(&self.items, at, delivery, job, error, false);
+        let outcome = outcome(&self.items, at, delivery, job, error.map(Error::in_batch), false);
         state.events.push_back(BatchEvent::Outcome(outcome));
         drop(state);
         self.for_owner.notify_all();

@@ -77,10 +77,10 @@ fn a_wrong_line_of_csv_is_named_with_what_is_wrong() {
     let rows = [
         ("", "FILE contains no messages".to_owned()),
         ("job_id,prompt\n", "FILE contains no messages".to_owned()),
-        ("a,x\n", format!("FILE, line 1: the header has no column job_id: it is \"a,x\"{COLUMNS}")),
+        ("a,x\n", format!("FILE, line 1: there is no column job_id; the first line must be the header{COLUMNS}")),
         (
             "job_id;prompt\na;x\n",
-            format!("FILE, line 1: the header has no column job_id: it is \"job_id;prompt\"{COLUMNS}"),
+            format!("FILE, line 1: there is no column job_id; the first line must be the header{COLUMNS}"),
         ),
         ("job_id,prompt,model\n", format!("FILE, line 1: the header has an unknown column \"model\"{COLUMNS}")),
         ("job_id,prompt,prompt\n", format!("FILE, line 1: the header has the column prompt twice{COLUMNS}")),
@@ -167,4 +167,26 @@ fn a_hundred_thousand_lines_are_read_fast() {
     let began = Instant::now();
     assert_eq!(BatchItem::parse_list(content.as_bytes(), "FILE", ListFormat::JsonLines).unwrap().len(), 100_000);
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_list_without_a_header_or_with_swapped_columns_quotes_no_prompt() {
+    let prompt = "My secret\tprompt";
+    let swapped_json = r#"{"job_id":"My secret\tprompt","prompt":"job_1"}"#;
+    for (content, format) in [
+        (format!("job_1,{prompt}\njob_2,x\n"), ListFormat::Csv),
+        (format!("job_id,prompt\n{prompt},job_1\n"), ListFormat::Csv),
+        (swapped_json.to_owned(), ListFormat::JsonLines),
+    ] {
+        let text = error(content.as_bytes(), format);
+        assert!(!text.contains("secret"), "{text}");
+    }
+}
+
+#[test]
+fn bytes_that_are_not_utf_8_are_named_by_their_line_whatever_ends_the_lines() {
+    for ends in ["\n", "\r\n", "\r"] {
+        let content = [format!("job_id,prompt{ends}a,x{ends}b,").as_bytes(), b"\xff\n"].concat();
+        assert!(error(&content, ListFormat::Csv).starts_with("FILE, line 3: not valid UTF-8"));
+    }
 }
