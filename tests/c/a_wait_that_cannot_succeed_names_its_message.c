@@ -1,10 +1,10 @@
 /* The first poll after a message is refused for good: the wait ends, and its error says that the message was accepted. */
 #include "support.h"
 
-static const char *const CONFIG = "{\"work_ms\": 60000, \"rules\": [{\"method\": \"GET\", \"status\": 401}]}";
+static const char *const CONFIG = "{\"work_ms\": 60000, \"rules\": [{\"method\": \"GET\", \"status\": 401, \"json\": {\"error\": \"unknown key\"}}]}";
 static const char *const SENTENCE =
-    "message to job job_demo was accepted, but the wait for it ended: the service returned 401. Check the API key: it may be wrong or "
-    "expired. Do not send it again.";
+    "message to job job_demo was accepted, but the wait for it ended: the service returned 401 (unknown key). Check the API key: it "
+    "may be wrong or expired. Do not send it again.";
 
 int main(void) {
     emulator service = emulator_start(CONFIG);
