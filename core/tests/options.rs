@@ -109,7 +109,7 @@ fn a_message_can_be_sent_and_polled_one_poll_at_a_time() {
     assert_eq!(
         poller.job().map(|job| job.status().as_str()),
         Some("active"),
-        "the message's own answer is the first record"
+        "the response to the message is the first record"
     );
     let done = loop {
         std::thread::sleep(poller.due_in());

@@ -1,4 +1,4 @@
-//! Many messages: at a rate, resumable, and none of them sent twice, even if the process is killed.
+//! Sends many messages, at a limited rate and resumable; none is sent twice, even if the process is killed.
 //!
 //! A batch has a [`journal`], a file to which it only appends. A message's line `sending` is on the disk before its first byte can
 //! leave, and its outcome is on the disk before its thread takes another message. So when the process dies, at most its messages in

@@ -82,7 +82,7 @@ impl BatchOptions {
         self
     }
 
-    /// How long the batch keeps trying while the service answers no message: no connection, timeouts, 5xx. Default: 1 hour; at most
+    /// How long the batch keeps trying while the service responds to no message: no connection, timeouts, 5xx. Default: 1 hour; at most
     /// 7 days.
     pub fn max_outage(mut self, time: Duration) -> BatchOptions {
         self.max_outage = time;

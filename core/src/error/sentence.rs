@@ -106,7 +106,8 @@ impl Sentence<'_> {
             Subject::Wait { job_id, .. } => format!("wait for job {job_id} {wait}: "),
             Subject::Item { number, line } => format!("{}: ", item_name(*number, *line)),
             Subject::Line { file, line } => format!("{file}, line {line}: "),
-            Subject::Batch(after) => format!("the batch stopped{after}: "),
+            Subject::Batch(after) if after.is_empty() => "the batch stopped: ".to_owned(),
+            Subject::Batch(after) => format!("the batch stopped {after}: "),
         }
     }
 
@@ -202,7 +203,7 @@ mod tests {
 
     #[test]
     fn every_subject_has_its_beginning() {
-        let (job, batch) = (Subject::Job("j".into()), Subject::Batch(" after an hour".into()));
+        let (job, batch) = (Subject::Job("j".into()), Subject::Batch("after an hour".into()));
         let wait = |after_message| Subject::Wait { job_id: "j".into(), after_message };
         let rows = [
             (Subject::Named, None, "why"),

@@ -94,20 +94,20 @@ pub(crate) enum Progress {
 /// The state of one wait: what a [`Poller`](crate::Poller)'s text contains.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PollState {
-    pub(crate) job_id: String,
-    pub(crate) schedule: Schedule,
+    pub(super) job_id: String,
+    pub(super) schedule: Schedule,
     /// When the next poll is due.
-    pub(crate) due: Duration,
+    pub(super) due: Duration,
     /// Until when a terminal status may be the previous result. Set to zero when the job was seen active.
-    pub(crate) settle_until: Duration,
+    pub(super) settle_until: Duration,
     /// Until when a 404 does not end the wait.
-    pub(crate) grace_until: Duration,
-    pub(crate) polls: u32,
+    pub(super) grace_until: Duration,
+    pub(super) polls: u32,
     /// Whether the wait began with the response to a message.
-    pub(crate) message: bool,
+    pub(super) message: bool,
     /// How many polls showed each status or failure.
-    pub(crate) tally: BTreeMap<String, u32>,
-    pub(crate) last_status: Option<String>,
+    pub(super) tally: BTreeMap<String, u32>,
+    pub(super) last_status: Option<String>,
 }
 
 /// What the client knows about a message or new job that it delivered shortly before a wait began.

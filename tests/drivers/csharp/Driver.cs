@@ -44,7 +44,7 @@ static class Driver
             }
             catch (AgentJobException error)
             {
-                return Told(error);
+                return ErrorJson(error);
             }
         }
     }
@@ -121,7 +121,7 @@ static class Driver
     }
 
     /// <summary>An error as the protocol defines it.</summary>
-    static string Told(AgentJobException error)
+    static string ErrorJson(AgentJobException error)
     {
         string retryAfter = error.RetryAfter == null
             ? "null"

@@ -269,7 +269,7 @@
       (call-with-owned (create client-poller client (no-nul job-id) call) poller-free
         (lambda (poller)
           (let ((done (room)))
-            (let look ((last #f))
+            (let poll ((last #f))
               (sleep-until-due poller (assq-ref settings 'cancel))
               (check poller-poll poller client call done)
               (let* ((done? (room-true? done))
@@ -277,7 +277,7 @@
                      (job (and (not (null-pointer? record)) (copied record)))
                      (news? (and job (or done? (not last) (not (string=? (job-json job) (job-json last)))))))
                 (when news? (receive job))
-                (unless done? (look (if news? job last)))))))))))
+                (unless done? (poll (if news? job last)))))))))))
 
 (define (sleep-until-due poller cancel)
   (let ((due (poller-due-in-ms poller)))

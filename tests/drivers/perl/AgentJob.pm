@@ -188,7 +188,7 @@ Settings: C<timeout>, C<cancel> (an AgentJob::CancelToken).
 
 =head2 wait(job, settings), send_and_wait(job, prompt, settings), watch(job, sub { … }, settings)
 
-Settings: C<timeout> (how long to wait; undef for ever), C<min_interval>, C<max_interval>, C<lateness>, C<settle>, C<cancel>.
+Settings: C<timeout> (how long to wait; undef: no limit), C<min_interval>, C<max_interval>, C<lateness>, C<settle>, C<cancel>.
 C<watch> calls its sub with each record that differs from the one before it, and with the last one.
 
 =cut

@@ -98,7 +98,7 @@ impl Connection {
         self.answer_whole(&exchange)
     }
 
-    /// Waits for the first bytes of a request, and says whether it is for the truth; none if the client closed instead.
+    /// Waits for a request's first bytes. Returns whether it asks for the truth; `None` if the client closed.
     fn await_request(&mut self) -> io::Result<Option<bool>> {
         loop {
             if !self.input.bytes().is_empty()

@@ -95,7 +95,7 @@ impl State {
         (Place { connection, epoch: self.epoch, spoke: false }, fault)
     }
 
-    /// Uncounts a connection that turned out to read the truth, so that looking does not change what is counted.
+    /// Takes back the count of a connection that only reads the truth, so that reading the counters doesn't change them.
     pub(crate) fn give_back(&mut self, place: &mut Place) {
         let last = place.epoch == self.epoch && place.connection == self.connections;
         if last && !place.spoke {

@@ -127,7 +127,7 @@ fn send(case: &Case, client: &Client, prompt: &str) -> (Result<Job, Error>, Dura
     })
 }
 
-/// Compares what the ledger has of this message with what the client was told.
+/// Compares what the ledger has of this message with what the client reported.
 fn judge(case: &Case, place: &Place, prompt: &str, ended: Result<Job, Error>, tally: &mut Tally) {
     // A message in flight when the call ended may be processed a moment later, and a reset may be counted late, so the
     // ledger is read again after a moment.
@@ -159,7 +159,7 @@ fn judge(case: &Case, place: &Place, prompt: &str, ended: Result<Job, Error>, ta
     if times > 1 || contradiction {
         let reported = ended.map_or_else(|error| error.to_string(), |_| "ok".to_owned());
         tally.wrong.push(format!(
-            "{} (tls: {}, warm: {}): the ledger has it {times} times, the client was told: {reported}; script {}",
+            "{} (tls: {}, warm: {}): the ledger has it {times} times, the client reported: {reported}; script {}",
             case.fault, case.tls, case.warm, case.config["rules"]
         ));
     }

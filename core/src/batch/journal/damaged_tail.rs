@@ -87,7 +87,7 @@ impl DamagedTail {
         found.into_iter().filter_map(|digest| with(digest).map(|at| (digest, at))).collect()
     }
 
-    /// The messages of its lines `sending`, as far as they can be read: the item's number and its job's id.
+    /// The messages that its readable `sending` lines name: item number and job id.
     pub(crate) fn readable_messages(&self) -> Vec<(u64, String)> {
         let sending = pieces(&self.bytes).into_iter().filter(|piece| piece.starts_with(SENDING.as_bytes()));
         sending

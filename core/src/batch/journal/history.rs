@@ -268,7 +268,7 @@ impl History {
         let history = self.known(item)?;
         match history.state {
             ItemState::Ended(Delivery::Accepted) => Ok(history),
-            _ => Err(format!("item {} is waited for, but was not accepted", item.number)),
+            _ => Err(format!("item {} has a `waiting` line, but its message was not accepted", item.number)),
         }
     }
 

@@ -21,7 +21,7 @@ pub(crate) mod clock;
 pub(crate) mod damaged_tail;
 pub(crate) mod decode;
 pub(crate) mod digest;
-pub(crate) mod disk_space;
+mod disk_space;
 pub(crate) mod encode;
 pub(crate) mod error;
 pub(crate) mod file;

@@ -59,10 +59,10 @@ impl Reason {
         Reason { origin, kind: ErrorKind::ConnectionLost, http_status: None, request_id: None }
     }
 
-    /// The error as later runs report it. `sent`: how this send ended. `doubtful`: an earlier run may have delivered the same
+    /// The error as later runs report it. `sent`: how this send ended. `earlier_send_unknown`: an earlier run may have delivered the same
     /// message.
-    pub(crate) fn error(&self, job_id: &str, sent: Delivery, doubtful: bool) -> Error {
-        let again = self.refusal(sent).filter(|_| doubtful);
+    pub(crate) fn error(&self, job_id: &str, sent: Delivery, earlier_send_unknown: bool) -> Error {
+        let again = self.refusal(sent).filter(|_| earlier_send_unknown);
         let (verdict, reason) = match again {
             Some(refusal) => (
                 Delivery::Unknown,
@@ -187,8 +187,8 @@ mod tests {
                 "message to job j may have arrived: its line in the journal is damaged. Check the job before you send it again.",
             ),
         ];
-        for (reason, sent, doubtful, sentence) in rows {
-            let error = reason.error("j", sent, doubtful);
+        for (reason, sent, earlier_send_unknown, sentence) in rows {
+            let error = reason.error("j", sent, earlier_send_unknown);
             assert_eq!(error.message(), sentence);
             assert_eq!((error.kind(), error.http_status()), (reason.kind, reason.http_status));
             assert!(sentence.starts_with(&error.without_advice()));

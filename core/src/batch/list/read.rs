@@ -70,9 +70,9 @@ impl BatchItem {
     /// ```
     ///
     /// # Errors
-    /// `InvalidArgument`, in one sentence with the file's name, the first wrong line's number and how many other lines are wrong:
-    /// the line is not UTF-8, JSON or CSV, has a missing, unknown, repeated or wrong field, or repeats the key of another line.
-    /// Also if there is no message in the list.
+    /// `InvalidArgument`, with the file's name, the number of the first wrong line and how many other lines are wrong: the line
+    /// is not UTF-8, JSON or CSV, has a missing, unknown, repeated or wrong field, or repeats the key of another line. Also if
+    /// there is no message in the list.
     pub fn parse_list(content: &[u8], name: &str, format: ListFormat) -> Result<Vec<BatchItem>, Error> {
         let name = escape(name);
         let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);

@@ -3,7 +3,7 @@
 use crate::delivery::Delivery;
 use crate::error::{Error, ErrorKind};
 
-/// What a failure concerns.
+/// What a failure affects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FailureScope {
     /// Its item alone.
@@ -16,7 +16,7 @@ pub(crate) enum FailureScope {
     Batch,
 }
 
-/// What a failure concerns.
+/// What a failure affects.
 pub(crate) fn failure_scope(error: &Error) -> FailureScope {
     match error.kind() {
         ErrorKind::RateLimit => FailureScope::RateLimit,

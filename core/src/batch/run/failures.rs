@@ -1,4 +1,4 @@
-//! What a batch does about a failure that concerns more than one message: it pauses or stops.
+//! What a batch does about a failure that affects more than one message: it pauses or stops.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::jitter;
 const SAME_PAUSE: Moment = 1000;
 
 impl Engine {
-    /// Pauses or stops the batch if this failure concerns more than its item.
+    /// Pauses or stops the batch if this failure affects more than its item.
     pub(crate) fn handle_failure(&self, error: &Error) {
         let now = self.now();
         let mut state = self.lock();
@@ -34,7 +34,7 @@ impl Engine {
             }
             FailureScope::RateLimit if error.retry_after().is_some_and(|asked| asked > LONGEST_PAUSE) => {
                 drop(state);
-                return self.stop(Some(stopped(error, " because the service asked for a pause of more than a day")));
+                return self.stop(Some(stopped(error, "because the service asked for a pause of more than a day")));
             }
             FailureScope::RateLimit => state.breaker.record_rate_limit(now, error.retry_after()),
             FailureScope::Service => state.breaker.record_service_failure(now, jitter::draw()),
@@ -42,7 +42,7 @@ impl Engine {
         let outage = state.breaker.outage(now);
         if !outage.is_zero() && outage >= self.options.max_outage {
             drop(state);
-            let after = format!(" after an outage of {} (max_outage)", describe_time(outage));
+            let after = format!("after an outage of {} (max_outage)", describe_time(outage));
             return self.stop(Some(stopped(error, after)));
         }
         // Several messages in flight report one failure, each with its own end of the pause.

@@ -1,14 +1,14 @@
 //! One run of a batch: it begins or resumes from a journal, sends, waits, and ends.
 
 pub(crate) mod earlier;
-pub(crate) mod ending;
+mod ending;
 pub(crate) mod engine;
 pub(crate) mod failures;
-pub(crate) mod job_waiters;
-pub(crate) mod match_items;
-pub(crate) mod outcomes;
+mod job_waiters;
+mod match_items;
+mod outcomes;
 pub(crate) mod resume;
-pub(crate) mod sender;
-pub(crate) mod state;
+mod sender;
+mod state;
 pub(crate) mod stop_errors;
-pub(crate) mod threads;
+mod threads;

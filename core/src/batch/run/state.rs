@@ -228,7 +228,7 @@ impl State {
         self.job_waiters += usize::from(role == Role::JobWaiter);
     }
 
-    /// Counts a thread no more.
+    /// Uncounts a thread.
     pub(crate) fn thread_ended(&mut self, role: Role) {
         self.threads -= 1;
         self.job_waiters -= usize::from(role == Role::JobWaiter);

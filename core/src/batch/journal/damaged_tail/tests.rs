@@ -77,7 +77,7 @@ fn a_line_sending_is_identified_by_what_is_left_of_it() {
 }
 
 #[test]
-fn damage_that_identifies_no_message_concerns_those_that_were_next() {
+fn damage_that_identifies_no_message_affects_those_that_were_next() {
     let case = Case::new();
     let whole = case.sending(4);
     for cut in 1..23 {

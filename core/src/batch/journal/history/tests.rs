@@ -147,7 +147,7 @@ fn a_pause_ends_when_its_time_has_passed() {
 }
 
 #[test]
-fn a_damaged_line_may_concern_an_item_in_every_state() {
+fn a_damaged_line_may_affect_an_item_in_every_state() {
     use Delivery::*;
     let recovered = || {
         let message = MessageRef { item: item("a"), prompt: Digest::of(&[b"p"]), job_id: "job_1".into() };

@@ -64,7 +64,7 @@ fn wait(client: &Client, items: Vec<BatchItem>, options: &BatchOptions, measure:
     let mut batch = client.send_all(items, options).expect("it begins");
     let mut late = Vec::new();
     loop {
-        match batch.next_event(Duration::MAX).expect("it goes on") {
+        match batch.next_event(Duration::MAX).expect("the batch runs") {
             BatchEvent::Outcome(outcome) => {
                 assert_eq!(outcome.job().expect("its record").status().as_str(), "completed");
                 let until: u64 = outcome.job_id().split('_').nth(1).and_then(|ms| ms.parse().ok()).expect("a job");
