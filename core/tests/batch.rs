@@ -124,7 +124,11 @@ fn a_pause_holds_over_a_restart() {
         let mut first = client.send_all(items(1), &options).unwrap();
         let event = first.next_event(Duration::MAX).unwrap();
         let BatchEvent::Update(BatchUpdate::Paused { error, .. }) = event else { panic!("{event:?}") };
-        assert_eq!(error.delivery(), Some(Delivery::NotSent), "a refusal that concerns every message is not this message's end");
+        assert_eq!(
+            error.delivery(),
+            Some(Delivery::NotSent),
+            "a refusal that concerns every message is not this message's end"
+        );
         drop(first);
         assert!(batch_status(folder.journal()).unwrap().progress.pause.is_some());
         run(&client, items(1), &options)

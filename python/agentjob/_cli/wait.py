@@ -91,8 +91,8 @@ class Wait:
         except errors.Error as error:
             timed_out = isinstance(error, errors.WaitTimeoutError)
             if self._delivered:
-                # The sentence of a wait after a message says it, but a wait for a new job is like one for any job.
-                accepted(error, remark=not timed_out or self._options.command == "create")
+                # The error of a wait after a message says so itself, but a wait for a new job is like one for any job.
+                accepted(error, remark=self._options.command == "create")
             if timed_out:
                 error.resume = self._wait_again()
             raise

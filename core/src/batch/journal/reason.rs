@@ -142,7 +142,7 @@ mod tests {
                 reason(ErrorKind::NotFound, Some(404)),
                 Rejected,
                 false,
-                "message to job j was rejected: the service returned 404. Check the job id, the project id and the base URL. You can send it again once that is fixed.",
+                "message to job j was rejected: the service returned 404. Check the job id, the project id and the base URL. A later run does not send it again.",
             ),
             (
                 reason(ErrorKind::Server, Some(503)),

@@ -96,7 +96,7 @@ impl Journal {
     fn take(&mut self, at: usize, line: &Value) -> Result<(), String> {
         let kind = line["line"].as_str().ok_or("it has no kind")?;
         match kind {
-            "run" if line["journal"] == 2 => return Ok(()),
+            "run" if line["journal"] == 3 => return Ok(()),
             _ if at == 0 => return Err("a journal begins with a run".into()),
             "paused" => return Ok(()),
             _ => {}
