@@ -189,8 +189,8 @@ def test_each_failure_is_one_line_with_its_place_and_the_error(folder):
         "line 1 (job_1): message to job job_1 may have arrived: the connection was lost (the service closed it without a response). "
         "Check the job before you send it again.",
         "line 2 (job_2): message to job job_2 was rejected: the service returned 404 (a rule of the emulator says so). "
-        "Check the job id, the project id and the base URL. You can send it again once that is fixed.",
-        "line 3 (job_3): message to job job_3 was accepted, but the job could not be read: the service returned 400 "
+        "Check the job id, the project id and the base URL. A later run does not send it again.",
+        "line 3 (job_3): message to job job_3 was accepted, but the wait for it ended: the service returned 400 "
         "(a rule of the emulator says so). Do not send it again.",
     } < lines
     (timed_out,) = (line for line in lines if line.startswith("line 4 "))

@@ -86,7 +86,7 @@ def rebuilt(error):
 def test_an_error_rebuilt_from_its_args_keeps_everything(name):
     error = getattr(agentjob, name)("what failed")
     for fact in FACTS[2:]:
-        setattr(error, fact, {"job": {"id": "a"}}.get(fact, f"the {fact}"))
+        setattr(error, fact, {"job": {"id": "a"}, "delivery": "rejected"}.get(fact, f"the {fact}"))
     other = rebuilt(error)
     assert type(other) is type(error) and facts(other) == facts(error) == error.to_dict() == other.to_dict()
     assert str(other) == "what failed" and getattr(other, "errno", None) is None
