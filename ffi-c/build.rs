@@ -5,7 +5,11 @@ fn main() {
     // The number is AGENTJOB_ABI_VERSION; tests/abi/check.sh compares the two.
     match std::env::var("CARGO_CFG_TARGET_OS").as_deref() {
         Ok("macos") => println!("cargo::rustc-cdylib-link-arg=-Wl,-install_name,@rpath/libagentjob.0.dylib"),
-        Ok("linux") => println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libagentjob.so.0"),
+        Ok("linux") => {
+            println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libagentjob.so.0");
+            // dlclose() does not unload it: its threads and thread-local values may outlive the handle.
+            println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+        }
         _ => {}
     }
 }

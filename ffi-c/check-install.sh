@@ -35,7 +35,7 @@ have() {
 
 # The emulator ends when this script closes its end of the pipe.
 mkfifo "$work/alive" "$work/says"
-echo '{"work_ms": 50, "jobs": [{"id": "job_123", "status": "completed"}]}' >"$work/emulator.json"
+echo '{"work_ms": 600, "jobs": [{"id": "job_123", "status": "completed"}]}' >"$work/emulator.json"
 "$EMULATOR" --config "$work/emulator.json" --until-stdin-closes <"$work/alive" >"$work/says" &
 exec 3>"$work/alive"
 read -r line <"$work/says"
@@ -65,8 +65,12 @@ four_ways() {
         [ "$(pkg-config --modversion agentjob)" = "$VERSION" ] || fail "$1: pkg-config says $(pkg-config --modversion agentjob)"
         [ "$(cd "$(pkg-config --variable=prefix agentjob)" && pwd -P)" = "$(cd "$2" && pwd -P)" ] || fail "$1: pkg-config's prefix"
         shared=$(pkg-config --cflags --libs agentjob)
-        static=$(pkg-config --static --cflags --libs agentjob | sed s/-lagentjob/-l:libagentjob.a/)
-        for kind in shared static; do
+        static=$(pkg-config --cflags --libs agentjob-static)
+        fully_static="-static $(pkg-config --static --cflags --libs agentjob)"
+        static_pie="-static-pie -fPIE $(pkg-config --static --cflags --libs agentjob)"
+        kinds="shared static"
+        if echo 'int main(void) { return 0; }' | $CC -static -x c - -o /dev/null 2>/dev/null; then kinds="$kinds fully_static static_pie"; fi
+        for kind in $kinds; do
             eval "flags=\$$kind"
             try "$1: C, pkg-config, $kind, built" $CC -std=c11 $warnings "$here/examples/follow_up.c" $flags -o "$build/c-$kind"
             runs "$1: C, pkg-config, $kind" "$build/c-$kind" "$3"
@@ -115,15 +119,37 @@ install_into() { "$MAKE" --no-print-directory -s -C "$here" install "$@" >"$work
 # 1. A plain prefix, then the same after a move.
 install_into PREFIX="$work/first"
 found=$(cd "$work/first" && find . ! -type d | LC_ALL=C sort | tr '\n' ' ')
-[ "$(uname -s)" != Linux ] || [ "$found" = "./include/agentjob.h ./include/agentjob.hpp ./include/agentjob_batch.hpp ./include/agentjob_types.hpp ./lib/cmake/agentjob/agentjobConfig.cmake\
+[ "$(uname -s)" != Linux ] || [ "$found" = "./bin/agentjob-emulator ./include/agentjob.h ./include/agentjob.hpp ./include/agentjob_batch.hpp ./include/agentjob_types.hpp ./lib/cmake/agentjob/agentjobConfig.cmake\
  ./lib/cmake/agentjob/agentjobConfigVersion.cmake ./lib/libagentjob.a ./lib/libagentjob.so ./lib/libagentjob.so.$ABI ./lib/libagentjob.so.$VERSION\
- ./lib/pkgconfig/agentjob.pc " ] || fail "installed was $found"
-echo "ok      both libraries, the headers, links, pkg-config and CMake files, and nothing else"
+ ./lib/pkgconfig/agentjob-static.pc ./lib/pkgconfig/agentjob.pc ./share/agentjob/tsan.supp ./share/agentjob/valgrind.supp\
+ ./share/doc/agentjob/LICENSE-APACHE ./share/doc/agentjob/LICENSE-MIT ./share/doc/agentjob/THIRD-PARTY-NOTICES ./share/doc/agentjob/libagentjob.cdx.json " ] || fail "installed was $found"
+echo "ok      both libraries, the headers, links, pkg-config and CMake files, the emulator, suppressions, licences and the bill of materials, and nothing else"
 if [ "$(uname -s)" = Linux ]; then
     try "symbols and soname" "$here/../tests/abi/check.sh" "$work/first/lib/libagentjob.so"
 fi
 no_paths "$work/first" "$work/first/lib"
 grep -q '^Libs.private: .*-lpthread' "$work/first/lib/pkgconfig/agentjob.pc" || fail "agentjob.pc has no Libs.private"
+try "THIRD-PARTY-NOTICES name every crate in the installed binaries" python3 "$here/packaging/notices.py" --check "$work/first/bin/agentjob-emulator" \
+    "$work/first/lib/libagentjob.a" "$work/first/lib/libagentjob.so.$VERSION"
+try "no installed binary contains a path of this machine" python3 "$here/../tests/abi/no_build_paths.py" "$work/first/bin/agentjob-emulator" \
+    "$work/first/lib/libagentjob.a" "$work/first/lib/libagentjob.so.$VERSION"
+[ "$("$work/first/bin/agentjob-emulator" --help | head -c 9)" != "" ] || fail "the installed emulator does not run"
+
+# A program of yours under valgrind and ThreadSanitizer, with the installed suppressions.
+under_tools() {
+    supp=$1/share/agentjob
+    $CC -std=c11 -g "$here/examples/follow_up.c" -I"$1/include" -L"$1/lib" -lagentjob -o "$work/plain"
+    if have valgrind "valgrind.supp"; then
+        LD_LIBRARY_PATH=$1/lib try "valgrind with valgrind.supp" valgrind -q --error-exitcode=99 --leak-check=full \
+            --errors-for-leak-kinds=definite,indirect,possible --suppressions="$supp/valgrind.supp" "$work/plain" job_123 "go on"
+    fi
+    if $CC -std=c11 -g -fsanitize=thread "$here/examples/follow_up.c" -I"$1/include" -L"$1/lib" -lagentjob -o "$work/tsan" 2>/dev/null; then
+        TSAN_OPTIONS="suppressions=$supp/tsan.supp exitcode=66" LD_LIBRARY_PATH=$1/lib try "ThreadSanitizer with tsan.supp" "$work/tsan" job_123 "go on"
+    else
+        echo "SKIPPED tsan.supp: $CC has no ThreadSanitizer"
+    fi
+}
+[ "$(uname -s)" != Linux ] || under_tools "$work/first"
 four_ways "installed" "$work/first" "$work/first/lib"
 mv "$work/first" "$work/moved"
 four_ways "moved" "$work/moved" "$work/moved/lib"

@@ -28,7 +28,8 @@
  *             does nothing. A `const` pointer that a function returns is borrowed from the object that you passed and is valid
  *             until that object is freed, unless the function says otherwise. You never free a text.
  *
- * Results     A function that can fail returns an agentjob_code, AGENTJOB_OK on success. *out is written only on success. If `err`
+ * Results     A function that can fail returns an agentjob_code, AGENTJOB_OK on success, and the compiler warns if you ignore it
+ *             (AGENTJOB_NODISCARD). *out is written only on success. If `err`
  *             is not NULL, *err becomes NULL on success and an error of yours on failure. The previous value of *err is not read
  *             and not freed, so free an error before you reuse its variable. If `err` is NULL, no error is made.
  *
@@ -41,6 +42,10 @@
  *             AGENTJOB_ERR_INVALID_ARGUMENT. Texts that you get are NUL-terminated. A text of the service may contain a NUL byte;
  *             functions with `len` return the whole length.
  *
+ * Names       agentjob_<type>_<verb or property>. _new makes an object, _clone a new reference, _free ends one; set_ changes a
+ *             setting, and refuses a wrong value at once. The values of agentjob_<enum> are AGENTJOB_<ENUM>_…, and
+ *             agentjob_<enum>_name() returns the name of one; only the codes are AGENTJOB_OK and AGENTJOB_ERR_….
+ *
  * Numbers     Times are milliseconds, as the names say. A code, verdict or status never changes its meaning, but later versions may
  *             add new ones: have a default case.
  *
@@ -49,9 +54,13 @@
  *             changed, a poller or a batch. No object is bound to the thread that made it. While an object is freed, and
  *             afterwards, no thread may use it.
  *
- * Callbacks   Run on the thread that makes the call, and never after it has returned. An event function also runs on a batch's own
- *             threads, and never after the batch is freed. A callback must not throw a C++ exception or longjmp: either ends the
+ * Callbacks   Run on the thread that makes the call, and never after it has returned. An event function also runs on the threads of a
+ *             batch and of agentjob_poller_start(), and never after the batch is freed or the poll is finished. A callback must not throw a C++ exception or longjmp: either ends the
  *             process.
+ *
+ * Event loops A wait needs no thread of yours: agentjob_poller_start() polls without blocking, and agentjob_poller_fd() becomes readable
+ *             when the poll has ended; agentjob_batch_fd() is readable when a batch has an event. ffi-c/examples has loop_poll.c, for
+ *             poll(2), and loop_uv.c, for libuv.
  *
  * Panics      A bug in this library does not end your process. The call returns AGENTJOB_ERR_INTERNAL or, if it cannot fail, its
  *             value for NULL. The details also go to stderr.
@@ -62,8 +71,9 @@
  * Stack       Every call fits in a stack of 64 KiB, not counting callbacks. The deepest one, a TLS handshake, takes 48 KiB.
  *
  * Process     The library installs no signal handler and changes no process-wide setting. It keeps no thread: one that looks up a
- *             name ends with the lookup, and those of a batch end with the batch. Its threads block every signal except those of
- *             their own faults, so sigwait() gets the signals that are sent to the process. No file that it opens gets descriptor
+ *             name ends with the lookup, one of agentjob_poller_start() with the poll, and those of a batch end with the batch. Its
+ *             threads block every signal except those of their own faults, so sigwait() gets the signals that are sent to the
+ *             process. No file that it opens gets descriptor
  *             0, 1 or 2. It prints nothing unless AGENTJOB_LOG is "info" or "debug", and then to stderr. Sending never raises
  *             SIGPIPE. A signal handler may interrupt any call, which then continues; the handler itself may call only
  *             agentjob_cancel_trigger(). A child of fork() may use its parent's client, on connections of its own; a running batch
@@ -83,6 +93,17 @@
 /* Stands before every function. Define it yourself if your build needs something there. */
 #ifndef AGENTJOB_API
 #define AGENTJOB_API
+#endif
+
+/* Stands before every function whose result must not be ignored. Define it as nothing if you do not want the warnings. */
+#ifndef AGENTJOB_NODISCARD
+#if (defined(__cplusplus) && __cplusplus >= 201703L) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202311L)
+#define AGENTJOB_NODISCARD [[nodiscard]]
+#elif defined(__GNUC__)
+#define AGENTJOB_NODISCARD __attribute__((warn_unused_result))
+#else
+#define AGENTJOB_NODISCARD
+#endif
 #endif
 
 /** The version of this header. agentjob_version() returns the version of the loaded library. */
@@ -122,11 +143,11 @@
  * How a call of a function that can fail ended. Later versions only add numbers, so treat an unknown number as a failure.
  * @since 0.1.0
  */
-enum agentjob_code
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+enum agentjob_code : int32_t {
+#else
+enum {
+#endif
   /**
    * Success.
    */
@@ -217,52 +238,14 @@ typedef int32_t agentjob_code;
 #endif // __cplusplus
 
 /**
- * What happened to a message, or to a job to create, whose call failed; see agentjob_error_delivery().
- * @since 0.1.0
- */
-enum agentjob_delivery
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
-  /**
-   * The call does not deliver anything.
-   */
-  AGENTJOB_DELIVERY_NONE = 0,
-  /**
-   * It was not sent completely: sending it again is safe.
-   */
-  AGENTJOB_DELIVERY_NOT_SENT = 1,
-  /**
-   * The service refused it: fix the cause, then send it again.
-   */
-  AGENTJOB_DELIVERY_REJECTED = 2,
-  /**
-   * It was sent, and no usable response came: check the job before you send it again.
-   */
-  AGENTJOB_DELIVERY_UNKNOWN = 3,
-  /**
-   * The service accepted it: do not send it again.
-   */
-  AGENTJOB_DELIVERY_ACCEPTED = 4,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum agentjob_delivery agentjob_delivery;
-#else
-typedef int32_t agentjob_delivery;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
-/**
  * The status of a job; see agentjob_job_status().
  * @since 0.1.0
  */
-enum agentjob_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+enum agentjob_status : int32_t {
+#else
+enum {
+#endif
   /**
    * A status that this version does not know; agentjob_job_status_name() has it. The job is not done.
    */
@@ -293,43 +276,91 @@ typedef int32_t agentjob_status;
 #endif // __cplusplus
 
 /**
+ * What happened to a message, or to a job to create, whose call failed; see agentjob_error_delivery().
+ * @since 0.1.0
+ */
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+enum agentjob_delivery : int32_t {
+#else
+enum {
+#endif
+  /**
+   * The call does not deliver anything.
+   */
+  AGENTJOB_DELIVERY_NONE = 0,
+  /**
+   * It was not sent completely: sending it again is safe.
+   */
+  AGENTJOB_DELIVERY_NOT_SENT = 1,
+  /**
+   * The service refused it: fix the cause, then send it again.
+   */
+  AGENTJOB_DELIVERY_REJECTED = 2,
+  /**
+   * It was sent, and no usable response came: check the job before you send it again.
+   */
+  AGENTJOB_DELIVERY_UNKNOWN = 3,
+  /**
+   * The service accepted it: do not send it again.
+   */
+  AGENTJOB_DELIVERY_ACCEPTED = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum agentjob_delivery agentjob_delivery;
+#else
+typedef int32_t agentjob_delivery;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * The kind of a batch's event; see agentjob_batch_event_kind().
  * @since 0.1.0
  */
-enum agentjob_batch_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+enum agentjob_batch_kind : int32_t {
+#else
+enum {
+#endif
   /**
    * There is no event: none came in time.
    */
-  AGENTJOB_BATCH_NOTHING = 0,
+  AGENTJOB_BATCH_KIND_NOTHING = 0,
   /**
    * A message has its outcome: see agentjob_batch_event_delivery().
    */
-  AGENTJOB_BATCH_OUTCOME = 1,
+  AGENTJOB_BATCH_KIND_OUTCOME = 1,
   /**
    * A message was accepted, and the batch waits for its job: the outcome comes later. Only with agentjob_batch_set_wait().
    */
-  AGENTJOB_BATCH_ACCEPTED = 2,
+  AGENTJOB_BATCH_KIND_ACCEPTED = 2,
   /**
    * A job that the batch waits for has a new record. Only with agentjob_batch_set_wait().
    */
-  AGENTJOB_BATCH_JOB = 3,
+  AGENTJOB_BATCH_KIND_JOB = 3,
   /**
    * The batch is paused: it sends nothing for a while.
    */
-  AGENTJOB_BATCH_PAUSED = 4,
+  AGENTJOB_BATCH_KIND_PAUSED = 4,
   /**
    * The pause is over.
    */
-  AGENTJOB_BATCH_RESUMED = 5,
+  AGENTJOB_BATCH_KIND_RESUMED = 5,
   /**
    * The end of the journal is damaged and was skipped: see agentjob_batch_event_dropped_bytes(). It is the first event. Messages
    * that may have been sent according to the skipped part have the outcome AGENTJOB_DELIVERY_UNKNOWN.
    */
-  AGENTJOB_BATCH_RECOVERED = 6,
+  AGENTJOB_BATCH_KIND_RECOVERED = 6,
+  /**
+   * Messages have the same job and the same prompt as one before them: see agentjob_batch_event_repeats(). Each of them is sent.
+   * Of the run's events only AGENTJOB_BATCH_KIND_RECOVERED comes before it.
+   */
+  AGENTJOB_BATCH_KIND_REPEATED = 7,
+  /**
+   * The job of a message is busy (409). The batch polls it, and sends the message again when the job is no longer active: see
+   * agentjob_batch_set_max_busy_ms().
+   */
+  AGENTJOB_BATCH_KIND_BUSY = 8,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -343,11 +374,11 @@ typedef int32_t agentjob_batch_kind;
  * Why a batch sends nothing for a while.
  * @since 0.1.0
  */
-enum agentjob_pause
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+enum agentjob_pause : int32_t {
+#else
+enum {
+#endif
   /**
    * It is not paused.
    */
@@ -370,14 +401,14 @@ typedef int32_t agentjob_pause;
 #endif // __cplusplus
 
 /**
- * A count of agentjob_progress_count().
+ * A count of agentjob_batch_progress_count().
  * @since 0.1.0
  */
-enum agentjob_count
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : int32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+enum agentjob_count : int32_t {
+#else
+enum {
+#endif
   /**
    * All messages of the batch.
    */
@@ -410,6 +441,18 @@ enum agentjob_count
    * Final outcomes. If the batch waits for jobs, the outcome of an accepted message is final when its job is done.
    */
   AGENTJOB_COUNT_DONE = 7,
+  /**
+   * Messages that wait because their job is busy (409). They are among those left.
+   */
+  AGENTJOB_COUNT_BUSY = 8,
+  /**
+   * Jobs that the batch waited for and that failed.
+   */
+  AGENTJOB_COUNT_FAILED = 9,
+  /**
+   * Messages that agentjob_batch_drop() took out: no run sends them.
+   */
+  AGENTJOB_COUNT_DROPPED = 10,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -420,9 +463,153 @@ typedef int32_t agentjob_count;
 #endif // __cplusplus
 
 /**
+ * A documented text of a record, for agentjob_job_text().
+ * @since 0.1.0
+ */
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+enum agentjob_job_field : int32_t {
+#else
+enum {
+#endif
+  /**
+   * As agentjob_job_id().
+   */
+  AGENTJOB_JOB_FIELD_ID = 0,
+  /**
+   * As agentjob_job_status_name().
+   */
+  AGENTJOB_JOB_FIELD_STATUS = 1,
+  /**
+   * As agentjob_job_source_repository().
+   */
+  AGENTJOB_JOB_FIELD_SOURCE_REPOSITORY = 2,
+  /**
+   * As agentjob_job_source_ref().
+   */
+  AGENTJOB_JOB_FIELD_SOURCE_REF = 3,
+  /**
+   * As agentjob_job_model().
+   */
+  AGENTJOB_JOB_FIELD_MODEL = 4,
+  /**
+   * As agentjob_job_pr_link().
+   */
+  AGENTJOB_JOB_FIELD_PR_LINK = 5,
+  /**
+   * As agentjob_job_created_at().
+   */
+  AGENTJOB_JOB_FIELD_CREATED_AT = 6,
+  /**
+   * As agentjob_job_archived_at().
+   */
+  AGENTJOB_JOB_FIELD_ARCHIVED_AT = 7,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum agentjob_job_field agentjob_job_field;
+#else
+typedef int32_t agentjob_job_field;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * What is known about a message whose delivery is unknown, or what to do about it.
+ * @since 0.1.0
+ */
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+enum agentjob_resolution : int32_t {
+#else
+enum {
+#endif
+  /**
+   * It arrived: it counts as accepted.
+   */
+  AGENTJOB_RESOLUTION_ARRIVED = 0,
+  /**
+   * It did not arrive: the next run sends it.
+   */
+  AGENTJOB_RESOLUTION_NOT_ARRIVED = 1,
+  /**
+   * The next run sends it although it may have arrived. If it did, the agent works twice.
+   */
+  AGENTJOB_RESOLUTION_RESEND = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum agentjob_resolution agentjob_resolution;
+#else
+typedef int32_t agentjob_resolution;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * How agentjob_batch_export_new() writes.
+ * @since 0.1.0
+ */
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+enum agentjob_export_format : int32_t {
+#else
+enum {
+#endif
+  /**
+   * A header and one record per message (RFC 4180).
+   */
+  AGENTJOB_EXPORT_FORMAT_CSV = 0,
+  /**
+   * One JSON object per line and message.
+   */
+  AGENTJOB_EXPORT_FORMAT_JSONL = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum agentjob_export_format agentjob_export_format;
+#else
+typedef int32_t agentjob_export_format;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * A phase of a request; see agentjob_meta_time_us().
+ * @since 0.1.0
+ */
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+enum agentjob_phase : int32_t {
+#else
+enum {
+#endif
+  /**
+   * The lookup of the host's name, or of the proxy's.
+   */
+  AGENTJOB_PHASE_RESOLVE = 0,
+  /**
+   * The TCP connection, to the service or to the proxy.
+   */
+  AGENTJOB_PHASE_CONNECT = 1,
+  /**
+   * The tunnel through the proxy.
+   */
+  AGENTJOB_PHASE_PROXY = 2,
+  /**
+   * The TLS handshake; for the first connection of a client also reading the trusted roots.
+   */
+  AGENTJOB_PHASE_TLS = 3,
+  /**
+   * From when the connection was there until the first byte of the response.
+   */
+  AGENTJOB_PHASE_FIRST_BYTE = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum agentjob_phase agentjob_phase;
+#else
+typedef int32_t agentjob_phase;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * Many messages, each sent at most once, even if the process crashes.
  *
- * Made by agentjob_client_batch(), freed by agentjob_batch_free(). Configure it (agentjob_batch_set_...), fill it with
+ * Made by agentjob_batch_new(), freed by agentjob_batch_free(). Configure it (agentjob_batch_set_...), fill it with
  * agentjob_batch_add(), start it with agentjob_batch_start(), then call agentjob_batch_next() until agentjob_batch_is_over().
  * A file, its journal, records its progress: run the batch again with the same messages and the same journal, and it resumes.
  * Messages that were accepted or rejected are not sent again. A message whose delivery an earlier run does not know has the
@@ -445,6 +632,22 @@ typedef struct agentjob_batch agentjob_batch;
 typedef struct agentjob_batch_event agentjob_batch_event;
 
 /**
+ * The messages of a batch as text.
+ *
+ * Made by agentjob_batch_export_new(), freed by agentjob_batch_export_free(). The text is borrowed from it.
+ * @since 0.1.0
+ */
+typedef struct agentjob_batch_export agentjob_batch_export;
+
+/**
+ * A batch's progress at one moment. It does not change while you read it, so its numbers are consistent.
+ *
+ * Borrowed from the batch (agentjob_batch_get_progress()) or the status (agentjob_batch_status_progress()).
+ * @since 0.1.0
+ */
+typedef struct agentjob_batch_progress agentjob_batch_progress;
+
+/**
  * A batch's status: what its journal said at one moment. It never changes, and several threads may read it at once.
  *
  * Made by agentjob_batch_status_new(), freed by agentjob_batch_status_free(). Texts and the progress are borrowed from it.
@@ -456,8 +659,7 @@ typedef struct agentjob_batch_status agentjob_batch_status;
  * Settings of a call. NULL always means the client's own settings.
  *
  * Made by agentjob_call_new(), freed by agentjob_call_free(). Any number of calls may use it, also at once, as long as no thread
- * changes it meanwhile. A setter checks only for NULL: the call that uses the settings checks their values and returns
- * AGENTJOB_ERR_INVALID_ARGUMENT.
+ * changes it meanwhile. A setter refuses a wrong value at once, and the settings stay as they were.
  * @since 0.1.0
  */
 typedef struct agentjob_call agentjob_call;
@@ -474,7 +676,7 @@ typedef struct agentjob_cancel agentjob_cancel;
 /**
  * A client of one project of one service. It keeps connections open for the next call.
  *
- * Made by agentjob_client_new(), freed by agentjob_client_free(). It never changes, and any number of threads may use it at
+ * Made by agentjob_client_new(), freed by agentjob_client_free(). Any number of threads may use it at
  * once. Before the first call it has no thread and no connection.
  * @since 0.1.0
  */
@@ -483,8 +685,8 @@ typedef struct agentjob_client agentjob_client;
 /**
  * Why a call failed. It exists only if the caller passed `agentjob_error **err`; free it with agentjob_error_free().
  *
- * It never contains the API key or a prompt. Several threads may read it at once. Texts and the job are borrowed from it and
- * are valid until it is freed.
+ * It never contains the API key, and no prompt unless the service repeats one. Several threads may read it at once. Texts and the
+ * job are borrowed from it and are valid until it is freed.
  * @since 0.1.0
  */
 typedef struct agentjob_error agentjob_error;
@@ -500,11 +702,18 @@ typedef struct agentjob_error agentjob_error;
 typedef struct agentjob_job agentjob_job;
 
 /**
+ * The metadata of a success: what the response was besides its record. You get it in an agentjob_meta_fn and must not free it.
+ * @since 0.1.0
+ */
+typedef struct agentjob_meta agentjob_meta;
+
+/**
  * The options of a client.
  *
  * Made by agentjob_options_new(), freed by agentjob_options_free(). agentjob_client_new() copies them, so you may change or free
  * them afterwards. Only one thread may use them at a time. An option that is not set comes from its AGENTJOB_ variable if it has
- * one, and otherwise has its default. agentjob_client_new() checks all options together.
+ * one, and otherwise has its default. A setter refuses a wrong value at once; agentjob_client_new() checks the
+ * options together, and reads their files.
  * @since 0.1.0
  */
 typedef struct agentjob_options agentjob_options;
@@ -512,20 +721,13 @@ typedef struct agentjob_options agentjob_options;
 /**
  * A wait that your own loop drives, one poll at a time: no thread, no callback, no sleeping.
  *
- * Made by agentjob_client_poller() or agentjob_poller_from_text(), freed by agentjob_poller_free(). Sleep for
- * agentjob_poller_due_in_ms(), then call agentjob_poller_poll(), until the job is done. agentjob_poller_to_text() lets another
+ * Made by agentjob_poller_new() or agentjob_poller_new_from_text(), freed by agentjob_poller_free(). Sleep for
+ * agentjob_poller_due_in_ms(), then call agentjob_poller_poll(), until the job is done. In an event loop use agentjob_poller_start()
+ * instead, which does not block. agentjob_poller_to_text() lets another
  * process continue the wait. Only one thread may use it at a time.
  * @since 0.1.0
  */
 typedef struct agentjob_poller agentjob_poller;
-
-/**
- * A batch's progress at one moment. It does not change while you read it, so its numbers are consistent.
- *
- * Borrowed from the batch (agentjob_batch_progress()) or the status (agentjob_batch_status_progress()).
- * @since 0.1.0
- */
-typedef struct agentjob_progress agentjob_progress;
 
 /**
  * A function that receives events.
@@ -557,7 +759,18 @@ typedef void (*agentjob_destroy_fn)(void *user_data);
  * @return 0 to continue; any other number ends the call with AGENTJOB_ERR_CANCELLED
  * @since 0.1.0
  */
-typedef int32_t (*agentjob_progress_fn)(const agentjob_job *job, void *user_data);
+typedef int32_t (*agentjob_job_progress_fn)(const agentjob_job *job, void *user_data);
+
+/**
+ * A function that receives the metadata of a success.
+ *
+ * It runs on the thread that makes the call, before the call returns. No lock is held, so it may use the client. It must not throw
+ * or longjmp, and must not free anything that the call uses.
+ * @param meta the metadata, borrowed until you return
+ * @param user_data the pointer that was passed with the function
+ * @since 0.1.0
+ */
+typedef void (*agentjob_meta_fn)(const agentjob_meta *meta, void *user_data);
 
 #ifdef __cplusplus
 extern "C" {
@@ -615,7 +828,7 @@ AGENTJOB_API const char *agentjob_status_name(int32_t status);
  * @return yours; free it with agentjob_options_free(). NULL only after a bug in this library.
  * @since 0.1.0
  */
-AGENTJOB_API agentjob_options *agentjob_options_new(void);
+AGENTJOB_NODISCARD AGENTJOB_API agentjob_options *agentjob_options_new(void);
 
 /**
  * Frees options. Clients made from them stay valid.
@@ -632,7 +845,7 @@ AGENTJOB_API void agentjob_options_free(agentjob_options *options);
  * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_options_set_base_url(agentjob_options *options,
                                             const char *base_url,
                                             agentjob_error **err);
@@ -645,14 +858,15 @@ agentjob_code agentjob_options_set_base_url(agentjob_options *options,
  * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_options_set_api_key(agentjob_options *options,
                                            const char *api_key,
                                            agentjob_error **err);
 
 /**
- * A file that contains the API key and nothing else; agentjob_client_new() reads it. Also AGENTJOB_API_KEY_FILE. It may be a
- * pipe, which is read for at most 60 s. A file of this user's that other users can read or write is refused, as OpenSSH does
+ * A file that contains the API key and nothing else; agentjob_client_new() reads it. Also AGENTJOB_API_KEY_FILE. It is
+ * read again when it changed, and after a 401, when the request is made once more if the file has another key. It may be a pipe,
+ * which is read once, for at most 60 s. A file of this user's that other users can read or write is refused, as OpenSSH does
  * with private keys; see agentjob_options_set_allow_shared_key_file().
  * @param options the options
  * @param path the file's path
@@ -660,13 +874,13 @@ agentjob_code agentjob_options_set_api_key(agentjob_options *options,
  * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_options_set_api_key_file(agentjob_options *options,
                                                 const char *path,
                                                 agentjob_error **err);
 
 /**
- * Whether to accept a key file that other users can read or write, which container secrets often are. Default false, or
+ * Whether to accept a file with a key that other users can read or write, which container secrets often are. Default false, or
  * AGENTJOB_ALLOW_SHARED_KEY_FILE, which is 1 or 0.
  * @param options the options
  * @param allow_shared_key_file whether to accept it
@@ -674,7 +888,7 @@ agentjob_code agentjob_options_set_api_key_file(agentjob_options *options,
  * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_options_set_allow_shared_key_file(agentjob_options *options,
                                                          bool allow_shared_key_file,
                                                          agentjob_error **err);
@@ -687,7 +901,7 @@ agentjob_code agentjob_options_set_allow_shared_key_file(agentjob_options *optio
  * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_options_set_project_id(agentjob_options *options,
                                               const char *project_id,
                                               agentjob_error **err);
@@ -701,10 +915,37 @@ agentjob_code agentjob_options_set_project_id(agentjob_options *options,
  * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_options_set_ca_file(agentjob_options *options,
                                            const char *path,
                                            agentjob_error **err);
+
+/**
+ * The certificate with which the client proves who it is (mutual TLS); agentjob_client_new() reads it. Also AGENTJOB_CLIENT_CERT.
+ * @param options the options
+ * @param path a PEM file with the certificate, followed by those of its authorities, and perhaps by its private key
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_options_set_client_cert(agentjob_options *options,
+                                               const char *path,
+                                               agentjob_error **err);
+
+/**
+ * The private key of agentjob_options_set_client_cert(), if that file doesn't have it. Also AGENTJOB_CLIENT_KEY. Other users must
+ * not have access to the file, as for agentjob_options_set_api_key_file().
+ * @param options the options
+ * @param path a PEM file with the key, not encrypted
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_options_set_client_key(agentjob_options *options,
+                                              const char *path,
+                                              agentjob_error **err);
 
 /**
  * The HTTP proxy to use instead of the environment's.
@@ -714,7 +955,7 @@ agentjob_code agentjob_options_set_ca_file(agentjob_options *options,
  * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_options_set_proxy(agentjob_options *options,
                                          const char *proxy,
                                          agentjob_error **err);
@@ -727,7 +968,7 @@ agentjob_code agentjob_options_set_proxy(agentjob_options *options,
  * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_options_set_trust_env(agentjob_options *options,
                                              bool trust_env,
                                              agentjob_error **err);
@@ -740,7 +981,7 @@ agentjob_code agentjob_options_set_trust_env(agentjob_options *options,
  * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_options_set_allow_plaintext(agentjob_options *options,
                                                    bool allow_plaintext,
                                                    agentjob_error **err);
@@ -753,7 +994,7 @@ agentjob_code agentjob_options_set_allow_plaintext(agentjob_options *options,
  * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_options_set_user_agent_suffix(agentjob_options *options,
                                                      const char *suffix,
                                                      agentjob_error **err);
@@ -764,10 +1005,10 @@ agentjob_code agentjob_options_set_user_agent_suffix(agentjob_options *options,
  * @param options the options
  * @param ms milliseconds, 1 to 604800000 (7 days)
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL, or for a value out of range
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_options_set_timeout_ms(agentjob_options *options,
                                               uint64_t ms,
                                               agentjob_error **err);
@@ -777,10 +1018,10 @@ agentjob_code agentjob_options_set_timeout_ms(agentjob_options *options,
  * @param options the options
  * @param ms milliseconds, 1 to 604800000 (7 days)
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL, or for a value out of range
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_options_set_connect_timeout_ms(agentjob_options *options,
                                                       uint64_t ms,
                                                       agentjob_error **err);
@@ -790,10 +1031,10 @@ agentjob_code agentjob_options_set_connect_timeout_ms(agentjob_options *options,
  * @param options the options
  * @param max_retries 0 to 100
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL, or for a value out of range
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_options_set_max_retries(agentjob_options *options,
                                                uint32_t max_retries,
                                                agentjob_error **err);
@@ -803,10 +1044,10 @@ agentjob_code agentjob_options_set_max_retries(agentjob_options *options,
  * @param options the options
  * @param ms milliseconds, 0 to 604800000 (7 days)
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL, or for a value out of range
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_options_set_max_retry_after_ms(agentjob_options *options,
                                                       uint64_t ms,
                                                       agentjob_error **err);
@@ -816,10 +1057,10 @@ agentjob_code agentjob_options_set_max_retry_after_ms(agentjob_options *options,
  * @param options the options
  * @param bytes bytes of UTF-8, 1 to 1073741824 (1 GiB)
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL, or for a value out of range
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_options_set_max_prompt_bytes(agentjob_options *options,
                                                     size_t bytes,
                                                     agentjob_error **err);
@@ -829,16 +1070,75 @@ agentjob_code agentjob_options_set_max_prompt_bytes(agentjob_options *options,
  * @param options the options
  * @param bytes bytes, 1 to 1073741824 (1 GiB)
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL, or for a value out of range
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_options_set_max_response_bytes(agentjob_options *options,
                                                       size_t bytes,
                                                       agentjob_error **err);
 
 /**
- * Sets a function that receives each event: an attempt, a retry, a poll. Default none.
+ * The deadline of the client's waits, where agentjob_call_set_wait_timeout_ms() sets none. Default 1800000 (30 minutes), or
+ * AGENTJOB_WAIT_TIMEOUT, which is in seconds or "none".
+ * @param options the options
+ * @param ms milliseconds, 1 to 604800000 (7 days), or AGENTJOB_FOREVER
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL, or for a value out of range
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_options_set_wait_timeout_ms(agentjob_options *options,
+                                                   uint64_t ms,
+                                                   agentjob_error **err);
+
+/**
+ * The shortest and the longest pause between two polls of the client's waits, where agentjob_call_set_poll_interval_ms() sets none.
+ * Default 2000 and 60000, or AGENTJOB_MIN_INTERVAL and AGENTJOB_MAX_INTERVAL, which are in seconds.
+ * @param options the options
+ * @param min_ms milliseconds, 1 to max_ms
+ * @param max_ms milliseconds, min_ms to 604800000 (7 days)
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL, or for a value out of ranges
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_options_set_poll_interval_ms(agentjob_options *options,
+                                                    uint64_t min_ms,
+                                                    uint64_t max_ms,
+                                                    agentjob_error **err);
+
+/**
+ * How late the client's waits may notice that a job is done, as a fraction of the time waited, where agentjob_call_set_lateness()
+ * sets none. Default 0.15, or AGENTJOB_LATENESS.
+ * @param options the options
+ * @param fraction more than 0, at most 1
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL, or for a value out of range
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_options_set_lateness(agentjob_options *options,
+                                            double fraction,
+                                            agentjob_error **err);
+
+/**
+ * The settle time of the client's waits, where agentjob_call_set_settle_ms() sets none: how long after a message a finished job may
+ * still show its previous result. Default 10000, or AGENTJOB_SETTLE, which is in seconds.
+ * @param options the options
+ * @param ms milliseconds, 0 to 604800000 (7 days)
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL, or for a value out of range
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_options_set_settle_ms(agentjob_options *options,
+                                             uint64_t ms,
+                                             agentjob_error **err);
+
+/**
+ * Sets a function that receives each event: an attempt, a response, a retry, a poll. docs/events.md has all events with their keys,
+ * and says when each comes. Default none.
  * @param options the options
  * @param on_event the function
  * @param user_data passed to the function; may be NULL. Every thread that uses the client uses it
@@ -848,7 +1148,7 @@ agentjob_code agentjob_options_set_max_response_bytes(agentjob_options *options,
  * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options or on_event is NULL
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_options_set_on_event(agentjob_options *options,
                                             agentjob_event_fn on_event,
                                             void *user_data,
@@ -863,10 +1163,29 @@ agentjob_code agentjob_options_set_on_event(agentjob_options *options,
  * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_client_new(const agentjob_options *options,
                                   agentjob_client **out,
                                   agentjob_error **err);
+
+/**
+ * Replaces the API key, for a key that rotates: every request that begins afterwards sends this one, on every thread and in the
+ * batches of the client, and the file of agentjob_options_set_api_key_file() is no longer read. A request that began with the former
+ * key and is refused (401) is made once more with this one. The former keys are still removed from every error, event and log line,
+ * the last eight of them. Any thread may call it.
+ *
+ * It is a setter and no callback, because a program knows when its key changed, and the library has no thread of its own that could
+ * ask.
+ * @param client the client
+ * @param api_key the key as the service shows it. The copy is wiped when it is not needed any more
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_client_set_api_key(const agentjob_client *client,
+                                          const char *api_key,
+                                          agentjob_error **err);
 
 /**
  * Ends every call of this client, on every thread, with AGENTJOB_ERR_CLOSED, and refuses new ones. It does not wait for them.
@@ -928,7 +1247,7 @@ void agentjob_client_free(agentjob_client *client);
  * @return AGENTJOB_OK, or any error except AGENTJOB_ERR_WAIT_TIMEOUT and AGENTJOB_ERR_JOURNAL
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_client_send_message(const agentjob_client *client,
                                            const char *job_id,
                                            const char *prompt,
@@ -947,7 +1266,7 @@ agentjob_code agentjob_client_send_message(const agentjob_client *client,
  * @return AGENTJOB_OK, or any error except AGENTJOB_ERR_WAIT_TIMEOUT and AGENTJOB_ERR_JOURNAL
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_client_get_job(const agentjob_client *client,
                                       const char *job_id,
                                       const agentjob_call *call,
@@ -965,7 +1284,7 @@ agentjob_code agentjob_client_get_job(const agentjob_client *client,
  * @return AGENTJOB_OK, or any error except AGENTJOB_ERR_WAIT_TIMEOUT and AGENTJOB_ERR_JOURNAL
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_client_create_job(const agentjob_client *client,
                                          const char *prompt,
                                          size_t prompt_len,
@@ -978,8 +1297,8 @@ agentjob_code agentjob_client_create_job(const agentjob_client *client,
  * check agentjob_job_status().
  *
  * A poll that fails for a transient reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) does not
- * end the wait. After a message of this client a finished record counts only when the job has been seen active since then, or
- * when the settle time has passed.
+ * end the wait. After a message of this client, also one sent during the wait, a finished record counts only when a poll has seen
+ * the job active since then, or when the settle time has passed.
  * @param client the client
  * @param job_id the job's id
  * @param call settings of this call, or NULL
@@ -988,7 +1307,7 @@ agentjob_code agentjob_client_create_job(const agentjob_client *client,
  * @return AGENTJOB_OK, AGENTJOB_ERR_WAIT_TIMEOUT if the wait's deadline was exceeded, or any error of agentjob_client_get_job()
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_client_wait(const agentjob_client *client,
                                    const char *job_id,
                                    const agentjob_call *call,
@@ -1009,7 +1328,7 @@ agentjob_code agentjob_client_wait(const agentjob_client *client,
  * @return AGENTJOB_OK, or any error except AGENTJOB_ERR_JOURNAL
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_client_send_and_wait(const agentjob_client *client,
                                             const char *job_id,
                                             const char *prompt,
@@ -1023,7 +1342,7 @@ agentjob_code agentjob_client_send_and_wait(const agentjob_client *client,
  * @return yours; free it with agentjob_call_free(). NULL only after a bug in this library.
  * @since 0.1.0
  */
-AGENTJOB_API agentjob_call *agentjob_call_new(void);
+AGENTJOB_NODISCARD AGENTJOB_API agentjob_call *agentjob_call_new(void);
 
 /**
  * The deadline of one request, of a message, a job to create or one poll, instead of the client's timeout. For the deadline of
@@ -1031,34 +1350,38 @@ AGENTJOB_API agentjob_call *agentjob_call_new(void);
  * @param call the settings
  * @param ms milliseconds, 1 to 604800000 (7 days)
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL, or for a value out of range
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_call_set_timeout_ms(agentjob_call *call,
                                            uint64_t ms,
                                            agentjob_error **err);
 
 /**
- * The deadline of a wait for a job. Default 1800000 (30 minutes).
+ * The deadline of a wait for a job. Default: the client's, 1800000 (30 minutes).
  * @param call the settings
  * @param ms milliseconds, 1 to 604800000 (7 days), or AGENTJOB_FOREVER
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL, or for a value out of range
  * @since 0.1.0
  */
-AGENTJOB_API agentjob_code agentjob_call_set_wait_timeout_ms(agentjob_call *call, uint64_t ms, agentjob_error **err);
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_call_set_wait_timeout_ms(agentjob_call *call,
+                                                uint64_t ms,
+                                                agentjob_error **err);
 
 /**
- * The shortest and the longest pause between two polls. Default 2000 and 60000.
+ * The shortest and the longest pause between two polls. Default: the client's, 2000 and 60000. Polls 250, 500, 1000 and 2000 ms after a message
+ * come in any case.
  * @param call the settings
  * @param min_ms milliseconds, 1 to max_ms
  * @param max_ms milliseconds, min_ms to 604800000 (7 days)
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL, or for a value out of range
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_call_set_poll_interval_ms(agentjob_call *call,
                                                  uint64_t min_ms,
                                                  uint64_t max_ms,
@@ -1066,28 +1389,29 @@ agentjob_code agentjob_call_set_poll_interval_ms(agentjob_call *call,
 
 /**
  * How late a wait may notice that the job is done, as a fraction of the time it has waited: the pauses between polls grow in
- * proportion. Default 0.15.
+ * proportion. Default: the client's, 0.15.
  * @param call the settings
  * @param fraction more than 0, at most 1
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL, or for a value out of range
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_call_set_lateness(agentjob_call *call,
                                          double fraction,
                                          agentjob_error **err);
 
 /**
- * The settle time: how long after a message a finished job may still show its previous result. During that time a wait accepts
- * a finished record only if it has seen the job active since the message. Default 10000; 0 accepts the first record.
+ * The settle time: how long after a message of this client a finished job may still show its previous result. During that time a
+ * wait accepts a finished record only if one of its polls has seen the job active since the message; that the response to the
+ * message says so does not count. Default: the client's, 10000; 0 accepts the first record.
  * @param call the settings
  * @param ms milliseconds, 0 to 604800000 (7 days)
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL, or for a value out of range
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_call_set_settle_ms(agentjob_call *call,
                                           uint64_t ms,
                                           agentjob_error **err);
@@ -1095,12 +1419,12 @@ agentjob_code agentjob_call_set_settle_ms(agentjob_call *call,
 /**
  * A token that cancels the calls made with these settings. Default none.
  * @param call the settings
- * @param cancel the token. The settings keep their own reference, so you may free it before them
+ * @param cancel the token, or NULL to take one back. The settings keep their own reference, so you may free it before them
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call or cancel is NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_call_set_cancel(agentjob_call *call,
                                        const agentjob_cancel *cancel,
                                        agentjob_error **err);
@@ -1116,25 +1440,131 @@ AGENTJOB_API void agentjob_call_free(agentjob_call *call);
  * Sets a function that receives each new record that a wait gets. Default none. To cancel a wait at any moment use a cancel
  * token: this function is not called between two records.
  * @param call the settings
- * @param progress the function
+ * @param progress the function, or NULL to take one back
  * @param user_data passed to the function; may be NULL. It stays yours and must live as long as calls use these settings. If
  * several threads make calls with them at once, the function runs on each of these threads.
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call or progress is NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_call_set_progress(agentjob_call *call,
+                                         agentjob_job_progress_fn progress,
+                                         void *user_data,
+                                         agentjob_error **err);
+
+/**
+ * Sets a function that receives the metadata of a success: status, header fields, request id, attempts and times. A call that
+ * returns a record calls it once before; a wait calls it for each record that it reads, so that the last is that of the returned
+ * one. A failure has the same facts in its error. Default none.
+ * @param call the settings
+ * @param meta the function
+ * @param user_data passed to the function; may be NULL. It stays yours and must live as long as calls use these settings. If
+ * several threads make calls with them at once, the function runs on each of these threads.
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call or meta is NULL
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_call_set_meta(agentjob_call *call,
+                                     agentjob_meta_fn meta,
+                                     void *user_data,
+                                     agentjob_error **err);
+
+/**
+ * The call: "send_message", "get_job" or "create_job".
+ * @param meta the metadata
+ * @return borrowed from the metadata; NULL for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_meta_operation(const agentjob_meta *meta);
+
+/**
+ * The job's id; for agentjob_client_create_job() that of the new job.
+ * @param meta the metadata
+ * @return borrowed from the metadata; NULL for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_meta_job_id(const agentjob_meta *meta);
+
+/**
+ * The HTTP status.
+ * @param meta the metadata
+ * @return 200 to 299; 0 for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API int32_t agentjob_meta_http_status(const agentjob_meta *meta);
+
+/**
+ * The service's or a gateway's id of the request. Quote it when you report a problem to the service.
+ * @param meta the metadata
+ * @return borrowed from the metadata; NULL if there is none
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_meta_request_id(const agentjob_meta *meta);
+
+/**
+ * The value of a header field of the response; the values of a repeated field are joined by ", ".
+ *
+ * "***" stands for the API key, the proxy's password, and the value of each field whose name says that it is a secret, such as
+ * Set-Cookie. At most 100 fields of at most 2048 characters each are kept.
+ * @param meta the metadata
+ * @param name the field's name, in any case
+ * @return borrowed from the metadata; NULL if there is no such field, if name is not UTF-8, and for NULL
  * @since 0.1.0
  */
 AGENTJOB_API
-agentjob_code agentjob_call_set_progress(agentjob_call *call,
-                                         agentjob_progress_fn progress,
-                                         void *user_data,
-                                         agentjob_error **err);
+const char *agentjob_meta_header(const agentjob_meta *meta,
+                                 const char *name);
+
+/**
+ * How many bytes the record had.
+ * @param meta the metadata
+ * @return the number; 0 for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint64_t agentjob_meta_bytes(const agentjob_meta *meta);
+
+/**
+ * How many requests the call made; each poll of a wait is a call of its own.
+ * @param meta the metadata
+ * @return the number; 0 for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint32_t agentjob_meta_attempts(const agentjob_meta *meta);
+
+/**
+ * How long the call took until the response had been read, its retries and pauses included.
+ * @param meta the metadata
+ * @return milliseconds; 0 for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint64_t agentjob_meta_elapsed_ms(const agentjob_meta *meta);
+
+/**
+ * How long a phase of the last request took. A request over a kept connection has only AGENTJOB_PHASE_FIRST_BYTE.
+ * @param meta the metadata
+ * @param phase an AGENTJOB_PHASE_ number
+ * @return microseconds; -1 if the request had no such phase, if phase is no such number, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API int64_t agentjob_meta_time_us(const agentjob_meta *meta, int32_t phase);
+
+/**
+ * All of the metadata as a JSON object, with every header field; times are seconds. docs/events.md has its keys.
+ * @param meta the metadata
+ * @param len gets the length in bytes, without the NUL at the end; may be NULL
+ * @return borrowed from the metadata; NULL, and 0 in *len, for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_meta_json(const agentjob_meta *meta, size_t *len);
 
 /**
  * Makes a token that is not triggered.
  * @return yours; free it with agentjob_cancel_free(). NULL only after a bug in this library.
  * @since 0.1.0
  */
-AGENTJOB_API agentjob_cancel *agentjob_cancel_new(void);
+AGENTJOB_NODISCARD AGENTJOB_API agentjob_cancel *agentjob_cancel_new(void);
 
 /**
  * Ends every call that has this token, running or later, with AGENTJOB_ERR_CANCELLED. A running call notices within 100 ms. It
@@ -1165,6 +1595,19 @@ AGENTJOB_API
 void agentjob_cancel_free(agentjob_cancel *cancel);
 
 /**
+ * A documented text with its length. The service may put a NUL byte into any of them, at which the text of the other functions ends.
+ * @param job the record
+ * @param field an AGENTJOB_JOB_FIELD_ number
+ * @param len gets the length in bytes, without the NUL at the end; may be NULL
+ * @return borrowed from the record; NULL, and 0 in *len, if the record has none, for any other number, and for a NULL record
+ * @since 0.1.0
+ */
+AGENTJOB_API
+const char *agentjob_job_text(const agentjob_job *job,
+                              int32_t field,
+                              size_t *len);
+
+/**
  * The job's id.
  * @param job the record
  * @return borrowed from the record; NULL only for a NULL record
@@ -1173,13 +1616,12 @@ void agentjob_cancel_free(agentjob_cancel *cancel);
 AGENTJOB_API const char *agentjob_job_id(const agentjob_job *job);
 
 /**
- * The job's status as a number to branch on.
+ * The job's status, to branch on.
  * @param job the record
- * @return an AGENTJOB_STATUS_ number; AGENTJOB_STATUS_UNKNOWN for a status that this version does not know, and for NULL
+ * @return the status; AGENTJOB_STATUS_UNKNOWN for a status that this version does not know, and for NULL
  * @since 0.1.0
  */
-AGENTJOB_API
-int32_t agentjob_job_status(const agentjob_job *job);
+AGENTJOB_API agentjob_status agentjob_job_status(const agentjob_job *job);
 
 /**
  * The job's status as the service spells it, including one that this version does not know.
@@ -1279,7 +1721,7 @@ const char *agentjob_job_json(const agentjob_job *job,
  * @return yours; free it with agentjob_job_free(). NULL only for a NULL record
  * @since 0.1.0
  */
-AGENTJOB_API agentjob_job *agentjob_job_clone(const agentjob_job *job);
+AGENTJOB_NODISCARD AGENTJOB_API agentjob_job *agentjob_job_clone(const agentjob_job *job);
 
 /**
  * Frees a record of yours, not a borrowed one, and with it the texts that are borrowed from it.
@@ -1352,10 +1794,11 @@ uint64_t agentjob_error_line(const agentjob_error *error);
 /**
  * The delivery verdict: what happened to the message, and so whether sending it again is safe.
  * @param error the error
- * @return an AGENTJOB_DELIVERY_ number; AGENTJOB_DELIVERY_NONE if the call does not deliver a message, and for NULL
+ * @return the verdict; AGENTJOB_DELIVERY_NONE for NULL, and if the call does not deliver a message, like a setter, whatever it prepares
  * @since 0.1.0
  */
-AGENTJOB_API int32_t agentjob_error_delivery(const agentjob_error *error);
+AGENTJOB_API
+agentjob_delivery agentjob_error_delivery(const agentjob_error *error);
 
 /**
  * The HTTP status of the service's response.
@@ -1415,6 +1858,15 @@ AGENTJOB_API uint64_t agentjob_error_elapsed_ms(const agentjob_error *error);
 AGENTJOB_API const agentjob_job *agentjob_error_job(const agentjob_error *error);
 
 /**
+ * A new reference to the same error: to keep one that is borrowed from an event of a batch, or to hand it to another thread.
+ * @param error the error
+ * @return the new reference, freed with agentjob_error_free(); NULL for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_error *agentjob_error_clone(const agentjob_error *error);
+
+/**
  * Frees an error, and with it the texts and the job that are borrowed from it.
  * @param error the error; NULL does nothing
  * @since 0.1.0
@@ -1431,12 +1883,12 @@ AGENTJOB_API void agentjob_error_free(agentjob_error *error);
  * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
  * @since 0.1.0
  */
-AGENTJOB_API
-agentjob_code agentjob_client_poller(const agentjob_client *client,
-                                     const char *job_id,
-                                     const agentjob_call *call,
-                                     agentjob_poller **out,
-                                     agentjob_error **err);
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_poller_new(const agentjob_client *client,
+                                  const char *job_id,
+                                  const agentjob_call *call,
+                                  agentjob_poller **out,
+                                  agentjob_error **err);
 
 /**
  * Continues a wait from a poller's text, also in another process. The time since the text was made counts as waited.
@@ -1446,7 +1898,10 @@ agentjob_code agentjob_client_poller(const agentjob_client *client,
  * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
  * @since 0.1.0
  */
-AGENTJOB_API agentjob_code agentjob_poller_from_text(const char *text, agentjob_poller **out, agentjob_error **err);
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_poller_new_from_text(const char *text,
+                                            agentjob_poller **out,
+                                            agentjob_error **err);
 
 /**
  * How long until the next poll is due, or until the wait's deadline if that is earlier.
@@ -1460,16 +1915,16 @@ AGENTJOB_API uint64_t agentjob_poller_due_in_ms(const agentjob_poller *poller);
  * Polls the job once, now, even if no poll is due. A poll that fails for a transient reason (connection, timeout, 408, 429, 5xx,
  * a 2xx that is not this job's record) is counted and is not an error.
  *
- * It ends the records and texts that were borrowed from the poller.
+ * Records and texts that were borrowed from the poller become invalid.
  * @param poller the poller
- * @param client a client of the job's project; after agentjob_poller_from_text() any client that can see the job
+ * @param client a client of the job's project; after agentjob_poller_new_from_text() any client that can see the job
  * @param call settings of this poll (timeout and cancel token), or NULL
  * @param done gets whether the job is done; if so, agentjob_poller_job() is its last record
  * @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
  * @return AGENTJOB_OK, AGENTJOB_ERR_WAIT_TIMEOUT if the wait's deadline was exceeded, or any error of agentjob_client_get_job()
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_poller_poll(agentjob_poller *poller,
                                    const agentjob_client *client,
                                    const agentjob_call *call,
@@ -1501,7 +1956,7 @@ AGENTJOB_API const agentjob_job *agentjob_poller_job(const agentjob_poller *poll
 AGENTJOB_API bool agentjob_poller_is_done(const agentjob_poller *poller);
 
 /**
- * The state of the wait as a short text for agentjob_poller_from_text(). It contains the job's id and no API key.
+ * The state of the wait as a short text for agentjob_poller_new_from_text(). It contains the job's id and no API key.
  * @param poller the poller
  * @return borrowed from the poller until its next poll or text; NULL only for a NULL poller
  * @since 0.1.0
@@ -1526,33 +1981,10 @@ AGENTJOB_API void agentjob_poller_free(agentjob_poller *poller);
  * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
  * @since 0.1.0
  */
-AGENTJOB_API
-agentjob_code agentjob_client_batch(const agentjob_client *client,
-                                    const char *journal,
-                                    agentjob_batch **out,
-                                    agentjob_error **err);
-
-/**
- * Adds a message. Nothing is sent. This function checks for NULL and UTF-8; agentjob_batch_start() checks the rest. Messages to
- * one job are sent one after the other, in the order in which they were added.
- * @param batch a batch that was not started
- * @param job_id the job's id
- * @param prompt the message, UTF-8, at least 1 byte; a NUL byte in it is sent like any other byte
- * @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED
- * @param key a name that is unique in the batch, 1 to 1024 bytes, by which the journal recognizes the message at any position;
- * or NULL to recognize it by its content and position
- * @param line the line of your input file, for error messages; 0 for none
- * @param err gets the error; may be NULL
- * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
- * @since 0.1.0
- */
-AGENTJOB_API
-agentjob_code agentjob_batch_add(agentjob_batch *batch,
-                                 const char *job_id,
-                                 const char *prompt,
-                                 size_t prompt_len,
-                                 const char *key,
-                                 uint64_t line,
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_batch_new(const agentjob_client *client,
+                                 const char *journal,
+                                 agentjob_batch **out,
                                  agentjob_error **err);
 
 /**
@@ -1568,7 +2000,7 @@ agentjob_code agentjob_batch_add(agentjob_batch *batch,
  * @return AGENTJOB_OK, AGENTJOB_ERR_INVALID_ARGUMENT, AGENTJOB_ERR_JOURNAL or AGENTJOB_ERR_CONNECT
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_batch_start(agentjob_batch *batch,
                                    agentjob_error **err);
 
@@ -1577,7 +2009,7 @@ agentjob_code agentjob_batch_start(agentjob_batch *batch,
  * without an error and was not stopped, every message has an outcome.
  *
  * A 429 pauses the batch until the service accepts messages again. A service failure (no connection, timeouts, 5xx) pauses it for
- * increasing times. Both are AGENTJOB_BATCH_PAUSED events, not errors. A failure that every other message would have too ends the
+ * increasing times. Both are AGENTJOB_BATCH_KIND_PAUSED events, not errors. A failure that every other message would have too ends the
  * batch with an error: 401, 403, 3xx, TLS, a journal that cannot be written, an outage longer than agentjob_batch_set_max_outage_ms()
  * allows, the batch's cancel token, a closed client. The remaining messages are sent by the next run.
  * @param batch a batch that was started
@@ -1589,7 +2021,7 @@ agentjob_code agentjob_batch_start(agentjob_batch *batch,
  * _TIMEOUT, _SERVER, _INVALID_RESPONSE, _CANCELLED, _CLOSED or _JOURNAL; agentjob_batch_is_over() is then true
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_batch_next(agentjob_batch *batch,
                                   uint64_t timeout_ms,
                                   agentjob_batch_event **out,
@@ -1609,7 +2041,7 @@ AGENTJOB_API bool agentjob_batch_is_over(const agentjob_batch *batch);
  * @return borrowed from the batch until it is used again; NULL only for a NULL batch
  * @since 0.1.0
  */
-AGENTJOB_API const agentjob_progress *agentjob_batch_progress(agentjob_batch *batch);
+AGENTJOB_API const agentjob_batch_progress *agentjob_batch_get_progress(agentjob_batch *batch);
 
 /**
  * Stops sending and returns at once. The messages in flight still get their responses, for at most the grace period, so keep
@@ -1630,30 +2062,84 @@ AGENTJOB_API
 void agentjob_batch_free(agentjob_batch *batch);
 
 /**
- * Adds the messages of a file, each with its line. Nothing is sent. A file whose name ends in .csv is CSV with a header that names
- * the columns job_id, prompt and, optionally, key; any other file has one JSON object with these fields per line. The whole file is
- * read and checked: after an error none of its messages was added.
+ * Adds a message. Nothing is sent. This function checks for NULL and UTF-8; agentjob_batch_start() checks the rest. Messages to
+ * one job are sent one after the other, in the order in which they were added.
+ * @param batch a batch that was not started
+ * @param job_id the job's id
+ * @param prompt the message, UTF-8, at least 1 byte; a NUL byte in it is sent like any other byte
+ * @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED
+ * @param key a name that is unique in the batch, 1 to 1024 bytes, by which the journal recognizes the message at any position;
+ * or NULL to recognize it by its content and position
+ * @param line the line of your input file, for error messages; 0 for none
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_batch_add(agentjob_batch *batch,
+                                 const char *job_id,
+                                 const char *prompt,
+                                 size_t prompt_len,
+                                 const char *key,
+                                 uint64_t line,
+                                 agentjob_error **err);
+
+/**
+ * Gives the message that was added last its metadata, which its outcome has again: see agentjob_batch_event_extra(). It is neither
+ * sent nor written to the journal. agentjob_batch_start() checks it.
+ * @param batch a batch that was not started, with at least one message
+ * @param json any JSON value, at most 4096 bytes
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_batch_set_item_extra(agentjob_batch *batch,
+                                            const char *json,
+                                            agentjob_error **err);
+
+/**
+ * Adds the messages of a file, each with its line. Nothing is sent. A file whose name ends in .csv or .tsv has a header that names
+ * the columns job_id, prompt and, optionally, key, separated by commas or tabs; any other file has JSON objects with these fields,
+ * one per line or all in one array. The whole file is read and checked: after an error none of its messages was added.
  * @param batch a batch that was not started
  * @param path the path of the file
+ * @param extra what to do with other columns or fields: true keeps those of each message as one JSON object, its metadata (see
+ * agentjob_batch_event_extra()); false refuses the file
  * @param err gets the error, whose message names a wrong line; may be NULL
  * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if batch or path is NULL or batch was started, or if the file cannot be
  * read, has no messages, or has a wrong line
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_batch_add_file(agentjob_batch *batch,
                                       const char *path,
+                                      bool extra,
                                       agentjob_error **err);
+
+/**
+ * How many messages of a batch have the same job and the same prompt as one before them, to know it before anything is sent. The
+ * batch's event AGENTJOB_BATCH_KIND_REPEATED says the same.
+ * @param batch a batch that was not started
+ * @param number gets the position of the first of them, from 1, or 0 if there is none; may be NULL
+ * @param first gets the position of the message that it repeats, or 0; may be NULL
+ * @return how many; 0 for a batch that was started, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API
+uint64_t agentjob_batch_repeats(const agentjob_batch *batch,
+                                uint64_t *number,
+                                uint64_t *first);
 
 /**
  * How many messages are in flight at once, never two for one job. Default 4.
  * @param batch a batch that was not started
  * @param messages 1 to 64
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if batch is NULL or was started; agentjob_batch_start() checks the value
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if batch is NULL or was started, or for a value out of range
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_batch_set_concurrency(agentjob_batch *batch,
                                              uint32_t messages,
                                              agentjob_error **err);
@@ -1667,22 +2153,22 @@ agentjob_code agentjob_batch_set_concurrency(agentjob_batch *batch,
  * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if batch is NULL or was started, or if rate is not a rate
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_batch_set_rate(agentjob_batch *batch,
                                       const char *rate,
                                       agentjob_error **err);
 
 /**
- * Waits for the job of each accepted message: the outcome comes when the job is done, with the job's last record. By default an
- * outcome comes with the service's response to the message.
+ * Waits for the job of each accepted message: the outcome comes when the job is done, with the job's last record, and only then is
+ * the job's next message sent. By default an outcome comes with the service's response to the message, and so does the next message.
  * @param batch a batch that was not started
  * @param call the settings of the waits (deadline, poll interval, lateness and settle time), or NULL for the defaults. Its cancel
  * token and progress function are not used
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if batch is NULL or was started; agentjob_batch_start() checks the value
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if batch is NULL or was started, or for a value out of range
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_batch_set_wait(agentjob_batch *batch,
                                       const agentjob_call *call,
                                       agentjob_error **err);
@@ -1696,7 +2182,7 @@ agentjob_code agentjob_batch_set_wait(agentjob_batch *batch,
  * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if batch is NULL or was started
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_batch_set_resend_unknown(agentjob_batch *batch,
                                                 bool resend,
                                                 agentjob_error **err);
@@ -1706,13 +2192,28 @@ agentjob_code agentjob_batch_set_resend_unknown(agentjob_batch *batch,
  * @param batch a batch that was not started
  * @param ms milliseconds, 1 to 604800000 (7 days)
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if batch is NULL or was started; agentjob_batch_start() checks the value
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if batch is NULL or was started, or for a value out of range
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_batch_set_max_outage_ms(agentjob_batch *batch,
                                                uint64_t ms,
                                                agentjob_error **err);
+
+/**
+ * How long a job may be busy. While the service responds 409 to a message, the batch polls its job and sends the message again when
+ * the job is no longer active; the messages of other jobs are sent meanwhile. After this time the message is rejected. Each run of
+ * the journal has the whole time again. Default 3600000 (1 hour).
+ * @param batch a batch that was not started
+ * @param ms milliseconds, 0 to 604800000 (7 days); 0: a 409 rejects the message at once
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if batch is NULL or was started, or for a value out of range
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_batch_set_max_busy_ms(agentjob_batch *batch,
+                                             uint64_t ms,
+                                             agentjob_error **err);
 
 /**
  * The grace period: how long a batch that is stopped, cancelled or freed waits for the responses to its messages in flight. A
@@ -1720,10 +2221,10 @@ agentjob_code agentjob_batch_set_max_outage_ms(agentjob_batch *batch,
  * @param batch a batch that was not started
  * @param ms milliseconds, 0 to 604800000 (7 days)
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if batch is NULL or was started; agentjob_batch_start() checks the value
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if batch is NULL or was started, or for a value out of range
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_batch_set_grace_ms(agentjob_batch *batch,
                                           uint64_t ms,
                                           agentjob_error **err);
@@ -1732,12 +2233,12 @@ agentjob_code agentjob_batch_set_grace_ms(agentjob_batch *batch,
  * A token that ends the batch with AGENTJOB_ERR_CANCELLED, from another thread or a signal handler. The batch then sends nothing
  * more and waits, for at most the grace period, for the responses to its messages in flight. Default none.
  * @param batch a batch that was not started
- * @param cancel the token. The batch keeps its own reference, so you may free it before the batch
+ * @param cancel the token, or NULL to take one back. The batch keeps its own reference, so you may free it before the batch
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if batch or cancel is NULL or batch was started
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if batch is NULL or was started
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_batch_set_cancel(agentjob_batch *batch,
                                         const agentjob_cancel *cancel,
                                         agentjob_error **err);
@@ -1745,22 +2246,24 @@ agentjob_code agentjob_batch_set_cancel(agentjob_batch *batch,
 /**
  * The event's kind.
  * @param event the event
- * @return an AGENTJOB_BATCH_ number; AGENTJOB_BATCH_NOTHING for NULL
+ * @return the kind; AGENTJOB_BATCH_KIND_NOTHING for NULL
  * @since 0.1.0
  */
-AGENTJOB_API int32_t agentjob_batch_event_kind(const agentjob_batch_event *event);
+AGENTJOB_API agentjob_batch_kind agentjob_batch_event_kind(const agentjob_batch_event *event);
 
 /**
- * The number of the event's message: its position in the batch, from 1.
+ * The number of the event's message: its position in the batch, from 1. For AGENTJOB_BATCH_KIND_REPEATED it is the first message that
+ * repeats another one.
  * @param event the event
  * @return the number; 0 for an event without a message, and for NULL
  * @since 0.1.0
  */
-AGENTJOB_API uint64_t agentjob_batch_event_number(const agentjob_batch_event *event);
+AGENTJOB_API
+uint64_t agentjob_batch_event_number(const agentjob_batch_event *event);
 
 /**
- * The line that was passed with the message of an outcome. For AGENTJOB_BATCH_RECOVERED it is the first line of the journal, from
- * 1, that cannot be read.
+ * The line that was passed with the message of an outcome, or of AGENTJOB_BATCH_KIND_REPEATED. For AGENTJOB_BATCH_KIND_RECOVERED it
+ * is the first line of the journal, from 1, that cannot be read.
  * @param event the event
  * @return the line; 0 if none was passed, for any other event, and for NULL
  * @since 0.1.0
@@ -1787,12 +2290,13 @@ AGENTJOB_API const char *agentjob_batch_event_job_id(const agentjob_batch_event 
 /**
  * The delivery verdict of an outcome.
  * @param event the event
- * @return AGENTJOB_DELIVERY_ACCEPTED, AGENTJOB_DELIVERY_REJECTED or AGENTJOB_DELIVERY_UNKNOWN; AGENTJOB_DELIVERY_NONE for an event
- * that is not an outcome, and for NULL
+ * @return AGENTJOB_DELIVERY_ACCEPTED, AGENTJOB_DELIVERY_REJECTED or AGENTJOB_DELIVERY_UNKNOWN; AGENTJOB_DELIVERY_NOT_SENT for a
+ * message that this run holds back because of an earlier one to its job (the error says which); AGENTJOB_DELIVERY_NONE for an event that
+ * is not an outcome, and for NULL
  * @since 0.1.0
  */
 AGENTJOB_API
-int32_t agentjob_batch_event_delivery(const agentjob_batch_event *event);
+agentjob_delivery agentjob_batch_event_delivery(const agentjob_batch_event *event);
 
 /**
  * The job's last record: the response to the message or, if the batch waits for jobs, the last record of the wait.
@@ -1803,8 +2307,8 @@ int32_t agentjob_batch_event_delivery(const agentjob_batch_event *event);
 AGENTJOB_API const agentjob_job *agentjob_batch_event_job(const agentjob_batch_event *event);
 
 /**
- * Why a message was rejected or its delivery is unknown; for an accepted message, why its record or the end of its job is
- * missing; for a pause, the failure that caused it.
+ * Why a message was rejected or held back or its delivery is unknown; for an accepted message, why its record or the end of its job is
+ * missing; for a pause, the failure that caused it, or NULL if it began in an earlier run; for a busy job, the refusal.
  * @param event the event
  * @return borrowed from the event; NULL if there is none
  * @since 0.1.0
@@ -1824,18 +2328,37 @@ AGENTJOB_API bool agentjob_batch_event_is_earlier(const agentjob_batch_event *ev
  * Why the batch pauses, and for how long.
  * @param event the event
  * @param ms gets the whole length of the pause in milliseconds, 0 for an event that is not a pause; may be NULL
- * @return an AGENTJOB_PAUSE_ number; AGENTJOB_PAUSE_NONE for an event that is not a pause, and for NULL
+ * @return the reason; AGENTJOB_PAUSE_NONE for an event that is not a pause, and for NULL
  * @since 0.1.0
  */
-AGENTJOB_API int32_t agentjob_batch_event_pause(const agentjob_batch_event *event, uint64_t *ms);
+AGENTJOB_API agentjob_pause agentjob_batch_event_pause(const agentjob_batch_event *event, uint64_t *ms);
 
 /**
  * How many bytes of a damaged journal were skipped.
  * @param event the event
- * @return bytes; 0 for an event that is not AGENTJOB_BATCH_RECOVERED, and for NULL
+ * @return bytes; 0 for an event that is not AGENTJOB_BATCH_KIND_RECOVERED, and for NULL
  * @since 0.1.0
  */
 AGENTJOB_API uint64_t agentjob_batch_event_dropped_bytes(const agentjob_batch_event *event);
+
+/**
+ * The metadata of an outcome's message, as JSON: what this run passed to agentjob_batch_set_item_extra(), or an object of the
+ * columns that agentjob_batch_add_file() kept.
+ * @param event the event
+ * @return borrowed from the event; NULL if the message has none, for any other event, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API
+const char *agentjob_batch_event_extra(const agentjob_batch_event *event);
+
+/**
+ * How many messages have the same job and the same prompt as one before them.
+ * @param event the event
+ * @param first gets the number of the message that the event's message repeats, 0 for any other event; may be NULL
+ * @return how many; 0 for an event that is not AGENTJOB_BATCH_KIND_REPEATED, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint64_t agentjob_batch_event_repeats(const agentjob_batch_event *event, uint64_t *first);
 
 /**
  * Frees an event, and with it the texts, the job and the error that are borrowed from it.
@@ -1845,14 +2368,13 @@ AGENTJOB_API uint64_t agentjob_batch_event_dropped_bytes(const agentjob_batch_ev
 AGENTJOB_API void agentjob_batch_event_free(agentjob_batch_event *event);
 
 /**
- * A kind's name, the same in every language: "outcome", "accepted", "job", "paused", "resumed", "recovered"; "nothing" for
- * AGENTJOB_BATCH_NOTHING.
+ * A kind's name, the same in every language: "outcome", "accepted", "job", "busy", "paused", "resumed", "recovered",
+ * "repeated"; "nothing" for AGENTJOB_BATCH_KIND_NOTHING.
  * @param kind any number
  * @return a static text; "?" for a number that is not a kind
  * @since 0.1.0
  */
-AGENTJOB_API
-const char *agentjob_batch_kind_name(int32_t kind);
+AGENTJOB_API const char *agentjob_batch_kind_name(int32_t kind);
 
 /**
  * One of the counts.
@@ -1861,16 +2383,18 @@ const char *agentjob_batch_kind_name(int32_t kind);
  * @return the count; 0 for any other number, and for NULL
  * @since 0.1.0
  */
-AGENTJOB_API uint64_t agentjob_progress_count(const agentjob_progress *progress, int32_t count);
+AGENTJOB_API uint64_t agentjob_batch_progress_count(const agentjob_batch_progress *progress, int32_t count);
 
 /**
  * Why the batch was paused at that moment, and for how much longer.
  * @param progress the progress
  * @param remaining_ms gets the rest of the pause in milliseconds, 0 if there was no pause; may be NULL
- * @return an AGENTJOB_PAUSE_ number; AGENTJOB_PAUSE_NONE if there was no pause, and for NULL
+ * @return the reason; AGENTJOB_PAUSE_NONE if there was no pause, and for NULL
  * @since 0.1.0
  */
-AGENTJOB_API int32_t agentjob_progress_pause(const agentjob_progress *progress, uint64_t *remaining_ms);
+AGENTJOB_API
+agentjob_pause agentjob_batch_progress_pause(const agentjob_batch_progress *progress,
+                                             uint64_t *remaining_ms);
 
 /**
  * The time until the last message is sent, at the current pace.
@@ -1878,7 +2402,7 @@ AGENTJOB_API int32_t agentjob_progress_pause(const agentjob_progress *progress, 
  * @return milliseconds, 0 if no message is left; -1 while there is no pace yet, for a journal, and for NULL
  * @since 0.1.0
  */
-AGENTJOB_API int64_t agentjob_progress_finishes_in_ms(const agentjob_progress *progress);
+AGENTJOB_API int64_t agentjob_batch_progress_finishes_in_ms(const agentjob_batch_progress *progress);
 
 /**
  * A pause's name, the same in every language: "rate_limit", "service_failure"; "none" for AGENTJOB_PAUSE_NONE.
@@ -1897,7 +2421,7 @@ AGENTJOB_API const char *agentjob_pause_name(int32_t pause);
  * message names the line), or is not a journal
  * @since 0.1.0
  */
-AGENTJOB_API
+AGENTJOB_NODISCARD AGENTJOB_API
 agentjob_code agentjob_batch_status_new(const char *journal,
                                         agentjob_batch_status **out,
                                         agentjob_error **err);
@@ -1908,7 +2432,7 @@ agentjob_code agentjob_batch_status_new(const char *journal,
  * @return borrowed from the status; NULL only for a NULL status
  * @since 0.1.0
  */
-AGENTJOB_API const agentjob_progress *agentjob_batch_status_progress(const agentjob_batch_status *status);
+AGENTJOB_API const agentjob_batch_progress *agentjob_batch_status_progress(const agentjob_batch_status *status);
 
 /**
  * Whether a process is running the batch.
@@ -1991,15 +2515,18 @@ AGENTJOB_API const char *agentjob_batch_status_written_at(const agentjob_batch_s
 AGENTJOB_API uint64_t agentjob_batch_status_dropped_bytes(const agentjob_batch_status *status);
 
 /**
- * A message that was rejected, or whose delivery is unknown. To get all of them, count the index up until it returns false. Before
+ * A message that was rejected, whose delivery is unknown, or that was accepted and whose job failed. To get all of them, count the index up until it returns false. Before
  * you send a message again whose delivery is unknown, check its job.
  * @param status the status
- * @param delivery AGENTJOB_DELIVERY_REJECTED or AGENTJOB_DELIVERY_UNKNOWN
+ * @param delivery AGENTJOB_DELIVERY_REJECTED, AGENTJOB_DELIVERY_UNKNOWN, or AGENTJOB_DELIVERY_ACCEPTED for those whose jobs were
+ * waited for and failed
  * @param index which of them, from 0, in the order of the batch
  * @param number gets the message's position in the batch, from 1; may be NULL
+ * @param key gets its own key, if the journal could store it, or the one derived from its content and position, borrowed from the
+ * status; NULL if only a damaged line is left of it; may be NULL
  * @param job_id gets the id of its job, borrowed from the status; may be NULL
  * @param reason gets why it was rejected or its delivery is unknown, borrowed from the status; NULL if its run ended before the
- * journal had a reason; may be NULL
+ * journal had a reason, and for a job that failed; may be NULL
  * @return whether there is such a message. If not, past the last one, for another delivery and for NULL, nothing is written
  * @since 0.1.0
  */
@@ -2008,8 +2535,38 @@ bool agentjob_batch_status_item(const agentjob_batch_status *status,
                                 int32_t delivery,
                                 uint64_t index,
                                 uint64_t *number,
+                                const char **key,
                                 const char **job_id,
                                 const char **reason);
+
+/**
+ * How many messages the next run needs a prompt for that agentjob_batch_retry() gave them.
+ * @param status the status
+ * @return messages; 0 for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API uint64_t agentjob_batch_status_new_prompts(const agentjob_batch_status *status);
+
+/**
+ * The last decision about a message. To get all of them, count the index up until it returns false.
+ * @param status the status
+ * @param index which of them, from 0, in the order of the batch
+ * @param number gets the message's position in the batch, from 1; may be NULL
+ * @param key gets its key, borrowed from the status; may be NULL
+ * @param job_id gets the id of its job, borrowed from the status; may be NULL
+ * @param decision gets "arrived", "not_arrived", "resend", "retry" or "drop", borrowed from the status; may be NULL
+ * @param at gets when it was decided (ISO 8601), borrowed from the status; may be NULL
+ * @return whether there is such a decision. If not, past the last one and for NULL, nothing is written
+ * @since 0.1.0
+ */
+AGENTJOB_API
+bool agentjob_batch_status_decision(const agentjob_batch_status *status,
+                                    uint64_t index,
+                                    uint64_t *number,
+                                    const char **key,
+                                    const char **job_id,
+                                    const char **decision,
+                                    const char **at);
 
 /**
  * Frees a status, and with it the texts and the progress that are borrowed from it.
@@ -2017,6 +2574,271 @@ bool agentjob_batch_status_item(const agentjob_batch_status *status,
  * @since 0.1.0
  */
 AGENTJOB_API void agentjob_batch_status_free(agentjob_batch_status *status);
+
+/**
+ * Decides about messages whose delivery is unknown. The next run of the batch acts on it; until then it can be decided otherwise.
+ * The decisions are in the journal, on the disk, when this returns. After an error none was written.
+ * @param journal the path of the journal. No run may be using it
+ * @param items the messages: each is a number from 1, a key, or "all" alone for every message whose delivery is unknown and about
+ * which nothing was decided. A key that reads as a number or as all is written "key:17"
+ * @param count how many items there are
+ * @param resolution an AGENTJOB_RESOLUTION_ number
+ * @param decided gets how many messages were decided about; may be NULL
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK; AGENTJOB_ERR_INVALID_ARGUMENT, which names the item: it is not in the journal, is named twice, or its delivery
+ * is not unknown; or AGENTJOB_ERR_JOURNAL: the journal cannot be read or written, is damaged, or a run is using it
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_batch_resolve(const char *journal,
+                                     const char *const *items,
+                                     size_t count,
+                                     int32_t resolution,
+                                     uint64_t *decided,
+                                     agentjob_error **err);
+
+/**
+ * Decides that the next run sends rejected messages again, with the same prompt or all of them with another one. The journal has only
+ * the digest of a new prompt: the next run needs it, too (agentjob_batch_add_retry_prompt(), or the message in the list), and
+ * refuses to start without it.
+ * @param journal the path of the journal. No run may be using it
+ * @param items as for agentjob_batch_resolve(); "all" is every rejected message about which nothing was decided
+ * @param count how many items there are
+ * @param prompt the new prompt in UTF-8, or NULL for the same
+ * @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED; not used for NULL
+ * @param decided gets how many messages were decided about; may be NULL
+ * @param err gets the error; may be NULL
+ * @return as agentjob_batch_resolve(); AGENTJOB_ERR_INVALID_ARGUMENT, too, if a message was not rejected, or the prompt is empty,
+ * too long or not UTF-8
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_batch_retry(const char *journal,
+                                   const char *const *items,
+                                   size_t count,
+                                   const char *prompt,
+                                   size_t prompt_len,
+                                   uint64_t *decided,
+                                   agentjob_error **err);
+
+/**
+ * Decides that the batch is done with messages that were rejected, not sent, or whose delivery is unknown: no run sends or reports
+ * them.
+ * @param journal the path of the journal. No run may be using it
+ * @param items as for agentjob_batch_resolve(); "all" is every message that was rejected or whose delivery is unknown
+ * @param count how many items there are
+ * @param decided gets how many messages were decided about; may be NULL
+ * @param err gets the error; may be NULL
+ * @return as agentjob_batch_resolve(); AGENTJOB_ERR_INVALID_ARGUMENT, too, if a message was accepted
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_batch_drop(const char *journal,
+                                  const char *const *items,
+                                  size_t count,
+                                  uint64_t *decided,
+                                  agentjob_error **err);
+
+/**
+ * Adds a prompt with which agentjob_batch_retry() decided to send a message again. A run takes it for a message only if it is
+ * exactly the one that was decided.
+ * @param batch a batch that was not started
+ * @param prompt the prompt in UTF-8
+ * @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if batch or prompt is NULL or batch was started, or prompt is not UTF-8;
+ * agentjob_batch_start() checks that the journal has such a decision
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_batch_add_retry_prompt(agentjob_batch *batch,
+                                              const char *prompt,
+                                              size_t prompt_len,
+                                              agentjob_error **err);
+
+/**
+ * Reads a batch's journal, also during a run, and writes every message that it knows as text. The columns, and the keys of each JSON
+ * object, are item, key, job_id, state (accepted, rejected, unknown, not_sent, sending, dropped), decision, decided_at, at (when
+ * the outcome was recorded), http_status, reason, status and pr_link (the job's).
+ * @param journal the path of the journal
+ * @param format an AGENTJOB_EXPORT_FORMAT_ number
+ * @param out gets the export; free it with agentjob_batch_export_free()
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK, AGENTJOB_ERR_INVALID_ARGUMENT, or AGENTJOB_ERR_JOURNAL if the journal cannot be read or is damaged
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_batch_export_new(const char *journal,
+                                        int32_t format,
+                                        agentjob_batch_export **out,
+                                        agentjob_error **err);
+
+/**
+ * The text of an export, in UTF-8.
+ * @param exported the export
+ * @param len gets the length in bytes; may be NULL
+ * @return borrowed from the export; NULL only for a NULL export
+ * @since 0.1.0
+ */
+AGENTJOB_API const char *agentjob_batch_export_text(const agentjob_batch_export *exported, size_t *len);
+
+/**
+ * Frees an export, and with it its text.
+ * @param exported the export; NULL does nothing
+ * @since 0.1.0
+ */
+AGENTJOB_API void agentjob_batch_export_free(agentjob_batch_export *exported);
+
+/**
+ * Sets a header that every request of the client has besides agentjob's own, for gateways, tenants and tracing. Default: those in
+ * AGENTJOB_HEADERS, lines "Name: value", which this adds to. It replaces a header of the same name, in whatever case. It is not sent
+ * to a proxy that tunnels.
+ *
+ * Headers that agentjob or a proxy sets are refused by name: Authorization, Host, User-Agent, Accept, Accept-Encoding, Content-*,
+ * Expect, Proxy-*, Range, If-*, and those about the connection. There are at most 64 headers, and their lines have at most 16 KiB
+ * together with those of the call. A value may be a secret: like the API key it is removed from every error, event and log line, if it has at
+ * least 4 bytes.
+ * @param options the options
+ * @param name a token of RFC 9110, like "X-Tenant", of at most 256 bytes
+ * @param value visible ASCII, with spaces and tabs inside; not empty. The copy is wiped when it is freed
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_options_set_header(agentjob_options *options,
+                                          const char *name,
+                                          const char *value,
+                                          agentjob_error **err);
+
+/**
+ * Sets a header that the requests made with these settings have besides those of the client. It replaces a header of the same
+ * name. For what is allowed see agentjob_options_set_header().
+ * @param call the settings
+ * @param name a token of RFC 9110, like "traceparent"
+ * @param value visible ASCII, with spaces and tabs inside
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT. Whether all headers together are too many or too long is checked by the call
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_call_set_header(agentjob_call *call,
+                                       const char *name,
+                                       const char *value,
+                                       agentjob_error **err);
+
+/**
+ * Sets a header that the batch's requests have besides those of the client: its messages and its polls. It replaces a header of
+ * the same name. For what is allowed see agentjob_options_set_header(). The journal does not contain it.
+ * @param batch a batch that was not started
+ * @param name a token of RFC 9110
+ * @param value visible ASCII, with spaces and tabs inside
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT, also if batch was started
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_batch_set_header(agentjob_batch *batch,
+                                        const char *name,
+                                        const char *value,
+                                        agentjob_error **err);
+
+/**
+ * The descriptor of a poller, for poll(2), epoll, libuv, GLib and the like. It becomes readable when a poll that
+ * agentjob_poller_start() began has ended, and stays so until agentjob_poller_finish(). It is the same for the poller's whole life.
+ * Wait for it, but do not read, write or close it. A child of fork() must not use it.
+ * @param poller the poller
+ * @param out gets the descriptor
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK, AGENTJOB_ERR_INVALID_ARGUMENT, or AGENTJOB_ERR_CONNECT if no descriptor is free
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_poller_fd(agentjob_poller *poller,
+                                 int32_t *out,
+                                 agentjob_error **err);
+
+/**
+ * Begins a poll, now, and returns at once: agentjob_poller_poll() without blocking. When the poll has ended, the descriptor of
+ * agentjob_poller_fd() becomes readable; then call agentjob_poller_finish(). Call this when agentjob_poller_due_in_ms() is 0.
+ *
+ * The request runs on a thread of the library that ends with it, and so do its event function and the check of its cancel token.
+ * Until agentjob_poller_finish() you may only read the poller or free it. Freeing it ends the poll and waits for its thread, for at
+ * most 100 ms; agentjob_client_close() and the cancel token of `call` end it, too, with an error.
+ * @param poller the poller
+ * @param client a client of the job's project; you may free it before the poll has ended
+ * @param call settings of this poll (timeout and cancel token), or NULL. They are copied
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK, AGENTJOB_ERR_INVALID_ARGUMENT, also if a poll is in progress, or AGENTJOB_ERR_CONNECT if no descriptor is free
+ * or no thread can be started
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_poller_start(agentjob_poller *poller,
+                                    const agentjob_client *client,
+                                    const agentjob_call *call,
+                                    agentjob_error **err);
+
+/**
+ * Takes the result of the poll that agentjob_poller_start() began, as agentjob_poller_poll() returns it. If the poll has not ended yet,
+ * this waits for it. Records and texts that were borrowed from the poller become invalid.
+ * @param poller the poller
+ * @param done gets whether the job is done; if so, agentjob_poller_job() is its last record
+ * @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
+ * @return as agentjob_poller_poll(); AGENTJOB_ERR_INVALID_ARGUMENT also if no poll is in progress, or if it is the parent's and this
+ * process is its child
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_poller_finish(agentjob_poller *poller,
+                                     bool *done,
+                                     agentjob_error **err);
+
+/**
+ * The descriptor of a batch, for poll(2), epoll, libuv, GLib and the like. It is readable while agentjob_batch_next() may have
+ * something. Then call agentjob_batch_next() with a timeout of 0 until it returns no event or the batch is over; do so, too, after
+ * agentjob_batch_due_in_ms(), and after you triggered its cancel token or closed its client. It lives as long as the batch. Wait for it,
+ * but do not read, write or close it.
+ * @param batch a batch that was started
+ * @param out gets the descriptor
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK, AGENTJOB_ERR_INVALID_ARGUMENT, also in a child of fork(), or AGENTJOB_ERR_CONNECT if no descriptor is free
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_batch_fd(const agentjob_batch *batch,
+                                int32_t *out,
+                                agentjob_error **err);
+
+/**
+ * How long until agentjob_batch_next() must be called even if the descriptor of agentjob_batch_fd() is not readable: a batch that is
+ * stopping ends its messages in flight when their grace period is over. Ask again after each agentjob_batch_next().
+ * @param batch the batch
+ * @return milliseconds; AGENTJOB_FOREVER if nothing is due, for a batch that is not running, and for NULL
+ * @since 0.1.0
+ */
+AGENTJOB_API
+uint64_t agentjob_batch_due_in_ms(const agentjob_batch *batch);
+
+/**
+ * Writes a report about a batch into a file, from its journal, whether a run is active or not: one page of HTML with the counts, what
+ * to do next, when what happened, and a table of all messages. The page loads nothing, and works without a script. It has no prompts
+ * and no API key, but names jobs and pull requests, so other users cannot read the file. All of it is written, or nothing. Nothing is
+ * sent.
+ * @param journal the path of the journal
+ * @param path the path of the report's file
+ * @param replace whether to replace the file if it exists
+ * @param err gets the error; may be NULL
+ * @return AGENTJOB_OK; AGENTJOB_ERR_JOURNAL if the journal cannot be read, is damaged (the message names the line), or is not a
+ * journal; AGENTJOB_ERR_INVALID_ARGUMENT if a path is NULL, or the file exists, is the journal itself or no regular file, or cannot
+ * be written; then it is as it was
+ * @since 0.1.0
+ */
+AGENTJOB_NODISCARD AGENTJOB_API
+agentjob_code agentjob_batch_write_report(const char *journal,
+                                          const char *path,
+                                          bool replace,
+                                          agentjob_error **err);
 
 #ifdef __cplusplus
 }  // extern "C"

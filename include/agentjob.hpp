@@ -58,8 +58,15 @@ public:
     options &api_key_file(std::string_view path) { return text(agentjob_options_set_api_key_file, "path", path); }
     options &project_id(std::string_view id) { return text(agentjob_options_set_project_id, "project_id", id); }
     options &ca_file(std::string_view path) { return text(agentjob_options_set_ca_file, "path", path); }
+    options &client_cert(std::string_view path) { return text(agentjob_options_set_client_cert, "path", path); }
+    options &client_key(std::string_view path) { return text(agentjob_options_set_client_key, "path", path); }
     options &proxy(std::string_view url) { return text(agentjob_options_set_proxy, "proxy", url); }
     options &user_agent_suffix(std::string_view suffix) { return text(agentjob_options_set_user_agent_suffix, "suffix", suffix); }
+    /** A request header, for gateways, tenants and tracing; replaces one of the same name. */
+    options &header(std::string_view name, std::string_view value) {
+        const std::string field = detail::c_text("name", name), text = detail::c_text("value", value);
+        return set(agentjob_options_set_header, field.c_str(), text.c_str());
+    }
     options &trust_env(bool trust) { return set(agentjob_options_set_trust_env, trust); }
     options &allow_plaintext(bool allow) { return set(agentjob_options_set_allow_plaintext, allow); }
     options &allow_shared_key_file(bool allow) { return set(agentjob_options_set_allow_shared_key_file, allow); }
@@ -69,6 +76,18 @@ public:
     options &max_retry_after(std::chrono::milliseconds time) { return set(agentjob_options_set_max_retry_after_ms, detail::ms(time)); }
     options &max_prompt_bytes(std::size_t bytes) { return set(agentjob_options_set_max_prompt_bytes, bytes); }
     options &max_response_bytes(std::size_t bytes) { return set(agentjob_options_set_max_response_bytes, bytes); }
+    /** The deadline of waits that set none. */
+    options &wait_timeout(std::chrono::milliseconds time) {
+        return set(agentjob_options_set_wait_timeout_ms, time == forever ? AGENTJOB_FOREVER : detail::ms(time));
+    }
+    /** The shortest and the longest pause between two polls of waits that set none. */
+    options &poll_interval(std::chrono::milliseconds min, std::chrono::milliseconds max) {
+        return set(agentjob_options_set_poll_interval_ms, detail::ms(min), detail::ms(max));
+    }
+    /** How late waits that don't say it may notice the job's end, as a fraction of the time waited. */
+    options &lateness(double fraction) { return set(agentjob_options_set_lateness, fraction); }
+    /** How long after a message a finished job may still show its previous result, for waits that don't say it. */
+    options &settle(std::chrono::milliseconds time) { return set(agentjob_options_set_settle_ms, detail::ms(time)); }
     options &on_event(event_function function) {
         auto kept = std::make_unique<event_function>(std::move(function));
         set(agentjob_options_set_on_event, &notify, static_cast<void *>(kept.get()), &destroy);
@@ -98,11 +117,41 @@ private:
     detail::owned<agentjob_options, agentjob_options_free> handle_{agentjob_options_new()};
 };
 
+/** The metadata of a success. It is borrowed: copy what you keep before your function returns. */
+class meta {
+public:
+    explicit meta(const agentjob_meta *handle) noexcept : handle_(handle) {}
+    std::string operation() const { return detail::text(agentjob_meta_operation(handle_)); }
+    std::string job_id() const { return detail::text(agentjob_meta_job_id(handle_)); }
+    int http_status() const noexcept { return agentjob_meta_http_status(handle_); }
+    std::optional<std::string> request_id() const { return detail::optional_text(agentjob_meta_request_id(handle_)); }
+    /** The name's case does not matter. */
+    std::optional<std::string> header(std::string_view name) const {
+        return detail::optional_text(agentjob_meta_header(handle_, detail::c_text("name", name).c_str()));
+    }
+    std::uint64_t bytes() const noexcept { return agentjob_meta_bytes(handle_); }
+    std::uint32_t attempts() const noexcept { return agentjob_meta_attempts(handle_); }
+    std::chrono::milliseconds elapsed() const noexcept { return detail::duration(agentjob_meta_elapsed_ms(handle_)); }
+    /** Nothing if the request had no such phase. */
+    std::optional<std::chrono::microseconds> time(agentjob_phase phase) const noexcept {
+        const std::int64_t us = agentjob_meta_time_us(handle_, phase);
+        return us < 0 ? std::nullopt : std::optional(std::chrono::microseconds(us));
+    }
+    /** All of it, as a JSON object. */
+    std::string json() const { return detail::text(agentjob_meta_json(handle_, nullptr)); }
+    const agentjob_meta *get() const noexcept { return handle_; }
+
+private:
+    const agentjob_meta *handle_;
+};
+
 /** Settings of a call; `{}` means the client's own. They must live until the calls that use them have returned. */
 class call {
 public:
     /** Receives each new record of a wait. True continues; false or an exception ends the call with AGENTJOB_ERR_CANCELLED. */
     using progress_function = std::function<bool(const job &)>;
+    /** Receives the metadata of a success, on the thread that makes the call. An exception from it is dropped. */
+    using meta_function = std::function<void(const agentjob::meta &)>;
 
     call &timeout(std::chrono::milliseconds time) { return set(agentjob_call_set_timeout_ms, detail::ms(time)); }
     call &wait_timeout(std::chrono::milliseconds time) {
@@ -113,12 +162,26 @@ public:
     }
     call &lateness(double fraction) { return set(agentjob_call_set_lateness, fraction); }
     call &settle(std::chrono::milliseconds time) { return set(agentjob_call_set_settle_ms, detail::ms(time)); }
+    /** A request header besides those of the client; replaces one of the same name. */
+    call &header(std::string_view name, std::string_view value) {
+        const std::string field = detail::c_text("name", name), text = detail::c_text("value", value);
+        return set(agentjob_call_set_header, field.c_str(), text.c_str());
+    }
     /** The token may be destroyed before these settings. */
     call &cancel(const cancel_token &token) { return set(agentjob_call_set_cancel, token.get()); }
+    /** Takes the token back. */
+    call &cancel(std::nullptr_t) { return set(agentjob_call_set_cancel, static_cast<const agentjob_cancel *>(nullptr)); }
+    /** nullptr or an empty function takes the former one back. */
     call &progress(progress_function function) {
-        auto kept = std::make_unique<progress_function>(std::move(function));
-        set(agentjob_call_set_progress, &update, static_cast<void *>(kept.get()));
+        auto kept = function ? std::make_unique<progress_function>(std::move(function)) : nullptr;
+        set(agentjob_call_set_progress, kept ? &update : nullptr, static_cast<void *>(kept.get()));
         progress_ = std::move(kept);
+        return *this;
+    }
+    call &meta(meta_function function) {
+        auto kept = std::make_unique<meta_function>(std::move(function));
+        set(agentjob_call_set_meta, &receive, static_cast<void *>(kept.get()));
+        meta_ = std::move(kept);
         return *this;
     }
     const agentjob_call *get() const noexcept { return handle_.get(); }
@@ -143,8 +206,16 @@ private:
             return 1;
         }
     }
-    std::unique_ptr<progress_function> progress_;  // the handle points to it, so it is destroyed last
-    detail::owned<agentjob_call, agentjob_call_free> handle_;
+    static void receive(const agentjob_meta *response, void *function) noexcept {
+        const detail::exception_slot discard(nullptr);
+        try {
+            (*static_cast<meta_function *>(function))(agentjob::meta(response));
+        } catch (...) {
+        }
+    }
+    std::unique_ptr<progress_function> progress_{};  // the handle points to both, so they are destroyed last
+    std::unique_ptr<meta_function> meta_{};
+    detail::owned<agentjob_call, agentjob_call_free> handle_{};
 };
 
 class client;
@@ -154,12 +225,26 @@ class poller {
 public:
     /** Continues the wait of a text from to_text(), also in another process. */
     static poller from_text(std::string_view text) {
-        return poller(detail::make<owned>(agentjob_poller_from_text, detail::c_text("text", text).c_str()));
+        return poller(detail::make<owned>(agentjob_poller_new_from_text, detail::c_text("text", text).c_str()));
     }
     std::string job_id() const { return detail::text(agentjob_poller_job_id(handle_.get())); }
     std::chrono::milliseconds due_in() const noexcept { return detail::duration(agentjob_poller_due_in_ms(handle_.get())); }
     /** Polls once, now; returns whether the job is done. */
     inline bool poll(const client &client, const call &settings = {});
+    /** Polls on a thread of the library and returns at once; fd() becomes readable when it is time for finish(). */
+    inline void start(const client &client, const call &settings = {});
+    /** Whether the job is done, after a poll of start(). Waits for the poll if fd() is not readable yet. */
+    bool finish() {
+        bool done = false;
+        detail::run([&](agentjob_error **err) { return agentjob_poller_finish(handle_.get(), &done, err); });
+        return done;
+    }
+    /** The descriptor for your event loop; the same for the poller's whole life. */
+    int fd() {
+        std::int32_t descriptor = -1;
+        detail::run([&](agentjob_error **err) { return agentjob_poller_fd(handle_.get(), &descriptor, err); });
+        return descriptor;
+    }
     bool is_done() const noexcept { return agentjob_poller_is_done(handle_.get()); }
     /** The last record that was received. */
     std::optional<agentjob::job> job() const {
@@ -201,7 +286,12 @@ public:
     }
     agentjob::poller poller(std::string_view job_id, const call &settings = {}) const {
         const std::string id = detail::c_text("job_id", job_id);
-        return agentjob::poller(detail::make<agentjob::poller::owned>(agentjob_client_poller, get(), id.c_str(), settings.get()));
+        return agentjob::poller(detail::make<agentjob::poller::owned>(agentjob_poller_new, get(), id.c_str(), settings.get()));
+    }
+    /** Replaces the API key: every request that begins afterwards sends this one. Any thread may call it. */
+    void set_api_key(std::string_view key) const {
+        const std::string text = detail::c_text("api_key", key);
+        detail::run([&](agentjob_error **err) { return agentjob_client_set_api_key(get(), text.c_str(), err); });
     }
     /** Ends every call of this client, on every thread, with AGENTJOB_ERR_CLOSED. */
     void close() const noexcept { agentjob_client_close(get()); }
@@ -226,6 +316,10 @@ inline bool poller::poll(const client &client, const call &settings) {
     bool done = false;
     detail::run([&](agentjob_error **err) { return agentjob_poller_poll(get(), client.get(), settings.get(), &done, err); });
     return done;
+}
+
+inline void poller::start(const client &client, const call &settings) {
+    detail::run([&](agentjob_error **err) { return agentjob_poller_start(get(), client.get(), settings.get(), err); });
 }
 
 }  // namespace agentjob

@@ -80,18 +80,18 @@ public:
     /** Another handle to the same record. It is cheap. */
     job clone() const { return job(agentjob_job_clone(get())); }
 
-    std::string id() const { return detail::text(agentjob_job_id(get())); }
-    agentjob_status status() const noexcept { return static_cast<agentjob_status>(agentjob_job_status(get())); }
+    std::string id() const { return text(AGENTJOB_JOB_FIELD_ID).value_or(""); }
+    agentjob_status status() const noexcept { return agentjob_job_status(get()); }
     /** The status as the service spells it, including one that this version does not know. */
-    std::string status_name() const { return detail::text(agentjob_job_status_name(get())); }
+    std::string status_name() const { return text(AGENTJOB_JOB_FIELD_STATUS).value_or(""); }
     bool is_terminal() const noexcept { return agentjob_job_is_terminal(get()); }
-    std::optional<std::string> source_repository() const { return detail::optional_text(agentjob_job_source_repository(get())); }
-    std::optional<std::string> source_ref() const { return detail::optional_text(agentjob_job_source_ref(get())); }
-    std::optional<std::string> model() const { return detail::optional_text(agentjob_job_model(get())); }
-    std::optional<std::string> pr_link() const { return detail::optional_text(agentjob_job_pr_link(get())); }
+    std::optional<std::string> source_repository() const { return text(AGENTJOB_JOB_FIELD_SOURCE_REPOSITORY); }
+    std::optional<std::string> source_ref() const { return text(AGENTJOB_JOB_FIELD_SOURCE_REF); }
+    std::optional<std::string> model() const { return text(AGENTJOB_JOB_FIELD_MODEL); }
+    std::optional<std::string> pr_link() const { return text(AGENTJOB_JOB_FIELD_PR_LINK); }
     /** The time as the service wrote it. */
-    std::optional<std::string> created_at_text() const { return detail::optional_text(agentjob_job_created_at(get())); }
-    std::optional<std::string> archived_at_text() const { return detail::optional_text(agentjob_job_archived_at(get())); }
+    std::optional<std::string> created_at_text() const { return text(AGENTJOB_JOB_FIELD_CREATED_AT); }
+    std::optional<std::string> archived_at_text() const { return text(AGENTJOB_JOB_FIELD_ARCHIVED_AT); }
     std::optional<time_point> created_at() const { return time_from(agentjob_job_created_at_unix_ms(get())); }
     std::optional<time_point> archived_at() const { return time_from(agentjob_job_archived_at_unix_ms(get())); }
     /** The whole record as JSON. */
@@ -103,6 +103,12 @@ public:
     const agentjob_job *get() const noexcept { return handle_.get(); }
 
 private:
+    /** With its length, because the service may put a NUL byte into a text. */
+    std::optional<std::string> text(agentjob_job_field field) const {
+        std::size_t length = 0;
+        const char *text = agentjob_job_text(get(), field, &length);
+        return text ? std::optional(std::string(text, length)) : std::nullopt;
+    }
     static std::optional<time_point> time_from(std::int64_t unix_ms) {
         return unix_ms < 0 ? std::nullopt : std::optional(time_point(std::chrono::milliseconds(unix_ms)));
     }
@@ -116,7 +122,7 @@ public:
     explicit error(std::shared_ptr<const agentjob_error> handle)
         : std::runtime_error(detail::text(agentjob_error_message(handle.get()))), handle_(std::move(handle)) {}
     /** An argument that this header itself refuses. Nothing was sent. */
-    error(const std::string &message, agentjob_delivery delivery) : std::runtime_error(message), refused_(delivery) {}
+    error(const std::string &message, agentjob_delivery delivery) : std::runtime_error(message), handle_(), refused_(delivery) {}
 
     agentjob_code code() const noexcept { return handle_ ? agentjob_error_code(get()) : AGENTJOB_ERR_INVALID_ARGUMENT; }
     std::string kind() const { return handle_ ? agentjob_error_kind(get()) : "invalid_argument"; }
@@ -129,9 +135,7 @@ public:
     /** The line, from 1, of the file that the wrong message is from; 0 if the error is not about a line. */
     std::uint64_t line() const noexcept { return agentjob_error_line(get()); }
     /** What happened to the message, and so whether sending it again is safe. */
-    agentjob_delivery delivery() const noexcept {
-        return handle_ ? static_cast<agentjob_delivery>(agentjob_error_delivery(get())) : refused_;
-    }
+    agentjob_delivery delivery() const noexcept { return handle_ ? agentjob_error_delivery(get()) : refused_; }
     const char *delivery_name() const noexcept { return agentjob_delivery_name(delivery()); }
     /** The HTTP status of the response; 0 if none was read. */
     int http_status() const noexcept { return agentjob_error_http_status(get()); }

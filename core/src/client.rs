@@ -10,7 +10,7 @@ use crate::call::prompt::Prompt;
 use crate::call::request_loop::execute;
 use crate::config::builder::ClientBuilder;
 use crate::config::client_options::ClientOptions;
-use crate::config::secret::KeySource;
+use crate::config::secret::{KeySource, Secret};
 use crate::config::settings::Config;
 use crate::error::Error;
 use crate::job::Job;
@@ -99,6 +99,17 @@ impl Client {
         let mut config = (*self.shared.config).clone();
         options.apply(&mut config)?;
         Ok(Client { shared: self.shared.with_config(config), batches: self.batches.clone() })
+    }
+
+    /// Sends this API key from now on, in every thread, and in the clients that share these connections; an `api_key_file` is no longer
+    /// read. Requests in flight keep theirs. If the service refuses theirs (401), they are made once more with this one. The former keys
+    /// are still removed from every text, the last eight of them.
+    ///
+    /// # Errors
+    /// `InvalidArgument`: it is no key.
+    pub fn set_api_key(&self, key: &str) -> Result<(), Error> {
+        self.shared.config.keys.replace(std::process::id(), Secret::new("api_key", key)?);
+        Ok(())
     }
 
     /// Ends every call of this client and its clones, in every thread, with `Closed`, refuses new ones, and closes the kept

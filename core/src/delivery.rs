@@ -53,33 +53,33 @@ pub(crate) enum Sent {
 /// How one exchange ended, as far as the verdict and the retry rule care.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Situation {
-    /// A wrong argument or setting, or a cancel before the first byte.
+    /// A wrong argument, or a cancel before the first byte.
     NeverBegan,
     /// The name, the route or the port failed, connecting timed out, or a proxy refused.
     NoConnection,
-    /// The TLS handshake failed: certificate, name or protocol.
-    NoTls,
+    /// A setting has to change first: the TLS handshake failed (certificate, name, protocol), or the proxy refused the login.
+    WrongSetting,
     /// A kept connection turned out to be closed before a byte of the request left.
     StaleConnection,
     /// Part of the request left, and no response could be read.
     CutShort,
     /// The whole request left, and no usable response came: end, reset, timeout, cancel, garbage.
-    NoAnswer,
+    NoResponse,
     /// The response had a status that is no success.
     Status(u16, Sent),
     /// A 2xx came whose record could not be read.
     NoRecord,
 }
 
-/// The verdict on a POST, row by row as the README's "Did it arrive?" has it.
+/// The verdict on a POST, row by row as docs/explanation/verdict.md has it.
 pub(crate) fn delivery(situation: Situation) -> Delivery {
     match situation {
         Situation::NeverBegan
         | Situation::NoConnection
-        | Situation::NoTls
+        | Situation::WrongSetting
         | Situation::StaleConnection
         | Situation::CutShort => Delivery::NotSent,
-        Situation::NoAnswer => Delivery::Unknown,
+        Situation::NoResponse => Delivery::Unknown,
         Situation::NoRecord => Delivery::Accepted,
         Situation::Status(status, sent) => match status {
             400..=499 => Delivery::Rejected,
@@ -106,10 +106,10 @@ mod tests {
         let rows = [
             (NeverBegan, NotSent),
             (NoConnection, NotSent),
-            (NoTls, NotSent),
+            (WrongSetting, NotSent),
             (StaleConnection, NotSent),
             (CutShort, NotSent),
-            (NoAnswer, Unknown),
+            (NoResponse, Unknown),
             (NoRecord, Accepted),
             (all(307), Rejected),
             (all(308), Rejected),

@@ -1,14 +1,14 @@
 //! The one error of the library, as parts: what failed, why, what helps, what happened to the message, and the facts.
 
+pub(crate) mod internal;
 pub(crate) mod kind;
 pub(crate) mod sentence;
 #[cfg(test)]
 mod tests;
 
-use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::delivery::Delivery;
@@ -27,14 +27,21 @@ use crate::text::escape;
 #[error("{}", self.message())]
 pub struct Error(Box<Parts>);
 
+/// An error of the program's own code, from which another one follows.
+pub(crate) type Source = Arc<dyn std::error::Error + Send + Sync>;
+
 #[derive(Clone)]
 struct Parts {
     subject: Subject,
     kind: ErrorKind,
     reason: String,
+    /// The reason without the service's own words, if it quotes any.
+    unquoted: Option<String>,
     hint: Option<Cow<'static, str>>,
     /// The hint says when to try again, and there is nothing to fix.
     hint_is_time: bool,
+    /// It is one of the failures whose kind does not say that a setting has to change, but whose cause does.
+    wrong_setting: bool,
     delivery: Option<Delivery>,
     http_status: Option<u16>,
     retry_after: Option<Duration>,
@@ -43,6 +50,7 @@ struct Parts {
     attempts: u32,
     elapsed: Duration,
     job: Option<Job>,
+    source: Option<Source>,
     /// The parts as one text, once it was asked for.
     message: OnceLock<String>,
 }
@@ -54,8 +62,10 @@ impl Error {
             subject: Subject::Named,
             kind,
             reason: reason.into(),
+            unquoted: None,
             hint: None,
             hint_is_time: false,
+            wrong_setting: false,
             delivery: None,
             http_status: None,
             retry_after: None,
@@ -64,6 +74,7 @@ impl Error {
             attempts: 0,
             elapsed: Duration::ZERO,
             job: None,
+            source: None,
             message: OnceLock::new(),
         }))
     }
@@ -72,13 +83,10 @@ impl Error {
         Error::new(ErrorKind::InvalidArgument, reason)
     }
 
-    /// The error for a panic that was caught. With `delivers` the call was to deliver a message, and because a panic does not
-    /// show whether it left, the verdict is `unknown`.
+    /// The error of a call on a closed client that does not reach the core.
     #[doc(hidden)]
-    pub fn internal(what: &str, delivers: bool) -> Error {
-        Error::new(ErrorKind::Internal, internal_reason(what))
-            .with_hint(INTERNAL_HINT)
-            .with_delivery(delivers.then_some(Delivery::Unknown))
+    pub fn closed() -> Error {
+        Error::new(ErrorKind::Closed, "the client was closed")
     }
 
     /// The error for an argument that a face itself refuses. `reason` names the argument.
@@ -126,6 +134,11 @@ impl Error {
         self.changed(|parts| parts.subject = subject)
     }
 
+    /// With its reason as it is without the service's own words.
+    pub(crate) fn with_unquoted_reason(self, reason: String) -> Error {
+        self.changed(|parts| parts.unquoted = Some(reason))
+    }
+
     pub(crate) fn with_delivery(self, delivery: Option<Delivery>) -> Error {
         self.changed(|parts| parts.delivery = delivery)
     }
@@ -162,6 +175,7 @@ impl Error {
         self.changed(|parts| {
             parts.subject.change_job(clean);
             parts.reason = clean(&parts.reason);
+            parts.unquoted = parts.unquoted.as_deref().map(clean);
             parts.hint = parts.hint.as_deref().map(clean).map(Cow::Owned);
         })
     }
@@ -175,6 +189,36 @@ impl Error {
 
     pub(crate) fn with_job(self, job: Option<Job>) -> Error {
         self.changed(|parts| parts.job = job)
+    }
+
+    pub(crate) fn with_source(self, source: Option<Source>) -> Error {
+        self.changed(|parts| parts.source = source)
+    }
+
+    /// The error of the program's own function, if that is the cause, as itself: to downcast it.
+    pub fn function_error(&self) -> Option<&(dyn std::error::Error + Send + Sync + 'static)> {
+        self.0.source.as_deref()
+    }
+
+    pub(crate) fn take_source(&mut self) -> Option<Source> {
+        self.0.source.take()
+    }
+
+    pub(crate) fn with_wrong_setting(self) -> Error {
+        self.changed(|parts| parts.wrong_setting = true)
+    }
+
+    /// Whether a setting has to change first, so that trying again cannot help.
+    pub(crate) fn is_a_setting(&self) -> bool {
+        self.0.wrong_setting || self.kind().is_a_setting()
+    }
+
+    /// Adds a clause to the reason.
+    pub(crate) fn with_clause(self, clause: &str) -> Error {
+        self.changed(|parts| {
+            parts.reason.push_str(clause);
+            parts.unquoted.iter_mut().for_each(|reason| reason.push_str(clause));
+        })
     }
 
     /// Changes a part: the text is another one then.
@@ -215,6 +259,13 @@ impl Error {
     /// the message are not in it.
     pub fn reason(&self) -> &str {
         &self.0.reason
+    }
+
+    /// The reason without the service's own words, which are a part of its response and may repeat anything, even a prompt: what events
+    /// and logs may have.
+    #[doc(hidden)]
+    pub fn unquoted_reason(&self) -> &str {
+        self.0.unquoted.as_deref().unwrap_or(&self.0.reason)
     }
 
     /// What to do about the cause, in a sentence or two: `Check base_url and the network.` `None` if there is nothing specific to
@@ -280,21 +331,6 @@ impl Error {
     pub fn job(&self) -> Option<&Job> {
         self.0.job.as_ref()
     }
-}
-
-/// What to do about [`internal_reason`].
-pub(crate) const INTERNAL_HINT: &str = "This is a bug in agentjob: please report it.";
-
-/// The reason of an error that a panic, or an impossible state, made.
-pub(crate) fn internal_reason(what: &str) -> String {
-    format!("agentjob failed internally ({what})")
-}
-
-/// The message of a panic that was caught, for [`Error::internal`].
-#[doc(hidden)]
-pub fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a panic without a message").to_owned()
 }
 
 impl fmt::Debug for Error {

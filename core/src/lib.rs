@@ -29,6 +29,9 @@ mod config;
 mod delivery;
 mod duration;
 mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod http;
 mod jitter;
 mod job;
@@ -41,21 +44,35 @@ mod text;
 mod timestamp;
 mod wait;
 
+pub use batch::decisions::decision::{Decision, Resolution};
+#[doc(hidden)]
+pub use batch::decisions::desk::batch_decide_with_checkpoints;
+pub use batch::decisions::desk::{BatchDecision, batch_drop, batch_resolve, batch_retry};
+pub use batch::decisions::export::{BatchExport, BatchExportItem, ExportFormat, batch_export};
+pub use batch::decisions::selection::BatchRef;
 pub use batch::events::{BatchEvent, BatchOutcome, BatchProgress, BatchUpdate};
 pub use batch::handle::BatchHandle;
 pub use batch::item::BatchItem;
 pub use batch::iterator::Batch;
-pub use batch::list::read::ListFormat;
-pub use batch::options::{BatchOptions, DEFAULT_CONCURRENCY, DEFAULT_GRACE, DEFAULT_MAX_OUTAGE, MAX_CONCURRENCY};
+pub use batch::list::options::{ListFormat, ListOptions};
+pub use batch::options::{
+    BatchOptions, DEFAULT_CONCURRENCY, DEFAULT_GRACE, DEFAULT_MAX_BUSY, DEFAULT_MAX_OUTAGE, MAX_CONCURRENCY,
+};
 pub use batch::pace::circuit_breaker::PauseReason;
 pub use batch::pace::rate::Rate;
+pub use batch::report_file::{batch_report, write_batch_report};
 pub use batch::status::{BatchStatus, BatchStatusItem, batch_status};
-pub use call::control::{CancelToken, Control, Event, Interrupted};
+pub use call::control::{CancelToken, Control, Interrupted};
+pub use call::event::{Event, EventLevel};
+pub use call::meta::{MetaHandler, ResponseMeta};
 pub use call::options::CallOptions;
 pub use call::prompt::{EncodedPrompt, Prompt};
+pub use call::timings::Timings;
 pub use client::Client;
+pub use config::api_keys::KeyFunction;
 pub use config::builder::ClientBuilder;
 pub use config::client_options::ClientOptions;
+pub use config::headers::{Headers, MAX_HEADERS, MAX_HEADERS_BYTES};
 pub use config::secret::KeySource;
 pub use config::settings::{
     DEFAULT_CONNECT_TIMEOUT, DEFAULT_MAX_PROMPT_BYTES, DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_MAX_RETRIES,
@@ -64,7 +81,7 @@ pub use config::settings::{
 pub use delivery::Delivery;
 pub use duration::{MAX_TIMEOUT, duration_from_seconds, duration_from_seconds_or_zero};
 #[doc(hidden)]
-pub use error::panic_text;
+pub use error::internal::panic_text;
 pub use error::{Error, ErrorKind};
 #[doc(hidden)]
 pub use job::TextField;
@@ -76,6 +93,7 @@ pub use json::value::Json;
 #[doc(hidden)]
 pub use os::thread;
 pub use text::escape;
+pub use wait::background::BackgroundPoll;
 pub use wait::client::Watch;
 pub use wait::options::WaitOptions;
 pub use wait::poller::Poller;

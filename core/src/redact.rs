@@ -27,15 +27,27 @@ const MIN_CUT: usize = 6;
 /// How many encodings may be nested: base64 of a header that contains base64 needs two.
 const MAX_ENCODINGS: usize = 2;
 
-/// Removes the secrets of a client: its key, and its proxy's password.
+/// What is secret.
+pub(crate) trait Secrets {
+    /// Each secret. An empty one counts as none.
+    fn secrets(&self) -> Vec<&[u8]>;
+}
+
+#[cfg(test)]
+impl<const N: usize> Secrets for [&[u8]; N] {
+    fn secrets(&self) -> Vec<&[u8]> {
+        self.to_vec()
+    }
+}
+
+/// Removes secrets: those of a client and its call.
 #[derive(Clone, Copy)]
 pub(crate) struct Redactor<'s> {
-    secrets: [&'s [u8]; 2],
+    secrets: &'s dyn Secrets,
 }
 
 impl<'s> Redactor<'s> {
-    /// An empty secret counts as none.
-    pub(crate) const fn new(secrets: [&'s [u8]; 2]) -> Redactor<'s> {
+    pub(crate) const fn new(secrets: &'s dyn Secrets) -> Redactor<'s> {
         Redactor { secrets }
     }
 
@@ -69,7 +81,7 @@ impl<'s> Redactor<'s> {
     }
 
     fn searched(&self) -> impl Iterator<Item = SearchedSecret<'s>> + use<'s> {
-        self.secrets.into_iter().filter(|secret| !secret.is_empty()).map(SearchedSecret::of)
+        self.secrets.secrets().into_iter().filter(|secret| !secret.is_empty()).map(SearchedSecret::of)
     }
 }
 

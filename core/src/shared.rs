@@ -3,12 +3,14 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use crate::call::control::Event;
+use crate::call::event::{Event, EventLevel};
 use crate::call::options::CallOptions;
 use crate::call::recent_deliveries::RecentDeliveries;
+use crate::call::secrets::CallSecrets;
 use crate::config::settings::{Config, LogLevel};
 use crate::http::cause::Cause;
 use crate::http::connections::Connections;
+use crate::redact::Redactor;
 
 /// Cloning is cheap. It is below clients and calls, so both can use it.
 #[derive(Clone)]
@@ -32,22 +34,42 @@ impl Shared {
         Shared { config: Arc::new(config), ..self.clone() }
     }
 
+    /// What texts about a call must not have.
+    pub(crate) fn secrets<'a>(&'a self, call: &'a CallOptions) -> CallSecrets<'a> {
+        CallSecrets::new(&self.config, self.config.keys.current(std::process::id()), call)
+    }
+
     /// Passes an event to the client's event handler, the log, and the call's control, which may end the call.
     pub(crate) fn notify(&self, call: &CallOptions, event: &Event<'_>) -> Result<(), Cause> {
         if let Some(handler) = &self.config.on_event {
             handler(event);
         }
-        let level = if matches!(event, Event::Attempt { .. }) { LogLevel::Debug } else { LogLevel::Info };
-        if self.config.log >= level {
+        if self.logs(event.level()) {
             // The job's id comes from the caller and may contain anything.
             let line = format!("agentjob: {event}\n");
             // The call continues even if standard error cannot be written.
-            drop(std::io::stderr().write_all(self.config.redactor().redact(&line).as_bytes()));
+            let secrets = self.secrets(call);
+            drop(std::io::stderr().write_all(Redactor::new(&secrets).redact(&line).as_bytes()));
         }
         match &call.control {
             Some(control) => control.event(event).map_err(|_| Cause::Cancelled),
             None => Ok(()),
         }
+    }
+
+    /// Whether `AGENTJOB_LOG` prints events of this level.
+    fn logs(&self, level: EventLevel) -> bool {
+        match level {
+            EventLevel::Debug => self.config.log >= LogLevel::Debug,
+            EventLevel::Info => self.config.log >= LogLevel::Info,
+        }
+    }
+
+    /// Whether anything receives [`Event::Response`], whose times take clock reads.
+    pub(crate) fn wants_responses(&self, call: &CallOptions) -> bool {
+        self.config.on_event.is_some()
+            || self.logs(EventLevel::Debug)
+            || call.control.as_ref().is_some_and(|control| control.wants_responses())
     }
 
     /// Whether an event handler, the log or a control receives events.

@@ -24,13 +24,13 @@ fn serve(record: Arc<Vec<u8>>, has_left: Arc<AtomicBool>) -> String {
     let base_url = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            answer_all(stream.unwrap(), &record, &has_left);
+            respond_to_all(stream.unwrap(), &record, &has_left);
         }
     });
     base_url
 }
 
-fn answer_all(mut stream: TcpStream, record: &[u8], has_left: &AtomicBool) {
+fn respond_to_all(mut stream: TcpStream, record: &[u8], has_left: &AtomicBool) {
     let mut request = [0; 4096];
     while stream.read(&mut request).is_ok_and(|read| read > 0) {
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", record.len());

@@ -1,13 +1,17 @@
-//! The key and the prompt are in no output: no error, no Debug text, no event, no log line at any level.
+//! The keys, the values of headers and the prompt are in no output: no error, no Debug text, no event, no log line at any level.
 
 mod support;
 
 use std::sync::{Arc, Mutex};
 
-use agentjob_core::{CallOptions, Client, Control, Event, Interrupted};
+use agentjob_core::{CallOptions, Client, Control, Event, Headers, Interrupted, ResponseMeta};
 use support::{JOB, builder, emulator, ms, skip};
 
 const KEY: &str = "adm_zebra7quilt4mango9";
+/// The key that replaces it.
+const NEXT_KEY: &str = "adm_otter6violet1papaya5";
+const HEADER: &str = "yak8saffron3kiwi0";
+const CALL_HEADER: &str = "emu1indigo9peach4";
 const PROMPT: &str = "walrus5ginger8comet2 follow-up";
 
 static LOGGED: Mutex<String> = Mutex::new(String::new());
@@ -51,28 +55,42 @@ fn unhexed(log: &str) -> String {
 }
 
 #[test]
-fn neither_the_key_nor_the_prompt_is_shown_anywhere() {
+fn no_key_no_header_and_no_prompt_is_shown_anywhere() {
     log::set_logger(&Logger).unwrap();
     log::set_max_level(log::LevelFilter::Trace);
     let listener = Arc::new(Listener::default());
     let mut shown = String::new();
     for rule in [
         r#"{"nth": 99}"#,
+        r#"{"status": 200, "headers": {"X-Request-Id": "adm_zebra7quilt4mango9", "X-Echo": "Bearer adm_zebra7quilt4mango9"}}"#,
         r#"{"status": 401}"#,
         r#"{"status": 429, "headers": {"Retry-After": "0"}}"#,
         r#"{"status": 500}"#,
+        // What a gateway that logs its requests may quote.
+        r#"{"status": 400, "headers": {"X-Request-Id": "KEYS", "X-Echo": "KEYS"}}"#,
         r#"{"status": 200, "body": "{"}"#,
-        r#"{"raw": "garbage\r\n\r\n", "after_answer": "close"}"#,
+        r#"{"raw": "garbage\r\n\r\n", "after_response": "close"}"#,
         r#"{"fault": {"do": "reset", "at": "request"}}"#,
         r#"{"fault": {"do": "stall", "at": "request"}}"#,
     ] {
+        let rule = rule.replace("KEYS", &format!("{KEY} {NEXT_KEY} {HEADER} {CALL_HEADER}"));
         let emulator = emulator(&format!(r#"{{"api_key": "{KEY}", "rules": [{rule}]}}"#));
         let timeout = if rule.contains("stall") { ms(200) } else { ms(20_000) };
-        let settings = builder(&emulator).api_key(KEY).timeout(timeout).max_retries(1);
+        let headers = Headers::new().with("X-Secret", HEADER).unwrap();
+        let settings = builder(&emulator).api_key(KEY).timeout(timeout).max_retries(1).headers(headers.clone());
         shown.push_str(&format!("{settings:?}"));
         let client = settings.build().unwrap();
         shown.push_str(&format!("{client:?}"));
-        let options = CallOptions::new().control(listener.clone());
+        let heard = listener.clone();
+        let meta = Arc::new(move |meta: &ResponseMeta| {
+            heard.0.lock().unwrap().push_str(&format!("{meta:?} {}\n", meta.to_json()));
+        });
+        let more = Headers::new().with("X-Call", CALL_HEADER).unwrap();
+        let options = CallOptions::new().control(listener.clone()).headers(more).meta(meta);
+        shown.push_str(&format!("{headers:?} {options:?}"));
+        if rule.contains(NEXT_KEY) {
+            client.set_api_key(NEXT_KEY).unwrap();
+        }
         for ended in [
             client.send_message_with(JOB, PROMPT, &options),
             client.get_job_with(JOB, &options),
@@ -91,10 +109,12 @@ fn neither_the_key_nor_the_prompt_is_shown_anywhere() {
         let error = Client::builder().base_url("http://127.0.0.1:1").project_id("p").api_key(key).build().unwrap_err();
         shown.push_str(&format!("{what} {error} {error:?}"));
     }
-    shown.push_str(&listener.0.lock().unwrap());
+    let heard = listener.0.lock().unwrap();
+    assert!(heard.contains(r#""event":"response""#) && heard.contains(r#""x-echo":"Bearer ***""#), "{heard}");
+    shown.push_str(&heard);
     let log = LOGGED.lock().unwrap();
     for text in [&shown, &*log, &unhexed(&log)] {
-        for secret in [KEY, PROMPT] {
+        for secret in [KEY, NEXT_KEY, HEADER, CALL_HEADER, PROMPT] {
             for at in 0..=secret.len() - 6 {
                 let piece = &secret[at..at + 6];
                 assert!(!text.contains(piece), "{piece:?} is shown");

@@ -45,14 +45,14 @@ static int print_event(const agentjob_batch_event *event) {
     const agentjob_error *why = agentjob_batch_event_error(event);
     int32_t delivery = agentjob_batch_event_delivery(event);
     switch (agentjob_batch_event_kind(event)) {
-    case AGENTJOB_BATCH_OUTCOME:
+    case AGENTJOB_BATCH_KIND_OUTCOME:
         printf("%llu\t%s\t%s\n", (unsigned long long)agentjob_batch_event_number(event), agentjob_batch_event_job_id(event),
                agentjob_delivery_name(delivery));
         if (why != NULL) {
             fprintf(stderr, "%s\n", agentjob_error_message(why));
         }
         return delivery == AGENTJOB_DELIVERY_ACCEPTED ? DONE : delivery == AGENTJOB_DELIVERY_UNKNOWN ? UNKNOWN_DELIVERY : FAILED;
-    case AGENTJOB_BATCH_PAUSED: {
+    case AGENTJOB_BATCH_KIND_PAUSED: {
         uint64_t ms = 0;
         int32_t pause = agentjob_batch_event_pause(event, &ms);
         fprintf(stderr, "paused for %.0f s (%s): %s\n", (double)ms / 1000, agentjob_pause_name(pause), agentjob_error_message(why));
@@ -64,10 +64,10 @@ static int print_event(const agentjob_batch_event *event) {
 }
 
 static void print_progress(agentjob_batch *batch) {
-    const agentjob_progress *progress = agentjob_batch_progress(batch);
-    int64_t finishes_in = agentjob_progress_finishes_in_ms(progress);
-    fprintf(stderr, "%llu of %llu messages left", (unsigned long long)agentjob_progress_count(progress, AGENTJOB_COUNT_LEFT),
-            (unsigned long long)agentjob_progress_count(progress, AGENTJOB_COUNT_ITEMS));
+    const agentjob_batch_progress *progress = agentjob_batch_get_progress(batch);
+    int64_t finishes_in = agentjob_batch_progress_finishes_in_ms(progress);
+    fprintf(stderr, "%llu of %llu messages left", (unsigned long long)agentjob_batch_progress_count(progress, AGENTJOB_COUNT_LEFT),
+            (unsigned long long)agentjob_batch_progress_count(progress, AGENTJOB_COUNT_ITEMS));
     if (finishes_in >= 0) {
         fprintf(stderr, ", all sent in about %.0f s", (double)finishes_in / 1000);
     }
@@ -89,7 +89,7 @@ int main(int argc, char **argv) {
 
     int status = DONE;
     if (agentjob_client_new(NULL, &client, &err) == AGENTJOB_OK && /* NULL: options from the AGENTJOB_ variables */
-        agentjob_client_batch(client, argv[2], &batch, &err) == AGENTJOB_OK &&
+        agentjob_batch_new(client, argv[2], &batch, &err) == AGENTJOB_OK &&
         agentjob_batch_set_cancel(batch, interrupt, &err) == AGENTJOB_OK &&
         (argc < 4 || agentjob_batch_set_rate(batch, argv[3], &err) == AGENTJOB_OK) &&
         add_lines(batch, file, &err) == AGENTJOB_OK && agentjob_batch_start(batch, &err) == AGENTJOB_OK) {

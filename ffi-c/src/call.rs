@@ -1,13 +1,14 @@
 //! Settings of one call that override the client's. The progress function is in `on_progress.rs`.
 
-use std::time::Duration;
+use std::sync::Arc;
 
-use agentjob_core::{CallOptions, Error, WaitOptions};
+use agentjob_core::{CallOptions, Control, Error, WaitOptions};
 
 use crate::cancel::agentjob_cancel;
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
-use crate::handle::{self, required, required_mut};
+use crate::handle::{self, required_mut};
+use crate::milliseconds::{checked_interval, checked_time};
 use crate::panic::guard_or;
 use crate::result::{Delivers, guard};
 
@@ -18,13 +19,23 @@ pub const AGENTJOB_FOREVER: u64 = u64::MAX;
 /// Settings of a call. NULL always means the client's own settings.
 ///
 /// Made by agentjob_call_new(), freed by agentjob_call_free(). Any number of calls may use it, also at once, as long as no thread
-/// changes it meanwhile. A setter checks only for NULL: the call that uses the settings checks their values and returns
-/// AGENTJOB_ERR_INVALID_ARGUMENT.
+/// changes it meanwhile. A setter refuses a wrong value at once, and the settings stay as they were.
 /// @since 0.1.0
 #[derive(Default)]
 pub struct agentjob_call {
     options: CallOptions,
     wait: WaitOptions,
+    /// The progress function, apart from the options so that it can be taken back.
+    pub(crate) progress: Option<Arc<dyn Control>>,
+}
+
+impl agentjob_call {
+    fn options(&self) -> CallOptions {
+        match &self.progress {
+            Some(progress) => self.options.clone().control(progress.clone()),
+            None => self.options.clone(),
+        }
+    }
 }
 
 /// The settings of one request.
@@ -33,7 +44,7 @@ pub struct agentjob_call {
 /// `call` is NULL, or a living call that nothing changes meanwhile.
 pub(crate) unsafe fn call_options(call: *const agentjob_call) -> CallOptions {
     // SAFETY: the caller promises the same.
-    unsafe { call.as_ref() }.map(|call| call.options.clone()).unwrap_or_default()
+    unsafe { call.as_ref() }.map(agentjob_call::options).unwrap_or_default()
 }
 
 /// The settings of a wait.
@@ -42,17 +53,23 @@ pub(crate) unsafe fn call_options(call: *const agentjob_call) -> CallOptions {
 /// As for [`call_options`].
 pub(crate) unsafe fn wait_options(call: *const agentjob_call) -> WaitOptions {
     // SAFETY: the caller promises the same.
-    unsafe { call.as_ref() }.map(|call| call.wait.clone().call(call.options.clone())).unwrap_or_default()
+    unsafe { call.as_ref() }.map(|call| call.wait.clone().call(call.options())).unwrap_or_default()
 }
 
 /// Changes a setting of the wait.
 ///
 /// # Safety
 /// `call` is NULL, or a living call that nothing else uses meanwhile.
-unsafe fn set_wait(call: *mut agentjob_call, change: impl FnOnce(WaitOptions) -> WaitOptions) -> Result<(), Error> {
+unsafe fn set_wait(
+    call: *mut agentjob_call,
+    change: impl FnOnce(WaitOptions) -> Result<WaitOptions, Error>,
+) -> Result<(), Error> {
     // SAFETY: the caller promises the same.
     let call = unsafe { required_mut("call", call) }?;
-    call.wait = change(std::mem::take(&mut call.wait));
+    // On a copy: a refused value leaves the settings as they were.
+    let changed = change(call.wait.clone())?;
+    changed.check()?;
+    call.wait = changed;
     Ok(())
 }
 
@@ -73,6 +90,7 @@ pub(crate) unsafe fn set_options(
 /// Makes settings that override nothing yet.
 /// @return yours; free it with agentjob_call_free(). NULL only after a bug in this library.
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn agentjob_call_new() -> *mut agentjob_call {
     guard_or(std::ptr::null_mut(), || handle::give(agentjob_call::default()))
@@ -83,8 +101,9 @@ pub extern "C" fn agentjob_call_new() -> *mut agentjob_call {
 /// @param call the settings
 /// @param ms milliseconds, 1 to 604800000 (7 days)
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL, or for a value out of range
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_call_set_timeout_ms(
     call: *mut agentjob_call,
@@ -93,16 +112,19 @@ pub unsafe extern "C" fn agentjob_call_set_timeout_ms(
 ) -> agentjob_code {
     // SAFETY: the header's contract.
     unsafe {
-        guard(err, Delivers::Nothing, || set_options(call, |options| Ok(options.timeout(Duration::from_millis(ms)))))
+        guard(err, Delivers::Nothing, || {
+            set_options(call, |options| Ok(options.timeout(checked_time("timeout_ms", ms, 1)?)))
+        })
     }
 }
 
-/// The deadline of a wait for a job. Default 1800000 (30 minutes).
+/// The deadline of a wait for a job. Default: the client's, 1800000 (30 minutes).
 /// @param call the settings
 /// @param ms milliseconds, 1 to 604800000 (7 days), or AGENTJOB_FOREVER
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL, or for a value out of range
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_call_set_wait_timeout_ms(
     call: *mut agentjob_call,
@@ -112,19 +134,21 @@ pub unsafe extern "C" fn agentjob_call_set_wait_timeout_ms(
     // SAFETY: the header's contract.
     unsafe {
         guard(err, Delivers::Nothing, || {
-            let timeout = (ms != AGENTJOB_FOREVER).then(|| Duration::from_millis(ms));
-            set_wait(call, |wait| wait.timeout(timeout))
+            let timeout = (ms != AGENTJOB_FOREVER).then(|| checked_time("wait_timeout_ms", ms, 1)).transpose();
+            set_wait(call, |wait| Ok(wait.timeout(timeout?)))
         })
     }
 }
 
-/// The shortest and the longest pause between two polls. Default 2000 and 60000.
+/// The shortest and the longest pause between two polls. Default: the client's, 2000 and 60000. Polls 250, 500, 1000 and 2000 ms after a message
+/// come in any case.
 /// @param call the settings
 /// @param min_ms milliseconds, 1 to max_ms
 /// @param max_ms milliseconds, min_ms to 604800000 (7 days)
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL, or for a value out of range
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_call_set_poll_interval_ms(
     call: *mut agentjob_call,
@@ -135,20 +159,20 @@ pub unsafe extern "C" fn agentjob_call_set_poll_interval_ms(
     // SAFETY: the header's contract.
     unsafe {
         guard(err, Delivers::Nothing, || {
-            set_wait(call, |wait| {
-                wait.min_interval(Duration::from_millis(min_ms)).max_interval(Duration::from_millis(max_ms))
-            })
+            let (min, max) = checked_interval(min_ms, max_ms)?;
+            set_wait(call, |wait| Ok(wait.min_interval(min).max_interval(max)))
         })
     }
 }
 
 /// How late a wait may notice that the job is done, as a fraction of the time it has waited: the pauses between polls grow in
-/// proportion. Default 0.15.
+/// proportion. Default: the client's, 0.15.
 /// @param call the settings
 /// @param fraction more than 0, at most 1
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL, or for a value out of range
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_call_set_lateness(
     call: *mut agentjob_call,
@@ -156,16 +180,18 @@ pub unsafe extern "C" fn agentjob_call_set_lateness(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set_wait(call, |wait| wait.lateness(fraction))) }
+    unsafe { guard(err, Delivers::Nothing, || set_wait(call, |wait| Ok(wait.lateness(fraction)))) }
 }
 
-/// The settle time: how long after a message a finished job may still show its previous result. During that time a wait accepts
-/// a finished record only if it has seen the job active since the message. Default 10000; 0 accepts the first record.
+/// The settle time: how long after a message of this client a finished job may still show its previous result. During that time a
+/// wait accepts a finished record only if one of its polls has seen the job active since the message; that the response to the
+/// message says so does not count. Default: the client's, 10000; 0 accepts the first record.
 /// @param call the settings
 /// @param ms milliseconds, 0 to 604800000 (7 days)
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL, or for a value out of range
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_call_set_settle_ms(
     call: *mut agentjob_call,
@@ -173,15 +199,18 @@ pub unsafe extern "C" fn agentjob_call_set_settle_ms(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set_wait(call, |wait| wait.settle(Duration::from_millis(ms)))) }
+    unsafe {
+        guard(err, Delivers::Nothing, || set_wait(call, |wait| Ok(wait.settle(checked_time("settle_ms", ms, 0)?))))
+    }
 }
 
 /// A token that cancels the calls made with these settings. Default none.
 /// @param call the settings
-/// @param cancel the token. The settings keep their own reference, so you may free it before them
+/// @param cancel the token, or NULL to take one back. The settings keep their own reference, so you may free it before them
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call or cancel is NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_call_set_cancel(
     call: *mut agentjob_call,
@@ -191,7 +220,7 @@ pub unsafe extern "C" fn agentjob_call_set_cancel(
     // SAFETY: the header's contract.
     unsafe {
         guard(err, Delivers::Nothing, || {
-            set_options(call, |options| Ok(options.cancel(&required("cancel", cancel)?.0)))
+            set_options(call, |options| Ok(options.cancel(cancel.as_ref().map(|cancel| &cancel.0))))
         })
     }
 }

@@ -15,6 +15,7 @@ pub struct agentjob_cancel(pub(crate) CancelToken);
 /// Makes a token that is not triggered.
 /// @return yours; free it with agentjob_cancel_free(). NULL only after a bug in this library.
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn agentjob_cancel_new() -> *mut agentjob_cancel {
     guard_or(std::ptr::null_mut(), || handle::give(agentjob_cancel(CancelToken::new())))

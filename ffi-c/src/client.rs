@@ -6,14 +6,14 @@ use agentjob_core::Client;
 
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
-use crate::handle::{self, place, read};
+use crate::handle::{self, place, read, required};
 use crate::options::agentjob_options;
 use crate::result::{Delivers, guard};
-use crate::text::{NO_TEXT, Text};
+use crate::text::{NO_TEXT, Text, text};
 
 /// A client of one project of one service. It keeps connections open for the next call.
 ///
-/// Made by agentjob_client_new(), freed by agentjob_client_free(). It never changes, and any number of threads may use it at
+/// Made by agentjob_client_new(), freed by agentjob_client_free(). Any number of threads may use it at
 /// once. Before the first call it has no thread and no connection.
 /// @since 0.1.0
 pub struct agentjob_client {
@@ -28,6 +28,7 @@ pub struct agentjob_client {
 /// @param err gets the error, whose message names the first option that is missing or wrong; may be NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_client_new(
     options: *const agentjob_options,
@@ -44,6 +45,31 @@ pub unsafe extern "C" fn agentjob_client_new(
             out.write(handle::give(agentjob_client { client, base_url, project_id }));
             Ok(())
         })
+    }
+}
+
+/// Replaces the API key, for a key that rotates: every request that begins afterwards sends this one, on every thread and in the
+/// batches of the client, and the file of agentjob_options_set_api_key_file() is no longer read. A request that began with the former
+/// key and is refused (401) is made once more with this one. The former keys are still removed from every error, event and log line,
+/// the last eight of them. Any thread may call it.
+///
+/// It is a setter and no callback, because a program knows when its key changed, and the library has no thread of its own that could
+/// ask.
+/// @param client the client
+/// @param api_key the key as the service shows it. The copy is wiped when it is not needed any more
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @since 0.1.0
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_client_set_api_key(
+    client: *const agentjob_client,
+    api_key: *const c_char,
+    err: *mut *mut agentjob_error,
+) -> agentjob_code {
+    // SAFETY: the header's contract.
+    unsafe {
+        guard(err, Delivers::Nothing, || required("client", client)?.client.set_api_key(text("api_key", api_key)?))
     }
 }
 

@@ -24,6 +24,7 @@ use crate::text::{sized_text, text};
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK, or any error except AGENTJOB_ERR_WAIT_TIMEOUT and AGENTJOB_ERR_JOURNAL
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_client_send_message(
     client: *const agentjob_client,
@@ -55,6 +56,7 @@ pub unsafe extern "C" fn agentjob_client_send_message(
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK, or any error except AGENTJOB_ERR_WAIT_TIMEOUT and AGENTJOB_ERR_JOURNAL
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_client_get_job(
     client: *const agentjob_client,
@@ -85,6 +87,7 @@ pub unsafe extern "C" fn agentjob_client_get_job(
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK, or any error except AGENTJOB_ERR_WAIT_TIMEOUT and AGENTJOB_ERR_JOURNAL
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_client_create_job(
     client: *const agentjob_client,
@@ -111,8 +114,8 @@ pub unsafe extern "C" fn agentjob_client_create_job(
 /// check agentjob_job_status().
 ///
 /// A poll that fails for a transient reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) does not
-/// end the wait. After a message of this client a finished record counts only when the job has been seen active since then, or
-/// when the settle time has passed.
+/// end the wait. After a message of this client, also one sent during the wait, a finished record counts only when a poll has seen
+/// the job active since then, or when the settle time has passed.
 /// @param client the client
 /// @param job_id the job's id
 /// @param call settings of this call, or NULL
@@ -120,6 +123,7 @@ pub unsafe extern "C" fn agentjob_client_create_job(
 /// @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
 /// @return AGENTJOB_OK, AGENTJOB_ERR_WAIT_TIMEOUT if the wait's deadline was exceeded, or any error of agentjob_client_get_job()
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_client_wait(
     client: *const agentjob_client,
@@ -153,6 +157,7 @@ pub unsafe extern "C" fn agentjob_client_wait(
 /// @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
 /// @return AGENTJOB_OK, or any error except AGENTJOB_ERR_JOURNAL
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_client_send_and_wait(
     client: *const agentjob_client,

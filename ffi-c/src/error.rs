@@ -2,6 +2,7 @@
 
 use std::ffi::c_char;
 use std::ptr;
+use std::sync::Arc;
 
 use agentjob_core::{Delivery, Error};
 
@@ -14,10 +15,12 @@ use crate::text::{NO_TEXT, Text, borrow, read_sized};
 
 /// Why a call failed. It exists only if the caller passed `agentjob_error **err`; free it with agentjob_error_free().
 ///
-/// It never contains the API key or a prompt. Several threads may read it at once. Texts and the job are borrowed from it and
-/// are valid until it is freed.
+/// It never contains the API key, and no prompt unless the service repeats one. Several threads may read it at once. Texts and the
+/// job are borrowed from it and are valid until it is freed.
 /// @since 0.1.0
-pub struct agentjob_error {
+pub struct agentjob_error(Arc<Parts>);
+
+struct Parts {
     code: agentjob_code,
     kind: Text,
     message: Text,
@@ -37,7 +40,7 @@ pub struct agentjob_error {
 
 impl agentjob_error {
     pub(crate) fn new(error: &Error, delivery: Option<Delivery>) -> agentjob_error {
-        agentjob_error {
+        agentjob_error(Arc::new(Parts {
             code: error.kind().into(),
             kind: Text::new(error.kind().as_str()),
             message: Text::new(error.message()),
@@ -53,7 +56,7 @@ impl agentjob_error {
             attempts: error.attempts(),
             elapsed_ms: u64::try_from(error.elapsed().as_millis()).unwrap_or(u64::MAX),
             job: error.job().cloned().map(agentjob_job::new),
-        }
+        }))
     }
 }
 
@@ -64,7 +67,7 @@ impl agentjob_error {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_code(error: *const agentjob_error) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { read(error, agentjob_code::AGENTJOB_OK, |error| error.code) }
+    unsafe { read(error, agentjob_code::AGENTJOB_OK, |error| error.0.code) }
 }
 
 /// The error's kind, spelled as in every language: "not_found", "wait_timeout".
@@ -74,7 +77,7 @@ pub unsafe extern "C" fn agentjob_error_code(error: *const agentjob_error) -> ag
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_kind(error: *const agentjob_error) -> *const c_char {
     // SAFETY: the header's contract.
-    unsafe { read(error, NO_TEXT, |error| error.kind.as_ptr()) }
+    unsafe { read(error, NO_TEXT, |error| error.0.kind.as_ptr()) }
 }
 
 /// The whole message for a person: what failed, for which job, why, and what to do.
@@ -84,7 +87,7 @@ pub unsafe extern "C" fn agentjob_error_kind(error: *const agentjob_error) -> *c
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_message(error: *const agentjob_error) -> *const c_char {
     // SAFETY: the header's contract.
-    unsafe { read(error, NO_TEXT, |error| error.message.as_ptr()) }
+    unsafe { read(error, NO_TEXT, |error| error.0.message.as_ptr()) }
 }
 
 /// Why the call failed, without the job, the verdict and advice: "no connection to 127.0.0.1:9 (connection refused)". It is a part
@@ -95,7 +98,7 @@ pub unsafe extern "C" fn agentjob_error_message(error: *const agentjob_error) ->
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_reason(error: *const agentjob_error) -> *const c_char {
     // SAFETY: the header's contract.
-    unsafe { read(error, NO_TEXT, |error| error.reason.as_ptr()) }
+    unsafe { read(error, NO_TEXT, |error| error.0.reason.as_ptr()) }
 }
 
 /// How to fix the cause, as a sentence: "Check base_url and the network." Whether to send the message again is not part of it; that
@@ -106,7 +109,7 @@ pub unsafe extern "C" fn agentjob_error_reason(error: *const agentjob_error) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_hint(error: *const agentjob_error) -> *const c_char {
     // SAFETY: the header's contract.
-    unsafe { read(error, NO_TEXT, |error| borrow(error.hint.as_ref())) }
+    unsafe { read(error, NO_TEXT, |error| borrow(error.0.hint.as_ref())) }
 }
 
 /// The message of a batch that is wrong: its number in the batch, in the order in which the messages were added.
@@ -116,7 +119,7 @@ pub unsafe extern "C" fn agentjob_error_hint(error: *const agentjob_error) -> *c
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_item(error: *const agentjob_error) -> u64 {
     // SAFETY: the header's contract.
-    unsafe { read(error, 0, |error| error.item) }
+    unsafe { read(error, 0, |error| error.0.item) }
 }
 
 /// The wrong line of a file of messages, or the line that was given to agentjob_batch_add() for the message that is wrong.
@@ -126,17 +129,17 @@ pub unsafe extern "C" fn agentjob_error_item(error: *const agentjob_error) -> u6
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_line(error: *const agentjob_error) -> u64 {
     // SAFETY: the header's contract.
-    unsafe { read(error, 0, |error| error.line) }
+    unsafe { read(error, 0, |error| error.0.line) }
 }
 
 /// The delivery verdict: what happened to the message, and so whether sending it again is safe.
 /// @param error the error
-/// @return an AGENTJOB_DELIVERY_ number; AGENTJOB_DELIVERY_NONE if the call does not deliver a message, and for NULL
+/// @return the verdict; AGENTJOB_DELIVERY_NONE for NULL, and if the call does not deliver a message, like a setter, whatever it prepares
 /// @since 0.1.0
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_error_delivery(error: *const agentjob_error) -> i32 {
+pub unsafe extern "C" fn agentjob_error_delivery(error: *const agentjob_error) -> agentjob_delivery {
     // SAFETY: the header's contract.
-    unsafe { read(error, agentjob_delivery::AGENTJOB_DELIVERY_NONE as i32, |error| error.delivery as i32) }
+    unsafe { read(error, agentjob_delivery::AGENTJOB_DELIVERY_NONE, |error| error.0.delivery) }
 }
 
 /// The HTTP status of the service's response.
@@ -146,7 +149,7 @@ pub unsafe extern "C" fn agentjob_error_delivery(error: *const agentjob_error) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_http_status(error: *const agentjob_error) -> i32 {
     // SAFETY: the header's contract.
-    unsafe { read(error, 0, |error| error.http_status) }
+    unsafe { read(error, 0, |error| error.0.http_status) }
 }
 
 /// How long the service asks you to wait before the next request (Retry-After).
@@ -156,7 +159,7 @@ pub unsafe extern "C" fn agentjob_error_http_status(error: *const agentjob_error
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_retry_after_ms(error: *const agentjob_error) -> i64 {
     // SAFETY: the header's contract.
-    unsafe { read(error, -1, |error| error.retry_after_ms) }
+    unsafe { read(error, -1, |error| error.0.retry_after_ms) }
 }
 
 /// The service's id of the request. Quote it when you report a problem to the service.
@@ -166,7 +169,7 @@ pub unsafe extern "C" fn agentjob_error_retry_after_ms(error: *const agentjob_er
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_request_id(error: *const agentjob_error) -> *const c_char {
     // SAFETY: the header's contract.
-    unsafe { read(error, NO_TEXT, |error| borrow(error.request_id.as_ref())) }
+    unsafe { read(error, NO_TEXT, |error| borrow(error.0.request_id.as_ref())) }
 }
 
 /// The start of the response's body, at most 8 KiB. It is the service's text and was not checked.
@@ -177,7 +180,7 @@ pub unsafe extern "C" fn agentjob_error_request_id(error: *const agentjob_error)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_body(error: *const agentjob_error, len: *mut usize) -> *const c_char {
     // SAFETY: the header's contract.
-    unsafe { read_sized(error, len, |error| error.body.as_ref()) }
+    unsafe { read_sized(error, len, |error| error.0.body.as_ref()) }
 }
 
 /// How many requests the call made.
@@ -187,7 +190,7 @@ pub unsafe extern "C" fn agentjob_error_body(error: *const agentjob_error, len: 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_attempts(error: *const agentjob_error) -> u32 {
     // SAFETY: the header's contract.
-    unsafe { read(error, 0, |error| error.attempts) }
+    unsafe { read(error, 0, |error| error.0.attempts) }
 }
 
 /// How long the call took.
@@ -197,7 +200,7 @@ pub unsafe extern "C" fn agentjob_error_attempts(error: *const agentjob_error) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_elapsed_ms(error: *const agentjob_error) -> u64 {
     // SAFETY: the header's contract.
-    unsafe { read(error, 0, |error| error.elapsed_ms) }
+    unsafe { read(error, 0, |error| error.0.elapsed_ms) }
 }
 
 /// The job's last record that a wait received before it ended with this error.
@@ -207,7 +210,18 @@ pub unsafe extern "C" fn agentjob_error_elapsed_ms(error: *const agentjob_error)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_job(error: *const agentjob_error) -> *const agentjob_job {
     // SAFETY: the header's contract.
-    unsafe { read(error, ptr::null(), |error| error.job.as_ref().map_or(ptr::null(), ptr::from_ref)) }
+    unsafe { read(error, ptr::null(), |error| error.0.job.as_ref().map_or(ptr::null(), ptr::from_ref)) }
+}
+
+/// A new reference to the same error: to keep one that is borrowed from an event of a batch, or to hand it to another thread.
+/// @param error the error
+/// @return the new reference, freed with agentjob_error_free(); NULL for NULL
+/// @since 0.1.0
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_error_clone(error: *const agentjob_error) -> *mut agentjob_error {
+    // SAFETY: the header's contract.
+    unsafe { read(error, ptr::null_mut(), |error| handle::give(agentjob_error(error.0.clone()))) }
 }
 
 /// Frees an error, and with it the texts and the job that are borrowed from it.

@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use agentjob_core::{Job, TextField};
 
-use crate::handle::{self, read};
+use crate::handle::{self, read, write_if_wanted};
+use crate::panic::guard_or;
 use crate::status::agentjob_status;
 use crate::text::{NO_TEXT, Text, read_sized};
 
@@ -51,6 +52,63 @@ fn since_1970(unix_ms: Option<i64>) -> i64 {
     unix_ms.filter(|ms| *ms >= 0).unwrap_or(-1)
 }
 
+/// A documented text of a record, for agentjob_job_text().
+/// @since 0.1.0
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum agentjob_job_field {
+    /// As agentjob_job_id().
+    AGENTJOB_JOB_FIELD_ID = 0,
+    /// As agentjob_job_status_name().
+    AGENTJOB_JOB_FIELD_STATUS = 1,
+    /// As agentjob_job_source_repository().
+    AGENTJOB_JOB_FIELD_SOURCE_REPOSITORY = 2,
+    /// As agentjob_job_source_ref().
+    AGENTJOB_JOB_FIELD_SOURCE_REF = 3,
+    /// As agentjob_job_model().
+    AGENTJOB_JOB_FIELD_MODEL = 4,
+    /// As agentjob_job_pr_link().
+    AGENTJOB_JOB_FIELD_PR_LINK = 5,
+    /// As agentjob_job_created_at().
+    AGENTJOB_JOB_FIELD_CREATED_AT = 6,
+    /// As agentjob_job_archived_at().
+    AGENTJOB_JOB_FIELD_ARCHIVED_AT = 7,
+}
+
+/// Each field with the core's.
+const FIELDS: [(agentjob_job_field, TextField); 8] = {
+    use agentjob_job_field::*;
+    [
+        (AGENTJOB_JOB_FIELD_ID, TextField::Id),
+        (AGENTJOB_JOB_FIELD_STATUS, TextField::Status),
+        (AGENTJOB_JOB_FIELD_SOURCE_REPOSITORY, TextField::SourceRepository),
+        (AGENTJOB_JOB_FIELD_SOURCE_REF, TextField::SourceRef),
+        (AGENTJOB_JOB_FIELD_MODEL, TextField::Model),
+        (AGENTJOB_JOB_FIELD_PR_LINK, TextField::PrLink),
+        (AGENTJOB_JOB_FIELD_CREATED_AT, TextField::CreatedAt),
+        (AGENTJOB_JOB_FIELD_ARCHIVED_AT, TextField::ArchivedAt),
+    ]
+};
+
+/// A documented text with its length. The service may put a NUL byte into any of them, at which the text of the other functions ends.
+/// @param job the record
+/// @param field an AGENTJOB_JOB_FIELD_ number
+/// @param len gets the length in bytes, without the NUL at the end; may be NULL
+/// @return borrowed from the record; NULL, and 0 in *len, if the record has none, for any other number, and for a NULL record
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_job_text(job: *const agentjob_job, field: i32, len: *mut usize) -> *const c_char {
+    guard_or(NO_TEXT, || {
+        let field = FIELDS.iter().find(|row| row.0 as i32 == field).map(|row| row.1);
+        // SAFETY: the header's contract.
+        unsafe {
+            let text = read(job, None, |job| job.0.job.text_with_nul(field?));
+            write_if_wanted(len, text.map_or(0, |text| text.len() - 1));
+            text.map_or(NO_TEXT, |text| text.as_ptr().cast())
+        }
+    })
+}
+
 /// The job's id.
 /// @param job the record
 /// @return borrowed from the record; NULL only for a NULL record
@@ -61,14 +119,14 @@ pub unsafe extern "C" fn agentjob_job_id(job: *const agentjob_job) -> *const c_c
     unsafe { read(job, NO_TEXT, |job| job.text(TextField::Id)) }
 }
 
-/// The job's status as a number to branch on.
+/// The job's status, to branch on.
 /// @param job the record
-/// @return an AGENTJOB_STATUS_ number; AGENTJOB_STATUS_UNKNOWN for a status that this version does not know, and for NULL
+/// @return the status; AGENTJOB_STATUS_UNKNOWN for a status that this version does not know, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_job_status(job: *const agentjob_job) -> i32 {
+pub unsafe extern "C" fn agentjob_job_status(job: *const agentjob_job) -> agentjob_status {
     // SAFETY: the header's contract.
-    unsafe { read(job, 0, |job| agentjob_status::from(job.0.job.status()) as i32) }
+    unsafe { read(job, agentjob_status::AGENTJOB_STATUS_UNKNOWN, |job| agentjob_status::from(job.0.job.status())) }
 }
 
 /// The job's status as the service spells it, including one that this version does not know.
@@ -187,6 +245,7 @@ pub unsafe extern "C" fn agentjob_job_json(job: *const agentjob_job, len: *mut u
 /// @param job the record
 /// @return yours; free it with agentjob_job_free(). NULL only for a NULL record
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_clone(job: *const agentjob_job) -> *mut agentjob_job {
     // SAFETY: the header's contract.

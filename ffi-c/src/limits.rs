@@ -1,9 +1,8 @@
-//! A client's limits: how long, how often, how much. agentjob_client_new() checks them.
-
-use std::time::Duration;
+//! A client's limits: how long, how often, how much. Each setter checks its value.
 
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
+use crate::milliseconds::checked_time;
 use crate::options::{agentjob_options, set};
 use crate::result::{Delivers, guard};
 
@@ -12,8 +11,9 @@ use crate::result::{Delivers, guard};
 /// @param options the options
 /// @param ms milliseconds, 1 to 604800000 (7 days)
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL, or for a value out of range
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_timeout_ms(
     options: *mut agentjob_options,
@@ -21,15 +21,16 @@ pub unsafe extern "C" fn agentjob_options_set_timeout_ms(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.timeout(Duration::from_millis(ms))))) }
+    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.timeout(checked_time("timeout_ms", ms, 1)?)))) }
 }
 
 /// The deadline for connecting: name lookup, TCP, proxy and TLS together. Default 10000.
 /// @param options the options
 /// @param ms milliseconds, 1 to 604800000 (7 days)
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL, or for a value out of range
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_connect_timeout_ms(
     options: *mut agentjob_options,
@@ -37,15 +38,20 @@ pub unsafe extern "C" fn agentjob_options_set_connect_timeout_ms(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.connect_timeout(Duration::from_millis(ms))))) }
+    unsafe {
+        guard(err, Delivers::Nothing, || {
+            set(options, |to| Ok(to.connect_timeout(checked_time("connect_timeout_ms", ms, 1)?)))
+        })
+    }
 }
 
 /// How often a call retries a failed request, in cases where that cannot deliver a message twice. Default 2.
 /// @param options the options
 /// @param max_retries 0 to 100
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL, or for a value out of range
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_max_retries(
     options: *mut agentjob_options,
@@ -60,8 +66,9 @@ pub unsafe extern "C" fn agentjob_options_set_max_retries(
 /// @param options the options
 /// @param ms milliseconds, 0 to 604800000 (7 days)
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL, or for a value out of range
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_max_retry_after_ms(
     options: *mut agentjob_options,
@@ -69,15 +76,20 @@ pub unsafe extern "C" fn agentjob_options_set_max_retry_after_ms(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.max_retry_after(Duration::from_millis(ms))))) }
+    unsafe {
+        guard(err, Delivers::Nothing, || {
+            set(options, |to| Ok(to.max_retry_after(checked_time("max_retry_after_ms", ms, 0)?)))
+        })
+    }
 }
 
 /// The longest prompt that is sent; a longer one is AGENTJOB_ERR_INVALID_ARGUMENT. Default 4194304 (4 MiB).
 /// @param options the options
 /// @param bytes bytes of UTF-8, 1 to 1073741824 (1 GiB)
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL, or for a value out of range
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_max_prompt_bytes(
     options: *mut agentjob_options,
@@ -92,8 +104,9 @@ pub unsafe extern "C" fn agentjob_options_set_max_prompt_bytes(
 /// @param options the options
 /// @param bytes bytes, 1 to 1073741824 (1 GiB)
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL; agentjob_client_new() checks the value
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options is NULL, or for a value out of range
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_max_response_bytes(
     options: *mut agentjob_options,

@@ -57,7 +57,8 @@ impl Drop for Listener {
     }
 }
 
-/// Sets a function that receives each event: an attempt, a retry, a poll. Default none.
+/// Sets a function that receives each event: an attempt, a response, a retry, a poll. docs/events.md has all events with their keys,
+/// and says when each comes. Default none.
 /// @param options the options
 /// @param on_event the function
 /// @param user_data passed to the function; may be NULL. Every thread that uses the client uses it
@@ -66,6 +67,7 @@ impl Drop for Listener {
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if options or on_event is NULL
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_on_event(
     options: *mut agentjob_options,

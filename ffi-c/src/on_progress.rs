@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use agentjob_core::{Control, Interrupted, Job};
 
-use crate::call::{agentjob_call, set_options};
+use crate::call::agentjob_call;
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
-use crate::handle::null;
+use crate::handle::required_mut;
 use crate::job::agentjob_job;
 use crate::result::{Delivers, guard};
 
@@ -21,7 +21,8 @@ use crate::result::{Delivers, guard};
 /// @param user_data the pointer that was passed with the function
 /// @return 0 to continue; any other number ends the call with AGENTJOB_ERR_CANCELLED
 /// @since 0.1.0
-pub type agentjob_progress_fn = Option<unsafe extern "C" fn(job: *const agentjob_job, user_data: *mut c_void) -> i32>;
+pub type agentjob_job_progress_fn =
+    Option<unsafe extern "C" fn(job: *const agentjob_job, user_data: *mut c_void) -> i32>;
 
 /// The caller's progress function.
 struct Progress {
@@ -36,6 +37,14 @@ unsafe impl Send for Progress {}
 unsafe impl Sync for Progress {}
 
 impl Control for Progress {
+    fn wants_checks(&self) -> bool {
+        false
+    }
+
+    fn wants_responses(&self) -> bool {
+        false
+    }
+
     fn update(&self, job: &Job) -> Result<(), Interrupted> {
         let job = agentjob_job::new(job.clone());
         // SAFETY: the program passed this function for this purpose, with its own user data. The record lives until it returns.
@@ -49,26 +58,26 @@ impl Control for Progress {
 /// Sets a function that receives each new record that a wait gets. Default none. To cancel a wait at any moment use a cancel
 /// token: this function is not called between two records.
 /// @param call the settings
-/// @param progress the function
+/// @param progress the function, or NULL to take one back
 /// @param user_data passed to the function; may be NULL. It stays yours and must live as long as calls use these settings. If
 /// several threads make calls with them at once, the function runs on each of these threads.
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call or progress is NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_call_set_progress(
     call: *mut agentjob_call,
-    progress: agentjob_progress_fn,
+    progress: agentjob_job_progress_fn,
     user_data: *mut c_void,
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
     unsafe {
         guard(err, Delivers::Nothing, || {
-            set_options(call, |options| {
-                let progress = progress.ok_or_else(|| null("progress"))?;
-                Ok(options.control(Arc::new(Progress { progress, user_data })))
-            })
+            let call = required_mut("call", call)?;
+            call.progress = progress.map(|progress| -> Arc<dyn Control> { Arc::new(Progress { progress, user_data }) });
+            Ok(())
         })
     }
 }

@@ -1,5 +1,5 @@
 //! The options of a client: which service, which project, which key, and how to connect. Limits are in `limits.rs`, the event
-//! function is in `on_event.rs`. A setter checks what it can check alone; the rest is checked when the client is made.
+//! function is in `on_event.rs`. A setter checks what it can check alone; agentjob_client_new() checks the rest: what is missing, files, and plain http.
 
 use std::ffi::c_char;
 
@@ -16,7 +16,8 @@ use crate::text::text;
 ///
 /// Made by agentjob_options_new(), freed by agentjob_options_free(). agentjob_client_new() copies them, so you may change or free
 /// them afterwards. Only one thread may use them at a time. An option that is not set comes from its AGENTJOB_ variable if it has
-/// one, and otherwise has its default. agentjob_client_new() checks all options together.
+/// one, and otherwise has its default. A setter refuses a wrong value at once; agentjob_client_new() checks the
+/// options together, and reads their files.
 /// @since 0.1.0
 pub struct agentjob_options {
     pub(crate) builder: ClientBuilder,
@@ -34,6 +35,7 @@ pub(crate) unsafe fn set(
     let options = unsafe { required_mut("options", options) }?;
     // On a copy: a refused value leaves the options as they were.
     let changed = change(options.builder.clone())?;
+    changed.check()?;
     let former = std::mem::replace(&mut options.builder, changed);
     // Dropped only now that nothing borrows the options: it may call the `destroy` of an event function.
     drop(former);
@@ -43,6 +45,7 @@ pub(crate) unsafe fn set(
 /// Makes options with nothing set.
 /// @return yours; free it with agentjob_options_free(). NULL only after a bug in this library.
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn agentjob_options_new() -> *mut agentjob_options {
     guard_or(std::ptr::null_mut(), || handle::give(agentjob_options { builder: Client::builder() }))
@@ -63,6 +66,7 @@ pub unsafe extern "C" fn agentjob_options_free(options: *mut agentjob_options) {
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_base_url(
     options: *mut agentjob_options,
@@ -79,6 +83,7 @@ pub unsafe extern "C" fn agentjob_options_set_base_url(
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_api_key(
     options: *mut agentjob_options,
@@ -89,14 +94,16 @@ pub unsafe extern "C" fn agentjob_options_set_api_key(
     unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.api_key(text("api_key", api_key)?)))) }
 }
 
-/// A file that contains the API key and nothing else; agentjob_client_new() reads it. Also AGENTJOB_API_KEY_FILE. It may be a
-/// pipe, which is read for at most 60 s. A file of this user's that other users can read or write is refused, as OpenSSH does
+/// A file that contains the API key and nothing else; agentjob_client_new() reads it. Also AGENTJOB_API_KEY_FILE. It is
+/// read again when it changed, and after a 401, when the request is made once more if the file has another key. It may be a pipe,
+/// which is read once, for at most 60 s. A file of this user's that other users can read or write is refused, as OpenSSH does
 /// with private keys; see agentjob_options_set_allow_shared_key_file().
 /// @param options the options
 /// @param path the file's path
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_api_key_file(
     options: *mut agentjob_options,
@@ -107,13 +114,14 @@ pub unsafe extern "C" fn agentjob_options_set_api_key_file(
     unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.api_key_file(text("path", path)?)))) }
 }
 
-/// Whether to accept a key file that other users can read or write, which container secrets often are. Default false, or
+/// Whether to accept a file with a key that other users can read or write, which container secrets often are. Default false, or
 /// AGENTJOB_ALLOW_SHARED_KEY_FILE, which is 1 or 0.
 /// @param options the options
 /// @param allow_shared_key_file whether to accept it
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_allow_shared_key_file(
     options: *mut agentjob_options,
@@ -130,6 +138,7 @@ pub unsafe extern "C" fn agentjob_options_set_allow_shared_key_file(
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_project_id(
     options: *mut agentjob_options,
@@ -147,6 +156,7 @@ pub unsafe extern "C" fn agentjob_options_set_project_id(
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_ca_file(
     options: *mut agentjob_options,
@@ -157,12 +167,48 @@ pub unsafe extern "C" fn agentjob_options_set_ca_file(
     unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.ca_file(text("path", path)?)))) }
 }
 
+/// The certificate with which the client proves who it is (mutual TLS); agentjob_client_new() reads it. Also AGENTJOB_CLIENT_CERT.
+/// @param options the options
+/// @param path a PEM file with the certificate, followed by those of its authorities, and perhaps by its private key
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @since 0.1.0
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_options_set_client_cert(
+    options: *mut agentjob_options,
+    path: *const c_char,
+    err: *mut *mut agentjob_error,
+) -> agentjob_code {
+    // SAFETY: the header's contract.
+    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.client_cert(text("path", path)?)))) }
+}
+
+/// The private key of agentjob_options_set_client_cert(), if that file doesn't have it. Also AGENTJOB_CLIENT_KEY. Other users must
+/// not have access to the file, as for agentjob_options_set_api_key_file().
+/// @param options the options
+/// @param path a PEM file with the key, not encrypted
+/// @param err gets the error; may be NULL
+/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @since 0.1.0
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_options_set_client_key(
+    options: *mut agentjob_options,
+    path: *const c_char,
+    err: *mut *mut agentjob_error,
+) -> agentjob_code {
+    // SAFETY: the header's contract.
+    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.client_key(text("path", path)?)))) }
+}
+
 /// The HTTP proxy to use instead of the environment's.
 /// @param options the options
 /// @param proxy "http://[user:password@]host:port"
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_proxy(
     options: *mut agentjob_options,
@@ -179,6 +225,7 @@ pub unsafe extern "C" fn agentjob_options_set_proxy(
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_trust_env(
     options: *mut agentjob_options,
@@ -195,6 +242,7 @@ pub unsafe extern "C" fn agentjob_options_set_trust_env(
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_allow_plaintext(
     options: *mut agentjob_options,
@@ -211,6 +259,7 @@ pub unsafe extern "C" fn agentjob_options_set_allow_plaintext(
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_options_set_user_agent_suffix(
     options: *mut agentjob_options,

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::ptr;
 
-use agentjob_core::Poller;
+use agentjob_core::{BackgroundPoll, Error, Poller};
 
 use crate::call::{agentjob_call, call_options, wait_options};
 use crate::client::agentjob_client;
@@ -18,12 +18,15 @@ use crate::text::{NO_TEXT, Text, text};
 
 /// A wait that your own loop drives, one poll at a time: no thread, no callback, no sleeping.
 ///
-/// Made by agentjob_client_poller() or agentjob_poller_from_text(), freed by agentjob_poller_free(). Sleep for
-/// agentjob_poller_due_in_ms(), then call agentjob_poller_poll(), until the job is done. agentjob_poller_to_text() lets another
+/// Made by agentjob_poller_new() or agentjob_poller_new_from_text(), freed by agentjob_poller_free(). Sleep for
+/// agentjob_poller_due_in_ms(), then call agentjob_poller_poll(), until the job is done. In an event loop use agentjob_poller_start()
+/// instead, which does not block. agentjob_poller_to_text() lets another
 /// process continue the wait. Only one thread may use it at a time.
 /// @since 0.1.0
 pub struct agentjob_poller {
-    poller: Poller,
+    pub(crate) poller: Poller,
+    /// For agentjob_poller_start(), which `event_loop.rs` has. Dropped first, because it polls for this poller.
+    pub(crate) background: Option<BackgroundPoll>,
     job_id: Text,
     job: Option<agentjob_job>,
     text: Option<Text>,
@@ -31,7 +34,12 @@ pub struct agentjob_poller {
 
 impl agentjob_poller {
     fn new(poller: Poller) -> agentjob_poller {
-        agentjob_poller { job_id: Text::new(poller.job_id()), poller, job: None, text: None }
+        agentjob_poller { job_id: Text::new(poller.job_id()), poller, background: None, job: None, text: None }
+    }
+
+    /// After a poll: what was borrowed before has ended.
+    pub(crate) fn update(&mut self) {
+        (self.job, self.text) = (self.poller.job().cloned().map(agentjob_job::new), None);
     }
 }
 
@@ -43,8 +51,9 @@ impl agentjob_poller {
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_client_poller(
+pub unsafe extern "C" fn agentjob_poller_new(
     client: *const agentjob_client,
     job_id: *const c_char,
     call: *const agentjob_call,
@@ -69,8 +78,9 @@ pub unsafe extern "C" fn agentjob_client_poller(
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_poller_from_text(
+pub unsafe extern "C" fn agentjob_poller_new_from_text(
     text: *const c_char,
     out: *mut *mut agentjob_poller,
     err: *mut *mut agentjob_error,
@@ -99,14 +109,15 @@ pub unsafe extern "C" fn agentjob_poller_due_in_ms(poller: *const agentjob_polle
 /// Polls the job once, now, even if no poll is due. A poll that fails for a transient reason (connection, timeout, 408, 429, 5xx,
 /// a 2xx that is not this job's record) is counted and is not an error.
 ///
-/// It ends the records and texts that were borrowed from the poller.
+/// Records and texts that were borrowed from the poller become invalid.
 /// @param poller the poller
-/// @param client a client of the job's project; after agentjob_poller_from_text() any client that can see the job
+/// @param client a client of the job's project; after agentjob_poller_new_from_text() any client that can see the job
 /// @param call settings of this poll (timeout and cancel token), or NULL
 /// @param done gets whether the job is done; if so, agentjob_poller_job() is its last record
 /// @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
 /// @return AGENTJOB_OK, AGENTJOB_ERR_WAIT_TIMEOUT if the wait's deadline was exceeded, or any error of agentjob_client_get_job()
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_poller_poll(
     poller: *mut agentjob_poller,
@@ -119,13 +130,18 @@ pub unsafe extern "C" fn agentjob_poller_poll(
     unsafe {
         guard(err, Delivers::Nothing, || {
             // On a copy, without a reference to the handle: an event function may read the handle meanwhile.
-            let mut polled = required("poller", poller)?.poller.clone();
+            let handle = required("poller", poller)?;
+            if handle.background.as_ref().is_some_and(BackgroundPoll::is_running) {
+                return Err(Error::invalid_argument("a poll is in progress")
+                    .with_hint("Finish it first, with agentjob_poller_finish()."));
+            }
+            let mut polled = handle.poller.clone();
             let client = &required("client", client)?.client;
             let done = place("done", done)?;
             let result = polled.poll(client, &call_options(call));
-            let job = polled.job().cloned().map(agentjob_job::new);
             let handle = required_mut("poller", poller)?;
-            (handle.poller, handle.job, handle.text) = (polled, job, None);
+            handle.poller = polled;
+            handle.update();
             done.write(result?.is_some());
             Ok(())
         })
@@ -162,7 +178,7 @@ pub unsafe extern "C" fn agentjob_poller_is_done(poller: *const agentjob_poller)
     unsafe { read(poller, false, |poller| poller.poller.is_done()) }
 }
 
-/// The state of the wait as a short text for agentjob_poller_from_text(). It contains the job's id and no API key.
+/// The state of the wait as a short text for agentjob_poller_new_from_text(). It contains the job's id and no API key.
 /// @param poller the poller
 /// @return borrowed from the poller until its next poll or text; NULL only for a NULL poller
 /// @since 0.1.0

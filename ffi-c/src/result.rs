@@ -66,7 +66,10 @@ mod tests {
     use crate::error::{agentjob_error_code, agentjob_error_delivery, agentjob_error_free, agentjob_error_message};
 
     /// The code, the verdict and the message that C gets.
-    fn result_of(delivers: Delivers, body: impl FnOnce() -> Result<(), Error>) -> (agentjob_code, i32, String) {
+    fn result_of(
+        delivers: Delivers,
+        body: impl FnOnce() -> Result<(), Error>,
+    ) -> (agentjob_code, agentjob_delivery, String) {
         let mut err = ptr::null_mut();
         // SAFETY: `err` is memory for a pointer, and the handle is used before it is freed.
         unsafe {
@@ -82,21 +85,21 @@ mod tests {
     #[test]
     fn a_panic_becomes_an_error_that_quotes_it() {
         let (code, delivery, message) = result_of(Delivers::Nothing, || panic!("the {} broke", "gear"));
-        assert_eq!((code, delivery), (agentjob_code::AGENTJOB_ERR_INTERNAL, 0));
+        assert_eq!((code, delivery), (agentjob_code::AGENTJOB_ERR_INTERNAL, agentjob_delivery::AGENTJOB_DELIVERY_NONE));
         assert!(message.contains("the gear broke"), "{message}");
     }
 
     #[test]
     fn after_a_panic_in_a_send_the_verdict_is_unknown() {
         let (_, delivery, _) = result_of(Delivers::Message, || panic!("late"));
-        assert_eq!(delivery, agentjob_delivery::AGENTJOB_DELIVERY_UNKNOWN as i32);
+        assert_eq!(delivery, agentjob_delivery::AGENTJOB_DELIVERY_UNKNOWN);
     }
 
     #[test]
     fn an_argument_that_never_reached_the_core_was_not_sent() {
         let (code, delivery, message) = result_of(Delivers::Message, || Err(crate::handle::null("client")));
         assert_eq!(code, agentjob_code::AGENTJOB_ERR_INVALID_ARGUMENT);
-        assert_eq!(delivery, agentjob_delivery::AGENTJOB_DELIVERY_NOT_SENT as i32);
+        assert_eq!(delivery, agentjob_delivery::AGENTJOB_DELIVERY_NOT_SENT);
         assert_eq!(message, "client is NULL");
     }
 

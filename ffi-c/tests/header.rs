@@ -21,6 +21,17 @@ fn macros() -> String {
 #define AGENTJOB_API
 #endif
 
+/* Stands before every function whose result must not be ignored. Define it as nothing if you do not want the warnings. */
+#ifndef AGENTJOB_NODISCARD
+#if (defined(__cplusplus) && __cplusplus >= 201703L) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202311L)
+#define AGENTJOB_NODISCARD [[nodiscard]]
+#elif defined(__GNUC__)
+#define AGENTJOB_NODISCARD __attribute__((warn_unused_result))
+#else
+#define AGENTJOB_NODISCARD
+#endif
+#endif
+
 /** The version of this header. agentjob_version() returns the version of the loaded library. */
 #define AGENTJOB_VERSION "{major}.{minor}.{patch}"
 #define AGENTJOB_VERSION_MAJOR {major}
@@ -44,7 +55,7 @@ fn macros() -> String {
 
 /// The files with exports, in a good order for a reader. They are listed because cbindgen, given a crate, runs `cargo metadata`,
 /// which needs the crates of every platform.
-const FILES: [&str; 22] = [
+const FILES: [&str; 28] = [
     "version",
     "code",
     "delivery",
@@ -52,21 +63,27 @@ const FILES: [&str; 22] = [
     "text",
     "options",
     "limits",
+    "wait_defaults",
     "on_event",
     "client",
     "client_calls",
     "call",
     "on_progress",
+    "meta",
     "cancel",
     "job",
     "error",
     "poller",
     "batch/lifecycle",
-    "batch/list",
+    "batch/items",
     "batch/settings",
     "batch/event",
     "batch/progress",
     "batch/status",
+    "batch/decisions",
+    "headers",
+    "event_loop",
+    "batch/report",
 ];
 
 fn generated() -> String {
@@ -77,7 +94,26 @@ fn generated() -> String {
         sources.iter().fold(cbindgen::Builder::new().with_config(config), |builder, file| builder.with_src(file));
     let mut header = Vec::new();
     builder.generate().expect("a header is made").write(&mut header);
-    String::from_utf8(header).expect("a header is text")
+    let header = String::from_utf8(header).expect("a header is text");
+    // [[nodiscard]] must be the first word of a declaration, and cbindgen writes it after the prefix.
+    let header = header.replace("AGENTJOB_API AGENTJOB_NODISCARD ", "AGENTJOB_NODISCARD AGENTJOB_API ");
+    let header = header.replace("AGENTJOB_API\nAGENTJOB_NODISCARD\n", "AGENTJOB_NODISCARD AGENTJOB_API\n");
+    without_tags(&header)
+}
+
+/// Before C23 an enum is a typedef of int32_t, and its constants are those of an enum without a tag: C++ allows no tag that is also the
+/// name of another type (-Wc++-compat).
+fn without_tags(header: &str) -> String {
+    const TYPED: &str = "#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L\n";
+    let cut = format!("\n{TYPED}  : int32_t\n#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L\n {{\n");
+    let mut parts = header.split(cut.as_str());
+    let mut made = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let head = made.rfind("enum ").expect("an enum has a head");
+        let head = made.split_off(head);
+        made.push_str(&format!("{TYPED}{head} : int32_t {{\n#else\nenum {{\n#endif\n{part}"));
+    }
+    made
 }
 
 #[test]

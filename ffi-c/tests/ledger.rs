@@ -36,13 +36,15 @@ fn functions(header: &str) -> Vec<String> {
     sorted(found)
 }
 
-/// `name value` for each number of the header: its enumerators and its macros, except the version's.
+/// `name value` for each number of the header: its enumerators and its macros, except the version's and the attribute.
 fn numbers(header: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in header.lines() {
         let enumerator = line.strip_prefix("  AGENTJOB_").and_then(|line| line.split_once(" = "));
         let own_macro = line.strip_prefix("#define AGENTJOB_").and_then(|line| line.split_once(' '));
-        if let Some((name, value)) = enumerator.or(own_macro.filter(|(name, _)| !name.starts_with("VERSION"))) {
+        if let Some((name, value)) =
+            enumerator.or(own_macro.filter(|(name, _)| !name.starts_with("VERSION") && *name != "NODISCARD"))
+        {
             found.push(format!("AGENTJOB_{name} {}", value.trim_end_matches(',')));
         }
     }
@@ -69,8 +71,11 @@ fn every_function_of_the_header_explains_its_parameters_and_its_result() {
     let mut functions = 0;
     for item in header.split("/**").skip(1) {
         let (comment, rest) = item.split_once("*/").expect("a comment ends");
-        let Some((declaration, _)) =
-            rest.trim_start().strip_prefix("AGENTJOB_API").and_then(|rest| rest.split_once(';'))
+        let Some((declaration, _)) = rest
+            .trim_start()
+            .trim_start_matches("AGENTJOB_NODISCARD ")
+            .strip_prefix("AGENTJOB_API")
+            .and_then(|rest| rest.split_once(';'))
         else {
             continue;
         };
@@ -84,4 +89,20 @@ fn every_function_of_the_header_explains_its_parameters_and_its_result() {
         assert_eq!(comment.contains("@return"), !head.trim().starts_with("void "), "{declaration}");
     }
     assert_eq!(functions, ledger("tests/abi/symbols.txt").len());
+}
+
+/// Ignoring a code hides an error, and ignoring a new object leaks it.
+#[test]
+fn the_compiler_warns_if_a_code_or_a_new_object_is_ignored() {
+    let header = read("include/agentjob.h");
+    let mut marked = 0;
+    for item in header.split("\n\n").filter_map(|item| item.split_once(" */\n")).map(|(_, item)| item) {
+        let Some((head, _)) = item.split_once('(').filter(|_| item.contains("AGENTJOB_API")) else { continue };
+        let name = head.rsplit([' ', '*', '\n']).next().unwrap_or_default();
+        let returns_a_code = head.contains("agentjob_code ") && name != "agentjob_error_code";
+        let makes = name.ends_with("_new") || name.ends_with("_clone");
+        assert_eq!(head.starts_with("AGENTJOB_NODISCARD AGENTJOB_API"), returns_a_code || makes, "{head}");
+        marked += usize::from(returns_a_code || makes);
+    }
+    assert!(marked > 45, "found only {marked} functions: does this test still read the header?");
 }

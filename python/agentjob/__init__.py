@@ -10,7 +10,28 @@ The client never sends a message twice. Every error has a `delivery` verdict: wh
 """
 
 from . import errors
-from ._native import Batch, CancelToken, Client, Poller, Watch, __version__, batch_status
+
+try:
+    from ._native import (
+        Batch,
+        CancelToken,
+        Client,
+        Poller,
+        Watch,
+        __version__,
+        batch_drop,
+        batch_export,
+        batch_report,
+        batch_resolve,
+        batch_retry,
+        batch_status,
+        read_batch_list,
+        write_batch_report,
+    )
+except ImportError as _error:
+    from ._unimportable import explained
+
+    raise explained(_error, __file__) from _error
 from .errors import (
     BadRequestError,
     CancelledError,
@@ -65,7 +86,14 @@ __all__ = [
     "WaitTimeoutError",
     "Watch",
     "__version__",
+    "batch_drop",
+    "batch_export",
+    "batch_report",
+    "batch_resolve",
+    "batch_retry",
     "batch_status",
+    "read_batch_list",
+    "write_batch_report",
     "errors",
 ]
 

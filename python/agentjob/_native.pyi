@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
 from types import TracebackType
-from typing import Any, NoReturn, final
+from typing import Any, Literal, NoReturn, final
 
 from typing_extensions import Self
 
-from .types import BatchItem, BatchOutcome, BatchProgress, BatchStatus, BatchUpdate, Event, Job
+from .types import BatchDecision, BatchItem, BatchOutcome, BatchProgress, BatchStatus, BatchUpdate, Event, Job, ResponseMeta, WaitTimeout
 
 __all__ = [
     "Batch",
@@ -18,12 +18,20 @@ __all__ = [
     "Watch",
     "__version__",
     "add_note",
+    "batch_drop",
+    "batch_export",
+    "batch_report",
+    "batch_resolve",
+    "batch_retry",
     "batch_status",
     "block_signals",
     "error_kinds",
     "escape",
+    "parse_batch_list",
     "read_batch_list",
+    "read_headers",
     "serve_emulator",
+    "write_batch_report",
 ]
 
 __version__: str
@@ -40,7 +48,7 @@ class Client:
         cls,
         *,
         base_url: str | None = None,
-        api_key: str | None = None,
+        api_key: str | Callable[[], str] | None = None,
         api_key_file: str | PathLike[str] | None = None,
         project_id: str | None = None,
         timeout: float | None = None,
@@ -49,20 +57,32 @@ class Client:
         max_retry_after: float | None = None,
         max_prompt_bytes: int | None = None,
         max_response_bytes: int | None = None,
+        wait_timeout: float | None = None,
+        min_interval: float | None = None,
+        max_interval: float | None = None,
+        lateness: float | None = None,
+        settle: float | None = None,
         ca_file: str | PathLike[str] | None = None,
+        client_cert: str | PathLike[str] | None = None,
+        client_key: str | PathLike[str] | None = None,
         proxy: str | None = None,
         trust_env: bool = True,
         allow_plaintext: bool = False,
         allow_shared_key_file: bool | None = None,
         user_agent_suffix: str | None = None,
+        headers: Mapping[str, str] | None = None,
         on_event: Callable[[Event], object] | None = None,
     ) -> Self:
         """Checks every setting and makes the client. Nothing is sent.
 
         base_url: the service's URL, https://…; plain http only to this machine (AGENTJOB_BASE_URL). Required.
-        api_key: the key (AGENTJOB_API_KEY). Required, here or as api_key_file.
-        api_key_file: a file that contains only the key (AGENTJOB_API_KEY_FILE). It may be a pipe, for which the client waits up
-            to 60 s. A file of this user that others may read or write is refused, as OpenSSH refuses private keys.
+        api_key: the key (AGENTJOB_API_KEY), or a function without arguments that returns it. Required, here or as api_key_file. The
+            function is called before each call, on the thread that makes it, and once more after a 401, when the request is made once
+            more if it returns another key. Its time counts against timeout, which doesn't interrupt it. If it raises, or returns no
+            key, the call ends before anything is sent. It must not be async, and must not use the client.
+        api_key_file: a file that contains only the key (AGENTJOB_API_KEY_FILE). It is read again when it changed, and after a 401,
+            when the request is made once more if the file has another key. It may be a pipe, which is read once, for at most 60 s.
+            A file of this user that others may read or write is refused, as OpenSSH refuses private keys.
         project_id: the project of the jobs (AGENTJOB_PROJECT_ID). Required.
         timeout: total seconds of one call: connecting, retries and pauses included. 60 (AGENTJOB_TIMEOUT).
         connect_timeout: seconds to connect: name lookup, TCP, proxy and TLS together. 10.
@@ -70,15 +90,26 @@ class Client:
         max_retry_after: the longest Retry-After, in seconds, that a call waits for on its own. 60; may be 0.
         max_prompt_bytes: the longest prompt, in bytes of UTF-8. 4 MiB.
         max_response_bytes: the longest response. 8 MiB.
+        wait_timeout: seconds that a wait lasts at most that is not given a timeout. 1800; math.inf for no limit
+            (AGENTJOB_WAIT_TIMEOUT, in seconds or none).
+        min_interval, max_interval, lateness, settle: what a wait takes that is not given them; see wait(). 2, 60, 0.15, 10
+            (AGENTJOB_MIN_INTERVAL, AGENTJOB_MAX_INTERVAL, AGENTJOB_LATENESS, AGENTJOB_SETTLE).
         ca_file: a PEM file of authorities to trust besides the platform's (AGENTJOB_CA_FILE).
+        client_cert: a PEM file with the certificate with which the client proves who it is (mutual TLS), followed by those of its
+            authorities, and perhaps by its private key (AGENTJOB_CLIENT_CERT).
+        client_key: a PEM file with that key, not encrypted, if client_cert doesn't have it (AGENTJOB_CLIENT_KEY).
         proxy: http://[user:password@]host:port, instead of the environment's.
         trust_env: whether to use HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.
         allow_plaintext: whether to allow plain http to another machine, which shows the key to the network.
         allow_shared_key_file: whether the key's file may be one that other users can read or write, as the secrets of
             containers are (AGENTJOB_ALLOW_SHARED_KEY_FILE, 1 or 0). False.
         user_agent_suffix: what follows agentjob/<version> in the User-Agent header.
-        on_event: called with each attempt, retry and poll, on the calling thread; never with the key, a prompt or a body.
-            An exception from it ends the call.
+        headers: headers that every request has besides agentjob's own, for gateways, tenants and tracing; they are added to
+            AGENTJOB_HEADERS (lines "Name: value") and win over those of the same name. At most 64, 16 KiB together. Headers that
+            agentjob or a proxy sets are refused by name. A value may be a secret: it is in no repr, error, log line, event or
+            pickle.
+        on_event: called with each attempt, response, retry and poll, and each pause of a batch, on the calling thread; never with the key, a prompt or a
+            body. An exception from it ends the call.
 
         Times are seconds, more than 0 and at most 7 days.
 
@@ -94,6 +125,12 @@ class Client:
         max_retry_after: float | None = None,
         max_prompt_bytes: int | None = None,
         max_response_bytes: int | None = None,
+        wait_timeout: float | None = None,
+        min_interval: float | None = None,
+        max_interval: float | None = None,
+        lateness: float | None = None,
+        settle: float | None = None,
+        headers: Mapping[str, str] | None = None,
         on_event: Callable[[Event], object] | None = None,
     ) -> Client:
         """A client with the same connections and other settings; what is not given stays as it is.
@@ -103,52 +140,90 @@ class Client:
         Raises InvalidArgumentError, which names the setting, or TypeError.
         """
 
-    def send_message(self, job_id: str, prompt: str, *, timeout: float | None = None, cancel: CancelToken | None = None) -> Job:
+    def send_message(
+        self,
+        job_id: str,
+        prompt: str,
+        *,
+        timeout: float | None = None,
+        meta: Callable[[ResponseMeta], object] | None = None,
+        cancel: CancelToken | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Job:
         """Sends a follow-up instruction to a job, and returns the job's record, which may still be the previous one.
 
         timeout: total seconds of this call instead of the client's.
+        meta: called with the response's metadata, on the calling thread, when the call succeeds.
         cancel: a token that can end it.
+        headers: request headers, which win over the client's.
 
         The client never sends a message twice. Every error has a `delivery`: not_sent (send it again), rejected (fix the cause
         first), unknown (check the job first) or accepted (do not send it again).
         """
 
-    def get_job(self, job_id: str, *, timeout: float | None = None, cancel: CancelToken | None = None) -> Job:
+    def get_job(
+        self,
+        job_id: str,
+        *,
+        timeout: float | None = None,
+        meta: Callable[[ResponseMeta], object] | None = None,
+        cancel: CancelToken | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Job:
         """Returns a job's record.
 
         timeout: total seconds of this call instead of the client's.
+        meta: called with the response's metadata, on the calling thread, when the call succeeds.
         cancel: a token that can end it.
+        headers: request headers, which win over the client's.
         """
 
-    def create_job(self, prompt: str, *, timeout: float | None = None, cancel: CancelToken | None = None) -> Job:
+    def create_job(
+        self,
+        prompt: str,
+        *,
+        timeout: float | None = None,
+        meta: Callable[[ResponseMeta], object] | None = None,
+        cancel: CancelToken | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Job:
         """Creates a job, and returns its record. Errors are those of send_message.
 
         timeout: total seconds of this call instead of the client's.
+        meta: called with the response's metadata, on the calling thread, when the call succeeds.
         cancel: a token that can end it.
+        headers: request headers, which win over the client's.
         """
 
     def wait(
         self,
         job_id: str,
         *,
-        timeout: float | None = 1800.0,
-        min_interval: float = 2.0,
-        max_interval: float = 60.0,
-        lateness: float = 0.15,
-        settle: float = 10.0,
+        timeout: WaitTimeout = "client",
+        min_interval: float | None = None,
+        max_interval: float | None = None,
+        lateness: float | None = None,
+        settle: float | None = None,
         check: bool = False,
         on_update: Callable[[Job], object] | None = None,
+        meta: Callable[[ResponseMeta], object] | None = None,
         cancel: CancelToken | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Job:
         """Waits until a job is completed, archived or failed, and returns its last record.
 
-        timeout: seconds to wait; None waits forever.
-        min_interval, max_interval: the shortest and the longest pause between two polls, in seconds.
+        timeout: seconds to wait; None waits forever, "client" as long as the client's wait_timeout.
+        min_interval, max_interval: the shortest and the longest pause between two polls, in seconds. Polls 0.25, 0.5, 1 and 2 s
+            after a message come in any case.
         lateness: how late the end may be noticed, as a fraction of the time waited so far.
-        settle: for how many seconds after a message of this client a finished job may still show its previous result.
+        settle: for how many seconds after a message of this client a finished job may still show its previous result. Until then a
+            finished record counts only once a poll has seen the job active since the message; 0 accepts the first record.
+            What is not given is the client's.
         check: raise JobFailedError if the job failed.
         on_update: called with the record whenever it changed, and with the first one. An exception from it ends the wait.
+        meta: called with the metadata of each response that had a record; the last is that of the returned one.
         cancel: a token that can end the wait.
+        headers: request headers, which win over the client's.
 
         A poll that fails for a transient reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record)
         never ends a wait.
@@ -161,14 +236,16 @@ class Client:
         job_id: str,
         prompt: str,
         *,
-        timeout: float | None = 1800.0,
-        min_interval: float = 2.0,
-        max_interval: float = 60.0,
-        lateness: float = 0.15,
-        settle: float = 10.0,
+        timeout: WaitTimeout = "client",
+        min_interval: float | None = None,
+        max_interval: float | None = None,
+        lateness: float | None = None,
+        settle: float | None = None,
         check: bool = False,
         on_update: Callable[[Job], object] | None = None,
+        meta: Callable[[ResponseMeta], object] | None = None,
         cancel: CancelToken | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Job:
         """Sends a message and waits for its result: send_message, then wait, with wait's options.
 
@@ -180,12 +257,14 @@ class Client:
         self,
         job_id: str,
         *,
-        timeout: float | None = 1800.0,
-        min_interval: float = 2.0,
-        max_interval: float = 60.0,
-        lateness: float = 0.15,
-        settle: float = 10.0,
+        timeout: WaitTimeout = "client",
+        min_interval: float | None = None,
+        max_interval: float | None = None,
+        lateness: float | None = None,
+        settle: float | None = None,
+        meta: Callable[[ResponseMeta], object] | None = None,
         cancel: CancelToken | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Watch:
         """The records of a job as they change, the last one terminal: `for job in client.watch("job_123"): …`.
 
@@ -194,43 +273,55 @@ class Client:
 
     def send_all(
         self,
-        items: Iterable[BatchItem | Mapping[str, object] | tuple[str, str] | tuple[str, str, str | None]],
+        items: Iterable[BatchItem | tuple[str, str] | tuple[str, str, str | None]],
         *,
         journal: str | PathLike[str],
         concurrency: int = 4,
         rate: str | None = None,
         wait: bool = False,
-        timeout: float | None = 1800.0,
-        min_interval: float = 2.0,
-        max_interval: float = 60.0,
-        lateness: float = 0.15,
-        settle: float = 10.0,
+        timeout: WaitTimeout = "client",
+        min_interval: float | None = None,
+        max_interval: float | None = None,
+        lateness: float | None = None,
+        settle: float | None = None,
         resend_unknown: bool = False,
+        retry_prompts: Iterable[str] | None = None,
         max_outage: float = 3600.0,
+        max_busy: float = 3600.0,
         grace: float = 5.0,
         on_update: Callable[[BatchUpdate], object] | None = None,
         cancel: CancelToken | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Batch:
         """Sends many messages, each at most once, and records them in a file: `for outcome in client.send_all(…): …`.
 
         Run it again with the same items and journal to resume, however the last run ended: accepted and rejected messages are not
         sent again, nor are messages that may have arrived.
 
-        items: mappings with job_id, prompt and, optionally, key (a name that is unique in the batch) and line (the line of the file
-            that it comes from, for errors); or tuples (job_id, prompt) and (job_id, prompt, key). All are checked before the first
-            is sent.
+        items: mappings with job_id, prompt and, optionally, key (a name that is unique in the batch), line (the line of the file
+            that it comes from, for errors) and extra (metadata of your own, any JSON up to 4096 bytes, which the outcome has
+            again); or tuples (job_id, prompt) and (job_id, prompt, key). All are checked before the first is sent.
         journal: the file that records the batch. If it exists, its batch is resumed. It contains no prompt and no key.
         concurrency: how many messages are in flight at once, 1 to 64. Never two for one job.
         rate: at most this many messages in any such span of time, over all runs: "100/h", "2/s", "30/min", "500/d".
-        wait: follow each accepted message until its job is done.
+        wait: follow each accepted message until its job is done. Only then is the job's next message sent, so each outcome has its
+            own result.
         timeout, min_interval, max_interval, lateness, settle: those of wait, for each job; not used without wait=True.
         resend_unknown: send messages that may have arrived in an earlier run again. The agent works twice on those that did, so
             check their jobs first.
+        retry_prompts: the prompts with which batch_retry decided to send messages again. The journal has only their digests; a run that
+            does not have a decided prompt, from here or from the list, refuses to begin.
         max_outage: how many seconds to keep trying while no message gets a response: no connection, timeouts, 5xx.
+        max_busy: how many seconds a job may be busy. While the service responds 409 to a message, its job is polled and the message
+            sent again when the job is no longer active; other jobs' messages are sent meanwhile. After this time it is rejected;
+            with 0 at once.
         grace: how many seconds to wait for the responses to messages in flight when the batch ends early; may be 0.
         on_update: called with each event between two outcomes, on the thread that iterates. An exception from it stops the batch.
-            The client's on_event gets no events of a batch.
+            If messages repeat earlier ones, send_all itself calls it before anything is sent, and an exception leaves it so.
+            The client's on_event gets the events of the batch's requests, of its polls and of its pauses on the same thread, each
+            with the item's number.
         cancel: a token that stops the batch; then the iterator raises CancelledError last.
+        headers: headers that each request of the batch has; they win over the client's. They are not in the journal.
 
         A 429 pauses the whole batch until the service allows more. So does a service failure, for longer each time. A message that
         is rejected or lost is an outcome, not an exception.
@@ -243,19 +334,21 @@ class Client:
         self,
         job_id: str,
         *,
-        timeout: float | None = 1800.0,
-        min_interval: float = 2.0,
-        max_interval: float = 60.0,
-        lateness: float = 0.15,
-        settle: float = 10.0,
+        timeout: WaitTimeout = "client",
+        min_interval: float | None = None,
+        max_interval: float | None = None,
+        lateness: float | None = None,
+        settle: float | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Poller:
         """A wait whose loop the program runs: sleep poller.due_in seconds, then call poller.poll(), until it is done.
 
         The options are wait's. str(poller) is the wait's state; resume() continues from it, in another process too.
         """
 
-    def resume(self, text: str) -> Poller:
-        """Resumes a wait from a poller's text. The time since the text was written counts as waited."""
+    def resume(self, text: str, *, headers: Mapping[str, str] | None = None) -> Poller:
+        """Resumes a wait from a poller's text. The time since the text was written counts as waited. The text has no headers: give
+        them again."""
 
     def close(self) -> None:
         """Ends every call of this client, in every thread, with ClosedError, and refuses new ones.
@@ -275,14 +368,23 @@ class Client:
         job_id: str,
         prompt: str,
         *,
-        timeout: float | None = 1800.0,
-        min_interval: float = 2.0,
-        max_interval: float = 60.0,
-        lateness: float = 0.15,
-        settle: float = 10.0,
+        timeout: WaitTimeout = "client",
+        min_interval: float | None = None,
+        max_interval: float | None = None,
+        lateness: float | None = None,
+        settle: float | None = None,
+        meta: Callable[[ResponseMeta], object] | None = None,
         cancel: CancelToken | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Poller:
         """send_message, and the wait for its result as a Poller: for agentjob.aio and the command line."""
+
+    def _keeping(self, companion: object) -> Client:
+        """This client, which keeps an object alive: for agentjob.testing."""
+
+    def _record_json(self, job_id: str | None = None, prompt: str | None = None) -> str:
+        """The record of a call as the service wrote it: of a message, of a new job (no job_id), or of a job (no prompt). For the
+        command line."""
 
     def _call_token(self, timeout: float | None = None, *, delivers: bool = False) -> CancelToken:
         """A token for one call, whose time starts now, before the call queues for a thread: for agentjob.aio."""
@@ -342,10 +444,17 @@ class CancelToken:
 
 @final
 class Watch(Iterator[Job]):
-    """The records of a job as they change; see Client.watch."""
+    """The records of a job as they change; see Client.watch. Leaving its with statement ends it."""
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> Job: ...
+    def close(self) -> None:
+        """Ends the watch: it returns no more records. It does not end a call of next() in another thread; a cancel token does."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None, /
+    ) -> None: ...
 
 @final
 class Batch(Iterator[BatchOutcome]):
@@ -362,6 +471,9 @@ class Batch(Iterator[BatchOutcome]):
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> BatchOutcome: ...
+    def __len__(self) -> int:
+        """How many messages the batch has."""
+    def __bool__(self) -> Literal[True]: ...
     def __enter__(self) -> Self: ...
     def __exit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None, /
@@ -406,14 +518,23 @@ class Batch(Iterator[BatchOutcome]):
 class Poller:
     """A wait whose loop the program runs; see Client.poller."""
 
-    def poll(self, *, timeout: float | None = None, cancel: CancelToken | None = None) -> Job | None:
+    def poll(
+        self,
+        *,
+        timeout: float | None = None,
+        meta: Callable[[ResponseMeta], object] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Job | None:
         """Polls the job once, now. Returns its last record when the job is done, None when it is not.
 
-        timeout: total seconds of this poll instead of the client's. cancel: a token that can end it. A poll that fails for a
-        transient reason is counted and returns None. Raises WaitTimeoutError once the wait has timed out.
+        timeout: total seconds of this poll instead of the client's. meta: called with the response's metadata if the poll succeeds.
+        cancel: a token that can end it. A poll that fails for a transient reason is counted and returns None. Raises
+        WaitTimeoutError once the wait has timed out.
         """
 
     def _call_token(self) -> CancelToken: ...
+    @property
+    def _record_json(self) -> str | None: ...
     @property
     def job_id(self) -> str:
         """The job that is waited for."""
@@ -466,24 +587,96 @@ class Emulator:
     def requests(self) -> dict[str, Any]:
         """Every request that was started."""
 
+    def set_api_key(self, api_key: str) -> None:
+        """Takes only this key from now on."""
+
     def reset(self, config: str = "{}") -> None:
         """Starts over with another configuration (JSON); connections stay open."""
 
     def stop(self) -> None:
         """Stops listening and closes every connection."""
 
-def read_batch_list(content: bytes, name: str, format: str | None = None) -> list[dict[str, Any]]:
-    """The messages in a list's content, as dicts with job_id, prompt, line and, where an item has one, key.
+def read_headers(name: str, text: str) -> dict[str, str]:
+    """The headers in a text of lines `Name: value`, for the command line. name is what errors call the text."""
 
-    name is what errors call the list; format is "jsonl" or "csv", or None for what the name suggests. Raises
-    InvalidArgumentError, which names the first wrong line.
+def read_batch_list(path: str | PathLike[str], *, format: str | None = None, extra: bool = False) -> list[BatchItem]:
+    """The messages of a file, for Client.send_all: JSON objects with job_id, prompt and, optionally, key, one per line or in one
+    array; or CSV or TSV with a header that names these columns. Each has its line.
+
+    path: the file, UTF-8.
+    format: "json" or "jsonl", "csv" or "tsv"; None for what the file's name suggests: .csv, .tsv, and JSON for all others.
+    extra: keep other columns or fields as each item's extra, a dict; otherwise they are refused.
+
+    Raises InvalidArgumentError: the file cannot be read, has no messages, or has a wrong line, which it names, with its column. It
+    never quotes a prompt.
     """
+
+def parse_batch_list(content: bytes, name: str, format: str | None = None, extra: bool = False) -> list[BatchItem]:
+    """The same for a list's content; name is what errors call it. For the command line."""
 
 def batch_status(journal: str | PathLike[str]) -> BatchStatus:
     """The status of a batch, from its journal, whether a run is active or not: its progress, and the messages that were rejected or
     may have arrived. It sends nothing and writes nothing.
 
     Raises JournalError: the file cannot be read, is damaged, or is not a journal.
+    """
+
+def batch_resolve(
+    journal: str | PathLike[str],
+    items: Literal["all"] | Iterable[int | str],
+    resolution: Literal["arrived", "not_arrived", "resend"],
+) -> list[BatchDecision]:
+    """Decides about messages that may have arrived: "arrived" (count it as accepted), "not_arrived" (send it), or "resend" (send it
+    although it may have arrived; the agent works twice if it did). The next run of the batch acts on it; until then it can be decided
+    otherwise. Use asyncio.to_thread or trio.to_thread.run_sync in asynchronous programs: it waits for the disk.
+
+    items: numbers and keys, or "all" for every message that is unknown and about which nothing was decided.
+
+    Returns the decisions, which are on the disk. Raises InvalidArgumentError, which names the item, and then nothing was written;
+    JournalError: the journal cannot be read or written, is damaged, or a run is using it.
+    """
+
+def batch_retry(
+    journal: str | PathLike[str], items: Literal["all"] | Iterable[int | str], prompt: str | None = None
+) -> list[BatchDecision]:
+    """Decides that the next run sends rejected messages again, with the same prompt or with another one.
+
+    The journal has only the digest of a new prompt: give the prompt to the next run, too, as one of its retry_prompts or in its
+    item. A run without it refuses to begin. Otherwise as batch_resolve.
+    """
+
+def batch_drop(journal: str | PathLike[str], items: Literal["all"] | Iterable[int | str]) -> list[BatchDecision]:
+    """Decides that the batch is done with messages that were rejected, not sent, or may have arrived: no run sends or reports them.
+    "all" is every message that was rejected or may have arrived. Otherwise as batch_resolve.
+    """
+
+def batch_export(
+    journal: str | PathLike[str],
+    format: Literal["jsonl", "csv"] = "jsonl",
+    items: Literal["all"] | Iterable[int | str] = "all",
+) -> str:
+    """Every message that the journal knows, or those that are named, as text: "jsonl" (an object per line) or "csv" (with a header).
+    It sends nothing and writes nothing, and works during a run, too.
+
+    The keys and columns are item, key, job_id, state (accepted, rejected, unknown, not_sent, sending, dropped), decision, decided_at,
+    at (when the outcome was recorded), http_status, reason, status and pr_link (the job's).
+
+    Raises InvalidArgumentError: an item is not in the journal; JournalError: the journal cannot be read or is damaged.
+    """
+
+def batch_report(journal: str | PathLike[str]) -> str:
+    """A report about a batch, from its journal, as one page of HTML: the counts, what to do next, when what happened, and a table of all
+    messages. It loads nothing, and works without a script. It has no prompts and no key, but names jobs and pull requests. It sends
+    nothing and writes nothing.
+
+    Raises JournalError: the file cannot be read, is damaged, or is not a journal.
+    """
+
+def write_batch_report(journal: str | PathLike[str], path: str | PathLike[str], *, replace: bool = False) -> None:
+    """Writes batch_report into a file that other users cannot read: all of it, or nothing.
+
+    replace: replace the file if it exists. Raises JournalError as batch_report does, and InvalidArgumentError: the file exists, is the
+    journal itself or no regular file, or cannot be written; then it is as it was.
     """
 
 def block_signals() -> None:
@@ -498,5 +691,5 @@ def error_kinds() -> list[str]:
 def escape(text: str, /) -> str:
     """A text from outside, with control and invisible characters escaped, for a terminal or a log."""
 
-def serve_emulator(args: list[str]) -> int:
-    """Runs the emulator as a command, until a signal ends it. Returns its exit status."""
+def serve_emulator(program: str, args: list[str]) -> int:
+    """Runs the emulator as a command, which `program` names, until a signal ends it. Returns its exit status."""

@@ -25,30 +25,34 @@ from __future__ import annotations
 from functools import partial
 from os import PathLike
 from types import TracebackType
-from typing import Any, AsyncIterator, Awaitable, Callable, Iterable, Mapping, TypeVar
+from typing import Any, AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Optional, TypeVar, Union
 
 from . import _native, _wait
 from ._aio.batch import AsyncBatch, cancelled, close_and_wait
-from ._aio.call import pause, run
+from ._aio.call import delivering, pause, run
 from ._aio.poller import AsyncPoller
 from ._aio.threads import MAX_THREADS, Threads
+from ._aio.watch import AsyncWatch
 from ._native import CancelToken, Client, Poller
 from .errors import InvalidArgumentError, job_failed
-from .types import BatchItem, BatchUpdate, Event, Job
+from .types import BatchItem, BatchUpdate, Event, Job, ResponseMeta, WaitTimeout
 
-__all__ = ["AsyncBatch", "AsyncClient", "AsyncPoller"]
+__all__ = ["AsyncBatch", "AsyncClient", "AsyncPoller", "AsyncWatch"]
 
 T = TypeVar("T")
 #: Called with each record that changed; what it returns is awaited if it can be.
 OnUpdate = Callable[[Job], object]
+#: Called with the metadata of a success, in the same way.
+OnMeta = Callable[[ResponseMeta], object]
 
 
+@delivering("send_message", "create_job", "send_and_wait")
 class AsyncClient:
     """`agentjob.Client` for asyncio and trio: the same settings, methods and errors.
 
     `max_threads`, from 1 to 1024, limits the requests in flight at once, of this client and of those that share its connections.
     `on_event` is called on the thread that makes the request; for a poll that timed out in the queue, on the event loop's thread.
-    `on_update` is called on the event loop's thread, and awaited if it returns an awaitable.
+    `on_update` and `meta` are called on the event loop's thread, and awaited if they return an awaitable.
 
     >>> async def follow_up(*prompts):
     ...     async with agentjob.aio.AsyncClient.of(client) as service:
@@ -62,23 +66,31 @@ class AsyncClient:
     def __init__(
         self,
         *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        api_key_file: str | PathLike[str] | None = None,
-        project_id: str | None = None,
-        timeout: float | None = None,
-        connect_timeout: float | None = None,
-        max_retries: int | None = None,
-        max_retry_after: float | None = None,
-        max_prompt_bytes: int | None = None,
-        max_response_bytes: int | None = None,
-        ca_file: str | PathLike[str] | None = None,
-        proxy: str | None = None,
+        base_url: Optional[str] = None,
+        api_key: Union[str, Callable[[], str], None] = None,
+        api_key_file: Union[str, PathLike[str], None] = None,
+        project_id: Optional[str] = None,
+        timeout: Optional[float] = None,
+        connect_timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+        max_retry_after: Optional[float] = None,
+        max_prompt_bytes: Optional[int] = None,
+        max_response_bytes: Optional[int] = None,
+        wait_timeout: Optional[float] = None,
+        min_interval: Optional[float] = None,
+        max_interval: Optional[float] = None,
+        lateness: Optional[float] = None,
+        settle: Optional[float] = None,
+        ca_file: Union[str, PathLike[str], None] = None,
+        client_cert: Union[str, PathLike[str], None] = None,
+        client_key: Union[str, PathLike[str], None] = None,
+        proxy: Optional[str] = None,
         trust_env: bool = True,
         allow_plaintext: bool = False,
-        allow_shared_key_file: bool | None = None,
-        user_agent_suffix: str | None = None,
-        on_event: Callable[[Event], object] | None = None,
+        allow_shared_key_file: Optional[bool] = None,
+        user_agent_suffix: Optional[str] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        on_event: Optional[Callable[[Event], object]] = None,
         max_threads: int = MAX_THREADS,
     ) -> None:
         threads = _threads(max_threads)
@@ -94,12 +106,20 @@ class AsyncClient:
                 max_retry_after=max_retry_after,
                 max_prompt_bytes=max_prompt_bytes,
                 max_response_bytes=max_response_bytes,
+                wait_timeout=wait_timeout,
+                min_interval=min_interval,
+                max_interval=max_interval,
+                lateness=lateness,
+                settle=settle,
                 ca_file=ca_file,
+                client_cert=client_cert,
+                client_key=client_key,
                 proxy=proxy,
                 trust_env=trust_env,
                 allow_plaintext=allow_plaintext,
                 allow_shared_key_file=allow_shared_key_file,
                 user_agent_suffix=user_agent_suffix,
+                headers=headers,
                 on_event=on_event,
             ),
             threads,
@@ -114,10 +134,10 @@ class AsyncClient:
         """An AsyncClient that shares a Client's connections and settings. Closing either closes both."""
         if not isinstance(client, Client):
             raise TypeError(f"client must be an agentjob.Client, not {type(client).__name__}")
-        return cls._made(client, _threads(max_threads))
+        return cls._of_client(client, _threads(max_threads))
 
     @classmethod
-    def _made(cls, client: Client, threads: Threads) -> AsyncClient:
+    def _of_client(cls, client: Client, threads: Threads) -> AsyncClient:
         made = cls.__new__(cls)
         made._begin(client, threads)
         return made
@@ -129,10 +149,11 @@ class AsyncClient:
         return "Async" + repr(self._client)
 
     async def __aenter__(self) -> AsyncClient:
+        self._client.__enter__()  # raises ClosedError if it was closed
         return self
 
     async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None, /
+        self, exc_type: Optional[type[BaseException]], exc: Optional[BaseException], traceback: Optional[TracebackType], /
     ) -> None:
         self.close()
         if not self._client._close(cancelled()):
@@ -176,13 +197,19 @@ class AsyncClient:
     def with_options(
         self,
         *,
-        timeout: float | None = None,
-        connect_timeout: float | None = None,
-        max_retries: int | None = None,
-        max_retry_after: float | None = None,
-        max_prompt_bytes: int | None = None,
-        max_response_bytes: int | None = None,
-        on_event: Callable[[Event], object] | None = None,
+        timeout: Optional[float] = None,
+        connect_timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+        max_retry_after: Optional[float] = None,
+        max_prompt_bytes: Optional[int] = None,
+        max_response_bytes: Optional[int] = None,
+        wait_timeout: Optional[float] = None,
+        min_interval: Optional[float] = None,
+        max_interval: Optional[float] = None,
+        lateness: Optional[float] = None,
+        settle: Optional[float] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        on_event: Optional[Callable[[Event], object]] = None,
     ) -> AsyncClient:
         """A client with the same connections and other settings; see Client.with_options."""
         changed = self._client.with_options(
@@ -192,51 +219,87 @@ class AsyncClient:
             max_retry_after=max_retry_after,
             max_prompt_bytes=max_prompt_bytes,
             max_response_bytes=max_response_bytes,
+            wait_timeout=wait_timeout,
+            min_interval=min_interval,
+            max_interval=max_interval,
+            lateness=lateness,
+            settle=settle,
+            headers=headers,
             on_event=on_event,
         )
-        return self._made(changed, self._threads)
+        return self._of_client(changed, self._threads)
 
-    async def send_message(self, job_id: str, prompt: str, *, timeout: float | None = None) -> Job:
+    async def send_message(
+        self,
+        job_id: str,
+        prompt: str,
+        *,
+        timeout: Optional[float] = None,
+        meta: Optional[OnMeta] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> Job:
         """Sends a follow-up instruction to a job, and returns the job's record; see Client.send_message.
 
-        timeout: total seconds of this call instead of the client's.
+        timeout: total seconds of this call instead of the client's. headers: request headers, which win over the client's.
+        meta: called with the response's metadata when the call succeeds, on the event loop's thread, and awaited if it returns an
+            awaitable.
         """
-        send = partial(self._client.send_message, job_id, prompt, timeout=timeout)
-        return await self._run(send, timeout, delivers=True)
+        send = partial(self._client.send_message, job_id, prompt, timeout=timeout, headers=headers)
+        return await self._run(send, timeout, delivers=True, meta=meta)
 
-    async def get_job(self, job_id: str, *, timeout: float | None = None) -> Job:
+    async def get_job(
+        self,
+        job_id: str,
+        *,
+        timeout: Optional[float] = None,
+        meta: Optional[OnMeta] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> Job:
         """Asks for a job's record; see Client.get_job.
 
-        timeout: total seconds of this call instead of the client's.
+        timeout: total seconds of this call instead of the client's. headers: request headers, which win over the client's.
+        meta: called with the response's metadata when the call succeeds, on the event loop's thread, and awaited if it returns an
+            awaitable.
         """
-        return await self._run(partial(self._client.get_job, job_id, timeout=timeout), timeout)
+        return await self._run(partial(self._client.get_job, job_id, timeout=timeout, headers=headers), timeout, meta=meta)
 
-    async def create_job(self, prompt: str, *, timeout: float | None = None) -> Job:
+    async def create_job(
+        self,
+        prompt: str,
+        *,
+        timeout: Optional[float] = None,
+        meta: Optional[OnMeta] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> Job:
         """Creates a job, and returns its record; see Client.create_job.
 
-        timeout: total seconds of this call instead of the client's.
+        timeout: total seconds of this call instead of the client's. headers: request headers, which win over the client's.
+        meta: called with the response's metadata when the call succeeds, on the event loop's thread, and awaited if it returns an
+            awaitable.
         """
-        create = partial(self._client.create_job, prompt, timeout=timeout)
-        return await self._run(create, timeout, delivers=True)
+        create = partial(self._client.create_job, prompt, timeout=timeout, headers=headers)
+        return await self._run(create, timeout, delivers=True, meta=meta)
 
     async def wait(
         self,
         job_id: str,
         *,
-        timeout: float | None = 1800.0,
-        min_interval: float = 2.0,
-        max_interval: float = 60.0,
-        lateness: float = 0.15,
-        settle: float = 10.0,
+        timeout: WaitTimeout = "client",
+        min_interval: Optional[float] = None,
+        max_interval: Optional[float] = None,
+        lateness: Optional[float] = None,
+        settle: Optional[float] = None,
         check: bool = False,
-        on_update: OnUpdate | None = None,
+        on_update: Optional[OnUpdate] = None,
+        meta: Optional[OnMeta] = None,
+        headers: Optional[Mapping[str, str]] = None,
     ) -> Job:
         """Waits until a job is completed, archived or failed, and returns its last record.
 
         The options are those of Client.wait: all are seconds, except lateness, a fraction of the time waited so far. Between two
         polls the wait takes no thread, and can be cancelled at once.
         """
-        _check(check, on_update)
+        _check(check, on_update, meta)
         poller = self._client.poller(
             job_id,
             timeout=timeout,
@@ -244,28 +307,31 @@ class AsyncClient:
             max_interval=max_interval,
             lateness=lateness,
             settle=settle,
+            headers=headers,
         )
-        return await self._follow(poller, check, on_update)
+        return await self._follow(poller, check, on_update, meta)
 
     async def send_and_wait(
         self,
         job_id: str,
         prompt: str,
         *,
-        timeout: float | None = 1800.0,
-        min_interval: float = 2.0,
-        max_interval: float = 60.0,
-        lateness: float = 0.15,
-        settle: float = 10.0,
+        timeout: WaitTimeout = "client",
+        min_interval: Optional[float] = None,
+        max_interval: Optional[float] = None,
+        lateness: Optional[float] = None,
+        settle: Optional[float] = None,
         check: bool = False,
-        on_update: OnUpdate | None = None,
+        on_update: Optional[OnUpdate] = None,
+        meta: Optional[OnMeta] = None,
+        headers: Optional[Mapping[str, str]] = None,
     ) -> Job:
         """Sends a message and waits for its result: send_message, then wait, with wait's options.
 
         timeout is the wait's; the message itself has the client's. Once the message was accepted, every error says so in
         `delivery`.
         """
-        _check(check, on_update)
+        _check(check, on_update, meta, delivers=True)
         send = partial(
             self._client._send_and_poll,
             job_id,
@@ -275,10 +341,11 @@ class AsyncClient:
             max_interval=max_interval,
             lateness=lateness,
             settle=settle,
+            headers=headers,
         )
-        poller = await self._run(send, delivers=True)
+        poller = await self._run(send, delivers=True, meta=meta)
         try:
-            return await self._follow(poller, check, on_update)
+            return await self._follow(poller, check, on_update, meta)
         except BaseException as error:
             # Also to a cancellation, and to what on_update raised.
             _native.add_note(error, "accepted")
@@ -288,15 +355,18 @@ class AsyncClient:
         self,
         job_id: str,
         *,
-        timeout: float | None = 1800.0,
-        min_interval: float = 2.0,
-        max_interval: float = 60.0,
-        lateness: float = 0.15,
-        settle: float = 10.0,
-    ) -> AsyncIterator[Job]:
+        timeout: WaitTimeout = "client",
+        min_interval: Optional[float] = None,
+        max_interval: Optional[float] = None,
+        lateness: Optional[float] = None,
+        settle: Optional[float] = None,
+        meta: Optional[OnMeta] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> AsyncWatch:
         """The records of a job as they change, the last one terminal: async for job in client.watch("job_123"): ...
 
-        The options are wait's. After an error there are no more.
+        The options are wait's. After an error there are no more. A loop that may end early should be inside
+        `async with client.watch("job_123") as watch:`, or call watch.aclose().
         """
         poller = self._client.poller(
             job_id,
@@ -305,13 +375,15 @@ class AsyncClient:
             max_interval=max_interval,
             lateness=lateness,
             settle=settle,
+            headers=headers,
         )
-        return self._changes(poller)
+        _check(False, None, meta)
+        return AsyncWatch(self._changes(poller, meta))
 
-    async def _changes(self, poller: Poller) -> AsyncIterator[Job]:
+    async def _changes(self, poller: Poller, meta: Optional[OnMeta]) -> AsyncGenerator[Job, None]:
         for job in _wait.records(poller):
             if job is None:
-                await self._pause_and_poll(poller)
+                await self._pause_and_poll(poller, meta)
             else:
                 yield job
         if not poller.changed and poller.job is not None:
@@ -319,22 +391,25 @@ class AsyncClient:
 
     def send_all(
         self,
-        items: Iterable[BatchItem | Mapping[str, object] | tuple[str, str] | tuple[str, str, str | None]],
+        items: Iterable[Union[BatchItem, tuple[str, str], tuple[str, str, Optional[str]]]],
         *,
-        journal: str | PathLike[str],
+        journal: Union[str, PathLike[str]],
         concurrency: int = 4,
-        rate: str | None = None,
+        rate: Optional[str] = None,
         wait: bool = False,
-        timeout: float | None = 1800.0,
-        min_interval: float = 2.0,
-        max_interval: float = 60.0,
-        lateness: float = 0.15,
-        settle: float = 10.0,
+        timeout: WaitTimeout = "client",
+        min_interval: Optional[float] = None,
+        max_interval: Optional[float] = None,
+        lateness: Optional[float] = None,
+        settle: Optional[float] = None,
         resend_unknown: bool = False,
+        retry_prompts: Optional[Iterable[str]] = None,
         max_outage: float = 3600.0,
+        max_busy: float = 3600.0,
         grace: float = 5.0,
-        on_update: Callable[[BatchUpdate], object] | None = None,
-        cancel: CancelToken | None = None,
+        on_update: Optional[Callable[[BatchUpdate], object]] = None,
+        cancel: Optional[CancelToken] = None,
+        headers: Optional[Mapping[str, str]] = None,
     ) -> AsyncBatch:
         """Sends many messages, each at most once: async for outcome in client.send_all(items, journal=...): ...
 
@@ -364,9 +439,12 @@ class AsyncClient:
             lateness=lateness,
             settle=settle,
             resend_unknown=resend_unknown,
+            retry_prompts=retry_prompts,
             max_outage=max_outage,
+            max_busy=max_busy,
             grace=grace,
             cancel=cancel,
+            headers=headers,
         )
         return AsyncBatch(begin, partial(_notify, on_update))
 
@@ -374,11 +452,12 @@ class AsyncClient:
         self,
         job_id: str,
         *,
-        timeout: float | None = 1800.0,
-        min_interval: float = 2.0,
-        max_interval: float = 60.0,
-        lateness: float = 0.15,
-        settle: float = 10.0,
+        timeout: WaitTimeout = "client",
+        min_interval: Optional[float] = None,
+        max_interval: Optional[float] = None,
+        lateness: Optional[float] = None,
+        settle: Optional[float] = None,
+        headers: Optional[Mapping[str, str]] = None,
     ) -> AsyncPoller:
         """A wait whose loop the program runs: sleep poller.due_in seconds, then await poller.poll(), until it is done.
 
@@ -391,17 +470,19 @@ class AsyncClient:
             max_interval=max_interval,
             lateness=lateness,
             settle=settle,
+            headers=headers,
         )
         return AsyncPoller(self._poll, poller)
 
-    def resume(self, text: str) -> AsyncPoller:
-        """Resumes a wait from a poller's text. The time since the text was written counts as waited."""
-        return AsyncPoller(self._poll, self._client.resume(text))
+    def resume(self, text: str, *, headers: Optional[Mapping[str, str]] = None) -> AsyncPoller:
+        """Resumes a wait from a poller's text. The time since the text was written counts as waited. The text has no headers: give
+        them again."""
+        return AsyncPoller(self._poll, self._client.resume(text, headers=headers))
 
-    async def _follow(self, poller: Poller, check: bool, on_update: OnUpdate | None) -> Job:
+    async def _follow(self, poller: Poller, check: bool, on_update: Optional[OnUpdate], meta: Optional[OnMeta]) -> Job:
         for job in _wait.records(poller):
             if job is None:
-                await self._pause_and_poll(poller)
+                await self._pause_and_poll(poller, meta)
             else:
                 await _notify(on_update, job)
         last = poller.job  # a new dict: on_update may have changed the one that it got
@@ -410,18 +491,33 @@ class AsyncClient:
             raise job_failed(_native.escape(last["id"]), last)
         return last
 
-    async def _pause_and_poll(self, poller: Poller) -> None:
+    async def _pause_and_poll(self, poller: Poller, meta: Optional[OnMeta]) -> None:
         if not self._client.closed:
             await pause(self._threads, poller.due_in)
-        await self._poll(poller)
+        await self._poll(poller, meta)
 
-    async def _poll(self, poller: Poller) -> Job | None:
-        token = poller._call_token()
-        return await run(self._threads, partial(poller.poll, cancel=token), token, False)
+    async def _poll(self, poller: Poller, meta: Optional[OnMeta] = None) -> Optional[Job]:
+        return await self._made(poller.poll, poller._call_token(), False, meta)
 
-    async def _run(self, call: Callable[..., T], timeout: float | None = None, delivers: bool = False) -> T:
-        token = self._client._call_token(timeout, delivers=delivers)
-        return await run(self._threads, partial(call, cancel=token), token, delivers)
+    async def _run(
+        self, call: Callable[..., T], timeout: Optional[float] = None, delivers: bool = False, meta: Optional[OnMeta] = None
+    ) -> T:
+        return await self._made(call, self._client._call_token(timeout, delivers=delivers), delivers, meta)
+
+    async def _made(self, call: Callable[..., T], token: CancelToken, delivers: bool, meta: Optional[OnMeta]) -> T:
+        _check(False, None, meta, delivers=delivers)
+        if meta is None:
+            return await run(self._threads, partial(call, cancel=token), token, delivers)
+        seen: list[ResponseMeta] = []
+        result = await run(self._threads, partial(call, cancel=token, meta=seen.append), token, delivers)
+        try:
+            for one in seen:
+                await _notify(meta, one)
+        except BaseException as error:
+            if delivers:
+                _native.add_note(error, "accepted")
+            raise
+        return result
 
 
 def _threads(most: object) -> Threads:
@@ -433,15 +529,27 @@ def _threads(most: object) -> Threads:
     return Threads(most)
 
 
-def _check(check: object, on_update: Callable[..., object] | None) -> None:
+def _check(
+    check: object,
+    on_update: Optional[Callable[..., object]],
+    meta: Optional[OnMeta] = None,
+    *,
+    delivers: bool = False,
+) -> None:
     """Checks the arguments that the native client does not get."""
-    if not isinstance(check, bool):
-        raise TypeError(f"check must be True or False, not {type(check).__name__}")
-    if on_update is not None and not callable(on_update):
-        raise TypeError(f"on_update must be callable, not {type(on_update).__name__}")
+    wrong = None if isinstance(check, bool) else f"check must be True or False, not {type(check).__name__}"
+    functions: tuple[tuple[str, Optional[Callable[..., object]]], ...] = (("on_update", on_update), ("meta", meta))
+    for name, function in functions:
+        if wrong is None and function is not None and not callable(function):
+            wrong = f"{name} must be callable, not {type(function).__name__}"
+    if wrong is not None:
+        error = TypeError(wrong)
+        if delivers:
+            _native.add_note(error, "not_sent")
+        raise error
 
 
-async def _notify(on_update: Callable[[T], object] | None, update: T) -> None:
+async def _notify(on_update: Optional[Callable[[T], object]], update: T) -> None:
     if on_update is not None:
         result = on_update(update)
         if isinstance(result, Awaitable):

@@ -5,9 +5,23 @@ An error's text is a message in one or more sentences. Its facts are attributes;
 
 TYPE_CHECKING = False  # typing's own, without the time that importing typing takes
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    import typing
 
-    from .types import Delivery, ErrorDict, Job
+    from . import types
+else:
+
+    class _Lazy:
+        """A module that annotations name. It is loaded when a program reads them, as typing.get_type_hints does."""
+
+        def __init__(self, name):
+            self._name = name
+
+        def __getattr__(self, attribute):
+            import importlib
+
+            return getattr(importlib.import_module(self._name), attribute)
+
+    typing, types = _Lazy("typing"), _Lazy("agentjob.types")
 
 __all__ = [
     "Error",
@@ -41,31 +55,31 @@ class Error(Exception):
     # Plain attributes over class defaults: pickle and copy keep them without help.
     kind: str = "internal"
     """The kind's name, the same in every language; each class has its own."""
-    hint: "Optional[str]" = None
+    hint: "typing.Optional[str]" = None
     """What to do about the cause, as a sentence; None if nothing is known to help. What to do with the message follows from
     `delivery`, and is not in it."""
-    delivery: "Optional[Delivery]" = None
+    delivery: "typing.Optional[types.Delivery]" = None
     """What happened to the message: not_sent, rejected, unknown or accepted. None if the call was not to deliver one."""
-    http_status: "Optional[int]" = None
+    http_status: "typing.Optional[int]" = None
     """The status of the response, if one was read."""
-    retry_after: "Optional[float]" = None
+    retry_after: "typing.Optional[float]" = None
     """How many seconds the service asked to wait."""
-    request_id: "Optional[str]" = None
+    request_id: "typing.Optional[str]" = None
     """The service's id of the request, to quote to its operators."""
-    body: "Optional[str]" = None
+    body: "typing.Optional[str]" = None
     """The text of the response's body, at most 8 KiB of it: the service's text, unchecked."""
     attempts: int = 0
     """How many requests the call made."""
     elapsed: float = 0.0
     """How many seconds the call took."""
-    job: "Optional[Job]" = None
+    job: "typing.Optional[types.Job]" = None
     """The last record that a wait read."""
-    item: "Optional[int]" = None
+    item: "typing.Optional[int]" = None
     """The number, from 1, of the batch's item that the error is about."""
-    line: "Optional[int]" = None
+    line: "typing.Optional[int]" = None
     """The `line` of the batch's item that the error is about, if it has one."""
 
-    def __init__(self, message: str = "", facts: "Optional[dict[str, Any]]" = None) -> None:
+    def __init__(self, message: str = "", facts: "typing.Optional[dict[str, typing.Any]]" = None) -> None:
         """message: the text. facts: the attributes, as `to_dict()` returns them; None leaves the defaults."""
         super().__init__(message)
         if facts is None:
@@ -93,17 +107,18 @@ class Error(Exception):
         self.__dict__["reason"] = reason
 
     @property
-    def args(self) -> "tuple[Any, ...]":
+    def args(self) -> "tuple[typing.Any, ...]":
         """The text and the facts: what serializers that rebuild an exception as `cls(*args)` need to keep its verdict."""
         return (self.message, self.to_dict())
 
     @args.setter
-    def args(self, args: "tuple[Any, ...]") -> None:
+    def args(self, args: "tuple[typing.Any, ...]") -> None:
         BaseException.args.__set__(self, tuple(args)[:1])  # type: ignore[attr-defined]
 
-    def to_dict(self) -> "ErrorDict":
+    def to_dict(self) -> "types.ErrorDict":
         """The error as a dict for JSON: kind, message, reason, hint, delivery, http_status, retry_after, request_id, body,
-        attempts, elapsed, job, item and line."""
+        attempts, elapsed, job, item and line. A number of the job beyond a float, which Python reads as infinity and JSON doesn't have,
+        is the largest float."""
         return {
             "kind": self.kind,
             "message": self.message,
@@ -116,10 +131,22 @@ class Error(Exception):
             "body": self.body,
             "attempts": self.attempts,
             "elapsed": self.elapsed,
-            "job": self.job,
+            "job": _strict(self.job),
             "item": self.item,
             "line": self.line,
         }
+
+
+_LARGEST = 1.7976931348623157e308
+
+
+def _strict(value: "typing.Any") -> "typing.Any":
+    """A record that is valid JSON, whose numbers are finite."""
+    if isinstance(value, dict):
+        return {key: _strict(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_strict(member) for member in value]
+    return max(-_LARGEST, min(value, _LARGEST)) if isinstance(value, float) else value
 
 
 #: What `delivery` may be.
@@ -255,7 +282,7 @@ class JournalError(Error):
     kind = "journal"
 
 
-def job_failed(job_id: str, job: "Optional[Job]") -> JobFailedError:
+def job_failed(job_id: str, job: "typing.Optional[types.Job]") -> JobFailedError:
     """The error for a job that failed, for `check=True`."""
     error = JobFailedError(f"job {job_id} failed; its record is in .job")
     error.job = job

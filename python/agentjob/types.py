@@ -1,18 +1,22 @@
 """The types of the dicts that agentjob returns and takes. They exist at runtime, too."""
 
-from typing import List, Literal, Optional, TypedDict, Union
+from typing import Any, List, Literal, Optional, Union
 
+from ._event_types import AttemptEvent, Event, PausedEvent, PollEvent, ResponseEvent, ResponseMeta, ResumedEvent, RetryEvent, Timings
+from ._typed_dict import TypedDict
 from .errors import Error
 
 __all__ = [
     "AttemptEvent",
     "BatchAcceptedUpdate",
     "BatchItem",
+    "BatchBusyUpdate",
     "BatchJobUpdate",
     "BatchOutcome",
     "BatchPause",
     "BatchPausedUpdate",
     "BatchProgress",
+    "BatchRepeatedUpdate",
     "BatchResumedUpdate",
     "BatchStatus",
     "BatchStatusItem",
@@ -22,14 +26,24 @@ __all__ = [
     "Event",
     "Job",
     "PauseReason",
+    "PausedEvent",
     "PollEvent",
+    "ResponseEvent",
+    "ResponseMeta",
+    "ResumedEvent",
     "RetryEvent",
     "Source",
+    "Timings",
+    "WaitTimeout",
 ]
 
 # A union of Literals: stubtest does not recognize an alias of a Literal with several values.
 Delivery = Union[Literal["not_sent"], Literal["rejected"], Literal["unknown"], Literal["accepted"]]
 """What happened to a message whose call failed: send it again; fix the cause first; check the job first; do not send it again."""
+
+
+WaitTimeout = Union[float, Literal["client"], None]
+"""How long a wait lasts at most: seconds; "client", the client's own wait_timeout; or None, no limit."""
 
 
 class Source(TypedDict):
@@ -47,7 +61,8 @@ class Job(TypedDict):
     id: str
     status: str
     """active; completed, archived or failed, which are terminal; or a status that this version does not know."""
-    source: Source
+    source: Optional[Source]
+    """None if the service sent something else than an object."""
     model: Optional[str]
     prLink: Optional[str]
     """The pull request: None while the job is active, and None when no file changed."""
@@ -55,51 +70,6 @@ class Job(TypedDict):
     """ISO 8601."""
     archivedAt: Optional[str]
     """ISO 8601."""
-
-
-class AttemptEvent(TypedDict):
-    """A request is about to be made."""
-
-    event: Literal["attempt"]
-    operation: Literal["send_message", "get_job", "create_job"]
-    job_id: str
-    """Empty for create_job."""
-    attempt: int
-    """1 for the first request of a call."""
-
-
-class RetryEvent(TypedDict):
-    """A request failed and is retried."""
-
-    event: Literal["retry"]
-    operation: Literal["send_message", "get_job", "create_job"]
-    job_id: str
-    attempt: int
-    """The number of the request that failed."""
-    delay: float
-    """Seconds until the next one."""
-    reason: str
-
-
-class PollEvent(TypedDict):
-    """A wait polled its job."""
-
-    event: Literal["poll"]
-    job_id: str
-    polls: int
-    """How many polls the wait has made."""
-    status: Optional[str]
-    """The job's status, when it could be read."""
-    reason: Optional[str]
-    """Why it could not be read."""
-    elapsed: float
-    """Seconds since the wait began."""
-    next: Optional[float]
-    """Seconds until the next poll; None when the wait has ended."""
-
-
-Event = Union[AttemptEvent, RetryEvent, PollEvent]
-"""What on_event is called with."""
 
 
 class ErrorDict(TypedDict):
@@ -136,6 +106,9 @@ class BatchItem(_Message, total=False):
     by its content and its position."""
     line: Optional[int]
     """The line of the file that it comes from, for errors."""
+    extra: Any
+    """Metadata of your own: any value that `json` can write, at most 4096 bytes of JSON. The item's outcome has it again. It is neither
+    sent nor written to the journal."""
 
 
 class BatchOutcome(TypedDict):
@@ -148,13 +121,16 @@ class BatchOutcome(TypedDict):
     key: str
     """The item's own key, or one derived from its content and position."""
     job_id: str
-    delivery: Union[Literal["accepted"], Literal["rejected"], Literal["unknown"]]
+    delivery: Union[Literal["accepted"], Literal["rejected"], Literal["unknown"], Literal["not_sent"]]
+    """not_sent: this run holds the message back because of an earlier one to its job; the error says which. A later run sends it."""
     job: Optional[Job]
     """The job's last record: the response to the message or, with wait, the last one that the wait read."""
     error: Optional[Error]
-    """Why the message was rejected or may have arrived; for an accepted one, why its record or its job's end could not be read."""
+    """Why the message was rejected, was held back or may have arrived; for an accepted one, why its record or its job's end could not be read."""
     earlier: bool
     """Whether the outcome is of an earlier run of the journal."""
+    extra: Any
+    """The item's `extra` in the list of this run, as `json` reads it again; None if it has none."""
 
 
 # As above.
@@ -183,8 +159,14 @@ class BatchProgress(TypedDict):
     """How many are in flight."""
     waiting: int
     """How many jobs the batch waits for."""
+    busy: int
+    """How many messages wait because their job is busy (409); they are among those left."""
     done: int
-    """How many outcomes are final; with wait, an accepted message's outcome is final when its job is done."""
+    """How many outcomes are final; with wait, an accepted message's outcome is final when its job is done. Dropped ones count."""
+    failed: int
+    """How many of the jobs that were waited for failed."""
+    dropped: int
+    """How many messages batch_drop took out: no run sends them."""
     pause: Optional[BatchPause]
     finishes_in: Optional[float]
     """Seconds until the last message is sent, at the current pace; None while that is not known."""
@@ -211,6 +193,17 @@ class BatchJobUpdate(TypedDict):
     progress: BatchProgress
 
 
+class BatchBusyUpdate(TypedDict):
+    """The job of a message is busy (409): it is polled, and the message sent again when the job is no longer active."""
+
+    event: Literal["busy"]
+    item: int
+    job_id: str
+    error: Error
+    """The service's refusal."""
+    progress: BatchProgress
+
+
 class BatchPausedUpdate(TypedDict):
     """Nothing is sent for a while."""
 
@@ -218,8 +211,8 @@ class BatchPausedUpdate(TypedDict):
     reason: PauseReason
     pause: float
     """Seconds."""
-    error: Error
-    """The failure behind it."""
+    error: Optional[Error]
+    """The failure behind it; None if the pause began in an earlier run."""
     progress: BatchProgress
 
 
@@ -244,18 +237,61 @@ class BatchRecoveredUpdate(TypedDict):
     progress: BatchProgress
 
 
-BatchUpdate = Union[BatchAcceptedUpdate, BatchJobUpdate, BatchPausedUpdate, BatchResumedUpdate, BatchRecoveredUpdate]
+class BatchRepeatedUpdate(TypedDict):
+    """Messages have the same job and the same prompt as one before them; each of them is sent. Client.send_all itself calls on_update
+    with it, before anything is sent."""
+
+    event: Literal["repeated"]
+    count: int
+    """How many messages repeat an earlier one."""
+    item: int
+    """The position of the first of them in the list, from 1."""
+    line: Optional[int]
+    first_item: int
+    """The position of the message that it repeats."""
+    first_line: Optional[int]
+    progress: BatchProgress
+
+
+BatchUpdate = Union[
+    BatchAcceptedUpdate,
+    BatchJobUpdate,
+    BatchBusyUpdate,
+    BatchPausedUpdate,
+    BatchResumedUpdate,
+    BatchRepeatedUpdate,
+    BatchRecoveredUpdate,
+]
 """What a batch's on_update is called with."""
 
 
-class BatchStatusItem(TypedDict):
-    """An item of a BatchStatus: its message was rejected, or may have arrived."""
+class BatchDecision(TypedDict):
+    """What was decided about an item of a batch."""
 
     item: int
     """Its position in the list, from 1."""
+    key: str
+    """Its own key, if the journal could store it, or one derived from its content and position."""
+    job_id: str
+    decision: Union[
+        Literal["arrived"], Literal["not_arrived"], Literal["resend"], Literal["retry"], Literal["drop"]
+    ]
+    at: str
+    """When it was decided, ISO 8601."""
+
+
+class BatchStatusItem(TypedDict):
+    """An item of a BatchStatus: its message was rejected or may have arrived, or its job failed."""
+
+    item: int
+    """Its position in the list, from 1."""
+    key: Optional[str]
+    """Its own key, if the journal could store it, or one derived from its content and position; None if only a damaged line is left
+    of it."""
     job_id: str
     reason: Optional[str]
-    """Why it was rejected, or why it may have arrived; None if its run ended before it recorded a response."""
+    """Why it was rejected, or why it may have arrived; None if its run ended before it recorded a response, and for a job that
+    failed."""
 
 
 class BatchStatus(TypedDict):
@@ -283,3 +319,9 @@ class BatchStatus(TypedDict):
     """The messages that may have arrived: check their jobs."""
     rejected: List[BatchStatusItem]
     """The messages that the service refused."""
+    failed: List[BatchStatusItem]
+    """The messages whose jobs were waited for and failed."""
+    decisions: List[BatchDecision]
+    """The last decision about each item that has one."""
+    new_prompts: int
+    """How many messages the next run needs a prompt for that a decision gave them."""

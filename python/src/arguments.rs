@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agentjob_core::{Delivery, EncodedPrompt, Error, duration_from_seconds, duration_from_seconds_or_zero};
+use agentjob_core::{Delivery, EncodedPrompt, Error, Headers, duration_from_seconds, duration_from_seconds_or_zero};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -36,7 +36,13 @@ impl Refused {
     /// As an exception. `delivers`: the call was to deliver a message, which was not sent.
     pub(crate) fn raised(self, py: Python<'_>, delivers: bool) -> PyErr {
         match self {
-            Refused::Type(sentence) => PyTypeError::new_err(sentence),
+            Refused::Type(sentence) => {
+                let raised = PyTypeError::new_err(sentence);
+                if delivers {
+                    errors::add_note(raised.value(py), Delivery::NotSent);
+                }
+                raised
+            }
             Refused::Value(error) => {
                 let verdict = error.delivery().or(delivers.then_some(Delivery::NotSent));
                 errors::raised_with(py, &error, verdict)
@@ -64,7 +70,7 @@ impl<'py> FromPyObject<'_, 'py> for Number {
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> Result<Self, Infallible> {
         Ok(match given.extract::<f64>() {
             Ok(number) if !is_bool(&given) => Given::Right(number),
-            Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => Given::Right(f64::INFINITY),
+            Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => Given::Right(f64::MAX),
             _ => Given::Wrong(type_name(&given)),
         })
     }
@@ -156,6 +162,16 @@ impl Flag {
     }
 }
 
+/// An iterable of str, not a str itself.
+pub(crate) fn strings(name: &str, given: &Bound<'_, PyAny>) -> Result<Vec<String>, Refused> {
+    let wrong = || wrong_type(name, "an iterable of str", &type_name(given));
+    if given.is_instance_of::<PyString>() {
+        return Err(wrong());
+    }
+    let each = given.try_iter().map_err(|_| wrong())?;
+    each.map(|item| Ok(text(name, &item.map_err(|_| wrong())?)?.into_owned())).collect()
+}
+
 /// A str as UTF-8. It must not contain a lone surrogate, which cannot be encoded.
 pub(crate) fn text<'a>(name: &str, given: &'a Bound<'_, PyAny>) -> Result<Cow<'a, str>, Refused> {
     let text = given.cast::<PyString>().map_err(|_| wrong_type(name, "a str", &type_name(given)))?;
@@ -197,6 +213,27 @@ pub(crate) fn cancel_token<'a>(name: &str, given: &'a Bound<'_, PyAny>) -> Resul
         Ok(token) => Ok(token.get()),
         Err(_) => Err(wrong_type(name, "an agentjob.CancelToken", &type_name(given))),
     }
+}
+
+/// A mapping of header names to values. Two names that differ only in case are a mistake.
+pub(crate) fn headers(given: &Bound<'_, PyAny>) -> Result<Headers, Refused> {
+    let wrong = |given: &Bound<'_, PyAny>| wrong_type("headers", "a mapping of str to str", &type_name(given));
+    if !given.hasattr("keys").unwrap_or(false) {
+        return Err(wrong(given));
+    }
+    let items = given.call_method0("items").and_then(|items| items.try_iter()).map_err(|_| wrong(given))?;
+    let mut headers = Headers::new();
+    for item in items {
+        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
+            item.and_then(|item| item.extract()).map_err(|_| wrong(given))?;
+        let name = text("a header's name", &name)?;
+        let value = text(&format!("the value of header {name}"), &value)?;
+        if headers.contains(&name) {
+            return Err(Error::invalid_argument(format!("header {name} is given twice")).into());
+        }
+        headers.set(&name, &value)?;
+    }
+    Ok(headers)
 }
 
 /// A callback, or none.

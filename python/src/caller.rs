@@ -7,26 +7,41 @@ use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::detached::Detached;
-use crate::watcher::Watcher;
+use crate::watcher::{Callbacks, Watcher};
 
 /// A client as its methods, pollers and watches hold it.
 pub(crate) struct Caller {
     core: Detached<Client>,
     on_event: Option<Py<PyAny>>,
+    /// What must live as long as the client and what it makes: the callable that returns its key, the emulator that it is of.
+    companion: Option<Py<PyAny>>,
 }
 
 impl Caller {
-    pub(crate) fn new(core: Client, on_event: Option<Py<PyAny>>) -> Caller {
-        Caller { core: Detached::new(core), on_event }
+    pub(crate) fn new(core: Client, on_event: Option<Py<PyAny>>, companion: Option<Py<PyAny>>) -> Caller {
+        Caller { core: Detached::new(core), on_event, companion }
     }
 
     /// The same client with other options; without an `on_event` of their own they keep this one.
     pub(crate) fn with(&self, py: Python<'_>, core: Client, on_event: Option<Py<PyAny>>) -> Caller {
-        Caller::new(core, on_event.or_else(|| self.on_event.as_ref().map(|call| call.clone_ref(py))))
+        let on_event = on_event.or_else(|| self.on_event.as_ref().map(|call| call.clone_ref(py)));
+        Caller::new(core, on_event, self.companion(py))
     }
 
     pub(crate) fn share(&self, py: Python<'_>) -> Caller {
         self.with(py, self.core().clone(), None)
+    }
+
+    /// The same client, which keeps an object alive.
+    pub(crate) fn keeping(&self, companion: &Bound<'_, PyAny>) -> PyResult<Caller> {
+        let py = companion.py();
+        let both = (self.companion(py), companion).into_pyobject(py)?;
+        Ok(Caller { companion: Some(both.into_any().unbind()), ..self.share(py) })
+    }
+
+    /// What a watch or a batch must keep alive, too.
+    pub(crate) fn companion(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.companion.as_ref().map(|companion| companion.clone_ref(py))
     }
 
     pub(crate) fn core(&self) -> &Client {
@@ -34,17 +49,12 @@ impl Caller {
     }
 
     /// `delivers`: the call is to deliver a message.
-    pub(crate) fn watcher(
-        &self,
-        py: Python<'_>,
-        on_update: Option<Py<PyAny>>,
-        delivers: bool,
-    ) -> PyResult<Arc<Watcher>> {
-        Watcher::new(py, self.on_event.as_ref().map(|call| call.clone_ref(py)), on_update, delivers)
+    pub(crate) fn watcher(&self, py: Python<'_>, callbacks: Callbacks, delivers: bool) -> PyResult<Arc<Watcher>> {
+        Watcher::new(py, self.on_event.as_ref().map(|call| call.clone_ref(py)), callbacks, delivers)
     }
 
     /// For the garbage collector.
     pub(crate) fn traverse(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        self.on_event.as_ref().map_or(Ok(()), |call| visit.call(call))
+        self.on_event.iter().chain(&self.companion).try_for_each(|object| visit.call(object))
     }
 }

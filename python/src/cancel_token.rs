@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 /// ... except agentjob.CancelledError as error:
 /// ...     print(error)
 /// wait for job job_busy ended: the call was cancelled
-#[pyclass(frozen, module = "agentjob")]
+#[pyclass(frozen, weakref, module = "agentjob")]
 pub(crate) struct CancelToken {
     core: core::CancelToken,
     /// Of the one call that it was made for, which may queue for a thread.

@@ -13,7 +13,7 @@ const DIGITS_AT_ONCE: usize = 512;
 /// A job's record.
 pub(crate) fn job<'py>(py: Python<'py>, job: &Job) -> PyResult<Bound<'py, PyDict>> {
     let mut builder = Builder::new(py);
-    builder.fields(job.fields())
+    builder.fields(job.fields(), true)
 }
 
 /// An event of a call.
@@ -48,18 +48,22 @@ impl<'py> Builder<'py> {
         Builder { py, decoded: String::new() }
     }
 
-    fn fields(&mut self, fields: Fields<'_>) -> PyResult<Bound<'py, PyDict>> {
+    /// `of_record`: the fields are the record's own, not those of its `source`.
+    fn fields(&mut self, fields: Fields<'_>, of_record: bool) -> PyResult<Bound<'py, PyDict>> {
         let dict = self.dict()?;
         for (key, field) in fields {
-            let key = match documented(self.py, key.as_written()) {
+            let name = match documented(self.py, key.as_written()) {
                 Some(known) => known.clone(),
                 None => self.text(key)?,
             };
             match field {
-                Field::Text(text) => dict.set_item(key, string(self.py, text)?)?,
-                Field::Object(inner) => dict.set_item(key, self.fields(inner)?)?,
-                Field::Json(json) if json.is_null() => dict.set_item(key, self.py.None())?,
-                Field::Json(json) => dict.set_item(key, self.value(json)?)?,
+                Field::Text(text) => dict.set_item(name, string(self.py, text)?)?,
+                Field::Object(inner) => dict.set_item(name, self.fields(inner, false)?)?,
+                // A `source` that is no object is None, so that `job["source"] and job["source"]["ref"]` holds for every record.
+                Field::Json(json) if json.is_null() || (of_record && key.as_written() == "source") => {
+                    dict.set_item(name, self.py.None())?
+                }
+                Field::Json(json) => dict.set_item(name, self.value(json)?)?,
                 _ => {}
             }
         }

@@ -7,6 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyModule};
 
 use crate::convert;
+use crate::key_exception::Raised;
 
 /// An error of the core, as it is.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
@@ -15,7 +16,24 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
 
 /// The same with another verdict.
 pub(crate) fn raised_with(py: Python<'_>, error: &Error, delivery: Option<Delivery>) -> PyErr {
-    exception(py, error, delivery).unwrap_or_else(|failed| failed)
+    let own = error.function_error().and_then(|own| own.downcast_ref::<Raised>());
+    match own {
+        // Ctrl-C in a function of the program is Ctrl-C, and only gets the verdict.
+        Some(own) if own.ends_program(py) => {
+            let raised = own.exception(py);
+            if let Some(delivery) = delivery {
+                add_note(raised.value(py), delivery);
+            }
+            raised
+        }
+        own => {
+            let raised = exception(py, error, delivery).unwrap_or_else(|failed| failed);
+            if let Some(own) = own {
+                raised.set_cause(py, Some(own.exception(py)));
+            }
+            raised
+        }
+    }
 }
 
 /// The error for a job that failed, for `check=True`.

@@ -1,8 +1,8 @@
 //! `agentjob._native`: the core as Python objects.
 //!
-//! A call passes through these files: `arguments` (and `options`, `settings`) read what Python gives, `request`, `wait`, `poller`
-//! and `batch` call the core, `signals` blocks, `watcher` runs callbacks meanwhile, and `convert` and `errors` make what Python
-//! gets. `client` only has signatures and docstrings. Every decision is made in `agentjob-core`.
+//! A call passes through these files: `arguments` (and `message_arguments`, `options`, `settings`) read what Python gives,
+//! `request`, `wait`, `poller` and `batch` call the core, `signals` blocks, `watcher` runs callbacks meanwhile, and `convert` and
+//! `errors` make what Python gets, and `function` gives methods their type hints. `client` only has signatures and docstrings. Every decision is made in `agentjob-core`.
 
 #![forbid(unsafe_code)]
 
@@ -14,9 +14,14 @@ mod client;
 mod convert;
 mod detached;
 mod errors;
+mod function;
+mod headers;
 mod in_use;
+mod key_exception;
+mod key_function;
 mod logging;
 mod main_thread;
+mod message_arguments;
 mod options;
 mod panic;
 mod poller;
@@ -32,18 +37,30 @@ use pyo3::prelude::*;
 /// The native part of agentjob. Import `agentjob` instead.
 #[pymodule]
 mod _native {
+    use std::sync::OnceLock;
+
+    use pyo3::exceptions::PyImportError;
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::batch::begin::batch_status;
     #[pymodule_export]
+    use super::batch::decisions::{batch_drop, batch_export, batch_resolve, batch_retry};
+    #[pymodule_export]
     use super::batch::iterator::Batch;
     #[pymodule_export]
-    use super::batch::list::read_batch_list;
+    use super::batch::list::{parse_batch_list, read_batch_list};
+    #[pymodule_export]
+    use super::batch::report::{batch_report, write_batch_report};
     #[pymodule_export]
     use super::cancel_token::CancelToken;
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]
     use super::errors::{error_kinds, note_verdict};
+    use super::function::with_hints;
+    #[pymodule_export]
+    use super::headers::read_headers;
     #[pymodule_export]
     use super::logging::escape;
     #[pymodule_export]
@@ -54,6 +71,32 @@ mod _native {
     use super::testing::{Emulator, serve_emulator};
     #[pymodule_export]
     use super::wait::Watch;
+
+    /// Refuses a second interpreter of the process, because pyo3 keeps Python objects for all of them. Python 3.12 and later refuse it
+    /// before this is called.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        static INTERPRETER: OnceLock<usize> = OnceLock::new();
+        // Each interpreter has its own.
+        let modules = module.py().import("sys")?.getattr("modules")?.as_ptr() as usize;
+        if *INTERPRETER.get_or_init(|| modules) != modules {
+            return Err(PyImportError::new_err("agentjob._native was imported by another interpreter of this process"));
+        }
+        with_hints(
+            module,
+            &["Client", "Watch", "Poller", "Batch", "CancelToken"],
+            &[
+                "batch_drop",
+                "batch_export",
+                "batch_report",
+                "batch_resolve",
+                "batch_retry",
+                "batch_status",
+                "read_batch_list",
+                "write_batch_report",
+            ],
+        )
+    }
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's own name for it")]

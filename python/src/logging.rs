@@ -2,7 +2,7 @@
 //! imported here, because that takes longer than everything else; a program that has not imported it gets no messages.
 
 use agentjob_core as core;
-use agentjob_core::Event;
+use agentjob_core::{Event, EventLevel};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -11,6 +11,7 @@ use pyo3::types::PyDict;
 
 const DEBUG: u8 = 10;
 const INFO: u8 = 20;
+const WARNING: u8 = 30;
 
 /// The logger, and its level.
 pub(crate) struct Log {
@@ -21,14 +22,18 @@ pub(crate) struct Log {
 impl Log {
     /// The logger, if the program logs at INFO or below. This runs Python, so a signal handler may raise here.
     pub(crate) fn wanted(py: Python<'_>) -> PyResult<Option<Log>> {
-        match Log::find(py) {
+        Log::of_levels(py, [DEBUG, INFO])
+    }
+
+    fn of_levels(py: Python<'_>, levels: impl IntoIterator<Item = u8>) -> PyResult<Option<Log>> {
+        match Log::find(py, levels) {
             // A module that is being imported, or torn down at exit, has no logger.
             Err(error) if error.is_instance_of::<PyAttributeError>(py) => Ok(None),
             found => found,
         }
     }
 
-    fn find(py: Python<'_>) -> PyResult<Option<Log>> {
+    fn find(py: Python<'_>, levels: impl IntoIterator<Item = u8>) -> PyResult<Option<Log>> {
         /// `sys.modules`, needed for every call and so looked up once.
         static LOADED: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
         let loaded = LOADED.get_or_try_init(py, || {
@@ -36,7 +41,7 @@ impl Log {
         })?;
         let Some(logging) = loaded.bind(py).get_item(intern!(py, "logging"))? else { return Ok(None) };
         let logger = logging.call_method1(intern!(py, "getLogger"), (intern!(py, "agentjob"),))?;
-        for level in [DEBUG, INFO] {
+        for level in levels {
             if logger.call_method1(intern!(py, "isEnabledFor"), (level,))?.is_truthy()? {
                 return Ok(Some(Log { logger: logger.unbind(), level }));
             }
@@ -44,9 +49,16 @@ impl Log {
         Ok(None)
     }
 
-    /// Retries and polls are INFO, attempts are DEBUG.
     fn level_of(event: &Event<'_>) -> u8 {
-        if matches!(event, Event::Attempt { .. }) { DEBUG } else { INFO }
+        match event.level() {
+            EventLevel::Debug => DEBUG,
+            EventLevel::Info => INFO,
+        }
+    }
+
+    /// Whether it takes requests and responses.
+    pub(crate) fn is_debug(&self) -> bool {
+        self.level == DEBUG
     }
 
     pub(crate) fn takes(&self, event: &Event<'_>) -> bool {
@@ -70,6 +82,14 @@ impl Log {
         keywords.set_item(intern!(py, "extra"), extra)?;
         let line = (level, intern!(py, "%s"), sentence);
         self.logger.bind(py).call_method(intern!(py, "log"), line, Some(&keywords)).map(drop)
+    }
+}
+
+/// Logs a sentence as a warning, in the same way as an event.
+pub(crate) fn warning(py: Python<'_>, sentence: String, facts: &Bound<'_, PyDict>) -> PyResult<()> {
+    match Log::of_levels(py, [WARNING])? {
+        Some(log) => log.line(py, WARNING, sentence, facts),
+        None => Ok(()),
     }
 }
 

@@ -11,9 +11,9 @@ thread_local! {
     static MAIN: Cell<Option<(bool, u32)>> = const { Cell::new(None) };
 }
 
-/// Whether Python runs signal handlers on this thread. The other threads need not take the GIL twenty times a second, and must not
-/// while the interpreter shuts down: before Python 3.13 a thread that asks for the GIL at the wrong moment crashes the process. A
-/// thread that forks is the child's main thread.
+/// Whether Python runs signal handlers on this thread. The other threads need not wake twenty times a second for them, and must not take
+/// the GIL while the interpreter shuts down: before Python 3.13 a thread that asks for the GIL at the wrong moment crashes the process.
+/// A thread that forks is the child's main thread.
 pub(crate) fn runs_signal_handlers() -> bool {
     MAIN.get().is_none_or(|(main, pid)| main || pid != process::id())
 }

@@ -1,41 +1,78 @@
-//! A call's and a wait's options, as Python gives them. The defaults of a wait are the core's; every method that waits takes them
-//! from here.
+//! A call's and a wait's options, as Python gives them. What a wait is not given is the client's.
 
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
-use agentjob_core::{
-    CallOptions, DEFAULT_LATENESS, DEFAULT_MAX_INTERVAL, DEFAULT_MIN_INTERVAL, DEFAULT_SETTLE, DEFAULT_WAIT_TIMEOUT,
-    WaitOptions,
-};
+use agentjob_core::{CallOptions, WaitOptions};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
-use crate::arguments::{Flag, Given, Number, Refused, cancel_token};
+use crate::arguments::{Flag, Given, Number, Refused, cancel_token, headers as read_headers};
 use crate::watcher::Watcher;
 
-pub(crate) const WAIT_TIMEOUT: Option<Number> = Some(Given::Right(DEFAULT_WAIT_TIMEOUT.as_secs_f64()));
-pub(crate) const MIN_INTERVAL: Number = Given::Right(DEFAULT_MIN_INTERVAL.as_secs_f64());
-pub(crate) const MAX_INTERVAL: Number = Given::Right(DEFAULT_MAX_INTERVAL.as_secs_f64());
-pub(crate) const LATENESS: Number = Given::Right(DEFAULT_LATENESS);
-pub(crate) const SETTLE: Number = Given::Right(DEFAULT_SETTLE.as_secs_f64());
+/// The default of a wait's timeout, which Python shows as 'client'.
+pub(crate) const CLIENTS: Deadline = Deadline::Clients;
 pub(crate) const NO: Flag = Given::Right(false);
 
-/// The options that every wait has.
+/// A wait's timeout, as it was given.
+pub(crate) enum Deadline {
+    /// 'client': that of the client.
+    Clients,
+    /// None.
+    Never,
+    Seconds(Number),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Deadline {
+    type Error = Infallible;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> Result<Self, Infallible> {
+        if given.is_none() {
+            return Ok(Deadline::Never);
+        }
+        if given.cast::<PyString>().is_ok_and(|text| text.to_cow().is_ok_and(|text| text == "client")) {
+            return Ok(Deadline::Clients);
+        }
+        Number::extract(given).map(Deadline::Seconds)
+    }
+}
+
+/// Seconds of a wait, or math.inf, which is no deadline.
+pub(crate) fn wait_timeout(name: &str, given: &Number) -> Result<Option<Duration>, Refused> {
+    let forever = given.number(name)? == f64::INFINITY;
+    if forever { Ok(None) } else { given.seconds(name).map(Some) }
+}
+
+/// The options that every wait has; what is not given is the client's.
 pub(crate) struct WaitSchedule {
-    pub(crate) timeout: Option<Number>,
-    pub(crate) min_interval: Number,
-    pub(crate) max_interval: Number,
-    pub(crate) lateness: Number,
-    pub(crate) settle: Number,
+    pub(crate) timeout: Deadline,
+    pub(crate) min_interval: Option<Number>,
+    pub(crate) max_interval: Option<Number>,
+    pub(crate) lateness: Option<Number>,
+    pub(crate) settle: Option<Number>,
 }
 
 impl WaitSchedule {
     pub(crate) fn options(&self) -> Result<WaitOptions, Refused> {
-        Ok(WaitOptions::new()
-            .timeout(self.timeout.as_ref().map(|timeout| timeout.seconds("timeout")).transpose()?)
-            .min_interval(self.min_interval.seconds("min_interval")?)
-            .max_interval(self.max_interval.seconds("max_interval")?)
-            .lateness(self.lateness.number("lateness")?)
-            .settle(self.settle.seconds_or_zero("settle")?))
+        let mut options = match &self.timeout {
+            Deadline::Clients => WaitOptions::new(),
+            Deadline::Never => WaitOptions::new().timeout(None),
+            Deadline::Seconds(given) => WaitOptions::new().timeout(wait_timeout("timeout", given)?),
+        };
+        if let Some(given) = &self.min_interval {
+            options = options.min_interval(given.seconds("min_interval")?);
+        }
+        if let Some(given) = &self.max_interval {
+            options = options.max_interval(given.seconds("max_interval")?);
+        }
+        if let Some(given) = &self.lateness {
+            options = options.lateness(given.number("lateness")?);
+        }
+        if let Some(given) = &self.settle {
+            options = options.settle(given.seconds_or_zero("settle")?);
+        }
+        Ok(options)
     }
 }
 
@@ -44,7 +81,9 @@ pub(crate) struct WaitSettings<'py> {
     pub(crate) schedule: WaitSchedule,
     pub(crate) check: Flag,
     pub(crate) on_update: Option<Bound<'py, PyAny>>,
+    pub(crate) meta: Option<Bound<'py, PyAny>>,
     pub(crate) cancel: Option<Bound<'py, PyAny>>,
+    pub(crate) headers: Option<Bound<'py, PyAny>>,
 }
 
 /// A call's options, with everything that may end it.
@@ -52,10 +91,18 @@ pub(crate) fn call_options(
     watcher: &Arc<Watcher>,
     timeout: Option<Number>,
     cancel: Option<Bound<'_, PyAny>>,
+    headers: Option<Bound<'_, PyAny>>,
 ) -> Result<CallOptions, Refused> {
     let mut options = CallOptions::new().control(watcher.clone());
+    if watcher.wants_meta() {
+        let watcher = watcher.clone();
+        options = options.meta(Arc::new(move |meta| watcher.meta(meta)));
+    }
     if let Some(timeout) = timeout {
         options = options.timeout(timeout.seconds("timeout")?);
+    }
+    if let Some(headers) = headers {
+        options = options.headers(read_headers(&headers)?);
     }
     if let Some(cancel) = cancel {
         let token = cancel_token("cancel", &cancel)?;

@@ -3,11 +3,12 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentjob_core as core;
+use agentjob_core::Headers;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::arguments::{Argument, Number, Refused, text};
+use crate::arguments::{Argument, Number, Refused, headers as read_headers, text};
 use crate::caller::Caller;
 use crate::cancel_token::CancelToken;
 use crate::convert;
@@ -16,34 +17,46 @@ use crate::options::{WaitSchedule, call_options};
 use crate::panic::guarded;
 use crate::request::message;
 use crate::signals::blocking;
+use crate::watcher::Callbacks;
 
 /// A wait whose loop the program runs; see Client.poller.
-#[pyclass(frozen, module = "agentjob")]
+#[pyclass(frozen, weakref, module = "agentjob")]
 pub(crate) struct Poller {
     caller: Caller,
+    /// Of each poll.
+    headers: Headers,
     /// Held during a poll.
     polling: Mutex<()>,
     core: Mutex<core::Poller>,
 }
 
 impl Poller {
-    fn new(py: Python<'_>, caller: &Caller, core: core::Poller) -> Poller {
-        Poller { caller: caller.share(py), polling: Mutex::default(), core: Mutex::new(core) }
+    fn new(py: Python<'_>, caller: &Caller, core: core::Poller, headers: Headers) -> Poller {
+        Poller { caller: caller.share(py), headers, polling: Mutex::default(), core: Mutex::new(core) }
     }
 
-    pub(crate) fn of_job(caller: &Caller, job_id: Argument<'_, '_>, schedule: &WaitSchedule) -> PyResult<Poller> {
+    pub(crate) fn of_job(
+        caller: &Caller,
+        job_id: Argument<'_, '_>,
+        schedule: &WaitSchedule,
+        headers: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Poller> {
         let make = || -> Result<_, Refused> {
             let options = schedule.options()?;
-            Ok(caller.core().poller(&text("job_id", job_id)?, &options)?)
+            Ok((caller.core().poller(&text("job_id", job_id)?, &options)?, of_calls(headers)?))
         };
-        let poller = make().map_err(|refused| refused.raised(job_id.py(), false))?;
-        Ok(Poller::new(job_id.py(), caller, poller))
+        let (poller, headers) = make().map_err(|refused| refused.raised(job_id.py(), false))?;
+        Ok(Poller::new(job_id.py(), caller, poller, headers))
     }
 
-    pub(crate) fn of_text(caller: &Caller, given: Argument<'_, '_>) -> PyResult<Poller> {
-        let make = || -> Result<core::Poller, Refused> { Ok(text("text", given)?.parse()?) };
-        let poller = make().map_err(|refused| refused.raised(given.py(), false))?;
-        Ok(Poller::new(given.py(), caller, poller))
+    pub(crate) fn of_text(
+        caller: &Caller,
+        given: Argument<'_, '_>,
+        headers: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Poller> {
+        let make = || -> Result<_, Refused> { Ok((text("text", given)?.parse()?, of_calls(headers)?)) };
+        let (poller, headers) = make().map_err(|refused| refused.raised(given.py(), false))?;
+        Ok(Poller::new(given.py(), caller, poller, headers))
     }
 
     /// Sends a message, and returns the wait for its result.
@@ -51,17 +64,21 @@ impl Poller {
         caller: &Caller,
         (job_id, prompt): (Argument<'_, '_>, Argument<'_, '_>),
         schedule: &WaitSchedule,
+        meta: Option<Bound<'_, PyAny>>,
         cancel: Option<Bound<'_, PyAny>>,
+        headers: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Poller> {
         let py = job_id.py();
-        let watcher = caller.watcher(py, None, true)?;
+        let callbacks = Callbacks::meta(meta).map_err(|refused| refused.raised(py, true))?;
+        let watcher = caller.watcher(py, callbacks, true)?;
         let read = || -> Result<_, Refused> {
             let options = schedule.options()?;
-            Ok((message(job_id, prompt)?, options.call(call_options(&watcher, None, cancel)?)))
+            let call = call_options(&watcher, None, cancel, headers.clone())?;
+            Ok((message(job_id, prompt)?, options.call(call), of_calls(headers)?))
         };
-        let ((job_id, prompt), options) = read().map_err(|refused| refused.raised(py, true))?;
+        let ((job_id, prompt), options, headers) = read().map_err(|refused| refused.raised(py, true))?;
         let poller = blocking(py, &watcher, true, || caller.core().send_and_poll(&job_id, &prompt, &options))?;
-        Ok(Poller::new(py, caller, poller))
+        Ok(Poller::new(py, caller, poller, headers))
     }
 
     /// The wait's state. Locked for a moment only, never while anything blocks or runs Python.
@@ -74,18 +91,22 @@ impl Poller {
 impl Poller {
     /// Polls the job once, now. Returns its last record when the job is done, None when it is not.
     ///
-    /// timeout: total seconds of this poll instead of the client's. cancel: a CancelToken that can end it. A poll that fails
-    /// for a transient reason is counted and returns None. Raises WaitTimeoutError once the wait has timed out.
-    #[pyo3(signature = (*, timeout=None, cancel=None))]
+    /// timeout: total seconds of this poll instead of the client's. meta: called with the response's metadata if the poll succeeds.
+    /// cancel: a CancelToken that can end it. A poll that fails for a transient reason is counted and returns None. Raises
+    /// WaitTimeoutError once the wait has timed out.
+    #[pyo3(signature = (*, timeout=None, meta=None, cancel=None))]
     fn poll<'py>(
         &self,
         py: Python<'py>,
         timeout: Option<Number>,
+        meta: Option<Bound<'py, PyAny>>,
         cancel: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         guarded(py, || {
-            let watcher = self.caller.watcher(py, None, false)?;
-            let call = call_options(&watcher, timeout, cancel).map_err(|refused| refused.raised(py, false))?;
+            let callbacks = Callbacks::meta(meta).map_err(|refused| refused.raised(py, false))?;
+            let watcher = self.caller.watcher(py, callbacks, false)?;
+            let call = call_options(&watcher, timeout, cancel, None).map_err(|refused| refused.raised(py, false))?;
+            let call = call.headers(self.headers.clone());
             let _alone = claim(&self.polling, "poller")?;
             // A copy polls, so other threads can read the state meanwhile.
             let mut poller = self.state().clone();
@@ -118,6 +139,12 @@ impl Poller {
     fn job<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let job = self.state().job().cloned();
         job.map(|job| convert::job(py, &job)).transpose()
+    }
+
+    /// The last record as the service wrote it, for the command line.
+    #[getter]
+    fn _record_json(&self) -> Option<String> {
+        self.state().job().map(core::Job::to_json)
     }
 
     /// Whether the job is done.
@@ -161,4 +188,9 @@ impl Poller {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         self.caller.traverse(visit)
     }
+}
+
+/// The headers that each call of a wait has.
+fn of_calls(headers: Option<Bound<'_, PyAny>>) -> Result<Headers, Refused> {
+    headers.map_or_else(|| Ok(Headers::new()), |headers| read_headers(&headers))
 }

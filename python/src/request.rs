@@ -12,11 +12,14 @@ use crate::convert;
 use crate::errors::add_note;
 use crate::options::call_options;
 use crate::signals::blocking;
+use crate::watcher::Callbacks;
 
 /// A call's own options.
 pub(crate) struct Call<'py> {
     pub(crate) timeout: Option<Number>,
+    pub(crate) meta: Option<Bound<'py, PyAny>>,
     pub(crate) cancel: Option<Bound<'py, PyAny>>,
+    pub(crate) headers: Option<Bound<'py, PyAny>>,
 }
 
 pub(crate) fn send_message<'py>(
@@ -49,6 +52,31 @@ pub(crate) fn create_job<'py>(
     request(py, caller, call, true, |core, call| core.create_job_with(&prompt, call))
 }
 
+/// A call as the command line makes it, which prints the record as the service wrote it. Without a prompt it reads the job; without
+/// a job's id it creates one.
+pub(crate) fn record_json<'py>(
+    caller: &Caller,
+    py: Python<'py>,
+    job_id: Option<Bound<'py, PyAny>>,
+    prompt: Option<Bound<'py, PyAny>>,
+) -> PyResult<String> {
+    let delivers = prompt.is_some();
+    let read = || -> Result<_, Refused> {
+        let job_id = job_id.as_ref().map(|given| text("job_id", given)).transpose()?;
+        Ok((job_id, prompt.as_ref().map(|given| encoded("prompt", given)).transpose()?))
+    };
+    let (job_id, prompt) = read().map_err(|refused| refused.raised(py, delivers))?;
+    let watcher = caller.watcher(py, Callbacks::default(), delivers)?;
+    let options = call_options(&watcher, None, None, None).map_err(|refused| refused.raised(py, delivers))?;
+    let core = caller.core();
+    let job = blocking(py, &watcher, delivers, || match (&job_id, &prompt) {
+        (Some(job_id), Some(prompt)) => core.send_message_with(job_id, prompt, &options),
+        (None, Some(prompt)) => core.create_job_with(prompt, &options),
+        (job_id, None) => core.get_job_with(job_id.as_deref().unwrap_or_default(), &options),
+    })?;
+    Ok(job.to_json())
+}
+
 fn request<'py>(
     py: Python<'py>,
     caller: &Caller,
@@ -56,8 +84,10 @@ fn request<'py>(
     delivers: bool,
     make: impl FnOnce(&Client, &CallOptions) -> Result<Job, Error> + Send,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let watcher = caller.watcher(py, None, delivers)?;
-    let options = call_options(&watcher, call.timeout, call.cancel).map_err(|refused| refused.raised(py, delivers))?;
+    let callbacks = Callbacks::meta(call.meta).map_err(|refused| refused.raised(py, delivers))?;
+    let watcher = caller.watcher(py, callbacks, delivers)?;
+    let options = call_options(&watcher, call.timeout, call.cancel, call.headers)
+        .map_err(|refused| refused.raised(py, delivers))?;
     let job = blocking(py, &watcher, delivers, || make(caller.core(), &options))?;
     returned(py, &job, delivers)
 }

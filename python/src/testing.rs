@@ -93,6 +93,11 @@ impl Emulator {
         })
     }
 
+    /// Takes only this key from now on.
+    fn set_api_key(&self, py: Python<'_>, api_key: &str) -> PyResult<()> {
+        guarded(py, || self.core().set_api_key(api_key).map_err(|error| invalid(py, &error.to_string())))
+    }
+
     /// Stops listening and closes every connection.
     fn stop(&self, py: Python<'_>) {
         if self.pid == process::id() {
@@ -112,11 +117,11 @@ impl Drop for Emulator {
     }
 }
 
-/// Runs the emulator as a command, until a signal ends it. Returns its exit status.
+/// Runs the emulator as a command, which `program` names, until a signal ends it. Returns its exit status.
 #[pyfunction]
-pub(crate) fn serve_emulator(py: Python<'_>, args: Vec<String>) -> PyResult<i32> {
+pub(crate) fn serve_emulator(py: Python<'_>, program: &str, args: Vec<String>) -> PyResult<i32> {
     let watcher = Watcher::default();
     blocking(py, &watcher, false, || {
-        Ok(emulator::serve_command(args, &mut || agentjob_core::Control::check(&watcher).is_err()))
+        Ok(emulator::serve_command(program, args, &mut || agentjob_core::Control::check(&watcher).is_err()))
     })
 }

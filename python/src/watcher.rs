@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agentjob_core::{BatchProgress, BatchUpdate, Control, Delivery, Event, Interrupted, Job};
+use agentjob_core::{BatchProgress, BatchUpdate, Control, Delivery, Event, EventLevel, Interrupted, Job, ResponseMeta};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{PyTraverseError, PyVisit};
 
+use crate::arguments::{Refused, callback};
 use crate::batch::records;
 use crate::convert;
 use crate::errors::add_note;
@@ -18,9 +19,27 @@ use crate::main_thread::runs_signal_handlers;
 #[derive(Default)]
 pub(crate) struct Watcher {
     on_event: Option<Py<PyAny>>,
-    on_update: Option<Py<PyAny>>,
+    callbacks: Callbacks,
     log: Option<Log>,
     raised: Mutex<Option<PyErr>>,
+}
+
+/// What one call takes besides its client's `on_event`.
+#[derive(Default)]
+pub(crate) struct Callbacks {
+    pub(crate) on_update: Option<Py<PyAny>>,
+    pub(crate) meta: Option<Py<PyAny>>,
+}
+
+impl Callbacks {
+    pub(crate) fn on_update(on_update: Option<Py<PyAny>>) -> Callbacks {
+        Callbacks { on_update, meta: None }
+    }
+
+    /// The `meta` that a program gave.
+    pub(crate) fn meta(given: Option<Bound<'_, PyAny>>) -> Result<Callbacks, Refused> {
+        Ok(Callbacks { on_update: None, meta: callback("meta", given)? })
+    }
 }
 
 impl Watcher {
@@ -28,7 +47,7 @@ impl Watcher {
     pub(crate) fn new(
         py: Python<'_>,
         on_event: Option<Py<PyAny>>,
-        on_update: Option<Py<PyAny>>,
+        callbacks: Callbacks,
         delivers: bool,
     ) -> PyResult<Arc<Watcher>> {
         let log = Log::wanted(py).inspect_err(|raised| {
@@ -36,12 +55,15 @@ impl Watcher {
                 add_note(raised.value(py), Delivery::NotSent);
             }
         })?;
-        Ok(Arc::new(Watcher { on_event, on_update, log, raised: Mutex::default() }))
+        Ok(Arc::new(Watcher { on_event, callbacks, log, raised: Mutex::default() }))
     }
 
     /// For the garbage collector.
     pub(crate) fn traverse(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        [&self.on_event, &self.on_update].into_iter().flatten().try_for_each(|call| visit.call(call))
+        [&self.on_event, &self.callbacks.on_update, &self.callbacks.meta]
+            .into_iter()
+            .flatten()
+            .try_for_each(|call| visit.call(call))
     }
 
     /// The exception that ended the call, if one did.
@@ -51,14 +73,23 @@ impl Watcher {
 
     /// Reports a batch's update to `on_update` and to the logger.
     pub(crate) fn batch(&self, update: &BatchUpdate, progress: &BatchProgress) -> Result<(), Interrupted> {
-        if self.on_update.is_none() && (self.log.is_none() || records::sentence(update).is_none()) {
+        if self.callbacks.on_update.is_none() && (self.log.is_none() || records::sentence(update).is_none()) {
             return Ok(());
         }
         self.run(|py| {
             let record = records::update(py, update, progress)?;
             self.log_update(py, update, &record)?;
-            self.on_update.as_ref().map_or(Ok(()), |on_update| on_update.call1(py, (record,)).map(drop))
+            self.callbacks.on_update.as_ref().map_or(Ok(()), |on_update| on_update.call1(py, (record,)).map(drop))
         })
+    }
+
+    /// How much a batch must report of its calls.
+    pub(crate) fn batch_level(&self) -> Option<EventLevel> {
+        match &self.log {
+            _ if self.wants_responses() => Some(EventLevel::Debug),
+            Some(_) => Some(EventLevel::Info),
+            None => None,
+        }
     }
 
     /// Reports a batch's update to the logger alone.
@@ -67,6 +98,24 @@ impl Watcher {
             (Some(log), Some(sentence)) => log.info(py, sentence, record),
             _ => Ok(()),
         }
+    }
+
+    /// Whether the program wants the metadata of successes.
+    pub(crate) fn wants_meta(&self) -> bool {
+        self.callbacks.meta.is_some()
+    }
+
+    /// Reports the metadata of a success. An exception ends the call at its next event or check, and a call that is done with
+    /// this response raises it.
+    pub(crate) fn meta(&self, meta: &ResponseMeta) {
+        let Some(callback) = &self.callbacks.meta else { return };
+        // An exception is kept.
+        let _ = self.run(|py| callback.call1(py, (convert::json(py, &meta.to_json())?,)).map(drop));
+    }
+
+    /// Ends the call after an exception from `meta`.
+    fn check_raised(&self) -> Result<(), Interrupted> {
+        if self.wants_meta() && self.raised().is_some() { Err(Interrupted) } else { Ok(()) }
     }
 
     /// Runs Python. An interpreter that shuts down runs no more Python, and ends the call.
@@ -87,12 +136,20 @@ impl Watcher {
 }
 
 impl Control for Watcher {
+    fn wants_checks(&self) -> bool {
+        runs_signal_handlers()
+    }
+
     fn check(&self) -> Result<(), Interrupted> {
+        self.check_raised()?;
         if runs_signal_handlers() { self.run(|py| py.check_signals()) } else { Ok(()) }
     }
 
     fn event(&self, event: &Event<'_>) -> Result<(), Interrupted> {
-        let log = self.log.as_ref().filter(|log| log.takes(event));
+        self.check_raised()?;
+        // Of a batch's pause it gets the update.
+        let is_update = matches!(event, Event::Paused { .. } | Event::Resumed);
+        let log = self.log.as_ref().filter(|log| log.takes(event) && !is_update);
         if log.is_none() && self.on_event.is_none() {
             return Ok(());
         }
@@ -103,8 +160,12 @@ impl Control for Watcher {
         })
     }
 
+    fn wants_responses(&self) -> bool {
+        self.on_event.is_some() || self.log.as_ref().is_some_and(Log::is_debug)
+    }
+
     fn update(&self, job: &Job) -> Result<(), Interrupted> {
-        let Some(on_update) = &self.on_update else { return Ok(()) };
+        let Some(on_update) = &self.callbacks.on_update else { return Ok(()) };
         self.run(|py| on_update.call1(py, (convert::job(py, job)?,)).map(drop))
     }
 }

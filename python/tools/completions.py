@@ -21,14 +21,19 @@ FILES = ("FILE", "RUN")
 def script(shell):
     """The script for one shell."""
     top = parser()
-    (commands,) = (action for action in top._actions if action.dest == "command")
-    # The help lists the commands in its description instead.
-    commands.help = "command"
-    for command in commands.choices.values():
-        for action in command._actions:
-            if action.metavar in FILES:
-                action.complete = shtab.FILE
+    prepare(top)
     return shtab.complete(top, shell)
+
+
+def prepare(command):
+    """Completes what stands for a file, here and in the commands of a group."""
+    for action in command._actions:
+        if action.metavar in FILES:
+            action.complete = shtab.FILE
+        elif action.metavar == "COMMAND":
+            action.help = "command"  # the help lists the commands in its description instead
+            for sub in action.choices.values():
+                prepare(sub)
 
 
 if __name__ == "__main__":

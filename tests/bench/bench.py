@@ -4,7 +4,8 @@
     bench.py --emulator PROGRAM --library FILE --build FOLDER [--quick] [--sections warm,cold,…]
 
 FOLDER has the entrants (rust/, c/), the interpreters (venv/, niquests/) and the wheels (wheels/). Sections that are not selected
-keep their last results. `--page` measures nothing and writes RESULTS.md from the results.
+keep their last results; the page is about the machine that measured all of them, and says where one comes from another. `--page`
+measures nothing and writes RESULTS.md from the results.
 """
 
 import argparse
@@ -65,8 +66,10 @@ def measure(options):
     setting = Setting(options)
     options.results.parent.mkdir(parents=True, exist_ok=True)
     results = results_file.read(options.results) if options.results.exists() else {"sections": {}}
-    results.update(machine=machine.describe(setting), skipped=setting.lineup.skipped)
-    for name in options.sections.split(","):
+    described, sections = machine.describe(setting), options.sections.split(",")
+    if "machine" not in results or set(sections) == set(SECTIONS):
+        results.update(machine=described, skipped=setting.lineup.skipped)
+    for name in sections:
         began = time.monotonic()
         tables = SECTIONS[name].run(setting)
         took = time.monotonic() - began
@@ -74,6 +77,7 @@ def measure(options):
             "title": SECTIONS[name].TITLE,
             "date": machine.today(),
             "quick": setting.quick,
+            "processor": described["processor"],
             "tables": tables,
         }
         results["sections"] = {known: results["sections"][known] for known in SECTIONS if known in results["sections"]}

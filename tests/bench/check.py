@@ -4,8 +4,8 @@
     check.py --emulator PROGRAM --library FILE --wheel FILE --python PROGRAM --build FOLDER [--bless]
 
 Instructions vary a little with the processor (the C library picks its memcpy by it) and the compiler, so their ceilings
-have 5 % of room. Python's own part varies more from build to build and has 15 %; all others have 3 %. `--bless` writes new
-ceilings from today's figures: say in the commit why.
+have 5 % of room. Python's own part varies more from build to build and has 15 %; all others have 3 %. `--bless` lowers the
+ceilings to today's figures. It raises none: do that by hand, and say in the commit why.
 """
 
 import argparse
@@ -19,8 +19,8 @@ from counts import Counting
 HERE = pathlib.Path(__file__).parent
 CEILINGS = HERE / "ceilings.json"
 ROOM, ROOM_OF_INSTRUCTIONS, ROOM_OF_PYTHON = 1.03, 1.05, 1.15
-#: No ceiling goes above these, whatever today's figures are.
-PROMISES = {"library: bytes": 2_250_000, "wheel: bytes": 1_750_000}
+#: The ceilings of `make sizes`, for which docs/decisions/sizes-have-ceilings.md has the reason.
+PROMISES = {"library: bytes": 2_600_000, "wheel: bytes": 1_850_000}
 MODULES = "import sys\nbefore = set(sys.modules)\nimport agentjob\nprint(len(set(sys.modules) - before))"
 FACES = {"core": "Rust core", "c": "C ABI", "python": "Python class"}
 
@@ -89,8 +89,8 @@ def bless(found, version):
         if figure is None:
             print(f"SKIPPED: {name}: {why}; its ceiling stays")
             continue
-        at_most = min(figure * room(name), PROMISES.get(name, figure * room(name)))
-        known[name] = {"today": round(figure, 2), "at_most": round(at_most, 2)}
+        today = {"today": round(figure, 2), "at_most": PROMISES.get(name, round(figure * room(name), 2))}
+        known[name] = min(today, known.get(name, today), key=lambda entry: entry["at_most"])
     CEILINGS.write_text(json.dumps({"python": version, "figures": known}, indent=1) + "\n")
     print(CEILINGS.read_text())
 

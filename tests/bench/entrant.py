@@ -137,11 +137,11 @@ class pycurl(Entrant):
             easy.setopt(pycurl.CAINFO, BUNDLE)
 
         def send(prompt):
-            answer = io.BytesIO()
+            response = io.BytesIO()
             easy.setopt(pycurl.POSTFIELDS, json.dumps({"prompt": prompt}))
-            easy.setopt(pycurl.WRITEDATA, answer)
+            easy.setopt(pycurl.WRITEDATA, response)
             easy.perform()
-            return json.loads(answer.getvalue())
+            return json.loads(response.getvalue())
 
         return send
 
@@ -208,8 +208,8 @@ class aiohttp(Entrant):
         self.session = self.loop.run_until_complete(made())
 
     async def post(self, prompt):
-        async with self.session.post(URL + PATH, json={"prompt": prompt}) as answer:
-            return await answer.json()
+        async with self.session.post(URL + PATH, json={"prompt": prompt}) as response:
+            return await response.json()
 
     def send(self, prompt):
         return self.loop.run_until_complete(self.post(prompt))
@@ -261,24 +261,24 @@ def main():
             # A whole program makes a client; a single message does not.
             client = entrant()
         if word == "send":
-            answer = client.times(*numbers, prompt)
+            reply = client.times(*numbers, prompt)
         elif word in ("new", "hold"):
-            answer = []
+            reply = []
             for _ in range(*numbers):
                 began = time.perf_counter_ns()
                 one = entrant()
                 one.times(1, prompt)
-                answer.append(time.perf_counter_ns() - began)
+                reply.append(time.perf_counter_ns() - began)
                 if word == "hold":
                     held.append(one)
                 elif hasattr(one, "close"):
                     one.close()
         elif word == "prompt":
             prompt = "x" * numbers[0]
-            answer = [0]
+            reply = [0]
         else:
-            answer = client.threads(*numbers, prompt)
-        print(*answer, flush=True)
+            reply = client.threads(*numbers, prompt)
+        print(*reply, flush=True)
     for one in [client, *held]:
         if hasattr(one, "close"):
             one.close()

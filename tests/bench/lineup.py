@@ -80,10 +80,10 @@ class Entrant:
     def ask(self, line):
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        if not answer:
+        reply = self.process.stdout.readline()
+        if not reply:
             sys.exit(f"{self.name} ended with {self.process.wait()} after {line!r}")
-        return [int(word) for word in answer.split()]
+        return [int(word) for word in reply.split()]
 
     def memory(self, field="VmRSS"):
         """A field of its /proc status, in bytes."""

@@ -3,7 +3,7 @@
 from figures import markdown, number
 
 FACES = ["agentjob core", "agentjob C", "agentjob Python"]
-SECTIONS = ["warm", "cold", "tls"]
+SECTIONS = ["warm", "cold", "roots", "tls"]
 #: Ratios closer to 1 than this count as equal.
 SAME = 0.02
 

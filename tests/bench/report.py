@@ -23,7 +23,7 @@ NO_HELP = """## What was tried and did not help
 
 - Checking a kept connection with `poll` instead of a one-byte `recv` with `MSG_PEEK`: 197 ns against 170 ns. The peek stays.
 - Leaving out `getpid`: it costs 100 ns a call, and without it a forked child would go unnoticed.
-- `opt-level = 3` for what ships: saves about 2 µs a message, but the C library grows to 2.5 MB, over its ceiling of 2.25 MB. It stays at `"s"`.
+- `opt-level = 3` for what ships: saves about 2 µs a message, but the C library grew by a fifth, over its ceiling. It stays at `"s"`.
 - `opt-level = "z"` for the TLS crates: no smaller under fat LTO. Folding identical functions: 8 KB, and only one linker can.
 - Reading a batch's journal lines with derived serde code: 16 KB of code, and slower than searching for the fields, which is safe
   because a checksum covers each line.
@@ -38,7 +38,7 @@ def write(results, folder):
     plots.mkdir(exist_ok=True)
     for chapter, (name, section) in enumerate(results["sections"].items(), 1):
         page.append(f"\n## {chapter}. {section['title']}\n\n")
-        page.append(f"{section['date']}{', a quick run' if section['quick'] else ''}.\n")
+        page.append(f"{section['date']}{', a quick run' if section['quick'] else ''}{elsewhere(section, results)}.\n")
         for index, table in enumerate(section["tables"]):
             file = f"{name}-{index + 1}.svg"
             page.append(f"\n### {table['title']}\n\n")
@@ -62,6 +62,12 @@ Service and clients share it.
 
 """
     return text + "".join(f"SKIPPED: {line}\n\n" for line in results["skipped"])
+
+
+def elsewhere(section, results):
+    """The processor of a section that was not measured on the page's machine."""
+    processor = section.get("processor", results["machine"]["processor"])
+    return "" if processor == results["machine"]["processor"] else f", on another machine ({processor})"
 
 
 def as_table(table):

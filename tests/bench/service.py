@@ -11,7 +11,7 @@ SCRIPT = {"hourly_limit": 1_000_000_000, "work_ms": 60_000, "keep_prompts": Fals
 #: Every response ends its connection.
 CLOSING = {
     **SCRIPT,
-    "rules": [{"method": "POST", "status": 200, "headers": {"Connection": "close"}, "after_answer": "close_notify"}],
+    "rules": [{"method": "POST", "status": 200, "headers": {"Connection": "close"}, "after_response": "close_notify"}],
 }
 
 

@@ -104,8 +104,8 @@ async def aiohttp():
     async with aiohttp.ClientSession(headers=HEADERS, connector=connector) as client:
 
         async def poll(job_id):
-            async with client.get(f"{URL}/v2/agent/demo/job/{job_id}") as answer:
-                return await answer.json()
+            async with client.get(f"{URL}/v2/agent/demo/job/{job_id}") as response:
+                return await response.json()
 
         return await polled(poll)
 

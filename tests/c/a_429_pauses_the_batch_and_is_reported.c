@@ -16,7 +16,7 @@ int main(void) {
         agentjob_batch_event *event = NULL;
         CHECK_OK(agentjob_batch_next(batch, AGENTJOB_FOREVER, &event, &err), err);
         tally_event(&all, event);
-        if (agentjob_batch_event_kind(event) == AGENTJOB_BATCH_PAUSED) {
+        if (agentjob_batch_event_kind(event) == AGENTJOB_BATCH_KIND_PAUSED) {
             CHECK_INT(agentjob_batch_event_pause(event, &pause_ms), AGENTJOB_PAUSE_RATE_LIMIT);
             CHECK_TEXT(agentjob_pause_name(agentjob_batch_event_pause(event, NULL)), "rate_limit");
             CHECK_INT(agentjob_error_code(agentjob_batch_event_error(event)), AGENTJOB_ERR_RATE_LIMIT);
@@ -28,19 +28,19 @@ int main(void) {
             CHECK_INT(emulator_messages(&service), 2);
 
             /* The progress and the journal agree. */
-            const agentjob_progress *progress = agentjob_batch_progress(batch);
+            const agentjob_batch_progress *progress = agentjob_batch_get_progress(batch);
             uint64_t remaining_ms = 0;
-            CHECK_INT(agentjob_progress_pause(progress, &remaining_ms), AGENTJOB_PAUSE_RATE_LIMIT);
+            CHECK_INT(agentjob_batch_progress_pause(progress, &remaining_ms), AGENTJOB_PAUSE_RATE_LIMIT);
             CHECK(remaining_ms > 0 && remaining_ms <= pause_ms);
-            CHECK_INT(agentjob_progress_count(progress, AGENTJOB_COUNT_LEFT), 4);
-            CHECK_INT(agentjob_progress_count(progress, AGENTJOB_COUNT_ACCEPTED), 2);
-            CHECK(agentjob_progress_finishes_in_ms(progress) > 0);
+            CHECK_INT(agentjob_batch_progress_count(progress, AGENTJOB_COUNT_LEFT), 4);
+            CHECK_INT(agentjob_batch_progress_count(progress, AGENTJOB_COUNT_ACCEPTED), 2);
+            CHECK(agentjob_batch_progress_finishes_in_ms(progress) > 0);
             CHECK_INT(journal_count(&place, AGENTJOB_COUNT_LEFT), 4);
         }
         agentjob_batch_event_free(event);
     }
-    CHECK_INT(all.kinds[AGENTJOB_BATCH_PAUSED], 1);
-    CHECK_INT(all.kinds[AGENTJOB_BATCH_RESUMED], 1);
+    CHECK_INT(all.kinds[AGENTJOB_BATCH_KIND_PAUSED], 1);
+    CHECK_INT(all.kinds[AGENTJOB_BATCH_KIND_RESUMED], 1);
     CHECK_INT(all.deliveries[AGENTJOB_DELIVERY_ACCEPTED], 6);
     CHECK(pause_ms > 0 && pause_ms <= 2000);
     CHECK(now_ms() - began >= 2000);

@@ -51,7 +51,7 @@ static void ended(enum way way, uint64_t timeout_ms, agentjob_code wanted, const
         CHECK_OK(agentjob_batch_next(batch, AGENTJOB_FOREVER, &event, &err), err);
         tally_event(&all, event);
         agentjob_batch_event_free(event);
-    } while (all.kinds[AGENTJOB_BATCH_PAUSED] == 0);
+    } while (all.kinds[AGENTJOB_BATCH_KIND_PAUSED] == 0);
     CHECK(sem_post(&paused) == 0);
     agentjob_code code = AGENTJOB_OK;
     while (!agentjob_batch_is_over(batch)) {
@@ -67,7 +67,7 @@ static void ended(enum way way, uint64_t timeout_ms, agentjob_code wanted, const
     CHECK_INT(agentjob_error_delivery(err), AGENTJOB_DELIVERY_NONE);
     agentjob_error_free(err);
     CHECK_INT(all.deliveries[AGENTJOB_DELIVERY_ACCEPTED], 1);
-    CHECK_INT(all.kinds[AGENTJOB_BATCH_PAUSED], 1);
+    CHECK_INT(all.kinds[AGENTJOB_BATCH_KIND_PAUSED], 1);
 
     /* The error comes once; then the batch is over. */
     CHECK_OK(agentjob_batch_next(batch, AGENTJOB_FOREVER, &event, &err), err);

@@ -21,7 +21,7 @@ int main(void) {
     uint64_t began = now_ms();
     CHECK_OK(agentjob_batch_next(batch, 0, &event, &err), err);
     CHECK(event == NULL && !agentjob_batch_is_over(batch));
-    CHECK_INT(agentjob_batch_event_kind(event), AGENTJOB_BATCH_NOTHING);
+    CHECK_INT(agentjob_batch_event_kind(event), AGENTJOB_BATCH_KIND_NOTHING);
     CHECK(now_ms() - began < 1400);
     CHECK_INT(batch_count(batch, AGENTJOB_COUNT_LEFT), 3);
 
@@ -43,7 +43,7 @@ int main(void) {
         agentjob_batch_event_free(event);
     }
     CHECK_INT(all.deliveries[AGENTJOB_DELIVERY_ACCEPTED], 3);
-    CHECK(all.kinds[AGENTJOB_BATCH_NOTHING] > 1);
+    CHECK(all.kinds[AGENTJOB_BATCH_KIND_NOTHING] > 1);
 
     /* A batch that is over stays over. */
     CHECK_OK(agentjob_batch_next(batch, AGENTJOB_FOREVER, &event, &err), err);

@@ -18,7 +18,7 @@ static void hear_the_rest(agentjob_batch *batch, agentjob_delivery wanted, agent
     CHECK_INT(batch_finish(batch, &all, &err), code);
     agentjob_error_free(err);
     CHECK_INT(all.deliveries[wanted], IN_FLIGHT);
-    CHECK_INT(all.kinds[AGENTJOB_BATCH_OUTCOME], IN_FLIGHT);
+    CHECK_INT(all.kinds[AGENTJOB_BATCH_KIND_OUTCOME], IN_FLIGHT);
 }
 
 static void by_free(agentjob_batch *batch, agentjob_delivery wanted) {
@@ -89,7 +89,7 @@ static void ended(ending *end, const char *rule, uint64_t grace_ms, agentjob_del
 }
 
 int main(void) {
-    const char *slow = ",\"rules\": [{\"method\": \"POST\", \"status\": 200, \"delay_ms\": 700}]";
+    const char *slow = ",\"rules\": [{\"method\": \"POST\", \"status\": 200, \"delay_ms\": 2500}]";
     const char *silent =
         ",\"rules\": [{\"method\": \"POST\", \"fault\": {\"do\": \"stall\", \"at\": \"request\", \"process\": true}}]";
     for (size_t at = 0; at < sizeof ENDINGS / sizeof *ENDINGS; at++) {

@@ -21,7 +21,7 @@ static void to_the_end(void) {
             CHECK_TEXT(agentjob_job_id(job), agentjob_batch_event_job_id(event));
             CHECK(agentjob_batch_event_number(event) >= 1 && agentjob_batch_event_number(event) <= 5);
         }
-        if (agentjob_batch_event_kind(event) == AGENTJOB_BATCH_OUTCOME) {
+        if (agentjob_batch_event_kind(event) == AGENTJOB_BATCH_KIND_OUTCOME) {
             CHECK_INT(agentjob_job_status(job), AGENTJOB_STATUS_COMPLETED);
             CHECK(agentjob_job_pr_link(job) != NULL); /* the new result */
         } else {
@@ -29,8 +29,8 @@ static void to_the_end(void) {
         }
         agentjob_batch_event_free(event);
     }
-    CHECK_INT(all.kinds[AGENTJOB_BATCH_ACCEPTED], 5);
-    CHECK(all.kinds[AGENTJOB_BATCH_JOB] >= 1); /* the previous record, then an active one */
+    CHECK_INT(all.kinds[AGENTJOB_BATCH_KIND_ACCEPTED], 5);
+    CHECK(all.kinds[AGENTJOB_BATCH_KIND_JOB] >= 1); /* the previous record, then an active one */
     CHECK_INT(all.deliveries[AGENTJOB_DELIVERY_ACCEPTED], 5);
     agentjob_batch_free(batch);
 
@@ -59,7 +59,7 @@ static void not_so_long(void) {
     do {
         agentjob_batch_event_free(event);
         CHECK_OK(agentjob_batch_next(batch, AGENTJOB_FOREVER, &event, &err), err);
-    } while (agentjob_batch_event_kind(event) != AGENTJOB_BATCH_OUTCOME);
+    } while (agentjob_batch_event_kind(event) != AGENTJOB_BATCH_KIND_OUTCOME);
     CHECK_INT(agentjob_batch_event_delivery(event), AGENTJOB_DELIVERY_ACCEPTED);
     CHECK_INT(agentjob_error_code(agentjob_batch_event_error(event)), AGENTJOB_ERR_WAIT_TIMEOUT);
     CHECK_INT(agentjob_error_delivery(agentjob_batch_event_error(event)), AGENTJOB_DELIVERY_ACCEPTED);

@@ -17,7 +17,7 @@ static void every_message_once(const agentjob::client &client, const emulator &s
     std::vector<agentjob::batch_event> outcomes;
     for (const int earlier : {0, 6}) {
         agentjob::batch batch(client, place.journal);
-        batch.rate("1000/s").concurrency(3).max_outage(1min).grace(1s).resend_unknown(false);
+        batch.rate("1000/s").concurrency(3).max_outage(1min).max_busy(1min).grace(1s).resend_unknown(false);
         fill(batch, 5);
         batch.add("job_6", std::string_view("a\0b", 3), "mine");
         CHECK_INT(batch.progress().left, 6);
@@ -30,14 +30,15 @@ static void every_message_once(const agentjob::client &client, const emulator &s
         CHECK_INT(outcomes.size(), 6);
         CHECK_INT(std::count_if(outcomes.begin(), outcomes.end(), [](const auto &event) { return event.is_earlier(); }), earlier);
         const agentjob::batch_progress progress = batch.progress();
-        CHECK(progress.items == 6 && progress.accepted == 6 && progress.done == 6 && progress.left == 0);
+        CHECK(progress.items == 6 && progress.accepted == 6 && progress.done == 6 && progress.left == 0 && progress.busy == 0);
         CHECK(progress.pause == AGENTJOB_PAUSE_NONE && progress.pause_left == 0ms && progress.finishes_in == 0ms);
         CHECK(batch.begin() == batch.end());
     }
     CHECK_INT(emulator_messages(&service), 6);
     const agentjob::batch_event &last = outcomes.back(); // outcomes of earlier runs come in the order of the batch
-    CHECK(last.kind() == AGENTJOB_BATCH_OUTCOME && last.number() == 6 && last.line() == 0 && last.key() == "mine");
+    CHECK(last.kind() == AGENTJOB_BATCH_KIND_OUTCOME && last.number() == 6 && last.line() == 0 && last.key() == "mine");
     CHECK(last.job_id() == "job_6" && last.job()->id() == "job_6" && !last.error());
+    CHECK(!last.extra() && last.repeats() == 0 && last.repeats_number() == 0);
     CHECK(outcomes[0].line() == 11 && last.delivery() == AGENTJOB_DELIVERY_ACCEPTED);
     CHECK_TEXT(last.delivery_name(), "accepted");
     CHECK_TEXT(last.kind_name(), "outcome");
@@ -64,7 +65,7 @@ static void the_error_that_stops_a_batch_is_thrown(const agentjob::client &clien
         token.trigger();
         const agentjob::error cancelled = error_of([&] {
             for (const agentjob::batch_event &event : batch) {
-                CHECK(event.kind() != AGENTJOB_BATCH_PAUSED);
+                CHECK(event.kind() != AGENTJOB_BATCH_KIND_PAUSED);
             }
         });
         CHECK(cancelled.code() == AGENTJOB_ERR_CANCELLED && batch.is_over());
@@ -92,12 +93,15 @@ static void wrong_arguments_are_refused(const agentjob::client &client, const fo
     CHECK(message_of([&] { agentjob::batch(client, nul); }) == "journal contains a NUL at byte 1");
     CHECK(message_of([&] { batch.add(nul, "p"); }) == "job_id contains a NUL at byte 1");
     CHECK(message_of([&] { batch.add("job_1", "p", nul); }) == "key contains a NUL at byte 1");
+    batch.add("job_1", "p").item_extra("{\"repo\":\"web\"}");
+    CHECK(message_of([&] { batch.item_extra(nul); }) == "json contains a NUL at byte 1");
     CHECK(message_of([&] { batch.add_file(nul); }) == "path contains a NUL at byte 1");
+    CHECK(message_of([&] { agentjob::write_batch_report(nul, "x"); }) == "journal contains a NUL at byte 1");
+    CHECK(error_of([&] { agentjob::write_batch_report("/nowhere/at/all", "/nowhere.html"); }).code() == AGENTJOB_ERR_JOURNAL);
     CHECK(error_of([&] { batch.add_file("/nowhere.csv"); }).code() == AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK(message_of([&] { batch.rate("often"); }).find("100/h") != std::string::npos);
     CHECK(error_of([&] { batch.next(0ms); }).code() == AGENTJOB_ERR_INVALID_ARGUMENT);
-    batch.grace(-1ms);
-    CHECK(message_of([&] { batch.start(); }).find("grace") != std::string::npos);
+    CHECK(message_of([&] { batch.grace(-1ms); }).find("grace_ms is negative") == 0);
 
     const folder fresh = folder_new();
     agentjob::batch running(client, fresh.journal);
@@ -112,7 +116,7 @@ static void wrong_arguments_are_refused(const agentjob::client &client, const fo
 }
 
 int main() {
-    const emulator service = emulator_with_jobs(",\"work_ms\": 50");
+    const emulator service = emulator_with_jobs(",\"work_ms\": 300");
     const folder place = folder_new();
     {
         agentjob::options options;

@@ -88,7 +88,7 @@ static void by_close(situation &it, std::chrono::milliseconds grace) {
     int outcomes = 0;
     const agentjob::error closed = error_of([&] {
         for (const agentjob::batch_event &event : batch) {
-            outcomes += event.kind() == AGENTJOB_BATCH_OUTCOME;
+            outcomes += event.kind() == AGENTJOB_BATCH_KIND_OUTCOME;
         }
     });
     CHECK(closed.code() == AGENTJOB_ERR_CLOSED && batch.is_over());
@@ -97,7 +97,7 @@ static void by_close(situation &it, std::chrono::milliseconds grace) {
 
 int main() {
     for (const auto end : {by_break, by_exception, by_scope, by_close_and_scope, by_close}) {
-        situation slow("\"status\": 200, \"delay_ms\": 700");
+        situation slow("\"status\": 200, \"delay_ms\": 2500");
         end(slow, 20s);
         CHECK_INT(journal_count(&slow.place, AGENTJOB_COUNT_ACCEPTED), 1 + in_flight);
         CHECK_INT(journal_count(&slow.place, AGENTJOB_COUNT_LEFT), left);

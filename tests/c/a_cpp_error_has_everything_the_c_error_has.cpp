@@ -73,23 +73,20 @@ static void a_nul_in_an_id_is_refused_and_not_cut_off() {
 // C has no negative times: -1 ms would become a very long one or none.
 static void a_negative_time_is_refused_everywhere() {
     service service;
-    const auto refused = [&](agentjob::options options) {
-        return error_of([&] { agentjob::client client(options); }).code() == AGENTJOB_ERR_INVALID_ARGUMENT;
+    const auto refused = [](auto set, const std::string &name) {
+        return std::string(error_of(set).what()).find(name + " is negative. Give ") == 0;
     };
-    CHECK(refused(std::move(service.options().timeout(-1ms))));
-    CHECK(refused(std::move(service.options().connect_timeout(-1s))));
-    CHECK(refused(std::move(service.options().max_retry_after(-1ms))));
-    CHECK(refused(std::move(service.options().timeout(agentjob::forever))));
+    agentjob::options options = service.options();
+    CHECK(refused([&] { options.timeout(-1ms); }, "timeout_ms"));
+    CHECK(refused([&] { options.connect_timeout(-1s); }, "connect_timeout_ms"));
+    CHECK(refused([&] { options.max_retry_after(-1ms); }, "max_retry_after_ms"));
+    CHECK(error_of([&] { options.timeout(agentjob::forever); }).code() == AGENTJOB_ERR_INVALID_ARGUMENT);
     const agentjob::client client = service.client();
-    agentjob::call wait, settle, timeout, interval;
-    wait.wait_timeout(-1ms);
-    settle.settle(-1ms);
-    timeout.timeout(-1ms);
-    interval.poll_interval(-1ms, 1s);
-    CHECK(error_of([&] { client.get_job(service.it.job_id, timeout); }).code() == AGENTJOB_ERR_INVALID_ARGUMENT);
-    for (const agentjob::call *call : {&wait, &settle, &interval}) {
-        CHECK(error_of([&] { client.wait(service.it.job_id, *call); }).code() == AGENTJOB_ERR_INVALID_ARGUMENT);
-    }
+    agentjob::call call;
+    CHECK(refused([&] { call.wait_timeout(-1ms); }, "wait_timeout_ms"));
+    CHECK(refused([&] { call.settle(-1ms); }, "settle_ms"));
+    CHECK(refused([&] { call.timeout(-1ms); }, "timeout_ms"));
+    CHECK(refused([&] { call.poll_interval(-1ms, 1s); }, "min_ms"));
     agentjob::call endless;
     CHECK(client.wait(service.it.job_id, endless.wait_timeout(agentjob::forever)).is_terminal());
 }

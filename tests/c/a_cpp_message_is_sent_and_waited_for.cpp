@@ -17,7 +17,7 @@ static_assert(std::is_convertible_v<std::chrono::seconds, std::chrono::milliseco
 static_assert(!std::is_convertible_v<std::chrono::microseconds, std::chrono::milliseconds>);
 
 static void every_field_can_be_read() {
-    service service("{\"work_ms\": 100, \"jobs\": [{\"id\": \"job_1\", \"status\": \"completed\", \"model\": \"large\", \"branch\": \"fix\","
+    service service("{\"work_ms\": 300, \"jobs\": [{\"id\": \"job_1\", \"status\": \"completed\", \"model\": \"large\", \"branch\": \"fix\","
                     " \"source\": {\"repository\": \"https://example.com/r\", \"ref\": null}, \"createdAt\": \"2026-01-02T03:04:05.678Z\"}]}");
     agentjob::client client = service.client();
     CHECK(client.base_url() == service.it.base_url && client.project_id() == service.it.project_id && !client.is_closed());
@@ -83,13 +83,30 @@ static void events_are_reported_and_their_exceptions_are_discarded() {
             return agentjob::client(options);
         }();
         client.send_message(service.it.job_id, "Go on");
-        CHECK_HOLDS(last.c_str(), "\"event\":\"attempt\"");
+        CHECK_HOLDS(last.c_str(), "\"event\":\"response\"");
+        CHECK_HOLDS(last.c_str(), "\"first_byte\":");
         CHECK(!function.expired());
     }
     CHECK(function.expired());  // it is destroyed with the last client
 }
 
+static void headers_are_set_and_checked_at_once() {
+    service service("{\"rules\": [{\"status\": 400, \"body\": \"no session walrus5ginger8comet2\"}]}");
+    agentjob::options options = service.options();
+    options.header("X-Tenant", "acme").header("X-Session", "walrus5ginger8comet2");
+    agentjob::client client(options);
+    agentjob::call call;
+    call.header("traceparent", "00-1-2-01");
+    const agentjob::error refused = error_of([&] { client.send_message("job_demo", "p", call); });
+    CHECK(refused.body() == "no session ***");
+    CHECK(message_of([&] { call.header("Host", "a"); }) == "header Host cannot be set: it comes from base_url");
+    CHECK(message_of([&] { options.header("X", std::string_view("a\0b", 3)); }) == "value contains a NUL at byte 1");
+    CHECK(message_of([&] { client.set_api_key(""); }) == "api_key is empty. Give the key as the service shows it.");
+    client.set_api_key("another_key_that_is_wrong");
+}
+
 int main() {
+    headers_are_set_and_checked_at_once();
     every_field_can_be_read();
     texts_need_no_nul_and_prompts_may_contain_one();
     one_client_serves_many_threads();

@@ -24,8 +24,8 @@ int main(void) {
     batch = batch_of(client, &place, 3);
     CHECK_OK(agentjob_batch_start(batch, &err), err);
     CHECK_OK(agentjob_batch_next(batch, AGENTJOB_FOREVER, &event, &err), err);
-    CHECK_INT(agentjob_batch_event_kind(event), AGENTJOB_BATCH_RECOVERED);
-    CHECK_TEXT(agentjob_batch_kind_name(AGENTJOB_BATCH_RECOVERED), "recovered");
+    CHECK_INT(agentjob_batch_event_kind(event), AGENTJOB_BATCH_KIND_RECOVERED);
+    CHECK_TEXT(agentjob_batch_kind_name(AGENTJOB_BATCH_KIND_RECOVERED), "recovered");
     CHECK_INT(agentjob_batch_event_dropped_bytes(event), dropped);
     CHECK_INT(agentjob_batch_event_line(event), 7);
     agentjob_batch_event_free(event);

@@ -5,7 +5,7 @@
 
 /* Whether each connection was dead before the next message was sent; if not, the message was lost with it. */
 static bool dead_in(uint64_t pause_ms) {
-    emulator service = emulator_start("{\"rules\": [{\"nth\": 1, \"after_answer\": \"reset\"}, {\"nth\": 2, \"after_answer\": \"close\"}]}");
+    emulator service = emulator_start("{\"rules\": [{\"nth\": 1, \"after_response\": \"reset\"}, {\"nth\": 2, \"after_response\": \"close\"}]}");
     agentjob_error *err = NULL;
     agentjob_client *client = emulator_client(&service);
     agentjob_code code = AGENTJOB_OK;

@@ -73,6 +73,21 @@ static void the_peak_is_at_most_four_times_the_response(const char *name, const 
     agentjob_client_free(client);
 }
 
+/* qemu, which runs programs for other processors, accepts a limit and does not apply it. */
+static bool memory_can_be_limited(void) {
+    struct rlimit all;
+    CHECK(getrlimit(RLIMIT_AS, &all) == 0);
+    struct rlimit little = all;
+    little.rlim_cur = (rlim_t)(memory("VmSize:") + 2 * MIB);
+    CHECK(setrlimit(RLIMIT_AS, &little) == 0);
+    void *much = malloc(64 * MIB);
+    CHECK(setrlimit(RLIMIT_AS, &all) == 0);
+    free(much);
+    if (much != NULL)
+        puts("SKIPPED: calls without memory, because a limit has no effect here");
+    return much == NULL;
+}
+
 /* However little memory there is, the process survives and the verdict is true. */
 static void what_memory_has_no_room_for_is_an_error(const raw_server *server) {
     struct rlimit all;
@@ -126,12 +141,13 @@ int main(void) {
         {"a text with escapes", "{\"id\":\"job_demo\",\"status\":\"active\",\"model\":\"", "abcdefg\\n", "\"}"},
         {"a long text", "{\"id\":\"job_demo\",\"status\":\"active\",\"model\":\"", "abcdefgh", "\"}"},
     };
+    bool limited = memory_can_be_limited();
     for (size_t shape = 0; shape < sizeof shapes / sizeof *shapes; shape++) {
         const char *part = shapes[shape].part;
         size_t times = (8 * MIB - 1000) / strlen(part);
         raw_server server = raw_server_of_parts(200, shapes[shape].first, part, times, shapes[shape].last);
         the_peak_is_at_most_four_times_the_response(shapes[shape].name, &server, (long)(times * strlen(part)));
-        if (shape == 0 || shape == 3)
+        if (limited && (shape == 0 || shape == 3))
             what_memory_has_no_room_for_is_an_error(&server);
         raw_server_stop(&server);
     }

@@ -23,18 +23,18 @@ int main(void) {
     CHECK_OK(agentjob_batch_status_new(place.journal, &status, &err), err);
     uint64_t number = 0;
     const char *job_id = NULL, *reason = NULL;
-    CHECK(agentjob_batch_status_item(status, AGENTJOB_DELIVERY_UNKNOWN, 0, &number, &job_id, &reason));
+    CHECK(agentjob_batch_status_item(status, AGENTJOB_DELIVERY_UNKNOWN, 0, &number, NULL, &job_id, &reason));
     CHECK_INT(number, 2);
     CHECK_TEXT(job_id, "job_2");
-    CHECK(!agentjob_batch_status_item(status, AGENTJOB_DELIVERY_UNKNOWN, 1, &number, &job_id, &reason));
+    CHECK(!agentjob_batch_status_item(status, AGENTJOB_DELIVERY_UNKNOWN, 1, &number, NULL, &job_id, &reason));
     CHECK(number == 2 && strcmp(job_id, "job_2") == 0); /* not written */
-    CHECK(agentjob_batch_status_item(status, AGENTJOB_DELIVERY_REJECTED, 0, &number, &job_id, &reason));
+    CHECK(agentjob_batch_status_item(status, AGENTJOB_DELIVERY_REJECTED, 0, &number, NULL, &job_id, &reason));
     CHECK_INT(number, 1);
     CHECK_TEXT(job_id, "job_1");
     CHECK(strstr(reason, "was rejected: the service returned") != NULL);
-    CHECK(!agentjob_batch_status_item(status, AGENTJOB_DELIVERY_REJECTED, UINT64_MAX, NULL, NULL, NULL));
-    CHECK(!agentjob_batch_status_item(status, AGENTJOB_DELIVERY_ACCEPTED, 0, NULL, NULL, NULL));
-    CHECK(!agentjob_batch_status_item(status, -7, 0, NULL, NULL, NULL));
+    CHECK(!agentjob_batch_status_item(status, AGENTJOB_DELIVERY_REJECTED, UINT64_MAX, NULL, NULL, NULL, NULL));
+    CHECK(!agentjob_batch_status_item(status, AGENTJOB_DELIVERY_ACCEPTED, 0, NULL, NULL, NULL, NULL));
+    CHECK(!agentjob_batch_status_item(status, -7, 0, NULL, NULL, NULL, NULL));
     agentjob_batch_status_free(status);
 
     /* The next run reports it with its reason and does not send it. */

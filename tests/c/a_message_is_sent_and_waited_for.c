@@ -9,7 +9,7 @@ static int32_t count_records(const agentjob_job *job, void *user_data) {
 }
 
 int main(void) {
-    emulator service = emulator_start("{\"work_ms\": 100, \"jobs\": [{\"id\": \"job_1\", \"status\": \"completed\", \"model\": \"large\","
+    emulator service = emulator_start("{\"work_ms\": 300, \"jobs\": [{\"id\": \"job_1\", \"status\": \"completed\", \"model\": \"large\","
                                       " \"source\": {\"repository\": \"https://example.com/r\", \"ref\": null}, \"branch\": \"fix\","
                                       " \"createdAt\": \"2026-01-02T05:04:05.678+02:00\"}]}");
     agentjob_error *err = NULL;

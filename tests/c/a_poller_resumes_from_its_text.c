@@ -11,7 +11,7 @@ int main(void) {
     agentjob_job_free(job);
 
     agentjob_poller *poller = NULL;
-    CHECK_OK(agentjob_client_poller(client, service.job_id, call, &poller, &err), err);
+    CHECK_OK(agentjob_poller_new(client, service.job_id, call, &poller, &err), err);
     CHECK(agentjob_poller_job(poller) == NULL);
     CHECK_TEXT(agentjob_poller_job_id(poller), service.job_id);
     CHECK(agentjob_poller_due_in_ms(poller) <= 40); /* not at once, because a message was just sent */
@@ -26,7 +26,7 @@ int main(void) {
     CHECK(strstr(text, service.api_key) == NULL);
     agentjob_poller_free(poller);
     poller = NULL;
-    CHECK_OK(agentjob_poller_from_text(text, &poller, &err), err);
+    CHECK_OK(agentjob_poller_new_from_text(text, &poller, &err), err);
     CHECK_TEXT(agentjob_poller_job_id(poller), service.job_id);
     while (!done) {
         sleep_ms(agentjob_poller_due_in_ms(poller));
@@ -38,7 +38,7 @@ int main(void) {
     agentjob_poller_free(poller);
 
     poller = NULL;
-    CHECK_INT(agentjob_poller_from_text("{}", &poller, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(agentjob_poller_new_from_text("{}", &poller, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK(poller == NULL);
     agentjob_error_free(err);
     agentjob_call_free(call);

@@ -14,7 +14,21 @@ int main(void) {
     CHECK_INT(agentjob_job_status(job), AGENTJOB_STATUS_UNKNOWN);
     CHECK_TEXT(agentjob_job_status_name(job), "paused");
     CHECK(!agentjob_job_is_terminal(job));
-    CHECK_TEXT(agentjob_job_id(job), "a"); /* C sees it end at the NUL; the JSON has all of it */
+    CHECK_TEXT(agentjob_job_id(job), "a"); /* it ends at the NUL; agentjob_job_text() has all of it */
+    size_t len = 0;
+    const char *id = agentjob_job_text(job, AGENTJOB_JOB_FIELD_ID, &len);
+    CHECK_INT(len, 3);
+    CHECK(memcmp(id, "a\0b", 4) == 0);
+    CHECK_TEXT(agentjob_job_text(job, AGENTJOB_JOB_FIELD_STATUS, NULL), "paused");
+    CHECK_TEXT(agentjob_job_text(job, AGENTJOB_JOB_FIELD_PR_LINK, &len), "");
+    CHECK_INT(len, 0);
+    const int32_t none[] = {AGENTJOB_JOB_FIELD_MODEL, AGENTJOB_JOB_FIELD_SOURCE_REPOSITORY, AGENTJOB_JOB_FIELD_SOURCE_REF, AGENTJOB_JOB_FIELD_ARCHIVED_AT, -1, 8};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        len = 7;
+        CHECK(agentjob_job_text(job, none[i], &len) == NULL);
+        CHECK_INT(len, 0);
+    }
+    CHECK_TEXT(agentjob_job_text(job, AGENTJOB_JOB_FIELD_CREATED_AT, NULL), "soon");
     CHECK(agentjob_job_model(job) == NULL);
     CHECK_TEXT(agentjob_job_pr_link(job), "");
     CHECK_TEXT(agentjob_job_created_at(job), "soon");

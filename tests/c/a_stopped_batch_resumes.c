@@ -11,7 +11,7 @@ static agentjob_batch *started(const agentjob_client *client, const folder *plac
     CHECK_OK(agentjob_batch_set_grace_ms(batch, 20000, &err), err);
     CHECK_OK(agentjob_batch_start(batch, &err), err);
     CHECK_OK(agentjob_batch_next(batch, AGENTJOB_FOREVER, &event, &err), err);
-    CHECK_INT(agentjob_batch_event_kind(event), AGENTJOB_BATCH_OUTCOME);
+    CHECK_INT(agentjob_batch_event_kind(event), AGENTJOB_BATCH_KIND_OUTCOME);
     agentjob_batch_event_free(event);
     return batch;
 }

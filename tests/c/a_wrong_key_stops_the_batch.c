@@ -17,7 +17,7 @@ int main(void) {
     CHECK_INT(agentjob_error_http_status(err), 401);
     CHECK_HOLDS(agentjob_error_message(err), "run it again with the same journal");
     agentjob_error_free(err);
-    CHECK_INT(all.kinds[AGENTJOB_BATCH_OUTCOME], 0);
+    CHECK_INT(all.kinds[AGENTJOB_BATCH_KIND_OUTCOME], 0);
     agentjob_batch_free(batch);
     agentjob_client_free(client);
     CHECK_INT(journal_count(&place, AGENTJOB_COUNT_LEFT), 5);

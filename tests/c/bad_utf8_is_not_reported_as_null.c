@@ -20,7 +20,11 @@ int main(void) {
     NOT_UTF8("path", agentjob_options_set_api_key_file(options, bad, &err));
     NOT_UTF8("project_id", agentjob_options_set_project_id(options, bad, &err));
     NOT_UTF8("path", agentjob_options_set_ca_file(options, bad, &err));
+    NOT_UTF8("path", agentjob_options_set_client_key(options, bad, &err));
+    NOT_UTF8("path", agentjob_options_set_client_cert(options, bad, &err));
     NOT_UTF8("proxy", agentjob_options_set_proxy(options, bad, &err));
+    NOT_UTF8("name", agentjob_options_set_header(options, bad, "a", &err));
+    NOT_UTF8("value", agentjob_options_set_header(options, "X-Tenant", bad, &err));
     NOT_UTF8("suffix", agentjob_options_set_user_agent_suffix(options, bad, &err));
     agentjob_options_free(options);
 
@@ -34,8 +38,8 @@ int main(void) {
     NOT_UTF8("prompt", agentjob_client_send_and_wait(client, "j", bad, 3, NULL, &job, &err));
     NOT_UTF8("job_id", agentjob_client_get_job(client, bad, NULL, &job, &err));
     NOT_UTF8("job_id", agentjob_client_wait(client, bad, NULL, &job, &err));
-    NOT_UTF8("job_id", agentjob_client_poller(client, bad, NULL, &poller, &err));
-    NOT_UTF8("text", agentjob_poller_from_text(bad, &poller, &err));
+    NOT_UTF8("job_id", agentjob_poller_new(client, bad, NULL, &poller, &err));
+    NOT_UTF8("text", agentjob_poller_new_from_text(bad, &poller, &err));
     CHECK(job == NULL && poller == NULL);
     CHECK_INT(emulator_messages(&service), 0);
     agentjob_client_free(client);

@@ -51,21 +51,21 @@ static inline void batch_fill(agentjob_batch *batch, int n) {
 static inline agentjob_batch *batch_of(const agentjob_client *client, const folder *place, int n) {
     agentjob_error *err = NULL;
     agentjob_batch *batch = NULL;
-    CHECK_OK(agentjob_client_batch(client, place->journal, &batch, &err), err);
+    CHECK_OK(agentjob_batch_new(client, place->journal, &batch, &err), err);
     batch_fill(batch, n);
     return batch;
 }
 
 /* How many events of each kind a batch reported. */
 typedef struct tally {
-    int kinds[7], deliveries[5], earlier;
+    int kinds[9], deliveries[5], earlier;
 } tally;
 
 static inline void tally_event(tally *it, const agentjob_batch_event *event) {
     int32_t kind = agentjob_batch_event_kind(event), delivery = agentjob_batch_event_delivery(event);
-    CHECK(kind >= 0 && kind < 7 && delivery >= 0 && delivery < 5);
+    CHECK(kind >= 0 && kind < 9 && delivery >= 0 && delivery < 5);
     it->kinds[kind]++;
-    if (kind == AGENTJOB_BATCH_OUTCOME) {
+    if (kind == AGENTJOB_BATCH_KIND_OUTCOME) {
         it->deliveries[delivery]++;
         it->earlier += agentjob_batch_event_is_earlier(event);
     }
@@ -94,7 +94,7 @@ static inline tally batch_run(agentjob_batch *batch) {
 }
 
 static inline uint64_t batch_count(agentjob_batch *batch, agentjob_count count) {
-    return agentjob_progress_count(agentjob_batch_progress(batch), (int32_t)count);
+    return agentjob_batch_progress_count(agentjob_batch_get_progress(batch), (int32_t)count);
 }
 
 /* One count of a journal. */
@@ -102,7 +102,7 @@ static inline uint64_t journal_count(const folder *place, agentjob_count count) 
     agentjob_error *err = NULL;
     agentjob_batch_status *status = NULL;
     CHECK_OK(agentjob_batch_status_new(place->journal, &status, &err), err);
-    uint64_t counted = agentjob_progress_count(agentjob_batch_status_progress(status), (int32_t)count);
+    uint64_t counted = agentjob_batch_progress_count(agentjob_batch_status_progress(status), (int32_t)count);
     agentjob_batch_status_free(status);
     return counted;
 }

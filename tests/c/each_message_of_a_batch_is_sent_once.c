@@ -17,7 +17,7 @@ static void the_first_run(const agentjob_client *client, const folder *place) {
         }
         uint64_t number = agentjob_batch_event_number(event);
         char job_id[16];
-        CHECK_INT(agentjob_batch_event_kind(event), AGENTJOB_BATCH_OUTCOME);
+        CHECK_INT(agentjob_batch_event_kind(event), AGENTJOB_BATCH_KIND_OUTCOME);
         CHECK(number >= 1 && number <= 20 && !seen[number]);
         seen[number] = true;
         snprintf(job_id, sizeof job_id, "job_%d", (int)number);
@@ -42,7 +42,7 @@ static void the_first_run(const agentjob_client *client, const folder *place) {
     CHECK_INT(batch_count(batch, AGENTJOB_COUNT_ACCEPTED), 20);
     CHECK_INT(batch_count(batch, AGENTJOB_COUNT_DONE), 20);
     CHECK_INT(batch_count(batch, AGENTJOB_COUNT_LEFT), 0);
-    CHECK_INT(agentjob_progress_finishes_in_ms(agentjob_batch_progress(batch)), 0);
+    CHECK_INT(agentjob_batch_progress_finishes_in_ms(agentjob_batch_get_progress(batch)), 0);
     agentjob_batch_free(batch);
 }
 
@@ -70,12 +70,12 @@ static void the_journal(const emulator *service, const folder *place) {
     agentjob_error *err = NULL;
     agentjob_batch_status *status = NULL;
     CHECK_OK(agentjob_batch_status_new(place->journal, &status, &err), err);
-    const agentjob_progress *progress = agentjob_batch_status_progress(status);
-    CHECK_INT(agentjob_progress_count(progress, AGENTJOB_COUNT_ITEMS), 20);
-    CHECK_INT(agentjob_progress_count(progress, AGENTJOB_COUNT_ACCEPTED), 20);
-    CHECK_INT(agentjob_progress_count(progress, AGENTJOB_COUNT_DONE), 20);
+    const agentjob_batch_progress *progress = agentjob_batch_status_progress(status);
+    CHECK_INT(agentjob_batch_progress_count(progress, AGENTJOB_COUNT_ITEMS), 20);
+    CHECK_INT(agentjob_batch_progress_count(progress, AGENTJOB_COUNT_ACCEPTED), 20);
+    CHECK_INT(agentjob_batch_progress_count(progress, AGENTJOB_COUNT_DONE), 20);
     uint64_t remaining_ms = 7;
-    CHECK_INT(agentjob_progress_pause(progress, &remaining_ms), AGENTJOB_PAUSE_NONE);
+    CHECK_INT(agentjob_batch_progress_pause(progress, &remaining_ms), AGENTJOB_PAUSE_NONE);
     CHECK_INT(remaining_ms, 0);
     CHECK_INT(agentjob_batch_status_runs(status), 2);
     CHECK_INT(agentjob_batch_status_pid(status), getpid());
@@ -85,8 +85,8 @@ static void the_journal(const emulator *service, const folder *place) {
     CHECK(agentjob_batch_status_rate(status) == NULL);
     CHECK_HOLDS(agentjob_batch_status_began_at(status), "T");
     CHECK_HOLDS(agentjob_batch_status_written_at(status), "T");
-    CHECK(!agentjob_batch_status_item(status, AGENTJOB_DELIVERY_UNKNOWN, 0, NULL, NULL, NULL));
-    CHECK(!agentjob_batch_status_item(status, AGENTJOB_DELIVERY_REJECTED, 0, NULL, NULL, NULL));
+    CHECK(!agentjob_batch_status_item(status, AGENTJOB_DELIVERY_UNKNOWN, 0, NULL, NULL, NULL, NULL));
+    CHECK(!agentjob_batch_status_item(status, AGENTJOB_DELIVERY_REJECTED, 0, NULL, NULL, NULL, NULL));
     agentjob_batch_status_free(status);
 }
 

@@ -39,6 +39,8 @@ int main(void) {
     SETTING(api_key, false);
     SETTING(project_id, false);
     SETTING(ca_file, false);
+    SETTING(client_key, false);
+    SETTING(client_cert, false);
     SETTING(proxy, false);
     SETTING(user_agent_suffix, true);
     /* The key file, without a key. */
@@ -54,8 +56,8 @@ int main(void) {
 
     REFUSED("job_id", AGENTJOB_DELIVERY_NONE, agentjob_client_get_job(client, "", NULL, &job, &err));
     REFUSED("job_id", AGENTJOB_DELIVERY_NONE, agentjob_client_wait(client, "", NULL, &job, &err));
-    REFUSED("job_id", AGENTJOB_DELIVERY_NONE, agentjob_client_poller(client, "", NULL, &poller, &err));
-    REFUSED("poller", AGENTJOB_DELIVERY_NONE, agentjob_poller_from_text("", &poller, &err));
+    REFUSED("job_id", AGENTJOB_DELIVERY_NONE, agentjob_poller_new(client, "", NULL, &poller, &err));
+    REFUSED("poller", AGENTJOB_DELIVERY_NONE, agentjob_poller_new_from_text("", &poller, &err));
     REFUSED("job_id", AGENTJOB_DELIVERY_NOT_SENT, agentjob_client_send_message(client, "", "p", 1, NULL, &job, &err));
     REFUSED("job_id", AGENTJOB_DELIVERY_NOT_SENT, agentjob_client_send_and_wait(client, "", "p", 1, NULL, &job, &err));
 

@@ -4,12 +4,15 @@
 struct received {
     int events;
     int destroyed;
+    char first[512];
     char last[512];
 };
 
 static void receive(const char *json, void *user_data) {
     struct received *received = (struct received *)user_data;
-    received->events++;
+    if (received->events++ == 0) {
+        snprintf(received->first, sizeof received->first, "%s", json);
+    }
     snprintf(received->last, sizeof received->last, "%s", json);
 }
 
@@ -18,7 +21,7 @@ static void destroy(void *user_data) {
 }
 
 int main(void) {
-    struct received received = {0, 0, ""}, unused = {0, 0, ""};
+    struct received received = {0, 0, "", ""}, unused = {0, 0, "", ""};
     emulator service = emulator_start("{}");
     agentjob_error *err = NULL;
     agentjob_options *options = emulator_options(&service);
@@ -33,8 +36,12 @@ int main(void) {
     agentjob_job *job = NULL;
     CHECK_OK(agentjob_client_send_message(client, service.job_id, "a secret plan", AGENTJOB_NUL_TERMINATED, NULL, &job, &err), err);
     agentjob_job_free(job);
-    CHECK_INT(received.events, 1);
-    CHECK_TEXT(received.last, "{\"event\":\"attempt\",\"operation\":\"send_message\",\"job_id\":\"job_demo\",\"attempt\":1}");
+    CHECK_INT(received.events, 2);
+    CHECK_TEXT(received.first, "{\"event\":\"attempt\",\"operation\":\"send_message\",\"job_id\":\"job_demo\",\"attempt\":1}");
+    CHECK_HOLDS(received.last, "{\"event\":\"response\",\"operation\":\"send_message\",\"job_id\":\"job_demo\",\"attempt\":1,\"status\":200,");
+    CHECK_HOLDS(received.last, "\"timings\":{\"connect\":");
+    CHECK_HOLDS(received.last, "\"first_byte\":");
+    CHECK(strstr(received.last, "secret plan") == NULL);
     agentjob_client_free(client);
     CHECK_INT(received.destroyed, 1);
     CHECK_INT(unused.events, 0);

@@ -82,8 +82,8 @@ static void *go_on_from_a_text(void *unused) {
     (void)unused;
     agentjob_error *err = NULL;
     agentjob_poller *poller = NULL, *resumed = NULL;
-    CHECK_OK(agentjob_client_poller(client, "job_demo", NULL, &poller, &err), err);
-    CHECK_OK(agentjob_poller_from_text(agentjob_poller_to_text(poller), &resumed, &err), err);
+    CHECK_OK(agentjob_poller_new(client, "job_demo", NULL, &poller, &err), err);
+    CHECK_OK(agentjob_poller_new_from_text(agentjob_poller_to_text(poller), &resumed, &err), err);
     bool done = false;
     CHECK_OK(agentjob_poller_poll(resumed, client, NULL, &done, &err), err);
     agentjob_poller_free(poller);
@@ -91,7 +91,7 @@ static void *go_on_from_a_text(void *unused) {
     char deep[2048];
     memset(deep, '[', sizeof deep - 1);
     deep[sizeof deep - 1] = '\0';
-    CHECK_INT(agentjob_poller_from_text(deep, &resumed, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(agentjob_poller_new_from_text(deep, &resumed, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
     agentjob_error_free(err);
     return NULL;
 }
@@ -112,19 +112,26 @@ static void *run_a_batch(void *unused) {
     return NULL;
 }
 
+/* The size of a thread's stack. On ARM the smallest that a thread may have is larger than STACK; then only the top of it is usable. */
+static size_t whole_stack(void) {
+    long smallest = sysconf(_SC_THREAD_STACK_MIN);
+    return smallest <= STACK ? STACK : ((size_t)smallest + 4095) / 4096 * 4096;
+}
+
 /* Runs it on its own stack, twice: the second time everything is set up, as for most calls. */
 static void on_a_small_stack(const char *name, void *(*run)(void *)) {
+    const size_t size = whole_stack(), guard = 4096 + size - STACK;
     for (int warm = 0; warm < 2; warm++) {
-        unsigned char *stack = mmap(NULL, STACK + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        unsigned char *stack = mmap(NULL, size + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         CHECK(stack != MAP_FAILED);
-        /* An overflow hits the guard page. */
-        CHECK(mprotect(stack, 4096, PROT_NONE) == 0);
-        unsigned char *bottom = stack + 4096;
+        /* An overflow hits the guard. */
+        CHECK(mprotect(stack, guard, PROT_NONE) == 0);
+        unsigned char *bottom = stack + guard;
         memset(bottom, PAINT, STACK);
         pthread_attr_t attributes;
         pthread_t thread;
         CHECK(pthread_attr_init(&attributes) == 0);
-        CHECK(pthread_attr_setstack(&attributes, bottom, STACK) == 0);
+        CHECK(pthread_attr_setstack(&attributes, stack + 4096, size) == 0);
         CHECK(pthread_create(&thread, &attributes, run, NULL) == 0);
         CHECK(pthread_join(thread, NULL) == 0);
         size_t untouched = 0;
@@ -132,7 +139,7 @@ static void on_a_small_stack(const char *name, void *(*run)(void *)) {
             untouched++;
         if (getenv("MEASURE") != NULL)
             printf("%-28s %s %6zu bytes\n", name, warm ? "warm" : "cold", STACK - untouched);
-        munmap(stack, STACK + 8192);
+        munmap(stack, size + 8192);
     }
 }
 
@@ -146,8 +153,8 @@ int main(void) {
         return 0;
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
-    plain = emulator_start("{\"work_ms\":30,\"hourly_limit\":100000}");
-    secure = emulator_start_tls("{\"work_ms\":30}");
+    plain = emulator_start("{\"work_ms\":300,\"hourly_limit\":100000}");
+    secure = emulator_start_tls("{\"work_ms\":300}");
     on_a_small_stack("nothing", nothing);
     on_a_small_stack("a client", make_a_client);
 

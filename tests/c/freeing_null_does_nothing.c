@@ -13,6 +13,7 @@ int main(void) {
         agentjob_batch_free(NULL);
         agentjob_batch_event_free(NULL);
         agentjob_batch_status_free(NULL);
+        agentjob_batch_export_free(NULL);
     }
     return 0;
 }

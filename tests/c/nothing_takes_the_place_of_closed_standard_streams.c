@@ -57,7 +57,7 @@ static void check_streams(int saved, bool none) {
 
 int main(void) {
     CHECK(setenv("AGENTJOB_LOG", "debug", 1) == 0);
-    emulator service = emulator_with_jobs(", \"work_ms\": 20");
+    emulator service = emulator_with_jobs(", \"work_ms\": 300");
     folder place = folder_new();
     char key_file[256];
     snprintf(key_file, sizeof key_file, "%s/key", place.path);

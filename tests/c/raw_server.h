@@ -48,7 +48,7 @@ static inline bool raw_read(int fd) {
     }
 }
 
-/* Answers with `first`, `times` times `part`, and `last`. */
+/* Responds with `first`, `times` times `part`, and `last`. */
 static inline raw_server raw_server_of_parts(int status, const char *first, const char *part, size_t times, const char *last) {
     raw_server started;
     struct sockaddr_in address;

@@ -3,19 +3,19 @@
 #
 #   headers   every header alone and included twice, in every standard that it supports, with every installed compiler
 #   nulls     whether every_function_checks_for_null.c has every function
-#   symbols   the shared library's symbols and soname
+#   symbols   the shared library's symbols, their version, and its soname; the notices of the crates in it; no path of this machine
 #   programs  the built programs, under RUNNER if set, AT_A_TIME at a time; ONLY selects some of them
 set -u
 cd "$(dirname "$0")"
 include=../../include
 results=$OUT/results.$$
 
-# try NAME COMMAND...: prints one line, and the command's output if it fails. A command gets at most 300 s.
+# try NAME COMMAND...: prints one line, and the command's output if it fails. A command gets at most LIMIT (300) seconds.
 try() {
     name=$1
-    log=$OUT/log.$$
+    log=$(mktemp "$OUT/log.XXXXXX")
     shift
-    if timeout 300 "$@" >"$log" 2>&1; then
+    if timeout "${LIMIT:-300}" "$@" >"$log" 2>&1; then
         echo "ok      $name"
     else
         # In one write, because others print at the same time.
@@ -23,6 +23,19 @@ try() {
 $(sed 's/^/        /' "$log")"
     fi
     rm -f "$log"
+}
+
+# The C++ headers in one standard, alone and in every program.
+wrappers() {
+    for header in agentjob.hpp agentjob_batch.hpp agentjob_types.hpp; do
+        try "$header alone, $cxx $standard" $cxx -std=$standard $warnings -x c++ $include/$header
+        try "$header twice, $cxx $standard" $cxx -std=$standard $warnings -include $include/$header -x c++ $include/$header
+    done
+    # Compilers check templates only where they are used. support.hpp is no model of Effective C++, but the headers are.
+    for source in *.cpp ../../ffi-c/examples/*.cpp; do
+        try "${source##*/}, $cxx $standard -Weffc++" sh -c "said=\$($cxx -std=$standard $warnings -Weffc++ -Wno-error=effc++ $source 2>&1) ||
+            { echo \"\$said\"; exit 1; }; ! echo \"\$said\" | grep '/include/agentjob'"
+    done
 }
 
 headers() {
@@ -36,23 +49,18 @@ headers() {
         fi
         header=$include/agentjob.h
         for standard in c99 c11 c17; do
-            try "agentjob.h alone, $cc $standard" $cc -std=$standard $warnings -Wstrict-prototypes -x c $header
+            try "agentjob.h alone, $cc $standard" $cc -std=$standard $warnings -Wstrict-prototypes -Wc++-compat -x c $header
             try "agentjob.h twice, $cc $standard" $cc -std=$standard $warnings -include $header -x c $header
         done
         for standard in c++11 c++14 c++17 c++20; do
             try "agentjob.h alone, $cxx $standard" $cxx -std=$standard $warnings -x c++ $header
             try "agentjob.h twice, $cxx $standard" $cxx -std=$standard $warnings -include $header -x c++ $header
         done
+        # These take the most time, so the two standards are checked beside each other.
         for standard in c++17 c++20; do
-            for header in agentjob.hpp agentjob_batch.hpp agentjob_types.hpp; do
-                try "$header alone, $cxx $standard" $cxx -std=$standard $warnings -x c++ $include/$header
-                try "$header twice, $cxx $standard" $cxx -std=$standard $warnings -include $include/$header -x c++ $include/$header
-            done
-            # Compilers check templates only where they are used.
-            for source in *.cpp ../../ffi-c/examples/*.cpp; do
-                try "${source##*/}, $cxx $standard" $cxx -std=$standard $warnings $source
-            done
+            wrappers &
         done
+        wait
     done
 }
 
@@ -69,7 +77,7 @@ run_one() {
     program=${2%, C++}
     example=follow_up
     [ "$program" = "$2" ] || example=follow_up_cpp
-    export FOLLOW_UP="$OUT/$1/$example" BATCH="$OUT/$1/batch"
+    export FOLLOW_UP="$OUT/$1/$example" BATCH="$OUT/$1/batch" LOOP_POLL="$OUT/$1/loop_poll" LOOP_UV="$OUT/$1/loop_uv"
     try "$1/$2" ${RUNNER:-} "$OUT/$1/$program"
 }
 
@@ -92,14 +100,22 @@ if [ "$1" = --one ]; then
     exit
 fi
 mkdir -p "$OUT"
-for part in "$@"; do
-    case $part in
-    headers) headers ;;
-    nulls) try "every function that takes a pointer is tested with NULL: $(without_null)" [ -z "$(without_null)" ] ;;
-    symbols) try "symbols and soname" ../abi/check.sh "$LIBDIR/libagentjob.so" ;;
-    programs) programs ;;
-    esac
-done | tee "$results"
+# The compiler checks headers beside everything else, because programs mostly wait.
+{
+    for part in "$@"; do
+        case $part in
+        headers) headers & ;;
+        nulls) try "every function that takes a pointer is tested with NULL: $(without_null)" [ -z "$(without_null)" ] ;;
+        symbols)
+            try "symbols, their version, and soname" ../abi/check.sh "$LIBDIR/libagentjob.so"
+            try "no path of this machine" python3 ../abi/no_build_paths.py "$LIBDIR/libagentjob.so" "$LIBDIR/libagentjob.a"
+            try "THIRD-PARTY-NOTICES are those of the linked crates" python3 ../../ffi-c/packaging/notices.py --check "$LIBDIR/libagentjob.so"
+            ;;
+        programs) programs ;;
+        esac
+    done
+    wait
+} | tee "$results"
 failed=$(grep -c '^FAILED ' "$results")
 passed=$(grep -c '^ok ' "$results")
 echo "$passed passed, $failed failed"

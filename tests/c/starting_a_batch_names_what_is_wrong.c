@@ -20,9 +20,13 @@ static void refused_at(agentjob_batch *batch, const char *part, uint64_t item, u
     agentjob_batch_free(batch);
 }
 
-static void refused(agentjob_batch *batch, const char *part) {
-    refused_at(batch, part, 0, 0);
-}
+/* A setter or a constructor fails at once. */
+#define REFUSED(call, part)                                     \
+    do {                                                        \
+        CHECK_INT((call), AGENTJOB_ERR_INVALID_ARGUMENT);       \
+        CHECK_HOLDS(agentjob_error_message(err), part);         \
+        agentjob_error_free(err);                               \
+    } while (0)
 
 static agentjob_batch *with(const agentjob_client *client, const folder *place, const char *job_id, const char *prompt, size_t len,
                             const char *key, uint64_t line) {
@@ -57,26 +61,15 @@ static void messages(const agentjob_client *client, const folder *place) {
 
 static void settings(const agentjob_client *client, const folder *place) {
     agentjob_batch *batch = batch_of(client, place, 1);
-    CHECK_OK(agentjob_batch_set_concurrency(batch, 0, &err), err);
-    refused(batch, "concurrency is 0. Give 1 to 64.");
-    batch = batch_of(client, place, 1);
-    CHECK_OK(agentjob_batch_set_concurrency(batch, 65, &err), err);
-    refused(batch, "concurrency is 65");
-    batch = batch_of(client, place, 1);
-    CHECK_OK(agentjob_batch_set_max_outage_ms(batch, 0, &err), err);
-    refused(batch, "max_outage");
-    batch = batch_of(client, place, 1);
-    CHECK_OK(agentjob_batch_set_grace_ms(batch, 604800001, &err), err);
-    refused(batch, "grace");
-    batch = batch_of(client, place, 1);
-    agentjob_call *call = agentjob_call_new();
-    CHECK_OK(agentjob_call_set_lateness(call, 7, &err), err);
-    CHECK_OK(agentjob_batch_set_wait(batch, call, &err), err);
-    agentjob_call_free(call);
-    refused(batch, "lateness");
+    REFUSED(agentjob_batch_set_concurrency(batch, 0, &err), "concurrency is 0. Give 1 to 64.");
+    REFUSED(agentjob_batch_set_concurrency(batch, 65, &err), "concurrency is 65");
+    REFUSED(agentjob_batch_set_max_outage_ms(batch, 0, &err), "max_outage_ms is 0. Give 1 to 604800000 milliseconds (7 days).");
+    REFUSED(agentjob_batch_set_max_busy_ms(batch, 604800001, &err), "max_busy_ms is 604800001. Give 0 to 604800000 milliseconds (7 days).");
+    REFUSED(agentjob_batch_set_grace_ms(batch, 604800001, &err), "grace_ms is 604800001. Give 0 to 604800000 milliseconds (7 days).");
+    agentjob_batch_free(batch);
     batch = NULL;
-    CHECK_OK(agentjob_client_batch(client, "", &batch, &err), err);
-    refused(batch, "journal is empty");
+    REFUSED(agentjob_batch_new(client, "", &batch, &err), "journal is empty");
+    CHECK(batch == NULL);
 }
 
 static void a_changed_list(const agentjob_client *client, const folder *place) {
@@ -102,6 +95,7 @@ static void a_batch_that_was_started(const agentjob_client *client) {
     CHECK_INT(agentjob_batch_set_wait(batch, NULL, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_INT(agentjob_batch_set_resend_unknown(batch, true, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_INT(agentjob_batch_set_max_outage_ms(batch, 1, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(agentjob_batch_set_max_busy_ms(batch, 1, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_INT(agentjob_batch_set_grace_ms(batch, 1, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_INT(agentjob_batch_set_cancel(batch, token, NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
     tally all = {{0}, {0}, 0};

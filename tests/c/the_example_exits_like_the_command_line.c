@@ -22,7 +22,7 @@ static int follow_up(const emulator *service, const char *job_id, const char *pr
 }
 
 int main(void) {
-    emulator done = emulator_start("{\"work_ms\": 50}");
+    emulator done = emulator_start("{\"work_ms\": 300}");
     CHECK_INT(follow_up(&done, done.job_id, "Also cover the error cases"), 0);
     CHECK_INT(emulator_messages(&done), 1);
     CHECK_INT(follow_up(&done, "job_nowhere", "Go on"), 3);
@@ -30,7 +30,7 @@ int main(void) {
     CHECK_INT(follow_up(&done, done.job_id, NULL), 2);
     emulator_stop(&done);
 
-    emulator failed = emulator_start("{\"work_ms\": 50, \"outcome\": \"failed\"}");
+    emulator failed = emulator_start("{\"work_ms\": 300, \"outcome\": \"failed\"}");
     CHECK_INT(follow_up(&failed, failed.job_id, "Go on"), 1);
     emulator_stop(&failed);
 

@@ -8,7 +8,7 @@ static void write_file(const char *path, const char *content) {
 
 static void refused(agentjob_batch *batch, const char *path, const char *part, uint64_t line) {
     agentjob_error *err = NULL;
-    CHECK_INT(agentjob_batch_add_file(batch, path, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
+    CHECK_INT(agentjob_batch_add_file(batch, path, false, &err), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_HOLDS(agentjob_error_message(err), part);
     CHECK_INT(agentjob_error_line(err), line);
     CHECK_INT(agentjob_error_item(err), 0); /* it is in no batch yet */
@@ -29,11 +29,11 @@ int main(void) {
     write_file(csv, "job_id,prompt\njob_1,one\njob_2\n");
     refused(batch, csv, "messages.csv, line 3: the line has 1 field, but the header has 2", 3);
     write_file(lines, "{\"job_id\": \"job_3\", \"promt\": \"three\"}\n");
-    refused(batch, lines, "messages.jsonl, line 1: prompt is missing; unknown field \"promt\"", 1);
+    refused(batch, lines, "messages.jsonl, line 1, column 1: prompt is missing; unknown field \"promt\"", 1);
     write_file(csv, "job_id,prompt,key\njob_1,one,\njob_2,\"two, \"\"too\"\"\",k\n");
     write_file(lines, "{\"job_id\": \"job_3\", \"prompt\": \"three\"}\n");
-    CHECK_OK(agentjob_batch_add_file(batch, csv, &err), err);
-    CHECK_OK(agentjob_batch_add_file(batch, lines, &err), err);
+    CHECK_OK(agentjob_batch_add_file(batch, csv, false, &err), err);
+    CHECK_OK(agentjob_batch_add_file(batch, lines, false, &err), err);
     CHECK_INT(batch_count(batch, AGENTJOB_COUNT_ITEMS), 3);
     CHECK_INT(batch_run(batch).deliveries[AGENTJOB_DELIVERY_ACCEPTED], 3);
     CHECK_INT(emulator_messages(&service), 3);

@@ -3,7 +3,8 @@
 import posixpath
 import re
 
-from rules import LONGEST, LONGEST_TEST, MAY_BE_LONG, NOT_IN_A_CLONE, READ_BY_USERS, SOURCES, WORDS
+from glossary import EVERYWHERE, EXCEPTIONS, IN_FOLDERS, NAMED_IN, NAMES
+from rules import LONGEST, LONGEST_TEST, MAY_BE_LONG, NO_PROSE_OF_OURS, NOT_IN_A_CLONE, SOURCES
 
 FENCE = re.compile(r"^```.*?^```", re.S | re.M)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -21,16 +22,38 @@ def line_of(text, position):
 
 
 def words(tree):
-    """The words of the list, also over the end of a line, also as a part of an identifier."""
-    for word, instead in WORDS.items():
-        pattern = re.compile(rf"(?<![A-Za-z])(?:{word.replace(' ', BETWEEN_WORDS)})(?![A-Za-z])", re.I)
-        for name, text in tree.texts():
-            if name.startswith(READ_BY_USERS):
-                if pattern.search(name):
-                    yield f"{name}: its name has “{pattern.search(name)[0]}”: {instead}"
-                for found in pattern.finditer(text):
+    """The words of the glossary, also over the end of a line, also as a part of an identifier; and names of files that say too little."""
+    rows = [("", words, instead) for words, instead, _ in EVERYWHERE]
+    rows += [(folders, words, instead) for words, instead, folders, _ in IN_FOLDERS]
+    read = [(name, text) for name, text in tree.texts() if not name.startswith(NO_PROSE_OF_OURS) and not name.endswith((".lock", ".json", ".svg"))]
+    # One pass over each text: the group that matched says which row it was.
+    groups = "|".join(f"({row.replace(' ', BETWEEN_WORDS)})" for _, row, _ in rows)
+    pattern = re.compile(rf"(?<![A-Za-z])(?:{groups})(?![A-Za-z])", re.I)
+    for name, text in read:
+        for searched in (name, text):
+            for found in pattern.finditer(searched):
+                folders, _, instead = rows[found.lastindex - 1]
+                if name.startswith(folders) and not excepted(name, lines_around(searched, found)):
                     said = " ".join(re.sub(r"[/#*!]", " ", found[0]).split())
-                    yield f"{name}:{line_of(text, found.start())}: “{said}”: {instead}"
+                    place = f"{name}: its name has" if searched is name else f"{name}:{line_of(text, found.start())}:"
+                    yield f"{place} “{said}”: {instead}"
+    for name in tree.files:
+        stems = {part.split(".")[0].lstrip("_") for part in name.split("/")} if name.startswith(NAMED_IN) else set()
+        for stem in sorted(stems & set(NAMES)):
+            yield f"{name}: the name “{stem}” says too little: {NAMES[stem]}"
+    for start, line, _ in EXCEPTIONS:
+        if not any(name.startswith(start) and re.search(line, text) for name, text in tree.texts()):
+            yield f"tests/house/glossary.py: EXCEPTIONS has {start or 'anywhere'} with {line!r}, which nothing needs"
+
+
+def lines_around(text, found):
+    """The whole lines that a match is in."""
+    end = text.find("\n", found.end())
+    return text[text.rfind("\n", 0, found.start()) + 1 : end if end >= 0 else len(text)]
+
+
+def excepted(name, lines):
+    return any(name.startswith(start) and re.search(line, lines) for start, line, _ in EXCEPTIONS)
 
 
 def long_files(tree):
@@ -46,7 +69,7 @@ def long_files(tree):
 def citations(tree):
     """Files that a comment or a page names must be in a clone."""
     for name, text in tree.texts():
-        if name.startswith(("LICENSE", "tests/house/")) or name.endswith((".lock", ".json", ".svg")):
+        if name.startswith(("tests/house/", *NO_PROSE_OF_OURS)) or name.endswith((".lock", ".json", ".svg")):
             continue
         for number, line in enumerate(text.splitlines(), 1):
             found = NOT_IN_A_CLONE.search(line)

@@ -104,6 +104,10 @@ e="refuted: e_one_worker_an_item"
 f="refuted: f_one_open_item_a_worker"
 g="refuted: g_a_finished_runs_report_stays_true"
 h="refuted: h_a_run_left_alone_ends"
+i="refuted: i_a_result_is_its_messages_own"
+j="refuted: j_a_stopped_run_leaves_nothing_open"
+k="refuted: k_a_jobs_messages_arrive_in_order"
+l="refuted: l_a_decision_is_never_lost"
 printf '%-34s | %9s | %-50s | %-50s |\n' model states verdict expected
 
 # The protocol.
@@ -113,10 +117,19 @@ row 2_ITEMS_3_WORKERS "holds" model -DWORKERS=3
 row LEFT_ALONE "holds" liveness -DLEFT_ALONE
 row RESEND_UNKNOWN "holds" model -DRESEND_UNKNOWN
 row DAMAGE "holds" model -DDAMAGE
+row SEQUENCED "holds" model -DSEQUENCED
+row SEQUENCED_BESIDE_ANOTHER_JOB "holds" model -DSEQUENCED -DITEMS=3 -DSAME=2
+row BUSY "holds" model -DBUSY
+row GRACE "holds" model -DGRACE
+row BUSY_AND_GRACE "holds" model -DBUSY -DGRACE
+row DECISIONS "holds" model -DDECISIONS
+row DECISIONS_AND_SEQUENCED "holds" model -DDECISIONS -DSEQUENCED
+row SEQUENCED_LEFT_ALONE "holds" liveness -DLEFT_ALONE -DBUSY
 if [ -n "$large" ]; then
     row 4_ITEMS_2_WORKERS "holds" model -DITEMS=4
     row 3_ITEMS_3_WORKERS "holds" model -DITEMS=3 -DWORKERS=3
     row RESEND_UNKNOWN_3_ITEMS "holds" model -DRESEND_UNKNOWN -DITEMS=3
+    row SEQUENCED_3_ITEMS "holds" model -DSEQUENCED -DITEMS=3
     row OUTCOME_SYNCED_LATE_3_ITEMS "holds" variant -DOUTCOME_SYNCED_LATE -DITEMS=3
 fi
 
@@ -134,13 +147,23 @@ row FSYNC_IS_RETRIED "$a" mutation -DFSYNC_IS_RETRIED -DONLY=CLAIM_A
 row DIRECTORY_NOT_SYNCED "$a" mutation -DDIRECTORY_NOT_SYNCED -DONLY=CLAIM_A
 row PUT_BACK_BEFORE_RECORDED "$a" mutation -DPUT_BACK_BEFORE_RECORDED -DONLY=CLAIM_A
 row NOT_SENT_IS_A_GUESS "$a" mutation -DNOT_SENT_IS_A_GUESS -DONLY=CLAIM_A
-row OUTCOME_BEFORE_ANSWER "$b" mutation -DOUTCOME_BEFORE_ANSWER -DONLY=CLAIM_B
+row OUTCOME_BEFORE_RESPONSE "$b" mutation -DOUTCOME_BEFORE_RESPONSE -DONLY=CLAIM_B
 row REJECTED_IS_A_GUESS "$c" mutation -DREJECTED_IS_A_GUESS -DONLY=CLAIM_C
 row NOT_SENT_IS_FORGOTTEN "$d" mutation -DNOT_SENT_IS_FORGOTTEN -DONLY=CLAIM_D
 row OUTCOME_MAY_BE_MISSING "$d" mutation -DOUTCOME_MAY_BE_MISSING -DONLY=CLAIM_D
 row OUTCOME_MAY_BE_MISSING_3_ITEMS "$f" mutation -DOUTCOME_MAY_BE_MISSING -DONLY=CLAIM_F -DITEMS=3
 row TAKEN_IN_TWO_STEPS "$e" mutation -DTAKEN_IN_TWO_STEPS -DONLY=CLAIM_E
 row FSYNC_LEFT_TO_ANOTHER "$h" hang -DFSYNC_LEFT_TO_ANOTHER
+row NEXT_BEFORE_TERMINAL "$i" mutation -DSEQUENCED -DNEXT_BEFORE_TERMINAL -DONLY=CLAIM_I
+row NO_SETTLE "$i" mutation -DSEQUENCED -DNO_SETTLE -DONLY=CLAIM_I
+row UNKNOWN_HOLDS_NOTHING "$i" mutation -DSEQUENCED -DUNKNOWN_HOLDS_NOTHING -DONLY=CLAIM_I
+row NO_RESULT_HOLDS_NOTHING "$i" mutation -DSEQUENCED -DNO_RESULT_HOLDS_NOTHING -DONLY=CLAIM_I
+row FINISHED_IS_NOT_WRITTEN "$i" mutation -DSEQUENCED -DFINISHED_IS_NOT_WRITTEN -DONLY=CLAIM_I
+row TAKEN_OUT_OF_ORDER "$k" mutation -DSEQUENCED -DTAKEN_OUT_OF_ORDER -DONLY=CLAIM_K
+row BUSY_IS_FORGOTTEN "$d" mutation -DBUSY -DBUSY_IS_FORGOTTEN -DONLY=CLAIM_D
+row DECISION_IS_NOT_SYNCED "$l" mutation -DDECISIONS -DDECISION_IS_NOT_SYNCED -DONLY=CLAIM_L
+row DECIDED_DURING_A_RUN "$a" mutation -DDECISIONS -DDECIDED_DURING_A_RUN -DONLY=CLAIM_A
+row STOP_DOES_NOT_WAIT "$j" mutation -DGRACE -DSTOP_DOES_NOT_WAIT -DONLY=CLAIM_J
 
 # Alternatives, and what they cost.
 row OUTCOME_SYNCED_LATE "holds" variant -DOUTCOME_SYNCED_LATE
@@ -152,11 +175,11 @@ row RESEND_AND_LAST_LINE_DECIDES "$c" mutation -DRESEND_UNKNOWN -DLAST_LINE_DECI
 
 if [ "$only" = "  " ]; then
     # A claim that no mutation can violate proves nothing, and README.md must have the same table.
-    for claim in a b c d e f g h; do
+    for claim in a b c d e f g h i j k l; do
         grep -q "^${claim}_" refuted || { echo "FAILED  no row refutes claim $claim"; failed=$((failed + 1)); }
     done
     sed -n 's/^| `\([A-Z0-9_]*\)` | \([a-z]*\)\(: `\([a-z_]*\)`\)\{0,1\} |.*/\1|\2: \4/p' "$here/README.md" | sed 's/: $//' |
-        { if [ -n "$large" ]; then cat; else grep -v '^4_ITEMS_2\|^3_ITEMS_3\|^RESEND_UNKNOWN_3\|^OUTCOME_SYNCED_LATE_3'; fi; } >documented
+        { if [ -n "$large" ]; then cat; else grep -v '^4_ITEMS_2\|^3_ITEMS_3\|^SEQUENCED_3\|^RESEND_UNKNOWN_3\|^OUTCOME_SYNCED_LATE_3'; fi; } >documented
     diff documented rows || { echo "FAILED  the table of README.md differs from that of check.sh"; failed=$((failed + 1)); }
 fi
 echo "$ran rows, $failed failed"

@@ -39,6 +39,10 @@
 #define CLAIM_E 5
 #define CLAIM_F 6
 #define CLAIM_G 7
+#define CLAIM_I 8
+#define CLAIM_J 9
+#define CLAIM_K 10
+#define CLAIM_L 11
 #ifndef ONLY
 #define ONLY 0
 #endif
@@ -52,13 +56,18 @@ bool d_a_finished_run_ended_every_item = true;
 bool e_one_worker_an_item = true;
 bool f_one_open_item_a_worker = true;         /* a crash leaves no more `sending` without outcome than there are workers */
 bool g_a_finished_runs_report_stays_true = true;
+bool i_a_result_is_its_messages_own = true;   /* the result that is reported for a message is not another one's */
+bool j_a_stopped_run_leaves_nothing_open = true;
+bool k_a_jobs_messages_arrive_in_order = true;
+bool l_a_decision_is_never_lost = true;
 #define CLAIM(letter, name, condition) \
 	name = (condition) || (ONLY != 0 && ONLY != letter) || BUT == letter; assert(name)
 
 /* ---- The world. */
 
 /* A journal line is one of these words about one item. `none`: no line. `unreadable`: no JSON, because two lines ran together. */
-mtype = { none, sending, accepted, rejected, not_sent, unknown, unreadable };
+mtype = { none, sending, accepted, rejected, not_sent, unknown, finished, unreadable };
+#define IS_ACCEPTED(word) (word == accepted || word == finished)
 
 /* The journal: its durable lines, of which only the last about each item matters, and then, one by one, those that no fsync has
    covered yet: a killed process leaves them in the page cache, a power loss takes any number of them from the end. */
@@ -78,9 +87,49 @@ mtype last_before = none;
 bool named;                   /* the directory's entry of the file is durable, too */
 byte lock;                    /* 0, or 1 + the process that has it */
 
-/* The service. That it decides when the message leaves, and not later, loses nothing: the client sees of it only the answer. */
+/* The service. That it decides when the message leaves, and not later, loses nothing: the client sees of it only the response. */
 byte processed[ITEMS];
 bool ever_processed[ITEMS];
+
+/* With SEQUENCED, the first SAME messages are for one job, and the batch waits for it. The job works on one message after the other;
+   after one that it takes it may still show the result before. BUSY: it refuses messages (409) while it works, and begins with
+   another sender's. */
+#ifdef BUSY
+#define SEQUENCED
+#endif
+#ifndef SAME
+#define SAME ITEMS
+#endif
+#ifdef SEQUENCED
+#define FOREIGN (ITEMS + 1)
+#define IN_SEQUENCE(it) (it < SAME)
+#ifdef BUSY
+byte work = FOREIGN;          /* 1 + the message that it works on; 0: it is done */
+#define REFUSES(it) (IN_SEQUENCE(it) && (work != 0 || queued != 0))
+#else
+byte work;
+#define REFUSES(it) false
+#endif
+byte queued;                  /* the one that it works on then; it shows the result of the first for a moment */
+byte result;                  /* the one whose result it shows */
+bool stale;                   /* it still shows the one before */
+bool doubt[PROCESSES];        /* when the job is done with a message is not known: its other messages are held */
+#else
+#define IN_SEQUENCE(it) false
+#define REFUSES(it) false
+#endif
+#ifdef GRACE
+bool stopping[PROCESSES];     /* it takes no more messages, and waits for the responses in flight */
+#define IS_STOPPING(p) stopping[p]
+#else
+#define IS_STOPPING(p) false
+#endif
+#ifdef DECISIONS
+mtype decided[ITEMS] = none;  /* the last decision that was reported as recorded, until a run reads it */
+byte decides;                 /* 1 + the message that a person is deciding about: its line is written */
+mtype decision = none;
+#define DESK (PROCESSES + 1)  /* the lock's owner meanwhile */
+#endif
 
 mtype reported[ITEMS] = none; /* what a finished run reported to its caller */
 bool calm;                    /* from now on nothing fails: what runs must come to its end */
@@ -89,7 +138,7 @@ bool over;                    /* and it has */
 /* A process: its phase, and what it holds about each item in memory (waits to be sent, held by a worker, ended, or open: a
    `sending` without outcome was read). */
 mtype = { away, reads, locks, marks, works };
-mtype = { waits, held, open, ended };
+mtype = { waits, held, open, ended, awaited, parked };
 mtype phase[PROCESSES] = away;
 mtype memory[PROCESSES * ITEMS] = none;
 #define MEMORY(p, i) memory[(p) * ITEMS + (i)]
@@ -104,6 +153,8 @@ bool marked[PROCESSES];
 mtype = { rests, searches, found, announces, syncs_sending, records, syncs_outcome };
 mtype step[ALL_WORKERS] = rests;
 byte item[ALL_WORKERS];
+mtype = { busy };             /* a verdict that is no line: 409, and the line is not_sent */
+#define LINE_OF(word) (word == busy -> not_sent : word)
 mtype verdict[ALL_WORKERS] = none;
 byte line[ALL_WORKERS];       /* its line is the n-th unsynced one; 0: durable, as far as the process knows */
 byte fsync[ALL_WORKERS];      /* its fsync is in progress, for so many unsynced lines; 0: none is */
@@ -241,7 +292,7 @@ inline forget_what_was_read()
 	j = 0
 }
 
-/* ---- What can become of a process. */
+/* ---- What can happen to a process. */
 
 /* It has ended; the kernel releases its lock. */
 inline end_process(p)
@@ -254,6 +305,12 @@ inline end_process(p)
 	lock = (lock == p + 1 -> 0 : lock);
 #ifdef RESEND_UNKNOWN
 	resend[p] = false;
+#endif
+#ifdef SEQUENCED
+	doubt[p] = false;
+#endif
+#ifdef GRACE
+	stopping[p] = false;
 #endif
 #ifdef RESUME_SYNCS_OWN_LINES_ONLY
 	marked[p] = false;
@@ -324,10 +381,15 @@ inline resume(p)
 	read();
 	n = 0;
 	for (i : 0 .. ITEMS - 1) {
-		CLAIM(CLAIM_B, b_accepted_was_processed_once, says[i] != accepted || processed[i] == 1);
+		CLAIM(CLAIM_B, b_accepted_was_processed_once, !IS_ACCEPTED(says[i]) || processed[i] == 1);
 		CLAIM(CLAIM_C, c_processed_is_never_denied,
-			!ever_processed[i] || says[i] == sending || says[i] == accepted || says[i] == unknown || MAY_BE_PROCESSED(i));
-		CLAIM(CLAIM_G, g_a_finished_runs_report_stays_true, reported[i] == none || says[i] == reported[i]);
+			!ever_processed[i] || says[i] == sending || IS_ACCEPTED(says[i]) || says[i] == unknown || MAY_BE_PROCESSED(i));
+		CLAIM(CLAIM_G, g_a_finished_runs_report_stays_true,
+			reported[i] == none || says[i] == reported[i] || (IS_ACCEPTED(says[i]) && IS_ACCEPTED(reported[i])));
+#ifdef DECISIONS
+		CLAIM(CLAIM_L, l_a_decision_is_never_lost, decided[i] == none || says[i] == decided[i]);
+		decided[i] = none;
+#endif
 		printf("process %d reads: item %d is %e\n", p, i, says[i]);
 		if
 		:: says[i] == sending -> n++
@@ -335,6 +397,7 @@ inline resume(p)
 		fi;
 		if
 		:: says[i] == none || says[i] == not_sent -> MEMORY(p, i) = waits
+		:: says[i] == accepted && IN_SEQUENCE(i) -> MEMORY(p, i) = awaited
 #ifdef SENDING_IS_RESENT
 		:: says[i] == sending -> MEMORY(p, i) = waits
 #else
@@ -342,6 +405,9 @@ inline resume(p)
 #endif
 		:: else -> MEMORY(p, i) = ended
 		fi;
+#ifdef SEQUENCED
+		doubt[p] = doubt[p] || (IN_SEQUENCE(i) && (says[i] == unknown || says[i] == sending));
+#endif
 #ifdef RESEND_UNKNOWN
 		if
 		:: resend[p] && (says[i] == sending || says[i] == unknown) ->
@@ -358,6 +424,13 @@ inline resume(p)
 	forget_what_was_read()
 }
 
+/* It is left for a later run, because of another message of its job. */
+#ifdef SEQUENCED
+#define IS_HELD(p, it) (IN_SEQUENCE(it) && doubt[p] && (MEMORY(p, it) == waits || MEMORY(p, it) == parked))
+#else
+#define IS_HELD(p, it) false
+#endif
+
 /* All items have ended, and no worker finds another one. */
 inline finish(p)
 {
@@ -366,10 +439,11 @@ inline finish(p)
 #endif
 	read();
 	for (i : 0 .. ITEMS - 1) {
-		CLAIM(CLAIM_B, b_accepted_was_processed_once, says[i] != accepted || processed[i] == 1);
-		CLAIM(CLAIM_C, c_processed_is_never_denied, !ever_processed[i] || says[i] == accepted || says[i] == unknown || MAY_BE_PROCESSED(i));
-		CLAIM(CLAIM_D, d_a_finished_run_ended_every_item, says[i] == accepted || says[i] == rejected || says[i] == unknown);
-		reported[i] = says[i];
+		CLAIM(CLAIM_B, b_accepted_was_processed_once, !IS_ACCEPTED(says[i]) || processed[i] == 1);
+		CLAIM(CLAIM_C, c_processed_is_never_denied, !ever_processed[i] || IS_ACCEPTED(says[i]) || says[i] == unknown || MAY_BE_PROCESSED(i));
+		CLAIM(CLAIM_D, d_a_finished_run_ended_every_item,
+			IS_ACCEPTED(says[i]) || says[i] == rejected || says[i] == unknown || IS_HELD(p, i));
+		reported[i] = (IS_HELD(p, i) -> none : says[i]);
 		printf("process %d reports: item %d is %e\n", p, i, says[i]);
 	}
 	i = 0;
@@ -380,7 +454,7 @@ inline finish(p)
 
 /* No worker does anything, and there is nothing left to do. */
 #define IDLE(p, k) step[(p) * WORKERS + k] == searches
-#define IS_DONE(p, it) MEMORY(p, it) == ended
+#define IS_DONE(p, it) (MEMORY(p, it) == ended || IS_HELD(p, it))
 #if WORKERS == 1
 #define ALL_IDLE(p) IDLE(p, 0)
 #elif WORKERS == 2
@@ -444,6 +518,59 @@ inline begin_work(p)
 	j = 0
 }
 
+#ifdef SEQUENCED
+/* A poll shows that the job is done. The settle rule: what it shows must not be the result before. `finished` is written before the
+   job's next message may be taken. */
+#ifdef NO_SETTLE
+#define SHOWS_A_RESULT (work == 0 || (stale && result != 0))
+#else
+#define SHOWS_A_RESULT (work == 0 && !stale)
+#endif
+inline take_result(p, it)
+{
+	printf("process %d takes the result of item %d for item %d\n", p, result - 1, it);
+	CLAIM(CLAIM_I, i_a_result_is_its_messages_own, result == it + 1);
+#ifndef FINISHED_IS_NOT_WRITTEN
+	append(finished, it);
+#endif
+	MEMORY(p, it) = ended
+}
+
+/* The wait ends without a result. */
+inline give_up_waiting(p, it)
+{
+	printf("process %d waits no longer for item %d\n", p, it);
+	MEMORY(p, it) = ended;
+#ifndef NO_RESULT_HOLDS_NOTHING
+	doubt[p] = true
+#endif
+}
+
+#define FOLLOW(p, it) \
+	:: d_step { phase[p] == works && !IS_STOPPING(p) && MEMORY(p, it) == awaited && SHOWS_A_RESULT && HAS_ROOM -> take_result(p, it) } \
+	:: d_step { phase[p] == works && !calm && MEMORY(p, it) == awaited -> give_up_waiting(p, it) } \
+	:: d_step { phase[p] == works && MEMORY(p, it) == parked && (!calm || (work == 0 && queued == 0)) -> MEMORY(p, it) = waits }
+#endif
+
+#ifdef GRACE
+/* No worker has a message any more. */
+inline stop_ends(p)
+{
+	read();
+	for (i : 0 .. ITEMS - 1) {
+		CLAIM(CLAIM_J, j_a_stopped_run_leaves_nothing_open, says[i] != sending);
+	}
+	i = 0;
+	forget_what_was_read();
+	end_process(p)
+}
+#ifdef STOP_DOES_NOT_WAIT
+#define MAY_STOP(p) true
+#else
+#define MAY_STOP(p) (ALL_IDLE(p))
+#endif
+#endif
+
 /* `agentjob batch`: run, end, run again, forever. */
 proctype Command(byte p)
 {
@@ -489,6 +616,20 @@ proctype Command(byte p)
 		fi }
 
 	:: d_step { phase[p] == works && ALL_IDLE(p) && ALL_DONE(p) -> finish(p) }
+#ifdef SEQUENCED
+	FOLLOW(p, 0)
+#if SAME > 1
+	FOLLOW(p, 1)
+#endif
+#if SAME > 2
+	FOLLOW(p, 2)
+#endif
+#endif
+#ifdef GRACE
+	/* Ctrl-C, a token, a break, an exception, close. */
+	:: d_step { phase[p] == works && !calm && !stopping[p] -> stopping[p] = true }
+	:: d_step { phase[p] == works && stopping[p] && MAY_STOP(p) -> stop_ends(p) }
+#endif
 
 	/* SIGKILL. What was written stays in the page cache. (In the middle of a write() it is what a full disk is: append_fails.) */
 	:: d_step { phase[p] != away && !calm -> printf("PROCESS %d IS KILLED\n", p); end_process(p) }
@@ -516,6 +657,19 @@ inline process(it)
 	:: else -> skip
 	fi;
 	ever_processed[it] = true;
+#ifdef SEQUENCED
+	if
+	:: IN_SEQUENCE(it) ->
+		for (j : 0 .. SAME - 1) {
+			CLAIM(CLAIM_K, k_a_jobs_messages_arrive_in_order, j <= it || !ever_processed[j]);
+		}
+		j = 0;
+		stale = result != 0;
+		queued = (work == 0 -> 0 : it + 1);
+		work = (work == 0 -> it + 1 : work)
+	:: else -> skip
+	fi;
+#endif
 	printf("THE SERVICE PROCESSES ITEM %d\n", it);
 	CLAIM(CLAIM_A, a_processed_at_most_once, processed[it] == 1)
 }
@@ -530,6 +684,21 @@ inline let_go(w)
 #else
 	MEMORY(PROCESS(w), item[w]) = (verdict[w] == not_sent -> waits : ended);
 #endif
+#ifdef SEQUENCED
+	if
+	:: verdict[w] == busy ->
+#ifdef BUSY_IS_FORGOTTEN
+		MEMORY(PROCESS(w), item[w]) = ended
+#else
+		MEMORY(PROCESS(w), item[w]) = parked
+#endif
+	:: verdict[w] == accepted && IN_SEQUENCE(item[w]) -> MEMORY(PROCESS(w), item[w]) = awaited
+	:: else -> skip
+	fi;
+#ifndef UNKNOWN_HOLDS_NOTHING
+	doubt[PROCESS(w)] = doubt[PROCESS(w)] || (verdict[w] == unknown && IN_SEQUENCE(item[w]));
+#endif
+#endif
 	item[w] = 0;
 	verdict[w] = none;
 	line[w] = 0;
@@ -538,9 +707,9 @@ inline let_go(w)
 
 /* The message leaves, the service processes it or not, and the response arrives or not. A kill in between leaves what a kill right
    after it leaves: maybe processed, and no outcome. 429, and what never left, is not_sent: the item goes back. */
-inline answered(w)
+inline responded(w)
 {
-#ifdef OUTCOME_BEFORE_ANSWER
+#ifdef OUTCOME_BEFORE_RESPONSE
 	let_go(w)
 #else
 	line[w] = 0;
@@ -551,20 +720,23 @@ inline answered(w)
 inline post(w)
 {
 	if
-	:: d_step { process(item[w]); verdict[w] = accepted; answered(w) }
-	:: d_step { process(item[w]); verdict[w] = unknown; answered(w) }
-	:: d_step { verdict[w] = unknown; answered(w) }
-	:: d_step { verdict[w] = rejected; answered(w) }
+	:: d_step { !REFUSES(item[w]) -> process(item[w]); verdict[w] = accepted; responded(w) }
+	:: d_step { !REFUSES(item[w]) -> process(item[w]); verdict[w] = unknown; responded(w) }
+#ifdef BUSY
+	:: d_step { REFUSES(item[w]) -> verdict[w] = busy; responded(w) }
+#endif
+	:: d_step { verdict[w] = unknown; responded(w) }
+	:: d_step { verdict[w] = rejected; responded(w) }
 	:: d_step { !calm -> verdict[w] = not_sent;
 #ifdef PUT_BACK_BEFORE_RECORDED
 		MEMORY(PROCESS(w), item[w]) = waits;
 #endif
-		answered(w) }
+		responded(w) }
 #ifdef NOT_SENT_IS_A_GUESS
-	:: d_step { process(item[w]); verdict[w] = not_sent; answered(w) }
+	:: d_step { process(item[w]); verdict[w] = not_sent; responded(w) }
 #endif
 #ifdef REJECTED_IS_A_GUESS
-	:: d_step { process(item[w]); verdict[w] = rejected; answered(w) }
+	:: d_step { process(item[w]); verdict[w] = rejected; responded(w) }
 #endif
 	fi
 }
@@ -580,12 +752,30 @@ inline post(w)
 #define OUTCOME_IS_DURABLE(w) line[w] == 0
 #endif
 
+/* A message of a job is taken when the job is done with all before it. */
+#ifdef SEQUENCED
+#ifdef NEXT_BEFORE_TERMINAL
+#define IS_OVER(p, it) (MEMORY(p, it) == ended || MEMORY(p, it) == awaited)
+#elif defined(TAKEN_OUT_OF_ORDER)
+#define IS_OVER(p, it) true
+#else
+#define IS_OVER(p, it) (MEMORY(p, it) == ended)
+#endif
+#define BEFORE_0(p) true
+#define BEFORE_1(p) IS_OVER(p, 0)
+#define BEFORE_2(p) (IS_OVER(p, 0) && IS_OVER(p, 1))
+#define BEFORE_3(p) (IS_OVER(p, 0) && IS_OVER(p, 1) && IS_OVER(p, 2))
+#define MAY_TAKE(p, it) (!IS_STOPPING(p) && (!IN_SEQUENCE(it) || (!doubt[p] && BEFORE_##it(p))))
+#else
+#define MAY_TAKE(p, it) (!IS_STOPPING(p))
+#endif
+
 #ifdef TAKEN_IN_TWO_STEPS
 #define TAKE(w, it) \
 	:: d_step { step[w] == searches && MEMORY(PROCESS(w), it) == waits -> item[w] = it; step[w] = found } \
 	:: d_step { step[w] == found && item[w] == it -> take(w, it) }
 #else
-#define TAKE(w, it) :: d_step { step[w] == searches && MEMORY(PROCESS(w), it) == waits -> take(w, it) }
+#define TAKE(w, it) :: d_step { step[w] == searches && MEMORY(PROCESS(w), it) == waits && MAY_TAKE(PROCESS(w), it) -> take(w, it) }
 #endif
 
 /* The disk is full, or SIGKILL comes in the middle of the write(): nothing of the line is there, or half of it. The process ends: no
@@ -676,7 +866,7 @@ proctype Worker(byte w)
 		fi }
 
 	/* 2. The message. */
-#ifdef OUTCOME_BEFORE_ANSWER
+#ifdef OUTCOME_BEFORE_RESPONSE
 	:: d_step { step[w] == syncs_sending && SENDING_IS_DURABLE(w) -> verdict[w] = accepted; step[w] = records }
 	:: atomic { step[w] == syncs_outcome && OUTCOME_IS_DURABLE(w) -> post(w) }
 #else
@@ -687,8 +877,8 @@ proctype Worker(byte w)
 	/* 3. The outcome, and that it is durable; then (above) the item is let go. */
 	:: atomic { step[w] == records && HAS_ROOM ->
 		if
-		:: d_step { append(verdict[w], item[w]); wrote(w, syncs_outcome) }
-		:: append_fails(w, verdict[w])
+		:: d_step { append(LINE_OF(verdict[w]), item[w]); wrote(w, syncs_outcome) }
+		:: append_fails(w, LINE_OF(verdict[w]))
 		fi }
 
 	/* Who waits for its line to be durable begins an fsync, unless another's has covered it (group commit). */
@@ -703,10 +893,80 @@ proctype Worker(byte w)
 	od
 }
 
-/* h: a run that is left alone, and gets some other answer than 429 in the end, ends: no worker waits for what never comes. (A run
+/* h: a run that is left alone, and gets some other response than 429 in the end, ends: no worker waits for what never comes. (A run
    that hangs is also an "invalid end state", which spin checks for in every model.) */
 #ifdef LEFT_ALONE
 ltl h_a_run_left_alone_ends { [] (calm -> <> over) }
+#endif
+
+#ifdef SEQUENCED
+/* The job. */
+proctype Job()
+{
+	do
+	:: d_step { work != 0 -> printf("THE JOB IS DONE WITH ITEM %d\n", work - 1); result = work; work = 0 }
+	:: d_step { work == 0 && queued != 0 -> work = queued; queued = 0 }
+	:: d_step { stale -> stale = false }
+	:: over -> break
+	od
+}
+#endif
+
+#ifdef DECISIONS
+/* A person decides about an unknown message, between two runs: it arrived, which is true, or it did not, which is true, too. The line
+   is durable before it is reported. Until a run has read it, it may be decided otherwise: but the truth does not change. */
+inline write_decision(word, it)
+{
+#ifndef DECIDED_DURING_A_RUN
+	lock = DESK;
+#endif
+	append(word, it);
+	decides = it + 1;
+	decision = word
+}
+
+inline desk_ends()
+{
+	decides = 0;
+	decision = none;
+	lock = (lock == DESK -> 0 : lock)
+}
+
+#ifdef DECIDED_DURING_A_RUN
+#define DESK_IS_OPEN (phase[0] != marks && phase[1] != marks)
+#else
+#define DESK_IS_OPEN (lock == 0)
+#endif
+#define IS_UNKNOWN(it) \
+	((unsynced == 0 && durable[it] == unknown) || (unsynced > 0 && kind[unsynced - 1] == unknown && about[unsynced - 1] == it))
+#define DECIDE(it) \
+	:: atomic { !calm && decides == 0 && !torn && HAS_ROOM && DESK_IS_OPEN && IS_UNKNOWN(it) -> \
+		if \
+		:: d_step { processed[it] == 1 -> write_decision(accepted, it) } \
+		:: d_step { processed[it] == 0 -> write_decision(not_sent, it) } \
+		:: d_step { append(accepted, it); tear() } /* killed in the middle of the write() */ \
+		fi }
+proctype Person()
+{
+	do
+	DECIDE(0)
+#if ITEMS > 1
+	DECIDE(1)
+#endif
+#if ITEMS > 2
+	DECIDE(2)
+#endif
+	:: d_step { decides > 0 ->
+#ifndef DECISION_IS_NOT_SYNCED
+		make_durable(unsynced);
+#endif
+		decided[decides - 1] = decision;
+		reported[decides - 1] = none;
+		desk_ends() }
+	:: d_step { decides > 0 && !calm -> reported[decides - 1] = none; desk_ends() }
+	:: over && decides == 0 -> break
+	od
+}
 #endif
 
 /* ---- The machine. */
@@ -733,6 +993,13 @@ proctype Power()
 			printf("THE POWER GOES, %d of %d lines that were not durable survive\n", kept, unsynced);
 			end_process(0);
 			end_process(1);
+#ifdef DECISIONS
+			if
+			:: decides > 0 -> reported[decides - 1] = none
+			:: else -> skip
+			fi;
+			desk_ends();
+#endif
 			if
 			:: kept < unsynced -> cut(kept)
 			:: else -> skip
@@ -794,6 +1061,14 @@ init
 		w = 0;
 		run Command(0);
 		run Command(1);
-		run Power()
+		run Power();
+#ifdef DECISIONS
+		run Person();
+#endif
+#ifdef SEQUENCED
+		run Job()
+#else
+		skip
+#endif
 	}
 }

@@ -1,5 +1,5 @@
 """Which Pythons are on this machine. As a program: runs tests/python against the wheels in --dist, as pip takes them from there: the
-whole of it with the Python that runs this, and with every other one the part that depends on the interpreter."""
+whole of it with the Python that runs this, and with every other one the part that depends on the interpreter (or all of it: --whole)."""
 
 import argparse
 import os
@@ -32,6 +32,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dist", type=pathlib.Path, required=True)
     parser.add_argument("--build", type=pathlib.Path, required=True, help="where the environments are made")
+    parser.add_argument("--whole", action="store_true", help="all of tests/python with every Python, which takes minutes with each")
     options = parser.parse_args()
     mine = subprocess.run([sys.executable, "-c", TELL], capture_output=True, text=True, check=True).stdout.strip()
     failed = []
@@ -39,13 +40,13 @@ def main():
         python = interpreter(version)
         if python is None:
             print(f"SKIPPED: there is no Python {version} here to run tests/python with", flush=True)
-        elif not passes(python, options, version, whole=version == mine):
+        elif not passes(python, options, version, whole=options.whole or version == mine):
             failed.append(version)
     return f"tests/python failed with Python {', '.join(failed)}" if failed else 0
 
 
 def passes(python, options, version, whole):
-    folder = options.build / version
+    folder = options.build / (f"{version}-whole" if options.whole else version)
     print(f"tests/python with Python {version}: {'all of it' if whole else ', '.join(PART)}", flush=True)
     if not (folder / "ready").exists():
         subprocess.run([python, "-m", "venv", "--clear", folder], check=True)

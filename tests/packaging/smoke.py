@@ -7,7 +7,7 @@ import sysconfig
 import agentjob
 from agentjob.testing import Emulator
 
-with Emulator(work_ms=20) as emulator, emulator.client() as client:
+with Emulator(work_ms=300) as emulator, emulator.client() as client:
     job = client.send_and_wait(emulator.job_id, "Also cover the error cases", min_interval=0.02)
     prompts = [message["prompt"] for message in emulator.ledger()]
 

@@ -78,7 +78,7 @@ def no_settings_from_outside(monkeypatch):
 
 @pytest.fixture
 def emulator():
-    with Emulator(work_ms=60, jobs=[{"id": "job_demo"}, BUSY]) as emulator:
+    with Emulator(work_ms=300, jobs=[{"id": "job_demo"}, BUSY]) as emulator:
         yield emulator
 
 
@@ -107,7 +107,7 @@ class Script:
         assert self.process.stdout.readline() == "ready\n", self.process.communicate()
 
     def go_on(self):
-        """Answers the script's `sys.stdin.readline()`."""
+        """Writes the line that the script reads with `sys.stdin.readline()`."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
 
@@ -141,7 +141,7 @@ def wait_for(condition, what):
 
 
 def arrived(emulator):
-    """How many requests the service has read as far as it ever will: it has answered them, is about to, or has fallen silent."""
+    """How many requests the service has read as far as it ever will: it has responded to them, is about to, or has fallen silent."""
     return sum(entry["status"] is not None or entry["fault"] is not None for entry in emulator.requests()["requests"])
 
 

@@ -1,4 +1,4 @@
-"""What the tests of a batch's grace share: a batch of which all that can be in flight is at the service, and not answered."""
+"""What the tests of a batch's grace share: a batch of which all that can be in flight is at the service, and has no response."""
 
 import subprocess
 import time
@@ -7,15 +7,15 @@ from conftest import PATIENCE, wait_for
 
 import agentjob
 
-#: The first message is answered at once, so that a loop has its first outcome; so many are in flight then, and the rest is not sent.
+#: The first message gets its response at once, so that a loop has its first outcome; so many are in flight then, and the rest is not sent.
 IN_FLIGHT, LEFT = 3, 4
 ITEMS = [(f"job_{n}", f"prompt {n}") for n in range(1, 2 + IN_FLIGHT + LEFT)]
 JOBS = [{"id": job_id} for job_id, _ in ITEMS]
 FIRST = {"method": "POST", "path": "/v2/agent/*/job/job_1/message"}
-#: The others' answers come late, or never.
+#: The others' responses come late, or never.
 SLOW = [FIRST, {"method": "POST", "status": 200, "delay_ms": 900}]
 SILENT = [FIRST, {"method": "POST", "fault": {"do": "stall", "at": "request"}}]
-#: Far longer than an answer takes, far shorter than a hang.
+#: Far longer than a response takes, far shorter than a hang.
 GRACE = 20
 
 
@@ -24,7 +24,7 @@ def prepare(emulator, rules):
 
 
 def in_flight(emulator):
-    """Whether the service has all that can be in flight after the first answer."""
+    """Whether the service has all that can be in flight after the first response."""
     return sum(request["complete"] for request in emulator.requests()["requests"]) == 1 + IN_FLIGHT
 
 

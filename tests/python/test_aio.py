@@ -104,7 +104,7 @@ def test_errors_are_the_blocking_clients_own(emulator, run):
         with pytest.raises(agentjob.WaitTimeoutError) as caught:
             await client.send_and_wait("job_demo", "go", timeout=0.03, **QUICK)
         assert (caught.value.delivery, caught.value.job["status"]) == ("accepted", "active")
-        emulator.reset(outcome="failed", work_ms=10)
+        emulator.reset(outcome="failed", work_ms=300)
         with pytest.raises(agentjob.JobFailedError) as caught:
             await client.send_and_wait("job_demo", "go", check=True, **QUICK)
         assert (caught.value.delivery, caught.value.job["status"]) == ("accepted", "failed")
@@ -188,7 +188,7 @@ def test_nothing_of_it_is_loaded_before_it_is_used(script):
 
 
 def stalled(**more):
-    """An emulator that takes a message whole and never answers."""
+    """An emulator that takes a message whole and never responds."""
     return Emulator(jobs=[{"id": "job_demo"}, BUSY], rules=[{"fault": {"do": "stall", "at": "request"}, **more}])
 
 
@@ -421,7 +421,7 @@ def test_the_tasks_context_reaches_on_event(emulator, run):
         await client_of(emulator, on_event=lambda event: seen.append(request.get())).get_job("job_demo")
 
     run(main)
-    assert seen == ["r1"]
+    assert set(seen) == {"r1"}
 
 
 def test_a_pollers_state_can_be_read_during_a_poll():

@@ -2,6 +2,7 @@
 
 import asyncio
 import collections
+import contextlib
 import json
 import pickle
 import signal
@@ -34,8 +35,6 @@ RUNNERS = {
     "uvloop": lambda main: uvloop.run(main()),
 }
 STALL = {"fault": {"do": "stall", "at": "request"}}
-#: How much later than its timeout a call may end: on a busy machine a thread starts late.
-MARGIN = 1.0
 #: How much later the last of a thousand calls may end, in the best of `TRIES`: a busy machine stalls now and then, the library never.
 OVERSHOOT = 0.5
 TRIES = 3
@@ -142,7 +141,7 @@ def test_every_call_ends_in_its_time_however_many_there_are(served, run, respons
 
 
 def sent_at_once(run, options, count, timeout):
-    """How each of so many messages ended that are sent at once with few threads."""
+    """The outcomes of this many messages that are sent at the same time with few threads."""
     ended = []
 
     async def main():
@@ -154,19 +153,34 @@ def sent_at_once(run, options, count, timeout):
     return ended
 
 
+@contextlib.asynccontextmanager
+async def only_thread_taken(service, client):
+    """The client's only thread makes a request that gets no response, until the block ends."""
+    before = service.requests()["total"]
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(timed, client.send_message("job_demo", "ahead", timeout=2 * PATIENCE))
+        while service.requests()["total"] == before:
+            await anyio.sleep(0.01)
+        yield
+        tasks.cancel_scope.cancel()
+
+
 def test_the_time_in_the_queue_counts_against_the_timeout(stalled, run):
     async def main():
         client = aio.AsyncClient.of(stalled.client(), max_threads=1)
-        first, second, third = await together(
-            client.send_message("job_demo", "first", timeout=1.2),
-            client.send_message("job_demo", "second", timeout=2.4),
-            client.create_job("third", timeout=2.0),
+        async with only_thread_taken(stalled, client):
+            queued = await timed(client.create_job("queued", timeout=0.5))
+        assert (queued.verdict, queued.error.attempts) == ("not_sent", 0) and 0.5 <= queued.error.elapsed <= queued.took
+        # One that gets the thread in its time has what is left of it.
+        client = aio.AsyncClient.of(stalled.client(), max_threads=1)
+        first, second = await together(
+            client.send_message("job_demo", "first", timeout=2),
+            client.send_message("job_demo", "second", timeout=2.5),
             in_order_of=client,
         )
-        assert [end.verdict for end in (first, second, third)] == ["unknown", "unknown", "not_sent"]
-        assert [end.error.attempts for end in (first, second, third)] == [1, 1, 0]
-        for end, timeout in (first, 1.2), (second, 2.4), (third, 2.0):
-            assert timeout <= end.error.elapsed <= end.took < timeout + MARGIN
+        for end, timeout in (first, 2), (second, 2.5):
+            assert (end.verdict, end.error.attempts) == ("unknown", 1) and timeout <= end.error.elapsed <= end.took
+        assert second.took < 2 + 2.5, "the time in the queue counted"
 
     run(main)
 
@@ -175,20 +189,21 @@ def test_a_message_and_the_polls_after_it_queue_within_their_timeouts(stalled, r
     async def main():
         client = aio.AsyncClient.of(stalled.client(timeout=0.5), max_threads=1)
         quick = {"min_interval": 0.02, "max_interval": 0.02}
-        ahead, send, wait = await together(
-            client.send_message("job_demo", "ahead", timeout=2.5),
-            client.send_and_wait("job_demo", "go", timeout=10, **quick),
-            client.wait("job_busy", timeout=1.0, **quick),
-            in_order_of=client,
-        )
-        assert (ahead.verdict, send.verdict, wait.verdict) == ("unknown", "not_sent", None)
-        assert type(send.error) is agentjob.RequestTimeoutError and 0.5 <= send.error.elapsed <= send.took < 0.5 + MARGIN
-        assert type(wait.error) is agentjob.WaitTimeoutError and 1.0 <= wait.error.elapsed <= wait.took < 1.0 + MARGIN
+        async with only_thread_taken(stalled, client):
+            send, wait = await together(
+                client.send_and_wait("job_demo", "go", timeout=10, **quick),
+                client.wait("job_busy", timeout=1.0, **quick),
+            )
+        assert (send.verdict, wait.verdict) == ("not_sent", None)
+        assert type(send.error) is agentjob.RequestTimeoutError and 0.5 <= send.error.elapsed <= send.took
+        assert type(wait.error) is agentjob.WaitTimeoutError and 1.0 <= wait.error.elapsed <= wait.took
         assert "timeout" in str(wait.error), "polls that timed out in the queue count as failed"
-        assert wait.error.attempts == 1
+        assert wait.error.attempts >= 1 and stalled.requests()["total"] == 1, "no poll was made"
         # With a free thread the poller polls again.
-        poller = client.poller("job_busy", timeout=5, **quick)
-        assert await poller.poll() is None and poller.job["status"] == "active"
+        poller = client.poller("job_busy", timeout=PATIENCE, **quick)
+        while poller.job is None:
+            assert await poller.poll() is None
+        assert poller.job["status"] == "active"
 
     run(main)
 
@@ -201,29 +216,24 @@ def test_a_message_that_is_cancelled_in_the_queue_was_not_sent(stalled, backend)
         try:
             await client.send_message("job_demo", "last")
         except BaseException as error:
-            raised.append((time.monotonic(), error))
+            raised.append(error)
             raise
 
     async def main():
-        client = aio.AsyncClient.of(stalled.client(), max_threads=4)
-        async with anyio.create_task_group() as tasks:
-            for n in range(4):
-                tasks.start_soon(timed, client.send_message("job_demo", str(n), timeout=1))
-            while stalled.requests()["total"] < 4:
-                await anyio.sleep(0.01)
+        client = aio.AsyncClient.of(stalled.client(), max_threads=1)
+        async with only_thread_taken(stalled, client):
             async with anyio.create_task_group() as queued:
                 queued.start_soon(last, client)
-                while client._threads._used < 5:
+                while client._threads._used < 2:
                     await anyio.sleep(0)
-                began = time.monotonic()
                 queued.cancel_scope.cancel()
-        ((ended, error),) = raised
-        assert ended - began < 0.2, "no thread has to notice"
+            # The thread is still taken: no thread had to notice.
+        (error,) = raised
         assert error.delivery == "not_sent"
         assert error.__notes__ == ["agentjob: the message was not sent, so it may be sent again"]
 
     anyio.run(main, backend=backend)
-    assert stalled.requests()["total"] == 4
+    assert stalled.requests()["total"] == 1
 
 
 def test_close_ends_calls_in_the_queue(stalled, run):
@@ -310,7 +320,7 @@ def test_its_threads_leave_every_signal_to_the_programs_own(emulator, run):
         await aio.AsyncClient.of(emulator.client(on_event=on_event)).get_job("job_demo")
 
     run(main)
-    (blocked,) = masks
+    blocked = set.intersection(*map(set, masks))  # of each event
     assert {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGUSR1} <= blocked
     assert signal.SIGSEGV not in blocked, "a fault of the thread itself is not blocked"
     assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set(), "the program's own masks are unchanged"

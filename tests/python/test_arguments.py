@@ -21,6 +21,13 @@ CLIENT = [
     ("max_retry_after", True, TypeError),
     *[("max_prompt_bytes", bad, agentjob.InvalidArgumentError) for bad in (0, -1, 2**40, 2**80)],
     *[("max_response_bytes", bad, agentjob.InvalidArgumentError) for bad in (0, -1, 2**40, 2**80)],
+    *[("wait_timeout", bad, agentjob.InvalidArgumentError) for bad in (0, -1, NAN, -INF, 10**400, 604801)],
+    *[("wait_timeout", bad, TypeError) for bad in (True, "client")],
+    *[(name, bad, agentjob.InvalidArgumentError) for name in ("min_interval", "max_interval") for bad in (0, -1, NAN, INF)],
+    *[(name, bad, TypeError) for name in ("min_interval", "max_interval", "lateness", "settle") for bad in ("2", True)],
+    ("min_interval", 61, agentjob.InvalidArgumentError),
+    *[("lateness", bad, agentjob.InvalidArgumentError) for bad in (0, -1, 1.1, NAN)],
+    *[("settle", bad, agentjob.InvalidArgumentError) for bad in (-1, NAN, INF)],
     ("max_prompt_bytes", 4.5, TypeError),
     ("max_response_bytes", "1", TypeError),
     *[("base_url", bad, agentjob.InvalidArgumentError) for bad in ("", "x", "ftp://x", "http://example.com", LONE)],
@@ -32,6 +39,9 @@ CLIENT = [
     ("ca_file", "/nowhere", agentjob.InvalidArgumentError),
     ("ca_file", __file__, agentjob.InvalidArgumentError),
     ("ca_file", 3, TypeError),
+    ("client_cert", "/nowhere", agentjob.InvalidArgumentError),
+    ("client_cert", 3, TypeError),
+    ("client_key", "/nowhere", agentjob.InvalidArgumentError),
     ("proxy", "socks5://127.0.0.1:1", agentjob.InvalidArgumentError),
     ("proxy", 1, TypeError),
     ("trust_env", 1, TypeError),
@@ -44,10 +54,10 @@ CLIENT = [
 ]
 
 WAIT = [
-    *[("timeout", bad, agentjob.InvalidArgumentError) for bad in (0, -1, NAN, INF)],
-    *[("timeout", bad, TypeError) for bad in (True, "1")],
+    *[("timeout", bad, agentjob.InvalidArgumentError) for bad in (0, -1, NAN, -INF, 10**400)],
+    *[("timeout", bad, TypeError) for bad in (True, "1", "clients")],
     *[(name, bad, agentjob.InvalidArgumentError) for name in ("min_interval", "max_interval") for bad in (0, -1, NAN)],
-    *[(name, bad, TypeError) for name in ("min_interval", "max_interval", "lateness", "settle") for bad in (None, True)],
+    *[(name, bad, TypeError) for name in ("min_interval", "max_interval", "lateness", "settle") for bad in ("2", True)],
     ("min_interval", 61, agentjob.InvalidArgumentError),
     *[("lateness", bad, agentjob.InvalidArgumentError) for bad in (0, -1, 1.1, NAN)],
     *[("settle", bad, agentjob.InvalidArgumentError) for bad in (-1, NAN, INF)],
@@ -164,7 +174,9 @@ def test_ints_floats_and_paths_are_taken_as_they_come(tmp_path):
 
 
 def test_a_wrong_emulator_configuration_is_explained():
-    with pytest.raises(agentjob.InvalidArgumentError, match="work: unknown field"):
+    with pytest.raises(TypeError, match="work"):
         Emulator(work=1)
+    with pytest.raises(agentjob.InvalidArgumentError, match="nht: unknown field"):
+        Emulator(rules=[{"nht": 1}])
     with Emulator() as emulator, pytest.raises(agentjob.InvalidArgumentError, match="rules"):
         emulator.reset(rules=[{"nth": 0}])

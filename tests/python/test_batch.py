@@ -23,7 +23,7 @@ STALL = {"method": "POST", "fault": {"do": "stall", "at": "request"}}
 @pytest.fixture
 def emulator():
     jobs = [{"id": f"job_{n}"} for n in range(1, 41)]
-    with Emulator(work_ms=60, jobs=jobs, hourly_limit=100_000) as emulator:
+    with Emulator(work_ms=300, jobs=jobs, hourly_limit=100_000) as emulator:
         yield emulator
 
 
@@ -117,7 +117,7 @@ def test_items_are_mappings_or_tuples_of_any_iterable(client, emulator, journal)
 WRONG = [
     ({"job_id": "job_2"}, "item 2: prompt is missing"),
     ({"prompt": "p", "line": 9}, "line 9: job_id is missing"),
-    ({"job_id": "job_2", "prompt": "p", "promt": "q"}, 'item 2: unknown field "promt". The fields are job_id, prompt, key and line.'),
+    ({"job_id": "job_2", "prompt": "p", "promt": "q"}, 'item 2: unknown field "promt". The fields are job_id, prompt, key, line and extra.'),
     ({"job_id": "job_2", "prompt": "p", 3: "q"}, "item 2: the name of a field must be a str, not int"),
     ({"job_id": "job_2", "prompt": b"p", "line": 17}, "line 17: prompt must be a str, not bytes"),
     ({"job_id": "job_2", "prompt": "\ud800"}, "item 2: prompt contains a lone surrogate, which cannot be encoded as UTF-8"),
@@ -207,7 +207,9 @@ def test_a_batch_resumes_after_its_process_was_killed(client, emulator, script, 
     running.end()
 
     status = agentjob.batch_status(journal)
-    assert not status["running"] and status["unknown"] == [{"item": 6, "job_id": "job_6", "reason": None}]
+    assert not status["running"] and [{**item, "key": len(item["key"])} for item in status["unknown"]] == [
+        {"item": 6, "key": 32, "job_id": "job_6", "reason": None}
+    ]
     outcomes = by_item(client.send_all(messages(40), journal=journal))
     assert [o["item"] for o in outcomes if o["delivery"] != "accepted"] == [6]
     assert outcomes[5]["delivery"] == outcomes[5]["error"].delivery == "unknown" and outcomes[5]["earlier"]
@@ -227,7 +229,9 @@ def test_the_status_of_a_journal_has_every_documented_field(client, journal):
     assert (status["base_url"], status["project_id"], status["pid"]) == (client.base_url, client.project_id, os.getpid())
     assert (status["runs"], status["rate"], status["waits"], status["running"]) == (1, "1000/h", False, False)
     refused = "message to job nobody was rejected: the service returned 404. Check the job id, the project id and the base URL."
-    assert (status["unknown"], status["rejected"]) == ([], [{"item": 3, "job_id": "nobody", "reason": refused}])
+    (rejected,) = status["rejected"]
+    assert len(rejected.pop("key")) == 32 and rejected == {"item": 3, "job_id": "nobody", "reason": refused}
+    assert status["unknown"] == status["failed"] == status["decisions"] == []
     assert status["began_at"] <= status["written_at"]
 
 
@@ -257,7 +261,7 @@ def test_a_429_pauses_every_message_and_is_reported(client, emulator, journal, c
     assert paused["progress"]["pause"]["reason"] == "rate_limit" and 0 < paused["progress"]["pause"]["seconds"] <= 1.1
     assert resumed["progress"]["pause"] is None
     logged = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "agentjob"]
-    assert logged[0] == ("INFO", f"batch: paused for 1.0s (rate_limit): {paused['error']}") and logged[1] == ("INFO", "batch: resumed")
+    assert logged[0] == ("INFO", "batch: paused for 1.0s (rate_limit): the service returned 429") and logged[1] == ("INFO", "batch: resumed")
     assert caplog.records[0].agentjob["event"] == "paused"
 
 
@@ -471,3 +475,83 @@ def test_a_long_list_that_is_done_is_gone_through_in_little_time_and_memory(emul
     assert status == 0, err
     seconds, kilobytes = map(float, out.split())
     assert seconds < 4 and kilobytes < 25_000
+
+
+def test_metadata_of_an_item_comes_back_with_its_outcome_and_is_not_in_the_journal(client, emulator, journal):
+    values = [{"an extra repo": "wéb", "n": [1, 2.5, None, True]}, "text", 0, 10**30, [], None]
+    items = [{"job_id": f"job_{n}", "prompt": "p", "extra": value} for n, value in enumerate(values, 1)]
+    outcomes = by_item(client.send_all(items, journal=journal))
+    assert [outcome["extra"] for outcome in outcomes] == values
+    assert b"extra" not in journal.read_bytes()
+    items[1]["extra"] = "the list of the second run counts"
+    again = by_item(client.send_all(items, journal=journal))
+    assert all(outcome["earlier"] for outcome in again) and again[1]["extra"] == "the list of the second run counts"
+    assert len(emulator.ledger()) == 6, "other metadata does not make another message"
+
+
+class Unwritable:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ({1, 2}, "extra is not JSON: "),
+        (Unwritable(), "extra is not JSON: "),
+        (float("nan"), "extra is not JSON: "),
+        ({(1, 2): 3}, "extra is not JSON: "),
+        ("x" * 4095, "extra is 4097 bytes long. At most 4096 bytes of JSON are allowed."),
+        ("\ud83d", "extra"),
+    ],
+    ids=["a set", "an object", "not a number", "a key that is no text", "too long", "half a character"],
+)
+def test_metadata_that_is_not_json_or_too_long_names_its_item(client, emulator, journal, value, reason):
+    items = [{"job_id": "job_1", "prompt": "p"}, {"job_id": "job_2", "prompt": "p", "line": 7, "extra": value}]
+    with pytest.raises(agentjob.InvalidArgumentError) as refusal:
+        client.send_all(items, journal=journal)
+    assert str(refusal.value).startswith(f"line 7: {reason}") and (refusal.value.item, refusal.value.line) == (2, 7)
+    assert emulator.ledger() == [] and not journal.exists()
+
+
+def test_metadata_that_refers_to_itself_names_its_item(client, journal):
+    value = []
+    value.append(value)
+    with pytest.raises(agentjob.InvalidArgumentError, match="item 1: extra is not JSON: "):
+        client.send_all([{"job_id": "job_1", "prompt": "p", "extra": value}], journal=journal)
+
+
+def test_the_length_of_a_batch_is_the_number_of_its_messages(client, journal):
+    with client.send_all(messages(7), journal=journal) as batch:
+        assert len(batch) == 7 and len(list(batch)) == 7 and len(batch) == 7
+    with client.send_all([], journal=journal.with_name("none")) as batch:
+        assert len(batch) == 0 and batch, "a batch without messages is not false"
+
+
+def test_messages_that_are_in_the_list_twice_are_reported_before_anything_is_sent(client, emulator, journal, caplog):
+    items = [("job_1", "p"), ("job_2", "p"), ("job_1", "p", "again"), {"job_id": "job_2", "prompt": "p", "line": 9}]
+    updates = []
+
+    def on_update(update):
+        updates.append((update, len(emulator.ledger())))
+
+    with caplog.at_level(logging.WARNING, "agentjob"):
+        with client.send_all(items, journal=journal, on_update=on_update) as batch:
+            assert len(updates) == 1, "send_all itself reports it"
+            assert len(list(batch)) == 4
+    assert len(updates) == 1, "once"
+    update, sent_before = updates[0]
+    progress = update.pop("progress")
+    expected = {"event": "repeated", "count": 2, "item": 3, "line": None, "first_item": 1, "first_line": None}
+    assert (update, sent_before, progress["left"]) == (expected, 0, 4)
+    warnings = [record for record in caplog.records if record.levelname == "WARNING"]
+    sentence = "batch: item 3 repeats item 1, with the same job and the same prompt, as does 1 other; each of them is sent"
+    assert [record.getMessage() for record in warnings] == [sentence] and warnings[0].agentjob["count"] == 2
+
+
+def test_an_exception_about_repeated_messages_leaves_all_of_them_unsent(client, emulator, journal):
+    def refuse(update):
+        raise ValueError(update["event"])
+
+    with pytest.raises(ValueError, match="repeated"):
+        client.send_all([("job_1", "p")] * 2, journal=journal, on_update=refuse)
+    assert emulator.ledger() == [] and not journal.exists()

@@ -23,7 +23,7 @@ JOBS = [{"id": f"job_{n}"} for n in range(1, 41)]
 
 @pytest.fixture
 def emulator():
-    with Emulator(work_ms=60, jobs=JOBS, hourly_limit=1000) as emulator:
+    with Emulator(work_ms=300, jobs=JOBS, hourly_limit=1000) as emulator:
         yield emulator
 
 
@@ -120,6 +120,25 @@ def test_on_update_is_awaited_on_the_loops_thread_and_its_exception_stops_the_ba
 
     run(main)
     assert len(emulator.ledger()) < 40
+
+
+def test_repeated_messages_are_the_first_update_and_metadata_comes_back(emulator, run, journal):
+    async def main():
+        updates = []
+        items = [{"job_id": "job_1", "prompt": "p", "extra": [n]} for n in range(2)]
+
+        async def on_update(update):
+            updates.append((update["event"], update["count"], update["first_item"]))
+
+        async with client_of(emulator) as client:
+            batch = client.send_all(items, journal=journal, on_update=on_update)
+            assert len(batch) == 0 and batch
+            async with batch:
+                assert len(batch) == 2
+                outcomes = [outcome async for outcome in batch]
+        assert updates == [("repeated", 1, 1)] and [o["extra"] for o in outcomes] == [[0], [1]]
+
+    run(main)
 
 
 def test_other_tasks_run_and_requests_have_their_turn_while_a_batch_waits(emulator, run, journal):

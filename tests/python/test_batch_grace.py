@@ -1,4 +1,4 @@
-"""A batch that ends early has the answers that are in flight, for its grace: the rows of the README's table that are blocking
+"""A batch that ends early gets the responses that are in flight, for its grace: the rows of the table in docs/reference/batches.md that are blocking
 Python's."""
 
 import gc
@@ -32,7 +32,7 @@ def journal(tmp_path):
 
 @pytest.fixture
 def begin(emulator, journal):
-    """Begins a batch; nothing of it but its first message is answered soon."""
+    """Begins a batch; only its first message gets a response soon."""
 
     def begin(client, rules=SLOW, **options):
         prepare(emulator, rules)
@@ -114,17 +114,17 @@ def by_another_thread(client):
 
 @pytest.mark.parametrize("close", [by_another_thread, agentjob.Client.close])
 def test_close_of_a_client_within_a_step_awaits_them(emulator, begin, journal, close):
-    client, answered = emulator.client(), []
+    client, accepted = emulator.client(), []
 
     def on_update(update):
-        if update["event"] == "accepted" and not answered:
+        if update["event"] == "accepted" and not accepted:
             arrived(emulator)
             close(client)
-            answered.append(agentjob.batch_status(journal)["progress"]["accepted"])
+            accepted.append(agentjob.batch_status(journal)["progress"]["accepted"])
 
     with pytest.raises(agentjob.ClosedError):
         list(begin(client, wait=True, min_interval=5, on_update=on_update))
-    assert answered == [1 + IN_FLIGHT], "close came back after the answers"
+    assert accepted == [1 + IN_FLIGHT], "close came back after the responses"
     is_all_accepted(emulator, journal)
 
 

@@ -1,4 +1,4 @@
-"""A batch that ends early has the answers that are in flight, for its grace: the rows of the README's table that are asyncio's, trio's
+"""A batch that ends early gets the responses that are in flight, for its grace: the rows of the table in docs/reference/batches.md that are asyncio's, trio's
 and anyio's."""
 
 import asyncio
@@ -37,7 +37,7 @@ def journal(tmp_path):
 
 @pytest.fixture
 def begin(emulator, journal):
-    """A batch that begins with its first step; nothing of it but its first message is answered soon."""
+    """A batch that begins with its first step; only its first message gets a response soon."""
 
     def begin(client, rules=SLOW, grace=GRACE):
         prepare(emulator, rules)
@@ -83,6 +83,36 @@ def test_a_cancellation_waits_for_the_responses_in_flight(emulator, begin, journ
     batch = begin(client)
     cancel(loop(client, batch), lambda: in_flight(emulator))
     is_all_accepted(emulator, journal)
+
+
+@pytest.mark.parametrize("cancel", CANCELS.values(), ids=CANCELS)
+def test_a_cancellation_while_a_batch_is_entered_waits_for_the_responses_in_flight(emulator, begin, journal, cancel):
+    batch, tokens, entered = begin(client_of(emulator)), [], []
+    open_batch, begin_batch = batch._open, batch._begin
+
+    def open_with(token):
+        tokens.append(token)
+        open_batch(token)
+
+    def begin_and_hold():
+        begun = begin_batch()
+        arrived(emulator)
+        tokens.append("sending")
+        # The statement is not entered before the cancellation has come.
+        wait_for(lambda: tokens[0].cancelled, "the cancellation has come")
+        return begun
+
+    batch._open, batch._begin = open_with, begin_and_hold
+
+    async def main():
+        async with batch:
+            entered.append(batch)
+
+    cancel(main, lambda: len(tokens) == 2)
+    # Python leaves no statement that it did not enter.
+    assert not entered and batch.finished
+    is_all_accepted(emulator, journal)
+    assert not agentjob.batch_status(journal)["running"]
 
 
 @pytest.mark.parametrize("cancel", CANCELS.values(), ids=CANCELS)
@@ -231,7 +261,7 @@ def test_a_second_cancellation_of_an_asyncio_task_ends_the_grace(emulator, begin
         await until(lambda: in_flight(emulator))
         task.cancel()
         await asyncio.wait([task], timeout=0.5)
-        assert not task.done(), "it awaits the answers"
+        assert not task.done(), "it awaits the responses"
         with Timer() as timer:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):

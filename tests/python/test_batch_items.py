@@ -5,67 +5,76 @@ import time
 
 import pytest
 
-from agentjob import InvalidArgumentError
+from agentjob import InvalidArgumentError, read_batch_list
 from agentjob._cli.batch.items import read_items
 
 GOOD = b'{"job_id":"a","prompt":"x"}\n'
 
+OBJECTS = "Write one JSON object per line, or one array of objects."
 JSONL = {
     "empty": (b"", "FILE contains no messages"),
     "blank lines alone": (b"\n  \n\r\n", "FILE contains no messages"),
-    "not UTF-8": (GOOD + b"\xe9\n", "FILE, line 2: not valid UTF-8. Save the file as UTF-8."),
-    "UTF-16": (GOOD.decode().encode("utf-16"), "FILE, line 1: not valid UTF-8. Save the file as UTF-8."),
-    "not JSON": (GOOD + b"\nnope", "FILE, line 3: not JSON: expected a value at column 2"),
-    "two on a line": (GOOD[:-1] + GOOD, "FILE, line 1: not JSON: expected the end at column 28"),
-    "a raw tab": (b'{"job_id":"a","prompt":"\t"}', "FILE, line 1: not JSON: expected no control character in a text at column 25"),
+    "not UTF-8": (GOOD + b"\xe9\n", "FILE, line 2, column 1: not valid UTF-8. Save the file as UTF-8."),
+    "UTF-16": (GOOD.decode().encode("utf-16"), "FILE, line 1, column 1: not valid UTF-8. Save the file as UTF-8."),
+    "not JSON": (GOOD + b"\nnope", "FILE, line 3, column 2: not JSON: expected a value"),
+    "two on a line": (GOOD[:-1] + GOOD, "FILE, line 1, column 28: not JSON: expected the end"),
+    "a raw tab": (b'{"job_id":"a","prompt":"\t"}', "FILE, line 1, column 25: not JSON: expected no control character in a text"),
     "a deep one": (b"[" * 100_000, "FILE, line 1: the JSON nests deeper than 128 levels"),
-    "a long number": (b'{"job_id":' + b"1" * 5000 + b"}", "FILE, line 1: job_id must be a string, not a number"),
-    "a list": (b'[{"job_id":"a","prompt":"x"}]', "FILE, line 1: the line is a list. Write one JSON object per line."),
-    "a string": (b'"x"', "FILE, line 1: the line is a string. Write one JSON object per line."),
-    "no job": (b'{"prompt":"x"}', "FILE, line 1: job_id is missing"),
-    "no prompt": (b'{"job_id":"a"}', "FILE, line 1: prompt is missing"),
-    "a typing mistake": (b'{"job_id":"a","promt":"x"}', 'FILE, line 1: prompt is missing; unknown field "promt"'),
+    "a long number": (b'{"job_id":' + b"1" * 5000 + b"}", "FILE, line 1, column 11: job_id must be a string, not a number"),
+    "a list on a line": (GOOD + b'["x"]', f"FILE, line 2: the line is a list. {OBJECTS}"),
+    "a string": (b'"x"', f"FILE, line 1: the line is a string. {OBJECTS}"),
+    "an array of a string": (b'[\n  "x"]', "FILE, line 2, column 3: the array has a string. Write one JSON object per message."),
+    "an array without its end": (b'[\n' + GOOD, "FILE, line 2, column 28: not JSON: the list ends too early"),
+    "no job": (b'{"prompt":"x"}', "FILE, line 1, column 1: job_id is missing"),
+    "no prompt": (b'{"job_id":"a"}', "FILE, line 1, column 1: prompt is missing"),
+    "a typing mistake": (b'{"job_id":"a","promt":"x"}', 'FILE, line 1, column 1: prompt is missing; unknown field "promt"'),
     "an empty job": (b'{"job_id":"","prompt":"x"}', "FILE, line 1: job_id is empty. Give the id as the service shows it."),
     "an empty prompt": (b'{"job_id":"a","prompt":""}', "FILE, line 1: prompt is empty. Give at least one character."),
     "an empty key": (b'{"job_id":"a","prompt":"x","key":""}', "FILE, line 1: key is empty. Give 1 to 1024 bytes, or no key."),
-    "a number for a job": (b'{"job_id":17,"prompt":"x"}', "FILE, line 1: job_id must be a string, not a number"),
-    "null for a prompt": (b'{"job_id":"a","prompt":null}', "FILE, line 1: prompt must be a string, not null"),
-    "a list for a key": (b'{"job_id":"a","prompt":"x","key":[]}', "FILE, line 1: key must be a string, not a list"),
+    "a number for a job": (b'{"job_id":17,"prompt":"x"}', "FILE, line 1, column 11: job_id must be a string, not a number"),
+    "null for a prompt": (b'{"job_id":"a","prompt":null}', "FILE, line 1, column 24: prompt must be a string, not null"),
+    "a list for a key": (b'{"job_id":"a","prompt":"x","key":[]}', "FILE, line 1, column 34: key must be a string, not a list"),
     "an unknown field": (
-        b'{"job_id":"a","prompt":"x","model":"m"}',
-        'FILE, line 1: unknown field "model". The fields are job_id, prompt and key.',
+        b'{"job_id":"a","prompt":"x","keys":"m"}',
+        'FILE, line 1, column 29: unknown field "keys" (the nearest known one is key); the option extra (--extra) keeps it.'
+        " The fields are job_id, prompt and key.",
     ),
-    "a field twice": (b'{"job_id":"a","prompt":"x","prompt":"y"}', "FILE, line 1: the field prompt occurs twice"),
-    "a field twice in disguise": (b'{"job_id":"a","prompt":"x","\\u0070rompt":"y"}', "FILE, line 1: the field prompt occurs twice"),
+    "a field twice": (b'{"job_id":"a","prompt":"x","prompt":"y"}', "FILE, line 1, column 29: the field prompt occurs twice"),
+    "a field twice in disguise": (b'{"job_id":"a","prompt":"x","\\u0070rompt":"y"}', "FILE, line 1, column 29: the field prompt occurs twice"),
     "half a character": (
         b'{"job_id":"a","prompt":"\\ud83d"}',
-        "FILE, line 1: prompt contains half a character: an escape from \\ud800 to \\udfff without its other half",
+        "FILE, line 1, column 24: prompt contains half a character: an escape from \\ud800 to \\udfff without its other half",
     ),
     "two with one key": (
         b'{"job_id":"a","prompt":"x","key":"k"}\n\n{"job_id":"b","prompt":"y","key":"k"}',
         'FILE, line 3: key "k" is also the key of line 1. Give each item its own key.',
     ),
-    "two lines": (GOOD + b"1\n2\n", "FILE, line 2: the line is a number (and 1 more wrong line). Write one JSON object per line."),
-    "four lines": (GOOD + b"1\n2\n" + GOOD + b"{}\nx", "FILE, line 2: the line is a number (and 3 more wrong lines). Write one JSON object per line."),
+    "two lines": (GOOD + b"1\n2\n", f"FILE, line 2: the line is a number (and 1 more wrong line). {OBJECTS}"),
+    "four lines": (GOOD + b"1\n2\n" + GOOD + b"{}\nx", f"FILE, line 2: the line is a number (and 3 more wrong lines). {OBJECTS}"),
 }
 
 HEADER = ". The columns are job_id, prompt and, optionally, key, separated by commas."
+SEMICOLONS = ". Its columns are separated by semicolons: save the list with commas."
 CSV = {
     "empty": (b"", "FILE contains no messages"),
     "a header alone": (b"job_id,prompt\n", "FILE contains no messages"),
     "no header": (b"a,x\n", f'FILE, line 1: there is no column job_id; the first line must be the header{HEADER}'),
-    "semicolons": (b"job_id;prompt\na;x\n", f'FILE, line 1: there is no column job_id; the first line must be the header{HEADER}'),
-    "an unknown column": (b"job_id,prompt,model\n", f'FILE, line 1: the header has an unknown column "model"{HEADER}'),
-    "a column twice": (b"job_id,prompt,prompt\n", f"FILE, line 1: the header has the column prompt twice{HEADER}"),
-    "not UTF-8": (b"job_id,prompt\na,\xe9\n", "FILE, line 2: not valid UTF-8. Save the file as UTF-8."),
+    "semicolons": (b"job_id;prompt\na;x\n", f'FILE, line 1: there is no column job_id; the first line must be the header{SEMICOLONS}'),
+    "an unknown column": (
+        b"job_id,prompt,Keys\n",
+        f'FILE, line 1: the header has an unknown column "Keys" (the nearest known one is key); the option extra (--extra) keeps it{HEADER}',
+    ),
+    "a mistyped column": (b"job,prompt\n", f'FILE, line 1: there is no column job_id, but one called "job"{HEADER}'),
+    "a column twice": (b"job_id,prompt,prompt\n", f'FILE, line 1: the header has the column "prompt" twice{HEADER}'),
+    "not UTF-8": (b"job_id,prompt\na,\xe9\n", "FILE, line 2, column 3: not valid UTF-8. Save the file as UTF-8."),
     "a field less": (b'job_id,prompt\na,"x\ny"\n\nb\n', "FILE, line 5: the line has 1 field, but the header has 2"),
     "a field more": (b"job_id,prompt\na,x,y\n", "FILE, line 2: the line has 3 fields, but the header has 2"),
     "an empty prompt": (b'job_id,prompt\n"a",\n', "FILE, line 2: prompt is empty. Give at least one character."),
     "an empty job": (b"job_id,prompt\n,x\nb,\n", "FILE, line 2: job_id is empty (and 1 more wrong line). Give the id as the service shows it."),
-    "an open quote": (b'job_id,prompt\na,x\nb,"x\ny\n', "FILE, line 3: a quoted field begins here and is never closed"),
+    "an open quote": (b'job_id,prompt\na,x\nb,"x\ny\n', "FILE, line 3, column 3: a quoted field begins here and is never closed"),
     "a quote inside": (
         b'job_id,prompt\na,"x"y\n',
-        'FILE, line 2: text follows a closing quote; write a quote inside a quoted field as ""',
+        'FILE, line 2, column 6: text follows a closing quote; write a quote inside a quoted field as ""',
     ),
     "two with one key": (
         b"key,job_id,prompt\nk,a,x\n,a,x\n,a,x\nk,a,x\n",
@@ -117,6 +126,39 @@ def test_valid_jsonl(tmp_path):
         {"job_id": "a", "prompt": 'line\u2028end \U0001f600 say "prompt" and "prompt"', "line": 3},
         {"job_id": "a", "prompt": "x", "key": "k", "line": 4},
     ]
+
+
+def test_a_json_array_and_tsv(tmp_path):
+    array, tsv = tmp_path / "messages.json", tmp_path / "messages.tsv"
+    array.write_text(json.dumps([{"job_id": "a", "prompt": "x"}, {"job_id": "b", "prompt": "y", "key": "k"}], indent=1))
+    tsv.write_text('key\tjob_id\tprompt\n\ta\tx\nk\tb\t"y"\n')
+    items = [{"job_id": "a", "prompt": "x"}, {"job_id": "b", "prompt": "y", "key": "k"}]
+    assert read_batch_list(array) == [{**item, "line": line} for item, line in zip(items, (2, 6))]
+    assert read_batch_list(str(tsv)) == [{**item, "line": line} for item, line in zip(items, (2, 3))]
+
+
+def test_other_columns_are_kept_as_metadata_if_the_program_says_so(tmp_path):
+    path = tmp_path / "messages.csv"
+    path.write_text("repo,job_id,prompt,due\nweb,a,x,\napi,b,y,1\n")
+    with pytest.raises(InvalidArgumentError, match='unknown column "repo"'):
+        read_batch_list(path)
+    assert [item["extra"] for item in read_batch_list(path, extra=True)] == [{"repo": "web", "due": ""}, {"repo": "api", "due": "1"}]
+    path.write_text('{"job_id": "a", "prompt": "x", "tags": [1, 2.5, null], "due": {"by": "é"}}\n{"job_id": "b", "prompt": "y"}\n')
+    first, second = read_batch_list(path, format="jsonl", extra=True)
+    assert first["extra"] == {"tags": [1, 2.5, None], "due": {"by": "é"}} and "extra" not in second
+
+
+def test_wrong_options_of_a_list_are_refused(tmp_path):
+    path = tmp_path / "messages.csv"
+    path.write_text("job_id,prompt\na,x\n")
+    with pytest.raises(InvalidArgumentError, match='format is "yaml". Give json, jsonl, csv or tsv.'):
+        read_batch_list(path, format="yaml")
+    with pytest.raises(TypeError, match="extra must be True or False, not str"):
+        read_batch_list(path, extra="yes")
+    with pytest.raises(TypeError, match="path"):
+        read_batch_list(17)
+    with pytest.raises(InvalidArgumentError, match="nowhere.csv cannot be read"):
+        read_batch_list(tmp_path / "nowhere.csv")
 
 
 @pytest.mark.parametrize("name", ["messages.csv", "MESSAGES.CSV", "messages.txt"])

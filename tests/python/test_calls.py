@@ -73,7 +73,7 @@ def test_wait_reports_each_change_and_returns_the_last_record(emulator, client):
 
 
 def test_send_and_wait_does_not_take_the_previous_result_for_the_new_one():
-    with Emulator(work_ms=60, stale_ms=200) as emulator:
+    with Emulator(work_ms=300, stale_ms=200) as emulator:
         before = emulator.client().get_job("job_demo")
         job = emulator.client().send_and_wait("job_demo", "go", settle=1.0, **QUICK)
     assert before["status"] == job["status"] == "completed"
@@ -81,7 +81,7 @@ def test_send_and_wait_does_not_take_the_previous_result_for_the_new_one():
 
 
 def test_check_turns_a_failed_job_into_an_error():
-    with Emulator(work_ms=20, outcome="failed") as emulator:
+    with Emulator(work_ms=300, outcome="failed") as emulator:
         client = emulator.client()
         assert client.send_and_wait("job_demo", "go", **QUICK)["status"] == "failed"
         with pytest.raises(agentjob.JobFailedError, match="job_demo") as caught:
@@ -95,7 +95,7 @@ def test_check_turns_a_failed_job_into_an_error():
 
 @pytest.mark.parametrize("outcome", ["completed", "archived"])
 def test_check_leaves_other_ends_alone(outcome):
-    with Emulator(work_ms=20, outcome=outcome) as emulator:
+    with Emulator(work_ms=300, outcome=outcome) as emulator:
         assert emulator.client().send_and_wait("job_demo", "go", check=True, **QUICK)["status"] == outcome
 
 
@@ -134,19 +134,23 @@ def test_a_poller_polls_once_at_a_time_and_resumes_from_its_text(emulator, clien
 def test_events_report_the_call_without_secrets():
     events = []
     rules = [{"method": "GET", "nth": 1, "status": 503, "headers": {"Retry-After": "0"}}]
-    with Emulator(work_ms=30, rules=rules) as emulator:
+    with Emulator(work_ms=300, rules=rules) as emulator:
         client = emulator.client(on_event=events.append, max_retries=1)
         client.get_job("job_demo")
         client.send_and_wait("job_demo", "a secret prompt", **QUICK)
         key = emulator.api_key
-    assert [event["event"] for event in events[:4]] == ["attempt", "retry", "attempt", "attempt"]
-    assert events[1]["reason"] and events[1]["attempt"] == 1 and events[1]["operation"] == "get_job"
+    assert [event["event"] for event in events[:4]] == ["attempt", "response", "retry", "attempt"]
+    assert events[2]["reason"] and events[2]["attempt"] == 1 and events[2]["operation"] == "get_job"
     polls = [event for event in events if event["event"] == "poll"]
     assert polls[-1]["status"] == "completed" and polls[-1]["next"] is None
     for event in events:
         assert type(event) is dict
-        keys = {"attempt": "AttemptEvent", "retry": "RetryEvent", "poll": "PollEvent"}[event["event"]]
-        assert list(event) == list(getattr(agentjob.types, keys).__annotations__)
+        keys = event["event"].capitalize() + "Event"
+        # `item` is that of a batch.
+        assert list(event) == [key for key in getattr(agentjob.types, keys).__annotations__ if key != "item"]
+    responses = [event for event in events if event["event"] == "response"]
+    assert [response["status"] for response in responses[:2]] == [503, 200]
+    assert list(responses[0]["timings"]) == ["connect", "first_byte"] and list(responses[1]["timings"]) == ["first_byte"]
     assert key not in repr(events) and "secret prompt" not in repr(events)
 
 
@@ -179,6 +183,24 @@ def test_an_exception_from_on_event_ends_the_call_before_anything_is_sent(emulat
         emulator.client(on_event=stop).send_message("job_demo", "go")
     assert caught.value.__notes__ == ["agentjob: the message was not sent, so it may be sent again"]
     assert emulator.ledger() == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "note"),
+    [
+        ({"nth": 99}, "agentjob: the message was accepted; do not send it again"),
+        ({"status": 500}, "agentjob: the message may have arrived; check the job before you send it again"),
+    ],
+)
+def test_an_exception_from_on_event_at_the_response_keeps_its_verdict(emulator, rule, note):
+    def stop(event):
+        if event["event"] == "response":
+            raise KeyError(event["status"])
+
+    emulator.reset(rules=[rule])
+    with pytest.raises(KeyError) as caught:
+        emulator.client(on_event=stop).send_message("job_demo", "go")
+    assert caught.value.__notes__ == [note]
 
 
 def test_a_call_within_a_callback_works(emulator, client):
@@ -246,7 +268,8 @@ def test_a_client_with_other_options_shares_the_connections(emulator, client):
     with pytest.raises(agentjob.InvalidArgumentError, match="At most 3 bytes"):
         again.send_message("job_demo", "four")
     again.get_job("job_demo")
-    assert [event["operation"] for event in events] == ["get_job", "get_job"], "what is not given stays as it is"
+    asked = [event["operation"] for event in events if event["event"] == "attempt"]
+    assert asked == ["get_job", "get_job"], "what is not given stays as it is"
     assert emulator.requests()["connections"] == 1
     again.close()
     assert client.closed and changed.closed

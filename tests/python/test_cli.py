@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import sys
 import pytest
 
 import agentjob
+from agentjob._cli.record import pretty
 from conftest import PATIENCE, arrived, wait_for
 
 QUICK = ["--min-interval", "0.02", "--max-interval", "0.05"]
@@ -66,7 +68,7 @@ def test_get_wait_and_create(emulator):
 
 
 def test_status_1_is_a_failed_job(emulator):
-    emulator.reset(work_ms=20, outcome="failed")
+    emulator.reset(work_ms=300, outcome="failed")
     status, out, _ = run(emulator, "send", "job_demo", "go", "--wait", *QUICK)
     assert status == 1 and json.loads(out)["status"] == "failed"
     assert run(emulator, "wait", "job_demo")[0] == 1
@@ -147,13 +149,21 @@ def test_an_interrupted_message_has_its_delivery_verdict(emulator):
         out, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, out) == (130, "")
         assert "may have arrived" in err and "agentjob wait" not in err, err
+        assert err.endswith("to see whether it arrived:\n  agentjob get job_demo\n"), err
+    # The command is for the same service, and it works.
+    emulator.reset(rules=[{"method": "POST", "fault": {"do": "close", "at": "request"}}])
+    status, _, err = run(emulator, "send", "job_demo", "go", "--timeout", "7")
+    shown = err.splitlines()[-1]
+    assert (status, shown) == (5, "  agentjob get --timeout 7.0 job_demo")
+    status, out, _ = run(emulator, *shlex.split(shown)[1:])
+    assert (status, json.loads(out)["id"]) == (0, "job_demo")
 
 
 def test_the_version(emulator):
     assert run(None, "--version") == (0, f"agentjob {agentjob.__version__}\n", "")
 
 
-def test_a_key_file_is_taken(emulator, tmp_path):
+def test_a_key_file_is_read(emulator, tmp_path):
     key = tmp_path / "key"
     key.write_text(emulator.api_key + "\n")
     key.chmod(0o600)
@@ -224,7 +234,8 @@ def test_a_dead_output_never_hides_the_delivery_verdict(emulator, broken):
         text=True,
         timeout=PATIENCE,
     )
-    assert done.returncode == 0, done.stderr
+    lost = broken in (">&-", ">&- 2>&-", ">/dev/full")
+    assert done.returncode == (5 if lost else 0), done.stderr
     assert len(emulator.ledger()) == before + 1
     assert "Traceback" not in done.stderr
     if broken in (">&-", ">/dev/full"):
@@ -240,6 +251,45 @@ def test_a_record_that_cannot_be_written_is_a_failure_of_get(emulator):
 
 
 def test_a_new_job_is_waited_for_although_the_service_does_not_find_it_yet(emulator):
-    emulator.reset(work_ms=50, visible_after_ms=300)
+    emulator.reset(work_ms=300, visible_after_ms=300)
     status, out, err = run(emulator, "create", "Write the tests", "--wait", *QUICK)
     assert (status, json.loads(out)["status"]) == (0, "completed"), err
+
+
+RECORD = '{"id":"job_demo","status":"active","big":1e999,"small":-1E-999,"exact":1.00,"int":%s,"list":[],"deep":{"a":[{}, -0.0]},"text":"\\u00e9\\u2028"}'
+
+
+def test_numbers_beyond_a_float_stay_as_the_service_wrote_them(emulator, tmp_path):
+    digits = "7" * 5000
+    emulator.reset(rules=[{"status": 200, "body": RECORD % digits}])
+    strict = json.JSONDecoder(parse_constant=lambda name: pytest.fail(f"{name} is not JSON"), parse_int=str, parse_float=str)
+    for words in (["get", "job_demo"], ["send", "job_demo", "p"], ["create", "p"]):
+        status, out, err = run(emulator, *words)
+        assert (status, err) == (0, "")
+        record = strict.decode(out)
+        assert (record["big"], record["small"], record["exact"], record["int"]) == ("1e999", "-1E-999", "1.00", digits)
+        assert record["deep"] == {"a": [{}, "-0.0"]} and record["list"] == [] and record["text"] == "\u00e9\u2028"
+        assert out.isascii() and out.startswith('{\n  "id": "job_demo",\n  "status": "active",\n  "source": {\n    "repository": null,')
+    # Where Python has read the numbers they are valid, too.
+    done = (RECORD % digits).replace("active", "completed")
+    emulator.reset(rules=[{"status": 200, "body": done}])
+    status, out, err = run(emulator, "send", "job_demo", "p", "--wait", "--settle", "0", "--json-events")
+    assert status == 0 and strict.decode(out)["big"] == "1e999"
+    updates = [event for event in map(strict.decode, err.splitlines()) if event["event"] == "update"]
+    assert updates[0]["job"]["big"] == "1e999" and updates[0]["job"]["int"] == digits
+    messages = tmp_path / "messages.jsonl"
+    messages.write_text('{"job_id": "job_demo", "prompt": "p"}', "utf-8")
+    status, out, _ = run(emulator, "batch", "run", str(messages), "--journal", str(tmp_path / "journal"))
+    assert status == 0 and strict.decode(out)["job"]["big"] == "1e999"
+
+
+def test_records_are_laid_out_as_json_dumps_does(emulator):
+    for record in (emulator.client().get_job("job_demo"), {"id": "job_demo", "status": "x", "a": [1, [], {}, [[2]], {"b": "\ud800,]"}]}):
+        assert pretty(json.dumps(record)) == json.dumps(record, indent=2) + "\n"
+
+
+def test_connect_timeout_and_settle_are_settings(emulator):
+    assert run(emulator, "get", "job_demo", "--connect-timeout", "0")[2].startswith("agentjob: connect_timeout is 0")
+    emulator.reset(rules=[{"status": 200, "json": {"id": "job_demo", "status": "completed"}}])
+    status, _, err = run(emulator, "send", "job_demo", "p", "--wait", "--settle", "0")
+    assert status == 0 and emulator.requests()["total"] == 1, err

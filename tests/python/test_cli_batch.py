@@ -1,4 +1,4 @@
-"""`agentjob send-all` and `agentjob batch-status`, as processes of their own."""
+"""`agentjob batch run` and `agentjob batch status`, as processes of their own."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from conftest import PATIENCE, read_until, tried, wait_for
 from test_cli import QUICK, run, start
 from test_cli_events import ERROR_KEYS
 
-KEYS = ["item", "line", "key", "job_id", "delivery", "job", "error", "earlier"]
+KEYS = ["item", "line", "key", "job_id", "delivery", "job", "error", "earlier", "extra"]
 #: Holds every message for so long that a test can do something meanwhile.
 SLOW = {"method": "POST", "status": 200, "delay_ms": 300}
 STALL = {"method": "POST", "from": 3, "fault": {"do": "stall", "at": "request"}}
@@ -26,7 +26,7 @@ STALL = {"method": "POST", "from": 3, "fault": {"do": "stall", "at": "request"}}
 def service(jobs, **config):
     """A service that has the jobs of `messages`."""
     jobs = [{"id": f"job_{n}"} for n in range(1, jobs + 1)]
-    return Emulator(**{"work_ms": 20, "hourly_limit": 100_000, "jobs": jobs, **config})
+    return Emulator(**{"work_ms": 300, "hourly_limit": 100_000, "jobs": jobs, **config})
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def messages(count, name="messages.jsonl"):
 
 def send_all(emulator, *flags, file="messages.jsonl", **options):
     """The exit status, the outcomes and stderr."""
-    status, out, err = run(emulator, "send-all", file, "--journal", "night", *flags, **options)
+    status, out, err = run(emulator, "batch", "run", file, "--journal", "night", *flags, **options)
     assert out.isascii()
     outcomes = [json.loads(line) for line in out.splitlines()]
     assert all(list(outcome) == KEYS for outcome in outcomes)
@@ -53,7 +53,7 @@ def send_all(emulator, *flags, file="messages.jsonl", **options):
 
 def started(emulator, *flags, after=1):
     """A batch of which so many messages came to the service."""
-    process = start(emulator, "send-all", "messages.jsonl", "--journal", "night", *flags)
+    process = start(emulator, "batch", "run", "messages.jsonl", "--journal", "night", *flags)
     wait_for(lambda: emulator.requests()["total"] >= after, "messages came")
     return process
 
@@ -82,6 +82,34 @@ def test_every_message_is_sent_once_and_reported_as_it_completes(folder):
         assert status == 3 and set(times_sent(emulator).values()) == {1}, "there is no job 21"
 
 
+def test_other_columns_are_printed_with_the_outcome_if_a_flag_says_so(folder):
+    (folder / "issues.tsv").write_text('job_id\tprompt\ttitle\njob_1\tone\tA "title"\njob_2\ttwo\tAnother\n')
+    with service(2) as emulator:
+        status, outcomes, err = send_all(emulator, file="issues.tsv")
+        assert (status, outcomes) == (2, []) and 'unknown column "title" (the nearest known one is' in err
+        assert emulator.requests()["total"] == 0
+        status, outcomes, _ = send_all(emulator, "--extra", file="issues.tsv")
+        assert status == 0 and {o["item"]: o["extra"] for o in outcomes} == {1: {"title": 'A "title"'}, 2: {"title": "Another"}}
+        assert "title" not in (folder / "night").read_text(), "the journal has no metadata"
+
+
+def test_messages_that_are_in_the_list_twice_are_noted_before_anything_is_sent(folder):
+    records = "job_id,prompt\njob_1,one\njob_2,one\njob_1,one\njob_1,one\n"
+    note = "line 4 repeats line 2, with the same job and the same prompt; so does 1 other message: each of them is sent"
+    # A journal that cannot be opened: nothing is sent.
+    with service(2) as emulator:
+        status, out, err = run(emulator, "batch", "run", "-", "--format", "csv", "--journal", "/nowhere/night", stdin=records)
+        assert (status, out) == (3, "") and err.startswith(f"agentjob: {note}\n") and emulator.requests()["total"] == 0
+        status, outcomes, err = send_all(emulator, "--format", "csv", file="-", stdin=records)
+        assert (status, len(outcomes)) == (0, 4) and err.startswith(f"agentjob: {note}\nagentjob: 4 messages\n")
+        assert err.count("repeats") == 1 and len(emulator.ledger()) == 4
+        _, _, err = send_all(emulator, "--format", "csv", "--json-events", file="-", stdin=records)
+        events = [json.loads(line) for line in err.splitlines()]
+        assert [event["event"] for event in events][:2] == ["repeated", "begin"]
+        facts = {name: events[0][name] for name in ("count", "item", "line", "first_item", "first_line")}
+        assert facts == {"count": 2, "item": 3, "line": 4, "first_item": 1, "first_line": 2}
+
+
 def test_csv_and_stdin(folder):
     records = 'prompt,job_id\n"two\nlines",job_1\n"",job_2\n'
     with service(2) as emulator:
@@ -93,20 +121,22 @@ def test_csv_and_stdin(folder):
 
 
 WRONG = [
-    (["send-all"], "usage"),
-    (["send-all", "messages.jsonl"], "--journal"),
-    (["send-all", "nowhere.jsonl", "--journal", "night"], "nowhere.jsonl cannot be read: No such file or directory"),
-    (["send-all", ".", "--journal", "night"], ". cannot be read: Is a directory"),
-    (["send-all", "bad.jsonl", "--journal", "night"], "bad.jsonl, line 2: prompt is missing (and 1 more wrong line)"),
-    (["send-all", "dots.jsonl", "--journal", "night"], "dots.jsonl, line 2: job_id is"),
-    (["send-all", "-", "--journal", "night"], "stdin contains no messages"),
-    (["send-all", "messages.jsonl", "--journal", ""], "journal is empty"),
-    (["send-all", "messages.jsonl", "--journal", "night", "--rate", "fast"], 'rate is "fast"'),
-    (["send-all", "messages.jsonl", "--journal", "night", "--concurrency", "0"], "concurrency is 0"),
-    (["send-all", "messages.jsonl", "--journal", "night", "--format", "xml"], "--format"),
-    (["send-all", "messages.jsonl", "--journal", "night", "--wait", "--min-interval", "-1"], "min_interval"),
-    (["send-all", "messages.jsonl", "--journal", "night", "--quiet", "--json-events"], "not allowed"),
-    (["batch-status"], "usage"),
+    (["batch"], "usage"),
+    (["batch", "walk"], "walk"),
+    (["batch", "run"], "usage"),
+    (["batch", "run", "messages.jsonl"], "--journal"),
+    (["batch", "run", "nowhere.jsonl", "--journal", "night"], "nowhere.jsonl cannot be read: No such file or directory"),
+    (["batch", "run", ".", "--journal", "night"], ". cannot be read: Is a directory"),
+    (["batch", "run", "bad.jsonl", "--journal", "night"], "bad.jsonl, line 2, column 1: prompt is missing (and 1 more wrong line)"),
+    (["batch", "run", "dots.jsonl", "--journal", "night"], "dots.jsonl, line 2: job_id is"),
+    (["batch", "run", "-", "--journal", "night"], "stdin contains no messages"),
+    (["batch", "run", "messages.jsonl", "--journal", ""], "journal is empty"),
+    (["batch", "run", "messages.jsonl", "--journal", "night", "--rate", "fast"], 'rate is "fast"'),
+    (["batch", "run", "messages.jsonl", "--journal", "night", "--concurrency", "0"], "concurrency is 0"),
+    (["batch", "run", "messages.jsonl", "--journal", "night", "--format", "xml"], "--format"),
+    (["batch", "run", "messages.jsonl", "--journal", "night", "--wait", "--min-interval", "-1"], "min_interval"),
+    (["batch", "run", "messages.jsonl", "--journal", "night", "--quiet", "--json-events"], "not allowed"),
+    (["batch", "status"], "usage"),
 ]
 
 
@@ -137,7 +167,7 @@ def test_a_list_that_was_changed_is_refused_with_its_line(change, folder):
 
 FAILED = {"outcome": "failed"}
 REJECTED = {"rules": [{"path": "/v2/agent/demo/job/job_2/message", "status": 404}]}
-LOST = {"path": "/v2/agent/demo/job/job_1/message", "fault": {"do": "close", "at": "answer:12"}}
+LOST = {"path": "/v2/agent/demo/job/job_1/message", "fault": {"do": "close", "at": "response:12"}}
 ENDS = {
     "all is well": ({}, [], 0),
     "and waited for": ({}, ["--wait"], 0),
@@ -148,9 +178,9 @@ ENDS = {
     "the key is wrong": ({"rules": [{"status": 401}]}, [], 3),
     "a wait is over": ({"work_ms": 60_000}, ["--wait", "--wait-timeout", "0.2"], 4),
     "a wait is refused": ({"work_ms": 60_000, "rules": [{"method": "GET", "status": 400}]}, ["--wait"], 3),
-    "an answer is lost": ({"rules": [LOST]}, [], 5),
-    "an answer is lost, a message is refused": ({"rules": [LOST, *REJECTED["rules"]]}, [], 5),
-    "an answer is lost, jobs fail": ({**FAILED, "rules": [LOST]}, ["--wait"], 5),
+    "a response is lost": ({"rules": [LOST]}, [], 5),
+    "a response is lost, a message is refused": ({"rules": [LOST, *REJECTED["rules"]]}, [], 5),
+    "a response is lost, jobs fail": ({**FAILED, "rules": [LOST]}, ["--wait"], 5),
 }
 
 
@@ -194,18 +224,26 @@ def test_each_failure_is_one_line_with_its_place_and_the_error(folder):
         "(a rule of the emulator says so). Do not send it again.",
     } < lines
     (timed_out,) = (line for line in lines if line.startswith("line 4 "))
-    assert re.sub(r"\d+ polls: \d+ active", "N polls", timed_out) == (
+    assert re.sub(r"\d+ polls: \d+ active(, \d+ timeouts?)?", "N polls", timed_out) == (
         "line 4 (job_4): message to job job_4 was accepted, but the wait for it timed out: the job was still active after 0.3 s "
         "(N polls). The end of a wait does not stop the job: wait again to keep waiting. Do not send it again."
     )
+
+
+def test_a_platform_without_some_of_the_signals_has_batches(folder):
+    messages(2)
+    program = "import signal, sys; del signal.SIGHUP, signal.SIGTSTP; from agentjob._cli.main import main; sys.exit(main())"
+    with service(2) as emulator:
+        command = [sys.executable, "-c", program, "batch", "run", "messages.jsonl", "--journal", "night"]
+        status, out, err = run(emulator, command=command)
+    assert (status, len(out.splitlines())) == (0, 2), err
 
 
 def test_an_unknown_message_is_listed_and_sent_again_only_on_request(folder):
     messages(3)
     with service(3, rules=[{**LOST, "nth": 1}]) as emulator:
         status, _, err = send_all(emulator)
-        again = "  agentjob send-all --resend-unknown messages.jsonl --journal night\n"
-        assert status == 5 and again in err
+        assert status == 5 and "\n  agentjob batch resolve night 1 --check\n" in err
         assert "agentjob: line 1 (job_1): it may have arrived; check the job\n" in err
         before = len(emulator.ledger())
         assert send_all(emulator)[0] == 5 and len(emulator.ledger()) == before
@@ -225,7 +263,7 @@ def test_a_signal_waits_for_the_responses_and_prints_the_command_that_resumes(nu
         sent = len(emulator.ledger())
         assert f"agentjob: 30 messages: {sent} accepted, {30 - sent} left\n" in err and len(out.splitlines()) == sent < 30
         emulator.reset(**{"hourly_limit": 1000, "jobs": [{"id": f"job_{n}"} for n in range(1, 31)]})
-        assert to_resume(err) == ["send-all", "messages.jsonl", "--journal", "night", "--concurrency", "3"]
+        assert to_resume(err) == ["batch", "run", "messages.jsonl", "--journal", "night", "--concurrency", "3"]
         status, out, err = run(emulator, *to_resume(err))
         assert status == 0 and len(emulator.ledger()) == 30 - sent and len(out.splitlines()) == 30
 
@@ -252,7 +290,7 @@ def test_a_second_signal_exits_at_once(folder):
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130 and time.monotonic() - began < 10
         assert err == "agentjob: exited at once; the next run lists the messages that were in flight\n"
-        assert run(emulator, "batch-status", "night")[0] == 5
+        assert run(emulator, "batch", "status", "night")[0] == 5
 
 
 def test_a_signal_that_comes_twice_is_one(folder):
@@ -274,7 +312,7 @@ def test_a_signal_that_comes_twice_is_one(folder):
 def test_a_signal_that_the_parent_ignores_stays_ignored(folder):
     messages(4)
     with service(4, rules=[SLOW]) as emulator:
-        command = f"trap '' INT; exec {shlex.quote(sys.executable)} -m agentjob send-all messages.jsonl --journal night"
+        command = f"trap '' INT; exec {shlex.quote(sys.executable)} -m agentjob batch run messages.jsonl --journal night"
         process = start(emulator, command=["sh", "-c", command])
         wait_for(lambda: emulator.requests()["total"] >= 1, "messages came")
         process.send_signal(signal.SIGINT)
@@ -302,14 +340,14 @@ def test_a_pause_is_reported_with_its_end(folder):
         process = started(emulator)
         line = read_until(process.stderr, "paused")[-1]
         assert re.match(r"agentjob: paused: rate limited until (\w+ )?\d\d:\d\d:\d\d\n", line)
-        status, out, _ = run(emulator, "batch-status", "night")
+        status, out, _ = run(emulator, "batch", "status", "night")
         assert status == 0 and f"running as process {process.pid}, since" in out and "not running" not in out
         assert "2 accepted, 3 left" in out and "paused: rate limited until" in out
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130 and "agentjob: 5 messages: 2 accepted, 3 left\n" in err
         assert "paused" not in err, "those that were refused with it tell nothing new"
-        process = start(emulator, "send-all", "messages.jsonl", "--journal", "night")
+        process = start(emulator, "batch", "run", "messages.jsonl", "--journal", "night")
         assert process.stderr.readline() == "agentjob: 5 messages; 2 done by earlier runs\n"
         assert process.stderr.readline().startswith("agentjob: paused: rate limited until ")
         process.send_signal(signal.SIGINT)
@@ -331,7 +369,7 @@ def test_an_error_that_stops_the_batch_comes_before_the_summary(folder):
         status, outcomes, err = send_all(emulator, "--concurrency", "1")
     lines = err.splitlines()
     assert status == 3 and len(outcomes) == 2 and "401" in lines[1] and lines[2] == "agentjob: 5 messages: 2 accepted, 3 left"
-    assert lines[-1] == "  agentjob send-all messages.jsonl --journal night --concurrency 1"
+    assert lines[-1] == "  agentjob batch run messages.jsonl --journal night --concurrency 1"
 
 
 def test_a_file_that_is_not_a_journal_is_not_touched(folder):
@@ -348,7 +386,7 @@ def test_a_damaged_journal_is_reported_before_anything_else(folder):
         assert send_all(emulator, "--concurrency", "1")[0] == 0
         os.truncate("night", os.path.getsize("night") - 3)
         damaged = (folder / "night").read_bytes()
-        status, out, _ = run(None, "batch-status", "night")
+        status, out, _ = run(None, "batch", "status", "night")
         assert "bytes cannot be read and are skipped\n" in out
         status, _, err = send_all(emulator)
         assert status == 5
@@ -365,7 +403,7 @@ def test_a_reader_that_goes_away_stops_the_batch(folder):
     messages(60)
     with service(60, rules=[{**SLOW, "delay_ms": 150}]) as emulator:
         read, write = os.pipe()
-        process = start(emulator, "send-all", "messages.jsonl", "--journal", "night", stdout=write)
+        process = start(emulator, "batch", "run", "messages.jsonl", "--journal", "night", stdout=write)
         os.close(write)
         os.read(read, 10)
         os.close(read)
@@ -379,7 +417,7 @@ def test_a_reader_that_goes_away_stops_the_batch(folder):
 def test_a_dead_output_loses_no_message(broken, status, folder):
     messages(3)
     with service(3) as emulator:
-        command = f"{shlex.quote(sys.executable)} -m agentjob send-all messages.jsonl --journal night {broken}"
+        command = f"{shlex.quote(sys.executable)} -m agentjob batch run messages.jsonl --journal night {broken}"
         environment = {**os.environ, **emulator.environment()}
         done = subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == status and "Traceback" not in done.stderr
@@ -398,7 +436,7 @@ def test_quiet_reports_only_a_bad_end(folder):
 
 def test_events_are_objects(folder):
     messages(3)
-    with service(3, work_ms=150, rules=[{**LOST, "nth": 1}]) as emulator:
+    with service(3, work_ms=300, rules=[{**LOST, "nth": 1}]) as emulator:
         status, _, err = send_all(emulator, "--wait", "--json-events", *QUICK)
     events = [json.loads(line) for line in err.splitlines()]
     assert status == 5 and {event["event"] for event in events} >= {"begin", "accepted", "summary"}
@@ -406,7 +444,11 @@ def test_events_are_objects(folder):
     end = events[-1]
     assert end["event"] == "summary" and end["status"] == 5 and end["resume"] is None
     assert end["unknown"] == [{"item": 1, "line": 1, "job_id": "job_1"}] and end["progress"]["unknown"] == 1
+    requests = [(event["event"], event["item"], event.get("status")) for event in events if event["event"] in ("attempt", "response")]
+    assert {("attempt", 1, None), ("attempt", 2, None), ("response", 2, 200), ("attempt", 3, None), ("response", 3, 200)} <= set(requests)
+    assert "poll" in {event["event"] for event in events}
     paused = [event for event in events if event["event"] == "paused"]
+    assert len(paused) == 1, "each pause is there once"
     assert all(event["error"]["kind"] and event["reason"] == "service_failure" for event in paused)
 
 
@@ -416,18 +458,19 @@ def test_the_end_of_a_batch_is_an_event_too(folder):
         process = started(emulator, "--json-events", "--grace", "60", after=5)
         assert json.loads(process.stderr.readline())["event"] == "begin"
         process.send_signal(signal.SIGTERM)
-        stopping = json.loads(process.stderr.readline())
-        assert [stopping[name] for name in ("event", "signal")] == ["stopping", "SIGTERM"]
+        lines = map(json.loads, iter(process.stderr.readline, ""))
+        stopping = next(event for event in lines if event["event"] not in ("attempt", "response", "paused"))
+        assert (stopping["event"], stopping.get("signal")) == ("stopping", "SIGTERM"), stopping
         time.sleep(0.3)  # as above: not an echo of the first signal
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 143 and json.loads(err)["event"] == "left"
+        assert process.returncode == 143 and json.loads(err.splitlines()[-1])["event"] == "left"
         process = started(emulator, "--json-events", "--grace", "0.1", after=emulator.requests()["total"] + 1)
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=PATIENCE)
     end = json.loads(err.splitlines()[-1])
     assert end["event"] == "summary" and end["status"] == process.returncode == 143
-    assert end["resume"] == "agentjob send-all messages.jsonl --journal night --json-events --grace 0.1"
+    assert end["resume"] == "agentjob batch run messages.jsonl --journal night --json-events --grace 0.1"
 
 
 def test_the_status_of_a_journal(folder):
@@ -435,20 +478,20 @@ def test_the_status_of_a_journal(folder):
     rules = [{"path": f"/v2/agent/demo/job/job_{n}/message", "status": 404} for n in range(1, 31)]
     lost = {**LOST, "path": "/v2/agent/demo/job/job_31/message"}
     with service(60, rules=[*rules, lost]) as emulator:
-        assert run(emulator, "batch-status", "night")[0] == 3
+        assert run(emulator, "batch", "status", "night")[0] == 3
         assert send_all(emulator, "--rate", "1000/s")[0] == 5
-    status, out, err = run(None, "batch-status", "night")
+    status, out, err = run(None, "batch", "status", "night")
     assert (status, err) == (5, "") and "not running; last written" in out and "1 run" in out
     assert "60 messages: 29 accepted, 30 rejected, 1 unknown, 0 left; at most 1000/s\n" in out
     assert "  item 31: message to job job_31 may have arrived: " in out
     refused = "message to job job_20 was rejected: the service returned 404. Check"
     assert f"  item 20: {refused}" in out and "\n  and 10 more; --json lists them all\n" in out
-    assert "agentjob send-all FILE --journal night --rate 1000/s --resend-unknown\n" in out
-    status, out, err = run(None, "batch-status", "night", "--json")
+    assert "\nnext:\n  agentjob batch resolve night 31 --check " in out and "\n  agentjob batch retry night all " in out
+    status, out, err = run(None, "batch", "status", "night", "--json")
     journal = json.loads(out)
     assert status == 5 and len(journal["rejected"]) == 30 and [(item["item"], item["job_id"]) for item in journal["unknown"]] == [(31, "job_31")]
     (folder / "other").write_text("x")
-    status, out, err = run(None, "batch-status", "other")
+    status, out, err = run(None, "batch", "status", "other")
     assert (status, out) == (3, "") and err.startswith("agentjob: journal ") and err.count("\n") == 1
 
 
@@ -457,7 +500,7 @@ def test_other_commands_do_not_load_the_batch_modules(emulator):
         import sys
         from agentjob._cli.main import main
         assert main(["send", "job_demo", "go", "--wait", *{QUICK!r}]) == 0
-        assert not [name for name in sys.modules if name.startswith("agentjob._cli.batch") or name == "csv"]
+        assert not [name for name in sys.modules if name.startswith("agentjob._cli.batch.") or name == "csv"]
     """
     environment = {**os.environ, **emulator.environment()}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=PATIENCE)

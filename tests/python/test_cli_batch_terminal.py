@@ -1,4 +1,4 @@
-"""`agentjob send-all` in a terminal: what a person sees at each moment, on a screen that does what a terminal does."""
+"""`agentjob batch run` in a terminal: what a person sees at each moment, on a screen that does what a terminal does."""
 
 import io
 import json
@@ -18,7 +18,7 @@ from test_cli import QUICK
 from test_cli_batch import STALL, folder, messages, service  # noqa: F401 (a fixture)
 from test_cli_terminal import Terminal, style, plain  # noqa: F401 (a fixture)
 
-COMMAND = ("send-all", "messages.jsonl", "--journal", "night")
+COMMAND = ("batch", "run", "messages.jsonl", "--journal", "night")
 SEQUENCE = re.compile(r"\x1b\[(\??)([\d;]*)([A-Za-z])|(.)", re.S)
 #: What every frame ends with.
 DRAWN = "\x1b[?7h"
@@ -70,15 +70,15 @@ def seen(shown, columns=80):
 
 
 @pytest.mark.parametrize("columns", [100, 36])
-def test_the_live_lines_live_and_are_wiped(columns, folder, style):
+def test_the_live_lines_are_updated_in_place_and_erased(columns, folder, style):
     def attempt(_):
         (folder / "night").unlink(missing_ok=True)
-        the_live_lines_live(columns, style)
+        the_live_lines_are_updated(columns, style)
 
     tried(5, attempt)
 
 
-def the_live_lines_live(columns, style):
+def the_live_lines_are_updated(columns, style):
     messages(30)
     with service(30, rules=[{"path": "/v2/agent/demo/job/job_3/message", "status": 404}]) as emulator:
         terminal = Terminal(emulator, *COMMAND, "--rate", "10/s", "--wait", *QUICK, columns=columns, **style)
@@ -113,7 +113,21 @@ def test_ctrl_c_leaves_a_clean_terminal(folder, style):
         "agentjob: stopping: 2 messages in flight; Ctrl-C again exits at once",
     ]
     assert "agentjob: 9 messages: 2 accepted, 2 unknown, 5 left" in lines and not any("%" in line for line in lines)
-    assert lines[-2:] == ["  agentjob send-all messages.jsonl --journal night --concurrency 2 --grace 0.5", ""]
+    assert lines[-2:] == ["  agentjob batch run messages.jsonl --journal night --concurrency 2 --grace 0.5", ""]
+
+
+def test_ctrl_c_before_the_first_frame_leaves_no_echo(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setattr("agentjob._cli.progress.is_live", lambda stream: True)
+    report = BatchProgress()
+    report.begins({**PROGRESS, "pause": None}, 0)
+    sys.stderr.write("^C")
+    report.stopping(PROGRESS, "SIGINT")
+    assert seen(sys.stderr.getvalue()).lines == [
+        "agentjob: 300 messages",
+        "agentjob: stopping: 4 messages in flight; Ctrl-C again exits at once",
+        "",
+    ]
 
 
 def test_ctrl_c_twice_leaves_at_once(folder, style):
@@ -134,7 +148,7 @@ def test_ctrl_c_twice_leaves_at_once(folder, style):
     ]
 
 
-def test_ctrl_z_finds_the_lines_wiped(folder, style):
+def test_ctrl_z_erases_the_live_lines(folder, style):
     messages(12)
     with service(12) as emulator:
         terminal = Terminal(emulator, *COMMAND, "--rate", "3/s", **style)
@@ -216,7 +230,7 @@ def test_quiet_draws_nothing(folder):
         assert Terminal(emulator, *COMMAND, "--rate", "4/s", "--quiet").read()[1] == ""
 
 
-PROGRESS = {"items": 300, "accepted": 128, "rejected": 3, "unknown": 1, "left": 168, "sending": 4, "waiting": 12, "done": 120}
+PROGRESS = {"items": 300, "accepted": 128, "rejected": 3, "unknown": 1, "left": 168, "sending": 4, "waiting": 12, "busy": 0, "dropped": 0, "done": 120}
 
 
 @pytest.mark.parametrize("columns", [*range(1, 12), 17, 33, 41, 60, 80, 200])

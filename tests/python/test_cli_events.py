@@ -26,6 +26,9 @@ def test_a_message_is_followed_event_by_event(emulator):
     status, out, err = run(emulator, "send", "job_demo", "a secret plan", "--wait", "--json-events", *QUICK)
     reported = events(err)
     assert status == 0 and reported[0] == {"event": "attempt", "operation": "send_message", "job_id": "job_demo", "attempt": 1}
+    response = reported[1]
+    assert (response["event"], response["operation"], response["status"]) == ("response", "send_message", 200)
+    assert set(response["timings"]) == {"connect", "first_byte"} and response["elapsed"] > 0
     updates = [event["job"] for event in reported if event["event"] == "update"]
     assert [job["status"] for job in updates] == ["active", "completed"] and updates[-1] == json.loads(out)
     polls = [event for event in reported if event["event"] == "poll"]
@@ -36,12 +39,12 @@ def test_a_message_is_followed_event_by_event(emulator):
 @pytest.mark.parametrize(
     ("words", "names"),
     [
-        (["send", "job_demo", "go"], {"attempt"}),
-        (["get", "job_demo"], {"attempt"}),
-        (["wait", "job_demo"], {"attempt", "poll", "update"}),
-        (["create", "go"], {"attempt"}),
-        (["create", "go", "--wait", *QUICK], {"attempt", "poll", "update"}),
-        (["demo"], {"attempt", "poll", "update"}),
+        (["send", "job_demo", "go"], {"attempt", "response"}),
+        (["get", "job_demo"], {"attempt", "response"}),
+        (["wait", "job_demo"], {"attempt", "response", "poll", "update"}),
+        (["create", "go"], {"attempt", "response"}),
+        (["create", "go", "--wait", *QUICK], {"attempt", "response", "poll", "update"}),
+        (["demo"], {"attempt", "response", "poll", "update"}),
     ],
     ids=lambda value: " ".join(sorted(value) if isinstance(value, set) else value),
 )
@@ -79,7 +82,7 @@ def test_an_error_is_the_last_event(config, words, expected):
 
 def test_an_error_in_a_file_has_its_line_its_reason_and_its_hint(emulator, tmp_path):
     file = tmp_path / "messages.jsonl"
-    words = ["send-all", str(file), "--journal", str(tmp_path / "run"), "--json-events"]
+    words = ["batch", "run", str(file), "--journal", str(tmp_path / "run"), "--json-events"]
 
     def refused(*lines):
         file.write_text("".join(line + "\n" for line in lines))
@@ -104,7 +107,7 @@ def test_an_error_in_a_file_has_its_line_its_reason_and_its_hint(emulator, tmp_p
 def test_ctrl_c_is_an_error_with_the_command_that_resumes(emulator):
     process = start(emulator, "send", "job_busy", "go", "--wait", "--json-events")
     wait_for(emulator.ledger, "it was sent")
-    process.stderr.readline()
+    assert [json.loads(process.stderr.readline())["event"] for _ in range(2)] == ["attempt", "response"]
     update = json.loads(process.stderr.readline())
     assert update["job"]["id"] == "job_busy"
     process.send_signal(signal.SIGINT)
@@ -143,7 +146,7 @@ def test_a_record_that_cannot_be_written_is_an_error_too(emulator):
         process = start(emulator, "send", "job_demo", "go", "--json-events", stdout=full)
         _, err = process.communicate(timeout=PATIENCE)
     error = events(err)[-1]
-    assert (process.returncode, error["kind"], error["delivery"]) == (0, "output", "accepted")
+    assert (process.returncode, error["kind"], error["delivery"]) == (5, "output", "accepted")
 
 
 def test_text_of_the_service_is_written_as_ascii(emulator):

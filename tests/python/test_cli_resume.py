@@ -72,7 +72,7 @@ def test_a_response_that_ctrl_c_cut_short_can_still_be_waited_for(emulator):
         emulator.reset(work_ms=2000, rules=[{"nth": 1, "status": 200, "drip": {"bytes": 160, "every_ms": 20_000}}])
 
         def after():
-            wait_for(lambda: arrived(emulator), "it was answered")
+            wait_for(lambda: arrived(emulator), "it got a response")
             time.sleep(0.2 * 2**n)  # and now it is read
 
         err = interrupted(emulator, *words, after=after)
@@ -140,7 +140,10 @@ def test_after_a_message_was_accepted_an_error_says_so(emulator):
 @pytest.mark.parametrize("status", [401, 500])
 def test_an_error_with_the_verdict_in_its_sentence_has_no_remark(emulator, status):
     emulator.reset(rules=[{"status": status}])
-    assert run(emulator, "send", "job_demo", "go")[2].count("\n") == 1
+    err = run(emulator, "send", "job_demo", "go")[2]
+    sentence, _, rest = err.partition("\n")
+    assert sentence.startswith("agentjob: message to job job_demo ")
+    assert rest == ("" if status == 401 else "to see whether it arrived:\n  agentjob get job_demo\n")
 
 
 def test_a_demo_is_not_resumed(emulator):

@@ -34,7 +34,7 @@ def dead(how):
 
 @pytest.fixture(scope="module")
 def service():
-    with Emulator(jobs=[{"id": "job_demo"}], work_ms=50, hourly_limit=1000) as emulator:
+    with Emulator(jobs=[{"id": "job_demo"}], work_ms=300, hourly_limit=1000) as emulator:
         yield emulator
 
 
@@ -68,22 +68,24 @@ def words(request, service, tmp_path):
     items.write_text('{"job_id": "job_demo", "prompt": "a"}\n{"job_id": "nobody", "prompt": "b"}\n')
     names = {"ITEMS": str(items), "OVER": str(journal), "NEW": str(tmp_path / "new.journal")}
     if "OVER" in request.param:
-        assert run(service, ["send-all", str(items), "--journal", str(journal)])[0] == 3
+        assert run(service, ["batch", "run", str(items), "--journal", str(journal)])[0] == 3
     return [names.get(word, word) for word in request.param]
 
 
 #: Each command, its status where all is well, and where stdout is full, without a reader, closed.
 COMMANDS = {
-    "send": (["send", "job_demo", "go"], 0, (0, 0, 0)),
-    "send --wait": (["send", "job_demo", "go", "--wait", *QUICK], 0, (0, 0, 0)),
+    "send": (["send", "job_demo", "go"], 0, (5, 5, 5)),
+    "send --wait": (["send", "job_demo", "go", "--wait", *QUICK], 0, (5, 5, 5)),
     "get": (["get", "job_demo"], 0, (3, 3, 3)),
     "get, refused": (["get", "nobody"], 3, (3, 3, 3)),
     "wait": (["wait", "job_demo", *QUICK], 0, (3, 3, 3)),
     "wait --json-events": (["wait", "job_demo", "--json-events", *QUICK], 0, (3, 3, 3)),
-    "create": (["create", "go"], 0, (0, 0, 0)),
-    "create --wait": (["create", "go", "--wait", *QUICK], 0, (0, 0, 0)),
-    "send-all": (["send-all", "ITEMS", "--journal", "NEW"], 3, (3, 3, 3)),
-    "batch-status": (["batch-status", "OVER"], 0, (3, 0, 3)),
+    "create": (["create", "go"], 0, (5, 5, 5)),
+    "create --wait": (["create", "go", "--wait", *QUICK], 0, (5, 5, 5)),
+    "batch run": (["batch", "run", "ITEMS", "--journal", "NEW"], 3, (3, 3, 3)),
+    "batch status": (["batch", "status", "OVER"], 3, (3, 3, 3)),
+    "batch export": (["batch", "export", "OVER", "--jsonl"], 0, (3, 0, 3)),
+    "batch drop": (["batch", "drop", "OVER", "2"], 0, (3, 0, 3)),
     "emulator": (["emulator"], 130, (1, 1, 1)),
     "demo": (["demo"], 0, (3, 3, 3)),
     "completion": (["completion", "bash"], 0, (3, 3, 3)),

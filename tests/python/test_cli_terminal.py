@@ -109,7 +109,7 @@ def plain(shown):
 
 
 def drawn(shown):
-    """Each drawing of the live line, as it is read."""
+    """Each version of the live line, as a person reads it."""
     return [line for line in plain(shown).split(WIPE) if line]
 
 
@@ -117,7 +117,7 @@ def width(line):
     return sum(1 + (unicodedata.east_asian_width(char) in "WF") for char in line)
 
 
-def test_the_live_line_lives_and_is_wiped(style):
+def test_the_live_line_is_updated_in_place_and_erased(style):
     tried(5, lambda _: the_live_line_lives(style))
 
 

@@ -29,7 +29,7 @@ CLASSES = [agentjob.Client, agentjob.Batch, agentjob.CancelToken, agentjob.aio.A
 def test_every_example_runs(cls, tmp_path):
     tests = examples_of(cls)
     assert tests, "there are examples"
-    with Emulator(work_ms=150, jobs=[{"id": "job_demo"}, BUSY]) as emulator, emulator.client() as client:
+    with Emulator(work_ms=300, jobs=[{"id": "job_demo"}, BUSY]) as emulator, emulator.client() as client:
         names = {"agentjob": agentjob, "asyncio": asyncio, "client": client, "time": time, "threading": threading}
         names["journal"] = str(tmp_path / "journal")
         names["batch"] = client.send_all([("job_demo", "go")] * 20, journal=tmp_path / "slow", rate="2/h")

@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no signal masks here")
 
-#: An emulator in the script's own process, with a connection that is open and one request answered.
+#: An emulator in the script's own process, with a connection that is open and one response sent.
 STARTED = """
 import signal
 from agentjob.testing import Emulator

@@ -2,8 +2,10 @@
 
 import copy
 import json
+import math
 import pickle
 import socket
+import sys
 import traceback
 
 import pytest
@@ -103,6 +105,17 @@ def test_the_verdict_survives_celerys_json_backend(status, delivery):
     assert type(other) is type(error) and facts(other) == facts(error) and other.delivery == delivery
 
 
+def test_its_dict_is_strict_json_whatever_numbers_the_record_has():
+    record = '{"id":"job_demo","status":"active","big":1e999,"list":[{"small":-1E999}, 1.5, true]}'
+    with Emulator(rules=[{"status": 200, "body": record}]) as emulator:
+        error = raised(emulator.client().wait, "job_demo", timeout=2, min_interval=0.1)
+    assert error.job["big"] == math.inf
+    largest = sys.float_info.max
+    job = json.loads(json.dumps(error.to_dict(), allow_nan=False))["job"]
+    assert (job["big"], job["list"]) == (largest, [{"small": -largest}, 1.5, True])
+    assert pickle.loads(pickle.dumps(error)).to_dict() == error.to_dict()
+
+
 def test_an_error_whose_facts_a_serializer_changed_is_unknown_not_none():
     assert agentjob.ServerError("what failed", "{'kind': 'server', …}").delivery == "unknown"
     assert agentjob.ServerError("what failed", None).delivery is None
@@ -122,7 +135,7 @@ def test_the_advice_is_in_the_hint_and_not_in_the_reason(emulator, tmp_path):
 
     rows = [
         (send_all(("job_2",)), "it has 1 parts", "Give (job_id, prompt) or (job_id, prompt, key)."),
-        (send_all({"job_id": "a", "promt": "p"}), 'unknown field "promt"', "The fields are job_id, prompt, key and line."),
+        (send_all({"job_id": "a", "promt": "p"}), 'unknown field "promt"', "The fields are job_id, prompt, key, line and extra."),
         (lambda: agentjob.aio.AsyncClient(max_threads=0), "max_threads is 0", "Give a number from 1 to 1024."),
     ]
     for call, reason, hint in rows:
@@ -268,7 +281,7 @@ def test_a_server_that_speaks_no_tls(emulator):
 
 
 def test_a_wait_that_times_out_carries_the_last_record(client):
-    error = raised(client.wait, "job_busy", timeout=0.1, **QUICK)
+    error = raised(client.wait, "job_busy", timeout=2, **QUICK)
     assert type(error) is agentjob.WaitTimeoutError and isinstance(error, TimeoutError)
     assert error.job["id"] == "job_busy" and error.job["status"] == "active"
     assert error.delivery is None and " polls: " in str(error)

@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -66,7 +68,7 @@ print("ready", flush=True)
 
 @pytest.fixture(scope="module")
 def service():
-    """In no other process's interpreter that ends: messages to job_demo have no answer."""
+    """In no other process's interpreter that ends: messages to job_demo get no response."""
     stall = {"path": "/v2/agent/demo/job/job_demo/message", "fault": {"do": "stall", "at": "request"}}
     with Emulator(jobs=[{"id": "job_demo"}, BUSY], rules=[stall], hourly_limit=10_000) as emulator:
         yield emulator
@@ -143,3 +145,37 @@ sys.stdin.readline()
                 process.kill()
         assert (out, process.returncode) == ("", 0), err
         assert emulator.requests()["total"] == 1, "nothing more was sent"
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("thread", ["the main thread", "another thread"])
+def test_a_loop_that_was_closed_in_mid_send_does_not_hold_the_interpreter(thread, kept):
+    program = """
+        import asyncio, sys, threading
+        from agentjob.aio import AsyncClient
+
+        def go():
+            async def until_it_is_sent():
+                while sys.argv[1] not in open(sys.argv[2]).read():
+                    await asyncio.sleep(0.01)
+
+            loop = asyncio.new_event_loop()
+            client = AsyncClient(trust_env=False, timeout=600, on_event=lambda event: open(sys.argv[2], "a").write(event["event"]))
+            task = loop.create_task(client.send_message("job_demo", "p"))
+            loop.run_until_complete(until_it_is_sent())
+            loop.close()
+            if KEPT:
+                globals()["kept"] = task, client, loop
+
+        thread = threading.Thread(target=go)
+        thread.run() if MAIN else (thread.start(), thread.join())
+        print("closed")
+    """
+    program = textwrap.dedent(program).replace("KEPT", str(kept)).replace("MAIN", str(thread == "the main thread"))
+    with Emulator(rules=[{"fault": {"do": "stall", "at": "request", "ms": 600_000}}]) as emulator, TemporaryDirectory() as folder:
+        said = Path(folder, "said")
+        said.touch()
+        command = [sys.executable, "-c", program, "attempt", str(said)]
+        # The call would take 600 s.
+        ran = subprocess.run(command, env={**os.environ, **emulator.environment()}, stdout=-1, stderr=-1, text=True, timeout=PATIENCE)
+    assert (ran.returncode, ran.stdout) == (0, "closed\n"), ran.stderr

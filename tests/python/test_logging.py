@@ -1,6 +1,8 @@
 """The standard logger `agentjob`, for programs that use `logging`."""
 
 import logging
+import pathlib
+import re
 import threading
 
 import pytest
@@ -8,7 +10,7 @@ from conftest import QUICK
 
 
 def test_retries_and_polls_are_logged_at_info_and_requests_at_debug(emulator, caplog):
-    emulator.reset(work_ms=60, rules=[{"method": "GET", "nth": 1, "status": 503}])
+    emulator.reset(work_ms=300, rules=[{"method": "GET", "nth": 1, "status": 503}])
     client = emulator.client()
     with caplog.at_level(logging.INFO, "agentjob"):
         client.get_job("job_demo")
@@ -21,8 +23,26 @@ def test_retries_and_polls_are_logged_at_info_and_requests_at_debug(emulator, ca
     with caplog.at_level(logging.DEBUG, "agentjob"):
         client.send_message("job_demo", "go")
     assert [(r.levelname, r.name, r.getMessage()) for r in caplog.records] == [
-        ("DEBUG", "agentjob", "send_message job_demo: request 1")
+        ("DEBUG", "agentjob", "send_message job_demo: request 1"),
+        ("DEBUG", "agentjob", caplog.messages[1]),
     ]
+    response = caplog.records[1].agentjob
+    assert response["event"] == "response" and response["status"] == 200 and set(response["timings"]) == {"first_byte"}
+    assert caplog.messages[1].startswith("send_message job_demo: request 1 returned 200 after ")
+
+
+def test_the_levels_are_those_of_the_table_in_docs_events(emulator, caplog, tmp_path):
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "events.md").read_text(encoding="utf-8")
+    table = page.split("\n## The logger\n")[1]
+    rows = re.findall(r"^\| `([A-Z]+)` \| (.*?) \|", table, re.MULTILINE)
+    promised = {(level, event) for level, events in rows for event in events.split(", ")}
+    refused = {"method": "POST", "nth": 2, "status": 429, "headers": {"Retry-After": "1"}}
+    emulator.reset(work_ms=300, rules=[{"method": "GET", "nth": 1, "status": 503}, refused])
+    with caplog.at_level(logging.DEBUG, "agentjob"):
+        emulator.client().get_job("job_demo")
+        emulator.client().send_and_wait("job_demo", "go", **QUICK)
+        list(emulator.client().send_all([("job_demo", "go on")], journal=tmp_path / "journal"))
+    assert {(record.levelname, record.agentjob["event"]) for record in caplog.records} == promised
 
 
 def test_what_logs_does_not_see_the_key_or_the_prompt(emulator, caplog):

@@ -23,7 +23,7 @@ METHODS = multiprocessing.get_all_start_methods()
 @pytest.fixture
 def surroundings(emulator, monkeypatch):
     """The emulator's settings as the environment's, for this process and its workers."""
-    emulator.reset(api_key=KEY, work_ms=60)
+    emulator.reset(api_key=KEY, work_ms=300)
     for name, value in {**emulator.environment(), "AGENTJOB_API_KEY": KEY}.items():
         monkeypatch.setenv(name, value)
     return emulator
@@ -128,7 +128,7 @@ def test_the_examples_follow_up_on_many_jobs(name):
     if name == "dask_workers":
         pytest.importorskip("distributed", reason="dask.distributed is not installed")
     jobs = [{"id": f"job_{n}"} for n in range(5)]
-    with Emulator(jobs=jobs, work_ms=100) as emulator:
+    with Emulator(jobs=jobs, work_ms=300) as emulator:
         environment = {**os.environ, **emulator.environment(), "NO_PROXY": "127.0.0.1", "PYTHONWARNINGS": "ignore"}
         words = [sys.executable, EXAMPLES / f"{name}.py", "go", *(job["id"] for job in jobs), "nobody"]
         ran = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120)

@@ -24,7 +24,7 @@ def assert_hidden(text):
 
 @pytest.fixture
 def emulator():
-    with Emulator(api_key=KEY, work_ms=20) as emulator:
+    with Emulator(api_key=KEY, work_ms=300) as emulator:
         yield emulator
 
 

@@ -19,7 +19,7 @@ ACCEPTED = "agentjob: the message was accepted; do not send it again"
 
 #: A listener that accepts nothing: the kernel connects, and then there is silence.
 SILENT = "full_listener(0).replace('http:', 'https:')"
-#: A listener whose queue is full: it answers no SYN.
+#: A listener whose queue is full: a SYN gets no ACK.
 NOWHERE = "full_listener()"
 
 PREPARE = """
@@ -94,7 +94,7 @@ def test_ctrl_c_while_a_large_prompt_is_written(emulator, script):
 
 
 def test_ctrl_c_in_the_middle_of_a_response(emulator, script):
-    emulator.reset(rules=[{"method": "POST", "fault": {"do": "stall", "at": "answer:120"}}])
+    emulator.reset(rules=[{"method": "POST", "fault": {"do": "stall", "at": "response:120"}}])
     interrupted(emulator, script, 'client.send_message("job_demo", "go")', ACCEPTED)
 
 

@@ -4,14 +4,21 @@ import ast
 import importlib
 import inspect
 import pathlib
+import pickle
+import shutil
 import subprocess
 import sys
+import typing
+import weakref
 
 import pytest
 
 import agentjob
-from agentjob import _native
+from agentjob import _native, aio, testing, types
 
+STUB = ast.parse(pathlib.Path(agentjob.__file__).with_name("_native.pyi").read_text("utf-8"))
+NATIVE = [agentjob.Client, agentjob.Watch, agentjob.Poller, agentjob.Batch, agentjob.CancelToken]
+IN_PYTHON = [agentjob.Error, aio.AsyncClient, aio.AsyncWatch, aio.AsyncPoller, aio.AsyncBatch, testing.Emulator]
 HEAVY = {"typing", "json", "ssl", "logging", "asyncio", "dataclasses", "argparse"}
 
 
@@ -21,7 +28,7 @@ def test_everything_in_all_is_there_and_documented():
         assert name == "__version__" or inspect.getdoc(thing), name
 
 
-@pytest.mark.parametrize("cls", [agentjob.Client, agentjob.Batch, agentjob.Watch, agentjob.Poller, agentjob.CancelToken])
+@pytest.mark.parametrize("cls", NATIVE)
 def test_every_public_method_is_documented(cls):
     for name, member in vars(cls).items():
         if not name.startswith("_"):
@@ -44,43 +51,114 @@ def test_an_import_loads_little():
     assert modules == {"agentjob", "agentjob._native", "agentjob.errors"}
 
 
-def test_signatures_are_those_of_the_stub():
-    wait = inspect.signature(agentjob.Client.wait)
-    defaults = {name: p.default for name, p in wait.parameters.items() if p.kind is p.KEYWORD_ONLY}
-    assert defaults == {
-        "timeout": 1800.0,
-        "min_interval": 2.0,
-        "max_interval": 60.0,
-        "lateness": 0.15,
-        "settle": 10.0,
-        "check": False,
-        "on_update": None,
-        "cancel": None,
-    }
-    if sys.version_info < (3, 10):
-        return  # inspect reads no signature of such a class there
-    made = inspect.signature(agentjob.Client)
-    assert {p.kind for p in made.parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
+def parameters(signature):
+    return [(p.name, p.kind, p.default) for p in signature.parameters.values() if p.name != "self"]
 
 
-def test_the_stub_has_what_the_module_has():
-    stub = ast.parse(pathlib.Path(agentjob.__file__).with_name("_native.pyi").read_text("utf-8"))
-    for node in stub.body:
-        if isinstance(node, ast.ClassDef):
-            members = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
-            real = {name for name in vars(getattr(_native, node.name)) if not name.startswith("_")}
-            assert {name for name in members if not name.startswith("_")} == real, node.name
-            for item in node.body:
-                if not isinstance(item, ast.FunctionDef) or item.decorator_list or item.name.startswith("__"):
-                    continue
-                signature = inspect.signature(getattr(getattr(_native, node.name), item.name))
-                arguments = item.args
-                stubbed = [arg.arg for arg in arguments.posonlyargs + arguments.args + arguments.kwonlyargs]
-                assert stubbed == list(signature.parameters), f"{node.name}.{item.name}"
-                required = inspect.Parameter.empty
-                defaults = [required if default is None else ast.literal_eval(default) for default in arguments.kw_defaults]
-                found = [p.default for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
-                assert defaults == found, f"{node.name}.{item.name}"
+def stubbed(function):
+    """The parameters of a function of the stub, like those of a signature."""
+    given, empty = function.args, inspect.Parameter.empty
+    positional = given.posonlyargs + given.args
+    defaults = [empty] * (len(positional) - len(given.defaults)) + [ast.literal_eval(default) for default in given.defaults]
+    kinds = [inspect.Parameter.POSITIONAL_ONLY] * len(given.posonlyargs) + [inspect.Parameter.POSITIONAL_OR_KEYWORD] * len(given.args)
+    found = [(arg.arg, kind, default) for arg, kind, default in zip(positional, kinds, defaults) if arg.arg not in ("self", "cls")]
+    for arg, default in zip(given.kwonlyargs, given.kw_defaults):
+        found.append((arg.arg, inspect.Parameter.KEYWORD_ONLY, empty if default is None else ast.literal_eval(default)))
+    return found
+
+
+def test_the_module_has_the_names_and_the_signatures_of_the_stub():
+    compared = set()
+    for node in STUB.body:
+        if isinstance(node, ast.FunctionDef):
+            assert stubbed(node) == parameters(inspect.signature(getattr(_native, node.name))), node.name
+            compared.add(node.name)
+        if not isinstance(node, ast.ClassDef):
+            continue
+        cls = getattr(_native, node.name)
+        functions = [item for item in node.body if isinstance(item, ast.FunctionDef)]
+        real = {name for name in vars(cls) if not name.startswith("_")}
+        assert {item.name for item in functions if not item.name.startswith("_")} == real, node.name
+        for item in functions:
+            if item.name == "__new__" and sys.version_info >= (3, 10):  # inspect reads no signature of such a class before
+                assert stubbed(item) == parameters(inspect.signature(cls)), node.name
+            elif not item.name.startswith("__") and not item.decorator_list:
+                assert stubbed(item) == parameters(inspect.signature(getattr(cls, item.name))), f"{node.name}.{item.name}"
+            compared.add(f"{node.name}.{item.name}")
+    assert {"Client.wait", "Client.__new__", "Poller.poll", "Batch.next_event", "CancelToken.cancel", "batch_export"} <= compared
+
+
+def functions():
+    """Every method, property and function that is written in Python."""
+    for cls in IN_PYTHON:
+        for name, member in vars(cls).items():
+            function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+            if inspect.isfunction(function):
+                yield pytest.param(function, id=f"{cls.__name__}.{name}")
+    for module in (aio, testing, types):
+        for name in module.__all__:
+            if inspect.isroutine(getattr(module, name)):
+                yield pytest.param(getattr(module, name), id=f"{module.__name__}.{name}")
+
+
+@pytest.mark.parametrize("function", list(functions()))
+def test_each_argument_of_a_function_in_python_has_a_type_that_exists(function):
+    names = set(inspect.signature(function).parameters) - {"self", "cls"}
+    assert (names | {"return"}) - set(typing.get_type_hints(function)) == set()
+
+
+def native():
+    """Every public method and function that is written in Rust."""
+    for cls in NATIVE:
+        for name, member in vars(cls).items():
+            if not name.startswith("_") and inspect.isroutine(member) and not inspect.isdatadescriptor(member):
+                yield pytest.param(member, id=f"{cls.__name__}.{name}")
+    for name in agentjob.__all__:
+        if callable(getattr(agentjob, name)) and not inspect.isclass(getattr(agentjob, name)):
+            yield pytest.param(getattr(agentjob, name), id=name)
+
+
+@pytest.mark.parametrize("function", list(native()))
+def test_each_argument_of_a_native_method_has_a_type(function):
+    signature, hints = inspect.signature(function), typing.get_type_hints(function)
+    names = set(signature.parameters) - {"self"}
+    assert set(hints) == names | {"return"}
+    assert not any(isinstance(hint, str) for hint in hints.values())
+    assert {name: signature.parameters[name].annotation for name in names} == {name: function.__annotations__[name] for name in names}
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert weakref.ref(function)() is function and function.__name__ in repr(function)
+
+
+def test_a_method_of_an_object_has_the_hints_of_its_class(client):
+    hints = typing.get_type_hints(client.wait)
+    assert hints == typing.get_type_hints(agentjob.Client.wait)
+    assert (hints["job_id"], hints["return"]) == (str, types.Job)
+    assert hints["cancel"] == typing.Optional[agentjob.CancelToken]
+    assert "self" not in inspect.signature(client.wait).parameters
+    assert client.wait == client.wait and client.wait.__name__ == "wait" and client.wait.__doc__ == agentjob.Client.wait.__doc__
+
+
+def test_a_method_is_called_through_its_class_too(client):
+    assert agentjob.Client.get_job(client, "job_demo")["id"] == "job_demo"
+    with pytest.raises(TypeError):
+        agentjob.Client.get_job("no client", "job_demo")
+    with pytest.raises(AttributeError, match="nonsense"):
+        agentjob.Client.get_job.nonsense
+
+
+def test_a_package_without_its_stub_has_signatures_and_no_hints(tmp_path):
+    package = pathlib.Path(agentjob.__file__).parent
+    shutil.copytree(package, tmp_path / "agentjob", ignore=shutil.ignore_patterns("*.pyi"))
+    code = "import agentjob, inspect, typing; print(typing.get_type_hints(agentjob.Client.close), inspect.signature(agentjob.Client.close))"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ran.stdout == "{} (self, /)\n"
+
+
+@pytest.mark.parametrize("name", types.__all__)
+def test_the_hints_of_every_dict_can_be_read(name):
+    kind = getattr(types, name)
+    if isinstance(kind, type):
+        assert typing.get_type_hints(kind)
 
 
 def test_types_exist_at_runtime_and_name_the_keys_of_a_record(client):

@@ -1,14 +1,21 @@
 """Threads, and forks."""
 
+import asyncio
 import os
+import pathlib
+import signal
 import threading
 import time
 
 import pytest
 
 import agentjob
+from agentjob.aio import AsyncClient
 from agentjob.testing import Emulator
-from conftest import BUSY, PATIENCE, QUICK, wait_for
+from conftest import BUSY, PATIENCE, QUICK, tried, wait_for
+
+STALLED = [{"fault": {"do": "stall", "at": "request", "ms": 1000 * 4 * PATIENCE}}]
+ACTIVE = {"status": 200, "body": '{"id": "job_demo", "status": "active"}'}
 
 
 def in_thread(work):
@@ -28,7 +35,7 @@ def in_thread(work):
 
 def test_32_threads_share_a_client():
     jobs = [{"id": f"job_{n}"} for n in range(32)]
-    with Emulator(jobs=jobs, work_ms=20, hourly_limit=1000) as emulator, emulator.client() as client:
+    with Emulator(jobs=jobs, work_ms=300, hourly_limit=1000) as emulator, emulator.client() as client:
         barrier = threading.Barrier(32)
 
         def work(n):
@@ -80,6 +87,83 @@ def test_close_ends_the_calls_of_all_threads(emulator):
         assert type(ended[0]) is agentjob.ClosedError
 
 
+def waits():
+    """How often the kernel has put the calling thread to sleep."""
+    return int(pathlib.Path("/proc/thread-self/status").read_text().split("\nvoluntary_ctxt_switches:")[1].split()[0])
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/thread-self"), reason="needs Linux's /proc")
+@pytest.mark.parametrize(
+    ("rules", "call"),
+    [
+        ([{"delay_ms": 2000}], lambda client: client.get_job("job_demo")),
+        ([{"delay_ms": 2000}], lambda client: asyncio.run(AsyncClient.of(client).get_job("job_demo"))),
+        ([{"nth": 1, **ACTIVE}], lambda client: client.wait("job_demo", min_interval=2)),
+    ],
+    ids=["a request", "a request of asyncio", "a pause"],
+)
+def test_a_thread_that_waits_for_two_seconds_hardly_wakes(rules, call):
+    counts = {}
+    with Emulator(rules=rules) as emulator:
+        client = emulator.client(on_event=lambda event: counts.setdefault(threading.current_thread(), []).append(waits()))
+        thread, ended = in_thread(lambda: call(client))
+        thread.join(PATIENCE)
+    [seen] = counts.values()
+    # Two or three a request, and none besides; every 50 ms it would be 40.
+    assert ended[0]["id"] == "job_demo" and seen[-1] - seen[0] < 15, seen
+
+
+@pytest.mark.parametrize(
+    ("end", "error"),
+    [
+        (lambda client, token: token.cancel(), agentjob.CancelledError),
+        (lambda client, token: client.close(), agentjob.ClosedError),
+        (lambda client, token: None, agentjob.RequestTimeoutError),
+    ],
+    ids=["a token", "a close", "the deadline"],
+)
+def test_a_call_in_a_thread_ends_within_100_ms_of(end, error):
+    def attempt(_):
+        with Emulator(rules=STALLED) as emulator, emulator.client(timeout=2 if error is agentjob.RequestTimeoutError else 60) as client:
+            token, began = agentjob.CancelToken(), time.monotonic()
+            thread, ended = in_thread(lambda: client.send_message("job_demo", "go", cancel=token))
+            wait_for(lambda: emulator.requests()["total"] == 1, "the request is there")
+            time.sleep(0.2)  # it waits for longer than the first slice
+            end(client, token)
+            due = began + 2 if error is agentjob.RequestTimeoutError else time.monotonic()
+            thread.join(PATIENCE)
+            assert type(ended[0]) is error and ended[0].delivery == "unknown"
+            assert time.monotonic() - due < 0.1
+
+    tried(10, attempt)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_signal_ends_a_call_in_a_child_that_another_thread_forked():
+    with Emulator(rules=[{"method": "POST", **STALLED[0]}]) as emulator:
+        client = emulator.client()
+
+        def over(*_):
+            raise ZeroDivisionError("mine")
+
+        def child():
+            signal.signal(signal.SIGALRM, over)  # the thread that forks is the child's main thread
+            signal.setitimer(signal.ITIMER_REAL, 0.5)
+            try:
+                client.send_message("job_demo", "go", timeout=PATIENCE)
+            except ZeroDivisionError as error:
+                return error.delivery
+
+        def work():
+            client.get_job("job_demo")  # makes the thread known as one that handles no signals
+            return in_child(child)
+
+        thread, ended = in_thread(work)
+        thread.join(PATIENCE)
+        assert ended == ["unknown"]
+
+
 def test_on_update_is_called_in_the_thread_that_waits(client):
     seen = []
     thread, ended = in_thread(
@@ -90,7 +174,7 @@ def test_on_update_is_called_in_the_thread_that_waits(client):
 
 
 def in_child(work):
-    """Forks, runs `work` in the child, and returns what it answered: a text."""
+    """Forks, runs `work` in the child, and returns what it returned: a text."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -99,8 +183,8 @@ def in_child(work):
         finally:
             os._exit(0)
     os.close(write)
-    with os.fdopen(read) as answer:
-        text = answer.read()
+    with os.fdopen(read) as result:
+        text = result.read()
     assert os.waitpid(pid, 0)[1] == 0
     return text
 
@@ -108,7 +192,7 @@ def in_child(work):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_child_has_connections_of_its_own():
-    with Emulator(jobs=[{"id": "job_parent"}, {"id": "job_child"}, BUSY], work_ms=20) as emulator:
+    with Emulator(jobs=[{"id": "job_parent"}, {"id": "job_child"}, BUSY], work_ms=300) as emulator:
         client = emulator.client()
         assert client.get_job("job_parent")["id"] == "job_parent"  # the connection is warm now
         before = emulator.requests()["connections"]
@@ -181,7 +265,7 @@ def test_a_kept_connection_is_small():
         for thread in threads:
             thread.join()
 
-    # The answers come late, so each thread needs a connection of its own, and all of them are kept.
+    # The responses come late, so each thread needs a connection of its own, and all of them are kept.
     with Emulator(rules=[{"delay_ms": 800}]) as emulator, emulator.client() as client:
         at_once(client, 2)
         before, connections = in_use(), emulator.requests()["connections"]

@@ -20,19 +20,24 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.parse
 import urllib.request
 
 import scenarios
 
+#: The drivers that do not use the C ABI.
+WITHOUT_C_ABI = ("rust", "python")
 #: How long a driver may take to exit, and to print one result. No scenario takes long; a stuck one must not block the rest.
 EXIT_SECONDS = 60
 RESULT_SECONDS = 120
-#: How many drivers run at a time: most scenarios wait more than they compute.
-AT_A_TIME = 4
+#: The scenarios of a language are dealt out to this many drivers, because most scenarios wait more than they compute.
+LANES = 4
+#: How many drivers run at a time.
+AT_A_TIME = 12
 # What differs from run to run, whatever the language.
 VOLATILE = [
     (re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z"), "<time>"),
-    (re.compile(r"after \d+\.\d s \([^)]*(\([^)]*\)[^)]*)*\)"), "after <waited>"),
+    (re.compile(r"after \d+\.\d s \(([^()]|\([^()]*\))*\)"), "after <waited>"),
     (re.compile(r"Retry after \d+ s \([-\d:. ]+ UTC\)"), "Retry after <time>"),
 ]
 
@@ -41,12 +46,16 @@ class Emulator:
     """The emulator in its own process, reconfigured for each scenario."""
 
     def __init__(self, command, tls):
-        arguments = shlex.split(command) + ["--until-stdin-closes"] + (["--tls"] if tls else [])
+        flags = {False: [], True: ["--tls"], "mutual": ["--mutual-tls"]}[tls]
+        arguments = shlex.split(command) + ["--until-stdin-closes"] + flags
         self.process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.facts = json.loads(self.process.stdout.readline())
         self.tls = tls
         # This script does not check the emulator's certificate; whether the clients do is what the scenarios test.
-        trust = urllib.request.HTTPSHandler(context=ssl._create_unverified_context())
+        context = ssl._create_unverified_context()
+        if tls == "mutual":
+            context.load_cert_chain(self.facts["client_cert"])
+        trust = urllib.request.HTTPSHandler(context=context)
         self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), trust)
 
     def configure(self, config):
@@ -69,7 +78,7 @@ class Emulator:
 
 
 class Driver:
-    """One language's driver: one process for all scenarios."""
+    """One language's driver: one process for many scenarios."""
 
     def __init__(self, name, command, environment):
         self.name = name
@@ -123,8 +132,7 @@ def number(text):
 def encoded(value):
     if isinstance(value, bool):
         value = "true" if value else "false"
-    safe = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
-    return "".join(chr(b) if b in safe else f"%{b:02X}" for b in str(value).encode())
+    return urllib.parse.quote(str(value), safe="")
 
 
 def matches(expected, seen, where=""):
@@ -199,20 +207,26 @@ def run_scenario(scenario, driver, emulator, places):
         text = scenario["call"].get("prompt")
         if isinstance(text, str) and ledger and ledger[0]["prompt"] != text:
             wrong.append(f"prompt: sent {text!r}, the ledger has {ledger[0]['prompt']!r}")
+    for name, value in scenario.get("headers", {}).items():
+        for request in emulator.ask("requests")["requests"]:
+            values = [text for field, text in request["headers"] if field.lower() == name.lower()]
+            if values != [value]:
+                wrong.append(f"header {name}: expected {value!r} once, the service saw {values}")
     if took < scenario.get("at_least", 0):
         wrong.append(f"it took {took:.3f} s, less than {scenario['at_least']} s")
     return result, wrong
 
 
-def run_all(driver, chosen, options, folder):
-    """Runs the scenarios through one driver, with emulators and a folder of its own. Returns each result with what is wrong about it,
+def run_lane(driver, chosen, options, folder):
+    """Runs scenarios through one driver, with emulators and a folder of its own. Returns each result with what is wrong about it,
     and the driver's exit status."""
-    emulators = {tls: Emulator(options.emulator, tls) for tls in (False, True)}
-    plain, over_tls = (emulators[tls].facts for tls in (False, True))
+    emulators = {tls: Emulator(options.emulator, tls) for tls in (False, True, "mutual")}
+    plain, over_tls, mutual = (emulator.facts for emulator in emulators.values())
     folder.mkdir()
     (folder / "key").write_text(plain["api_key"] + "\n")
     (folder / "key").chmod(0o600)
     (folder / "empty.pem").write_text("no certificate\n")
+    (folder / "empty.pem").chmod(0o600)
     refused = str(unused_port())
     places = {
         "refused": f"http://127.0.0.1:{refused}",
@@ -220,6 +234,8 @@ def run_all(driver, chosen, options, folder):
         "key_file": str(folder / "key"),
         "empty_file": str(folder / "empty.pem"),
         "no_file": str(folder / "nothing"),
+        "ca_file": over_tls["ca_file"],
+        "client_cert": mutual["client_cert"],
         "port": plain["base_url"].rsplit(":", 1)[1],
     }
     # What else an error's message may name.
@@ -228,11 +244,16 @@ def run_all(driver, chosen, options, folder):
         "refused_port": refused,
         "tls_url": over_tls["base_url"],
         "tls_port": over_tls["base_url"].rsplit(":", 1)[1],
-        "ca_file": over_tls["ca_file"],
+        "mutual_url": mutual["base_url"],
+        "mutual_port": mutual["base_url"].rsplit(":", 1)[1],
     }
     results = []
     try:
         for scenario in chosen:
+            through_c = driver.name not in WITHOUT_C_ABI
+            if scenario.get("c_abi", through_c) != through_c:
+                results.append((None, []))
+                continue
             result, wrong = run_scenario(scenario, driver, emulators[scenario.get("tls", False)], places)
             results.append((comparable(result, known), wrong))
         return results, driver.stop()
@@ -250,29 +271,44 @@ def main():
     options = parser.parse_args()
 
     environment = {key: value for key, value in os.environ.items() if not key.startswith("AGENTJOB_")}
-    drivers = [Driver(*driver.split("=", 1), environment) for driver in options.driver]
+    drivers = [driver.split("=", 1) for driver in options.driver]
     chosen = scenarios.load(options.only)
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
-        ended = list(pool.map(lambda d: run_all(d, chosen, options, pathlib.Path(scratch, d.name)), drivers))
+        lanes = [
+            (name, lane, pool.submit(
+                run_lane, Driver(name, command, environment), chosen[lane::LANES], options, pathlib.Path(scratch, f"{name}-{lane}")
+            ))
+            for name, command in drivers
+            for lane in range(LANES)
+        ]
+        ended = {name: [None] * len(chosen) for name, _ in drivers}
+        failures = []
+        for name, lane, run in lanes:
+            ended[name][lane::LANES], status = run.result()
+            if status != 0:
+                failures.append(f"{name}: the driver ended with {status}")
 
-    passed = {driver.name: 0 for driver in drivers}
-    failures = []
-    first, (expected, _) = drivers[0], ended[0]
-    for driver, (results, status) in zip(drivers, ended):
-        for scenario, (result, wrong), (wanted, _) in zip(chosen, results, expected):
+    passed = dict.fromkeys(ended, 0)
+    without = dict(passed)  # scenarios that are not for this language
+    # For each scenario, the first driver that runs it, which the others are compared with.
+    first = [next((name for name in ended if ended[name][n][0] is not None), None) for n in range(len(chosen))]
+    for name, results in ended.items():
+        for n, (scenario, (result, wrong)) in enumerate(zip(chosen, results)):
+            if result is None:
+                without[name] += 1
+                continue
+            wanted, _ = ended[first[n]][n]
             if result != wanted:
-                wrong.append(f"unlike {first.name}:\n      {wanted[:900]}\n      {result[:900]}")
+                wrong.append(f"unlike {first[n]}:\n      {wanted[:900]}\n      {result[:900]}")
             if wrong:
-                failures.append(f"{driver.name}: {scenario['file']}/{scenario['name']}\n    " + "\n    ".join(wrong))
+                failures.append(f"{name}: {scenario['file']}/{scenario['name']}\n    " + "\n    ".join(wrong))
             else:
-                passed[driver.name] += 1
-        if status != 0:
-            failures.append(f"{driver.name}: the driver ended with {status}")
+                passed[name] += 1
 
     width = max(len(name) for name in ["language", *passed]) + 2
     print(f"{'language':{width}}scenarios passed")
     for name, count in passed.items():
-        print(f"{name:{width}}{count} of {len(chosen)}")
+        print(f"{name:{width}}{count} of {len(chosen) - without[name]}")
     for failure in failures:
         print(f"FAILED {failure}")
     print(f"{sum(passed.values())} passed, {len(failures)} failed")

@@ -42,6 +42,10 @@ impl Client {
     /// another run is using it. If something stops the batch, the iterator's last item is that error.
     pub fn send_all(&self, items: impl IntoIterator<Item = BatchItem>, options: &BatchOptions) -> Result<Batch, Error> {
         options.check()?;
+        if let Some(headers) = &options.headers {
+            self.shared.config.request_head.headers().merged(headers)?;
+        }
+        options.wait.as_ref().map_or(Ok(()), |wait| wait.resolve(&self.shared.config.waits).map(drop))?;
         let items = item::plan(items, self.shared.config.max_prompt_bytes)?;
         resume::begin(&self.shared, &self.batches, items, options.clone())
     }

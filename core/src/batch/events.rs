@@ -1,8 +1,11 @@
 //! The events of a batch: the outcome of each message, what happens between outcomes, and the progress.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::batch::item::Planned;
 use crate::batch::pace::circuit_breaker::PauseReason;
+use crate::call::event::Event;
 use crate::delivery::Delivery;
 use crate::error::Error;
 use crate::job::Job;
@@ -18,9 +21,33 @@ pub struct BatchOutcome {
     pub(crate) job: Option<Job>,
     pub(crate) error: Option<Error>,
     pub(crate) earlier: bool,
+    pub(crate) extra: Option<Arc<str>>,
 }
 
 impl BatchOutcome {
+    /// The outcome of the item at this place, from 0.
+    pub(crate) fn of(
+        items: &[Planned],
+        at: u32,
+        delivery: Delivery,
+        job: Option<Job>,
+        error: Option<Error>,
+        earlier: bool,
+    ) -> BatchOutcome {
+        let item = &items[at as usize];
+        BatchOutcome {
+            number: u64::from(at) + 1,
+            line: item.line(),
+            key: item.key(),
+            job_id: item.job_id().into(),
+            delivery,
+            job,
+            error,
+            earlier,
+            extra: item.extra(),
+        }
+    }
+
     /// The item's place in the list, from 1.
     pub fn number(&self) -> u64 {
         self.number
@@ -41,7 +68,8 @@ impl BatchOutcome {
         &self.job_id
     }
 
-    /// `Accepted`, `Rejected` or `Unknown`. Never `NotSent`: such a message is sent by this run or the next.
+    /// `Accepted`, `Rejected` or `Unknown`; `NotSent` for a message that this run holds back, because of an earlier one to its job
+    /// (the error says which): a later run sends it.
     pub fn delivery(&self) -> Delivery {
         self.delivery
     }
@@ -51,7 +79,7 @@ impl BatchOutcome {
         self.job.as_ref()
     }
 
-    /// Why the message was rejected, why it is unknown whether it arrived, or, for an accepted one, why its record or the end of
+    /// Why the message was rejected or held back, why it is unknown whether it arrived, or, for an accepted one, why its record or the end of
     /// its job is missing.
     pub fn error(&self) -> Option<&Error> {
         self.error.as_ref()
@@ -60,6 +88,11 @@ impl BatchOutcome {
     /// Whether it is from an earlier run of the journal.
     pub fn is_earlier(&self) -> bool {
         self.earlier
+    }
+
+    /// The metadata that this run's list has for the item, as JSON text; see [`BatchItem::with_extra`](crate::BatchItem::with_extra).
+    pub fn extra(&self) -> Option<&str> {
+        self.extra.as_deref()
     }
 }
 
@@ -85,17 +118,40 @@ pub enum BatchUpdate {
         /// Its record.
         job: Job,
     },
+    /// The job of a message is busy (409): it is polled, and the message sent again when it is no longer active.
+    Busy {
+        /// The item's place in the list, from 1.
+        number: u64,
+        /// The job.
+        job_id: Box<str>,
+        /// The service's refusal.
+        error: Error,
+    },
     /// The batch pauses: no message is sent.
     Paused {
         /// Why.
         reason: PauseReason,
         /// For how long.
         pause: Duration,
-        /// The failure that caused it.
-        error: Error,
+        /// The failure that caused it; none if it began in an earlier run.
+        error: Option<Error>,
     },
     /// Messages are sent again after a pause.
     Resumed,
+    /// Messages of the list have the same job and the same prompt as one before them. Each of them is sent. It comes before every
+    /// other event of the run but `Recovered`; [`BatchItem::repeated`](crate::BatchItem::repeated) has it before the batch begins.
+    Repeated {
+        /// How many messages repeat an earlier one.
+        count: u64,
+        /// The first of them: its place in the list, from 1.
+        number: u64,
+        /// Its line, if it is from a file.
+        line: Option<u64>,
+        /// The message that it repeats: its place in the list, from 1.
+        first_number: u64,
+        /// That message's line, if it is from a file.
+        first_line: Option<u64>,
+    },
     /// The journal's end was damaged and is skipped. This event is the first. Messages that the damaged lines may have been about
     /// are reported as unknown.
     Recovered {
@@ -109,13 +165,15 @@ pub enum BatchUpdate {
 }
 
 impl BatchUpdate {
-    /// The update's name in every language: `accepted`, `job`, `paused`, `resumed`, `recovered`.
+    /// The update's name in every language: `accepted`, `job`, `busy`, `paused`, `resumed`, `repeated`, `recovered`.
     pub fn name(&self) -> &'static str {
         match self {
             BatchUpdate::Accepted { .. } => "accepted",
             BatchUpdate::Job { .. } => "job",
+            BatchUpdate::Busy { .. } => "busy",
             BatchUpdate::Paused { .. } => "paused",
             BatchUpdate::Resumed => "resumed",
+            BatchUpdate::Repeated { .. } => "repeated",
             BatchUpdate::Recovered { .. } => "recovered",
         }
     }
@@ -139,8 +197,14 @@ pub struct BatchProgress {
     pub sending: u64,
     /// How many jobs are waited for.
     pub waiting: u64,
-    /// How many have their final outcome: with a wait, an accepted message has it when its job is done.
+    /// How many messages wait because their job is busy (409). They are among those left.
+    pub busy: u64,
+    /// How many have their final outcome: with a wait, an accepted message has it when its job is done. A dropped one counts.
     pub done: u64,
+    /// How many of the jobs that were waited for failed.
+    pub failed: u64,
+    /// How many messages a person dropped, which no run sends.
+    pub dropped: u64,
     /// Why the batch pauses, and for how long.
     pub pause: Option<(PauseReason, Duration)>,
     /// How long until the last message is sent, at this pace; none before there is a pace.
@@ -155,6 +219,8 @@ pub enum BatchEvent {
     Outcome(BatchOutcome),
     /// Something else happened.
     Update(BatchUpdate),
+    /// An event of one of the batch's calls, or of its pauses; only with [`call_events`](crate::BatchOptions::call_events).
+    Call(Event<'static>),
     /// Nothing happened before the timeout.
     Idle,
     /// The batch is finished: every message has its outcome, or [`stop`](crate::Batch::stop) was called.

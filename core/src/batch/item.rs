@@ -3,15 +3,19 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::batch::journal::digest::Digest;
 use crate::error::Error;
 use crate::error::sentence::item_name;
+use crate::json::value::Json;
 use crate::operation::Operation;
 use crate::text::describe;
 
 /// The longest key of an item, in bytes.
 const MAX_KEY_BYTES: usize = 1024;
+/// The longest metadata of an item, in bytes of JSON.
+const MAX_EXTRA_BYTES: usize = 4096;
 
 /// One message of a batch.
 #[derive(Clone, PartialEq, Eq)]
@@ -21,6 +25,7 @@ pub struct BatchItem {
     prompt: Box<str>,
     key: Option<Box<str>>,
     line: Option<u64>,
+    extra: Option<Arc<str>>,
 }
 
 impl BatchItem {
@@ -32,7 +37,7 @@ impl BatchItem {
     /// Without a [key](BatchItem::with_key) the item is known by its content and its place in the list: the same message at two
     /// places is two messages.
     pub fn new(job_id: impl Into<Box<str>>, prompt: impl Into<Box<str>>) -> BatchItem {
-        BatchItem { job_id: job_id.into(), prompt: prompt.into(), key: None, line: None }
+        BatchItem { job_id: job_id.into(), prompt: prompt.into(), key: None, line: None, extra: None }
     }
 
     /// A name that is unique in the batch: 1 to 1024 bytes. An item with a key is known by it at any place in the list.
@@ -44,6 +49,13 @@ impl BatchItem {
     /// The line of the file that the item is from, counted from 1. Errors then name it.
     pub fn with_line(mut self, line: u64) -> BatchItem {
         self.line = Some(line);
+        self
+    }
+
+    /// Metadata of your own: any JSON value, as text, of at most 4096 bytes. The item's outcome has it again. It is neither sent
+    /// nor written to the journal, so that each run of a journal hands back what its own list has.
+    pub fn with_extra(mut self, json: impl Into<Arc<str>>) -> BatchItem {
+        self.extra = Some(json.into());
         self
     }
 
@@ -66,9 +78,14 @@ impl BatchItem {
     pub fn line(&self) -> Option<u64> {
         self.line
     }
+
+    /// The item's own metadata, as JSON text, if it was given any.
+    pub fn extra(&self) -> Option<&str> {
+        self.extra.as_deref()
+    }
 }
 
-/// Without the prompt, which must not be logged.
+/// Without the prompt, which must not be logged, and the metadata, which may be long.
 impl fmt::Debug for BatchItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BatchItem")
@@ -89,9 +106,25 @@ pub(crate) struct Planned {
     pub(crate) next_for_job: Option<u32>,
     /// The first item for the same job, which may be this one.
     pub(crate) first_for_job: u32,
+    /// Whether only a person's word says that it was accepted, so that its job's record may be another message's result.
+    pub(crate) is_accepted_by_decision: bool,
+    /// Only of an item that was retried with another prompt.
+    earlier: Option<Box<EarlierPrompts>>,
+}
+
+/// The prompts that an item had before its last one.
+#[derive(Default)]
+struct EarlierPrompts {
+    known: Vec<Box<str>>,
+    /// Whether there are others, which this run doesn't have.
+    is_incomplete: bool,
 }
 
 impl Planned {
+    pub(crate) fn item(&self) -> &BatchItem {
+        &self.item
+    }
+
     pub(crate) fn job_id(&self) -> &str {
         &self.item.job_id
     }
@@ -104,21 +137,61 @@ impl Planned {
         self.item.line
     }
 
+    pub(crate) fn extra(&self) -> Option<Arc<str>> {
+        self.item.extra.clone()
+    }
+
     /// The caller's key, or the derived one.
     pub(crate) fn key(&self) -> Box<str> {
         self.item.key.clone().unwrap_or_else(|| self.id.to_string().into())
     }
 
+    pub(crate) fn own_key(&self) -> Option<&str> {
+        self.item.key.as_deref()
+    }
+
     pub(crate) fn has_own_key(&self) -> bool {
         self.item.key.is_some()
     }
+
+    /// Sends this prompt instead of the list's.
+    pub(crate) fn replace_prompt(&mut self, prompt: &str, digest: Digest) {
+        let before = std::mem::replace(&mut self.item.prompt, prompt.into());
+        self.prompt_digest = digest;
+        self.earlier.get_or_insert_default().known.push(before);
+    }
+
+    /// It was sent with this prompt before.
+    pub(crate) fn had_prompt(&mut self, prompt: &str) {
+        self.earlier.get_or_insert_default().known.push(prompt.into());
+    }
+
+    /// It was sent with prompts that this run doesn't have.
+    pub(crate) fn lacks_prompts(&mut self) {
+        self.earlier.get_or_insert_default().is_incomplete = true;
+    }
 }
 
-/// Every prompt for the job of the item at this place.
-pub(crate) fn prompts_for_job(items: &[Planned], at: usize) -> impl Iterator<Item = &str> {
-    let first = items[at].first_for_job;
-    let chain = std::iter::successors(Some(first), |at| items[*at as usize].next_for_job);
-    chain.map(|at| items[at as usize].prompt())
+/// Every prompt for the job of the item at this place: those of the list, and those that were replaced. None stands for prompts
+/// that this run doesn't have.
+pub(crate) fn prompts_for_job(items: &[Planned], at: usize) -> impl Iterator<Item = Option<&str>> {
+    chain(items, items[at].first_for_job).flat_map(|at| {
+        let item = &items[at as usize];
+        let earlier = item.earlier.as_deref();
+        let known = earlier.into_iter().flat_map(|earlier| &earlier.known).map(|prompt| Some(&**prompt));
+        let missing = earlier.filter(|earlier| earlier.is_incomplete).map(|_| None);
+        std::iter::once(Some(item.prompt())).chain(known).chain(missing)
+    })
+}
+
+/// The items for one job, from this one on.
+pub(crate) fn chain(items: &[Planned], from: u32) -> impl Iterator<Item = u32> {
+    std::iter::successors(Some(from), |at| items[*at as usize].next_for_job)
+}
+
+/// The identity in the journal of an item without a key.
+pub(crate) fn derived_id(number: u64, job_id: &str, prompt: &str) -> Digest {
+    Digest::of(&[b"place", &number.to_le_bytes(), job_id.as_bytes(), prompt.as_bytes()])
 }
 
 /// Checks the items of a list in their order: each by itself, and its key against those of the items before it. It is the one
@@ -142,9 +215,9 @@ impl ItemChecks {
         self.checked += 1;
         let message = Operation::SendMessage { job_id: &item.job_id, prompt: (&*item.prompt).into() };
         message.check(self.max_prompt_bytes)?;
+        item.extra.as_deref().map_or(Ok(()), check_extra)?;
         let Some(key) = &item.key else {
-            let number = (at as u64 + 1).to_le_bytes();
-            return Ok(Digest::of(&[b"place", &number, item.job_id.as_bytes(), item.prompt.as_bytes()]));
+            return Ok(derived_id(at as u64 + 1, &item.job_id, &item.prompt));
         };
         if key.is_empty() {
             let hint = format!("Give 1 to {MAX_KEY_BYTES} bytes, or no key.");
@@ -170,6 +243,17 @@ impl ItemChecks {
     }
 }
 
+fn check_extra(json: &str) -> Result<(), Error> {
+    if json.len() > MAX_EXTRA_BYTES {
+        let hint = format!("At most {MAX_EXTRA_BYTES} bytes of JSON are allowed.");
+        return Err(Error::invalid(format!("extra is {} bytes long", json.len())).with_hint(hint));
+    }
+    match Json::parse(json) {
+        Some(_) => Ok(()),
+        None => Err(Error::invalid("extra is not JSON").with_hint("Give the text of one JSON value.")),
+    }
+}
+
 /// Checks every item, and notes which are for the same job.
 ///
 /// # Errors
@@ -190,7 +274,15 @@ pub(crate) fn plan(items: impl IntoIterator<Item = BatchItem>, max_prompt_bytes:
             previous.first_for_job
         });
         let prompt_digest = Digest::of(&[item.prompt.as_bytes()]);
-        planned.push(Planned { item, id, prompt_digest, next_for_job: None, first_for_job });
+        planned.push(Planned {
+            item,
+            id,
+            prompt_digest,
+            next_for_job: None,
+            first_for_job,
+            is_accepted_by_decision: false,
+            earlier: None,
+        });
     }
     Ok(planned)
 }
@@ -217,6 +309,11 @@ mod tests {
             (item("job_1", "123456").with_line(17), "line 17: prompt is 6 bytes long. At most 5"),
             (item("job_1", "p").with_key("").with_line(4), "line 4: key is empty"),
             (item("job_1", "p").with_key("x".repeat(1025)), "item 2: key is 1025 bytes long"),
+            (item("job_1", "p").with_extra("{,}"), "item 2: extra is not JSON. Give the text of one JSON value."),
+            (
+                item("job_1", "p").with_line(9).with_extra(format!("\"{}\"", "x".repeat(4095))),
+                "line 9: extra is 4097 bytes long. At most 4096 bytes of JSON are allowed.",
+            ),
             (item("job_1", "q").with_key("a").with_line(4), "line 4: key \"a\" is also the key of line 3"),
         ];
         for (bad, start) in rows {

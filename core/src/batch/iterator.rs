@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::mem;
+use std::os::fd::BorrowedFd;
 use std::process;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,7 +13,8 @@ use crate::batch::run::earlier::Earlier;
 use crate::batch::run::engine::Engine;
 use crate::batch::run::stop_errors::cancelled;
 use crate::call::control::{CancelToken, SLICE};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
+use crate::os::bell::Bell;
 
 /// A running batch, with its own threads: `concurrency` of them to send, and up to 8 that wait for jobs.
 ///
@@ -57,12 +59,16 @@ impl Batch {
         loop {
             self.engine.check_end();
             let mut state = self.engine.lock();
-            if let Some(event) = state.events.pop_front() {
+            if let Some(event) = state.events.pop() {
                 return Ok(event);
             }
             if state.threads == 0 {
                 drop(state);
                 return self.finish();
+            }
+            if let Some(bell) = self.engine.bell.get() {
+                // Under the lock: an event that comes later rings again.
+                bell.hush();
             }
             let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()));
             if left.is_zero() {
@@ -71,6 +77,48 @@ impl Batch {
             let waited = self.engine.for_owner.wait_timeout(state, left.min(SLICE));
             drop(waited.unwrap_or_else(PoisonError::into_inner).0);
         }
+    }
+
+    /// How many messages the batch has.
+    pub fn len(&self) -> usize {
+        self.engine.items.len()
+    }
+
+    /// Whether the batch has no messages.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// For a program with its own event loop: what becomes readable when [`next_event`](Batch::next_event) has something. Then call
+    /// `next_event(Duration::ZERO)` until it returns `Idle` or the batch is finished; also after [`due_in`](Batch::due_in), and after
+    /// you cancelled its token or closed its client. Do not read or close the descriptor; it lives as long as the batch.
+    ///
+    /// # Errors
+    /// `Connect`: no descriptor is free. `InvalidArgument`: the batch is that of the parent process.
+    pub fn descriptor(&self) -> Result<BorrowedFd<'_>, Error> {
+        if self.pid != process::id() {
+            return Err(Error::invalid("this batch belongs to another process: a forked child cannot use it"));
+        }
+        if self.engine.bell.get().is_none() {
+            let no_descriptor =
+                |error| Error::new(ErrorKind::Connect, format!("no descriptor for the batch's events: {error}"));
+            // There may be events already.
+            let bell = Bell::new().map_err(no_descriptor)?;
+            bell.ring();
+            let _ = self.engine.bell.set(bell);
+        }
+        Ok(self.engine.bell.get().expect("it was just set").descriptor())
+    }
+
+    /// How long until `next_event` has to be called even if the descriptor is not readable: a batch that is stopping ends the calls in
+    /// flight when their grace has passed. `None` if nothing is due.
+    pub fn due_in(&self) -> Option<Duration> {
+        // Once the calls are cancelled, the descriptor reports their end.
+        if self.is_finished || self.pid != process::id() || self.engine.abort.is_cancelled() {
+            return None;
+        }
+        let stopping = self.engine.lock().stopping?;
+        Some(self.engine.options.grace.saturating_sub(stopping.elapsed()))
     }
 
     /// How far the batch is.
@@ -129,7 +177,7 @@ impl Iterator for Batch {
         loop {
             match self.next_event(Duration::MAX) {
                 Ok(BatchEvent::Outcome(outcome)) => return Some(Ok(outcome)),
-                Ok(BatchEvent::Update(_) | BatchEvent::Idle) => {}
+                Ok(BatchEvent::Update(_) | BatchEvent::Call(_) | BatchEvent::Idle) => {}
                 Ok(BatchEvent::Finished) => return None,
                 Err(error) => return Some(Err(error)),
             }

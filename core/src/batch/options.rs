@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use crate::batch::pace::rate::Rate;
 use crate::call::control::CancelToken;
+use crate::call::event::EventLevel;
+use crate::call::options::CallOptions;
+use crate::config::headers::Headers;
 use crate::duration::check_time;
 use crate::error::Error;
 use crate::wait::options::WaitOptions;
@@ -17,6 +20,8 @@ pub const DEFAULT_CONCURRENCY: u32 = 4;
 pub const MAX_CONCURRENCY: u32 = 64;
 /// How long a batch continues while the service can't be reached or fails.
 pub const DEFAULT_MAX_OUTAGE: Duration = Duration::from_secs(3600);
+/// How long a job may be busy before a message to it is rejected.
+pub const DEFAULT_MAX_BUSY: Duration = Duration::from_secs(3600);
 /// How long a stopped batch waits for the responses to the messages in flight.
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(5);
 
@@ -32,9 +37,13 @@ pub struct BatchOptions {
     pub(crate) rate: Option<Rate>,
     pub(crate) wait: Option<WaitOptions>,
     pub(crate) resend_unknown: bool,
+    pub(crate) retry_prompts: Vec<Box<str>>,
     pub(crate) max_outage: Duration,
+    pub(crate) max_busy: Duration,
     pub(crate) grace: Duration,
     pub(crate) cancel: Option<CancelToken>,
+    pub(crate) headers: Option<Arc<Headers>>,
+    pub(crate) call_events: Option<EventLevel>,
     pub(crate) on_checkpoint: Option<CheckpointHandler>,
 }
 
@@ -48,9 +57,13 @@ impl BatchOptions {
             rate: None,
             wait: None,
             resend_unknown: false,
+            retry_prompts: Vec::new(),
             max_outage: DEFAULT_MAX_OUTAGE,
+            max_busy: DEFAULT_MAX_BUSY,
             grace: DEFAULT_GRACE,
             cancel: None,
+            headers: None,
+            call_events: None,
             on_checkpoint: None,
         }
     }
@@ -67,7 +80,8 @@ impl BatchOptions {
         self
     }
 
-    /// Waits for the job of each accepted message until it is done. Default: no wait.
+    /// Waits for the job of each accepted message until it is done. The job's next message is sent only then, so each outcome has
+    /// its own result. Default: no wait; a job's next message is sent as soon as the previous one was accepted.
     ///
     /// The cancel token and the control of these options are not used; the batch's own token ends its waits, too.
     pub fn wait(mut self, wait: impl Into<Option<WaitOptions>>) -> BatchOptions {
@@ -82,10 +96,26 @@ impl BatchOptions {
         self
     }
 
+    /// A prompt with which [`batch_retry`](crate::batch_retry) decided to send a rejected message again. The journal has only its
+    /// digest, so a run needs the prompt again, from here or from its item in the list; a run that has neither refuses to begin. Call
+    /// it once for each such prompt.
+    pub fn retry_prompt(mut self, prompt: impl Into<Box<str>>) -> BatchOptions {
+        self.retry_prompts.push(prompt.into());
+        self
+    }
+
     /// How long the batch keeps trying while the service responds to no message: no connection, timeouts, 5xx. Default: 1 hour; at most
     /// 7 days.
     pub fn max_outage(mut self, time: Duration) -> BatchOptions {
         self.max_outage = time;
+        self
+    }
+
+    /// How long a job may be busy. While the service responds 409 to a message, its job is polled, and the message is sent again
+    /// when the job is no longer active; other jobs' messages are sent meanwhile. After this time the message is rejected. Each run
+    /// of the journal allows this time again. Default: 1 hour; at most 7 days; 0 rejects it at once.
+    pub fn max_busy(mut self, time: Duration) -> BatchOptions {
+        self.max_busy = time;
         self
     }
 
@@ -96,10 +126,28 @@ impl BatchOptions {
         self
     }
 
-    /// A token that stops the batch: nothing more is sent, and the messages in flight still have their
+    /// A token that stops the batch, or `None`: nothing more is sent, and the messages in flight still have their
     /// [`grace`](BatchOptions::grace).
-    pub fn cancel(mut self, token: &CancelToken) -> BatchOptions {
-        self.cancel = Some(token.clone());
+    pub fn cancel<'a>(mut self, token: impl Into<Option<&'a CancelToken>>) -> BatchOptions {
+        self.cancel = token.into().cloned();
+        self
+    }
+
+    /// Headers that each request of the batch has besides those of the client; they win over those of the same name. A
+    /// second call adds more. Default: none.
+    pub fn headers(mut self, headers: Headers) -> BatchOptions {
+        if !headers.is_empty() {
+            Arc::make_mut(self.headers.get_or_insert_default()).add(&headers);
+        }
+        self
+    }
+
+    /// Reports the events of the batch's calls and of its pauses that are at least this important through
+    /// [`next_event`](crate::Batch::next_event), as [`BatchEvent::Call`](crate::BatchEvent::Call), on the owner's thread; `None`
+    /// reports none. At most 10,000 of them are kept for an owner who does not take them; later ones are lost until there is room.
+    /// The client's [`on_event`](crate::ClientBuilder::on_event) gets all of them in any case, on the batch's threads. Default: none.
+    pub fn call_events(mut self, level: impl Into<Option<EventLevel>>) -> BatchOptions {
+        self.call_events = level.into();
         self
     }
 
@@ -111,7 +159,16 @@ impl BatchOptions {
         self
     }
 
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    /// The settings that all calls of the batch have.
+    pub(crate) fn call(&self) -> CallOptions {
+        CallOptions { headers: self.headers.clone(), ..CallOptions::new() }
+    }
+
+    /// Checks every setting, as [`Client::send_all`](crate::Client::send_all) does, for callers that report a wrong one at once.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names the setting.
+    pub fn check(&self) -> Result<(), Error> {
         if self.journal.as_os_str().is_empty() {
             return Err(Error::invalid("journal is empty")
                 .with_hint("Give the path of the file that records how far the batch is."));
@@ -121,8 +178,10 @@ impl BatchOptions {
                 .with_hint(format!("Give 1 to {MAX_CONCURRENCY}.")));
         }
         check_time("max_outage", self.max_outage)?;
-        if !self.grace.is_zero() {
-            check_time("grace", self.grace)?;
+        for (name, time) in [("max_busy", self.max_busy), ("grace", self.grace)] {
+            if !time.is_zero() {
+                check_time(name, time)?;
+            }
         }
         self.wait.as_ref().map_or(Ok(()), WaitOptions::check)
     }
@@ -136,9 +195,13 @@ impl fmt::Debug for BatchOptions {
             .field("rate", &self.rate)
             .field("wait", &self.wait)
             .field("resend_unknown", &self.resend_unknown)
+            .field("retry_prompts", &self.retry_prompts.len())
             .field("max_outage", &self.max_outage)
+            .field("max_busy", &self.max_busy)
             .field("grace", &self.grace)
             .field("cancel", &self.cancel)
+            .field("headers", &self.headers)
+            .field("call_events", &self.call_events)
             .finish_non_exhaustive()
     }
 }

@@ -4,12 +4,14 @@ use std::collections::BinaryHeap;
 use std::fs::File;
 use std::path::Path;
 
+use crate::batch::decisions::desk::BatchDecision;
 use crate::batch::events::BatchProgress;
 use crate::batch::journal::clock::Clock;
 use crate::batch::journal::damaged_tail::DamagedTail;
 use crate::batch::journal::decode::decode;
 use crate::batch::journal::error::{damage, problem};
-use crate::batch::journal::history::{History, ItemHistory, ItemState};
+use crate::batch::journal::history::History;
+use crate::batch::journal::item_history::{ItemHistory, ItemState};
 use crate::batch::journal::line::{Content, Line, LineSpan};
 use crate::batch::journal::open::{absolute, open_to_read};
 use crate::batch::journal::reason::{Origin, Reason};
@@ -48,17 +50,27 @@ pub struct BatchStatus {
     pub unknown: Vec<BatchStatusItem>,
     /// The messages that the service rejected.
     pub rejected: Vec<BatchStatusItem>,
+    /// The messages whose jobs were waited for and failed.
+    pub failed: Vec<BatchStatusItem>,
+    /// The last decision about each item that has one.
+    pub decisions: Vec<BatchDecision>,
+    /// How many messages the next run needs a prompt for that a decision gave them.
+    pub new_prompts: u64,
 }
 
-/// An item of a [`BatchStatus`]: its message was rejected, or may have arrived.
+/// An item of a [`BatchStatus`]: its message was rejected or may have arrived, or its job failed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct BatchStatusItem {
     /// Its place in the list, from 1.
     pub number: u64,
+    /// Its own key, if the journal could store it, or the one that was derived from its content and place; none if only a damaged
+    /// line is left of it.
+    pub key: Option<String>,
     /// Its job.
     pub job_id: String,
-    /// Why it was rejected, or why it is unknown whether it arrived; none if its run ended before it recorded an outcome.
+    /// Why it was rejected, or why it is unknown whether it arrived; none if its run ended before it recorded an outcome, and for a
+    /// job that failed.
     pub reason: Option<String>,
 }
 
@@ -84,39 +96,74 @@ pub fn batch_status(journal: impl AsRef<Path>) -> Result<BatchStatus, Error> {
     let add = |number, span, line: Line<'_>| history.add(span, line).map_err(|what| damage(path, number, &what));
     // An active run may be in the middle of a line.
     let tail = read_lines(path, &file, add)?.tail.filter(|_| !running);
+    status_of(path, &file, running, &history, tail.as_ref())
+}
+
+/// The status that a journal's history and its damaged tail make.
+pub(crate) fn status_of(
+    path: &Path,
+    file: &File,
+    running: bool,
+    history: &History,
+    tail: Option<&DamagedTail>,
+) -> Result<BatchStatus, Error> {
     let run = history.run.as_ref().ok_or_else(|| problem(path, "has no run in it yet"))?;
     let mut progress = BatchProgress { items: run.items, pause: history.pause, ..BatchProgress::default() };
-    let (mut unknown, mut rejected) = (BinaryHeap::new(), BinaryHeap::new());
-    for item_history in history.items.iter() {
+    let (mut unknown, mut rejected, mut failed) = (BinaryHeap::new(), BinaryHeap::new(), BinaryHeap::new());
+    let (mut decisions, mut new_prompts) = (Vec::new(), 0);
+    for (item_history, id) in history.items.iter().zip(history.items.ids()) {
+        let key = || item_history.own_key.as_deref().map_or_else(|| id.to_string(), str::to_owned);
+        if let Some(decided) = &item_history.decided {
+            let is_to_send = item_history.delivery().is_none() && !item_history.is_dropped();
+            new_prompts += u64::from(is_to_send && !decided.earlier_prompts.is_empty());
+            decisions.push(BatchDecision {
+                number: item_history.number,
+                key: key(),
+                job_id: (*item_history.job_id).to_owned(),
+                decision: decided.decision,
+                at: iso(decided.at_unix_ms),
+            });
+        }
+        if item_history.is_dropped() {
+            progress.dropped += 1;
+            continue;
+        }
         let item = || BatchStatusItem {
             number: item_history.number,
+            key: Some(key()),
             job_id: (*item_history.job_id).to_owned(),
-            reason: item_history.outcome_line.and_then(|line| reason(&file, line, item_history)),
+            reason: item_history.outcome_line.and_then(|line| reason(file, line, item_history)),
         };
         match item_history.delivery() {
             Some(Delivery::Accepted) => {
                 progress.accepted += 1;
                 let waiting = run.wait && item_history.finished_line.is_none();
                 *(if waiting { &mut progress.waiting } else { &mut progress.done }) += 1;
+                if item_history.job_failed && !item_history.is_accepted_by_decision() {
+                    failed.push(BatchStatusItem { reason: None, ..item() });
+                }
             }
             Some(Delivery::Rejected) => rejected.push(item()),
             Some(Delivery::Unknown) if running && item_history.state == ItemState::Sending => progress.sending += 1,
             Some(Delivery::Unknown) => unknown.push(item()),
-            Some(Delivery::NotSent) | None => {}
+            Some(Delivery::NotSent) | None => progress.busy += u64::from(item_history.job_was_busy),
         }
     }
-    for (number, job_id) in tail.iter().flat_map(DamagedTail::readable_messages) {
+    for (number, job_id) in tail.into_iter().flat_map(DamagedTail::readable_messages) {
         // An item that has a delivery is counted above.
         let is_counted = history.items.iter().any(|item| item.number == number && item.delivery().is_some());
         if !is_counted {
             let damaged =
                 Reason::not_noted(Origin::LineDamaged).error(&job_id, Delivery::Unknown, false).without_advice();
-            unknown.push(BatchStatusItem { number, job_id, reason: Some(damaged) });
+            unknown.push(BatchStatusItem { number, key: None, job_id, reason: Some(damaged) });
         }
     }
     (progress.unknown, progress.rejected) = (unknown.len() as u64, rejected.len() as u64);
-    progress.done += progress.unknown + progress.rejected;
-    progress.left = progress.items.saturating_sub(progress.accepted + progress.rejected + progress.unknown);
+    progress.failed = failed.len() as u64;
+    progress.done += progress.unknown + progress.rejected + progress.dropped;
+    let settled = progress.accepted + progress.rejected + progress.unknown + progress.dropped;
+    progress.left = progress.items.saturating_sub(settled);
+    decisions.sort_by_key(|decision| decision.number);
     Ok(BatchStatus {
         progress,
         running,
@@ -131,5 +178,8 @@ pub fn batch_status(journal: impl AsRef<Path>) -> Result<BatchStatus, Error> {
         written_at: history.written_at.map_or_else(String::new, |stamp| iso(stamp.unix_ms)),
         unknown: unknown.into_sorted_vec(),
         rejected: rejected.into_sorted_vec(),
+        failed: failed.into_sorted_vec(),
+        decisions,
+        new_prompts,
     })
 }

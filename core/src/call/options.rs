@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::call::control::{CancelToken, Control};
+use crate::call::meta::MetaHandler;
+use crate::config::headers::Headers;
 
 /// Settings of one call that differ from the client's.
 #[derive(Clone, Default)]
@@ -13,6 +15,10 @@ pub struct CallOptions {
     pub(crate) started_at: Option<Instant>,
     pub(crate) cancel: Option<CancelToken>,
     pub(crate) control: Option<Arc<dyn Control>>,
+    pub(crate) meta: Option<MetaHandler>,
+    pub(crate) headers: Option<Arc<Headers>>,
+    /// In a batch: the item's place in the list, from 1.
+    pub(crate) item: Option<u64>,
     /// Closing the client does not end the call.
     pub(crate) ignores_close: bool,
 }
@@ -39,10 +45,10 @@ impl CallOptions {
         self
     }
 
-    /// A token that can cancel the call. Default: none.
+    /// A token that can cancel the call, or `None`. Default: none.
     #[must_use]
-    pub fn cancel(mut self, token: &CancelToken) -> CallOptions {
-        self.cancel = Some(token.clone());
+    pub fn cancel<'a>(mut self, token: impl Into<Option<&'a CancelToken>>) -> CallOptions {
+        self.cancel = token.into().cloned();
         self
     }
 
@@ -50,6 +56,38 @@ impl CallOptions {
     #[must_use]
     pub fn control(mut self, control: Arc<dyn Control>) -> CallOptions {
         self.control = Some(control);
+        self
+    }
+
+    /// A function that receives the metadata of a success: once before a call returns its record, and in a wait for each record that it
+    /// reads, so that the last is that of the returned one. It runs on the calling thread. Default: none.
+    ///
+    /// ```no_run
+    /// # use std::sync::{Arc, Mutex};
+    /// # use agentjob_core::{CallOptions, Client};
+    /// # fn main() -> Result<(), agentjob_core::Error> {
+    /// # let client = Client::builder().build()?;
+    /// let meta = Arc::new(Mutex::new(None));
+    /// let kept = meta.clone();
+    /// let call = CallOptions::new().meta(Arc::new(move |seen| *kept.lock().unwrap() = Some(seen.clone())));
+    /// let job = client.send_message_with("job_123", "Also cover the error cases", &call)?;
+    /// let meta = meta.lock().unwrap().take().expect("a call that succeeds has metadata");
+    /// println!("{} {:?} after {:?}", job.status(), meta.request_id(), meta.elapsed());
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn meta(mut self, handler: MetaHandler) -> CallOptions {
+        self.meta = Some(handler);
+        self
+    }
+
+    /// Headers that each request of the call has besides those of the client; they win over those of the same name. A
+    /// second call adds more. Default: none.
+    #[must_use]
+    pub fn headers(mut self, headers: Headers) -> CallOptions {
+        if !headers.is_empty() {
+            Arc::make_mut(self.headers.get_or_insert_default()).add(&headers);
+        }
         self
     }
 
@@ -68,6 +106,8 @@ impl fmt::Debug for CallOptions {
             .field("started_at", &self.started_at)
             .field("cancel", &self.cancel)
             .field("control", &self.control.is_some())
+            .field("meta", &self.meta.is_some())
+            .field("headers", &self.headers)
             .finish()
     }
 }

@@ -1,20 +1,29 @@
 //! One call's requests, made until one of them settles it.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::call::control::Event;
+use crate::call::event::Event;
+use crate::call::meta::ResponseMeta;
 use crate::call::options::CallOptions;
+use crate::call::recent_deliveries::Sending;
 use crate::call::response::{self, Failure};
+use crate::call::response_text::no_other_key;
 use crate::call::retry::{Decision, Failed, Limits, decide};
+use crate::call::secrets::CallSecrets;
+use crate::config::api_keys::{KeyRing, Renewed};
+use crate::config::request_head::RequestHead;
 use crate::delivery::{Delivery, Situation};
 use crate::duration::check_time;
 use crate::error::Error;
 use crate::http::cause::Cause;
-use crate::http::exchange::Exchange;
+use crate::http::exchange::{Exchange, Reply};
+use crate::http::header_fields::header_fields;
 use crate::jitter;
 use crate::job::Job;
 use crate::operation::Operation;
+use crate::redact::Redactor;
 use crate::shared::Shared;
 
 /// Checks the arguments, then makes the call's requests until one settles it. `max_retries` overrides the client's.
@@ -29,7 +38,11 @@ pub(crate) fn execute(
     let timeout = call.timeout.map_or(Ok(shared.config.timeout), |t| check_time("timeout", t)).map_err(not_sent)?;
     let mut limits = shared.config.limits;
     limits.max_retries = max_retries.unwrap_or(limits.max_retries);
-    RequestLoop::new(shared, operation, call, limits, timeout).run()
+    let head = match &call.headers {
+        None => shared.config.request_head.clone(),
+        Some(headers) => Arc::new(shared.config.request_head.with_headers(headers).map_err(not_sent)?),
+    };
+    RequestLoop::new(shared, operation, call, head, limits, timeout).run()
 }
 
 /// A call in progress.
@@ -37,6 +50,7 @@ pub(crate) struct RequestLoop<'a> {
     shared: &'a Shared,
     operation: &'a Operation<'a>,
     call: &'a CallOptions,
+    head: Arc<RequestHead>,
     limits: Limits,
     body: Option<Cow<'a, [u8]>>,
     began: Instant,
@@ -48,10 +62,14 @@ pub(crate) struct RequestLoop<'a> {
     /// When the last one had its response; before the first one, when it could have begun.
     ended: Instant,
     failed: Counts,
+    /// The key of the last request.
+    key: Option<Arc<KeyRing>>,
     /// The next request uses no kept connection.
     fresh: bool,
-    /// The verdict of the requests so far: none of them was delivered, or there would be no next one.
+    /// The verdict of the requests so far: no earlier one was delivered, or there would be no next one.
     verdict: Option<Delivery>,
+    /// While a request with a message to a job is in flight: what a wait reads meanwhile may be the result from before the message.
+    sending: Option<Sending<'a>>,
 }
 
 /// The counts that the retry table needs.
@@ -60,6 +78,7 @@ struct Counts {
     earlier: u32,
     once_used: bool,
     stale: u32,
+    key_refused: bool,
 }
 
 impl<'a> RequestLoop<'a> {
@@ -67,6 +86,7 @@ impl<'a> RequestLoop<'a> {
         shared: &'a Shared,
         operation: &'a Operation<'a>,
         call: &'a CallOptions,
+        head: Arc<RequestHead>,
         limits: Limits,
         timeout: Duration,
     ) -> RequestLoop<'a> {
@@ -77,6 +97,7 @@ impl<'a> RequestLoop<'a> {
             shared,
             operation,
             call,
+            head,
             limits,
             body,
             began,
@@ -85,13 +106,17 @@ impl<'a> RequestLoop<'a> {
             made: 0,
             ended: now,
             failed: Counts::default(),
+            key: None,
             fresh: false,
             verdict: operation.delivers().then_some(Delivery::NotSent),
+            sending: None,
         }
     }
 
     pub(crate) fn run(mut self) -> Result<Job, Error> {
+        self.obtain_key()?;
         loop {
+            self.sending = self.sending();
             let failure = match self.attempt()? {
                 Ok(job) => {
                     self.remember(Some(&job));
@@ -106,7 +131,12 @@ impl<'a> RequestLoop<'a> {
                     }
                     return Err(failure.error.with_effort(self.made, self.began.elapsed()));
                 }
+                Decision::RetryWithAnotherKey => {
+                    self.sending = None;
+                    self.renew_key(failure)?;
+                }
                 Decision::Retry { after, on_new_connection, once } => {
+                    self.sending = None;
                     self.count(&failure, once);
                     self.fresh = on_new_connection;
                     self.pause(after, &failure)?;
@@ -118,7 +148,8 @@ impl<'a> RequestLoop<'a> {
     /// Makes one request.
     fn attempt(&mut self) -> Result<Result<Job, Failure>, Error> {
         let attempt = self.made + 1;
-        let event = Event::Attempt { operation: self.operation.name(), job_id: self.operation.job_id(), attempt };
+        let (operation, job_id) = (self.operation.name(), self.operation.job_id().into());
+        let event = Event::Attempt { operation, job_id, attempt, item: self.call.item };
         let begun = self.shared.connections.check_flags(self.call).and_then(|()| self.check_time());
         begun.and_then(|()| self.shared.notify(self.call, &event)).map_err(|cause| self.interrupted(cause))?;
         self.made = attempt;
@@ -126,11 +157,70 @@ impl<'a> RequestLoop<'a> {
         let (deadline, new_connection, pid, call) = (self.deadline, self.fresh, self.pid, self.call);
         // No code of the caller has run since the call began, unless the call is observed.
         let now = if attempt == 1 && !self.shared.is_observed(call) { self.ended } else { Instant::now() };
-        let exchange = Exchange { path, body, now, deadline, new_connection, pid, call };
+        let wants_event = self.shared.wants_responses(call);
+        let timed = wants_event || call.meta.is_some();
+        let (key, head) = (&*self.key.insert(self.shared.config.keys.current(pid)), &self.head);
+        let exchange = Exchange { path, key, head, body, now, deadline, new_connection, pid, timed, call };
         let ended = self.shared.connections.exchange(&self.shared.config, exchange);
         self.ended = ended.as_ref().map_or_else(|_| Instant::now(), |reply| reply.at);
+        let secrets = CallSecrets::new(&self.shared.config, key.clone(), call);
+        let redactor = Redactor::new(&secrets);
+        let response = ended.as_ref().ok().filter(|_| wants_event).map(|reply| self.response(reply, now, &redactor));
+        let meta = ended.as_ref().ok().filter(|_| call.meta.is_some()).map(|reply| self.meta(reply, &redactor));
         let check = &mut self.shared.connections.checks(call, Some(deadline));
-        Ok(response::read(self.operation, ended, &self.shared.config.redactor(), check))
+        let read = response::read(self.operation, ended, &redactor, check);
+        // After the verdict: an event handler that ends the call must not change what is known about the message.
+        if let Err(cause) = response.map_or(Ok(()), |event| self.shared.notify(call, &event)) {
+            return Err(self.interrupted_after(cause, &read));
+        }
+        if let (Ok(job), Some(meta), Some(handler)) = (&read, meta, &call.meta) {
+            handler(&meta.of_job(job));
+        }
+        Ok(read)
+    }
+
+    /// The metadata of a response, in case it is a success.
+    fn meta(&self, reply: &Reply, redactor: &Redactor<'_>) -> ResponseMeta {
+        let (headers, headers_cut) = header_fields(&reply.head, redactor);
+        ResponseMeta {
+            operation: self.operation.name(),
+            job_id: self.operation.job_id().into(),
+            status: reply.status,
+            headers,
+            headers_cut,
+            request_id: reply.headers.request_id(redactor),
+            bytes: reply.body.len() as u64,
+            attempts: self.made,
+            elapsed: reply.at.saturating_duration_since(self.began),
+            timings: reply.timings,
+        }
+    }
+
+    /// The event of a response.
+    fn response(&self, reply: &Reply, began: Instant, redactor: &Redactor<'_>) -> Event<'a> {
+        Event::Response {
+            operation: self.operation.name(),
+            job_id: self.operation.job_id().into(),
+            attempt: self.made,
+            status: reply.status,
+            request_id: reply.headers.request_id(redactor).map(Into::into),
+            bytes: reply.body.len() as u64,
+            elapsed: reply.at.saturating_duration_since(began),
+            timings: reply.timings,
+            item: self.call.item,
+        }
+    }
+
+    /// The caller ended the call when it had a response.
+    fn interrupted_after(&mut self, cause: Cause, read: &Result<Job, Failure>) -> Error {
+        self.verdict = match read {
+            Ok(_) => self.operation.delivers().then_some(Delivery::Accepted),
+            Err(failure) => failure.error.delivery(),
+        };
+        if matches!(self.verdict, Some(Delivery::Accepted | Delivery::Unknown)) {
+            self.remember(read.as_ref().ok());
+        }
+        self.interrupted(cause)
     }
 
     /// A call may have timed out while it was queued.
@@ -146,6 +236,7 @@ impl<'a> RequestLoop<'a> {
             earlier: self.failed.earlier,
             once_used: self.failed.once_used,
             earlier_stale: self.failed.stale,
+            key_refused: self.failed.key_refused,
             remaining: self.deadline.saturating_duration_since(Instant::now()),
         }
     }
@@ -160,13 +251,52 @@ impl<'a> RequestLoop<'a> {
         self.verdict = failure.error.delivery();
     }
 
+    /// Before the first request. A function of the program may take its time, which counts.
+    fn obtain_key(&mut self) -> Result<(), Error> {
+        let keys = &self.shared.config.keys;
+        if keys.has_function() {
+            self.shared.connections.check_flags(self.call).map_err(|cause| self.interrupted(cause))?;
+        }
+        let refreshed = keys.refresh(self.pid);
+        if keys.has_function() {
+            self.ended = Instant::now();
+        }
+        refreshed.map_err(|error| {
+            let secrets = self.shared.secrets(self.call);
+            let error = error.about(self.operation.subject()).with_delivery(self.verdict);
+            error.redacted(&Redactor::new(&secrets)).with_effort(self.made, self.began.elapsed())
+        })
+    }
+
+    /// After a 401: continues with another key, or ends the call if there is none.
+    fn renew_key(&mut self, failure: Failure) -> Result<(), Error> {
+        self.failed.key_refused = true;
+        let refused = self.key.take().expect("a request was made");
+        let error = match self.shared.config.keys.renew(self.pid, &refused) {
+            Renewed::Yes => {
+                self.verdict = failure.error.delivery();
+                self.ended = Instant::now();
+                return self.pause(Duration::ZERO, &failure);
+            }
+            Renewed::No => failure.error,
+            Renewed::Failed(mut why) => {
+                let source = why.take_source();
+                let secrets = self.shared.secrets(self.call);
+                let why = why.redacted(&Redactor::new(&secrets));
+                failure.error.with_hint(no_other_key(&why)).with_source(source)
+            }
+        };
+        Err(error.with_effort(self.made, self.began.elapsed()))
+    }
+
     fn pause(&self, delay: Duration, failure: &Failure) -> Result<(), Error> {
         let event = Event::Retry {
             operation: self.operation.name(),
-            job_id: self.operation.job_id(),
+            job_id: self.operation.job_id().into(),
             attempt: self.made,
             delay,
-            reason: failure.error.reason(),
+            reason: failure.error.unquoted_reason().into(),
+            item: self.call.item,
         };
         let paused =
             self.shared.notify(self.call, &event).and_then(|()| self.shared.connections.pause(delay, self.call));
@@ -177,12 +307,22 @@ impl<'a> RequestLoop<'a> {
         response::interrupted(self.operation, &cause, self.verdict).with_effort(self.made, self.began.elapsed())
     }
 
-    /// Notes that the job accepted a message, or may have, so that a wait does not take an older result for its own.
-    fn remember(&self, record: Option<&Job>) {
-        let asked = self.operation.job_id();
-        let id = if asked.is_empty() { record.map_or("", Job::id) } else { asked };
-        if self.operation.delivers() && !id.is_empty() {
-            self.shared.recent_deliveries.note(self.pid, id, self.ended, record.is_some_and(|job| !job.is_terminal()));
+    /// Notes that a message to the job is in flight.
+    fn sending(&self) -> Option<Sending<'a>> {
+        let job_id = self.operation.job_id();
+        let is_message = self.operation.delivers() && !job_id.is_empty();
+        is_message.then(|| self.shared.recent_deliveries.sending(self.pid, job_id))
+    }
+
+    /// Notes that the job accepted a message, or may have, so that a wait does not take an older result for its own. `record` is that
+    /// of a new job.
+    fn remember(&mut self, record: Option<&Job>) {
+        match (self.sending.take(), record) {
+            (Some(sending), _) => sending.delivered(self.ended),
+            (None, Some(job)) if self.operation.delivers() => {
+                self.shared.recent_deliveries.created(self.pid, job.id(), self.ended);
+            }
+            (None, _) => {}
         }
     }
 }

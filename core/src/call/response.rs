@@ -64,7 +64,7 @@ fn read_record(
     };
     // A record that was asked for may be asked for again when it was lost on the way.
     let is_final = matches!(cause, Cause::Cancelled | Cause::Closed | Cause::TooLarge { .. } | Cause::NoMemory { .. });
-    let situation = if is_final || operation.delivers() { Situation::NoRecord } else { Situation::NoAnswer };
+    let situation = if is_final || operation.delivers() { Situation::NoRecord } else { Situation::NoResponse };
     let reason = incomplete_record(reply.status, &cause.reason());
     Err(no_record(operation, &reply, redactor, cause.kind(), situation, reason))
 }
@@ -118,6 +118,7 @@ fn refused(operation: &Operation<'_>, reply: &Reply, redactor: &Redactor<'_>) ->
     let (is_cut, asked) = (reply.cut.is_some(), asked_to_wait(reply));
     let said = service_message(&reply.body, is_cut, redactor);
     let error = failed(operation, kind, situation, returned(reply.status, said.as_deref()));
+    let error = error.with_unquoted_reason(returned(reply.status, None));
     let error = match hint(reply.status, error.delivery(), asked, SystemTime::now()) {
         Some(Hint::Fix(hint)) => error.with_hint(hint),
         Some(Hint::When(hint)) => error.with_time_hint(hint),
@@ -133,14 +134,16 @@ fn no_response(operation: &Operation<'_>, broken: &Broken) -> Failure {
     let situation = match (cause, sent) {
         // A caller who went away wants no other attempt, and after a bug none is made.
         (Cause::Cancelled | Cause::Closed | Cause::Bug(_), _) if !operation.delivers() => Situation::NeverBegan,
+        (Cause::ClientRefused { .. }, _) => Situation::WrongSetting,
         (_, Sent::Part) => Situation::CutShort,
-        (_, Sent::All) => Situation::NoAnswer,
+        (_, Sent::All) => Situation::NoResponse,
         (Cause::Cancelled | Cause::Closed | Cause::Bug(_), Sent::Nothing) => Situation::NeverBegan,
-        (Cause::Tls { .. }, Sent::Nothing) => Situation::NoTls,
+        (cause, Sent::Nothing) if cause.is_a_setting() => Situation::WrongSetting,
         (Cause::Stale, Sent::Nothing) => Situation::StaleConnection,
         (_, Sent::Nothing) => Situation::NoConnection,
     };
     let error = failed(operation, cause.kind(), situation, cause.reason());
+    let error = if cause.is_a_setting() { error.with_wrong_setting() } else { error };
     Failure { situation, error: error.with_hint_if_any(cause.hint()) }
 }
 
@@ -169,7 +172,7 @@ mod tests {
         Reply { status, body: body.into(), sent: Sent::All, ..Reply::default() }
     }
 
-    const NO_SECRETS: Redactor<'_> = Redactor::new([b"", b""]);
+    const NO_SECRETS: Redactor<'_> = Redactor::new(&[]);
 
     fn failure(operation: &Operation<'_>, ended: Result<Reply, Broken>) -> Failure {
         read(operation, ended, &NO_SECRETS, &mut || Ok(())).unwrap_err()
@@ -226,6 +229,18 @@ mod tests {
                 let failure = failure(&SEND, Err(Broken { cause, sent }));
                 assert_eq!(failure.error.delivery(), Some(verdict), "{failure:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_client_that_the_service_refuses_in_the_handshake_has_delivered_nothing() {
+        for sent in [Sent::Nothing, Sent::Part, Sent::All] {
+            let cause = Cause::ClientRefused { why: "x".into(), hint: None };
+            let failure = failure(&SEND, Err(Broken { cause, sent }));
+            assert_eq!(
+                (failure.situation, failure.error.delivery()),
+                (Situation::WrongSetting, Some(Delivery::NotSent))
+            );
         }
     }
 

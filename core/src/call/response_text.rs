@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::call::retry_after::retry_after_text;
 use crate::delivery::Delivery;
+use crate::error::Error;
 use crate::error::kind::ErrorKind;
 
 /// The reason for a status that is no success. `said`: the service's own message.
@@ -33,6 +34,12 @@ pub(crate) fn hint_of_kind(kind: ErrorKind) -> Option<&'static str> {
         ErrorKind::Redirect => Some("Redirects are never followed: check the base URL."),
         _ => None,
     }
+}
+
+/// What helps after a 401 when another key could not be had; `why` is about its file.
+pub(crate) fn no_other_key(why: &Error) -> String {
+    let end = if why.message().ends_with(['.', '?', '!']) || why.hint().is_some() { "" } else { "." };
+    format!("The API key may be wrong or expired, and a new one could not be read: {}{end}", why.message())
 }
 
 /// What helps after a status that is no success.

@@ -32,6 +32,8 @@ pub(crate) struct Failed {
     pub(crate) once_used: bool,
     /// How many kept connections turned out dead before this one.
     pub(crate) earlier_stale: u32,
+    /// The service has refused a key in this call already.
+    pub(crate) key_refused: bool,
     /// The time left until the call's deadline.
     pub(crate) remaining: Duration,
 }
@@ -40,6 +42,8 @@ pub(crate) struct Failed {
 pub(crate) enum Decision {
     /// Retry after this pause. `once`: the same failure allows no second retry.
     Retry { after: Duration, on_new_connection: bool, once: bool },
+    /// Retry at once if the client has another key by now, or its file has; else report the failure.
+    RetryWithAnotherKey,
     /// Report the failure.
     Stop,
 }
@@ -60,13 +64,13 @@ enum Rule {
 
 fn rule(failed: &Failed) -> Rule {
     match (failed.delivers, failed.situation) {
-        (_, Situation::NeverBegan | Situation::NoTls | Situation::NoRecord) => Rule::Never,
+        (_, Situation::NeverBegan | Situation::WrongSetting | Situation::NoRecord) => Rule::Never,
         (_, Situation::StaleConnection) => Rule::AtOnce,
         (_, Situation::NoConnection) => Rule::Backoff,
         (true, Situation::Status(408 | 421 | 425, _)) => Rule::Once,
         (true, Situation::Status(429, _)) => Rule::WhenAsked,
         (true, _) => Rule::Never,
-        (false, Situation::CutShort | Situation::NoAnswer) => Rule::Backoff,
+        (false, Situation::CutShort | Situation::NoResponse) => Rule::Backoff,
         (false, Situation::Status(408 | 429 | 500..=599, _)) => Rule::Backoff,
         (false, Situation::Status(..)) => Rule::Never,
     }
@@ -74,6 +78,11 @@ fn rule(failed: &Failed) -> Rule {
 
 /// The retry table. `draw` is a random number from 0 to 1, for the jitter.
 pub(crate) fn decide(failed: &Failed, limits: &Limits, draw: f64) -> Decision {
+    // Whatever the request was, the service processed nothing of it. It is no repetition of the same request, so `max_retries` does
+    // not count it.
+    if matches!(failed.situation, Situation::Status(401, _)) && !failed.key_refused && !failed.remaining.is_zero() {
+        return Decision::RetryWithAnotherKey;
+    }
     let rule = rule(failed);
     let backoff =
         FIRST_BACKOFF.saturating_mul(1 << failed.earlier.min(8)).min(MAX_BACKOFF).mul_f64(draw.clamp(0.0, 1.0));
@@ -112,6 +121,7 @@ mod tests {
             earlier: 0,
             once_used: false,
             earlier_stale: 0,
+            key_refused: false,
             remaining: Duration::from_secs(60),
         }
     }
@@ -134,10 +144,10 @@ mod tests {
         let rows = [
             (NeverBegan, Decision::Stop),
             (NoConnection, retry(500, false)),
-            (NoTls, Decision::Stop),
+            (WrongSetting, Decision::Stop),
             (StaleConnection, retry(0, true)),
             (CutShort, Decision::Stop),
-            (NoAnswer, Decision::Stop),
+            (NoResponse, Decision::Stop),
             (NoRecord, Decision::Stop),
             (status(408), retry(500, true)),
             (status(421), retry(500, true)),
@@ -147,8 +157,7 @@ mod tests {
         for (situation, decision) in rows {
             assert_eq!(decide(&failed(true, situation), &LIMITS, 1.0), decision, "{situation:?}");
         }
-        for code in (300..400).chain(500..600).chain([400, 401, 403, 404, 405, 409, 410, 413, 414, 415, 422, 431, 451])
-        {
+        for code in (300..400).chain(500..600).chain([400, 403, 404, 405, 409, 410, 413, 414, 415, 422, 431, 451]) {
             for retry_after in [None, Some(Duration::from_secs(1))] {
                 let one = Failed { retry_after, ..failed(true, status(code)) };
                 assert_eq!(decide(&one, &LIMITS, 1.0), Decision::Stop, "{code}");
@@ -159,12 +168,11 @@ mod tests {
     #[test]
     fn a_get_is_retried_as_the_table_says() {
         for situation in
-            [NoConnection, CutShort, NoAnswer, status(408), status(429), status(500), status(503), status(504)]
+            [NoConnection, CutShort, NoResponse, status(408), status(429), status(500), status(503), status(504)]
         {
             assert_eq!(decide(&failed(false, situation), &LIMITS, 1.0), retry(500, false), "{situation:?}");
         }
-        for situation in [NeverBegan, NoTls, NoRecord, status(301), status(400), status(401), status(403), status(404)]
-        {
+        for situation in [NeverBegan, WrongSetting, NoRecord, status(301), status(400), status(403), status(404)] {
             assert_eq!(decide(&failed(false, situation), &LIMITS, 1.0), Decision::Stop, "{situation:?}");
         }
         assert_eq!(decide(&failed(false, StaleConnection), &LIMITS, 1.0), retry(0, true));
@@ -196,7 +204,7 @@ mod tests {
             let limits = Limits { max_retries: 10, ..LIMITS };
             match decide(&Failed { earlier, ..failed(false, NoConnection) }, &limits, draw) {
                 Decision::Retry { after, .. } => after.as_millis(),
-                Decision::Stop => panic!("stopped at {earlier}"),
+                other => panic!("{other:?} at {earlier}"),
             }
         };
         assert_eq!([0, 1, 2, 3, 4, 5, 9].map(|n| after(n, 1.0)), [500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000]);
@@ -212,6 +220,18 @@ mod tests {
         assert_eq!(decide(&failed(true, NoConnection), &none, 0.5), Decision::Stop);
         assert_eq!(decide(&failed(true, status(425)), &none, 0.5), Decision::Stop);
         assert_eq!(decide(&failed(true, StaleConnection), &none, 0.5), retry(0, true), "it costs nothing");
+    }
+
+    #[test]
+    fn a_401_is_retried_once_and_only_with_another_key() {
+        for delivers in [true, false] {
+            let limits = Limits { max_retries: 0, ..LIMITS };
+            let first = failed(delivers, status(401));
+            assert_eq!(decide(&first, &limits, 1.0), Decision::RetryWithAnotherKey);
+            assert_eq!(decide(&Failed { key_refused: true, ..first }, &LIMITS, 1.0), Decision::Stop);
+            assert_eq!(decide(&Failed { remaining: Duration::ZERO, ..first }, &LIMITS, 1.0), Decision::Stop);
+            assert_eq!(decide(&failed(delivers, status(407)), &LIMITS, 1.0), Decision::Stop);
+        }
     }
 
     #[test]

@@ -1,55 +1,58 @@
-//! The header lines that every request of a client has, built once.
+//! The header lines that a client's requests have besides that of the key, built once.
 //!
-//! Our transport adds them to each request. So ureq never sees the key and cannot log or keep it, and it does no work for lines
-//! that never change.
+//! Our transport adds them to each request. So ureq never sees a secret and cannot log or keep it, and it does no work for lines that
+//! never change.
 
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-use crate::config::secret::Secret;
+use crate::config::headers::Headers;
+use crate::error::Error;
 
-const BEARER: &[u8] = b"Authorization: Bearer ";
-
-/// The header lines of a GET and of a POST. They are wiped when the last client and call drop them.
+/// The header lines of a GET and of a POST, the caller's own first. They are wiped when the last client and call drop them.
 pub(crate) struct RequestHead {
-    key_length: usize,
+    user_agent: String,
+    headers: Headers,
+    /// How long the caller's own lines are: they may have secrets.
+    secret: usize,
     get: Zeroizing<Vec<u8>>,
     post: Zeroizing<Vec<u8>>,
 }
 
 impl RequestHead {
-    pub(crate) fn new(secret: &Secret, user_agent: &str) -> RequestHead {
-        let block = |more: &[u8]| {
-            let parts = [
-                BEARER,
-                secret.key(),
-                b"\r\nUser-Agent: ",
-                user_agent.as_bytes(),
-                // "identity": a compressed response could unpack to any size.
-                b"\r\nAccept: application/json\r\nAccept-Encoding: identity\r\n",
-                more,
-            ];
+    pub(crate) fn new(user_agent: String, headers: Headers) -> RequestHead {
+        let secret = headers.lines().flatten().map(str::len).sum();
+        let block = |more: &str| {
+            // "identity": a compressed response could unpack to any size.
+            let ours =
+                ["User-Agent: ", &user_agent, "\r\nAccept: application/json\r\nAccept-Encoding: identity\r\n", more];
+            let length = secret + ours.iter().map(|part| part.len()).sum::<usize>();
             // Allocated once: a vector that grows leaves copies behind that are not wiped.
-            let mut block = Zeroizing::new(Vec::with_capacity(parts.iter().map(|part| part.len()).sum()));
-            parts.iter().for_each(|part| block.extend_from_slice(part));
+            let mut block = Zeroizing::new(Vec::with_capacity(length));
+            headers.lines().flatten().chain(ours).for_each(|part| block.extend_from_slice(part.as_bytes()));
             block
         };
-        RequestHead {
-            key_length: secret.key().len(),
-            get: block(b""),
-            post: block(b"Content-Type: application/json\r\n"),
-        }
+        let (get, post) = (block(""), block("Content-Type: application/json\r\n"));
+        RequestHead { user_agent, headers, secret, get, post }
     }
 
-    /// The API key.
-    pub(crate) fn key(&self) -> &[u8] {
-        &self.get[BEARER.len()..self.key_end()]
+    /// The same with more headers, which win over those of the same name.
+    ///
+    /// # Errors
+    /// They are too many, or too long.
+    pub(crate) fn with_headers(&self, headers: &Headers) -> Result<RequestHead, Error> {
+        Ok(RequestHead::new(self.user_agent.clone(), self.headers.merged(headers)?))
     }
 
-    /// Where in the lines the key ends.
-    pub(crate) fn key_end(&self) -> usize {
-        BEARER.len() + self.key_length
+    /// The caller's own headers.
+    pub(crate) fn headers(&self) -> &Headers {
+        &self.headers
+    }
+
+    /// Where in the lines the caller's own end.
+    pub(crate) fn secret_end(&self) -> usize {
+        self.secret
     }
 
     /// The lines of a GET, each with its CRLF.
@@ -74,11 +77,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lines_are_those_of_the_contract() {
-        let head = RequestHead::new(&Secret::new("api_key", "adm_marker").unwrap(), "agentjob/1");
-        let get = "Authorization: Bearer adm_marker\r\nUser-Agent: agentjob/1\r\nAccept: application/json\r\nAccept-Encoding: identity\r\n";
-        assert_eq!(head.get_lines(), get.as_bytes());
-        assert_eq!(head.post_lines(), format!("{get}Content-Type: application/json\r\n").as_bytes());
-        assert!(!format!("{head:?}").contains("marker"));
+    fn the_lines_are_those_of_the_contract_after_the_callers_own() {
+        let headers = Headers::new().with("X-Tenant", "marker").unwrap();
+        let ours = "User-Agent: agentjob/1\r\nAccept: application/json\r\nAccept-Encoding: identity\r\n";
+        for (headers, lines) in [(Headers::new(), ""), (headers, "X-Tenant: marker\r\n")] {
+            let head = RequestHead::new("agentjob/1".to_owned(), headers);
+            assert_eq!(head.get_lines(), format!("{lines}{ours}").as_bytes());
+            assert_eq!(head.post_lines(), format!("{lines}{ours}Content-Type: application/json\r\n").as_bytes());
+            assert_eq!(head.secret_end(), lines.len());
+            assert!(!format!("{head:?}").contains("marker"));
+        }
     }
 }

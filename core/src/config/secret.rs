@@ -1,7 +1,6 @@
 //! The API key: checked, wiped from memory, never shown.
 
 use std::fmt;
-use std::path::Path;
 
 use zeroize::Zeroizing;
 
@@ -23,14 +22,25 @@ pub enum KeySource {
     Variable,
     /// Read from the file that `AGENTJOB_API_KEY_FILE` names.
     VariableFile,
+    /// Returned by a function of the program.
+    Function,
 }
 
-/// A key that was checked; wiped when it is dropped.
+/// What a request line with the key has before the key, and after it.
+const BEARER: &[u8] = b"Authorization: Bearer ";
+const LINE_END: &[u8] = b"\r\n";
+
+/// A key that was checked, as the header line in which it is sent; wiped when it is dropped.
 pub(crate) struct Secret {
-    key: Zeroizing<Vec<u8>>,
+    line: Zeroizing<Vec<u8>>,
 }
 
 impl Secret {
+    /// What a client has before its function has returned a key. It is never sent.
+    pub(crate) fn none() -> Secret {
+        Secret { line: Zeroizing::new([BEARER, LINE_END].concat()) }
+    }
+
     /// Checks a key. `name` is the argument, variable or file that it came from, for the error.
     ///
     /// # Errors
@@ -48,18 +58,18 @@ impl Secret {
         if !key.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(wrong("contains a space, a control character or a non-ASCII character"));
         }
-        Ok(Secret { key: Zeroizing::new(key.as_bytes().to_vec()) })
+        // Allocated once: a vector that grows leaves copies behind that are not wiped.
+        Ok(Secret { line: Zeroizing::new([BEARER, key.as_bytes(), LINE_END].concat()) })
     }
 
     /// Reads a key from a file, without the line end that editors add. Other users may not have access to the file, unless it
     /// `may_be_shared`.
     pub(crate) fn from_file(
-        name: &str,
-        path: &Path,
+        file: SettingFile<'_>,
         may_be_shared: bool,
         control: Option<&dyn Control>,
     ) -> Result<Secret, Error> {
-        let file = SettingFile::open(name, path)?;
+        let (name, path) = (file.name, file.path);
         if !may_be_shared {
             file.refuse_shared()?;
         }
@@ -72,7 +82,12 @@ impl Secret {
 
     /// The key itself.
     pub(crate) fn key(&self) -> &[u8] {
-        &self.key
+        &self.line[BEARER.len()..self.line.len() - LINE_END.len()]
+    }
+
+    /// The header line in which it is sent, with its CRLF.
+    pub(crate) fn line(&self) -> &[u8] {
+        &self.line
     }
 }
 

@@ -1,6 +1,6 @@
 //! A file that a setting names. It may be a pipe: it is read to its end, and one that no program writes ends in a timeout.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -20,8 +20,8 @@ pub(crate) const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// A file that is being read for a setting.
 pub(crate) struct SettingFile<'a> {
-    name: &'a str,
-    path: &'a Path,
+    pub(crate) name: &'a str,
+    pub(crate) path: &'a Path,
     file: File,
 }
 
@@ -32,6 +32,11 @@ impl<'a> SettingFile<'a> {
         let opened = above_standard(|| rustix::io::retry_on_intr(|| open(path, flags, Mode::empty())));
         let file = opened.map_err(|error| unreadable(name, path, &error.into()))?.into();
         Ok(SettingFile { name, path, file })
+    }
+
+    /// What the system knows of the open file.
+    pub(crate) fn metadata(&self) -> Result<Metadata, Error> {
+        self.file.metadata().map_err(|error| unreadable(self.name, self.path, &error))
     }
 
     /// Refuses a file of this user that others may read or write: OpenSSH's rule for private keys. A file of another user is that
@@ -81,9 +86,10 @@ impl<'a> SettingFile<'a> {
 
     /// Waits until there is something to read, or the end. A pipe without a writer has neither.
     fn wait(&self, deadline: Instant, control: Option<&dyn Control>) -> Result<(), Error> {
+        let slice = if control.is_some_and(Control::wants_checks) { SLICE } else { MAX_WAIT };
         loop {
-            let left = deadline.saturating_duration_since(Instant::now()).min(SLICE);
-            let slice = Timespec { tv_sec: 0, tv_nsec: left.as_nanos() as _ };
+            let left = deadline.saturating_duration_since(Instant::now()).min(slice);
+            let slice = Timespec::try_from(left).expect("it is short");
             match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&slice)) {
                 Ok(0) | Err(Errno::INTR) => {}
                 Ok(_) => return Ok(()),

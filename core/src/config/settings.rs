@@ -6,9 +6,12 @@ use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use rustls::sign::CertifiedKey;
 
-use crate::call::control::{Control, Event};
+use crate::call::control::Control;
+use crate::call::event::Event;
 use crate::call::retry::Limits;
+use crate::config::api_keys::ApiKeys;
 use crate::config::endpoint::Endpoint;
 use crate::config::environment::Environment;
 use crate::config::proxy::Proxy;
@@ -16,8 +19,8 @@ use crate::config::request_head::RequestHead;
 use crate::config::secret::KeySource;
 use crate::config::setting_file::{MAX_WAIT, SettingFile};
 use crate::error::Error;
-use crate::redact::Redactor;
 use crate::text::describe;
+use crate::wait::schedule::Schedule;
 
 /// Default deadline of one call, retries and pauses included: 60 s.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -48,7 +51,7 @@ pub(crate) enum LogLevel {
     Off,
     /// Retries and polls.
     Info,
-    /// Every request, too.
+    /// Every request and its response, too.
     Debug,
 }
 
@@ -56,6 +59,7 @@ pub(crate) enum LogLevel {
 #[derive(Clone)]
 pub(crate) struct Config {
     pub(crate) endpoint: Endpoint,
+    pub(crate) keys: Arc<ApiKeys>,
     pub(crate) request_head: Arc<RequestHead>,
     pub(crate) key_source: KeySource,
     pub(crate) project_id: String,
@@ -64,19 +68,15 @@ pub(crate) struct Config {
     pub(crate) timeout: Duration,
     pub(crate) connect_timeout: Duration,
     pub(crate) limits: Limits,
+    /// What waits take where their own options are open.
+    pub(crate) waits: Schedule,
     pub(crate) max_prompt_bytes: usize,
     pub(crate) max_response_bytes: usize,
     pub(crate) extra_roots: Vec<CertificateDer<'static>>,
+    pub(crate) client_certificate: Option<Arc<CertifiedKey>>,
     pub(crate) proxy: Option<Proxy>,
     pub(crate) on_event: Option<EventHandler>,
     pub(crate) log: LogLevel,
-}
-
-impl Config {
-    /// Removes the key and the proxy's password from text.
-    pub(crate) fn redactor(&self) -> Redactor<'_> {
-        Redactor::new([self.request_head.key(), self.proxy.as_ref().map_or(b"", Proxy::password)])
-    }
 }
 
 /// Checks a limit in bytes: 1 byte to 1 GiB.

@@ -82,6 +82,13 @@ impl ErrorKind {
             _ => ErrorKind::InvalidResponse,
         }
     }
+
+    /// Whether a setting has to change first: the key, the base URL, the trusted authorities. Another request cannot succeed, so it
+    /// ends a wait and stops a batch.
+    pub(crate) fn is_a_setting(self) -> bool {
+        use ErrorKind::*;
+        matches!(self, Authentication | PermissionDenied | Redirect | Tls | InvalidArgument)
+    }
 }
 
 impl fmt::Display for ErrorKind {

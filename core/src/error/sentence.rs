@@ -23,8 +23,8 @@ pub(crate) enum Subject {
     Wait { job_id: String, after_message: bool },
     /// An item of a batch's list.
     Item { number: u64, line: Option<u64> },
-    /// A line of a file with messages.
-    Line { file: String, line: u64 },
+    /// A line of a file with messages, and, where it can be said, the character in it, from 1.
+    Line { file: String, line: u64, column: Option<u64> },
     /// A whole batch, and what it stopped after or because of (`""` if the reason says it).
     Batch(Cow<'static, str>),
 }
@@ -105,7 +105,8 @@ impl Sentence<'_> {
             }
             Subject::Wait { job_id, .. } => format!("wait for job {job_id} {wait}: "),
             Subject::Item { number, line } => format!("{}: ", item_name(*number, *line)),
-            Subject::Line { file, line } => format!("{file}, line {line}: "),
+            Subject::Line { file, line, column: None } => format!("{file}, line {line}: "),
+            Subject::Line { file, line, column: Some(column) } => format!("{file}, line {line}, column {column}: "),
             Subject::Batch(after) if after.is_empty() => "the batch stopped: ".to_owned(),
             Subject::Batch(after) => format!("the batch stopped {after}: "),
         }
@@ -210,7 +211,12 @@ mod tests {
             (Subject::Named, Some(NotSent), "why"),
             (Subject::Item { number: 3, line: None }, None, "item 3: why"),
             (Subject::Item { number: 3, line: Some(17) }, None, "line 17: why"),
-            (Subject::Line { file: "night.csv".into(), line: 17 }, None, "night.csv, line 17: why"),
+            (Subject::Line { file: "night.csv".into(), line: 17, column: None }, None, "night.csv, line 17: why"),
+            (
+                Subject::Line { file: "night.csv".into(), line: 17, column: Some(4) },
+                None,
+                "night.csv, line 17, column 4: why",
+            ),
             (job.clone(), None, "job j could not be read: why"),
             (
                 job,

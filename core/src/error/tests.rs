@@ -1,6 +1,7 @@
 //! An error's parts, and its text.
 
 use super::*;
+use crate::error::internal::panic_text;
 
 fn message(delivery: Delivery) -> Error {
     let error = Error::new(ErrorKind::Server, "the service returned 503");
@@ -35,7 +36,7 @@ fn no_part_keeps_a_secret_or_what_drives_a_terminal() {
         Subject::Job(quoted("job")),
         Subject::Wait { job_id: quoted("job"), after_message: true },
     ] {
-        let clean = error.clone().about(subject).redacted(&Redactor::new([secret, b""]));
+        let clean = error.clone().about(subject).redacted(&Redactor::new(&[secret as &[u8]]));
         for text in [clean.message(), clean.reason(), clean.hint().unwrap(), &format!("{clean:?}")] {
             assert!(!text.contains("adm_marker") && !text.contains('\x1b') && text.contains("***"), "{text}");
         }

@@ -21,7 +21,7 @@ const MAX_INPUT: usize = 2 * crate::http::response_head::MAX_BYTES;
 pub(crate) struct RequestBuffers {
     output: Vec<u8>,
     pending: usize,
-    /// Where in the output the key is.
+    /// Where in the output the secrets are: the key, and the caller's own headers.
     secret: Range<usize>,
     input: Vec<u8>,
     start: usize,
@@ -37,17 +37,19 @@ impl RequestBuffers {
 
     /// The same for the request's first piece, adding header lines: at the end of the head, or after the request line if the head
     /// is still incomplete.
-    pub(crate) fn gather_with(&mut self, amount: usize, (lines, key_end): (&[u8], usize)) {
+    pub(crate) fn gather_with(&mut self, amount: usize, ([key, lines], secret_end): ([&[u8]; 2], usize)) {
         let written = &self.output[..amount];
         let at = match written.ends_with(b"\r\n\r\n") {
             true => amount - 2,
             false => written.windows(2).position(|pair| pair == b"\r\n").map_or(amount, |end| end + 2),
         };
-        self.make_room(amount + lines.len());
-        self.output.copy_within(at..amount, at + lines.len());
-        self.output[at..at + lines.len()].copy_from_slice(lines);
-        self.pending = amount + lines.len();
-        self.secret = at..at + key_end;
+        let added = key.len() + lines.len();
+        self.make_room(amount + added);
+        self.output.copy_within(at..amount, at + added);
+        self.output[at..at + key.len()].copy_from_slice(key);
+        self.output[at + key.len()..at + added].copy_from_slice(lines);
+        self.pending = amount + added;
+        self.secret = at..at + secret_end;
     }
 
     pub(crate) fn pending(&self) -> &[u8] {
@@ -99,6 +101,26 @@ impl RequestBuffers {
             self.input.shrink_to(KEPT);
             (self.start, self.end) = (0, 0);
         }
+    }
+}
+
+/// What a connection does with the buffers, for the fuzzers: only this room uses ureq's trait.
+#[cfg(feature = "fuzzing")]
+impl RequestBuffers {
+    /// Receives bytes. Returns how many fit.
+    pub(crate) fn receive(&mut self, bytes: &[u8]) -> usize {
+        let free = self.input_append_buf();
+        let count = free.len().min(bytes.len());
+        free[..count].copy_from_slice(&bytes[..count]);
+        self.input_appended(count);
+        count
+    }
+
+    /// Reads what was received, as ureq does.
+    pub(crate) fn read_into(&mut self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(self.input());
+        let all = self.input().len();
+        self.input_consume(all);
     }
 }
 
@@ -163,13 +185,14 @@ mod tests {
         let mut buffers = RequestBuffers::default();
         let (head, body) = (b"GET / HTTP/1.1\r\nb: c\r\n\r\n".as_slice(), b"body");
         buffers.output()[..head.len()].copy_from_slice(head);
-        buffers.gather_with(head.len(), (b"key: k\r\n", 6));
+        buffers.gather_with(head.len(), ([b"key: k\r\n", b"x: y\r\n"], 11));
         buffers.output()[..body.len()].copy_from_slice(body);
         buffers.gather(body.len());
-        assert_eq!(buffers.pending(), b"GET / HTTP/1.1\r\nb: c\r\nkey: k\r\n\r\nbody");
+        assert_eq!(buffers.pending(), b"GET / HTTP/1.1\r\nb: c\r\nkey: k\r\nx: y\r\n\r\nbody");
         buffers.clear_pending();
         assert_eq!(buffers.pending(), b"");
-        assert_eq!(&buffers.output()[22..30], [0, 0, 0, 0, 0, 0, b'\r', b'\n'], "where the key was");
+        let wiped = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, b'y', b'\r', b'\n'];
+        assert_eq!(&buffers.output()[22..36], wiped, "where the secrets were");
     }
 
     #[test]
@@ -177,9 +200,13 @@ mod tests {
         let mut buffers = RequestBuffers::default();
         for (piece, first) in [("GET / HTTP/1.1\r\n", true), ("b: c\r\n\r\n", false)] {
             buffers.output()[..piece.len()].copy_from_slice(piece.as_bytes());
-            if first { buffers.gather_with(piece.len(), (b"key: k\r\n", 6)) } else { buffers.gather(piece.len()) }
+            if first {
+                buffers.gather_with(piece.len(), ([b"key: k\r\n", b"x: y\r\n"], 11))
+            } else {
+                buffers.gather(piece.len())
+            }
         }
-        assert_eq!(buffers.pending(), b"GET / HTTP/1.1\r\nkey: k\r\nb: c\r\n\r\n");
+        assert_eq!(buffers.pending(), b"GET / HTTP/1.1\r\nkey: k\r\nx: y\r\nb: c\r\n\r\n");
     }
 
     #[test]

@@ -9,7 +9,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::event::PollFd;
+
 use crate::call::control::SLICE;
+use crate::call::timings::Timings;
+use crate::config::api_keys::KeyRing;
 use crate::config::request_head::RequestHead;
 use crate::config::settings::Config;
 use crate::delivery::Sent;
@@ -25,6 +29,7 @@ thread_local! {
 /// One request of a call, from before the connection is made until the response is read.
 pub(crate) struct CallInFlight {
     interrupts: Interrupts,
+    key: Arc<KeyRing>,
     request_head: Arc<RequestHead>,
     began: Instant,
     deadline: Instant,
@@ -38,6 +43,8 @@ pub(crate) struct CallInFlight {
     /// The process that makes the call.
     pub(crate) pid: u32,
     is_post: bool,
+    /// The response's head is kept as it came.
+    pub(crate) keeps_head: bool,
     /// A kept connection that has been idle for longer is not used.
     max_idle: Duration,
     sent: Cell<Sent>,
@@ -46,6 +53,31 @@ pub(crate) struct CallInFlight {
     /// When the whole response had been read.
     response_read_at: Cell<Option<Instant>>,
     failure: RefCell<Option<Cause>>,
+    /// `None` unless the exchange is timed. Boxed, because most are not and the call is moved.
+    stopwatch: Option<Box<Stopwatch>>,
+}
+
+/// Where the time of a request goes.
+struct Stopwatch {
+    timings: Cell<Timings>,
+    /// When the current phase began.
+    phase_began: Cell<Instant>,
+}
+
+impl Stopwatch {
+    fn new(now: Instant) -> Stopwatch {
+        Stopwatch { timings: Cell::default(), phase_began: Cell::new(now) }
+    }
+}
+
+/// A phase of a request, in the order in which they come.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Phase {
+    Resolve,
+    Connect,
+    Proxy,
+    Tls,
+    FirstByte,
 }
 
 impl CallInFlight {
@@ -57,7 +89,8 @@ impl CallInFlight {
     ) -> CallInFlight {
         CallInFlight {
             interrupts,
-            request_head: config.request_head.clone(),
+            key: exchange.key.clone(),
+            request_head: exchange.head.clone(),
             began: exchange.now,
             deadline: exchange.deadline,
             connect_timeout: config.connect_timeout,
@@ -67,11 +100,13 @@ impl CallInFlight {
             new_connection: exchange.new_connection,
             pid: exchange.pid,
             is_post: exchange.body.is_some(),
+            keeps_head: exchange.call.meta.is_some(),
             max_idle,
             sent: Cell::new(Sent::Nothing),
             response_head: RefCell::new(None),
             response_read_at: Cell::new(None),
             failure: RefCell::new(None),
+            stopwatch: exchange.timed.then(|| Box::new(Stopwatch::new(exchange.now))),
         }
     }
 
@@ -81,7 +116,10 @@ impl CallInFlight {
         let config = Config::for_test();
         let now = Instant::now();
         let (path, deadline, pid) = (String::new(), now + timeout, std::process::id());
-        let exchange = Exchange { path, body: None, now, deadline, new_connection: false, pid, call: &options };
+        let (key, head) = (&config.keys.current(std::process::id()), &config.request_head);
+        let (new_connection, timed) = (false, false);
+        let exchange =
+            Exchange { path, key, head, body: None, now, deadline, new_connection, pid, timed, call: &options };
         CallInFlight::new(Interrupts::new(&Arc::default(), &options), &exchange, &config, Duration::MAX)
     }
 
@@ -114,6 +152,13 @@ impl CallInFlight {
         }
     }
 
+    /// Waits until one of these is ready or something may have ended the call; the caller checks the call.
+    pub(crate) fn wait<'a>(&'a self, on: Vec<PollFd<'a>>) -> Result<(), Cause> {
+        // Never zero: the check before this one saw time left.
+        let left = self.phase_deadline.get().saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        self.interrupts.wait(left, on)
+    }
+
     /// How long one wait of the current phase may last.
     pub(crate) fn slice(&self) -> Duration {
         // Never zero: a poll(2) with no timeout would not wait at all. The check after the wait ends the call.
@@ -141,10 +186,10 @@ impl CallInFlight {
         !self.new_connection && self.began.saturating_duration_since(last_used) <= self.max_idle
     }
 
-    /// The header lines that the transport adds, and where in them the key ends.
-    pub(crate) fn request_lines(&self) -> (&[u8], usize) {
-        let head = &self.request_head;
-        (if self.is_post { head.post_lines() } else { head.get_lines() }, head.key_end())
+    /// The header lines that the transport adds, that of the key first, and where in all of them the secrets end.
+    pub(crate) fn request_lines(&self) -> ([&[u8]; 2], usize) {
+        let (key, head) = (self.key.line(), &self.request_head);
+        ([key, if self.is_post { head.post_lines() } else { head.get_lines() }], key.len() + head.secret_end())
     }
 
     /// Notes that the whole response has been read, and returns when.
@@ -156,6 +201,27 @@ impl CallInFlight {
 
     pub(crate) fn response_read_at(&self) -> Option<Instant> {
         self.response_read_at.get()
+    }
+
+    /// Notes that a phase has ended, and that the next one begins; only the first end of a phase counts.
+    pub(crate) fn end_phase(&self, phase: Phase) {
+        let Some(Stopwatch { timings, phase_began }) = self.stopwatch.as_deref() else { return };
+        let mut known = timings.get();
+        let time = match phase {
+            Phase::Resolve => &mut known.resolve,
+            Phase::Connect => &mut known.connect,
+            Phase::Proxy => &mut known.proxy,
+            Phase::Tls => &mut known.tls,
+            Phase::FirstByte if known.first_byte.is_some() => return,
+            Phase::FirstByte => &mut known.first_byte,
+        };
+        let now = Instant::now();
+        *time = Some(now.saturating_duration_since(phase_began.replace(now)));
+        timings.set(known);
+    }
+
+    pub(crate) fn timings(&self) -> Timings {
+        self.stopwatch.as_ref().map_or_else(Timings::default, |stopwatch| stopwatch.timings.get())
     }
 
     /// Keeps the response's final head.

@@ -2,8 +2,8 @@
 
 use std::io;
 
+use crate::error::internal::{INTERNAL_HINT, internal_reason};
 use crate::error::kind::ErrorKind;
-use crate::error::{INTERNAL_HINT, internal_reason};
 
 /// What ended an exchange, or cut its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,10 +16,14 @@ pub(crate) enum Cause {
     ConnectTimeout,
     /// The proxy refused, or its response made no sense. A clause that follows "the proxy".
     Proxy(String),
+    /// The proxy refused the login (407).
+    ProxyLogin { credentials: bool },
     /// The process has no descriptor or thread left for a connection.
     Resources(String),
     /// The TLS handshake failed, and what helps, if anything is known to.
     Tls { why: String, hint: Option<&'static str> },
+    /// The service refused the client's certificate, or requires one: it processed nothing, also of a request that was written.
+    ClientRefused { why: String, hint: Option<&'static str> },
     /// A kept connection was closed before a byte of the request left.
     Stale,
     /// The connection ended.
@@ -44,8 +48,9 @@ impl Cause {
     /// The kind of an error that it makes.
     pub(crate) fn kind(&self) -> ErrorKind {
         match self {
-            Cause::Resolve { .. } | Cause::Connect { .. } | Cause::Proxy(_) | Cause::Resources(_) => ErrorKind::Connect,
-            Cause::Tls { .. } => ErrorKind::Tls,
+            Cause::Resolve { .. } | Cause::Connect { .. } | Cause::Resources(_) => ErrorKind::Connect,
+            Cause::Proxy(_) | Cause::ProxyLogin { .. } => ErrorKind::Connect,
+            Cause::Tls { .. } | Cause::ClientRefused { .. } => ErrorKind::Tls,
             Cause::Stale | Cause::Lost(_) => ErrorKind::ConnectionLost,
             Cause::ConnectTimeout | Cause::Timeout => ErrorKind::Timeout,
             Cause::Cancelled => ErrorKind::Cancelled,
@@ -55,6 +60,12 @@ impl Cause {
         }
     }
 
+    /// Whether a setting has to change first, so that another request cannot succeed: the one place that says so for what happens
+    /// before there is a response. For responses [`ErrorKind::is_a_setting`] does.
+    pub(crate) fn is_a_setting(&self) -> bool {
+        matches!(self, Cause::ProxyLogin { .. } | Cause::Tls { .. } | Cause::ClientRefused { .. })
+    }
+
     /// What happened, as an error's reason.
     pub(crate) fn reason(&self) -> String {
         match self {
@@ -62,8 +73,10 @@ impl Cause {
             Cause::Connect { to, why } => format!("no connection to {to} ({why})"),
             Cause::ConnectTimeout => "connecting timed out (connect_timeout)".to_owned(),
             Cause::Proxy(why) => format!("the proxy {why}"),
+            Cause::ProxyLogin { credentials: true } => "the proxy refused the user name or password (407)".to_owned(),
+            Cause::ProxyLogin { credentials: false } => "the proxy requires a user name and password (407)".to_owned(),
             Cause::Resources(why) => format!("could not open a connection ({why})"),
-            Cause::Tls { why, .. } => format!("no TLS connection ({why})"),
+            Cause::Tls { why, .. } | Cause::ClientRefused { why, .. } => format!("no TLS connection ({why})"),
             Cause::Stale => "the kept connection had been closed".to_owned(),
             Cause::Lost(why) => format!("the connection was lost ({why})"),
             Cause::Timeout => "the call timed out (timeout)".to_owned(),
@@ -80,10 +93,10 @@ impl Cause {
     pub(crate) fn hint(&self) -> Option<&'static str> {
         match self {
             Cause::Resolve { .. } | Cause::Connect { .. } => Some("Check base_url and the network."),
-            Cause::Proxy(_) => {
+            Cause::Proxy(_) | Cause::ProxyLogin { .. } => {
                 Some("Check the option proxy, or the proxy in the environment, which trust_env = false ignores.")
             }
-            Cause::Tls { hint, .. } => *hint,
+            Cause::Tls { hint, .. } | Cause::ClientRefused { hint, .. } => *hint,
             Cause::Bug(_) => Some(INTERNAL_HINT),
             _ => None,
         }

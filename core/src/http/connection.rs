@@ -12,7 +12,7 @@ use ureq::unversioned::transport::{Buffers, NextTimeout, Transport};
 
 use crate::delivery::Sent;
 use crate::http::buffers::{FLUSH_AT, RequestBuffers};
-use crate::http::call_in_flight::{self, CallInFlight};
+use crate::http::call_in_flight::{self, CallInFlight, Phase};
 use crate::http::cause::Cause;
 use crate::http::incoming::Incoming;
 use crate::http::socket::{Idle, Socket, Wrote};
@@ -23,6 +23,8 @@ use crate::http::tls_failure;
 pub(crate) struct Connection {
     socket: Socket,
     tls: Option<Box<ClientConnection>>,
+    /// The client has a certificate.
+    certified: bool,
     buffers: RequestBuffers,
     /// The process that opened it: a forked child must not use it.
     pid: u32,
@@ -46,10 +48,11 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(socket: Socket, tls: Option<ClientConnection>, pid: u32) -> Connection {
+    pub(crate) fn new(socket: Socket, tls: Option<ClientConnection>, certified: bool, pid: u32) -> Connection {
         Connection {
             socket,
             tls: tls.map(Box::new),
+            certified,
             buffers: RequestBuffers::default(),
             pid,
             reused: false,
@@ -131,6 +134,15 @@ impl Connection {
         let Some(tls) = self.tls.as_mut() else {
             return self.socket.read(call, room);
         };
+        let first = !self.reused && self.incoming.awaits_head();
+        let failure = |error: &rustls::Error| match tls_failure::refuses_client(error) && first {
+            true => tls_failure::failure(error, self.certified),
+            false => Cause::Lost(tls_failure::explain(error, self.certified).0),
+        };
+        // Perhaps an alert, which was read while the request was being written.
+        if self.write_broken {
+            tls.process_new_packets().map_err(|error| failure(&error))?;
+        }
         loop {
             match tls.reader().read(room) {
                 Ok(n) => return Ok(n),
@@ -142,7 +154,7 @@ impl Connection {
                 Err(error) => return Err(Cause::Lost(error.to_string())),
             }
             tls::read_records(call, tls, &self.socket)?;
-            let state = tls.process_new_packets().map_err(|error| Cause::Lost(tls_failure::explain(&error).0))?;
+            let state = tls.process_new_packets().map_err(|error| failure(&error))?;
             // The peer's close_notify may come together with its response; the socket itself would still look alive.
             self.no_more_requests |= state.peer_has_closed();
         }
@@ -184,8 +196,9 @@ impl Connection {
 
     /// Processes the last `count` bytes of the input, which just arrived. Returns whether there is something for ureq.
     fn take_in(&mut self, count: usize, call: &CallInFlight) -> Result<bool, Cause> {
+        call.end_phase(Phase::FirstByte);
         self.buffers.input_appended(count);
-        let taken = self.incoming.take(&mut self.buffers, count).map_err(Cause::Garbled)?;
+        let taken = self.incoming.take(&mut self.buffers, count, call.keeps_head).map_err(Cause::Garbled)?;
         self.no_more_requests |= taken.surplus;
         if let Some(head) = taken.head {
             self.no_more_requests |= !head.reusable;

@@ -2,7 +2,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -11,8 +10,9 @@ use ureq::http::{self, Method, Request, Uri, uri};
 
 use crate::call::control::SLICE;
 use crate::call::options::CallOptions;
+use crate::call::secrets::CallSecrets;
 use crate::config::settings::Config;
-use crate::error::panic_text;
+use crate::error::internal::panic_text;
 use crate::http::call_in_flight::CallInFlight;
 use crate::http::cause::{Cause, describe_io};
 use crate::http::connector::{NoResolver, ServiceConnector};
@@ -21,7 +21,9 @@ use crate::http::framing::Framing;
 use crate::http::interrupt::{self, Interrupts};
 use crate::http::response_body::{self, MAX_ERROR_BODY_BYTES};
 use crate::http::response_headers::ResponseHeaders;
+use crate::os::flag::Flag;
 use crate::os::process::PerProcess;
+use crate::redact::Redactor;
 use crate::text::describe;
 
 /// How long to wait for an error's body once its head has been read: the status decides everything, and the caller should have
@@ -40,7 +42,7 @@ pub(crate) struct Connections {
     agents: PerProcess<RwLock<Arc<Agent>>>,
     /// The service's URL: requests take its scheme and authority.
     base: Uri,
-    closed: Arc<AtomicBool>,
+    closed: Arc<Flag>,
 }
 
 impl Connections {
@@ -94,14 +96,15 @@ impl Connections {
         if let Framing::Unreadable(why) = head.framing {
             cut = Some(Cause::Garbled(why));
         } else if success && headers.all("content-encoding").any(|name| !name.eq_ignore_ascii_case("identity")) {
-            let encoding = headers.redacted("content-encoding", &config.redactor()).replace('\n', ", ");
+            let secrets = CallSecrets::new(config, exchange.key.clone(), exchange.call);
+            let encoding = headers.redacted("content-encoding", &Redactor::new(&secrets)).replace('\n', ", ");
             cut = Some(Cause::Garbled(format!(
                 "it is encoded ({}), which agentjob did not ask for",
                 describe(&encoding)
             )));
         }
         let at = call.response_read_at().unwrap_or_else(Instant::now);
-        Ok(Reply { status, headers, body, cut, sent: call.sent(), at })
+        Ok(Reply { status, headers, head: head.raw, body, cut, sent: call.sent(), at, timings: call.timings() })
     }
 
     /// The URI of a path at the service.
@@ -146,14 +149,14 @@ impl Connections {
 
     /// Ends every call, refuses new ones, and drops the kept connections.
     pub(crate) fn close(&self, config: &Config) {
-        self.closed.store(true, Ordering::Release);
+        self.closed.set();
         let agents = self.agents.get(std::process::id(), || RwLock::new(new_agent(config)));
         // Connections return to the pool that they came from, and that one is gone.
         *agents.write().unwrap_or_else(PoisonError::into_inner) = new_agent(config);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
+        self.closed.is_set()
     }
 }
 

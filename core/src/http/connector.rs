@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::ClientConfig;
 use rustls::pki_types::CertificateDer;
+use rustls::sign::CertifiedKey;
 use ureq::config::Config as UreqConfig;
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
@@ -13,7 +14,7 @@ use ureq::unversioned::transport::{ConnectionDetails, Connector, NextTimeout};
 use crate::config::endpoint::Endpoint;
 use crate::config::proxy::Proxy;
 use crate::config::settings::Config;
-use crate::http::call_in_flight::{self, CallInFlight};
+use crate::http::call_in_flight::{self, CallInFlight, Phase};
 use crate::http::cause::Cause;
 use crate::http::connection::Connection;
 use crate::http::{dial, tls, tunnel};
@@ -23,6 +24,7 @@ pub(crate) struct ServiceConnector {
     endpoint: Endpoint,
     proxy: Option<Proxy>,
     extra_roots: Vec<CertificateDer<'static>>,
+    client_certificate: Option<Arc<CertifiedKey>>,
     /// Made for the first TLS connection, then shared, so that sessions resume. A failure is not kept.
     tls: Mutex<Option<Arc<ClientConfig>>>,
 }
@@ -33,6 +35,7 @@ impl ServiceConnector {
             endpoint: config.endpoint.clone(),
             proxy: config.proxy.clone(),
             extra_roots: config.extra_roots.clone(),
+            client_certificate: config.client_certificate.clone(),
             tls: Mutex::new(None),
         }
     }
@@ -49,6 +52,7 @@ impl ServiceConnector {
                     other => other,
                 })?;
                 tunnel::open(call, &socket, proxy, to)?;
+                call.end_phase(Phase::Proxy);
                 socket
             }
         };
@@ -61,13 +65,16 @@ impl ServiceConnector {
             })?),
             false => None,
         };
-        Ok(Connection::new(socket, tls, call.pid))
+        if to.https {
+            call.end_phase(Phase::Tls);
+        }
+        Ok(Connection::new(socket, tls, self.client_certificate.is_some(), call.pid))
     }
 
     fn tls_config(&self) -> Result<Arc<ClientConfig>, Cause> {
         let mut made = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
         if made.is_none() {
-            *made = Some(tls::configure(&self.extra_roots)?);
+            *made = Some(tls::configure(&self.extra_roots, self.client_certificate.as_ref())?);
         }
         Ok(made.clone().expect("just made"))
     }

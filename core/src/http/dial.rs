@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType};
 
-use crate::http::call_in_flight::CallInFlight;
+use crate::http::call_in_flight::{CallInFlight, Phase};
 use crate::http::cause::{Cause, describe_io};
 use crate::http::lookup;
 use crate::http::socket::Socket;
@@ -21,7 +21,11 @@ const STAGGER: Duration = Duration::from_millis(250);
 pub(crate) fn dial(call: &CallInFlight, host: &str, port: u16, loopback_only: bool) -> Result<Socket, Cause> {
     let mut addresses = match host.parse::<IpAddr>() {
         Ok(address) => vec![SocketAddr::new(address, port)],
-        Err(_) => lookup::look_up(call, host, |host| (host, 0).to_socket_addrs().map(Iterator::collect))?,
+        Err(_) => {
+            let found = lookup::look_up(call, host, |host| (host, 0).to_socket_addrs().map(Iterator::collect))?;
+            call.end_phase(Phase::Resolve);
+            found
+        }
     };
     addresses.iter_mut().for_each(|address| address.set_port(port));
     if loopback_only {
@@ -33,7 +37,9 @@ pub(crate) fn dial(call: &CallInFlight, host: &str, port: u16, loopback_only: bo
     }
     let to = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
     let stream = race(call, &to, alternating(addresses))?;
-    Socket::new(stream).map_err(|error| Cause::Connect { to, why: describe_io(&error) })
+    let socket = Socket::new(stream).map_err(|error| Cause::Connect { to, why: describe_io(&error) })?;
+    call.end_phase(Phase::Connect);
+    Ok(socket)
 }
 
 /// The resolver's order with IPv6 and IPv4 interleaved (RFC 8305 section 4), so that a broken family costs one [`STAGGER`].

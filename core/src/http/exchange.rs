@@ -1,8 +1,12 @@
 //! One HTTP exchange as data: a request in; a reply, or the reason why there is none, out.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::call::options::CallOptions;
+use crate::call::timings::Timings;
+use crate::config::api_keys::KeyRing;
+use crate::config::request_head::RequestHead;
 use crate::delivery::Sent;
 use crate::http::cause::Cause;
 use crate::http::response_headers::ResponseHeaders;
@@ -10,6 +14,10 @@ use crate::http::response_headers::ResponseHeaders;
 /// A request.
 pub(crate) struct Exchange<'a> {
     pub(crate) path: String,
+    /// The key to send.
+    pub(crate) key: &'a Arc<KeyRing>,
+    /// The other header lines.
+    pub(crate) head: &'a Arc<RequestHead>,
     /// The JSON of a POST; `None` makes it a GET.
     pub(crate) body: Option<&'a [u8]>,
     /// A recent `Instant`; saves a clock read.
@@ -19,6 +27,8 @@ pub(crate) struct Exchange<'a> {
     pub(crate) new_connection: bool,
     /// The current process.
     pub(crate) pid: u32,
+    /// Measure where the time goes.
+    pub(crate) timed: bool,
     pub(crate) call: &'a CallOptions,
 }
 
@@ -27,6 +37,8 @@ pub(crate) struct Exchange<'a> {
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) headers: ResponseHeaders,
+    /// The head as it came, if the call wants its metadata.
+    pub(crate) head: Vec<u8>,
     pub(crate) body: Vec<u8>,
     /// Why the body is incomplete or unusable.
     pub(crate) cut: Option<Cause>,
@@ -34,6 +46,8 @@ pub(crate) struct Reply {
     pub(crate) sent: Sent,
     /// When the whole response had been read.
     pub(crate) at: Instant,
+    /// Empty unless the exchange was timed.
+    pub(crate) timings: Timings,
 }
 
 /// An exchange without a reply.
@@ -49,10 +63,12 @@ impl Default for Reply {
         Reply {
             status: 200,
             headers: ResponseHeaders::default(),
+            head: Vec::new(),
             body: Vec::new(),
             cut: None,
             sent: Sent::All,
             at: Instant::now(),
+            timings: Timings::default(),
         }
     }
 }

@@ -40,16 +40,24 @@ impl Incoming {
         if let Incoming::Invalid(why) = self { Some(why) } else { None }
     }
 
-    /// Processes the last `count` bytes of the input, which just arrived.
+    /// Processes the last `count` bytes of the input, which just arrived. With `keep_head` the final head keeps its bytes.
     ///
     /// # Errors
     /// They are not HTTP that we accept, as a clause.
-    pub(crate) fn take(&mut self, buffers: &mut RequestBuffers, count: usize) -> Result<Taken, String> {
+    pub(crate) fn take(
+        &mut self,
+        buffers: &mut RequestBuffers,
+        count: usize,
+        keep_head: bool,
+    ) -> Result<Taken, String> {
         match self {
             Incoming::Head { search, interim } => {
                 while let Some(end) = search.end(buffers.input())? {
-                    let head = response_head::parse(&buffers.input()[..end])?;
+                    let mut head = response_head::parse(&buffers.input()[..end])?;
                     if !head.is_interim() {
+                        if keep_head {
+                            head.raw = buffers.input()[..end].to_vec();
+                        }
                         return self.begin_body(buffers, end, head);
                     }
                     buffers.input_consume(end);

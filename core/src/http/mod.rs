@@ -3,7 +3,7 @@
 //! The only room that touches a socket, and the only one that sees the traits of ureq that its version promise does not cover
 //! (`ureq::unversioned`). ureq speaks HTTP and keeps connections; every byte goes through our own transport.
 
-mod buffers;
+pub(crate) mod buffers;
 mod call_in_flight;
 mod canonical;
 pub(crate) mod cause;
@@ -14,11 +14,12 @@ mod connector;
 mod dial;
 pub(crate) mod exchange;
 mod framing;
-mod incoming;
+pub(crate) mod header_fields;
+pub(crate) mod incoming;
 mod interrupt;
 mod lookup;
 mod response_body;
-mod response_head;
+pub(crate) mod response_head;
 pub(crate) mod response_headers;
 mod roots;
 mod socket;

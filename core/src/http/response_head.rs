@@ -12,6 +12,8 @@ use crate::http::framing::{Declared, Framing, trim};
 
 /// The longest head that is accepted, in bytes.
 pub(crate) const MAX_BYTES: usize = 64 << 10;
+/// How every head begins.
+const VERSION: &[u8] = b"HTTP/1.";
 /// The most lines that a head may have.
 const MAX_LINES: usize = 512;
 
@@ -32,6 +34,8 @@ pub(crate) struct ResponseHead {
     /// Whether the connection may carry another request after this response.
     pub(crate) reusable: bool,
     pub(crate) fields: Vec<Field>,
+    /// The head's bytes, if the caller wants all of its fields.
+    pub(crate) raw: Vec<u8>,
 }
 
 impl ResponseHead {
@@ -81,6 +85,10 @@ impl Search {
             let line = without_cr(&bytes[self.line..self.seen + length]);
             let end = self.seen + length + 1;
             if !line.is_empty() {
+                // Such as SSH's first line, which comes in one piece.
+                if self.lines == 0 && !line.starts_with(VERSION) {
+                    return Err(not_http());
+                }
                 self.lines += 1;
             }
             if self.lines > MAX_LINES {
@@ -109,7 +117,7 @@ fn not_http() -> String {
 
 /// Whether these may be the first bytes of a status line: a server of another protocol is recognised at once.
 fn may_begin_a_head(start: &[u8]) -> bool {
-    start == b"\r" || start.iter().zip(b"HTTP/1.").all(|(a, b)| a == b)
+    start == b"\r" || start.iter().zip(VERSION).all(|(a, b)| a == b)
 }
 
 /// Parses a complete head, including the empty line at its end.
@@ -161,7 +169,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<ResponseHead, String> {
         }
     }
     let decided = declared.decide(status, minor_version)?;
-    Ok(ResponseHead { status, framing: decided.framing, reusable: decided.reusable, fields })
+    Ok(ResponseHead { status, framing: decided.framing, reusable: decided.reusable, fields, raw: Vec::new() })
 }
 
 /// The minor version and the status of `HTTP/1.1 200 OK`, with or without the reason.
@@ -219,6 +227,25 @@ impl<'a> Lines<'a> {
     fn next_fold(&mut self) -> Option<&'a [u8]> {
         if is_fold(self.0) { self.next() } else { None }
     }
+}
+
+/// All fields of a head that [`parse`] accepted, in its order: name and value.
+pub(crate) fn all_fields(head: &[u8]) -> Vec<(Cow<'_, str>, String)> {
+    let mut lines = Lines(head);
+    while lines.next().is_some_and(<[u8]>::is_empty) {}
+    let mut fields: Vec<(Cow<'_, str>, String)> = Vec::new();
+    while let Some(line) = lines.next().filter(|line| !line.is_empty()) {
+        if is_fold(line) {
+            if let Some((_, value)) = fields.last_mut() {
+                value.push(' ');
+                value.push_str(&String::from_utf8_lossy(trim(line)));
+            }
+        } else if let Some(colon) = memchr(b':', line) {
+            let value = String::from_utf8_lossy(trim(&line[colon + 1..])).into_owned();
+            fields.push((String::from_utf8_lossy(trim(&line[..colon])), value));
+        }
+    }
+    fields
 }
 
 fn kept_name(name: &[u8]) -> Option<&'static str> {

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
+use rustls_native_certs::{load_certs_from_paths, load_native_certs};
 
 use crate::http::cause::Cause;
 use crate::os::descriptor::above_standard;
@@ -24,11 +25,11 @@ pub(crate) fn load(extra: &[CertificateDer<'static>]) -> Result<RootCertStore, C
     let mut roots = RootCertStore::empty();
     let set: Vec<_> = VARIABLES.into_iter().filter_map(|name| Some((name, env::var_os(name)?))).collect();
     // A program with more rights than the user who started it ignores the variables.
-    let set = if privilege::is_raised() && !set.is_empty() {
-        roots.add_parsable_certificates(above_standard(usual_places));
+    let set = if set.is_empty() || privilege::is_raised() {
+        above_standard(|| read_store(&mut roots, !set.is_empty()));
         Vec::new()
     } else {
-        roots.add_parsable_certificates(above_standard(rustls_native_certs::load_native_certs).certs);
+        roots.add_parsable_certificates(above_standard(load_native_certs).certs);
         set
     };
     if roots.is_empty() {
@@ -48,10 +49,21 @@ pub(crate) fn load(extra: &[CertificateDer<'static>]) -> Result<RootCertStore, C
     Ok(roots)
 }
 
-/// The platform's store, regardless of the variables.
-fn usual_places() -> Vec<CertificateDer<'static>> {
-    let folders = openssl_probe::candidate_cert_dirs();
-    folders.flat_map(|folder| rustls_native_certs::load_certs_from_paths(None, Some(folder)).certs).collect()
+/// The platform's store, regardless of the variables: its bundle, one file, or where there is none with certificates the files of its
+/// folders. On Debian both hold the same certificates, and a folder of 292 names takes twice as long as everything else of a program's
+/// first TLS request.
+fn read_store(roots: &mut RootCertStore, variables_are_set: bool) {
+    // With the variables set, both crates would read the files that they name.
+    if cfg!(target_os = "macos") && !variables_are_set {
+        // The store is no file there.
+        roots.add_parsable_certificates(load_native_certs().certs);
+    } else if let Some(bundle) = (!variables_are_set).then(openssl_probe::probe).and_then(|found| found.cert_file) {
+        roots.add_parsable_certificates(load_certs_from_paths(Some(&bundle), None).certs);
+    }
+    if roots.is_empty() {
+        let folders = openssl_probe::candidate_cert_dirs();
+        roots.add_parsable_certificates(folders.flat_map(|folder| load_certs_from_paths(None, Some(folder)).certs));
+    }
 }
 
 fn none_found(set: &[(&str, OsString)]) -> Cause {

@@ -3,14 +3,15 @@
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
+use rustix::event::{PollFd, PollFlags};
 use rustix::net::RecvFlags;
 
 use crate::call::control::SLICE;
 use crate::http::call_in_flight::CallInFlight;
 use crate::http::cause::{Cause, describe_io};
 
-/// It blocks in slices: the kernel ends each read and write after one [`SLICE`] (a socket option, so fast responses cost no extra
-/// system call), and then the call is checked.
+/// The kernel ends each read and write after one [`SLICE`] (a socket option, so fast responses cost no extra system call). Then the
+/// call is checked, and a read waits on, in one poll(2), for the response and for whatever may end the call.
 #[derive(Debug)]
 pub(crate) struct Socket {
     stream: TcpStream,
@@ -56,7 +57,11 @@ impl Socket {
             call.check_before_io()?;
             match (&self.stream).read(buf) {
                 Ok(n) => return Ok(n),
-                Err(error) if is_slice_end(&error) => call.check()?,
+                Err(error) if is_slice_end(&error) => {
+                    call.check()?;
+                    call.wait(vec![PollFd::new(&self.stream, PollFlags::IN)])?;
+                    call.check()?;
+                }
                 Err(error) => return Err(Cause::Lost(describe_io(&error))),
             }
         }

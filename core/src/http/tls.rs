@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustls::crypto::{CryptoProvider, KeyProvider};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::sign::SigningKey;
+use rustls::sign::{CertifiedKey, SigningKey, SingleCertAndKey};
 use rustls::{ClientConfig, ClientConnection};
 
 use crate::http::call_in_flight::CallInFlight;
@@ -13,21 +13,28 @@ use crate::http::cause::Cause;
 use crate::http::socket::{Socket, Wrote};
 use crate::http::{roots, tls_failure};
 
-/// The configuration that every connection of a client shares. `extra_roots` are trusted besides the platform's.
-pub(crate) fn configure(extra_roots: &[CertificateDer<'static>]) -> Result<Arc<ClientConfig>, Cause> {
+/// The configuration that every connection of a client shares. `extra_roots` are trusted besides the platform's; `certificate` is the
+/// client's own.
+pub(crate) fn configure(
+    extra_roots: &[CertificateDer<'static>],
+    certificate: Option<&Arc<CertifiedKey>>,
+) -> Result<Arc<ClientConfig>, Cause> {
     let roots = roots::load(extra_roots)?;
-    let mut config = ClientConfig::builder_with_provider(Arc::new(provider()))
+    let builder = ClientConfig::builder_with_provider(Arc::new(provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|error| tls_failure::failure(&error))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+        .map_err(|error| tls_failure::failure(&error, certificate.is_some()))?
+        .with_root_certificates(roots);
+    let mut config = match certificate {
+        Some(certificate) => builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(certificate.clone()))),
+        None => builder.with_no_client_auth(),
+    };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     // An attacker may replay 0-RTT data, which would be a second message. It is off by default; keep it off.
     config.enable_early_data = false;
     Ok(Arc::new(config))
 }
 
-/// ring, but for its signing: we never use a client certificate, and so the linker drops that code.
+/// ring, but it loads no key: config/client_certificate.rs does, and says what is wrong with one.
 fn provider() -> CryptoProvider {
     CryptoProvider { key_provider: &NoKeys, ..rustls::crypto::ring::default_provider() }
 }
@@ -38,7 +45,7 @@ struct NoKeys;
 
 impl KeyProvider for NoKeys {
     fn load_private_key(&self, _: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, rustls::Error> {
-        Err(rustls::Error::General("agentjob sends no client certificate".to_owned()))
+        Err(rustls::Error::General("agentjob loads client keys itself".to_owned()))
     }
 }
 
@@ -52,7 +59,9 @@ pub(crate) fn handshake(
     let failed = |why: String| Cause::Tls { why, hint: None };
     let name =
         ServerName::try_from(host.to_owned()).map_err(|_| failed(format!("{host} is not a valid name for TLS")))?;
-    let mut tls = ClientConnection::new(config, name).map_err(|error| tls_failure::failure(&error))?;
+    let certified = config.client_auth_cert_resolver.has_certs();
+    let failure = |error: &rustls::Error| tls_failure::failure(error, certified);
+    let mut tls = ClientConnection::new(config, name).map_err(|error| failure(&error))?;
     let mut writable = true;
     while tls.is_handshaking() || (writable && tls.wants_write()) {
         if writable && tls.wants_write() {
@@ -70,7 +79,7 @@ pub(crate) fn handshake(
             if let Err(error) = tls.process_new_packets() {
                 // Sends the alert that tells the service why; it does not matter whether it arrives.
                 drop(write_records(call, &mut tls, socket));
-                return Err(tls_failure::failure(&error));
+                return Err(failure(&error));
             }
         }
     }
@@ -184,7 +193,7 @@ mod tests {
         assert_eq!(checks.all.len(), of_ring.all.len());
         let key = PrivateKeyDer::Pkcs8(Vec::new().into());
         let refused = ours.key_provider.load_private_key(key).expect_err("it signs nothing");
-        assert!(refused.to_string().contains("no client certificate"), "{refused}");
+        assert!(refused.to_string().contains("loads client keys itself"), "{refused}");
     }
 
     fn names(provider: &CryptoProvider) -> Vec<rustls::NamedGroup> {

@@ -1,4 +1,4 @@
-//! What went wrong in TLS, by the type of rustls' error: its own texts hold the names of its types.
+//! What went wrong in TLS, by the type of rustls' error, because its own texts contain names of Rust types.
 
 use rustls::pki_types::UnixTime;
 use rustls::{AlertDescription, CertificateError, Error};
@@ -19,19 +19,45 @@ const CLOCK: Hint = Some("Check this machine's clock.");
 const SERVICE: Hint = Some("The service's operators have to renew its certificate.");
 const SCHEME: Hint = Some("Check the scheme and the port of base_url.");
 const NOT_AUTHORITY: Hint = Some("An authority's own certificate cannot be a server's.");
+const CLIENT: Hint = Some("Give one as client_cert and client_key.");
+const CERTIFICATE: Hint = Some("Check client_cert: its authority, its dates, and that it is for clients.");
 const HOST: Hint = Some("Check the host in base_url.");
 
-/// The cause that a failed handshake makes.
-pub(crate) fn failure(error: &Error) -> Cause {
-    let (why, hint) = explain(error);
-    Cause::Tls { why, hint }
+/// The cause that a failed handshake makes. `certified`: the client has a certificate.
+pub(crate) fn failure(error: &Error, certified: bool) -> Cause {
+    let (why, hint) = explain(error, certified);
+    match refuses_client(error) {
+        true => Cause::ClientRefused { why, hint },
+        false => Cause::Tls { why, hint },
+    }
+}
+
+/// Whether the service ended the handshake because of the client's certificate, or because there is none. It does so only before its
+/// side of the handshake is complete. With TLS 1.3 that may be after the client wrote its request, and the service has processed none
+/// of it: it must not before it has checked the client (RFC 8446 sections 4.4.4 and 6.2).
+pub(crate) fn refuses_client(error: &Error) -> bool {
+    use AlertDescription::*;
+    matches!(
+        error,
+        Error::AlertReceived(
+            CertificateRequired
+                | BadCertificate
+                | UnsupportedCertificate
+                | CertificateRevoked
+                | CertificateExpired
+                | CertificateUnknown
+                | UnknownCA
+                | AccessDenied
+                | DecryptError
+        )
+    )
 }
 
 /// What happened, and what helps.
-pub(crate) fn explain(error: &Error) -> (String, Hint) {
+pub(crate) fn explain(error: &Error, certified: bool) -> (String, Hint) {
     let (why, hint) = match error {
         Error::InvalidCertificate(fault) => return certificate(fault),
-        Error::AlertReceived(alert) => return refusal(*alert),
+        Error::AlertReceived(alert) => return refusal(*alert, certified),
         Error::InvalidMessage(_) => ("the server does not speak TLS, or not correctly", SCHEME),
         Error::PeerIncompatible(_) => ("the service and agentjob share no version or cipher of TLS", None),
         Error::NoCertificatesPresented => ("the service sent no certificate", None),
@@ -81,17 +107,34 @@ fn certificate(fault: &CertificateError) -> (String, Hint) {
 }
 
 /// The service ended the handshake with an alert (RFC 8446 section 6.2).
-fn refusal(alert: AlertDescription) -> (String, Hint) {
+fn refusal(alert: AlertDescription, certified: bool) -> (String, Hint) {
     let (why, hint) = match alert {
+        AlertDescription::CertificateExpired if certified => ("the client certificate has expired", CERTIFICATE),
+        AlertDescription::CertificateRevoked if certified => ("the client certificate was revoked", CERTIFICATE),
+        AlertDescription::UnknownCA if certified => {
+            ("the client certificate is signed by an authority that it does not know", CERTIFICATE)
+        }
+        AlertDescription::BadCertificate
+        | AlertDescription::UnsupportedCertificate
+        | AlertDescription::CertificateUnknown
+        // A signature in the handshake is wrong: that of another authority with the same name.
+        | AlertDescription::DecryptError
+            if certified =>
+        {
+            ("it does not accept the client certificate", CERTIFICATE)
+        }
         AlertDescription::ProtocolVersion => ("it supports neither TLS 1.2 nor TLS 1.3", None),
         AlertDescription::HandshakeFailure | AlertDescription::InsufficientSecurity => {
-            ("it shares no cipher with agentjob", None)
+            ("it shares no cipher with agentjob, or requires a client certificate", None)
         }
         AlertDescription::UnrecognisedName => ("it does not know the host in base_url", HOST),
         AlertDescription::CertificateRequired
         | AlertDescription::BadCertificate
         | AlertDescription::CertificateUnknown
-        | AlertDescription::UnknownCA => ("it requires a client certificate, which agentjob does not support", None),
+        | AlertDescription::CertificateExpired
+        | AlertDescription::CertificateRevoked
+        | AlertDescription::UnsupportedCertificate
+        | AlertDescription::UnknownCA => ("it requires a client certificate", CLIENT),
         AlertDescription::AccessDenied => ("it denies access", None),
         AlertDescription::NoApplicationProtocol => ("it does not offer HTTP/1.1", None),
         AlertDescription::InternalError => ("it had an internal error", None),
@@ -156,7 +199,7 @@ mod tests {
                 "violates the TLS protocol",
             ),
         ] {
-            let (why, _) = explain(&error);
+            let (why, _) = explain(&error, false);
             assert!(why.contains(words), "{why}");
             let own = format!("{error:?}");
             let names = own.split(|c: char| !c.is_alphanumeric()).filter(|name| {
@@ -166,5 +209,30 @@ mod tests {
                 assert!(!why.contains(name), "{why} holds {name}");
             }
         }
+    }
+
+    #[test]
+    fn an_alert_about_the_client_says_whether_a_certificate_is_missing_or_wrong() {
+        use AlertDescription::*;
+        for (alert, wrong) in [
+            (BadCertificate, "it does not accept the client certificate"),
+            (UnsupportedCertificate, "it does not accept the client certificate"),
+            (CertificateUnknown, "it does not accept the client certificate"),
+            (DecryptError, "it does not accept the client certificate"),
+            (CertificateExpired, "the client certificate has expired"),
+            (CertificateRevoked, "the client certificate was revoked"),
+            (UnknownCA, "the client certificate is signed by an authority that it does not know"),
+        ] {
+            let error = Error::AlertReceived(alert);
+            assert!(refuses_client(&error));
+            assert_eq!(explain(&error, true), (format!("the service refused TLS: {wrong}"), CERTIFICATE));
+            if alert == DecryptError {
+                continue;
+            }
+            let missing = "the service refused TLS: it requires a client certificate".to_owned();
+            assert_eq!(explain(&error, false), (missing, CLIENT));
+        }
+        let other = [HandshakeFailure, DecodeError, InternalError, CloseNotify, UserCanceled];
+        assert!(!other.into_iter().any(|alert| refuses_client(&Error::AlertReceived(alert))));
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn open(call: &CallInFlight, socket: &Socket, proxy: &Proxy, to: &End
         if let Some(end) = head.windows(4).position(|window| window == b"\r\n\r\n") {
             // A service sends nothing before it has a request, so more bytes cannot be its own.
             let rest = head.len() - end - 4;
-            return check_status(&head).and_then(|()| {
+            return check_status(&head, proxy).and_then(|()| {
                 if rest == 0 { Ok(()) } else { Err(Cause::Proxy("sent more than a response".to_owned())) }
             });
         }
@@ -67,11 +67,11 @@ fn looks_like_http(head: &[u8]) -> bool {
     head.iter().zip(start).all(|(a, b)| a == b)
 }
 
-fn check_status(head: &[u8]) -> Result<(), Cause> {
+fn check_status(head: &[u8], proxy: &Proxy) -> Result<(), Cause> {
     let status = looks_like_http(head).then(|| head.get(9..12)).flatten();
     match status.and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<u16>().ok()) {
         Some(200..=299) => Ok(()),
-        Some(407) => Err(Cause::Proxy("requires a user name and password (407)".to_owned())),
+        Some(407) => Err(Cause::ProxyLogin { credentials: proxy.credentials.is_some() }),
         Some(status) => Err(Cause::Proxy(format!("refused the tunnel ({status})"))),
         None => Err(Cause::Proxy("sent a response that is not HTTP".to_owned())),
     }

@@ -36,32 +36,31 @@ impl Slot {
 }
 
 impl Layout {
-    /// Moves the scanner over `text`, which must be one JSON object. Of a key that comes twice the last value counts.
+    /// Moves the scanner over `text`, which must be one JSON object, and notes where its fields are. Of a key that comes twice the last
+    /// value counts.
     ///
     /// # Errors
     /// It is not one JSON object, or the scanner's caller stopped it.
-    pub(crate) fn scan(scanner: &mut Scanner<'_, '_>, text: &str) -> Result<Layout, Flaw> {
-        let mut layout = Layout::default();
+    pub(crate) fn scan(&mut self, scanner: &mut Scanner<'_, '_>, text: &str) -> Result<(), Flaw> {
         scanner.peek()?;
         let start = scanner.at();
         scan_members(scanner, text, (&RECORD_KEYS, Key::place), |scanner, place| {
             let is_source = place == Some(Key::Source as usize);
             if is_source {
-                (layout.source, layout.source_has_others) = Default::default();
+                (self.source, self.source_has_others) = Default::default();
             }
             let value = match is_source && scanner.peek()? == Some(b'{') {
-                true => layout.scan_source(scanner, text)?,
+                true => self.scan_source(scanner, text)?,
                 false => scanner.value(1)?,
             };
             match place {
-                Some(place) => layout.known[place].value = value,
-                None => layout.has_others = true,
+                Some(place) => self.known[place].value = value,
+                None => self.has_others = true,
             }
             Ok(())
         })?;
-        layout.object = start..scanner.at();
-        scanner.end()?;
-        Ok(layout)
+        self.object = start..scanner.at();
+        scanner.end()
     }
 
     fn scan_source(&mut self, scanner: &mut Scanner<'_, '_>, text: &str) -> Result<Range<usize>, Flaw> {

@@ -127,10 +127,12 @@ impl Job {
             scanner.value(0).and_then(|_| scanner.end())?;
             return Err(NoJob::wrong("it is JSON, but not an object"));
         }
-        let record = Record::read(text, proceed)?;
-        let status = JobStatus::parse(required_text(&record, Key::Status)?).map_err(|_| NoJob::NoMemory)?;
-        required_text(&record, Key::Id)?;
-        Ok(Job(Arc::new(Kept { status, record })))
+        let mut kept = Arc::new(Kept { status: JobStatus::Active, record: Record::default() });
+        let Kept { status, record } = Arc::get_mut(&mut kept).expect("no clone exists yet");
+        record.fill(text, proceed)?;
+        *status = JobStatus::parse(required_text(record, Key::Status)?).map_err(|_| NoJob::NoMemory)?;
+        required_text(record, Key::Id)?;
+        Ok(Job(kept))
     }
 
     /// The job's id.

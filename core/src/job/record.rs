@@ -33,7 +33,7 @@ impl From<Flaw> for Unread {
 }
 
 /// A JSON object with the documented fields of a record. It does not check yet which of them must be present.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Record {
     /// The response.
     text: String,
@@ -44,21 +44,29 @@ pub(crate) struct Record {
 
 impl Record {
     /// Reads a response that is an object. `proceed` is asked now and then whether to continue.
-    pub(crate) fn read(mut text: String, proceed: Continue<'_>) -> Result<Record, Unread> {
+    #[cfg(test)]
+    pub(crate) fn read(text: String, proceed: Continue<'_>) -> Result<Record, Unread> {
+        let mut record = Record::default();
+        record.fill(text, proceed)?;
+        Ok(record)
+    }
+
+    /// Fills an empty record from a response that is an object. Filled where it stays, it is not copied: its layout has hundreds of bytes.
+    pub(crate) fn fill(&mut self, mut text: String, proceed: Continue<'_>) -> Result<(), Unread> {
         let mut scanner = Scanner::asking(&text, proceed);
-        let mut layout = Layout::scan(&mut scanner, &text)?;
+        let (layout, texts) = (&mut self.layout, &mut self.texts);
+        layout.scan(&mut scanner, &text)?;
         let escapes = scanner.has_escapes();
         let quoted = |slot: &Slot| slot.quoted(&text).map(JsonText::written);
         let length = |quoted: JsonText<'_>| if escapes { quoted.decoded_len() } else { quoted.as_written().len() };
         let slots = layout.known.iter().chain(&layout.source);
         let room: usize = slots.filter_map(quoted).map(|quoted| length(quoted) + 1).sum();
-        let mut texts = String::new();
         texts.try_reserve_exact(room).map_err(|_| Unread::NoMemory)?;
         for slot in layout.known.iter_mut().chain(&mut layout.source) {
             if let Some(quoted) = quoted(slot) {
                 let start = texts.len();
                 if escapes {
-                    quoted.decode_to(&mut texts)
+                    quoted.decode_to(texts)
                 } else {
                     texts.push_str(quoted.as_written())
                 }
@@ -69,7 +77,8 @@ impl Record {
         if text.capacity() > text.len() + MAX_SPARE_BYTES {
             text.shrink_to_fit();
         }
-        Ok(Record { text, texts, layout })
+        self.text = text;
+        Ok(())
     }
 
     /// The place of a documented field.

@@ -11,7 +11,7 @@ use std::fmt;
 pub struct JsonText<'a>(&'a str);
 
 impl<'a> JsonText<'a> {
-    /// What is between two quotes that a scanner has moved over.
+    /// The text between two quotes that a scanner has passed.
     pub(crate) fn written(text: &'a str) -> JsonText<'a> {
         JsonText(text)
     }

@@ -60,6 +60,18 @@ impl<'a> Json<'a> {
         Members { object: self.0, at }
     }
 
+    /// The elements of a list as they came; for other values none.
+    pub(crate) fn elements(self) -> impl Iterator<Item = Json<'a>> {
+        let (list, mut at) = (self.0, if self.0.starts_with('[') { 1 } else { self.0.len() });
+        std::iter::from_fn(move || {
+            let mut scanner = Scanner::new(list, at);
+            scanner.take(b',').ok()?;
+            let value = scanner.value(1).ok()?;
+            at = scanner.at();
+            Some(Json(&list[value]))
+        })
+    }
+
     /// An object's last member with this key.
     pub(crate) fn member(self, name: &str) -> Option<Json<'a>> {
         self.members().filter(|(key, _)| *key == name).last().map(|(_, value)| value)

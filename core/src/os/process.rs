@@ -21,9 +21,14 @@ impl<T> PerProcess<T> {
     /// The value of the current process, made by `make` on its first use. The caller passes the current process id, because asking for
     /// it is a system call.
     pub(crate) fn get(&self, pid: u32, make: impl Fn() -> T) -> &T {
+        self.get_from(pid, |_| make())
+    }
+
+    /// The same, made from the parent's value. A thread of the parent may hold its locks, and nothing will ever release them here.
+    pub(crate) fn get_from(&self, pid: u32, make: impl Fn(&T) -> T) -> &T {
         let mut at = self;
         while at.pid != pid {
-            at = at.child.get_or_init(|| Box::new(PerProcess::new(make())));
+            at = at.child.get_or_init(|| Box::new(PerProcess::new(make(&at.value))));
         }
         &at.value
     }

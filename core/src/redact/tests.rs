@@ -112,7 +112,8 @@ fn shows(text: &str, key: &str) -> bool {
 #[test]
 fn a_key_is_removed_in_every_encoding_at_every_place() {
     for key in KEYS {
-        let redactor = Redactor::new([key.as_bytes(), b""]);
+        let secrets = [key.as_bytes()];
+        let redactor = Redactor::new(&secrets);
         for (name, encode) in ENCODINGS {
             let encoded = encode(key);
             for (before, behind) in [
@@ -134,7 +135,8 @@ fn a_key_is_removed_in_every_encoding_at_every_place() {
 
 #[test]
 fn the_text_around_a_key_stays() {
-    let redactor = Redactor::new([b"sk/9f+3c77aaQQ==", b"hunter22pass"]);
+    let secrets: [&[u8]; 2] = [b"sk/9f+3c77aaQQ==", b"hunter22pass"];
+    let redactor = Redactor::new(&secrets);
     for (text, redacted) in [
         ("unknown key: sk/9f+3c77aaQQ== (sk/9f+3c77aaQQ==)!", "unknown key: *** (***)!"),
         (r#"{"error":"unknown key: sk\/9f\u002B3c77aaQQ=="}"#, r#"{"error":"unknown key: ***"}"#),
@@ -153,24 +155,26 @@ fn the_text_around_a_key_stays() {
 fn a_key_that_consists_of_escapes_is_removed() {
     let key = "%2F%2F%2F%2F%2F";
     for (name, encode) in ENCODINGS {
-        let redacted = Redactor::new([key.as_bytes(), b""]).redact(&encode(key)).into_owned();
+        let redacted = Redactor::new(&[key.as_bytes()]).redact(&encode(key)).into_owned();
         assert!(redacted.contains("***"), "{name}: {} became {redacted}", encode(key));
     }
 }
 
 #[test]
 fn a_text_without_a_key_is_returned_unchanged() {
-    let redactor = Redactor::new([b"sk/9f+3c77aaQQ==", b""]);
+    let secrets: [&[u8]; 1] = [b"sk/9f+3c77aaQQ=="];
+    let redactor = Redactor::new(&secrets);
     for text in ["", "active", "job not found: sk/9f+", r#"{"a":"\u00e9\/%41&amp;"}"#, "\u{202e}", &"=".repeat(99)] {
         assert!(matches!(redactor.redact(text), Cow::Borrowed(same) if same == text), "{text}");
     }
-    assert!(matches!(Redactor::new([b"", b""]).redact("anything"), Cow::Borrowed(_)));
+    assert!(matches!(Redactor::new(&[b"" as &[u8]]).redact("anything"), Cow::Borrowed(_)));
     assert_eq!(format!("{redactor:?}"), "Redactor(not shown)");
 }
 
 #[test]
 fn a_short_key_is_removed_where_it_stands_alone() {
-    let redactor = Redactor::new([b"k", b"pw"]);
+    let secrets: [&[u8]; 2] = [b"k", b"pw"];
+    let redactor = Redactor::new(&secrets);
     assert_eq!(redactor.redact("unknown key 'k', pw: a kept word"), "unknown key '***', ***: a kept word");
     assert_eq!(redactor.redact("k"), "***");
 }
@@ -178,7 +182,8 @@ fn a_short_key_is_removed_where_it_stands_alone() {
 #[test]
 fn the_beginning_of_a_key_is_removed_from_the_end_of_a_truncated_text() {
     for key in ["sk/9f+3c77aaQQ==", "adm_zebra7quilt4mango9", &"0123456789abcdef".repeat(9)] {
-        let redactor = Redactor::new([key.as_bytes(), b""]);
+        let secrets = [key.as_bytes()];
+        let redactor = Redactor::new(&secrets);
         for (name, encode) in ENCODINGS {
             let text = format!("unknown key: {}", encode(key));
             for (end, _) in text.char_indices().skip("unknown key: ".len()) {
@@ -196,8 +201,8 @@ fn the_beginning_of_a_key_is_removed_from_the_end_of_a_truncated_text() {
 fn the_longest_text_and_the_longest_key_are_redacted_quickly() {
     let (key, text) = ("k".repeat(4096), "k".repeat(64 << 10));
     let began = std::time::Instant::now();
-    assert_eq!(Redactor::new([key.as_bytes(), b""]).redact(&text), "***");
+    assert_eq!(Redactor::new(&[key.as_bytes()]).redact(&text), "***");
     let text = "\\u0025&#x32;".repeat(5000);
-    assert!(matches!(Redactor::new([key.as_bytes(), b""]).redact(&text), Cow::Borrowed(_)));
+    assert!(matches!(Redactor::new(&[key.as_bytes()]).redact(&text), Cow::Borrowed(_)));
     assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
 }

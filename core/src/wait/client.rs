@@ -1,15 +1,13 @@
 //! The client's waits: they drive a [`Poller`] and pause between its polls.
 
-use std::time::Duration;
-
 use crate::call::options::CallOptions;
 use crate::call::prompt::Prompt;
 use crate::client::Client;
 use crate::delivery::Delivery;
-use crate::duration::check_time;
 use crate::error::Error;
 use crate::http::cause::Cause;
 use crate::job::Job;
+use crate::redact::Redactor;
 use crate::wait::options::WaitOptions;
 use crate::wait::poller::Poller;
 
@@ -17,8 +15,8 @@ impl Client {
     /// Waits until a job is `completed`, `archived` or `failed`, and returns its last record.
     ///
     /// A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) does not end
-    /// the wait. Shortly after a message of this client, a finished record counts only once the job was seen active (any status that
-    /// is not terminal) or `settle` has passed.
+    /// the wait. After a message of this client, also one that is sent during the wait, a finished record counts only once a poll that
+    /// began after it saw the job active (any status that is not terminal) or `settle` has passed.
     ///
     /// # Errors
     /// `WaitTimeout` at the deadline, with the last record; `Authentication`, `PermissionDenied`, `NotFound`, `BadRequest`, `Tls`, `Redirect`,
@@ -53,9 +51,10 @@ impl Client {
         prompt: impl Into<Prompt<'a>>,
         options: &WaitOptions,
     ) -> Result<Poller, Error> {
-        options.schedule.check().map_err(|error| error.with_delivery(Some(Delivery::NotSent)))?;
+        let schedule = options.resolve(&self.shared.config.waits);
+        let schedule = schedule.map_err(|error| error.with_delivery(Some(Delivery::NotSent)))?;
         let response = self.send_message_with(job_id, prompt, &options.call)?;
-        Ok(Poller::after_message(job_id, options.schedule, response, &self.shared.config.redactor()))
+        Ok(Poller::after_message(job_id, schedule, response, &Redactor::new(&self.shared.secrets(&options.call))))
     }
 
     /// An iterator over the records of a job as they change; the last one is terminal.
@@ -78,8 +77,7 @@ impl Client {
     /// # Errors
     /// `InvalidArgument`.
     pub fn poller(&self, job_id: &str, options: &WaitOptions) -> Result<Poller, Error> {
-        options.call.timeout.map_or(Ok(Duration::ZERO), |timeout| check_time("timeout", timeout))?;
-        Poller::new(job_id, options.schedule, self.shared.recent_deliveries.of(job_id))
+        Poller::new(job_id, options.resolve(&self.shared.config.waits)?, self.shared.recent_deliveries.of(job_id))
     }
 
     fn run(&self, poller: &mut Poller, options: &WaitOptions) -> Result<Job, Error> {
@@ -93,7 +91,7 @@ impl Client {
 
     fn poll_when_due(&self, poller: &mut Poller, options: &WaitOptions) -> Result<(), Error> {
         let paused = self.shared.connections.pause(poller.due_in(), &options.call);
-        paused.map_err(|cause| self.interrupted(poller, cause))?;
+        paused.map_err(|cause| self.interrupted(poller, options, cause))?;
         poller.poll_with(&self.shared, &options.call).map(|_| ())
     }
 
@@ -101,14 +99,14 @@ impl Client {
     fn report_update(&self, poller: &Poller, options: &WaitOptions) -> Result<(), Error> {
         match (&options.call.control, poller.job()) {
             (Some(control), Some(job)) if poller.changed() => {
-                control.update(job).map_err(|_| self.interrupted(poller, Cause::Cancelled))
+                control.update(job).map_err(|_| self.interrupted(poller, options, Cause::Cancelled))
             }
             _ => Ok(()),
         }
     }
 
-    fn interrupted(&self, poller: &Poller, cause: Cause) -> Error {
-        poller.interrupted(cause, &self.shared.config.redactor())
+    fn interrupted(&self, poller: &Poller, options: &WaitOptions, cause: Cause) -> Error {
+        poller.interrupted(cause, &Redactor::new(&self.shared.secrets(&options.call)))
     }
 }
 

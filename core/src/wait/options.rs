@@ -5,67 +5,56 @@ use std::time::Duration;
 use crate::call::options::CallOptions;
 use crate::duration::check_time;
 use crate::error::Error;
-use crate::wait::schedule::{
-    DEFAULT_LATENESS, DEFAULT_MAX_INTERVAL, DEFAULT_MIN_INTERVAL, DEFAULT_SETTLE, DEFAULT_WAIT_TIMEOUT, Schedule,
-};
+use crate::wait::schedule::Schedule;
+use crate::wait::schedule_options::ScheduleOptions;
 
-/// Settings of one wait.
-#[derive(Debug, Clone)]
+/// Settings of one wait. What is not set comes from the client; see [`ClientBuilder::settle`](crate::ClientBuilder::settle) and
+/// its neighbours.
+#[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct WaitOptions {
-    pub(crate) schedule: Schedule,
+    pub(crate) schedule: ScheduleOptions,
     pub(crate) call: CallOptions,
 }
 
-impl Default for WaitOptions {
-    fn default() -> Self {
-        WaitOptions {
-            schedule: Schedule {
-                timeout: Some(DEFAULT_WAIT_TIMEOUT),
-                min_interval: DEFAULT_MIN_INTERVAL,
-                max_interval: DEFAULT_MAX_INTERVAL,
-                lateness: DEFAULT_LATENESS,
-                settle: DEFAULT_SETTLE,
-            },
-            call: CallOptions::default(),
-        }
-    }
-}
-
 impl WaitOptions {
-    /// The defaults: 30 minutes, polls 2 s to 60 s apart, at most about 15 % late.
+    /// The client's settings. Unless it was given others: 30 minutes, polls 2 s to 60 s apart (closer right after a message), at most
+    /// about 15 % late.
     pub fn new() -> WaitOptions {
         WaitOptions::default()
     }
 
-    /// The deadline: 1 ms to 7 days, or `None` for no deadline. Default: 30 minutes.
+    /// The deadline: 1 ms to 7 days, or `None` for no deadline. Default: the client's `wait_timeout`, 30 minutes.
     pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> WaitOptions {
-        self.schedule.timeout = timeout.into();
+        self.schedule.timeout = Some(timeout.into());
         self
     }
 
-    /// The shortest pause between two polls: 1 ms to 7 days. Default: 2 s.
+    /// The shortest pause between two polls: 1 ms to 7 days. Default: the client's, 2 s. The polls 0.25, 0.5, 1 and 2 s after a message come in
+    /// any case, so that a short job is seen active.
     pub fn min_interval(mut self, interval: Duration) -> WaitOptions {
-        self.schedule.min_interval = interval;
+        self.schedule.min_interval = Some(interval);
         self
     }
 
-    /// The longest pause between two polls: at least `min_interval`, at most 7 days. Default: 60 s.
+    /// The longest pause between two polls: at least `min_interval`, at most 7 days. Default: the client's, 60 s.
     pub fn max_interval(mut self, interval: Duration) -> WaitOptions {
-        self.schedule.max_interval = interval;
+        self.schedule.max_interval = Some(interval);
         self
     }
 
-    /// How late the job's end may be noticed, as a fraction of the time waited so far: more than 0, at most 1. Default: 0.15.
+    /// How late the job's end may be noticed, as a fraction of the time waited so far: more than 0, at most 1. Default: the
+    /// client's, 0.15.
     pub fn lateness(mut self, fraction: f64) -> WaitOptions {
-        self.schedule.lateness = fraction;
+        self.schedule.lateness = Some(fraction);
         self
     }
 
-    /// How long after a message a finished job may still show its previous result: 0 to 7 days. Default: 10 s; 0 accepts the first
-    /// record.
+    /// How long after a message a finished job may still show its previous result: 0 to 7 days. Until then a finished record counts
+    /// only once a poll saw the job active; that the response to the message says so does not count. Default: the client's, 10 s; 0 accepts the
+    /// first record.
     pub fn settle(mut self, settle: Duration) -> WaitOptions {
-        self.schedule.settle = settle;
+        self.schedule.settle = Some(settle);
         self
     }
 
@@ -75,8 +64,22 @@ impl WaitOptions {
         self
     }
 
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    /// Checks every setting, as a wait does when it begins, for callers that report a wrong one at once.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names the setting.
+    pub fn check(&self) -> Result<(), Error> {
         self.call.timeout.map_or(Ok(Duration::ZERO), |timeout| check_time("timeout", timeout))?;
         self.schedule.check()
+    }
+
+    /// The schedule over the client's, checked.
+    ///
+    /// # Errors
+    /// `InvalidArgument`.
+    pub(crate) fn resolve(&self, client: &Schedule) -> Result<Schedule, Error> {
+        self.check()?;
+        let schedule = self.schedule.over(client);
+        schedule.check().map(|()| schedule)
     }
 }

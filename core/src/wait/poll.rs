@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::call::control::Event;
+use crate::call::event::Event;
 use crate::call::options::CallOptions;
 use crate::call::request_loop::execute;
 use crate::duration::check_time;
@@ -31,16 +31,19 @@ impl Poller {
         let began = self.elapsed();
         let left = match self.state.deadline() {
             Some(end) if began < end => Some(end - began),
-            Some(_) if !self.must_poll => return Err(self.timed_out(&shared.config.redactor())),
+            Some(_) if !self.must_poll => return Err(self.timed_out(&Redactor::new(&shared.secrets(call)))),
             _ => None,
         };
         (self.must_poll, self.retry_after) = (false, None);
-        let polled = get_job(shared, self.job_id(), call, left);
+        let poll_began = Instant::now();
+        let polled = get_job(shared, self.job_id(), call, left, poll_began);
+        let is_current = self.take_in(shared.recent_deliveries.of(self.job_id()), poll_began);
         let now = self.elapsed();
-        let redactor = shared.config.redactor();
+        let secrets = shared.secrets(call);
+        let redactor = Redactor::new(&secrets);
         let (progress, reason) = match polled {
             Ok(job) => {
-                let seen = Seen::Job(&job, &job.redacted_status(&redactor));
+                let seen = Seen::Job { job: &job, status: &job.redacted_status(&redactor), is_current };
                 let progress = self.state.observe(now, seen, jitter::draw());
                 self.changed = self.differs(&job, shared, call)?;
                 self.job = Some(job);
@@ -48,28 +51,38 @@ impl Poller {
             }
             Err(error) if !self.is_passing(&error, now) => {
                 self.state.polls += 1;
-                // After a message it is what every other end of the wait is about; otherwise it is the error of `get_job`.
-                let error = if self.state.message { error.about(self.subject()) } else { error };
-                return Err(self.ended(error, &redactor));
+                return Err(match error.kind() {
+                    // The same text, whether a poll was in flight or not.
+                    ErrorKind::Cancelled => self.interrupted(Cause::Cancelled, &redactor),
+                    ErrorKind::Closed => self.interrupted(Cause::Closed, &redactor),
+                    // After a message it is what every other end of the wait is about; otherwise it is the error of `get_job`.
+                    _ if self.state.message => self.ended(self.with_doubt(error.about(self.subject())), &redactor),
+                    _ => self.ended(self.with_doubt(error), &redactor),
+                });
             }
             Err(error) => {
                 self.retry_after = error.retry_after();
                 let seen = Seen::Failed { why: &label(&error), retry_after: error.retry_after() };
-                (self.state.observe(now, seen, jitter::draw()), Some(error.reason().to_owned()))
+                (self.state.observe(now, seen, jitter::draw()), Some(error.unquoted_reason().to_owned()))
             }
         };
         self.done = progress == Progress::Done;
         let seen = self.job.as_ref().filter(|_| reason.is_none()).map(|job| job.redacted_status(&redactor));
         let event = Event::Poll {
-            job_id: self.job_id(),
+            job_id: self.job_id().into(),
             polls: self.state.polls,
             // As the service wrote it; shortened if it is too long.
             status: seen.as_deref().and_then(|status| {
-                if status.len() <= MAX_EVENT_STATUS_BYTES { Some(status) } else { self.state.last_status() }
+                if status.len() <= MAX_EVENT_STATUS_BYTES {
+                    Some(status.into())
+                } else {
+                    self.state.last_status().map(Into::into)
+                }
             }),
-            reason: reason.as_deref(),
+            reason: reason.as_deref().map(Into::into),
             elapsed: now,
             next: (!self.done).then(|| self.due_in()),
+            item: call.item,
         };
         shared.notify(call, &event).map_err(|cause| self.interrupted(cause, &redactor))?;
         if self.done {
@@ -85,12 +98,13 @@ impl Poller {
         let mut check = shared.connections.checks(call, None);
         let same = before.same_as(job, &mut || check().map_err(|cause| ended = Some(cause)).is_ok());
         same.map(|same| !same)
-            .ok_or_else(|| self.interrupted(ended.unwrap_or(Cause::Cancelled), &shared.config.redactor()))
+            .ok_or_else(|| self.interrupted(ended.unwrap_or(Cause::Cancelled), &Redactor::new(&shared.secrets(call))))
     }
 
     /// Whether the wait continues after a failed poll.
     fn is_passing(&self, error: &Error, now: Duration) -> bool {
         match error.kind() {
+            _ if error.is_a_setting() => false,
             ErrorKind::Connect | ErrorKind::ConnectionLost | ErrorKind::Timeout => true,
             ErrorKind::RateLimit | ErrorKind::Server => true,
             ErrorKind::NotFound => self.state.forgives_not_found(now),
@@ -103,16 +117,16 @@ impl Poller {
 
     fn timed_out(&self, redactor: &Redactor<'_>) -> Error {
         let lasted = format!("{:.1} s ({})", self.elapsed().as_secs_f64(), self.state.summary());
-        let (reason, hint) = match self.state.last_status() {
-            Some(status) if self.job.as_ref().is_some_and(Job::is_terminal) => (
-                format!("the job still showed its previous result ({status}) after {lasted}"),
+        let (reason, hint) = match (self.previous_result(), self.state.last_status()) {
+            (Some(status), _) => (
+                format!("the job showed {status}, which may be its previous result, after {lasted}"),
                 "Wait again to keep waiting.",
             ),
-            Some(status) => (
+            (None, Some(status)) => (
                 format!("the job was still {status} after {lasted}"),
                 "The end of a wait does not stop the job: wait again to keep waiting.",
             ),
-            None => {
+            (None, None) => {
                 (format!("no poll had read the job after {lasted}"), "Check base_url, the network and the service.")
             }
         };
@@ -121,7 +135,20 @@ impl Poller {
 
     /// The error for a wait that its caller ended.
     pub(crate) fn interrupted(&self, cause: Cause, redactor: &Redactor<'_>) -> Error {
-        self.ended(self.error(cause.kind(), cause.reason()), redactor)
+        self.ended(self.with_doubt(self.error(cause.kind(), cause.reason())), redactor)
+    }
+
+    /// The last status that a poll showed, if it may be that of the result before the message.
+    fn previous_result(&self) -> Option<&str> {
+        self.job.as_ref().filter(|job| job.is_terminal() && !self.done).and_then(|_| self.state.last_status())
+    }
+
+    /// Says that the record which comes with the error may be the previous result.
+    fn with_doubt(&self, error: Error) -> Error {
+        match self.previous_result() {
+            Some(status) => error.with_clause(&format!("; the job showed {status}, which may be its previous result")),
+            None => error,
+        }
     }
 
     fn error(&self, kind: ErrorKind, reason: String) -> Error {
@@ -140,9 +167,14 @@ impl Poller {
 }
 
 /// One poll's request. `left` is the time left until the wait's deadline.
-fn get_job(shared: &Shared, job_id: &str, call: &CallOptions, left: Option<Duration>) -> Result<Job, Error> {
+fn get_job(
+    shared: &Shared,
+    job_id: &str,
+    call: &CallOptions,
+    left: Option<Duration>,
+    began: Instant,
+) -> Result<Job, Error> {
     let timeout = call.timeout.map_or(Ok(shared.config.timeout), |timeout| check_time("timeout", timeout))?;
-    let began = Instant::now();
     // The call's timeout counts from when it was queued, the wait's time left from now.
     let queued = call.started_at.map_or(Duration::ZERO, |started| began.saturating_duration_since(started));
     let timeout = left.map_or(timeout, |left| timeout.min(left + queued));

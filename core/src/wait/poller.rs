@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use crate::call::recent_deliveries::{Delivered, Recent, last_number};
 use crate::error::Error;
 use crate::jitter;
 use crate::job::Job;
@@ -42,13 +43,19 @@ pub struct Poller {
     pub(super) must_poll: bool,
     /// The pause that the service asked for when the last poll failed.
     pub(super) retry_after: Option<Duration>,
+    /// The number of the last delivery that the state knows; a later one is another message.
+    pub(super) last_delivery: u64,
 }
 
 impl Poller {
-    pub(crate) fn new(job_id: &str, schedule: Schedule, accepted: Option<Accepted>) -> Result<Poller, Error> {
+    /// Waits for a job, about which the client knows this.
+    pub(crate) fn new(job_id: &str, schedule: Schedule, recent: Option<Recent>) -> Result<Poller, Error> {
         check_id("job_id", job_id)?;
         schedule.check()?;
-        Ok(Poller::from_state(PollState::new(job_id, schedule, accepted), Duration::ZERO))
+        let last = recent.and_then(|recent| recent.delivered);
+        let mut poller = Poller::from_state(PollState::new(job_id, schedule, last.map(accepted)), Duration::ZERO);
+        poller.last_delivery = last.map_or(0, |last| last.number);
+        Ok(poller)
     }
 
     /// Waits for the result of a message, from the response to it.
@@ -56,6 +63,7 @@ impl Poller {
         let seen = (&response, &*response.redacted_status(redactor));
         let (state, progress) = PollState::after_message(job_id, schedule, seen, jitter::draw());
         let mut poller = Poller::from_state(state, Duration::ZERO);
+        poller.last_delivery = last_number();
         poller.done = progress == Progress::Done;
         poller.changed = true;
         poller.job = Some(response);
@@ -64,8 +72,10 @@ impl Poller {
 
     /// Waits for the result of a message that was accepted with a response that could not be read.
     pub(crate) fn after_lost_response(job_id: &str, schedule: Schedule) -> Poller {
-        let accepted = Accepted { ago: Duration::ZERO, active: false };
-        Poller::from_state(PollState::new(job_id, schedule, Some(accepted)), Duration::ZERO)
+        let accepted = Accepted { ago: Duration::ZERO, took_effect: false };
+        let mut poller = Poller::from_state(PollState::new(job_id, schedule, Some(accepted)), Duration::ZERO);
+        poller.last_delivery = last_number();
+        poller
     }
 
     fn from_state(state: PollState, before: Duration) -> Poller {
@@ -78,10 +88,22 @@ impl Poller {
             done: false,
             must_poll: false,
             retry_after: None,
+            last_delivery: 0,
         }
     }
 
-    /// Whether a terminal status counts: the job was seen active, or the settle time has passed.
+    /// Takes in a message that the client sent since the last poll. Returns whether a poll that began at `began` shows the job as it
+    /// is since then.
+    pub(super) fn take_in(&mut self, recent: Option<Recent>, began: Instant) -> bool {
+        let Some(recent) = recent else { return true };
+        if let Some(later) = recent.delivered.filter(|last| last.number > self.last_delivery) {
+            self.last_delivery = later.number;
+            self.state.accept(self.elapsed(), accepted(later));
+        }
+        !recent.sending && recent.delivered.is_none_or(|last| last.at <= began)
+    }
+
+    /// Whether a terminal status counts: a poll saw the job active, or the settle time has passed.
     pub(crate) fn has_settled(&self) -> bool {
         self.state.has_settled(self.elapsed())
     }
@@ -135,6 +157,10 @@ impl Poller {
         let due = self.state.deadline().map_or(self.state.due(), |end| self.state.due().min(end));
         due.saturating_sub(self.elapsed())
     }
+}
+
+fn accepted(delivered: Delivered) -> Accepted {
+    Accepted { ago: delivered.at.elapsed(), took_effect: delivered.took_effect }
 }
 
 /// The poller's text, to [`parse`](str::parse) in another process.

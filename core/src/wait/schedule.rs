@@ -20,8 +20,19 @@ pub const DEFAULT_MAX_INTERVAL: Duration = Duration::from_secs(60);
 pub const DEFAULT_LATENESS: f64 = 0.15;
 /// Default settle time: how long after a message a job may still show the result of the previous message, 10 s.
 pub const DEFAULT_SETTLE: Duration = Duration::from_secs(10);
+/// What waits do that nothing is set for.
+pub(crate) const DEFAULT_SCHEDULE: Schedule = Schedule {
+    timeout: Some(DEFAULT_WAIT_TIMEOUT),
+    min_interval: DEFAULT_MIN_INTERVAL,
+    max_interval: DEFAULT_MAX_INTERVAL,
+    lateness: DEFAULT_LATENESS,
+    settle: DEFAULT_SETTLE,
+};
 /// How long after a message or a new job was accepted a 404 may only mean that the service is not consistent yet.
 pub(crate) const NOT_FOUND_GRACE: Duration = Duration::from_secs(30);
+/// When a wait polls after a message, whatever its intervals are: a job that is done soon must be seen active before.
+const EARLY_POLLS: [Duration; 4] =
+    [Duration::from_millis(250), Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(2)];
 /// How long before its deadline a wait polls for the last time; a tenth of its timeout if that is less.
 const LAST_POLL: Duration = Duration::from_secs(1);
 /// How many different statuses and failures a wait counts by name.
@@ -56,10 +67,7 @@ impl Schedule {
         if self.min_interval > self.max_interval {
             return Err(Error::invalid("min_interval is longer than max_interval"));
         }
-        if !(self.lateness > 0.0 && self.lateness <= 1.0) {
-            return Err(Error::invalid(format!("lateness is {}", number_text(self.lateness)))
-                .with_hint("Give a fraction, more than 0 and at most 1, like 0.15."));
-        }
+        check_lateness("lateness", self.lateness, &number_text(self.lateness))?;
         if self.settle > MAX_TIMEOUT {
             return Err(Error::invalid("settle is longer than 7 days"));
         }
@@ -73,11 +81,26 @@ impl Schedule {
     }
 }
 
+/// Checks a lateness; `given` is how it was written, for the error.
+pub(crate) fn check_lateness(name: &str, fraction: f64, given: &str) -> Result<f64, Error> {
+    if fraction > 0.0 && fraction <= 1.0 {
+        return Ok(fraction);
+    }
+    Err(Error::invalid(format!("{name} is {given}"))
+        .with_hint("Give a fraction, more than 0 and at most 1, like 0.15."))
+}
+
 /// What one poll showed.
 #[derive(Debug)]
 pub(crate) enum Seen<'a> {
-    /// A record, and its status without secrets.
-    Job(&'a Job, &'a str),
+    /// A record.
+    Job {
+        job: &'a Job,
+        /// Its status without secrets.
+        status: &'a str,
+        /// The client had no message to this job in flight since the poll began. Otherwise the record may be older than the message.
+        is_current: bool,
+    },
     /// The poll failed for a reason that does not end a wait; `retry_after` is the pause that the service asked for.
     Failed { why: &'a str, retry_after: Option<Duration> },
 }
@@ -98,8 +121,10 @@ pub(crate) struct PollState {
     pub(super) schedule: Schedule,
     /// When the next poll is due.
     pub(super) due: Duration,
-    /// Until when a terminal status may be the previous result. Set to zero when the job was seen active.
+    /// Until when a terminal status may be the previous result. Set to zero when a poll saw the job active.
     pub(super) settle_until: Duration,
+    /// When the last of the polls right after a message is due; zero without a message.
+    pub(super) early_until: Duration,
     /// Until when a 404 does not end the wait.
     pub(super) grace_until: Duration,
     pub(super) polls: u32,
@@ -115,27 +140,43 @@ pub(crate) struct PollState {
 pub(crate) struct Accepted {
     /// How long ago.
     pub(crate) ago: Duration,
-    /// Whether the response already showed the job active, so that no previous result can follow.
-    pub(crate) active: bool,
+    /// No previous result can follow: a poll showed the job active since, or the job is new.
+    pub(crate) took_effect: bool,
 }
 
 impl PollState {
-    /// A wait whose first poll is due at once; or, shortly after a message, `min_interval` after its response. So a record that
-    /// lags a little behind that response is not mistaken for the result.
+    /// A wait whose first poll is due at once; or, shortly after a message, when the next of the polls right after it is due.
     pub(crate) fn new(job_id: &str, schedule: Schedule, accepted: Option<Accepted>) -> PollState {
-        let left = |span: Duration| accepted.map_or(Duration::ZERO, |a| span.saturating_sub(a.ago));
-        let settle_until = if accepted.is_some_and(|a| a.active) { Duration::ZERO } else { left(schedule.settle) };
-        PollState {
+        let mut state = PollState {
             job_id: job_id.to_owned(),
             schedule,
-            due: within(&schedule, Duration::ZERO, left(schedule.min_interval)),
-            settle_until,
-            grace_until: left(NOT_FOUND_GRACE),
+            due: Duration::ZERO,
+            settle_until: Duration::ZERO,
+            early_until: Duration::ZERO,
+            grace_until: Duration::ZERO,
             polls: 0,
             message: false,
             tally: BTreeMap::new(),
             last_status: None,
+        };
+        if let Some(accepted) = accepted {
+            state.accept(Duration::ZERO, accepted);
+            let first = schedule.min_interval.saturating_sub(accepted.ago);
+            let first = state.next_early_poll(Duration::ZERO).map_or(first, |early| first.min(early));
+            state.due = within(&schedule, Duration::ZERO, first);
         }
+        state
+    }
+
+    /// At `now` the client knows of another message or a new job.
+    pub(crate) fn accept(&mut self, now: Duration, accepted: Accepted) {
+        let until = |span: Duration| now.saturating_add(span).saturating_sub(accepted.ago);
+        let [.., last_early_poll] = EARLY_POLLS;
+        (self.settle_until, self.early_until) = match accepted.took_effect {
+            true => (Duration::ZERO, Duration::ZERO),
+            false => (until(self.schedule.settle), until(last_early_poll)),
+        };
+        self.grace_until = self.grace_until.max(until(NOT_FOUND_GRACE));
     }
 
     /// A wait whose first record is the response to a message.
@@ -145,9 +186,10 @@ impl PollState {
         (response, status): (&Job, &str),
         draw: f64,
     ) -> (PollState, Progress) {
-        let mut state = PollState::new(job_id, schedule, Some(Accepted { ago: Duration::ZERO, active: false }));
+        let mut state = PollState::new(job_id, schedule, Some(Accepted { ago: Duration::ZERO, took_effect: false }));
         state.message = true;
-        let progress = state.judge(Duration::ZERO, response, status);
+        // Only a poll can show that no previous result follows: after a response that says `active`, other servers may still have it.
+        let progress = state.judge(Duration::ZERO, response, status, false);
         state.due = state.next_due(Duration::ZERO, None, draw);
         (state, progress)
     }
@@ -176,9 +218,10 @@ impl PollState {
     pub(crate) fn observe(&mut self, now: Duration, seen: Seen<'_>, draw: f64) -> Progress {
         self.polls = self.polls.saturating_add(1);
         let (progress, retry_after) = match seen {
-            Seen::Job(job, status) => {
+            Seen::Job { job, status, is_current } => {
                 self.count(status);
-                (self.judge(now, job, status), None)
+                let progress = self.judge(now, job, status, is_current);
+                (if is_current { progress } else { Progress::Pending }, None)
             }
             Seen::Failed { why, retry_after } => {
                 self.count(why);
@@ -189,19 +232,30 @@ impl PollState {
         progress
     }
 
-    /// The settle rule: after a message a terminal status counts only once the job was seen active, or the settle time has passed.
-    fn judge(&mut self, now: Duration, job: &Job, status: &str) -> Progress {
+    /// The settle rule: after a message a terminal status counts only once a poll that began after it saw the job active, or the
+    /// settle time has passed.
+    fn judge(&mut self, now: Duration, job: &Job, status: &str, settles: bool) -> Progress {
         self.last_status = Some(describe(status));
         if !job.is_terminal() {
-            self.settle_until = Duration::ZERO;
+            if settles {
+                self.settle_until = Duration::ZERO;
+            }
             return Progress::Pending;
         }
         if now < self.settle_until { Progress::Pending } else { Progress::Done }
     }
 
+    /// The next of the polls right after a message.
+    fn next_early_poll(&self, now: Duration) -> Option<Duration> {
+        let [.., last] = EARLY_POLLS;
+        let due = EARLY_POLLS.into_iter().map(|after| (self.early_until + after).saturating_sub(last));
+        due.into_iter().find(|due| *due > now)
+    }
+
     fn next_due(&self, now: Duration, retry_after: Option<Duration>, draw: f64) -> Duration {
         let pause = self.schedule.pause(now, draw).max(retry_after.unwrap_or_default());
         let due = now.saturating_add(pause);
+        let due = self.next_early_poll(now).map_or(due, |early| due.min(early));
         // Poll right when the settle time ends: a terminal status counts from then on.
         let due = if now < self.settle_until { due.min(self.settle_until) } else { due };
         // A pause that the service asked for is kept, even beyond the deadline.

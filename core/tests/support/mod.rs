@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test program uses its own part of this")]
 
 mod limit;
+pub mod proxy;
 pub mod wire;
 
 use std::time::{Duration, Instant};
@@ -87,6 +88,15 @@ pub fn quickest(bound: Duration, mut attempt: impl FnMut() -> Duration) -> Durat
         best = best.min(attempt());
     }
     best
+}
+
+/// Runs an ignored test in a process of its own, because it changes something that all tests of a process share.
+pub fn in_its_own_process(test: &str) {
+    limited();
+    let mut own = std::process::Command::new(std::env::current_exe().unwrap());
+    let ran = own.args(["--ignored", "--exact", test, "--nocapture"]).output().unwrap();
+    let output = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && output.contains("1 passed"), "{output}");
 }
 
 /// Reports that a test could not run here. Bypasses the test harness, which hides the output of passing tests.

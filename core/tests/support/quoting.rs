@@ -18,34 +18,34 @@ pub(crate) const KEYS: [&str; 4] = [
 /// A listener on loopback that sends each connection the next response, and closes it.
 pub(crate) struct Service {
     pub(crate) address: String,
-    answers: Arc<Mutex<VecDeque<Vec<u8>>>>,
+    responses: Arc<Mutex<VecDeque<Vec<u8>>>>,
 }
 
 impl Service {
     pub(crate) fn start() -> Service {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let answers = Arc::new(Mutex::new(VecDeque::<Vec<u8>>::new()));
-        let turn = answers.clone();
+        let responses = Arc::new(Mutex::new(VecDeque::<Vec<u8>>::new()));
+        let turn = responses.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let mut answers = turn.lock().unwrap();
-                answers.rotate_left(1);
-                let answer = answers.back().unwrap().clone();
-                drop(answers);
-                drop(serve(stream, &answer));
+                let mut responses = turn.lock().unwrap();
+                responses.rotate_left(1);
+                let response = responses.back().unwrap().clone();
+                drop(responses);
+                drop(serve(stream, &response));
             }
         });
-        Service { address, answers }
+        Service { address, responses }
     }
 
     /// Sets the responses, which are sent in turns.
-    pub(crate) fn answers(&self, answers: impl IntoIterator<Item = Vec<u8>>) {
-        *self.answers.lock().unwrap() = answers.into_iter().collect();
+    pub(crate) fn responses(&self, responses: impl IntoIterator<Item = Vec<u8>>) {
+        *self.responses.lock().unwrap() = responses.into_iter().collect();
     }
 }
 
-fn serve(mut stream: TcpStream, answer: &[u8]) -> std::io::Result<()> {
+fn serve(mut stream: TcpStream, response: &[u8]) -> std::io::Result<()> {
     let mut request = Vec::new();
     let end = loop {
         let mut piece = [0; 4096];
@@ -61,7 +61,7 @@ fn serve(mut stream: TcpStream, answer: &[u8]) -> std::io::Result<()> {
     let length = head.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next()?.parse().ok());
     let mut rest = vec![0; (end + length.unwrap_or(0)).saturating_sub(request.len())];
     stream.read_exact(&mut rest)?;
-    stream.write_all(answer)
+    stream.write_all(response)
 }
 
 fn each(text: &str, one: impl Fn(usize, char) -> String) -> String {

@@ -20,33 +20,41 @@ use crate::text::{NO_TEXT, Text, borrow, name};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum agentjob_batch_kind {
     /// There is no event: none came in time.
-    AGENTJOB_BATCH_NOTHING = 0,
+    AGENTJOB_BATCH_KIND_NOTHING = 0,
     /// A message has its outcome: see agentjob_batch_event_delivery().
-    AGENTJOB_BATCH_OUTCOME = 1,
+    AGENTJOB_BATCH_KIND_OUTCOME = 1,
     /// A message was accepted, and the batch waits for its job: the outcome comes later. Only with agentjob_batch_set_wait().
-    AGENTJOB_BATCH_ACCEPTED = 2,
+    AGENTJOB_BATCH_KIND_ACCEPTED = 2,
     /// A job that the batch waits for has a new record. Only with agentjob_batch_set_wait().
-    AGENTJOB_BATCH_JOB = 3,
+    AGENTJOB_BATCH_KIND_JOB = 3,
     /// The batch is paused: it sends nothing for a while.
-    AGENTJOB_BATCH_PAUSED = 4,
+    AGENTJOB_BATCH_KIND_PAUSED = 4,
     /// The pause is over.
-    AGENTJOB_BATCH_RESUMED = 5,
+    AGENTJOB_BATCH_KIND_RESUMED = 5,
     /// The end of the journal is damaged and was skipped: see agentjob_batch_event_dropped_bytes(). It is the first event. Messages
     /// that may have been sent according to the skipped part have the outcome AGENTJOB_DELIVERY_UNKNOWN.
-    AGENTJOB_BATCH_RECOVERED = 6,
+    AGENTJOB_BATCH_KIND_RECOVERED = 6,
+    /// Messages have the same job and the same prompt as one before them: see agentjob_batch_event_repeats(). Each of them is sent.
+    /// Of the run's events only AGENTJOB_BATCH_KIND_RECOVERED comes before it.
+    AGENTJOB_BATCH_KIND_REPEATED = 7,
+    /// The job of a message is busy (409). The batch polls it, and sends the message again when the job is no longer active: see
+    /// agentjob_batch_set_max_busy_ms().
+    AGENTJOB_BATCH_KIND_BUSY = 8,
 }
 
 /// Each kind of event with its name.
-const KINDS: [(agentjob_batch_kind, &CStr); 7] = {
+const KINDS: [(agentjob_batch_kind, &CStr); 9] = {
     use agentjob_batch_kind::*;
     [
-        (AGENTJOB_BATCH_NOTHING, c"nothing"),
-        (AGENTJOB_BATCH_OUTCOME, c"outcome"),
-        (AGENTJOB_BATCH_ACCEPTED, c"accepted"),
-        (AGENTJOB_BATCH_JOB, c"job"),
-        (AGENTJOB_BATCH_PAUSED, c"paused"),
-        (AGENTJOB_BATCH_RESUMED, c"resumed"),
-        (AGENTJOB_BATCH_RECOVERED, c"recovered"),
+        (AGENTJOB_BATCH_KIND_NOTHING, c"nothing"),
+        (AGENTJOB_BATCH_KIND_OUTCOME, c"outcome"),
+        (AGENTJOB_BATCH_KIND_ACCEPTED, c"accepted"),
+        (AGENTJOB_BATCH_KIND_JOB, c"job"),
+        (AGENTJOB_BATCH_KIND_PAUSED, c"paused"),
+        (AGENTJOB_BATCH_KIND_RESUMED, c"resumed"),
+        (AGENTJOB_BATCH_KIND_RECOVERED, c"recovered"),
+        (AGENTJOB_BATCH_KIND_REPEATED, c"repeated"),
+        (AGENTJOB_BATCH_KIND_BUSY, c"busy"),
     ]
 };
 
@@ -68,6 +76,9 @@ pub struct agentjob_batch_event {
     pause: agentjob_pause,
     pause_ms: u64,
     dropped_bytes: u64,
+    extra: Option<Text>,
+    /// How many messages repeat an earlier one, and the number of the message that the first of them repeats.
+    repeats: (u64, u64),
 }
 
 impl agentjob_batch_event {
@@ -94,11 +105,13 @@ impl agentjob_batch_event {
             pause: agentjob_pause::AGENTJOB_PAUSE_NONE,
             pause_ms: 0,
             dropped_bytes: 0,
+            extra: None,
+            repeats: (0, 0),
         }
     }
 
     fn outcome(outcome: &BatchOutcome) -> agentjob_batch_event {
-        let mut event = agentjob_batch_event::new(agentjob_batch_kind::AGENTJOB_BATCH_OUTCOME);
+        let mut event = agentjob_batch_event::new(agentjob_batch_kind::AGENTJOB_BATCH_KIND_OUTCOME);
         event.number = outcome.number();
         event.line = outcome.line().unwrap_or(0);
         event.key = Some(Text::new(outcome.key()));
@@ -107,30 +120,40 @@ impl agentjob_batch_event {
         event.job = outcome.job().cloned().map(agentjob_job::new);
         event.error = outcome.error().map(|error| agentjob_error::new(error, error.delivery()));
         event.earlier = outcome.is_earlier();
+        event.extra = outcome.extra().map(Text::new);
         event
     }
 
     fn update(update: BatchUpdate) -> agentjob_batch_event {
-        let mut event = agentjob_batch_event::new(agentjob_batch_kind::AGENTJOB_BATCH_RESUMED);
+        let mut event = agentjob_batch_event::new(agentjob_batch_kind::AGENTJOB_BATCH_KIND_RESUMED);
         match update {
             BatchUpdate::Accepted { number, job_id, job } => {
-                event.kind = agentjob_batch_kind::AGENTJOB_BATCH_ACCEPTED;
+                event.kind = agentjob_batch_kind::AGENTJOB_BATCH_KIND_ACCEPTED;
                 (event.number, event.job_id) = (number, Some(Text::new(&*job_id)));
                 event.job = job.map(agentjob_job::new);
             }
             BatchUpdate::Job { number, job_id, job } => {
-                event.kind = agentjob_batch_kind::AGENTJOB_BATCH_JOB;
+                event.kind = agentjob_batch_kind::AGENTJOB_BATCH_KIND_JOB;
                 (event.number, event.job_id) = (number, Some(Text::new(&*job_id)));
                 event.job = Some(agentjob_job::new(job));
             }
-            BatchUpdate::Paused { reason, pause, error } => {
-                event.kind = agentjob_batch_kind::AGENTJOB_BATCH_PAUSED;
-                (event.pause, event.pause_ms) = (Some(reason).into(), milliseconds(pause));
+            BatchUpdate::Busy { number, job_id, error } => {
+                event.kind = agentjob_batch_kind::AGENTJOB_BATCH_KIND_BUSY;
+                (event.number, event.job_id) = (number, Some(Text::new(&*job_id)));
                 event.error = Some(agentjob_error::new(&error, error.delivery()));
             }
+            BatchUpdate::Paused { reason, pause, error } => {
+                event.kind = agentjob_batch_kind::AGENTJOB_BATCH_KIND_PAUSED;
+                (event.pause, event.pause_ms) = (Some(reason).into(), milliseconds(pause));
+                event.error = error.map(|error| agentjob_error::new(&error, error.delivery()));
+            }
             BatchUpdate::Recovered { dropped_bytes, journal_line, .. } => {
-                event.kind = agentjob_batch_kind::AGENTJOB_BATCH_RECOVERED;
+                event.kind = agentjob_batch_kind::AGENTJOB_BATCH_KIND_RECOVERED;
                 (event.dropped_bytes, event.line) = (dropped_bytes, journal_line);
+            }
+            BatchUpdate::Repeated { count, number, line, first_number, .. } => {
+                event.kind = agentjob_batch_kind::AGENTJOB_BATCH_KIND_REPEATED;
+                (event.number, event.line, event.repeats) = (number, line.unwrap_or(0), (count, first_number));
             }
             _ => {}
         }
@@ -140,15 +163,16 @@ impl agentjob_batch_event {
 
 /// The event's kind.
 /// @param event the event
-/// @return an AGENTJOB_BATCH_ number; AGENTJOB_BATCH_NOTHING for NULL
+/// @return the kind; AGENTJOB_BATCH_KIND_NOTHING for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_batch_event_kind(event: *const agentjob_batch_event) -> i32 {
+pub unsafe extern "C" fn agentjob_batch_event_kind(event: *const agentjob_batch_event) -> agentjob_batch_kind {
     // SAFETY: the header's contract.
-    unsafe { read(event, agentjob_batch_kind::AGENTJOB_BATCH_NOTHING as i32, |event| event.kind as i32) }
+    unsafe { read(event, agentjob_batch_kind::AGENTJOB_BATCH_KIND_NOTHING, |event| event.kind) }
 }
 
-/// The number of the event's message: its position in the batch, from 1.
+/// The number of the event's message: its position in the batch, from 1. For AGENTJOB_BATCH_KIND_REPEATED it is the first message that
+/// repeats another one.
 /// @param event the event
 /// @return the number; 0 for an event without a message, and for NULL
 /// @since 0.1.0
@@ -158,8 +182,8 @@ pub unsafe extern "C" fn agentjob_batch_event_number(event: *const agentjob_batc
     unsafe { read(event, 0, |event| event.number) }
 }
 
-/// The line that was passed with the message of an outcome. For AGENTJOB_BATCH_RECOVERED it is the first line of the journal, from
-/// 1, that cannot be read.
+/// The line that was passed with the message of an outcome, or of AGENTJOB_BATCH_KIND_REPEATED. For AGENTJOB_BATCH_KIND_RECOVERED it
+/// is the first line of the journal, from 1, that cannot be read.
 /// @param event the event
 /// @return the line; 0 if none was passed, for any other event, and for NULL
 /// @since 0.1.0
@@ -191,13 +215,14 @@ pub unsafe extern "C" fn agentjob_batch_event_job_id(event: *const agentjob_batc
 
 /// The delivery verdict of an outcome.
 /// @param event the event
-/// @return AGENTJOB_DELIVERY_ACCEPTED, AGENTJOB_DELIVERY_REJECTED or AGENTJOB_DELIVERY_UNKNOWN; AGENTJOB_DELIVERY_NONE for an event
-/// that is not an outcome, and for NULL
+/// @return AGENTJOB_DELIVERY_ACCEPTED, AGENTJOB_DELIVERY_REJECTED or AGENTJOB_DELIVERY_UNKNOWN; AGENTJOB_DELIVERY_NOT_SENT for a
+/// message that this run holds back because of an earlier one to its job (the error says which); AGENTJOB_DELIVERY_NONE for an event that
+/// is not an outcome, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_batch_event_delivery(event: *const agentjob_batch_event) -> i32 {
+pub unsafe extern "C" fn agentjob_batch_event_delivery(event: *const agentjob_batch_event) -> agentjob_delivery {
     // SAFETY: the header's contract.
-    unsafe { read(event, agentjob_delivery::AGENTJOB_DELIVERY_NONE as i32, |event| event.delivery as i32) }
+    unsafe { read(event, agentjob_delivery::AGENTJOB_DELIVERY_NONE, |event| event.delivery) }
 }
 
 /// The job's last record: the response to the message or, if the batch waits for jobs, the last record of the wait.
@@ -210,8 +235,8 @@ pub unsafe extern "C" fn agentjob_batch_event_job(event: *const agentjob_batch_e
     unsafe { read(event, ptr::null(), |event| event.job.as_ref().map_or(ptr::null(), ptr::from_ref)) }
 }
 
-/// Why a message was rejected or its delivery is unknown; for an accepted message, why its record or the end of its job is
-/// missing; for a pause, the failure that caused it.
+/// Why a message was rejected or held back or its delivery is unknown; for an accepted message, why its record or the end of its job is
+/// missing; for a pause, the failure that caused it, or NULL if it began in an earlier run; for a busy job, the refusal.
 /// @param event the event
 /// @return borrowed from the event; NULL if there is none
 /// @since 0.1.0
@@ -234,27 +259,58 @@ pub unsafe extern "C" fn agentjob_batch_event_is_earlier(event: *const agentjob_
 /// Why the batch pauses, and for how long.
 /// @param event the event
 /// @param ms gets the whole length of the pause in milliseconds, 0 for an event that is not a pause; may be NULL
-/// @return an AGENTJOB_PAUSE_ number; AGENTJOB_PAUSE_NONE for an event that is not a pause, and for NULL
+/// @return the reason; AGENTJOB_PAUSE_NONE for an event that is not a pause, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_batch_event_pause(event: *const agentjob_batch_event, ms: *mut u64) -> i32 {
-    guard_or(agentjob_pause::AGENTJOB_PAUSE_NONE as i32, || {
+pub unsafe extern "C" fn agentjob_batch_event_pause(
+    event: *const agentjob_batch_event,
+    ms: *mut u64,
+) -> agentjob_pause {
+    guard_or(agentjob_pause::AGENTJOB_PAUSE_NONE, || {
         // SAFETY: the header's contract.
         unsafe {
             write_if_wanted(ms, read(event, 0, |event| event.pause_ms));
-            read(event, agentjob_pause::AGENTJOB_PAUSE_NONE as i32, |event| event.pause as i32)
+            read(event, agentjob_pause::AGENTJOB_PAUSE_NONE, |event| event.pause)
         }
     })
 }
 
 /// How many bytes of a damaged journal were skipped.
 /// @param event the event
-/// @return bytes; 0 for an event that is not AGENTJOB_BATCH_RECOVERED, and for NULL
+/// @return bytes; 0 for an event that is not AGENTJOB_BATCH_KIND_RECOVERED, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_event_dropped_bytes(event: *const agentjob_batch_event) -> u64 {
     // SAFETY: the header's contract.
     unsafe { read(event, 0, |event| event.dropped_bytes) }
+}
+
+/// The metadata of an outcome's message, as JSON: what this run passed to agentjob_batch_set_item_extra(), or an object of the
+/// columns that agentjob_batch_add_file() kept.
+/// @param event the event
+/// @return borrowed from the event; NULL if the message has none, for any other event, and for NULL
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_batch_event_extra(event: *const agentjob_batch_event) -> *const c_char {
+    // SAFETY: the header's contract.
+    unsafe { read(event, NO_TEXT, |event| borrow(event.extra.as_ref())) }
+}
+
+/// How many messages have the same job and the same prompt as one before them.
+/// @param event the event
+/// @param first gets the number of the message that the event's message repeats, 0 for any other event; may be NULL
+/// @return how many; 0 for an event that is not AGENTJOB_BATCH_KIND_REPEATED, and for NULL
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_batch_event_repeats(event: *const agentjob_batch_event, first: *mut u64) -> u64 {
+    guard_or(0, || {
+        // SAFETY: the header's contract.
+        unsafe {
+            let (count, of) = read(event, (0, 0), |event| event.repeats);
+            write_if_wanted(first, of);
+            count
+        }
+    })
 }
 
 /// Frees an event, and with it the texts, the job and the error that are borrowed from it.
@@ -266,8 +322,8 @@ pub unsafe extern "C" fn agentjob_batch_event_free(event: *mut agentjob_batch_ev
     unsafe { handle::free(event) }
 }
 
-/// A kind's name, the same in every language: "outcome", "accepted", "job", "paused", "resumed", "recovered"; "nothing" for
-/// AGENTJOB_BATCH_NOTHING.
+/// A kind's name, the same in every language: "outcome", "accepted", "job", "busy", "paused", "resumed", "recovered",
+/// "repeated"; "nothing" for AGENTJOB_BATCH_KIND_NOTHING.
 /// @param kind any number
 /// @return a static text; "?" for a number that is not a kind
 /// @since 0.1.0

@@ -1,4 +1,4 @@
-//! A batch: made, filled, started, run, freed. Its settings are in `settings.rs`, its events in `event.rs`.
+//! A batch: made, started, run, freed. Its messages are in `items.rs`, its settings in `settings.rs`, its events in `event.rs`.
 
 use std::ffi::c_char;
 use std::ptr;
@@ -7,22 +7,20 @@ use std::time::Duration;
 use agentjob_core::{Batch, BatchEvent, BatchItem, BatchOptions, BatchProgress, Client, Error};
 
 use crate::batch::event::agentjob_batch_event;
-use crate::batch::progress::agentjob_progress;
+use crate::batch::progress::agentjob_batch_progress;
 use crate::call::AGENTJOB_FOREVER;
 use crate::client::agentjob_client;
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
 use crate::handle::{self, give, place, read, required, required_mut};
+use crate::milliseconds::MAX_MS;
 use crate::panic::guard_or;
 use crate::result::{Delivers, guard};
-use crate::text::{sized_text, text};
-
-/// The longest timeout of agentjob_batch_next(): 7 days, as for every other time.
-const MAX_TIMEOUT_MS: u64 = 7 * 24 * 3600 * 1000;
+use crate::text::text;
 
 /// Many messages, each sent at most once, even if the process crashes.
 ///
-/// Made by agentjob_client_batch(), freed by agentjob_batch_free(). Configure it (agentjob_batch_set_...), fill it with
+/// Made by agentjob_batch_new(), freed by agentjob_batch_free(). Configure it (agentjob_batch_set_...), fill it with
 /// agentjob_batch_add(), start it with agentjob_batch_start(), then call agentjob_batch_next() until agentjob_batch_is_over().
 /// A file, its journal, records its progress: run the batch again with the same messages and the same journal, and it resumes.
 /// Messages that were accepted or rejected are not sent again. A message whose delivery an earlier run does not know has the
@@ -35,7 +33,7 @@ const MAX_TIMEOUT_MS: u64 = 7 * 24 * 3600 * 1000;
 pub struct agentjob_batch {
     state: State,
     over: bool,
-    progress: agentjob_progress,
+    progress: agentjob_batch_progress,
 }
 
 enum State {
@@ -53,10 +51,17 @@ struct Preparation {
 }
 
 impl agentjob_batch {
-    /// Adds messages; nothing is sent.
-    pub(crate) fn add(&mut self, items: Vec<BatchItem>) -> Result<(), Error> {
-        self.preparation()?.items.extend(items);
-        Ok(())
+    /// The messages, to add others.
+    pub(crate) fn items(&mut self) -> Result<&mut Vec<BatchItem>, Error> {
+        Ok(&mut self.preparation()?.items)
+    }
+
+    /// The messages of a batch that was not started.
+    pub(crate) fn items_to_send(&self) -> &[BatchItem] {
+        match &self.state {
+            State::Preparing(preparation) => &preparation.items,
+            _ => &[],
+        }
     }
 
     fn preparation(&mut self) -> Result<&mut Preparation, Error> {
@@ -93,7 +98,17 @@ impl agentjob_batch {
         Ok(agentjob_batch_event::of(event).map_or(ptr::null_mut(), give))
     }
 
-    fn progress(&mut self) -> &agentjob_progress {
+    pub(crate) fn running(&self) -> Result<&Batch, Error> {
+        match &self.state {
+            State::Running(batch) => Ok(batch),
+            _ => {
+                Err(Error::invalid_argument("the batch was not started")
+                    .with_hint("Call agentjob_batch_start() first."))
+            }
+        }
+    }
+
+    fn progress(&mut self) -> &agentjob_batch_progress {
         let progress = match &self.state {
             State::Preparing(preparation) => {
                 let (mut progress, items) = (BatchProgress::default(), preparation.items.len() as u64);
@@ -103,7 +118,7 @@ impl agentjob_batch {
             State::Running(batch) => batch.progress(),
             State::Failed => BatchProgress::default(),
         };
-        self.progress = agentjob_progress(progress);
+        self.progress = agentjob_batch_progress(progress);
         &self.progress
     }
 }
@@ -119,7 +134,9 @@ pub(crate) unsafe fn set(
     // SAFETY: the caller promises the same.
     let preparation = unsafe { required_mut("batch", batch) }?.preparation()?;
     // On a copy: a refused value leaves the batch as it was.
-    preparation.options = change(preparation.options.clone())?;
+    let changed = change(preparation.options.clone())?;
+    changed.check()?;
+    preparation.options = changed;
     Ok(())
 }
 
@@ -132,8 +149,9 @@ pub(crate) unsafe fn set(
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_client_batch(
+pub unsafe extern "C" fn agentjob_batch_new(
     client: *const agentjob_client,
     journal: *const c_char,
     out: *mut *mut agentjob_batch,
@@ -144,48 +162,10 @@ pub unsafe extern "C" fn agentjob_client_batch(
         guard(err, Delivers::Nothing, || {
             let client = required("client", client)?.client.clone();
             let options = BatchOptions::new(text("journal", journal)?);
+            options.check()?;
             let state = State::Preparing(Box::new(Preparation { client, options, items: Vec::new() }));
-            let progress = agentjob_progress(BatchProgress::default());
+            let progress = agentjob_batch_progress(BatchProgress::default());
             place("out", out)?.write(give(agentjob_batch { state, over: false, progress }));
-            Ok(())
-        })
-    }
-}
-
-/// Adds a message. Nothing is sent. This function checks for NULL and UTF-8; agentjob_batch_start() checks the rest. Messages to
-/// one job are sent one after the other, in the order in which they were added.
-/// @param batch a batch that was not started
-/// @param job_id the job's id
-/// @param prompt the message, UTF-8, at least 1 byte; a NUL byte in it is sent like any other byte
-/// @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED
-/// @param key a name that is unique in the batch, 1 to 1024 bytes, by which the journal recognizes the message at any position;
-/// or NULL to recognize it by its content and position
-/// @param line the line of your input file, for error messages; 0 for none
-/// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
-/// @since 0.1.0
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_batch_add(
-    batch: *mut agentjob_batch,
-    job_id: *const c_char,
-    prompt: *const c_char,
-    prompt_len: usize,
-    key: *const c_char,
-    line: u64,
-    err: *mut *mut agentjob_error,
-) -> agentjob_code {
-    // SAFETY: the header's contract.
-    unsafe {
-        guard(err, Delivers::Nothing, || {
-            let items = &mut required_mut("batch", batch)?.preparation()?.items;
-            let mut item = BatchItem::new(text("job_id", job_id)?, sized_text("prompt", prompt, prompt_len)?);
-            if !key.is_null() {
-                item = item.with_key(text("key", key)?);
-            }
-            if line > 0 {
-                item = item.with_line(line);
-            }
-            items.push(item);
             Ok(())
         })
     }
@@ -202,6 +182,7 @@ pub unsafe extern "C" fn agentjob_batch_add(
 /// @param err gets the error; may be NULL
 /// @return AGENTJOB_OK, AGENTJOB_ERR_INVALID_ARGUMENT, AGENTJOB_ERR_JOURNAL or AGENTJOB_ERR_CONNECT
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_start(
     batch: *mut agentjob_batch,
@@ -215,7 +196,7 @@ pub unsafe extern "C" fn agentjob_batch_start(
 /// without an error and was not stopped, every message has an outcome.
 ///
 /// A 429 pauses the batch until the service accepts messages again. A service failure (no connection, timeouts, 5xx) pauses it for
-/// increasing times. Both are AGENTJOB_BATCH_PAUSED events, not errors. A failure that every other message would have too ends the
+/// increasing times. Both are AGENTJOB_BATCH_KIND_PAUSED events, not errors. A failure that every other message would have too ends the
 /// batch with an error: 401, 403, 3xx, TLS, a journal that cannot be written, an outage longer than agentjob_batch_set_max_outage_ms()
 /// allows, the batch's cancel token, a closed client. The remaining messages are sent by the next run.
 /// @param batch a batch that was started
@@ -226,6 +207,7 @@ pub unsafe extern "C" fn agentjob_batch_start(
 /// AGENTJOB_ERR_AUTHENTICATION, _PERMISSION_DENIED, _REDIRECT, _TLS, _RATE_LIMIT (for more than a day), _CONNECT, _CONNECTION_LOST,
 /// _TIMEOUT, _SERVER, _INVALID_RESPONSE, _CANCELLED, _CLOSED or _JOURNAL; agentjob_batch_is_over() is then true
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_next(
     batch: *mut agentjob_batch,
@@ -238,9 +220,9 @@ pub unsafe extern "C" fn agentjob_batch_next(
         guard(err, Delivers::Nothing, || {
             let batch = required_mut("batch", batch)?;
             let out = place("out", out)?;
-            if timeout_ms > MAX_TIMEOUT_MS && timeout_ms != AGENTJOB_FOREVER {
+            if timeout_ms > MAX_MS && timeout_ms != AGENTJOB_FOREVER {
                 return Err(Error::invalid_argument(format!("timeout_ms is {timeout_ms}"))
-                    .with_hint(format!("Give 0 to {MAX_TIMEOUT_MS} (7 days), or AGENTJOB_FOREVER.")));
+                    .with_hint(format!("Give 0 to {MAX_MS} (7 days), or AGENTJOB_FOREVER.")));
             }
             out.write(batch.next(Duration::from_millis(timeout_ms))?);
             Ok(())
@@ -263,7 +245,7 @@ pub unsafe extern "C" fn agentjob_batch_is_over(batch: *const agentjob_batch) ->
 /// @return borrowed from the batch until it is used again; NULL only for a NULL batch
 /// @since 0.1.0
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_batch_progress(batch: *mut agentjob_batch) -> *const agentjob_progress {
+pub unsafe extern "C" fn agentjob_batch_get_progress(batch: *mut agentjob_batch) -> *const agentjob_batch_progress {
     guard_or(ptr::null(), || {
         // SAFETY: the header's contract.
         unsafe { batch.as_mut() }.map_or(ptr::null(), |batch| ptr::from_ref(batch.progress()))

@@ -40,7 +40,7 @@ impl From<Option<PauseReason>> for agentjob_pause {
     }
 }
 
-/// A count of agentjob_progress_count().
+/// A count of agentjob_batch_progress_count().
 /// @since 0.1.0
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,13 +61,19 @@ pub enum agentjob_count {
     AGENTJOB_COUNT_WAITING = 6,
     /// Final outcomes. If the batch waits for jobs, the outcome of an accepted message is final when its job is done.
     AGENTJOB_COUNT_DONE = 7,
+    /// Messages that wait because their job is busy (409). They are among those left.
+    AGENTJOB_COUNT_BUSY = 8,
+    /// Jobs that the batch waited for and that failed.
+    AGENTJOB_COUNT_FAILED = 9,
+    /// Messages that agentjob_batch_drop() took out: no run sends them.
+    AGENTJOB_COUNT_DROPPED = 10,
 }
 
 /// A batch's progress at one moment. It does not change while you read it, so its numbers are consistent.
 ///
-/// Borrowed from the batch (agentjob_batch_progress()) or the status (agentjob_batch_status_progress()).
+/// Borrowed from the batch (agentjob_batch_get_progress()) or the status (agentjob_batch_status_progress()).
 /// @since 0.1.0
-pub struct agentjob_progress(pub(crate) BatchProgress);
+pub struct agentjob_batch_progress(pub(crate) BatchProgress);
 
 /// One of the counts.
 /// @param progress the progress
@@ -75,10 +81,10 @@ pub struct agentjob_progress(pub(crate) BatchProgress);
 /// @return the count; 0 for any other number, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_progress_count(progress: *const agentjob_progress, count: i32) -> u64 {
+pub unsafe extern "C" fn agentjob_batch_progress_count(progress: *const agentjob_batch_progress, count: i32) -> u64 {
     // SAFETY: the header's contract.
     unsafe {
-        read(progress, 0, |agentjob_progress(progress)| match count {
+        read(progress, 0, |agentjob_batch_progress(progress)| match count {
             0 => progress.items,
             1 => progress.accepted,
             2 => progress.rejected,
@@ -87,6 +93,9 @@ pub unsafe extern "C" fn agentjob_progress_count(progress: *const agentjob_progr
             5 => progress.sending,
             6 => progress.waiting,
             7 => progress.done,
+            8 => progress.busy,
+            9 => progress.failed,
+            10 => progress.dropped,
             _ => 0,
         })
     }
@@ -95,16 +104,19 @@ pub unsafe extern "C" fn agentjob_progress_count(progress: *const agentjob_progr
 /// Why the batch was paused at that moment, and for how much longer.
 /// @param progress the progress
 /// @param remaining_ms gets the rest of the pause in milliseconds, 0 if there was no pause; may be NULL
-/// @return an AGENTJOB_PAUSE_ number; AGENTJOB_PAUSE_NONE if there was no pause, and for NULL
+/// @return the reason; AGENTJOB_PAUSE_NONE if there was no pause, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_progress_pause(progress: *const agentjob_progress, remaining_ms: *mut u64) -> i32 {
-    guard_or(agentjob_pause::AGENTJOB_PAUSE_NONE as i32, || {
+pub unsafe extern "C" fn agentjob_batch_progress_pause(
+    progress: *const agentjob_batch_progress,
+    remaining_ms: *mut u64,
+) -> agentjob_pause {
+    guard_or(agentjob_pause::AGENTJOB_PAUSE_NONE, || {
         // SAFETY: the header's contract.
         unsafe {
             let pause = read(progress, None, |progress| progress.0.pause);
             write_if_wanted(remaining_ms, pause.map_or(0, |(_, left)| milliseconds(left)));
-            agentjob_pause::from(pause.map(|(reason, _)| reason)) as i32
+            agentjob_pause::from(pause.map(|(reason, _)| reason))
         }
     })
 }
@@ -114,7 +126,7 @@ pub unsafe extern "C" fn agentjob_progress_pause(progress: *const agentjob_progr
 /// @return milliseconds, 0 if no message is left; -1 while there is no pace yet, for a journal, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_progress_finishes_in_ms(progress: *const agentjob_progress) -> i64 {
+pub unsafe extern "C" fn agentjob_batch_progress_finishes_in_ms(progress: *const agentjob_batch_progress) -> i64 {
     // SAFETY: the header's contract.
     unsafe { read(progress, -1, |progress| milliseconds_or_none(progress.0.finishes_in)) }
 }
@@ -148,9 +160,11 @@ mod tests {
         let mut progress = BatchProgress::default();
         (progress.items, progress.accepted, progress.rejected, progress.unknown) = (10, 11, 12, 13);
         (progress.left, progress.sending, progress.waiting, progress.done) = (14, 15, 16, 17);
-        let progress = agentjob_progress(progress);
+        progress.busy = 18;
+        (progress.failed, progress.dropped) = (19, 20);
+        let progress = agentjob_batch_progress(progress);
         // SAFETY: the progress lives.
-        let count = |count: i32| unsafe { agentjob_progress_count(&raw const progress, count) };
+        let count = |count: i32| unsafe { agentjob_batch_progress_count(&raw const progress, count) };
         let rows = [
             (AGENTJOB_COUNT_ITEMS, 10),
             (AGENTJOB_COUNT_ACCEPTED, 11),
@@ -160,10 +174,13 @@ mod tests {
             (AGENTJOB_COUNT_SENDING, 15),
             (AGENTJOB_COUNT_WAITING, 16),
             (AGENTJOB_COUNT_DONE, 17),
+            (AGENTJOB_COUNT_BUSY, 18),
+            (AGENTJOB_COUNT_FAILED, 19),
+            (AGENTJOB_COUNT_DROPPED, 20),
         ];
         for (name, wanted) in rows {
             assert_eq!(count(name as i32), wanted, "{name:?}");
         }
-        assert_eq!([count(-1), count(8), count(i32::MAX)], [0; 3]);
+        assert_eq!([count(-1), count(11), count(i32::MAX)], [0; 3]);
     }
 }

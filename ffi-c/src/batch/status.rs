@@ -3,9 +3,9 @@
 use std::ffi::c_char;
 use std::ptr;
 
-use agentjob_core::{BatchStatus, BatchStatusItem, batch_status};
+use agentjob_core::{BatchDecision, BatchStatus, BatchStatusItem, batch_status};
 
-use crate::batch::progress::agentjob_progress;
+use crate::batch::progress::agentjob_batch_progress;
 use crate::code::agentjob_code;
 use crate::delivery::agentjob_delivery;
 use crate::error::agentjob_error;
@@ -19,7 +19,7 @@ use crate::text::{NO_TEXT, Text, borrow, text};
 /// Made by agentjob_batch_status_new(), freed by agentjob_batch_status_free(). Texts and the progress are borrowed from it.
 /// @since 0.1.0
 pub struct agentjob_batch_status {
-    progress: agentjob_progress,
+    progress: agentjob_batch_progress,
     running: bool,
     waits: bool,
     pid: u32,
@@ -32,19 +32,32 @@ pub struct agentjob_batch_status {
     dropped_bytes: u64,
     unknown: Vec<Item>,
     rejected: Vec<Item>,
+    failed: Vec<Item>,
+    decisions: Vec<Decided>,
+    new_prompts: u64,
 }
 
-/// A message that was rejected, or whose delivery is unknown.
+/// A message that was rejected, or whose delivery is unknown, or whose job failed.
 struct Item {
     number: u64,
+    key: Option<Text>,
     job_id: Text,
     reason: Option<Text>,
+}
+
+/// A decision about a message.
+struct Decided {
+    number: u64,
+    key: Text,
+    job_id: Text,
+    decision: Text,
+    at: Text,
 }
 
 impl agentjob_batch_status {
     fn new(status: &BatchStatus) -> agentjob_batch_status {
         agentjob_batch_status {
-            progress: agentjob_progress(status.progress),
+            progress: agentjob_batch_progress(status.progress),
             running: status.running,
             waits: status.waits,
             pid: status.pid,
@@ -57,13 +70,18 @@ impl agentjob_batch_status {
             dropped_bytes: status.dropped_bytes,
             unknown: status.unknown.iter().map(Item::new).collect(),
             rejected: status.rejected.iter().map(Item::new).collect(),
+            failed: status.failed.iter().map(Item::new).collect(),
+            decisions: status.decisions.iter().map(Decided::new).collect(),
+            new_prompts: status.new_prompts,
         }
     }
 
     fn item(&self, delivery: i32, index: u64) -> Option<&Item> {
         const UNKNOWN: i32 = agentjob_delivery::AGENTJOB_DELIVERY_UNKNOWN as i32;
         const REJECTED: i32 = agentjob_delivery::AGENTJOB_DELIVERY_REJECTED as i32;
+        const ACCEPTED: i32 = agentjob_delivery::AGENTJOB_DELIVERY_ACCEPTED as i32;
         let items = match delivery {
+            ACCEPTED => &self.failed,
             UNKNOWN => &self.unknown,
             REJECTED => &self.rejected,
             _ => return None,
@@ -74,7 +92,24 @@ impl agentjob_batch_status {
 
 impl Item {
     fn new(item: &BatchStatusItem) -> Item {
-        Item { number: item.number, job_id: Text::new(&*item.job_id), reason: item.reason.as_deref().map(Text::new) }
+        Item {
+            number: item.number,
+            key: item.key.as_deref().map(Text::new),
+            job_id: Text::new(&*item.job_id),
+            reason: item.reason.as_deref().map(Text::new),
+        }
+    }
+}
+
+impl Decided {
+    fn new(made: &BatchDecision) -> Decided {
+        Decided {
+            number: made.number,
+            key: Text::new(&*made.key),
+            job_id: Text::new(&*made.job_id),
+            decision: Text::new(made.decision.as_str()),
+            at: Text::new(&*made.at),
+        }
     }
 }
 
@@ -85,6 +120,7 @@ impl Item {
 /// @return AGENTJOB_OK, AGENTJOB_ERR_INVALID_ARGUMENT, or AGENTJOB_ERR_JOURNAL if the journal cannot be read, is damaged (the
 /// message names the line), or is not a journal
 /// @since 0.1.0
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_status_new(
     journal: *const c_char,
@@ -109,7 +145,7 @@ pub unsafe extern "C" fn agentjob_batch_status_new(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_batch_status_progress(
     status: *const agentjob_batch_status,
-) -> *const agentjob_progress {
+) -> *const agentjob_batch_progress {
     // SAFETY: the header's contract.
     unsafe { read(status, ptr::null(), |status| ptr::from_ref(&status.progress)) }
 }
@@ -214,15 +250,18 @@ pub unsafe extern "C" fn agentjob_batch_status_dropped_bytes(status: *const agen
     unsafe { read(status, 0, |status| status.dropped_bytes) }
 }
 
-/// A message that was rejected, or whose delivery is unknown. To get all of them, count the index up until it returns false. Before
+/// A message that was rejected, whose delivery is unknown, or that was accepted and whose job failed. To get all of them, count the index up until it returns false. Before
 /// you send a message again whose delivery is unknown, check its job.
 /// @param status the status
-/// @param delivery AGENTJOB_DELIVERY_REJECTED or AGENTJOB_DELIVERY_UNKNOWN
+/// @param delivery AGENTJOB_DELIVERY_REJECTED, AGENTJOB_DELIVERY_UNKNOWN, or AGENTJOB_DELIVERY_ACCEPTED for those whose jobs were
+/// waited for and failed
 /// @param index which of them, from 0, in the order of the batch
 /// @param number gets the message's position in the batch, from 1; may be NULL
+/// @param key gets its own key, if the journal could store it, or the one derived from its content and position, borrowed from the
+/// status; NULL if only a damaged line is left of it; may be NULL
 /// @param job_id gets the id of its job, borrowed from the status; may be NULL
 /// @param reason gets why it was rejected or its delivery is unknown, borrowed from the status; NULL if its run ended before the
-/// journal had a reason; may be NULL
+/// journal had a reason, and for a job that failed; may be NULL
 /// @return whether there is such a message. If not, past the last one, for another delivery and for NULL, nothing is written
 /// @since 0.1.0
 #[unsafe(no_mangle)]
@@ -231,6 +270,7 @@ pub unsafe extern "C" fn agentjob_batch_status_item(
     delivery: i32,
     index: u64,
     number: *mut u64,
+    key: *mut *const c_char,
     job_id: *mut *const c_char,
     reason: *mut *const c_char,
 ) -> bool {
@@ -239,8 +279,54 @@ pub unsafe extern "C" fn agentjob_batch_status_item(
         unsafe {
             let Some(item) = read(status, None, |status| status.item(delivery, index)) else { return false };
             write_if_wanted(number, item.number);
+            write_if_wanted(key, borrow(item.key.as_ref()));
             write_if_wanted(job_id, item.job_id.as_ptr());
             write_if_wanted(reason, borrow(item.reason.as_ref()));
+            true
+        }
+    })
+}
+
+/// How many messages the next run needs a prompt for that agentjob_batch_retry() gave them.
+/// @param status the status
+/// @return messages; 0 for NULL
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_batch_status_new_prompts(status: *const agentjob_batch_status) -> u64 {
+    // SAFETY: the header's contract.
+    unsafe { read(status, 0, |status| status.new_prompts) }
+}
+
+/// The last decision about a message. To get all of them, count the index up until it returns false.
+/// @param status the status
+/// @param index which of them, from 0, in the order of the batch
+/// @param number gets the message's position in the batch, from 1; may be NULL
+/// @param key gets its key, borrowed from the status; may be NULL
+/// @param job_id gets the id of its job, borrowed from the status; may be NULL
+/// @param decision gets "arrived", "not_arrived", "resend", "retry" or "drop", borrowed from the status; may be NULL
+/// @param at gets when it was decided (ISO 8601), borrowed from the status; may be NULL
+/// @return whether there is such a decision. If not, past the last one and for NULL, nothing is written
+/// @since 0.1.0
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agentjob_batch_status_decision(
+    status: *const agentjob_batch_status,
+    index: u64,
+    number: *mut u64,
+    key: *mut *const c_char,
+    job_id: *mut *const c_char,
+    decision: *mut *const c_char,
+    at: *mut *const c_char,
+) -> bool {
+    guard_or(false, || {
+        // SAFETY: the header's contract.
+        unsafe {
+            let found = |status: &'static agentjob_batch_status| status.decisions.get(usize::try_from(index).ok()?);
+            let Some(made) = read(status, None, found) else { return false };
+            write_if_wanted(number, made.number);
+            write_if_wanted(key, made.key.as_ptr());
+            write_if_wanted(job_id, made.job_id.as_ptr());
+            write_if_wanted(decision, made.decision.as_ptr());
+            write_if_wanted(at, made.at.as_ptr());
             true
         }
     })

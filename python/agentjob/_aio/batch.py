@@ -7,7 +7,7 @@ import sys
 from collections import deque
 from functools import partial
 from types import TracebackType
-from typing import Any, Awaitable, Callable
+from typing import Any, Awaitable, Callable, Literal, Optional
 
 from .._native import Batch, CancelToken, Client
 from ..types import BatchOutcome, BatchProgress, BatchUpdate
@@ -30,13 +30,20 @@ class AsyncBatch:
         self._batch: Batch | None = None
         self._closed = False
         self._in_use = False
-        #: Events that were taken from the batch and not delivered yet, so that a cancellation loses none of them.
+        #: Events that were taken from the batch and not delivered yet, so that a cancellation loses no event.
         self._pending: deque[tuple[bool, Any]] = deque()
         #: Its own, because it needs a thread for hours; the client's threads are for requests.
         self._threads = Threads()
 
     def __repr__(self) -> str:
         return "<Async" + (repr(self._batch)[1:] if self._batch is not None else "Batch>")
+
+    def __len__(self) -> int:
+        """How many messages the batch has; 0 before it has started."""
+        return 0 if self._batch is None else len(self._batch)
+
+    def __bool__(self) -> Literal[True]:
+        return True
 
     def __aiter__(self) -> AsyncBatch:
         return self
@@ -67,12 +74,16 @@ class AsyncBatch:
         self._claim()
         try:
             await self._run(self._open)
-        finally:
+        except BaseException:
+            # Python calls no __aexit__ for a statement that was not entered, and the batch may be sending already.
             self._in_use = False
+            await self.aclose()
+            raise
+        self._in_use = False
         return self
 
     async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None, /
+        self, exc_type: Optional[type[BaseException]], exc: Optional[BaseException], traceback: Optional[TracebackType], /
     ) -> None:
         await self.aclose()
 
@@ -85,7 +96,7 @@ class AsyncBatch:
         """The batch's progress; all zero before it has started. It does not wait."""
         if self._batch is not None:
             return self._batch.progress()
-        none = {name: 0 for name in ("items", "accepted", "rejected", "unknown", "left", "sending", "waiting", "done")}
+        none = {name: 0 for name in ("items", "accepted", "rejected", "unknown", "left", "sending", "waiting", "busy", "done")}
         return {**none, "pause": None, "finishes_in": None}  # type: ignore[typeddict-item]
 
     def stop(self) -> None:

@@ -9,14 +9,41 @@ verdict is always known.
 from __future__ import annotations
 
 import contextvars
+import functools
 from concurrent.futures import Future
-from typing import Any, Callable, TypeVar
+from typing import Any, Awaitable, Callable, TypeVar
 
 from .. import _native
-from .event_loop import Wake, running_loop, wait_for
+from .event_loop import Loop, Wake, running_loop, wait_for
 from .threads import Threads
 
 T = TypeVar("T")
+
+
+def delivering(*names: str) -> Callable[[type[T]], type[T]]:
+    """Gives the coroutine methods `names` of a class the verdict of what Python itself refuses: a TypeError because an argument is
+    missing, unexpected or surplus has `delivery`, "not_sent". It decorates the class, so that for type checkers, which cannot tell
+    what a decorated method is, the methods stay what their signatures say."""
+
+    def decorate(cls: type[T]) -> type[T]:
+        for name in names:
+            setattr(cls, name, _delivering(getattr(cls, name)))
+        return cls
+
+    return decorate
+
+
+def _delivering(method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    @functools.wraps(method)
+    async def call(*arguments: Any, **named: Any) -> Any:
+        try:
+            coroutine = method(*arguments, **named)
+        except TypeError as error:
+            _note(error, "not_sent")
+            raise
+        return await coroutine
+
+    return call
 
 
 async def run(threads: Threads, work: Callable[[], T], token: _native.CancelToken, delivers: bool) -> T:
@@ -24,18 +51,28 @@ async def run(threads: Threads, work: Callable[[], T], token: _native.CancelToke
     call's timeout is the token's."""
     # First: without a running loop nothing starts.
     loop = running_loop()
+    return await loop.protected(_run)(loop, threads, work, token, delivers)
+
+
+async def _run(
+    loop: Loop, threads: Threads, work: Callable[[], T], token: _native.CancelToken, delivers: bool
+) -> T:
     context = contextvars.copy_context()
     try:
-        future = threads.submit(lambda: context.run(work), token)
+        future = threads.submit(lambda: context.run(work), token, loop.is_closed)
     except RuntimeError as error:  # the system has no thread left
         _note(error, "not_sent" if delivers else None)
         raise
     try:
-        await wait_for(loop, future, token._remaining)
+        remaining = token._remaining
+        await wait_for(loop, future, remaining)
         while not future.done():
-            if token._remaining == 0.0 and future.cancel():
-                return context.run(work)  # it ends at once, because it has timed out
-            await wait_for(loop, future, token._remaining or None)
+            remaining = token._remaining
+            if remaining == 0.0:
+                if future.cancel():
+                    return context.run(work)  # it ends at once, because it has timed out
+                remaining = None  # a thread has it, and ends it in time
+            await wait_for(loop, future, remaining)
     except loop.cancelled as cancelled:
         token.cancel()
         # If it is still in the queue, it never starts.

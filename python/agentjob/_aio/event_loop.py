@@ -8,10 +8,13 @@ import math
 import sys
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, Callable, Protocol
+from typing import Any, Awaitable, Callable, Protocol, TypeVar
 
 #: Ends a sleep, from any thread.
 Wake = Callable[[], None]
+Call = TypeVar("Call", bound=Callable[..., Awaitable[Any]])
+#: Coroutine functions that trio protects from Ctrl-C.
+_protected: dict[Any, Any] = {}
 
 
 async def wait_for(loop: Loop, future: Future[Any], seconds: float | None) -> None:
@@ -25,6 +28,9 @@ class Loop(Protocol):
     #: The exceptions that cancel a task.
     cancelled: tuple[type[BaseException], ...]
 
+    def protected(self, call: Call) -> Call:
+        """A coroutine function into which Ctrl-C is raised only while it sleeps."""
+
     async def sleep(self, seconds: float | None, arm: Callable[[Wake], object]) -> None:
         """Sleeps for this many seconds, or until the function that `arm` gets is called. None: no limit."""
 
@@ -34,12 +40,18 @@ class Loop(Protocol):
     def later(self, seconds: float, call: Callable[[], None]) -> object:
         """Calls a function after this many seconds."""
 
+    def is_closed(self) -> bool:
+        """Whether the loop was closed, perhaps while a call was in flight."""
+
 
 class _Asyncio:
     cancelled: tuple[type[BaseException], ...] = (asyncio.CancelledError,)
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
+
+    def protected(self, call: Call) -> Call:
+        return call
 
     async def sleep(self, seconds: float | None, arm: Callable[[Wake], object]) -> None:
         woken: asyncio.Future[None] = self._loop.create_future()
@@ -60,6 +72,9 @@ class _Asyncio:
     def later(self, seconds: float, call: Callable[[], None]) -> object:
         return self._loop.call_later(seconds, call)
 
+    def is_closed(self) -> bool:
+        return self._loop.is_closed()
+
 
 class _Trio:
     def __init__(self, trio: Any) -> None:
@@ -68,7 +83,19 @@ class _Trio:
         #: trio raises Ctrl-C in the main task, wherever that waits.
         self.cancelled: tuple[type[BaseException], ...] = (trio.Cancelled, KeyboardInterrupt)
 
+    def protected(self, call: Call) -> Call:
+        # Ctrl-C must not interrupt the code around a sleep: between the moment in which trio's Event knows the task and the moment
+        # in which the task sleeps, it would leave the task in the Event, whose set() would then wake it from another sleep, a second
+        # time for that one: trio.TrioInternalError. Protected code gets it while it sleeps.
+        if call not in _protected:
+            _protected[call] = self._trio.lowlevel.enable_ki_protection(call)
+        made: Call = _protected[call]
+        return made
+
     async def sleep(self, seconds: float | None, arm: Callable[[Wake], object]) -> None:
+        await self.protected(_Trio._sleep)(self, seconds, arm)
+
+    async def _sleep(self, seconds: float | None, arm: Callable[[Wake], object]) -> None:
         woken = self._trio.Event()
         arm(partial(_from_any_thread, partial(self._token.run_sync_soon, woken.set)))
         with self._trio.move_on_after(math.inf if seconds is None else seconds):
@@ -86,6 +113,9 @@ class _Trio:
                 call()
 
         return self._trio.lowlevel.spawn_system_task(wait)
+
+    def is_closed(self) -> bool:
+        return False  # it ends its tasks, and with them their calls, before it ends
 
 
 def running_loop() -> Loop:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Awaitable, Callable
+from typing import Awaitable, Callable, Optional
 
 from .._native import Poller
-from ..types import Job
+from ..types import Job, ResponseMeta
 
 
 class AsyncPoller:
     """A wait whose loop the program runs; see AsyncClient.poller."""
 
-    def __init__(self, poll: Callable[[Poller], Awaitable[Job | None]], poller: Poller) -> None:
+    def __init__(self, poll: Callable[..., Awaitable[Optional[Job]]], poller: Poller) -> None:
         self._poll = poll
         self._poller = poller
 
@@ -21,9 +21,13 @@ class AsyncPoller:
     def __str__(self) -> str:
         return str(self._poller)
 
-    async def poll(self) -> Job | None:
-        """Polls the job once, now. Returns its last record when the job is done, None when it is not; see Poller.poll."""
-        return await self._poll(self._poller)
+    async def poll(self, *, meta: Optional[Callable[[ResponseMeta], object]] = None) -> Optional[Job]:
+        """Polls the job once, now. Returns its last record when the job is done, None when it is not; see Poller.poll.
+
+        meta: called with the response's metadata if the poll succeeds, on the event loop's thread, and awaited if it returns an
+            awaitable.
+        """
+        return await self._poll(self._poller, meta)
 
     @property
     def job_id(self) -> str:
@@ -36,7 +40,7 @@ class AsyncPoller:
         return self._poller.due_in
 
     @property
-    def job(self) -> Job | None:
+    def job(self) -> Optional[Job]:
         """The last record that this poller read."""
         return self._poller.job
 

@@ -38,10 +38,12 @@ class Threads:
         self._has_thread = False
         self._busy = 0
         self._used = 0
-        self._abandoned: set[CancelToken] = set()  # of calls whose event loop stops when the interpreter exits
+        #: The calls in flight, and whether no event loop will wait for them when the interpreter exits.
+        self._calls: dict[CancelToken, Callable[[], bool]] = {}
 
-    def submit(self, work: Callable[[], T], token: CancelToken) -> Future[T]:
-        """Queues `work` for a thread. Cancelling `token` must end `work`. Cancelling the future takes it out of the queue."""
+    def submit(self, work: Callable[[], T], token: CancelToken, is_closed: Callable[[], bool]) -> Future[T]:
+        """Queues `work` for a thread. Cancelling `token` must end `work`. Cancelling the future takes it out of the queue. `is_closed`:
+        whether the event loop that waits for it is closed."""
         future: Future[T] = Future()
         abandoned = _is_abandoned_at_exit()
         with self._lock:
@@ -61,14 +63,14 @@ class Threads:
                     raise
             self._busy += 1
             self._used += 1
-            if abandoned:
-                self._abandoned.add(token)
+            thread = threading.current_thread()
+            self._calls[token] = lambda: abandoned or is_closed() or not thread.is_alive()
         return future
 
     def done(self, token: CancelToken, later: Callable[[float, Callable[[], None]], object]) -> None:
         """A call has ended. `later` schedules a check whether the threads have been idle long enough to end."""
         with self._lock:
-            self._abandoned.discard(token)
+            self._calls.pop(token, None)
             self._busy -= 1
             if self._busy > 0:
                 return
@@ -97,9 +99,10 @@ class Threads:
     def exit(self) -> None:
         """Ends the calls whose event loops have stopped when the interpreter exits, because it waits for their threads."""
         with self._lock:
-            tokens = list(self._abandoned)
-        for token in tokens:
-            token.cancel()
+            calls = list(self._calls.items())
+        for token, is_abandoned in calls:
+            if is_abandoned():
+                token.cancel()
 
 
 class _CalledOnce:

@@ -1,8 +1,8 @@
 """`--json-events`: progress on stderr as compact JSON, one object per line, for programs."""
 
-import json
 import sys
 
+from .record import as_json
 from .terminal import write
 
 
@@ -11,7 +11,7 @@ class JsonEvents:
 
     def on_event(self, event):
         # ASCII only: it fits any encoding and has no control characters.
-        write(sys.stderr, json.dumps(event, separators=(",", ":")) + "\n")
+        write(sys.stderr, as_json(event) + "\n")
 
     def on_update(self, job):
         self.on_event({"event": "update", "job": job})

@@ -5,18 +5,20 @@ writes progress to stderr: a `progress.Progress` or an `events.JsonEvents`; a ba
 load the modules of `batch`.
 """
 
-import json
 import sys
 
 from .. import errors
 from .._native import Client, serve_emulator
 from . import exit
-from .arguments import CLIENT, SCHEDULE, parser
+from .arguments import parser
 from .events import JsonEvents
-from .output import OutputError, emit
+from .flags import CLIENT, SCHEDULE
+from .headers import headers
+from .output import OutputError, emit, print_result
 from .progress import Progress
+from .record import pretty
 from .terminal import write
-from .wait import Interrupted, Wait
+from .wait import Interrupted, Wait, command, job_words
 
 
 def main(argv=None):
@@ -25,23 +27,21 @@ def main(argv=None):
         argv = sys.argv[1:]
         # A record may contain an integer of any length, but Python 3.11 and later print at most 4300 digits.
         getattr(sys, "set_int_max_str_digits", int)(0)
-    report = Progress()
+    report, options = Progress(), None
     try:
         if argv[:1] == ["emulator"]:
-            return serve_emulator(argv[1:])
+            return serve_emulator("agentjob emulator", argv[1:])
         options = parser().parse_args(argv)
         if options.command is None:
             write(sys.stderr, parser().format_help())
             return exit.USAGE
         options.words = argv  # for the command that resumes a batch
         report = report_for(options)
-        return COMMANDS[options.command](options, report)
+        return function_of(options.command)(options, report)
     except errors.Error as error:
-        report.fail(error)
-        return exit.of_error(error)
+        return fail(error, options, report)
     except KeyboardInterrupt as interrupt:
-        report.fail(Interrupted(interrupt))
-        return exit.INTERRUPTED
+        return fail(Interrupted(interrupt), options, report)
     except Exception as error:
         # Python would exit with 1, which means that the job failed.
         report.fail(errors.InternalError(f"{type(error).__name__}: {error}"))
@@ -50,8 +50,24 @@ def main(argv=None):
         report.end()
 
 
+def fail(error, options, report):
+    """Reports the error that ended a command, and for a message that may have arrived the command that shows its job."""
+    if error.delivery == "unknown" and getattr(options, "command", None) == "send":
+        error.check = command(options, "get", *job_words(options.job))
+    report.fail(error)
+    return exit.of_error(error)
+
+
+def function_of(command):
+    if command.startswith("batch"):
+        from .batch.commands import function_of
+
+        return function_of(command)
+    return COMMANDS[command]
+
+
 def report_for(options):
-    if options.command == "send-all":
+    if options.command == "batch run":
         from .batch.run import report_for
 
         return report_for(options)
@@ -65,9 +81,10 @@ def send(options, report):
     prompt = read_prompt(options.prompt)
     with client(options, report) as service:
         if not options.wait:
-            return show(service.send_message(options.job, prompt), report, delivered=True)
-        job = Wait(options, service, report).message(options.job, prompt)
-    return finish(job, report, delivered=True)
+            return show(service._record_json(options.job, prompt), report, delivered=True)
+        wait = Wait(options, service, report)
+        wait.message(options.job, prompt)
+    return finish(wait, report, delivered=True)
 
 
 def wait(options, report):
@@ -79,34 +96,33 @@ def wait(options, report):
         options.refuse(f"leave out {', '.join(beside)}: the TEXT of --resume contains the job and the times")
     with client(options, report) as service:
         wait = Wait(options, service, report)
-        job = wait.job(options.job) if options.resume is None else wait.resumed(options.resume)
-    return finish(job, report)
+        if options.resume is None:
+            wait.job(options.job)
+        else:
+            wait.resumed(options.resume)
+    return finish(wait, report)
 
 
 def get(options, report):
     with client(options, report) as service:
-        return show(service.get_job(options.job), report)
+        return show(service._record_json(options.job), report)
 
 
 def create(options, report):
     prompt = read_prompt(options.prompt)
     with client(options, report) as service:
         if not options.wait:
-            return show(service.create_job(prompt), report, delivered=True)
-        job = Wait(options, service, report).new_job(prompt)
-    return finish(job, report, delivered=True)
+            return show(service._record_json(prompt=prompt), report, delivered=True)
+        wait = Wait(options, service, report)
+        wait.new_job(prompt)
+    return finish(wait, report, delivered=True)
 
 
-def send_all(options, report):
-    from .batch.run import send_all
+def help(options, report):
+    from .topics import page
 
-    return send_all(options, report)
-
-
-def batch_status(options, report):
-    from .batch.status import batch_status
-
-    return batch_status(options, report)
+    print_result("help", page(options.top, options.topic, options.refuse))
+    return exit.DONE
 
 
 def demo(options, report):
@@ -117,7 +133,9 @@ def demo(options, report):
     with Emulator(work_ms=3000) as emulator, emulator.client(on_event=report.on_event) as service:
         report.say(f"an emulator of the service listens at {emulator.base_url}")
         report.say(f"sending to {emulator.job_id}: {prompt}")
-        return finish(Wait(options, service, report).message(emulator.job_id, prompt), report)
+        wait = Wait(options, service, report)
+        wait.message(emulator.job_id, prompt)
+        return finish(wait, report)
 
 
 def completion(options, report):
@@ -135,8 +153,7 @@ COMMANDS = {
     "wait": wait,
     "get": get,
     "create": create,
-    "send-all": send_all,
-    "batch-status": batch_status,
+    "help": help,
     "demo": demo,
     "completion": completion,
 }
@@ -144,6 +161,7 @@ COMMANDS = {
 
 def client(options, report):
     settings = {name: getattr(options, name) for name in CLIENT}
+    settings["headers"] = headers(options.header)
     return Client(**settings, user_agent_suffix="cli", on_event=report.on_event)
 
 
@@ -158,23 +176,24 @@ def read_prompt(given):
         raise errors.InvalidArgumentError("the prompt on stdin is not UTF-8") from None
 
 
-def finish(job, report, delivered=False):
+def finish(wait, report, delivered=False):
     """Prints a wait's last record."""
-    status = show(job, report, delivered)
-    return exit.JOB_FAILED if job["status"] == "failed" else status
+    status = show(wait.poller._record_json, report, delivered)
+    return exit.JOB_FAILED if wait.poller.job["status"] == "failed" else status
 
 
-def show(job, report, delivered=False):
-    """Prints the record on stdout. ASCII only: it fits any encoding and has no control characters."""
+def show(record, report, delivered=False):
+    """Prints a record on stdout."""
     report.end()
-    broken = emit(json.dumps(job, indent=2) + "\n")
+    broken = emit(pretty(record))
     if broken is None:
         return exit.DONE
     if delivered:
         failure = OutputError("the record could not be written, but the message was accepted; do not send it again")
         failure.delivery = "accepted"
         report.fail(failure)
-        return exit.DONE
+        # A script that sends again after a failure must not do so here. It checks the job, and so gets the record.
+        return exit.DELIVERY_UNKNOWN
     # A reader that went away, as head does, is no error.
     if not isinstance(broken, BrokenPipeError):
         report.fail(OutputError(f"the record could not be written: {broken}"))

@@ -42,6 +42,8 @@ class Progress:
         elif event["event"] == "retry":
             self._show("retrying after " + event["reason"], failing=True)
             self._next = "next attempt", time.monotonic() + event["delay"]
+        elif event["event"] != "attempt":
+            pass  # a response: what follows from it comes next
         elif event["operation"] == "get_job":
             self._show("polling" if self._state in ("starting", "sending") else self._state, self._failing)
         else:
@@ -64,11 +66,13 @@ class Progress:
             self._print(f"agentjob: {printable(text)}\n")
 
     def fail(self, error):
-        """Reports the error that ended the command, and the command that resumes it, if there is one."""
+        """Reports the error that ended the command, and the command that resumes it or shows its message's job, if there is one."""
         self.end()
         remarks = "".join(f"{remark}\n" for remark in getattr(error, "remarks", ()))
         resume = getattr(error, "resume", None)
         command = f"to keep waiting:\n  {printable(resume)}\n" if resume else ""
+        check = getattr(error, "check", None)
+        command += f"to see whether it arrived:\n  {printable(check)}\n" if check else ""
         self._print(f"agentjob: {printable(str(error))}\n{remarks}{command}")
 
     def end(self):

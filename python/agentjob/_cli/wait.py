@@ -6,7 +6,8 @@ import time
 
 from .. import _wait, errors
 from .._native import add_note
-from .arguments import CLIENT, SCHEDULE
+from .flags import CLIENT, SCHEDULE
+from .headers import without_value
 
 
 class Interrupted(errors.Error):
@@ -41,7 +42,7 @@ class Wait:
         self._schedule = {name: getattr(options, flag) for flag, name in SCHEDULE.items() if hasattr(options, flag)}
         self._resumable = options.command != "demo"  # the demo's service ends with it
         self._job_id = None
-        self._poller = None
+        self.poller = None
         self._last = None
         self._delivered = None  # whether a message was accepted; None without a message
 
@@ -75,7 +76,7 @@ class Wait:
 
     def _follow(self, start):
         try:
-            self._poller = poller = start()
+            self.poller = poller = start()
             self._job_id = poller.job_id
             self._delivered = None if self._delivered is None else True
             for job in _wait.records(poller):
@@ -105,33 +106,44 @@ class Wait:
     def _interrupted(self, error):
         if self._delivered and error.delivery is None:
             accepted(error)
-        if self._poller is not None:
-            error.attempts, error.elapsed = self._poller.polls + bool(self._delivered), self._poller.elapsed
+        if self.poller is not None:
+            error.attempts, error.elapsed = self.poller.polls + bool(self._delivered), self.poller.elapsed
         waits = self._delivered is None or error.delivery == "accepted"
         if self._resumable and waits and self._job_id is not None:
             # Without a poller the response to the message was lost, but the client remembers that the message was accepted.
-            poller = self._poller or self._service.poller(self._job_id, **self._schedule)
+            poller = self.poller or self._service.poller(self._job_id, **self._schedule)
             # ASCII only, because the text contains text of the service.
             error.resume = self._command("--resume", json.dumps(state_of(poller), separators=(",", ":")))
         return error
 
     def _wait_again(self):
         """The command for another wait. A wait that timed out cannot be resumed from its text: it would time out at once."""
-        at = state_of(self._poller)
+        at = state_of(self.poller)
         if not self._resumable or at["elapsed_ms"] < at["state"]["settle_until_ms"]:
             return None  # a finished job may still show its previous result
-        # -- comes before the job, whose id may look like a flag.
-        return self._command(*(["--"] if self._job_id.startswith("-") else []), self._job_id)
+        return self._command(*job_words(self._job_id))
 
     def _command(self, *words):
-        flags = []
-        for name in CLIENT:
-            given, flag = getattr(self._options, name), "--" + name.replace("_", "-")
-            if given is True:
-                flags.append(flag)
-            elif given not in (None, False):
-                flags += [flag, str(given)]
-        return shlex.join(["agentjob", "wait", *flags, *words])
+        return command(self._options, "wait", *words)
+
+
+def job_words(job_id):
+    """A command's argument for this job, whose id may look like a flag."""
+    return ["--", job_id] if job_id.startswith("-") else [job_id]
+
+
+def command(options, name, *words):
+    """Another command of this command line, for the same service."""
+    flags = []
+    for setting in CLIENT:
+        given, flag = getattr(options, setting), "--" + setting.replace("_", "-")
+        if given is True:
+            flags.append(flag)
+        elif given not in (None, False):
+            flags += [flag, str(given)]
+    for text in options.header or ():
+        flags += ["--header", without_value(text)]
+    return shlex.join(["agentjob", name, *flags, *words])
 
 
 def state_of(poller):

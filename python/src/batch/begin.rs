@@ -3,17 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use agentjob_core as core;
-use agentjob_core::{BatchOptions, Control, Rate};
+use agentjob_core::{BatchItem, BatchOptions, BatchProgress, Control, Rate};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments::{Flag, Integer, Number, Refused, callback, cancel_token, path, text};
+use crate::arguments::{
+    Flag, Integer, Number, Refused, callback, cancel_token, headers as read_headers, path, strings, text,
+};
 use crate::batch::iterator::Batch;
 use crate::batch::{background_close, items, records};
+use crate::caller::Caller;
+use crate::logging;
 use crate::options::WaitSchedule;
 use crate::panic::guarded;
 use crate::signals::blocking;
-use crate::watcher::Watcher;
+use crate::watcher::{Callbacks, Watcher};
 
 /// What `Client.send_all` takes besides its items and its callback.
 pub(crate) struct BatchSettings<'py> {
@@ -23,9 +27,12 @@ pub(crate) struct BatchSettings<'py> {
     pub(crate) wait: Flag,
     pub(crate) schedule: WaitSchedule,
     pub(crate) resend_unknown: Flag,
+    pub(crate) retry_prompts: Option<Bound<'py, PyAny>>,
     pub(crate) max_outage: Number,
+    pub(crate) max_busy: Number,
     pub(crate) grace: Number,
     pub(crate) cancel: Option<Bound<'py, PyAny>>,
+    pub(crate) headers: Option<Bound<'py, PyAny>>,
 }
 
 impl BatchSettings<'_> {
@@ -39,9 +46,18 @@ impl BatchSettings<'_> {
             .wait(self.wait.flag("wait")?.then_some(schedule))
             .resend_unknown(self.resend_unknown.flag("resend_unknown")?)
             .max_outage(self.max_outage.seconds("max_outage")?)
+            .max_busy(self.max_busy.seconds_or_zero("max_busy")?)
             .grace(self.grace.seconds_or_zero("grace")?);
+        if let Some(prompts) = &self.retry_prompts {
+            for prompt in strings("retry_prompts", prompts)? {
+                options = options.retry_prompt(prompt);
+            }
+        }
         if let Some(cancel) = &self.cancel {
             options = options.cancel(cancel_token("cancel", cancel)?.core());
+        }
+        if let Some(headers) = &self.headers {
+            options = options.headers(read_headers(headers)?);
         }
         Ok(options)
     }
@@ -49,7 +65,7 @@ impl BatchSettings<'_> {
 
 /// Checks the items, opens the journal and starts to send.
 pub(crate) fn begin(
-    client: &core::Client,
+    caller: &Caller,
     items: &Bound<'_, PyAny>,
     settings: BatchSettings<'_>,
     on_update: Option<Bound<'_, PyAny>>,
@@ -62,18 +78,20 @@ pub(crate) fn begin(
     let (options, journal, on_update) = read().map_err(|refused| refused.raised(py, false))?;
     // The program may change its working directory while the batch runs.
     let journal = std::path::absolute(&journal).unwrap_or(journal);
-    let watcher = Watcher::new(py, None, on_update, false)?;
+    let watcher = caller.watcher(py, Callbacks::on_update(on_update), false)?;
+    let options = options.call_events(watcher.batch_level());
     let items = items::read(items)?;
+    note_repeated(py, &items, &watcher)?;
     background_close::wait_at_exit(py)?;
     let (mut made, mut closing) = (None, background_close::take(&journal));
     let begun = blocking(py, &watcher, false, || {
         closing = background_close::wait_for(std::mem::take(&mut closing), || watcher.check().is_err());
-        made = Some(client.send_all(items, &options)?);
+        made = Some(caller.core().send_all(items, &options)?);
         Ok(())
     });
     background_close::put(closing);
     match (begun, made) {
-        (Ok(()), Some(batch)) => Ok(Batch::new(batch, watcher, journal)),
+        (Ok(()), Some(batch)) => Ok(Batch::new(batch, watcher, journal, caller.companion(py))),
         (Ok(()), None) => unreachable!("it is made or fails"),
         (Err(raised), made) => {
             // A signal arrived while the batch started.
@@ -82,6 +100,19 @@ pub(crate) fn begin(
             }
             Err(raised)
         }
+    }
+}
+
+/// Reports messages that the list has twice, before anything is sent: as a warning to the logger, and to `on_update`. For
+/// agentjob.aio, which has no `on_update` here, the batch's first event is the same update.
+fn note_repeated(py: Python<'_>, items: &[BatchItem], watcher: &Watcher) -> PyResult<()> {
+    let Some(update) = BatchItem::repeated(items) else { return Ok(()) };
+    let mut progress = BatchProgress::default();
+    (progress.items, progress.left) = (items.len() as u64, items.len() as u64);
+    logging::warning(py, records::repeated(&update), &records::update(py, &update, &progress)?)?;
+    match watcher.batch(&update, &progress) {
+        Ok(()) => Ok(()),
+        Err(_) => watcher.take_raised().map_or(Ok(()), Err),
     }
 }
 

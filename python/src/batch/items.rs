@@ -1,9 +1,10 @@
 //! The items of a batch, as Python gives them: mappings or tuples. An error names the item by its line or its number.
 
 use agentjob_core::{BatchItem, Error};
+use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping, PyTuple};
+use pyo3::types::{IntoPyDict, PyDict, PyMapping, PyTuple};
 
 use crate::arguments::{Integer, Refused, text, type_name, wrong_type};
 use crate::errors;
@@ -107,7 +108,7 @@ fn of_tuple(tuple: &Bound<'_, PyTuple>) -> Result<BatchItem, Wrong> {
 type Field<'py> = PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)>;
 
 fn of_fields<'py>(fields: impl Iterator<Item = Field<'py>>) -> Result<BatchItem, Wrong> {
-    let (mut job_id, mut prompt, mut key, mut line, mut unknown) = (None, None, None, None, None);
+    let (mut job_id, mut prompt, mut key, mut line, mut extra, mut unknown) = (None, None, None, None, None, None);
     for field in fields {
         let (name, value) = field?;
         let place = match &*text("the name of a field", &name)? {
@@ -115,6 +116,7 @@ fn of_fields<'py>(fields: impl Iterator<Item = Field<'py>>) -> Result<BatchItem,
             "prompt" => &mut prompt,
             "key" => &mut key,
             "line" => &mut line,
+            "extra" => &mut extra,
             other => {
                 unknown.get_or_insert_with(|| other.chars().take(MAX_QUOTED).collect::<String>());
                 continue;
@@ -126,10 +128,15 @@ fn of_fields<'py>(fields: impl Iterator<Item = Field<'py>>) -> Result<BatchItem,
     let build = || {
         if let Some(name) = unknown {
             let error = Error::invalid_argument(format!("unknown field {name:?}"));
-            return Err(Wrong::error(error.with_hint("The fields are job_id, prompt, key and line.")));
+            return Err(Wrong::error(error.with_hint("The fields are job_id, prompt, key, line and extra.")));
         }
         let missing = |name: &str| Wrong::value(format!("{name} is missing"));
-        make(&job_id.ok_or_else(|| missing("job_id"))?, &prompt.ok_or_else(|| missing("prompt"))?, key, line)
+        let item =
+            make(&job_id.ok_or_else(|| missing("job_id"))?, &prompt.ok_or_else(|| missing("prompt"))?, key, line)?;
+        Ok(match extra.filter(|extra| !extra.is_none()) {
+            Some(extra) => item.with_extra(json_text(&extra)?),
+            None => item,
+        })
     };
     build().map_err(|wrong| wrong.on(line))
 }
@@ -147,6 +154,27 @@ fn make(
     Ok(match line {
         Some(line) => item.with_line(line),
         None => item,
+    })
+}
+
+/// A value as JSON, by Python's own module, which is only loaded for this.
+fn json_text(value: &Bound<'_, PyAny>) -> Result<String, Wrong> {
+    let py = value.py();
+    let write = || {
+        let options = [("allow_nan", false), ("ensure_ascii", false)].into_py_dict(py)?;
+        options.set_item(intern!(py, "separators"), (",", ":"))?;
+        let text = py.import(intern!(py, "json"))?.call_method(intern!(py, "dumps"), (value,), Some(&options))?;
+        text.extract::<String>()
+    };
+    write().map_err(|raised: PyErr| {
+        let is_refusal = raised.is_instance_of::<PyTypeError>(py)
+            || raised.is_instance_of::<PyValueError>(py)
+            || raised.is_instance_of::<PyRecursionError>(py);
+        if is_refusal {
+            Wrong::value(format!("extra is not JSON: {}", raised.value(py)))
+        } else {
+            Wrong::Raised(raised)
+        }
     })
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use agentjob_core as core;
-use agentjob_core::{BatchOutcome, BatchProgress, Control, Error};
+use agentjob_core::{BatchOutcome, BatchProgress, BatchUpdate, Control, Error};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -38,17 +38,23 @@ const MAX_EVENTS: usize = 256;
 /// ...         if outcome := batch.next_event(timeout=0.5):
 /// ...             print(outcome["job"]["status"])
 /// completed
-#[pyclass(frozen, module = "agentjob")]
+#[pyclass(frozen, weakref, module = "agentjob")]
 pub(crate) struct Batch {
     watcher: Arc<Watcher>,
     /// Held while a thread waits for the next event.
     received: Mutex<Received>,
     running: Running,
+    companion: Option<Py<PyAny>>,
 }
 
 impl Batch {
-    pub(crate) fn new(core: core::Batch, watcher: Arc<Watcher>, journal: PathBuf) -> Batch {
-        Batch { watcher, received: Mutex::default(), running: Running::new(core, journal) }
+    pub(crate) fn new(
+        core: core::Batch,
+        watcher: Arc<Watcher>,
+        journal: PathBuf,
+        companion: Option<Py<PyAny>>,
+    ) -> Batch {
+        Batch { watcher, received: Mutex::default(), running: Running::new(core, journal), companion }
     }
 
     fn check_owner(&self, py: Python<'_>) -> PyResult<()> {
@@ -70,7 +76,17 @@ impl Batch {
                     Some(Event::Outcome(_)) => return Ok(()),
                     Some(Event::Update(..)) => {
                         let Some(Event::Update(update, progress)) = received.pending.pop_front() else { continue };
+                        // send_all has reported it.
+                        if matches!(update, BatchUpdate::Repeated { .. }) {
+                            continue;
+                        }
                         if self.watcher.batch(&update, &progress).is_err() {
+                            return Ok(());
+                        }
+                    }
+                    Some(Event::Call(_)) => {
+                        let Some(Event::Call(event)) = received.pending.pop_front() else { continue };
+                        if self.watcher.event(&event).is_err() {
                             return Ok(());
                         }
                     }
@@ -96,6 +112,18 @@ impl Batch {
             Some(Event::Outcome(outcome)) => Some(outcome),
             _ => None,
         })
+    }
+
+    /// Reports the events of calls, until a callback raises. What came before and after them stays.
+    fn report_calls(&self, received: &mut Received) {
+        let mut is_raised = false;
+        received.pending.retain(|event| match event {
+            Event::Call(event) if !is_raised => {
+                is_raised = self.watcher.event(event).is_err();
+                false
+            }
+            _ => true,
+        });
     }
 
     /// Stops the batch and waits for its threads to end, for about grace, or until the token is cancelled. After that it closes in
@@ -136,6 +164,19 @@ impl Batch {
         guarded(py, || self.next_outcome(py, None)?.map(|outcome| records::outcome(py, &outcome)).transpose())
     }
 
+    /// How many messages the batch has.
+    ///
+    /// >>> len(batch)
+    /// 20
+    fn __len__(&self) -> usize {
+        usize::try_from(self.running.progress().items).unwrap_or(usize::MAX)
+    }
+
+    /// A batch without messages is one, too.
+    fn __bool__(&self) -> bool {
+        true
+    }
+
     /// Waits for the next outcome and returns it. None: there was none within timeout seconds, or the batch is finished.
     ///
     /// timeout: seconds; None waits as long as it takes, 0 does not wait.
@@ -148,8 +189,8 @@ impl Batch {
         })
     }
 
-    /// For agentjob.aio: waits for outcomes and updates and returns all there are, as (is_outcome, dict). None of them: the batch is
-    /// finished, or the token was cancelled, which stops the batch.
+    /// For agentjob.aio: waits for outcomes and updates and returns all there are, as (is_outcome, dict); the events before them are
+    /// reported here. Nothing came: there were only events, the batch is finished, or the token was cancelled, which stops the batch.
     fn _next_events<'py>(&self, py: Python<'py>, cancel: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         guarded(py, || {
             let token = cancel_token("cancel", &cancel).map_err(|refused| refused.raised(py, false))?.core();
@@ -171,6 +212,11 @@ impl Batch {
                 failure.map_or(Ok(()), Err)
             });
             ended.inspect_err(|_| self.running.handle.stop())?;
+            self.report_calls(received);
+            if let Some(raised) = self.watcher.take_raised() {
+                self.running.handle.stop();
+                return Err(raised);
+            }
             let taken = PyList::empty(py);
             // A logging handler that raises loses nothing: the events stay pending.
             for event in &received.pending {
@@ -181,6 +227,7 @@ impl Batch {
                         self.watcher.log_update(py, update, &record)?;
                         (false, record)
                     }
+                    Event::Call(_) => continue,
                 };
                 taken.append((is_outcome, record))?;
             }
@@ -271,6 +318,7 @@ impl Batch {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.companion.as_ref().map_or(Ok(()), |companion| visit.call(companion))?;
         self.watcher.traverse(visit)
     }
 }

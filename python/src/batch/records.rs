@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use agentjob_core::{BatchOutcome, BatchProgress, BatchStatus, BatchStatusItem, BatchUpdate, Error, Job, PauseReason};
+use agentjob_core::{
+    BatchDecision, BatchOutcome, BatchProgress, BatchStatus, BatchStatusItem, BatchUpdate, Error, Job, PauseReason,
+};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -26,6 +28,7 @@ pub(crate) fn outcome<'py>(py: Python<'py>, outcome: &BatchOutcome) -> Dict<'py>
     });
     dict.set_item(intern!(py, "error"), error)?;
     dict.set_item(intern!(py, "earlier"), outcome.is_earlier())?;
+    dict.set_item(intern!(py, "extra"), outcome.extra().map(|json| convert::json(py, json)).transpose()?)?;
     Ok(dict)
 }
 
@@ -44,10 +47,22 @@ pub(crate) fn update<'py>(py: Python<'py>, update: &BatchUpdate, progress: &Batc
             dict.set_item(intern!(py, "job_id"), &**job_id)?;
             dict.set_item(intern!(py, "job"), convert::job(py, job)?)?;
         }
+        BatchUpdate::Busy { number, job_id, error } => {
+            dict.set_item(intern!(py, "item"), number)?;
+            dict.set_item(intern!(py, "job_id"), &**job_id)?;
+            dict.set_item(intern!(py, "error"), raised(py, error))?;
+        }
         BatchUpdate::Paused { reason, pause, error } => {
             dict.set_item(intern!(py, "reason"), reason.as_str())?;
             dict.set_item(intern!(py, "pause"), pause.as_secs_f64())?;
-            dict.set_item(intern!(py, "error"), raised(py, error))?;
+            dict.set_item(intern!(py, "error"), error.as_ref().map(|error| raised(py, error)))?;
+        }
+        BatchUpdate::Repeated { count, number, line, first_number, first_line } => {
+            dict.set_item(intern!(py, "count"), count)?;
+            dict.set_item(intern!(py, "item"), number)?;
+            dict.set_item(intern!(py, "line"), line)?;
+            dict.set_item(intern!(py, "first_item"), first_number)?;
+            dict.set_item(intern!(py, "first_line"), first_line)?;
         }
         BatchUpdate::Recovered { dropped_bytes, journal_line, unknown } => {
             dict.set_item(intern!(py, "dropped_bytes"), dropped_bytes)?;
@@ -71,7 +86,10 @@ pub(crate) fn progress<'py>(py: Python<'py>, progress: &BatchProgress) -> Dict<'
         (intern!(py, "left"), progress.left),
         (intern!(py, "sending"), progress.sending),
         (intern!(py, "waiting"), progress.waiting),
+        (intern!(py, "busy"), progress.busy),
         (intern!(py, "done"), progress.done),
+        (intern!(py, "failed"), progress.failed),
+        (intern!(py, "dropped"), progress.dropped),
     ] {
         dict.set_item(name, count)?;
     }
@@ -103,6 +121,9 @@ pub(crate) fn status<'py>(py: Python<'py>, status: &BatchStatus) -> Dict<'py> {
     dict.set_item(intern!(py, "dropped_bytes"), status.dropped_bytes)?;
     dict.set_item(intern!(py, "unknown"), status_items(py, &status.unknown)?)?;
     dict.set_item(intern!(py, "rejected"), status_items(py, &status.rejected)?)?;
+    dict.set_item(intern!(py, "failed"), status_items(py, &status.failed)?)?;
+    dict.set_item(intern!(py, "decisions"), decisions(py, &status.decisions)?)?;
+    dict.set_item(intern!(py, "new_prompts"), status.new_prompts)?;
     Ok(dict)
 }
 
@@ -111,8 +132,24 @@ fn status_items<'py>(py: Python<'py>, items: &[BatchStatusItem]) -> PyResult<Bou
     for item in items {
         let dict = PyDict::new(py);
         dict.set_item(intern!(py, "item"), item.number)?;
+        dict.set_item(intern!(py, "key"), &item.key)?;
         dict.set_item(intern!(py, "job_id"), &item.job_id)?;
         dict.set_item(intern!(py, "reason"), &item.reason)?;
+        list.append(dict)?;
+    }
+    Ok(list)
+}
+
+/// `types.BatchDecision`s.
+pub(crate) fn decisions<'py>(py: Python<'py>, made: &[BatchDecision]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for made in made {
+        let dict = PyDict::new(py);
+        dict.set_item(intern!(py, "item"), made.number)?;
+        dict.set_item(intern!(py, "key"), &made.key)?;
+        dict.set_item(intern!(py, "job_id"), &made.job_id)?;
+        dict.set_item(intern!(py, "decision"), made.decision.as_str())?;
+        dict.set_item(intern!(py, "at"), &made.at)?;
         list.append(dict)?;
     }
     Ok(list)
@@ -129,8 +166,10 @@ fn raised<'py>(py: Python<'py>, error: &Error) -> Bound<'py, PyAny> {
 /// The log message for an update. Changes of jobs' records are not logged.
 pub(crate) fn sentence(update: &BatchUpdate) -> Option<String> {
     match update {
+        BatchUpdate::Busy { error, .. } => Some(format!("batch: waits for a busy job: {}", error.unquoted_reason())),
         BatchUpdate::Paused { reason, pause, error } => {
-            Some(format!("batch: paused for {pause:.1?} ({}): {}", reason.as_str(), error.message()))
+            let why = error.as_ref().map_or("it began in an earlier run", Error::unquoted_reason);
+            Some(format!("batch: paused for {pause:.1?} ({}): {why}", reason.as_str()))
         }
         BatchUpdate::Resumed => Some("batch: resumed".to_owned()),
         BatchUpdate::Recovered { dropped_bytes, journal_line, unknown } => Some(format!(
@@ -138,4 +177,16 @@ pub(crate) fn sentence(update: &BatchUpdate) -> Option<String> {
         )),
         _ => None,
     }
+}
+
+/// The warning about messages that the list has twice.
+pub(crate) fn repeated(update: &BatchUpdate) -> String {
+    let BatchUpdate::Repeated { count, number, first_number, .. } = update else { return String::new() };
+    let which = format!("item {number} repeats item {first_number}, with the same job and the same prompt");
+    let others = match count - 1 {
+        0 => String::new(),
+        1 => ", as does 1 other".to_owned(),
+        others => format!(", as do {others} others"),
+    };
+    format!("batch: {which}{others}; each of them is sent")
 }

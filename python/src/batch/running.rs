@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agentjob_core::{Batch, BatchEvent, BatchHandle, BatchOutcome, BatchProgress, BatchUpdate, Error};
+use agentjob_core::{self, Batch, BatchEvent, BatchHandle, BatchOutcome, BatchProgress, BatchUpdate, Error};
 
 use crate::batch::background_close::{self, ClosingBatch};
 
@@ -32,6 +32,8 @@ pub(crate) struct Received {
 pub(crate) enum Event {
     Outcome(BatchOutcome),
     Update(BatchUpdate, BatchProgress),
+    /// An event of one of the batch's calls.
+    Call(agentjob_core::Event<'static>),
 }
 
 impl Running {
@@ -72,6 +74,7 @@ impl Running {
             core.next_event(time).map(|event| match event {
                 BatchEvent::Outcome(outcome) => Some(Event::Outcome(outcome)),
                 BatchEvent::Update(update) => Some(Event::Update(update, core.progress())),
+                BatchEvent::Call(event) => Some(Event::Call(event)),
                 BatchEvent::Finished => {
                     self.set_finished();
                     None

@@ -1,5 +1,5 @@
 /* libcurl's easy handle, kept alive, with the timeout that any careful program sets: one a thread, as libcurl wants it.
- * JSON is not part of libcurl: the body is made by the plain loop that programs have for it, into room that is kept, and the answer
+ * JSON is not part of libcurl: the body is made by the plain loop that programs have for it, into room that is kept, and the response
  * is only searched for the job's id. */
 #include "race.h"
 
@@ -82,8 +82,10 @@ static void *sender_new(void *state, const char *prompt)
     curl_easy_setopt(sender->easy, CURLOPT_NOSIGNAL, 1L);
     if (client->bundle != NULL) {
         curl_easy_setopt(sender->easy, CURLOPT_CAINFO, client->bundle);
-        /* With a folder of authorities besides, which is Debian's default, it reads them all again for each connection. */
-        curl_easy_setopt(sender->easy, CURLOPT_CAPATH, NULL);
+        /* With a folder of authorities besides, which is Debian's default, it reads them all again for each connection. The section of
+         * the default roots keeps it. */
+        if (getenv("BENCH_DEFAULT_ROOTS") == NULL)
+            curl_easy_setopt(sender->easy, CURLOPT_CAPATH, NULL);
     }
     return sender;
 }

@@ -39,14 +39,14 @@ static void *memory(size_t size)
     return made;
 }
 
-/* Ends the program if the answer is not the job's record. */
+/* Ends the program if the response is not the job's record. */
 static void check(int right)
 {
     if (!right)
         abort();
 }
 
-static void answer(const uint64_t *numbers, int count)
+static void reply(const uint64_t *numbers, int count)
 {
     for (int i = 0; i < count; i++)
         printf(i ? " %llu" : "%llu", (unsigned long long)numbers[i]);
@@ -88,7 +88,7 @@ static void threads(void *client, const char *prompt, int count, int sends)
     uint64_t began = clock_now(CLOCK_MONOTONIC), used = clock_now(CLOCK_PROCESS_CPUTIME_ID);
     for (int i = 0; i < count; i++)
         pthread_join(all[i].id, NULL);
-    answer((uint64_t[]){clock_now(CLOCK_MONOTONIC) - began, clock_now(CLOCK_PROCESS_CPUTIME_ID) - used}, 2);
+    reply((uint64_t[]){clock_now(CLOCK_MONOTONIC) - began, clock_now(CLOCK_PROCESS_CPUTIME_ID) - used}, 2);
     pthread_barrier_destroy(&warm);
     free(all);
 }
@@ -117,7 +117,7 @@ static int race(int argc, char **argv)
                 sender_send(sender);
                 times[i] = clock_now(CLOCK_MONOTONIC) - began;
             }
-            answer(times, first);
+            reply(times, first);
             free(times);
         } else if (hold || sscanf(line, "new %d", &first) == 1) {
             uint64_t *times = memory(sizeof *times * ((size_t)first + 1));
@@ -131,7 +131,7 @@ static int race(int argc, char **argv)
                 }
                 times[i] = clock_now(CLOCK_MONOTONIC) - began;
             }
-            answer(times, first);
+            reply(times, first);
             free(times);
         } else if (sscanf(line, "prompt %d", &first) == 1) {
             if (sender != NULL)
@@ -140,7 +140,7 @@ static int race(int argc, char **argv)
             free(prompt);
             prompt = memory((size_t)first + 1);
             memset(prompt, 'x', (size_t)first);
-            answer(&done, 1);
+            reply(&done, 1);
         } else if (sscanf(line, "threads %d %d", &first, &second) == 2) {
             threads(client, prompt, first, second);
         } else {

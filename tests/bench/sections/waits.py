@@ -85,7 +85,7 @@ def watched(setting, names, jobs):
                 continue
             if process.returncode != 0:
                 sys.exit(f"{name} ended with {process.returncode}")
-            with urllib.request.urlopen(url + "/requests") as answer:
-                polls = int(answer.read())
+            with urllib.request.urlopen(url + "/requests") as response:
+                polls = int(response.read())
             results[name] = {**json.loads(out), "polls": polls, "jobs": jobs}
     return results

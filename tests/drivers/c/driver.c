@@ -175,6 +175,21 @@ static void print_error(const agentjob_error *err) {
         }                                                 \
     } while (0)
 
+/* A header "Name: value": sets it with the function that it is for. */
+typedef struct header {
+    char name[128];
+    const char *value;
+} header;
+
+static header header_of(const char *line) {
+    header it = {"", ""};
+    const char *colon = strstr(line, ": ");
+    size_t length = colon ? (size_t)(colon - line) : strlen(line);
+    snprintf(it.name, sizeof it.name, "%.*s", (int)length, line);
+    it.value = colon ? colon + 2 : "";
+    return it;
+}
+
 static agentjob_code configure(const block *it, agentjob_options *to, agentjob_error **err) {
     agentjob_code code = AGENTJOB_OK;
     SET("base_url", agentjob_options_set_base_url(to, value, err));
@@ -182,6 +197,9 @@ static agentjob_code configure(const block *it, agentjob_options *to, agentjob_e
     SET("api_key_file", agentjob_options_set_api_key_file(to, value, err));
     SET("project_id", agentjob_options_set_project_id(to, value, err));
     SET("ca_file", agentjob_options_set_ca_file(to, value, err));
+    SET("client_cert", agentjob_options_set_client_cert(to, value, err));
+    SET("client_key", agentjob_options_set_client_key(to, value, err));
+    SET("header", agentjob_options_set_header(to, header_of(value).name, header_of(value).value, err));
     SET("proxy", agentjob_options_set_proxy(to, value, err));
     SET("user_agent_suffix", agentjob_options_set_user_agent_suffix(to, value, err));
     SET("timeout", agentjob_options_set_timeout_ms(to, milliseconds(value), err));
@@ -190,13 +208,23 @@ static agentjob_code configure(const block *it, agentjob_options *to, agentjob_e
     SET("max_retries", agentjob_options_set_max_retries(to, (uint32_t)strtoul(value, NULL, 10), err));
     SET("max_prompt_bytes", agentjob_options_set_max_prompt_bytes(to, (size_t)strtoull(value, NULL, 10), err));
     SET("max_response_bytes", agentjob_options_set_max_response_bytes(to, (size_t)strtoull(value, NULL, 10), err));
+    SET("wait_timeout",
+        agentjob_options_set_wait_timeout_ms(to, strcmp(value, "none") == 0 ? AGENTJOB_FOREVER : milliseconds(value), err));
+    SET("lateness", agentjob_options_set_lateness(to, strtod(value, NULL), err));
+    SET("settle", agentjob_options_set_settle_ms(to, milliseconds(value), err));
     SET("trust_env", agentjob_options_set_trust_env(to, strcmp(value, "true") == 0, err));
     SET("allow_plaintext", agentjob_options_set_allow_plaintext(to, strcmp(value, "true") == 0, err));
+
+    const char *min = get(it, "min_interval"), *max = get(it, "max_interval");
+    if (code == AGENTJOB_OK && (min != NULL || max != NULL)) {
+        code = agentjob_options_set_poll_interval_ms(to, min ? milliseconds(min) : 2000, max ? milliseconds(max) : 60000, err);
+    }
     return code;
 }
 
 static agentjob_code call_settings(const block *it, agentjob_call *to, const agentjob_cancel *token, agentjob_error **err) {
     agentjob_code code = agentjob_call_set_cancel(to, token, err);
+    SET("call.header", agentjob_call_set_header(to, header_of(value).name, header_of(value).value, err));
     SET("call.timeout", agentjob_call_set_timeout_ms(to, milliseconds(value), err));
     SET("wait.timeout",
         agentjob_call_set_wait_timeout_ms(to, strcmp(value, "none") == 0 ? AGENTJOB_FOREVER : milliseconds(value), err));
@@ -246,7 +274,7 @@ static agentjob_code watch(const agentjob_client *client, const char *job_id, co
     agentjob_poller *poller = NULL;
     agentjob_job *last = NULL;
     bool done = false;
-    agentjob_code code = agentjob_client_poller(client, job_id, call, &poller, err);
+    agentjob_code code = agentjob_poller_new(client, job_id, call, &poller, err);
     fputc('[', records);
     while (code == AGENTJOB_OK && !done) {
         sleep_until_due(poller, token);
@@ -326,7 +354,7 @@ static void run_call(const block *it) {
             code = perform(it, client, call, &job, &err);
         }
         if (armed) {
-            pthread_cancel(thread); /* asleep or done: nobody waits for an alarm that is no longer needed */
+            pthread_cancel(thread); /* asleep or done: no thread waits for an alarm that is no longer needed */
             pthread_join(thread, NULL);
         }
     }

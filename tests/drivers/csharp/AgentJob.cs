@@ -43,7 +43,7 @@ namespace AgentJob
         [DllImport(Library)] public static extern int agentjob_client_create_job(ClientHandle client, byte[] prompt, UIntPtr length, CallHandle call, out JobHandle job, out ErrorHandle err);
         [DllImport(Library)] public static extern int agentjob_client_wait(ClientHandle client, byte[] jobId, CallHandle call, out JobHandle job, out ErrorHandle err);
         [DllImport(Library)] public static extern int agentjob_client_send_and_wait(ClientHandle client, byte[] jobId, byte[] prompt, UIntPtr length, CallHandle call, out JobHandle job, out ErrorHandle err);
-        [DllImport(Library)] public static extern int agentjob_client_poller(ClientHandle client, byte[] jobId, CallHandle call, out PollerHandle poller, out ErrorHandle err);
+        [DllImport(Library)] public static extern int agentjob_poller_new(ClientHandle client, byte[] jobId, CallHandle call, out PollerHandle poller, out ErrorHandle err);
 
         [DllImport(Library)] public static extern OptionsHandle agentjob_options_new();
         [DllImport(Library)] public static extern void agentjob_options_free(IntPtr options);
@@ -63,6 +63,14 @@ namespace AgentJob
         [DllImport(Library)] public static extern int agentjob_options_set_trust_env(OptionsHandle options, [MarshalAs(UnmanagedType.U1)] bool flag, out ErrorHandle err);
         [DllImport(Library)] public static extern int agentjob_options_set_allow_plaintext(OptionsHandle options, [MarshalAs(UnmanagedType.U1)] bool flag, out ErrorHandle err);
 
+        [DllImport(Library)] public static extern int agentjob_options_set_client_cert(OptionsHandle options, byte[] text, out ErrorHandle err);
+        [DllImport(Library)] public static extern int agentjob_options_set_client_key(OptionsHandle options, byte[] text, out ErrorHandle err);
+        [DllImport(Library)] public static extern int agentjob_options_set_wait_timeout_ms(OptionsHandle options, ulong ms, out ErrorHandle err);
+        [DllImport(Library)] public static extern int agentjob_options_set_poll_interval_ms(OptionsHandle options, ulong minMs, ulong maxMs, out ErrorHandle err);
+        [DllImport(Library)] public static extern int agentjob_options_set_lateness(OptionsHandle options, double part, out ErrorHandle err);
+        [DllImport(Library)] public static extern int agentjob_options_set_settle_ms(OptionsHandle options, ulong ms, out ErrorHandle err);
+        [DllImport(Library)] public static extern int agentjob_options_set_header(OptionsHandle options, byte[] name, byte[] value, out ErrorHandle err);
+
         [DllImport(Library)] public static extern CallHandle agentjob_call_new();
         [DllImport(Library)] public static extern void agentjob_call_free(IntPtr call);
         [DllImport(Library)] public static extern int agentjob_call_set_timeout_ms(CallHandle call, ulong ms, out ErrorHandle err);
@@ -70,6 +78,7 @@ namespace AgentJob
         [DllImport(Library)] public static extern int agentjob_call_set_poll_interval_ms(CallHandle call, ulong minMs, ulong maxMs, out ErrorHandle err);
         [DllImport(Library)] public static extern int agentjob_call_set_lateness(CallHandle call, double part, out ErrorHandle err);
         [DllImport(Library)] public static extern int agentjob_call_set_settle_ms(CallHandle call, ulong ms, out ErrorHandle err);
+        [DllImport(Library)] public static extern int agentjob_call_set_header(CallHandle call, byte[] name, byte[] value, out ErrorHandle err);
         [DllImport(Library)] public static extern int agentjob_call_set_cancel(CallHandle call, CancelHandle cancel, out ErrorHandle err);
 
         [DllImport(Library)] public static extern CancelHandle agentjob_cancel_new();
@@ -215,8 +224,13 @@ namespace AgentJob
     /// <summary>A client's settings.</summary>
     public sealed class Settings
     {
-        public string BaseUrl, ApiKey, ApiKeyFile, ProjectId, CaFile, Proxy, UserAgentSuffix;
+        public string BaseUrl, ApiKey, ApiKeyFile, ProjectId, CaFile, ClientCert, ClientKey, Proxy, UserAgentSuffix;
         public TimeSpan? Timeout, ConnectTimeout, MaxRetryAfter;
+        /// <summary>What a wait takes that is not given its own.</summary>
+        public TimeSpan? WaitTimeout, MinInterval, MaxInterval, Settle;
+        public double? Lateness;
+        /// <summary>Headers of every request.</summary>
+        public IDictionary<string, string> Headers;
         public uint? MaxRetries;
         public ulong? MaxPromptBytes, MaxResponseBytes;
         public bool? TrustEnv, AllowPlaintext;
@@ -230,6 +244,8 @@ namespace AgentJob
             Set(options, C.agentjob_options_set_api_key_file, ApiKeyFile);
             Set(options, C.agentjob_options_set_project_id, ProjectId);
             Set(options, C.agentjob_options_set_ca_file, CaFile);
+            Set(options, C.agentjob_options_set_client_cert, ClientCert);
+            Set(options, C.agentjob_options_set_client_key, ClientKey);
             Set(options, C.agentjob_options_set_proxy, Proxy);
             Set(options, C.agentjob_options_set_user_agent_suffix, UserAgentSuffix);
             Set(options, C.agentjob_options_set_timeout_ms, Timeout, C.Milliseconds);
@@ -240,6 +256,19 @@ namespace AgentJob
             Set(options, C.agentjob_options_set_max_response_bytes, MaxResponseBytes, number => (UIntPtr)number);
             Set(options, C.agentjob_options_set_trust_env, TrustEnv, flag => flag);
             Set(options, C.agentjob_options_set_allow_plaintext, AllowPlaintext, flag => flag);
+            Set(options, C.agentjob_options_set_wait_timeout_ms, WaitTimeout, C.Milliseconds);
+            Set(options, C.agentjob_options_set_lateness, Lateness, part => part);
+            Set(options, C.agentjob_options_set_settle_ms, Settle, C.Milliseconds);
+            ErrorHandle err;
+            if (MinInterval != null || MaxInterval != null)
+            {
+                // One function sets both; 2 s and 60 s are the defaults.
+                TimeSpan min = MinInterval ?? TimeSpan.FromSeconds(2), max = MaxInterval ?? TimeSpan.FromSeconds(60);
+                C.Check(C.agentjob_options_set_poll_interval_ms(options, C.Milliseconds(min), C.Milliseconds(max), out err), err);
+            }
+            if (Headers == null) return;
+            foreach (KeyValuePair<string, string> header in Headers)
+                C.Check(C.agentjob_options_set_header(options, C.Bytes(header.Key), C.Bytes(header.Value), out err), err);
         }
 
         static void Set(OptionsHandle options, Setter<byte[]> setter, string value)
@@ -266,6 +295,8 @@ namespace AgentJob
         public TimeSpan? WaitTimeout;
         public TimeSpan? MinInterval, MaxInterval, Settle;
         public double? Lateness;
+        /// <summary>Headers of the call's requests, which win over the client's.</summary>
+        public IDictionary<string, string> Headers;
         /// <summary>Ends the call with an error of the kind "cancelled".</summary>
         public CancellationToken Cancel = CancellationToken.None;
     }
@@ -303,6 +334,9 @@ namespace AgentJob
                 TimeSpan min = settings.MinInterval ?? TimeSpan.FromSeconds(2), max = settings.MaxInterval ?? TimeSpan.FromSeconds(60);
                 C.Check(C.agentjob_call_set_poll_interval_ms(Handle, C.Milliseconds(min), C.Milliseconds(max), out err), err);
             }
+            if (settings.Headers == null) return;
+            foreach (KeyValuePair<string, string> header in settings.Headers)
+                C.Check(C.agentjob_call_set_header(Handle, C.Bytes(header.Key), C.Bytes(header.Value), out err), err);
         }
 
         public void Dispose()
@@ -401,7 +435,7 @@ namespace AgentJob
         {
             PollerHandle poller;
             ErrorHandle err;
-            C.Check(C.agentjob_client_poller(handle, C.Bytes(jobId), call.Handle, out poller, out err), err);
+            C.Check(C.agentjob_poller_new(handle, C.Bytes(jobId), call.Handle, out poller, out err), err);
             return poller;
         }
 

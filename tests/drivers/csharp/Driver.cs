@@ -15,7 +15,7 @@ static class Driver
         var input = new StreamReader(Console.OpenStandardInput(), new UTF8Encoding(false), false, 1 << 16);
         var output = new StreamWriter(Console.OpenStandardOutput(), new UTF8Encoding(false)) { AutoFlush = true };
         Dictionary<string, string> block;
-        while ((block = NextBlock(input)) != null) output.WriteLine(Answer(block));
+        while ((block = NextBlock(input)) != null) output.WriteLine(Respond(block));
     }
 
     /// <summary>The next block of lines `key=value`; null at the end.</summary>
@@ -32,7 +32,7 @@ static class Driver
         return null;
     }
 
-    static string Answer(Dictionary<string, string> block)
+    static string Respond(Dictionary<string, string> block)
     {
         using (var cancel = new CancellationTokenSource())
         {
@@ -63,6 +63,8 @@ static class Driver
             ApiKeyFile = text("api_key_file"),
             ProjectId = text("project_id"),
             CaFile = text("ca_file"),
+            ClientCert = text("client_cert"),
+            ClientKey = text("client_key"),
             Proxy = text("proxy"),
             UserAgentSuffix = text("user_agent_suffix"),
             Timeout = time("timeout"),
@@ -73,6 +75,12 @@ static class Driver
             MaxResponseBytes = size("max_response_bytes"),
             TrustEnv = flag("trust_env"),
             AllowPlaintext = flag("allow_plaintext"),
+            WaitTimeout = time("wait_timeout"),
+            MinInterval = time("min_interval"),
+            MaxInterval = time("max_interval"),
+            Settle = time("settle"),
+            Lateness = block.ContainsKey("lateness") ? Number(block["lateness"]) : (double?)null,
+            Headers = Headers(block, "header"),
         };
     }
 
@@ -88,8 +96,17 @@ static class Driver
             MaxInterval = time("wait.max_interval"),
             Settle = time("wait.settle"),
             Lateness = block.ContainsKey("wait.lateness") ? Number(block["wait.lateness"]) : (double?)null,
+            Headers = Headers(block, "call.header"),
             Cancel = cancel,
         };
+    }
+
+    /// <summary>The header of this key, "Name: value"; null without one.</summary>
+    static Dictionary<string, string> Headers(Dictionary<string, string> block, string key)
+    {
+        if (!block.ContainsKey(key)) return null;
+        string[] parts = block[key].Split(new[] { ": " }, 2, StringSplitOptions.None);
+        return new Dictionary<string, string> { { parts[0], parts.Length == 2 ? parts[1] : "" } };
     }
 
     static double Number(string text)

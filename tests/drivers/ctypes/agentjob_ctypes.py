@@ -41,11 +41,14 @@ _call_new = _function("call_new", returns=c_void_p)
 _call_free = _function("call_free", c_void_p, returns=None)
 _call_set_cancel = _function("call_set_cancel", c_void_p, c_void_p, _OUT)
 _call_set_poll_interval = _function("call_set_poll_interval_ms", c_void_p, c_uint64, c_uint64, _OUT)
+_call_set_header = _function("call_set_header", c_void_p, c_char_p, c_char_p, _OUT)
+_options_set_poll_interval = _function("options_set_poll_interval_ms", c_void_p, c_uint64, c_uint64, _OUT)
+_options_set_header = _function("options_set_header", c_void_p, c_char_p, c_char_p, _OUT)
 _cancel_new = _function("cancel_new", returns=c_void_p)
 _cancel_trigger = _function("cancel_trigger", c_void_p, returns=None)
 _cancel_is_triggered = _function("cancel_is_triggered", c_void_p, returns=c_bool)
 _cancel_free = _function("cancel_free", c_void_p, returns=None)
-_poller_new = _function("client_poller", c_void_p, c_char_p, c_void_p, _OUT, _OUT)
+_poller_new = _function("poller_new", c_void_p, c_char_p, c_void_p, _OUT, _OUT)
 _poller_due_in_ms = _function("poller_due_in_ms", c_void_p, returns=c_uint64)
 _poller_poll = _function("poller_poll", c_void_p, c_void_p, c_void_p, POINTER(c_bool), _OUT)
 _poller_job = _function("poller_job", c_void_p, returns=c_void_p)
@@ -106,9 +109,10 @@ def _setters(type_name, **settings):
 
 
 _OPTIONS = _setters(
-    "options", base_url="text", api_key="text", api_key_file="text", project_id="text", ca_file="text", proxy="text",
-    user_agent_suffix="text", timeout="time", connect_timeout="time", max_retry_after="time", max_retries="uint32",
-    max_prompt_bytes="size", max_response_bytes="size", trust_env="flag", allow_plaintext="flag",
+    "options", base_url="text", api_key="text", api_key_file="text", project_id="text", ca_file="text", client_cert="text",
+    client_key="text", proxy="text", user_agent_suffix="text", timeout="time", connect_timeout="time", max_retry_after="time",
+    wait_timeout="time", lateness="part", settle="time", max_retries="uint32", max_prompt_bytes="size", max_response_bytes="size",
+    trust_env="flag", allow_plaintext="flag",
 )  # fmt: skip
 _CALL = _setters("call", timeout="time", wait_timeout="time", lateness="part", settle="time")
 
@@ -202,9 +206,7 @@ class Client:
 
     def __init__(self, **settings):
         with _owned(_options_new(), _options_free) as options:
-            for name, value in settings.items():
-                setter, convert = _OPTIONS[name]
-                _check(setter, options, convert(value))
+            _set(options, _OPTIONS, _options_set_poll_interval, _options_set_header, **settings)
             self._handle = _made(_client_new, options)
 
     def __del__(self):  # no thread can be in a call now, because the call would hold a reference
@@ -234,19 +236,19 @@ class Client:
             prompt = prompt.encode()
             return Job.taken(_made(_create_job, self._handle, prompt, len(prompt), call))
 
-    def wait(self, job_id, *, cancel=None, timeout=1800, **wait):
-        with _call(cancel, wait_timeout=timeout, **wait) as call:
+    def wait(self, job_id, *, cancel=None, **wait):
+        with _call(cancel, **_waiting(wait)) as call:
             return Job.taken(_made(_wait, self._handle, _bytes(job_id), call))
 
-    def send_and_wait(self, job_id, prompt, *, cancel=None, timeout=1800, **wait):
-        with _call(cancel, wait_timeout=timeout, **wait) as call:
+    def send_and_wait(self, job_id, prompt, *, cancel=None, **wait):
+        with _call(cancel, **_waiting(wait)) as call:
             prompt = prompt.encode()
             return Job.taken(_made(_send_and_wait, self._handle, _bytes(job_id), prompt, len(prompt), call))
 
-    def watch(self, job_id, *, cancel=None, timeout=1800, **wait):
+    def watch(self, job_id, *, cancel=None, **wait):
         """Yields the first record, each one that differs from the previous one, and the last one."""
         done, last = c_bool(), None
-        with _call(cancel, wait_timeout=timeout, **wait) as call:
+        with _call(cancel, **_waiting(wait)) as call:
             with _owned(_made(_poller_new, self._handle, _bytes(job_id), call), _poller_free) as poller:
                 while not done:
                     while (due := _poller_due_in_ms(poller)) and not (cancel and cancel.cancelled):
@@ -258,16 +260,28 @@ class Client:
                         yield last
 
 
+def _set(object, setters, set_poll_interval, set_header, *, min_interval=None, max_interval=None, headers=None, **settings):
+    """Sets the settings of a client or of a call."""
+    if min_interval is not None or max_interval is not None:  # one function sets both; 2 s and 60 s are the defaults
+        low, high = 2 if min_interval is None else min_interval, 60 if max_interval is None else max_interval
+        _check(set_poll_interval, object, _milliseconds(low), _milliseconds(high))
+    for name, value in (headers or {}).items():
+        _check(set_header, object, _bytes(name), _bytes(value))
+    for name, value in settings.items():
+        setter, convert = setters[name]
+        _check(setter, object, convert(value))
+
+
+def _waiting(settings):
+    """For a wait, `timeout` is the deadline of the wait, None for none; its requests keep the client's timeout."""
+    return {"wait_timeout" if name == "timeout" else name: value for name, value in settings.items()}
+
+
 @contextmanager
-def _call(cancel, *, min_interval=None, max_interval=None, **settings):
+def _call(cancel, **settings):
     """The settings of one call."""
     with _owned(_call_new(), _call_free) as call:
         if cancel is not None:
             _check(_call_set_cancel, call, cancel._handle)
-        if min_interval is not None or max_interval is not None:  # one function sets both; 2 s and 60 s are the defaults
-            low, high = 2 if min_interval is None else min_interval, 60 if max_interval is None else max_interval
-            _check(_call_set_poll_interval, call, _milliseconds(low), _milliseconds(high))
-        for name, value in settings.items():
-            setter, convert = _CALL[name]
-            _check(setter, call, convert(value))
+        _set(call, _CALL, _call_set_poll_interval, _call_set_header, **settings)
         yield call

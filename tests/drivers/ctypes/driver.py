@@ -8,9 +8,17 @@ from urllib.parse import unquote
 
 from agentjob_ctypes import CancelToken, Client, Error
 
+
+def deadline(text):
+    """Seconds, or none."""
+    return None if text == "none" else float(text)
+
+
+TEXT = ["base_url", "api_key", "api_key_file", "project_id", "ca_file", "client_cert", "client_key", "proxy", "user_agent_suffix"]
 READERS = {
-    **dict.fromkeys(["base_url", "api_key", "api_key_file", "project_id", "ca_file", "proxy", "user_agent_suffix"], str),
-    **dict.fromkeys(["timeout", "connect_timeout", "max_retry_after"], float),
+    **dict.fromkeys(TEXT, str),
+    **dict.fromkeys(["timeout", "connect_timeout", "max_retry_after", "min_interval", "max_interval", "lateness", "settle"], float),
+    "wait_timeout": deadline,
     **dict.fromkeys(["max_retries", "max_prompt_bytes", "max_response_bytes"], int),
     **dict.fromkeys(["trust_env", "allow_plaintext"], "true".__eq__),
 }
@@ -29,9 +37,15 @@ def blocks(lines):
 
 
 def options(block, prefix):
-    """The settings `prefix…` of the block, as keywords of the method: seconds, or none."""
+    """The settings `prefix…` of the block, as keywords of the method: seconds, or none, and a header."""
     given = {key[len(prefix) :]: value for key, value in block.items() if key.startswith(prefix)}
-    return {name: None if value == "none" else float(value) for name, value in given.items()}
+    headers = {"headers": header(given.pop("header"))} if "header" in given else {}
+    return {**headers, **{name: deadline(value) for name, value in given.items()}}
+
+
+def header(line):
+    name, _, value = line.partition(": ")
+    return {name: value}
 
 
 def perform(client, block, cancel):
@@ -68,7 +82,9 @@ def run_call(block):
     if "cancel_after" in block:
         timer.start()
     try:
-        with Client(**{name: read(block[name]) for name, read in READERS.items() if name in block}) as client:
+        settings = {name: read(block[name]) for name, read in READERS.items() if name in block}
+        headers = {"headers": header(block["header"])} if "header" in block else {}
+        with Client(**settings, **headers) as client:
             return f'{{"ok": {perform(client, block, cancel)}}}'
     except Error as error:
         return json.dumps(error_json(error))

@@ -42,13 +42,16 @@
 (define client-create-job (c "client_create_job" int32 '* '* size_t '* '* '*))
 (define client-wait (c "client_wait" int32 '* '* '* '* '*))
 (define client-send-and-wait (c "client_send_and_wait" int32 '* '* '* size_t '* '* '*))
-(define client-poller (c "client_poller" int32 '* '* '* '* '*))
+(define poller-new (c "poller_new" int32 '* '* '* '* '*))
 (define options-new (c "options_new" '*))
 (define options-free (c "options_free" void '*))
 (define call-new (c "call_new" '*))
 (define call-free (c "call_free" void '*))
 (define call-set-cancel (c "call_set_cancel" int32 '* '* '*))
 (define call-set-poll-interval (c "call_set_poll_interval_ms" int32 '* uint64 uint64 '*))
+(define call-set-header (c "call_set_header" int32 '* '* '* '*))
+(define options-set-poll-interval (c "options_set_poll_interval_ms" int32 '* uint64 uint64 '*))
+(define options-set-header (c "options_set_header" int32 '* '* '* '*))
 (define cancel-new (c "cancel_new" '*))
 (define cancel-trigger (c "cancel_trigger" void '*))
 (define cancel-is-triggered (c "cancel_is_triggered" bool '*))
@@ -128,12 +131,23 @@
 
 (define identity-number (lambda (number) number))
 
+;; Of ((poll-interval . (2 . 60))), the default, and ((headers . (("X-Tenant" . "acme")))).
+(define (interval-setter function)
+  (lambda (object interval)
+    (check function object (milliseconds (car interval)) (milliseconds (cdr interval)))))
+
+(define (headers-setter function)
+  (lambda (object headers)
+    (for-each (lambda (header) (check function object (no-nul (car header)) (no-nul (cdr header)))) headers)))
+
 (define options-setters
   `((base-url . ,(setter "options_set_base_url" '* no-nul))
     (api-key . ,(setter "options_set_api_key" '* no-nul))
     (api-key-file . ,(setter "options_set_api_key_file" '* no-nul))
     (project-id . ,(setter "options_set_project_id" '* no-nul))
     (ca-file . ,(setter "options_set_ca_file" '* no-nul))
+    (client-cert . ,(setter "options_set_client_cert" '* no-nul))
+    (client-key . ,(setter "options_set_client_key" '* no-nul))
     (proxy . ,(setter "options_set_proxy" '* no-nul))
     (user-agent-suffix . ,(setter "options_set_user_agent_suffix" '* no-nul))
     (timeout . ,(setter "options_set_timeout_ms" uint64 milliseconds))
@@ -143,10 +157,12 @@
     (max-prompt-bytes . ,(setter "options_set_max_prompt_bytes" size_t identity-number))
     (max-response-bytes . ,(setter "options_set_max_response_bytes" size_t identity-number))
     (trust-env . ,(setter "options_set_trust_env" bool flag))
-    (allow-plaintext . ,(setter "options_set_allow_plaintext" bool flag))))
-
-(define (set-poll-interval call least most)
-  (check call-set-poll-interval call (milliseconds least) (milliseconds most)))
+    (allow-plaintext . ,(setter "options_set_allow_plaintext" bool flag))
+    (wait-timeout . ,(setter "options_set_wait_timeout_ms" uint64 milliseconds))
+    (lateness . ,(setter "options_set_lateness" double identity-number))
+    (settle . ,(setter "options_set_settle_ms" uint64 milliseconds))
+    (poll-interval . ,(interval-setter options-set-poll-interval))
+    (headers . ,(headers-setter options-set-header))))
 
 (define call-setters
   `((timeout . ,(setter "call_set_timeout_ms" uint64 milliseconds))
@@ -154,8 +170,8 @@
     (lateness . ,(setter "call_set_lateness" double identity-number))
     (settle . ,(setter "call_set_settle_ms" uint64 milliseconds))
     (cancel . ,(lambda (call token) (check call-set-cancel call token)))
-    ;; (poll-interval . (2 . 60)), the default
-    (poll-interval . ,(lambda (call interval) (set-poll-interval call (car interval) (cdr interval))))))
+    (poll-interval . ,(interval-setter call-set-poll-interval))
+    (headers . ,(headers-setter call-set-header))))
 
 (define (set-all setters object settings)
   (for-each
@@ -241,7 +257,7 @@
 ;; Ends every call on every thread and refuses new ones. The collector frees the client.
 (define (close-client client) (client-close client))
 
-;; Settings: timeout, cancel.
+;; Settings: timeout, headers, cancel.
 (define* (send-message client job-id prompt #:optional (settings '()))
   (let ((data (string->utf8 prompt)))
     (call-for-job settings client-send-message client (no-nul job-id) (bytevector->pointer data) (bytevector-length data))))
@@ -253,7 +269,7 @@
   (let ((data (string->utf8 prompt)))
     (call-for-job settings client-create-job client (bytevector->pointer data) (bytevector-length data))))
 
-;; Settings: timeout (the deadline of the wait, #f for none), poll-interval, lateness, settle, cancel.
+;; Settings: timeout (the deadline of the wait, #f for none), poll-interval, lateness, settle, headers, cancel.
 (define* (wait-for-job client job-id #:optional (settings '()))
   (call-for-job (waiting settings) client-wait client (no-nul job-id)))
 
@@ -266,7 +282,7 @@
 (define* (watch-job client job-id receive #:optional (settings '()))
   (call-with-settings (waiting settings)
     (lambda (call)
-      (call-with-owned (create client-poller client (no-nul job-id) call) poller-free
+      (call-with-owned (create poller-new client (no-nul job-id) call) poller-free
         (lambda (poller)
           (let ((done (room)))
             (let poll ((last #f))

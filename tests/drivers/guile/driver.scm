@@ -13,7 +13,9 @@
 ;; The parser of each option of the client.
 (define readers
   `(("base_url" . ,identity) ("api_key" . ,identity) ("api_key_file" . ,identity) ("project_id" . ,identity)
-    ("ca_file" . ,identity) ("proxy" . ,identity) ("user_agent_suffix" . ,identity)
+    ("ca_file" . ,identity) ("client_cert" . ,identity) ("client_key" . ,identity) ("proxy" . ,identity)
+    ("user_agent_suffix" . ,identity)
+    ("wait_timeout" . ,string->number) ("lateness" . ,string->number) ("settle" . ,string->number) ; none becomes #f
     ("timeout" . ,string->number) ("connect_timeout" . ,string->number) ("max_retry_after" . ,string->number)
     ("max_retries" . ,string->number) ("max_prompt_bytes" . ,string->number) ("max_response_bytes" . ,string->number)
     ("trust_env" . ,true?) ("allow_plaintext" . ,true?)))
@@ -33,38 +35,51 @@
             (else block)))))
 
 (define (client-settings block)
-  (filter-map
-    (match-lambda
-      ((key . value)
-       (let ((read (assoc-ref readers key)))
-         (and read (cons (setting-name key) (read value))))))
-    block))
+  (with-pauses-and-header block ""
+    (filter-map
+      (match-lambda
+        ((key . value)
+         (let ((read (assoc-ref readers key)))
+           (and read (cons (setting-name key) (read value))))))
+      block)))
 
-;; The settings `prefix…` of the block but the pauses: seconds, or none.
+;; The settings `prefix…` of the block: seconds, or none, and a header.
 (define (call-settings block prefix)
-  (filter-map
-    (match-lambda
-      ((key . value)
-       (and (string-prefix? prefix key)
-            (not (string-suffix? "_interval" key))
-            (cons (setting-name (string-drop key (string-length prefix))) (string->number value))))) ; none becomes #f
-    block))
+  (with-pauses-and-header block prefix
+    (filter-map
+      (match-lambda
+        ((key . value)
+         (and (string-prefix? prefix key)
+              (not (string-suffix? "_interval" key))
+              (not (string-suffix? "header" key))
+              (cons (setting-name (string-drop key (string-length prefix))) (string->number value))))) ; none becomes #f
+      block)))
 
-(define (wait-settings block)
-  (let ((least (assoc-ref block "wait.min_interval"))
-        (most (assoc-ref block "wait.max_interval"))
-        (seconds (lambda (value default) (if value (string->number value) default)))
-        (others (call-settings block "wait.")))
+;; These settings, and those of the block whose values are pairs.
+(define (with-pauses-and-header block prefix settings)
+  (let* ((given (lambda (name) (assoc-ref block (string-append prefix name))))
+         (least (given "min_interval"))
+         (most (given "max_interval"))
+         (header (given "header"))
+         (seconds (lambda (value default) (if value (string->number value) default)))
+         (settings (if header (acons 'headers (list (header-of header)) settings) settings)))
     (if (or least most)
-        (acons 'poll-interval (cons (seconds least 2) (seconds most 60)) others)
-        others)))
+        (acons 'poll-interval (cons (seconds least 2) (seconds most 60)) settings)
+        settings)))
+
+;; "Name: value" as a pair.
+(define (header-of line)
+  (let ((colon (string-contains line ": ")))
+    (if colon
+        (cons (string-take line colon) (string-drop line (+ colon 2)))
+        (cons line ""))))
 
 ;; Makes the call that the block describes, and returns its outcome as JSON.
 (define (perform client block token)
   (let ((job-id (or (assoc-ref block "job_id") ""))
         (prompt (or (assoc-ref block "prompt") ""))
         (call (acons 'cancel token (call-settings block "call.")))
-        (wait (acons 'cancel token (wait-settings block))))
+        (wait (acons 'cancel token (call-settings block "wait."))))
     (match (assoc-ref block "operation")
       ("send_message" (job-json (send-message client job-id prompt call)))
       ("get_job" (job-json (get-job client job-id call)))

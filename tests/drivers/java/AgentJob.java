@@ -41,7 +41,7 @@ public final class AgentJob {
         int agentjob_client_wait(Pointer client, String jobId, Pointer call, PointerByReference out, PointerByReference err);
         int agentjob_client_send_and_wait(
                 Pointer client, String jobId, byte[] prompt, SizeT len, Pointer call, PointerByReference out, PointerByReference err);
-        int agentjob_client_poller(Pointer client, String jobId, Pointer call, PointerByReference out, PointerByReference err);
+        int agentjob_poller_new(Pointer client, String jobId, Pointer call, PointerByReference out, PointerByReference err);
 
         Pointer agentjob_options_new();
         void agentjob_options_free(Pointer options);
@@ -60,6 +60,13 @@ public final class AgentJob {
         int agentjob_options_set_max_response_bytes(Pointer options, SizeT bytes, PointerByReference err);
         int agentjob_options_set_trust_env(Pointer options, byte flag, PointerByReference err);
         int agentjob_options_set_allow_plaintext(Pointer options, byte flag, PointerByReference err);
+        int agentjob_options_set_client_cert(Pointer options, String value, PointerByReference err);
+        int agentjob_options_set_client_key(Pointer options, String value, PointerByReference err);
+        int agentjob_options_set_wait_timeout_ms(Pointer options, long ms, PointerByReference err);
+        int agentjob_options_set_poll_interval_ms(Pointer options, long minMs, long maxMs, PointerByReference err);
+        int agentjob_options_set_lateness(Pointer options, double part, PointerByReference err);
+        int agentjob_options_set_settle_ms(Pointer options, long ms, PointerByReference err);
+        int agentjob_options_set_header(Pointer options, String name, String value, PointerByReference err);
 
         Pointer agentjob_call_new();
         void agentjob_call_free(Pointer call);
@@ -68,6 +75,7 @@ public final class AgentJob {
         int agentjob_call_set_poll_interval_ms(Pointer call, long minMs, long maxMs, PointerByReference err);
         int agentjob_call_set_lateness(Pointer call, double part, PointerByReference err);
         int agentjob_call_set_settle_ms(Pointer call, long ms, PointerByReference err);
+        int agentjob_call_set_header(Pointer call, String name, String value, PointerByReference err);
         int agentjob_call_set_cancel(Pointer call, Pointer cancel, PointerByReference err);
 
         Pointer agentjob_cancel_new();
@@ -316,6 +324,36 @@ public final class AgentJob {
             return with(err -> C.agentjob_options_set_allow_plaintext(handle, flag(allow), err));
         }
 
+        public Settings clientCert(String path) {
+            return with(err -> C.agentjob_options_set_client_cert(handle, noNul(path), err));
+        }
+
+        public Settings clientKey(String path) {
+            return with(err -> C.agentjob_options_set_client_key(handle, noNul(path), err));
+        }
+
+        /** What a wait takes that is not given its own: the settings of {@link CallSettings} with the same names. */
+        public Settings waitTimeout(Duration time) {
+            return with(err -> C.agentjob_options_set_wait_timeout_ms(handle, milliseconds(time), err));
+        }
+
+        public Settings pollInterval(Duration min, Duration max) {
+            return with(err -> C.agentjob_options_set_poll_interval_ms(handle, milliseconds(min), milliseconds(max), err));
+        }
+
+        public Settings lateness(double part) {
+            return with(err -> C.agentjob_options_set_lateness(handle, part, err));
+        }
+
+        public Settings settle(Duration time) {
+            return with(err -> C.agentjob_options_set_settle_ms(handle, milliseconds(time), err));
+        }
+
+        /** A header of every request. */
+        public Settings header(String name, String value) {
+            return with(err -> C.agentjob_options_set_header(handle, noNul(name), noNul(value), err));
+        }
+
         private Settings with(Step step) {
             check(step);
             Reference.reachabilityFence(this); // otherwise the cleaner might free what the call still uses
@@ -351,6 +389,11 @@ public final class AgentJob {
 
         public CallSettings settle(Duration time) {
             return with(err -> C.agentjob_call_set_settle_ms(handle, milliseconds(time), err));
+        }
+
+        /** A header of the call's requests, which wins over the client's. */
+        public CallSettings header(String name, String value) {
+            return with(err -> C.agentjob_call_set_header(handle, noNul(name), noNul(value), err));
         }
 
         public CallSettings cancel(CancelToken token) {
@@ -441,7 +484,7 @@ public final class AgentJob {
         /** Passes the first record, each one that differs from the previous one, and the last one to a function. */
         public void watch(String jobId, CallSettings call, Consumer<Job> receive) throws InterruptedException {
             Pointer poller =
-                    use(() -> create((out, err) -> C.agentjob_client_poller(handle, noNul(jobId), call.handle, out, err)));
+                    use(() -> create((out, err) -> C.agentjob_poller_new(handle, noNul(jobId), call.handle, out, err)));
             try {
                 var done = new ByteByReference();
                 Job last = null;

@@ -65,6 +65,8 @@ public final class Driver {
                 case "api_key_file" -> settings.apiKeyFile(value);
                 case "project_id" -> settings.projectId(value);
                 case "ca_file" -> settings.caFile(value);
+                case "client_cert" -> settings.clientCert(value);
+                case "client_key" -> settings.clientKey(value);
                 case "proxy" -> settings.proxy(value);
                 case "user_agent_suffix" -> settings.userAgentSuffix(value);
                 case "timeout" -> settings.timeout(seconds(value));
@@ -75,9 +77,18 @@ public final class Driver {
                 case "max_response_bytes" -> settings.maxResponseBytes(Long.parseLong(value));
                 case "trust_env" -> settings.trustEnv(value.equals("true"));
                 case "allow_plaintext" -> settings.allowPlaintext(value.equals("true"));
+                case "wait_timeout" -> settings.waitTimeout(deadline(value));
+                case "lateness" -> settings.lateness(Double.parseDouble(value));
+                case "settle" -> settings.settle(seconds(value));
+                case "header" -> settings.header(header(value)[0], header(value)[1]);
                 default -> { } // the call's or the operation's
             }
         });
+        if (block.containsKey("min_interval") || block.containsKey("max_interval")) {
+            settings.pollInterval( // one function sets both; 2 s and 60 s are the defaults
+                    seconds(block.getOrDefault("min_interval", "2")),
+                    seconds(block.getOrDefault("max_interval", "60")));
+        }
         return settings;
     }
 
@@ -87,7 +98,8 @@ public final class Driver {
         block.forEach((key, value) -> {
             switch (key) {
                 case "call.timeout" -> settings.timeout(seconds(value));
-                case "wait.timeout" -> settings.waitTimeout(value.equals("none") ? AgentJob.FOREVER : seconds(value));
+                case "call.header", "wait.header" -> settings.header(header(value)[0], header(value)[1]);
+                case "wait.timeout" -> settings.waitTimeout(deadline(value));
                 case "wait.lateness" -> settings.lateness(Double.parseDouble(value));
                 case "wait.settle" -> settings.settle(seconds(value));
                 default -> { }
@@ -99,6 +111,16 @@ public final class Driver {
                     seconds(block.getOrDefault("wait.max_interval", "60")));
         }
         return settings;
+    }
+
+    /** The name and the value of a header line. */
+    private static String[] header(String line) {
+        String[] parts = line.split(": ", 2);
+        return parts.length == 2 ? parts : new String[] {line, ""};
+    }
+
+    private static Duration deadline(String text) {
+        return text.equals("none") ? AgentJob.FOREVER : seconds(text);
     }
 
     private static Duration seconds(String text) {

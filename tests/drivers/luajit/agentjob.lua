@@ -49,6 +49,13 @@ int32_t agentjob_options_set_max_prompt_bytes(agentjob_options *, size_t, agentj
 int32_t agentjob_options_set_max_response_bytes(agentjob_options *, size_t, agentjob_error **err);
 int32_t agentjob_options_set_trust_env(agentjob_options *, bool, agentjob_error **err);
 int32_t agentjob_options_set_allow_plaintext(agentjob_options *, bool, agentjob_error **err);
+int32_t agentjob_options_set_client_cert(agentjob_options *, const char *, agentjob_error **err);
+int32_t agentjob_options_set_client_key(agentjob_options *, const char *, agentjob_error **err);
+int32_t agentjob_options_set_wait_timeout_ms(agentjob_options *, uint64_t, agentjob_error **err);
+int32_t agentjob_options_set_poll_interval_ms(agentjob_options *, uint64_t min_ms, uint64_t max_ms, agentjob_error **err);
+int32_t agentjob_options_set_lateness(agentjob_options *, double, agentjob_error **err);
+int32_t agentjob_options_set_settle_ms(agentjob_options *, uint64_t, agentjob_error **err);
+int32_t agentjob_options_set_header(agentjob_options *, const char *name, const char *value, agentjob_error **err);
 
 agentjob_call *agentjob_call_new(void);
 void agentjob_call_free(agentjob_call *);
@@ -57,6 +64,7 @@ int32_t agentjob_call_set_wait_timeout_ms(agentjob_call *, uint64_t, agentjob_er
 int32_t agentjob_call_set_poll_interval_ms(agentjob_call *, uint64_t min_ms, uint64_t max_ms, agentjob_error **err);
 int32_t agentjob_call_set_lateness(agentjob_call *, double, agentjob_error **err);
 int32_t agentjob_call_set_settle_ms(agentjob_call *, uint64_t, agentjob_error **err);
+int32_t agentjob_call_set_header(agentjob_call *, const char *name, const char *value, agentjob_error **err);
 int32_t agentjob_call_set_cancel(agentjob_call *, const agentjob_cancel *, agentjob_error **err);
 
 agentjob_cancel *agentjob_cancel_new(void);
@@ -64,7 +72,7 @@ void agentjob_cancel_trigger(const agentjob_cancel *);
 bool agentjob_cancel_is_triggered(const agentjob_cancel *);
 void agentjob_cancel_free(agentjob_cancel *);
 
-int32_t agentjob_client_poller(const agentjob_client *, const char *job_id, const agentjob_call *, agentjob_poller **out,
+int32_t agentjob_poller_new(const agentjob_client *, const char *job_id, const agentjob_call *, agentjob_poller **out,
                                agentjob_error **err);
 uint64_t agentjob_poller_due_in_ms(const agentjob_poller *);
 int32_t agentjob_poller_poll(agentjob_poller *, const agentjob_client *, const agentjob_call *, bool *done, agentjob_error **err);
@@ -130,9 +138,10 @@ end
 local function same(value) return value end
 
 local OPTIONS = {
-  base_url = no_nul, api_key = no_nul, api_key_file = no_nul, project_id = no_nul, ca_file = no_nul, proxy = no_nul,
-  user_agent_suffix = no_nul, timeout = milliseconds, connect_timeout = milliseconds, max_retry_after = milliseconds,
-  max_retries = same, max_prompt_bytes = same, max_response_bytes = same, trust_env = same, allow_plaintext = same,
+  base_url = no_nul, api_key = no_nul, api_key_file = no_nul, project_id = no_nul, ca_file = no_nul, client_cert = no_nul,
+  client_key = no_nul, proxy = no_nul, user_agent_suffix = no_nul, timeout = milliseconds, connect_timeout = milliseconds, max_retry_after = milliseconds,
+  wait_timeout = milliseconds, lateness = same, settle = milliseconds, max_retries = same, max_prompt_bytes = same,
+  max_response_bytes = same, trust_env = same, allow_plaintext = same,
 }
 local CALL = { timeout = milliseconds, wait_timeout = milliseconds, settle = milliseconds, lateness = same }
 
@@ -220,23 +229,36 @@ local function cancel_later(token, seconds)
   end
 end
 
+--- Sets the settings of a client (`kind` is "options") or of a call. `known` has the conversion of each but those that both have.
+local function set_all(kind, object, known, settings)
+  local prefix = "agentjob_" .. kind .. "_set_"
+  for name, value in pairs(settings) do
+    if known[name] then
+      local unit = known[name] == milliseconds and "_ms" or ""
+      check(lib[prefix .. name .. unit], object, known[name](value))
+    elseif name ~= "min_interval" and name ~= "max_interval" and name ~= "headers" then
+      error("no setting is called " .. name, 0)
+    end
+  end
+  if settings.min_interval or settings.max_interval then -- one function sets both; 2 s and 60 s are the defaults
+    local min_ms, max_ms = milliseconds(settings.min_interval or 2), milliseconds(settings.max_interval or 60)
+    check(lib[prefix .. "poll_interval_ms"], object, min_ms, max_ms)
+  end
+  for name, value in pairs(settings.headers or {}) do
+    check(lib[prefix .. "header"], object, no_nul(name), no_nul(value))
+  end
+end
+
 --- Runs `use(call, token)` with the settings of one call, and frees them whatever happens.
 local function with_call(settings, use)
   local call = ffi.gc(lib.agentjob_call_new(), lib.agentjob_call_free)
   local token, stop
   local results = { pcall(function()
+    local others = {}
     for name, value in pairs(settings) do
-      if CALL[name] then
-        local unit = CALL[name] == milliseconds and "_ms" or ""
-        check(lib["agentjob_call_set_" .. name .. unit], call, CALL[name](value))
-      elseif name ~= "min_interval" and name ~= "max_interval" and name ~= "cancel_after" then
-        error("no setting is called " .. name, 0)
-      end
+      if name ~= "cancel_after" then others[name] = value end
     end
-    if settings.min_interval or settings.max_interval then -- one function sets both; 2 s and 60 s are the defaults
-      local min_ms, max_ms = milliseconds(settings.min_interval or 2), milliseconds(settings.max_interval or 60)
-      check(lib.agentjob_call_set_poll_interval_ms, call, min_ms, max_ms)
-    end
+    set_all("call", call, CALL, others)
     if settings.cancel_after then
       token = lib.agentjob_cancel_new()
       stop = cancel_later(token, settings.cancel_after)
@@ -252,7 +274,7 @@ end
 
 --- For a wait, `timeout` is the deadline of the wait, math.huge for none; its requests keep the client's timeout.
 local function waiting(settings)
-  local copy = { wait_timeout = 1800 }
+  local copy = {}
   for name, value in pairs(settings or {}) do
     copy[name == "timeout" and "wait_timeout" or name] = value
   end
@@ -265,11 +287,7 @@ Client.__index = Client
 --- A client of one project.
 local function new_client(settings)
   local options = ffi.gc(lib.agentjob_options_new(), lib.agentjob_options_free)
-  for name, value in pairs(settings or {}) do
-    local convert = OPTIONS[name] or error("no setting is called " .. name, 2)
-    local unit = convert == milliseconds and "_ms" or ""
-    check(lib["agentjob_options_set_" .. name .. unit], options, convert(value))
-  end
+  set_all("options", options, OPTIONS, settings or {})
   local handle = create("agentjob_client", lib.agentjob_client_free, lib.agentjob_client_new, options)
   release(options, lib.agentjob_options_free)
   return setmetatable({ handle = handle }, Client)
@@ -316,7 +334,7 @@ end
 function Client:watch(job_id, settings, receive)
   with_call(waiting(settings), function(call, token)
     local poller =
-      create("agentjob_poller", lib.agentjob_poller_free, lib.agentjob_client_poller, self.handle, no_nul(job_id), call)
+      create("agentjob_poller", lib.agentjob_poller_free, lib.agentjob_poller_new, self.handle, no_nul(job_id), call)
     local done, last = ffi.new "bool[1]", nil
     while not done[0] do
       local due = tonumber(lib.agentjob_poller_due_in_ms(poller))

@@ -6,9 +6,16 @@ local agentjob = require "agentjob"
 local function same(value) return value end
 local function is_true(value) return value == "true" end
 
+local function seconds(value) return value == "none" and math.huge or tonumber(value) end
+local function header(line)
+  local name, value = line:match "^(.-): (.*)$"
+  return { [name or line] = value or "" }
+end
+
 local READERS = {
-  base_url = same, api_key = same, api_key_file = same, project_id = same, ca_file = same, proxy = same,
-  user_agent_suffix = same, timeout = tonumber, connect_timeout = tonumber, max_retry_after = tonumber,
+  base_url = same, api_key = same, api_key_file = same, project_id = same, ca_file = same, client_cert = same,
+  client_key = same, proxy = same, user_agent_suffix = same, wait_timeout = seconds, min_interval = seconds,
+  max_interval = seconds, lateness = seconds, settle = seconds, timeout = tonumber, connect_timeout = tonumber, max_retry_after = tonumber,
   max_retries = tonumber, max_prompt_bytes = tonumber, max_response_bytes = tonumber, trust_env = is_true,
   allow_plaintext = is_true,
 }
@@ -34,12 +41,14 @@ local function error_json(err)
   return ('{"error": {%s, "job": %s}}'):format(table.concat(parts, ", "), err.job and err.job.json or "null")
 end
 
---- The settings `prefix…` of the block: seconds, or none.
+--- The settings `prefix…` of the block: seconds, or none, and a header.
 local function call_settings(block, prefix)
   local settings = { cancel_after = tonumber(block.cancel_after) }
   for key, value in pairs(block) do
-    if key:sub(1, #prefix) == prefix then
-      settings[key:sub(#prefix + 1)] = value == "none" and math.huge or tonumber(value)
+    if key == prefix .. "header" then
+      settings.headers = header(value)
+    elseif key:sub(1, #prefix) == prefix then
+      settings[key:sub(#prefix + 1)] = seconds(value)
     end
   end
   return settings
@@ -67,6 +76,7 @@ local function run_call(block)
   for name, read in pairs(READERS) do
     if block[name] then settings[name] = read(block[name]) end
   end
+  if block.header then settings.headers = header(block.header) end
   local client
   local ok, result = pcall(function()
     client = agentjob.client(settings)

@@ -44,15 +44,12 @@ const c = {
   call_new: lib.func("agentjob_call *agentjob_call_new()"),
   call_free: lib.func("void agentjob_call_free(agentjob_call *call)"),
   call_set_cancel: lib.func("int agentjob_call_set_cancel(agentjob_call *call, agentjob_cancel *cancel, _Out_ agentjob_error **err)"),
-  call_set_poll_interval_ms: lib.func(
-    "int agentjob_call_set_poll_interval_ms(agentjob_call *call, uint64_t min_ms, uint64_t max_ms, _Out_ agentjob_error **err)",
-  ),
   cancel_new: lib.func("agentjob_cancel *agentjob_cancel_new()"),
   cancel_trigger: lib.func("void agentjob_cancel_trigger(agentjob_cancel *cancel)"),
   cancel_is_triggered: lib.func("bool agentjob_cancel_is_triggered(agentjob_cancel *cancel)"),
   cancel_free: lib.func("void agentjob_cancel_free(agentjob_cancel *cancel)"),
   poller_new: lib.func(
-    "int agentjob_client_poller(agentjob_client *client, str job_id, agentjob_call *call, _Out_ agentjob_poller **out, _Out_ agentjob_error **err)",
+    "int agentjob_poller_new(agentjob_client *client, str job_id, agentjob_call *call, _Out_ agentjob_poller **out, _Out_ agentjob_error **err)",
   ),
   poller_due_in_ms: lib.func("uint64_t agentjob_poller_due_in_ms(agentjob_poller *poller)"),
   poller_poll: lib.func(
@@ -90,7 +87,15 @@ function setters(type, settings) {
     flag: ["", "bool", Boolean],
     part: ["", "double", Number],
   };
-  const found = {};
+  const pauses = lib.func(
+    `int agentjob_${type}_set_poll_interval_ms(agentjob_${type} *to, uint64_t min_ms, uint64_t max_ms, _Out_ agentjob_error **err)`,
+  );
+  const header = lib.func(`int agentjob_${type}_set_header(agentjob_${type} *to, str name, str value, _Out_ agentjob_error **err)`);
+  const found = {
+    headers: (to, headers) => Object.entries(headers).forEach(([name, value]) => check(header, to, text(name), text(value))),
+    // One function sets both; 2 s and 60 s are the defaults.
+    pauses: (to, { min = 2, max = 60 }) => check(pauses, to, milliseconds(min), milliseconds(max)),
+  };
   for (const [name, kind] of Object.entries(settings)) {
     const [ending, ctype, convert] = kinds[kind];
     const setter = lib.func(`int agentjob_${type}_set_${name}${ending}(agentjob_${type} *to, ${ctype} value, _Out_ agentjob_error **err)`);
@@ -105,11 +110,16 @@ const OPTIONS = setters("options", {
   api_key_file: "text",
   project_id: "text",
   ca_file: "text",
+  client_cert: "text",
+  client_key: "text",
   proxy: "text",
   user_agent_suffix: "text",
   timeout: "time",
   connect_timeout: "time",
   max_retry_after: "time",
+  wait_timeout: "time",
+  lateness: "part",
+  settle: "time",
   max_retries: "uint32",
   max_prompt_bytes: "size",
   max_response_bytes: "size",
@@ -117,6 +127,12 @@ const OPTIONS = setters("options", {
   allow_plaintext: "flag",
 });
 const CALL = setters("call", { timeout: "time", wait_timeout: "time", lateness: "part", settle: "time" });
+
+/** Sets the settings of a client or of a call, of which `setters` has the functions. */
+function apply(setters, to, { min_interval: min, max_interval: max, ...settings }) {
+  if (min !== undefined || max !== undefined) setters.pauses(to, { min, max });
+  for (const [name, value] of Object.entries(settings)) setters[name](to, value);
+}
 
 /** A text for C. A NUL byte is refused, because C would read only the part before it, which may be another job's id. */
 function text(value) {
@@ -190,7 +206,7 @@ class Client {
   constructor(settings = {}) {
     const options = c.options_new();
     try {
-      for (const [name, value] of Object.entries(settings)) OPTIONS[name](options, value);
+      apply(OPTIONS, options, settings);
       const out = [null];
       check(c.client_new, options, out);
       this.#handle = out[0];
@@ -274,17 +290,13 @@ class Client {
   }
 
   /** The settings of one call, including `signal` (an AbortSignal). Pass the result to #end(). */
-  #begin({ signal, min_interval, max_interval, ...settings }) {
+  #begin({ signal, ...settings }) {
     const call = { handle: c.call_new(), cancel: c.cancel_new(), signal };
     call.abort = () => c.cancel_trigger(call.cancel);
     this.#running += 1;
     try {
       check(c.call_set_cancel, call.handle, call.cancel);
-      if (min_interval !== undefined || max_interval !== undefined) {
-        // One function sets both; 2 s and 60 s are the defaults.
-        check(c.call_set_poll_interval_ms, call.handle, milliseconds(min_interval ?? 2), milliseconds(max_interval ?? 60));
-      }
-      for (const [name, value] of Object.entries(settings)) CALL[name](call.handle, value);
+      apply(CALL, call.handle, settings);
     } catch (error) {
       this.#end(call);
       throw error;
@@ -304,8 +316,8 @@ class Client {
 }
 
 /** For a wait, `timeout` is the deadline of the wait, Infinity for none; its requests keep the client's timeout. */
-function waiting({ timeout = 1800, ...settings }) {
-  return { ...settings, wait_timeout: timeout };
+function waiting({ timeout, ...settings }) {
+  return timeout === undefined ? settings : { ...settings, wait_timeout: timeout };
 }
 
 module.exports = { Client, AgentJobError };

@@ -4,17 +4,29 @@ const { createInterface } = require("node:readline");
 const { Client, AgentJobError } = require("./agentjob.js");
 
 const isTrue = (value) => value === "true";
+const seconds = (value) => (value === "none" ? Infinity : Number(value));
+const header = (line) => {
+  const [, name, value] = /^(.*?): (.*)$/s.exec(line) ?? [null, line, ""];
+  return { [name]: value };
+};
 const READERS = {
   base_url: String,
   api_key: String,
   api_key_file: String,
   project_id: String,
   ca_file: String,
+  client_cert: String,
+  client_key: String,
   proxy: String,
   user_agent_suffix: String,
   timeout: Number,
   connect_timeout: Number,
   max_retry_after: Number,
+  wait_timeout: seconds,
+  min_interval: Number,
+  max_interval: Number,
+  lateness: Number,
+  settle: Number,
   max_retries: Number,
   max_prompt_bytes: Number,
   max_response_bytes: Number,
@@ -39,14 +51,16 @@ async function* blocks(input) {
 /** The client's options in the block. */
 function clientSettings(block) {
   const given = Object.keys(READERS).filter((name) => name in block);
-  return Object.fromEntries(given.map((name) => [name, READERS[name](block[name])]));
+  const settings = Object.fromEntries(given.map((name) => [name, READERS[name](block[name])]));
+  return "header" in block ? { ...settings, headers: header(block.header) } : settings;
 }
 
-/** The settings `prefix…` of the block: seconds, or none. */
+/** The settings `prefix…` of the block: seconds, or none, and a header. */
 function callSettings(block, prefix, signal) {
   const given = Object.entries(block).filter(([key]) => key.startsWith(prefix));
-  const seconds = given.map(([key, value]) => [key.slice(prefix.length), value === "none" ? Infinity : Number(value)]);
-  return { ...Object.fromEntries(seconds), signal };
+  const named = given.map(([key, value]) => [key.slice(prefix.length), value]);
+  const settings = named.map(([name, value]) => (name === "header" ? ["headers", header(value)] : [name, seconds(value)]));
+  return { ...Object.fromEntries(settings), signal };
 }
 
 /** Makes the call that the block describes, and returns its outcome as JSON. */

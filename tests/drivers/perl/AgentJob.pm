@@ -40,14 +40,17 @@ _attach(client_get_job       => ['opaque', 'string', 'opaque', 'opaque*', 'opaqu
 _attach(client_create_job    => ['opaque', 'string', 'size_t', 'opaque', 'opaque*', 'opaque*']);
 _attach(client_wait          => ['opaque', 'string', 'opaque', 'opaque*', 'opaque*']);
 _attach(client_send_and_wait => ['opaque', 'string', 'string', 'size_t', 'opaque', 'opaque*', 'opaque*']);
-_attach(client_poller        => ['opaque', 'string', 'opaque', 'opaque*', 'opaque*']);
+_attach(poller_new           => ['opaque', 'string', 'opaque', 'opaque*', 'opaque*']);
 
 _attach(options_new  => [], 'opaque');
 _attach(options_free => ['opaque'], 'void');
 _attach(call_new     => [], 'opaque');
 _attach(call_free    => ['opaque'], 'void');
 _attach(call_set_cancel           => ['opaque', 'opaque', 'opaque*']);
-_attach(call_set_poll_interval_ms => ['opaque', 'uint64', 'uint64', 'opaque*']);
+for my $object (qw(options call)) {
+    _attach("${object}_set_poll_interval_ms", ['opaque', 'uint64', 'uint64', 'opaque*']);
+    _attach("${object}_set_header",           ['opaque', 'string', 'string', 'opaque*']);
+}
 
 _attach(cancel_new          => [], 'opaque');
 _attach(cancel_trigger      => ['opaque'], 'void');
@@ -81,11 +84,12 @@ _attach(delivery_name        => ['sint32'], 'string');
 
 # The settings, with the type of each.
 my %OPTIONS = (
-    (map { $_ => 'text' } qw(base_url api_key api_key_file project_id ca_file proxy user_agent_suffix)),
-    (map { $_ => 'time' } qw(timeout connect_timeout max_retry_after)),
+    (map { $_ => 'text' } qw(base_url api_key api_key_file project_id ca_file client_cert client_key proxy user_agent_suffix)),
+    (map { $_ => 'time' } qw(timeout connect_timeout max_retry_after wait_timeout settle)),
     (map { $_ => 'size_t' } qw(max_prompt_bytes max_response_bytes)),
     (map { $_ => 'bool' } qw(trust_env allow_plaintext)),
     max_retries => 'uint32',
+    lateness    => 'double',
 );
 my %CALL = ((map { $_ => 'time' } qw(timeout wait_timeout settle)), lateness => 'double');
 
@@ -105,6 +109,10 @@ sub _setter {
 # Sets an object's settings.
 sub _set {
     my ($object, $handle, $kinds, %settings) = @_;
+    my ($min, $max, $headers) = delete @settings{qw(min_interval max_interval headers)};
+    # One function sets both; 2 s and 60 s are the defaults.
+    _check("${object}_set_poll_interval_ms", $handle, _milliseconds($min // 2), _milliseconds($max // 60)) if defined($min // $max);
+    _check("${object}_set_header", $handle, _no_nul($_), _no_nul($headers->{$_})) for keys %{$headers // {}};
     while (my ($name, $value) = each %settings) {
         my $kind = $kinds->{$name} // croak "no setting is called $name";
         $value = $kind eq 'text' ? _no_nul($value) : $kind eq 'time' ? _milliseconds($value) : $value;
@@ -131,7 +139,8 @@ sub _made {
 sub _finally { bless {action => $_[0]}, 'AgentJob::Finally' }
 
 # Perl's texts are characters, the library's are UTF-8 bytes.
-sub _bytes { encode('UTF-8', $_[0], FB_CROAK) }
+# encode() with FB_CROAK empties its argument, so it gets a copy.
+sub _bytes { my ($text) = @_; encode('UTF-8', $text, FB_CROAK) }
 sub _text  { defined $_[0] ? decode('UTF-8', $_[0]) : undef }
 
 # A NUL byte is refused, because C would read only the part before it, which may be another job's id.
@@ -184,11 +193,11 @@ sub CLONE_SKIP { 1 }
 
 =head2 send_message(job, prompt, settings), get_job(job, settings), create_job(prompt, settings)
 
-Settings: C<timeout>, C<cancel> (an AgentJob::CancelToken).
+Settings: C<timeout>, C<headers> (a hash of names and values), C<cancel> (an AgentJob::CancelToken).
 
 =head2 wait(job, settings), send_and_wait(job, prompt, settings), watch(job, sub { … }, settings)
 
-Settings: C<timeout> (how long to wait; undef: no limit), C<min_interval>, C<max_interval>, C<lateness>, C<settle>, C<cancel>.
+Settings: C<timeout> (how long to wait; undef: no limit), C<min_interval>, C<max_interval>, C<lateness>, C<settle>, C<headers>, C<cancel>.
 C<watch> calls its sub with each record that differs from the one before it, and with the last one.
 
 =cut
@@ -225,7 +234,7 @@ sub watch {
     my ($self, $job_id, $receive, %settings) = @_;
     my $call      = _call(_waiting(%settings));
     my $free_call = _finally(sub { AgentJob::C::call_free($call) });
-    my $poller    = _made('client_poller', $self->{handle}, _no_nul($job_id), $call);
+    my $poller    = _made('poller_new', $self->{handle}, _no_nul($job_id), $call);
     my $free      = _finally(sub { AgentJob::C::poller_free($poller) });
     my ($done, $last) = (0);
     while (!$done) {
@@ -241,8 +250,8 @@ sub watch {
 
 # For a wait, timeout is the deadline of the wait; its requests keep the client's timeout.
 sub _waiting {
-    my %settings = (timeout => 1800, @_);
-    $settings{wait_timeout} = delete $settings{timeout};
+    my %settings = @_;
+    $settings{wait_timeout} = delete $settings{timeout} if exists $settings{timeout};
     return %settings;
 }
 
@@ -259,12 +268,10 @@ sub _job {
 # The settings of one call, for the caller to free.
 sub _call {
     my (%settings) = @_;
-    my ($cancel, $min, $max) = delete @settings{qw(cancel min_interval max_interval)};
+    my $cancel = delete $settings{cancel};
     my $call = AgentJob::C::call_new();
     my $done = eval {
         _check('call_set_cancel', $call, $cancel->{handle}) if $cancel;
-        # One function sets both; 2 s and 60 s are the defaults.
-        _check('call_set_poll_interval_ms', $call, _milliseconds($min // 2), _milliseconds($max // 60)) if defined($min // $max);
         _set('call', $call, \%CALL, %settings);
         1;
     };

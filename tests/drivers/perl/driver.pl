@@ -12,8 +12,8 @@ use lib $FindBin::Bin;
 use AgentJob;
 
 my @TEXT_AND_NUMBERS = qw(
-    base_url api_key api_key_file project_id ca_file proxy user_agent_suffix timeout connect_timeout max_retry_after
-    max_retries max_prompt_bytes max_response_bytes
+    base_url api_key api_key_file project_id ca_file client_cert client_key proxy user_agent_suffix timeout connect_timeout
+    max_retry_after min_interval max_interval lateness settle max_retries max_prompt_bytes max_response_bytes
 );
 my @FLAGS = qw(trust_env allow_plaintext);
 my @FACTS = qw(kind delivery message http_status retry_after request_id body attempts);
@@ -36,13 +36,24 @@ sub client_settings {
     my ($block) = @_;
     my %settings = map { $_ => $block->{$_} } grep { exists $block->{$_} } @TEXT_AND_NUMBERS;
     $settings{$_} = $block->{$_} eq 'true' for grep { exists $block->{$_} } @FLAGS;
+    $settings{wait_timeout} = _seconds($block->{wait_timeout}) if exists $block->{wait_timeout};
+    $settings{headers} = _header($block->{header}) if exists $block->{header};
     return %settings;
 }
 
-# The settings `prefix…` of the block: seconds, or none.
+# The settings `prefix…` of the block: seconds, or none, and a header.
 sub call_settings {
     my ($block, $prefix) = @_;
-    return map { /^\Q$prefix\E(.*)/ ? ($1 => $block->{$_} eq 'none' ? undef : $block->{$_}) : () } keys %$block;
+    my %given = map { /^\Q$prefix\E(.*)/ ? ($1 => $block->{$_}) : () } keys %$block;
+    my $header = delete $given{header};
+    return ((map { $_ => _seconds($given{$_}) } keys %given), defined $header ? (headers => _header($header)) : ());
+}
+
+sub _seconds { $_[0] eq 'none' ? undef : $_[0] }
+
+sub _header {
+    my ($name, $value) = split /: /, $_[0], 2;
+    return {$name => $value // ''};
 }
 
 # Makes the call that the block describes, and returns its outcome as JSON.

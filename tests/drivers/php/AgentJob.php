@@ -60,6 +60,13 @@ final class Library
         int32_t agentjob_options_set_max_response_bytes(agentjob_options *, size_t, agentjob_error **err);
         int32_t agentjob_options_set_trust_env(agentjob_options *, bool, agentjob_error **err);
         int32_t agentjob_options_set_allow_plaintext(agentjob_options *, bool, agentjob_error **err);
+        int32_t agentjob_options_set_client_cert(agentjob_options *, const char *, agentjob_error **err);
+        int32_t agentjob_options_set_client_key(agentjob_options *, const char *, agentjob_error **err);
+        int32_t agentjob_options_set_wait_timeout_ms(agentjob_options *, uint64_t, agentjob_error **err);
+        int32_t agentjob_options_set_poll_interval_ms(agentjob_options *, uint64_t min_ms, uint64_t max_ms, agentjob_error **err);
+        int32_t agentjob_options_set_lateness(agentjob_options *, double, agentjob_error **err);
+        int32_t agentjob_options_set_settle_ms(agentjob_options *, uint64_t, agentjob_error **err);
+        int32_t agentjob_options_set_header(agentjob_options *, const char *name, const char *value, agentjob_error **err);
 
         agentjob_call *agentjob_call_new(void);
         void agentjob_call_free(agentjob_call *);
@@ -68,6 +75,7 @@ final class Library
         int32_t agentjob_call_set_poll_interval_ms(agentjob_call *, uint64_t min_ms, uint64_t max_ms, agentjob_error **err);
         int32_t agentjob_call_set_lateness(agentjob_call *, double, agentjob_error **err);
         int32_t agentjob_call_set_settle_ms(agentjob_call *, uint64_t, agentjob_error **err);
+        int32_t agentjob_call_set_header(agentjob_call *, const char *name, const char *value, agentjob_error **err);
         int32_t agentjob_call_set_cancel(agentjob_call *, const agentjob_cancel *, agentjob_error **err);
 
         agentjob_cancel *agentjob_cancel_new(void);
@@ -75,7 +83,7 @@ final class Library
         bool agentjob_cancel_is_triggered(const agentjob_cancel *);
         void agentjob_cancel_free(agentjob_cancel *);
 
-        int32_t agentjob_client_poller(const agentjob_client *, const char *job_id, const agentjob_call *, agentjob_poller **out,
+        int32_t agentjob_poller_new(const agentjob_client *, const char *job_id, const agentjob_call *, agentjob_poller **out,
                                        agentjob_error **err);
         uint64_t agentjob_poller_due_in_ms(const agentjob_poller *);
         int32_t agentjob_poller_poll(agentjob_poller *, const agentjob_client *, const agentjob_call *, bool *done,
@@ -140,6 +148,23 @@ final class Library
             throw new \ValueError('a NUL in a text that is no prompt');
         }
         return $text;
+    }
+
+    /**
+     * Sets the settings of a client ($type is options) or of a call that both have: min_interval, max_interval, headers.
+     * Returns the others.
+     */
+    public static function setShared(string $type, CData $object, array $settings): array
+    {
+        $min = $settings['min_interval'] ?? null;
+        $max = $settings['max_interval'] ?? null;
+        if ($min !== null || $max !== null) { // one function sets both; 2 s and 60 s are the defaults
+            self::check("{$type}_set_poll_interval_ms", $object, self::milliseconds($min ?? 2), self::milliseconds($max ?? 60));
+        }
+        foreach ($settings['headers'] ?? [] as $name => $value) {
+            self::check("{$type}_set_header", $object, self::noNul((string) $name), self::noNul($value));
+        }
+        return array_diff_key($settings, ['min_interval' => 0, 'max_interval' => 0, 'headers' => 0]);
     }
 
     /** A short time does not become 0; INF means no deadline. */
@@ -286,13 +311,7 @@ final class Call
     public function __construct(array $settings)
     {
         $this->handle = Library::c()->agentjob_call_new();
-        $min = $settings['min_interval'] ?? null;
-        $max = $settings['max_interval'] ?? null;
-        if ($min !== null || $max !== null) { // one function sets both; 2 s and 60 s are the defaults
-            [$low, $high] = [Library::milliseconds($min ?? 2), Library::milliseconds($max ?? 60)];
-            Library::check('call_set_poll_interval_ms', $this->handle, $low, $high);
-        }
-        foreach (array_diff_key($settings, ['min_interval' => 0, 'max_interval' => 0]) as $name => $value) {
+        foreach (Library::setShared('call', $this->handle, $settings) as $name => $value) {
             match ($name) {
                 'timeout', 'wait_timeout', 'settle' =>
                     Library::check("call_set_{$name}_ms", $this->handle, Library::milliseconds($value)),
@@ -328,9 +347,9 @@ final class Client
     {
         $options = Library::c()->agentjob_options_new();
         try {
-            foreach ($settings as $name => $value) {
+            foreach (Library::setShared('options', $options, $settings) as $name => $value) {
                 match ($name) {
-                    'timeout', 'connect_timeout', 'max_retry_after' =>
+                    'timeout', 'connect_timeout', 'max_retry_after', 'wait_timeout', 'settle' =>
                         Library::check("options_set_{$name}_ms", $options, Library::milliseconds($value)),
                     default =>
                         Library::check("options_set_$name", $options, is_string($value) ? Library::noNul($value) : $value),
@@ -347,29 +366,29 @@ final class Client
         Library::c()->agentjob_client_free($this->handle);
     }
 
-    /** $settings: timeout, cancel_after. */
-    public function sendMessage(string $jobId, string $prompt, float ...$settings): Job
+    /** $settings: timeout, headers (an array of names and values), cancel_after. */
+    public function sendMessage(string $jobId, string $prompt, float|array ...$settings): Job
     {
         return $this->job($settings, 'client_send_message', Library::noNul($jobId), $prompt, strlen($prompt));
     }
 
-    public function getJob(string $jobId, float ...$settings): Job
+    public function getJob(string $jobId, float|array ...$settings): Job
     {
         return $this->job($settings, 'client_get_job', Library::noNul($jobId));
     }
 
-    public function createJob(string $prompt, float ...$settings): Job
+    public function createJob(string $prompt, float|array ...$settings): Job
     {
         return $this->job($settings, 'client_create_job', $prompt, strlen($prompt));
     }
 
-    /** $settings: timeout (the deadline of the wait, INF for none), min_interval, max_interval, lateness, settle, cancel_after. */
-    public function wait(string $jobId, float ...$settings): Job
+    /** $settings: timeout (the deadline of the wait, INF for none), min_interval, max_interval, lateness, settle, headers, cancel_after. */
+    public function wait(string $jobId, float|array ...$settings): Job
     {
         return $this->job(self::waiting($settings), 'client_wait', Library::noNul($jobId));
     }
 
-    public function sendAndWait(string $jobId, string $prompt, float ...$settings): Job
+    public function sendAndWait(string $jobId, string $prompt, float|array ...$settings): Job
     {
         $arguments = [Library::noNul($jobId), $prompt, strlen($prompt)];
         return $this->job(self::waiting($settings), 'client_send_and_wait', ...$arguments);
@@ -379,11 +398,11 @@ final class Client
      * Yields the first record, each one that differs from the previous one, and the last one.
      * @return \Generator<Job>
      */
-    public function watch(string $jobId, float ...$settings): \Generator
+    public function watch(string $jobId, float|array ...$settings): \Generator
     {
         $c = Library::c();
         $call = new Call(self::waiting($settings));
-        $poller = Library::create('agentjob_poller', 'client_poller', $this->handle, Library::noNul($jobId), $call->handle);
+        $poller = Library::create('agentjob_poller', 'poller_new', $this->handle, Library::noNul($jobId), $call->handle);
         try {
             $done = $c->new('bool');
             $last = null;
@@ -406,8 +425,10 @@ final class Client
     /** For a wait, timeout is the deadline of the wait; its requests keep the client's timeout. */
     private static function waiting(array $settings): array
     {
-        $settings['wait_timeout'] = $settings['timeout'] ?? 1800;
-        unset($settings['timeout']);
+        if (isset($settings['timeout'])) {
+            $settings['wait_timeout'] = $settings['timeout'];
+            unset($settings['timeout']);
+        }
         return $settings;
     }
 

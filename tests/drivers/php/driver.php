@@ -7,8 +7,8 @@ declare(strict_types=1);
 
 require __DIR__ . '/AgentJob.php';
 
-const TEXTS = ['base_url', 'api_key', 'api_key_file', 'project_id', 'ca_file', 'proxy', 'user_agent_suffix'];
-const SECONDS = ['timeout', 'connect_timeout', 'max_retry_after'];
+const TEXTS = ['base_url', 'api_key', 'api_key_file', 'project_id', 'ca_file', 'client_cert', 'client_key', 'proxy', 'user_agent_suffix'];
+const SECONDS = ['timeout', 'connect_timeout', 'max_retry_after', 'wait_timeout', 'min_interval', 'max_interval', 'lateness', 'settle'];
 const WHOLE = ['max_retries', 'max_prompt_bytes', 'max_response_bytes'];
 const FLAGS = ['trust_env', 'allow_plaintext'];
 
@@ -33,19 +33,36 @@ function clientSettings(array $block): array
     $given = fn (array $names) => array_intersect_key($block, array_flip($names));
     return [
         ...$given(TEXTS),
-        ...array_map('floatval', $given(SECONDS)),
+        ...array_map(seconds(...), $given(SECONDS)),
         ...array_map('intval', $given(WHOLE)),
         ...array_map(fn ($value) => $value === 'true', $given(FLAGS)),
+        ...(isset($block['header']) ? ['headers' => header_of($block['header'])] : []),
     ];
 }
 
-/** The settings `prefix…` of the block: seconds, or none. */
+function seconds(string $text): float
+{
+    return $text === 'none' ? INF : (float) $text;
+}
+
+function header_of(string $line): array
+{
+    [$name, $value] = [...explode(': ', $line, 2), ''];
+    return [$name => $value];
+}
+
+/** The settings `prefix…` of the block: seconds, or none, and a header. */
 function callSettings(array $block, string $prefix): array
 {
     $settings = isset($block['cancel_after']) ? ['cancel_after' => (float) $block['cancel_after']] : [];
     foreach ($block as $key => $value) {
         if (str_starts_with($key, $prefix)) {
-            $settings[substr($key, strlen($prefix))] = $value === 'none' ? INF : (float) $value;
+            $name = substr($key, strlen($prefix));
+            if ($name === 'header') {
+                $settings['headers'] = header_of($value);
+            } else {
+                $settings[$name] = seconds($value);
+            }
         }
     }
     return $settings;

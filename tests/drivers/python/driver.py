@@ -2,14 +2,15 @@
 """The Python driver (see ../README.md): reads calls from stdin, makes them with agentjob, and prints the result of each as JSON."""
 
 import json
+import math
 import sys
 import threading
 from urllib.parse import unquote
 
 import agentjob
 
-TEXT = ("base_url", "api_key", "api_key_file", "project_id", "ca_file", "proxy", "user_agent_suffix")
-SECONDS = ("timeout", "connect_timeout", "max_retry_after")
+TEXT = ("base_url", "api_key", "api_key_file", "project_id", "ca_file", "client_cert", "client_key", "proxy", "user_agent_suffix")
+SECONDS = ("timeout", "connect_timeout", "max_retry_after", "min_interval", "max_interval", "lateness", "settle")
 WHOLE = ("max_retries", "max_prompt_bytes", "max_response_bytes")
 FLAGS = ("trust_env", "allow_plaintext")
 
@@ -31,14 +32,25 @@ def blocks(lines):
 
 def settings(block):
     """The client's options in the block."""
-    readers = [(TEXT, str), (SECONDS, float), (WHOLE, int), (FLAGS, "true".__eq__)]
-    return {name: read(block[name]) for names, read in readers for name in names if name in block}
+    readers = [(TEXT, str), (SECONDS, float), (("wait_timeout",), deadline), (WHOLE, int), (FLAGS, "true".__eq__)]
+    given = {name: read(block[name]) for names, read in readers for name in names if name in block}
+    return {**given, "headers": header(block["header"])} if "header" in block else given
+
+
+def deadline(text):
+    return math.inf if text == "none" else float(text)
 
 
 def options(block, prefix):
     """The settings `prefix…` of the block, as keywords of the method: seconds, or none."""
     given = {key[len(prefix) :]: value for key, value in block.items() if key.startswith(prefix)}
-    return {name: None if value == "none" else float(value) for name, value in given.items()}
+    headers = {"headers": header(given.pop("header"))} if "header" in given else {}
+    return {**{name: None if value == "none" else float(value) for name, value in given.items()}, **headers}
+
+
+def header(line):
+    name, _, value = line.partition(": ")
+    return {name: value}
 
 
 def make_call(client, block, cancel):

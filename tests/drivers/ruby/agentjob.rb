@@ -25,14 +25,14 @@ module Agentjob
     extern "int agentjob_client_create_job(void *client, const char *prompt, size_t len, void *call, void *out, void *err)"
     extern "int agentjob_client_wait(void *client, const char *id, void *call, void *out, void *err)"
     extern "int agentjob_client_send_and_wait(void *client, const char *id, const char *prompt, size_t len, void *call, void *out, void *err)"
-    extern "int agentjob_client_poller(void *client, const char *id, void *call, void *out, void *err)"
+    extern "int agentjob_poller_new(void *client, const char *id, void *call, void *out, void *err)"
 
     extern "void *agentjob_options_new()"
     extern "void agentjob_options_free(void *options)"
-    %w[base_url api_key api_key_file project_id ca_file proxy user_agent_suffix].each do |name|
+    %w[base_url api_key api_key_file project_id ca_file client_cert client_key proxy user_agent_suffix].each do |name|
       extern "int agentjob_options_set_#{name}(void *options, const char *text, void *err)"
     end
-    %w[timeout connect_timeout max_retry_after].each do |name|
+    %w[timeout connect_timeout max_retry_after wait_timeout settle].each do |name|
       extern "int agentjob_options_set_#{name}_ms(void *options, uint64_t ms, void *err)"
     end
     extern "int agentjob_options_set_max_retries(void *options, uint32_t max_retries, void *err)"
@@ -40,6 +40,9 @@ module Agentjob
     extern "int agentjob_options_set_max_response_bytes(void *options, size_t bytes, void *err)"
     extern "int agentjob_options_set_trust_env(void *options, bool trust_env, void *err)"
     extern "int agentjob_options_set_allow_plaintext(void *options, bool allow_plaintext, void *err)"
+    extern "int agentjob_options_set_poll_interval_ms(void *options, uint64_t min_ms, uint64_t max_ms, void *err)"
+    extern "int agentjob_options_set_lateness(void *options, double part, void *err)"
+    extern "int agentjob_options_set_header(void *options, const char *name, const char *value, void *err)"
 
     extern "void *agentjob_call_new()"
     extern "void agentjob_call_free(void *call)"
@@ -48,6 +51,7 @@ module Agentjob
     extern "int agentjob_call_set_poll_interval_ms(void *call, uint64_t min_ms, uint64_t max_ms, void *err)"
     extern "int agentjob_call_set_lateness(void *call, double part, void *err)"
     extern "int agentjob_call_set_settle_ms(void *call, uint64_t ms, void *err)"
+    extern "int agentjob_call_set_header(void *call, const char *name, const char *value, void *err)"
     extern "int agentjob_call_set_cancel(void *call, void *cancel, void *err)"
 
     extern "void *agentjob_cancel_new()"
@@ -191,7 +195,7 @@ module Agentjob
   class Client
     def initialize(**settings)
       C.owned(C.agentjob_options_new, :options_free) do |options|
-        settings.each { |name, value| set(options, name, value) }
+        set(:options, options, **settings)
         @handle = C.kept(C.create(:client_new, options), :client_free)
       end
     end
@@ -213,23 +217,23 @@ module Agentjob
       call(**settings) { |call| job(:client_create_job, prompt, prompt.bytesize, call) }
     end
 
-    # `timeout` is the deadline of the wait, nil for none.
-    def wait(job_id, timeout: 1800, **settings)
-      call(wait_timeout: timeout, **settings) { |call| job(:client_wait, C.no_nul(job_id), call) }
+    # `timeout` is the deadline of the wait, nil for none; without it, it is the client's wait_timeout.
+    def wait(job_id, **settings)
+      call(**waiting(**settings)) { |call| job(:client_wait, C.no_nul(job_id), call) }
     end
 
-    def send_and_wait(job_id, prompt, timeout: 1800, **settings)
-      call(wait_timeout: timeout, **settings) do |call|
+    def send_and_wait(job_id, prompt, **settings)
+      call(**waiting(**settings)) do |call|
         job(:client_send_and_wait, C.no_nul(job_id), prompt, prompt.bytesize, call)
       end
     end
 
     # Yields the first record, each one that differs from the previous one, and the last one; without a block, an Enumerator of them.
-    def watch(job_id, timeout: 1800, cancel: nil, **settings, &block)
-      return enum_for(:watch, job_id, timeout: timeout, cancel: cancel, **settings) unless block
+    def watch(job_id, cancel: nil, **settings, &block)
+      return enum_for(:watch, job_id, cancel: cancel, **settings) unless block
 
-      call(wait_timeout: timeout, cancel: cancel, **settings) do |call|
-        C.owned(C.create(:client_poller, @handle, C.no_nul(job_id), call), :poller_free) do |poller|
+      call(cancel: cancel, **waiting(**settings)) do |call|
+        C.owned(C.create(:poller_new, @handle, C.no_nul(job_id), call), :poller_free) do |poller|
           watch_poller(poller, call, cancel, &block)
         end
       end
@@ -257,28 +261,37 @@ module Agentjob
       C.owned(C.create(function, @handle, *arguments), :job_free) { |job| Job.copied(job) }
     end
 
+    # For a wait, timeout is the deadline of the wait; its requests keep the client's timeout.
+    def waiting(**settings)
+      settings.transform_keys { |name| name == :timeout ? :wait_timeout : name }
+    end
+
     # The settings of one call.
-    def call(cancel: nil, min_interval: nil, max_interval: nil, **settings)
+    def call(cancel: nil, **settings)
       C.owned(C.agentjob_call_new, :call_free) do |call|
         C.check(:call_set_cancel, call, cancel.handle) if cancel
-        if min_interval || max_interval # one function sets both; 2 s and 60 s are the defaults
-          C.check(:call_set_poll_interval_ms, call, C.milliseconds(min_interval || 2), C.milliseconds(max_interval || 60))
-        end
-        settings.each do |name, value|
-          name == :lateness ? C.check(:call_set_lateness, call, value) : C.check("call_set_#{name}_ms", call, C.milliseconds(value))
-        end
+        set(:call, call, **settings)
         yield call
       end
     end
 
-    def set(options, name, value)
+    # Sets the settings of a client (type :options) or of a call.
+    def set(type, object, min_interval: nil, max_interval: nil, headers: {}, **settings)
+      if min_interval || max_interval # one function sets both; 2 s and 60 s are the defaults
+        C.check("#{type}_set_poll_interval_ms", object, C.milliseconds(min_interval || 2), C.milliseconds(max_interval || 60))
+      end
+      headers.each { |name, value| C.check("#{type}_set_header", object, C.no_nul(name), C.no_nul(value)) }
+      settings.each { |name, value| set_one(type, object, name, value) }
+    end
+
+    def set_one(type, object, name, value)
       case name
-      when :timeout, :connect_timeout, :max_retry_after
-        C.check("options_set_#{name}_ms", options, C.milliseconds(value))
+      when :timeout, :connect_timeout, :max_retry_after, :wait_timeout, :settle
+        C.check("#{type}_set_#{name}_ms", object, C.milliseconds(value))
       when :trust_env, :allow_plaintext
-        C.check("options_set_#{name}", options, value ? 1 : 0)
+        C.check("#{type}_set_#{name}", object, value ? 1 : 0)
       else
-        C.check("options_set_#{name}", options, value.is_a?(String) ? C.no_nul(value) : value)
+        C.check("#{type}_set_#{name}", object, value.is_a?(String) ? C.no_nul(value) : value)
       end
     end
   end

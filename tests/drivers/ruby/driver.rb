@@ -6,8 +6,8 @@ require "json"
 require "uri"
 require_relative "agentjob"
 
-TEXTS = %w[base_url api_key api_key_file project_id ca_file proxy user_agent_suffix].freeze
-SECONDS = %w[timeout connect_timeout max_retry_after].freeze
+TEXTS = %w[base_url api_key api_key_file project_id ca_file client_cert client_key proxy user_agent_suffix].freeze
+SECONDS = %w[timeout connect_timeout max_retry_after wait_timeout min_interval max_interval lateness settle].freeze
 WHOLE = %w[max_retries max_prompt_bytes max_response_bytes].freeze
 FLAGS = %w[trust_env allow_plaintext].freeze
 
@@ -28,16 +28,29 @@ end
 # The client's options in the block.
 def client_settings(block)
   block.slice(*TEXTS).merge(
-    block.slice(*SECONDS).transform_values(&:to_f),
+    block.slice(*SECONDS).transform_values { |value| seconds(value) },
     block.slice(*WHOLE).transform_values(&:to_i),
-    block.slice(*FLAGS).transform_values { |value| value == "true" }
+    block.slice(*FLAGS).transform_values { |value| value == "true" },
+    headers(block["header"])
   ).transform_keys(&:to_sym)
 end
 
-# The settings `prefix…` of the block, as keywords: seconds, or none.
+# The settings `prefix…` of the block, as keywords: seconds, or none, and a header.
 def call_settings(block, prefix)
-  given = block.select { |key, _| key.start_with?(prefix) }
-  given.to_h { |key, value| [key.delete_prefix(prefix).to_sym, value == "none" ? nil : value.to_f] }
+  given = block.select { |key, _| key.start_with?(prefix) }.transform_keys { |key| key.delete_prefix(prefix).to_sym }
+  headers(given.delete(:header)).merge(given.transform_values { |value| seconds(value) })
+end
+
+def seconds(text)
+  text == "none" ? nil : text.to_f
+end
+
+# The setting of a header line; nothing without one.
+def headers(line)
+  return {} unless line
+
+  name, value = line.split(": ", 2)
+  { headers: { name => value || "" } }
 end
 
 # Makes the call that the block describes, and returns its outcome as JSON.

@@ -16,7 +16,7 @@ pub(crate) enum BodyRead {
     Limited(u64),
     /// The client closed first; this many bytes of the body were consumed.
     BrokenOff(u64),
-    /// It cannot be read: the status to answer with, and why.
+    /// It cannot be read: the status to respond with, and why.
     Refused(u16, &'static str),
 }
 

@@ -8,17 +8,22 @@ use std::time::Duration;
 use crate::config::Config;
 use crate::emulator::{Emulator, Listening};
 
+/// What follows the program's name in its help. A build without TLS does not offer it.
 const HELP: &str = "\
-Usage: agentjob-emulator [--config FILE|-] [--port N] [--work-ms N] [--tls] [--until-stdin-closes]
+[flags]
 
 Serves an agent-job service on loopback. Prints one JSON line (base_url, api_key, project_id, job_id) when it listens.
 
   --config FILE          the configuration, JSON; - reads it from stdin
   --port N               the port to listen on (default: a free one)
   --work-ms N            how long a message keeps its job active, in milliseconds
-  --tls                  over TLS; the JSON line then has ca_file, the authority to trust
   --until-stdin-closes   end when stdin does
 ";
+const HELP_OF_TLS: &str = "\
+  --tls                  over TLS; the JSON line then has ca_file, the authority to trust
+  --mutual-tls           the same, and clients must have a certificate; the line also has client_cert, a file with one and its key
+";
+const HAS_TLS: bool = cfg!(feature = "tls");
 
 /// How often a served command checks whether to end.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
@@ -29,35 +34,42 @@ struct Flags {
     port: Option<u16>,
     work_ms: Option<u64>,
     tls: bool,
+    mutual_tls: bool,
     until_stdin_closes: bool,
     help: bool,
 }
 
-/// Runs the emulator's command line: `args` without the program's name. `ended` is called every 50 ms and ends it with `true`, for a
+/// Runs the emulator's command line: `program`, the name under which it was called, and `args` without it. `ended` is called every 50 ms and ends it with `true`, for a
 /// program that catches signals itself (Python does); `&mut || false` serves until stdin closes, if asked, or forever.
 ///
 /// Returns the exit status: 0 when it ended, 2 for bad flags or a bad configuration, with one sentence on stderr, and 1 if it
 /// could not listen.
-pub fn serve_command(args: impl IntoIterator<Item = String>, ended: &mut dyn FnMut() -> bool) -> i32 {
-    match run(args.into_iter(), ended) {
+pub fn serve_command(program: &str, args: impl IntoIterator<Item = String>, ended: &mut dyn FnMut() -> bool) -> i32 {
+    match run(program, args.into_iter(), ended) {
         Ok(()) => 0,
         Err((status, sentence)) => {
-            let _ = writeln!(io::stderr(), "agentjob-emulator: {sentence}");
+            let _ = writeln!(io::stderr(), "{program}: {sentence}");
             status
         }
     }
 }
 
-fn run(args: impl Iterator<Item = String>, ended: &mut dyn FnMut() -> bool) -> Result<(), (i32, String)> {
+fn run(
+    program: &str,
+    args: impl Iterator<Item = String>,
+    ended: &mut dyn FnMut() -> bool,
+) -> Result<(), (i32, String)> {
     let usage = |sentence: String| (2, sentence);
     let flags = parse(args).map_err(usage)?;
     if flags.help {
-        return io::stdout().write_all(HELP.as_bytes()).map_err(cannot("print"));
+        let help = format!("Usage: {program} {HELP}{}", if HAS_TLS { HELP_OF_TLS } else { "" });
+        return io::stdout().write_all(help.as_bytes()).map_err(cannot("print"));
     }
     let config = configure(&flags).map_err(usage)?;
-    let (emulator, ca_file) = start(config, flags.tls)?;
+    let (emulator, files) = start(config, &flags)?;
     let mut listening = emulator.listening();
-    listening.ca_file = ca_file.as_ref().map(|file| file.0.clone());
+    let mut paths = files.iter().map(|file| file.0.clone());
+    (listening.ca_file, listening.client_cert) = (paths.next(), paths.next());
     announce(&listening).map_err(cannot("print"))?;
     let stdin_closed = flags.until_stdin_closes.then(watch_stdin).transpose().map_err(cannot("start a thread"))?;
     while !ended() && !stdin_closed.as_ref().is_some_and(|closed| closed.load(Ordering::SeqCst)) {
@@ -74,7 +86,8 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Flags, String> {
             "--config" => flags.config = Some(value()?),
             "--port" => flags.port = Some(number(&flag, &value()?)?),
             "--work-ms" => flags.work_ms = Some(number(&flag, &value()?)?),
-            "--tls" => flags.tls = true,
+            "--tls" if HAS_TLS => flags.tls = true,
+            "--mutual-tls" if HAS_TLS => (flags.tls, flags.mutual_tls) = (true, true),
             "--until-stdin-closes" => flags.until_stdin_closes = true,
             "--help" | "-h" => flags.help = true,
             _ => return Err(format!("{flag} is not understood; --help says what is")),
@@ -108,32 +121,47 @@ fn configure(flags: &Flags) -> Result<Config, String> {
     Ok(config)
 }
 
-/// The authority's file, which is removed when the emulator ends.
-struct CaFile(String);
+/// A PEM file, which is removed when the emulator ends.
+struct PemFile(String);
 
-impl Drop for CaFile {
+impl Drop for PemFile {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-fn start(config: Config, tls: bool) -> Result<(Emulator, Option<CaFile>), (i32, String)> {
-    if !tls {
-        return Emulator::start(config).map(|emulator| (emulator, None)).map_err(cannot("listen"));
+/// The emulator, and the files that it wrote: the authority's, and then that for clients, if they must have one.
+fn start(config: Config, flags: &Flags) -> Result<(Emulator, Vec<PemFile>), (i32, String)> {
+    if !flags.tls {
+        return Emulator::start(config).map(|emulator| (emulator, Vec::new())).map_err(cannot("listen"));
     }
     #[cfg(feature = "tls")]
     {
-        let emulator = Emulator::start_tls(config).map_err(cannot("listen"))?;
-        let name = format!("agentjob-emulator-{}-{}.pem", std::process::id(), emulator.address().port());
-        let path = std::env::temp_dir().join(name);
-        // Never follows a link that another user left under this name.
-        std::fs::File::create_new(&path)
-            .and_then(|mut file| file.write_all(emulator.ca_pem().unwrap_or_default().as_bytes()))
-            .map_err(cannot("write the authority's file"))?;
-        Ok((emulator, Some(CaFile(path.to_string_lossy().into_owned()))))
+        use std::os::unix::fs::OpenOptionsExt;
+        let requires_client_certificate = flags.mutual_tls;
+        let options = crate::tls::TlsOptions { requires_client_certificate, ..Default::default() };
+        let emulator = Emulator::start_tls_with(config, &options).map_err(cannot("listen"))?;
+        let write = |kind: &str, pem: Option<&str>| {
+            let name = format!("agentjob-emulator-{}-{}{kind}.pem", std::process::id(), emulator.address().port());
+            let path = std::env::temp_dir().join(name);
+            // Never follows a link that another user left under this name. Clients refuse a key that others can read.
+            std::fs::OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(&path)
+                .and_then(|mut file| file.write_all(pem.unwrap_or_default().as_bytes()))
+                .map_err(cannot("write a certificate's file"))?;
+            Ok(PemFile(path.to_string_lossy().into_owned()))
+        };
+        let mut files = vec![write("", emulator.ca_pem())?];
+        if requires_client_certificate {
+            files.push(write("-client", emulator.client_pem())?);
+        }
+        Ok((emulator, files))
     }
     #[cfg(not(feature = "tls"))]
-    Err((2, "--tls is not in this build, which was made without the feature `tls`".into()))
+    unreachable!("this build has no flag for it")
 }
 
 fn announce(listening: &Listening) -> io::Result<()> {

@@ -34,9 +34,11 @@ pub struct Config {
     pub outcome: Outcome,
     /// For how long after a message a job that was terminal still shows its previous record, in milliseconds. Default: 0.
     pub stale_ms: u64,
-    /// Whether the answer to the message itself shows the previous record, too. Default: true.
+    /// Whether the response to the message itself shows the previous record, too. Default: true.
     pub stale_post: bool,
-    /// For how long a created job answers a GET with 404, in milliseconds. Default: 0.
+    /// Whether a message to a job that is active is refused with 409. Default: no; the job then works on the new message instead.
+    pub busy: bool,
+    /// For how long a created job responds to a GET with 404, in milliseconds. Default: 0.
     pub visible_after_ms: u64,
     /// How many messages and creates are processed in a rolling hour. Default: 100.
     pub hourly_limit: u64,
@@ -76,6 +78,7 @@ impl Default for Config {
             outcome: Outcome::Completed,
             stale_ms: 0,
             stale_post: true,
+            busy: false,
             visible_after_ms: 0,
             hourly_limit: 100,
             jobs: vec![job],

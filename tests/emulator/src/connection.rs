@@ -1,15 +1,15 @@
-//! One connection: a thread that reads a request, asks the service, and writes the answer, until one side ends it.
+//! One connection: a thread that reads a request, asks the service, and writes the response, until one side ends it.
 
 use std::io;
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::answer::{Answer, Shape};
 use crate::body::{self, BodyRead};
 use crate::fault::{Deed, Fault, Spot};
 use crate::head::{self, Head, Parsed};
 use crate::input::Input;
+use crate::response::{Response, Shape};
 use crate::rule::Rule;
 use crate::shared::{Seat, Shared};
 use crate::state::{Place, Ticket};
@@ -17,7 +17,7 @@ use crate::truth;
 use crate::wire::{Ending, Wire};
 
 const MAX_HEAD: usize = 64 * 1024;
-/// How long a refused request is read away, so that its answer is not lost to a reset.
+/// How long a refused request is read away, so that its response is not lost to a reset.
 const REFUSED: Duration = Duration::from_millis(200);
 
 pub(crate) struct Connection {
@@ -28,7 +28,7 @@ pub(crate) struct Connection {
     place: Place,
 }
 
-/// A request whose head was read, and the rule that answers it.
+/// A request whose head was read, and the rule for its response.
 pub(crate) struct Exchange {
     pub(crate) ticket: Ticket,
     pub(crate) head: Head,
@@ -69,7 +69,7 @@ pub(crate) fn serve(shared: Arc<Shared>, tcp: Arc<TcpStream>, seat: Seat, place:
 }
 
 impl Connection {
-    /// One request and its answer.
+    /// One request and its response.
     fn exchange(&mut self) -> io::Result<Next> {
         match self.await_request()? {
             None => return Ok(Next::End(Ending::Orderly)),
@@ -93,9 +93,9 @@ impl Connection {
         let (authorized, rule) = self.shared.state().decide(&ticket, &mut head);
         let exchange = Exchange { ticket, head, authorized, rule };
         if exchange.rule.as_ref().is_some_and(|rule| rule.early) {
-            return self.answer_early(&exchange);
+            return self.respond_early(&exchange);
         }
-        self.answer_whole(&exchange)
+        self.respond(&exchange)
     }
 
     /// Waits for a request's first bytes. Returns whether it asks for the truth; `None` if the client closed.
@@ -141,7 +141,7 @@ impl Connection {
         Ok(self.strike(fault))
     }
 
-    /// Answers what is not HTTP, and ends the connection: where its next request would begin is unknown.
+    /// Responds to what is not HTTP, and ends the connection: where its next request would begin is unknown.
     fn refuse_head(&mut self, ticket: &Ticket, reason: &str) -> io::Result<Next> {
         let status = if self.input.bytes().len() < MAX_HEAD { 400 } else { 431 };
         let line = head::request_line(self.input.bytes());
@@ -149,13 +149,13 @@ impl Connection {
         state.broke_off(ticket, line, None);
         state.note(ticket, |entry| entry.status = Some(status));
         drop(state);
-        self.refuse(ticket, &Answer::error(status, reason))
+        self.refuse(ticket, &Response::error(status, reason))
     }
 
-    pub(crate) fn refuse(&mut self, ticket: &Ticket, answer: &Answer) -> io::Result<Next> {
+    pub(crate) fn refuse(&mut self, ticket: &Ticket, response: &Response) -> io::Result<Next> {
         let shape = Shape { request: Some(ticket.n), closing: true, ..Shape::default() };
         self.output.clear();
-        answer.encode(&mut self.output, &shape, None);
+        response.encode(&mut self.output, &shape, None);
         self.wire.write_all(&self.output)?;
         self.wire.close_notify()?;
         self.wire.discard_for(REFUSED)?;
@@ -185,10 +185,10 @@ impl Connection {
             return Ok(Next::End(Ending::Orderly));
         };
         let content = body.content(&head, &self.input);
-        let answer = truth::serve(&self.shared, &head.method, head.path(), content);
+        let response = truth::serve(&self.shared, &head.method, head.path(), content);
         self.input.discard(body.used);
         self.output.clear();
-        answer.encode(&mut self.output, &Shape { closing: head.closes, ..Shape::default() }, None);
+        response.encode(&mut self.output, &Shape { closing: head.closes, ..Shape::default() }, None);
         self.wire.write_all(&self.output)?;
         Ok(if head.closes { Next::End(Ending::Orderly) } else { Next::Again })
     }

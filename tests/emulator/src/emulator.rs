@@ -37,6 +37,8 @@ pub struct Emulator {
     listeners: Mutex<Vec<JoinHandle<()>>>,
     #[cfg(feature = "tls")]
     ca_pem: Option<String>,
+    #[cfg(feature = "tls")]
+    client_pem: Option<String>,
 }
 
 /// What a client needs to know of an emulator that listens; as JSON, the line that the program prints.
@@ -53,6 +55,9 @@ pub struct Listening {
     /// A file with the certificate authority to trust, PEM. Only over TLS, and only the program writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<String>,
+    /// A file with a certificate for clients and its key, PEM. Only where clients must have one, and only the program writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_cert: Option<String>,
 }
 
 impl Emulator {
@@ -84,12 +89,12 @@ impl Emulator {
     #[cfg(feature = "tls")]
     pub fn start_tls_with(config: Config, options: &crate::tls::TlsOptions) -> io::Result<Self> {
         config.check().map_err(invalid)?;
-        let (tls, ca_pem) = crate::tls::identity(options)?;
+        let identity = crate::tls::identity(options)?;
         let listeners = crate::tls::bind_localhost(config.port)?;
         let port = listeners[0].local_addr()?.port();
-        let shared = Shared::new(config, Some(tls));
+        let shared = Shared::new(config, Some(identity.tls));
         let mut emulator = Self::serve(shared, format!("https://localhost:{port}"), listeners)?;
-        emulator.ca_pem = Some(ca_pem);
+        (emulator.ca_pem, emulator.client_pem) = (Some(identity.ca_pem), Some(identity.client_pem));
         Ok(emulator)
     }
 
@@ -101,6 +106,8 @@ impl Emulator {
             listeners: Mutex::default(),
             #[cfg(feature = "tls")]
             ca_pem: None,
+            #[cfg(feature = "tls")]
+            client_pem: None,
         };
         for listener in listeners {
             let shared = Arc::clone(&emulator.shared);
@@ -143,6 +150,12 @@ impl Emulator {
         self.ca_pem.as_deref()
     }
 
+    /// A certificate of that authority for clients, followed by its private key, PEM; none in plain text.
+    #[cfg(feature = "tls")]
+    pub fn client_pem(&self) -> Option<&str> {
+        self.client_pem.as_deref()
+    }
+
     /// What a client needs to know.
     pub fn listening(&self) -> Listening {
         Listening {
@@ -151,6 +164,7 @@ impl Emulator {
             project_id: self.project_id(),
             job_id: self.job_id(),
             ca_file: None,
+            client_cert: None,
         }
     }
 
@@ -171,6 +185,18 @@ impl Emulator {
     pub fn reset(&self, config: Config) -> Result<(), ConfigError> {
         config.check()?;
         self.shared.state().reset(config);
+        Ok(())
+    }
+
+    /// Takes only this key from now on, as a service does whose keys rotate. Everything else stays.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if it is no key; then nothing changes.
+    pub fn set_api_key(&self, key: &str) -> Result<(), ConfigError> {
+        let mut state = self.shared.state();
+        let config = Config { api_key: key.to_owned(), ..state.config.clone() };
+        config.check()?;
+        state.config = config;
         Ok(())
     }
 
@@ -222,7 +248,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             std::thread::sleep(ACCEPT_FAILED);
             continue;
         };
-        // Each answer is one write, which must not wait for the acknowledgement of the one before.
+        // Each response is one write, which must not wait for the acknowledgement of the one before.
         let _ = tcp.set_nodelay(true);
         let tcp = Arc::new(tcp);
         let seat = shared.seat(Arc::clone(&tcp));

@@ -1,14 +1,14 @@
-//! One exchange whose head was read: the body, what the service says to it, and the answer as the rule has it.
+//! One exchange whose head was read: the body, what the service says to it, and the response as the rule has it.
 
 use std::io;
 use std::time::{Duration, Instant};
 
-use crate::answer::{Answer, Shape};
 use crate::body::{self, Body, BodyRead};
 use crate::connection::{Connection, Exchange, Next};
 use crate::fault::{Fault, Spot};
 use crate::head::Head;
-use crate::rule::{AfterAnswer, Framing, Rule};
+use crate::response::{Response, Shape};
+use crate::rule::{AfterResponse, Framing, Rule};
 use crate::script;
 use crate::service::{self, Call};
 use crate::wire::Ending;
@@ -17,8 +17,8 @@ use crate::wire::Ending;
 const HALF_CLOSED: Duration = Duration::from_secs(30);
 
 impl Connection {
-    /// Reads the body, asks the service, and answers.
-    pub(crate) fn answer_whole(&mut self, exchange: &Exchange) -> io::Result<Next> {
+    /// Reads the body, asks the service, and responds.
+    pub(crate) fn respond(&mut self, exchange: &Exchange) -> io::Result<Next> {
         let head = &exchange.head;
         let limit = match exchange.fault().map(|fault| fault.at) {
             Some(Spot::Body(bytes)) => Some(bytes),
@@ -36,14 +36,14 @@ impl Connection {
             }
             BodyRead::Refused(status, reason) => {
                 self.shared.state().note(&exchange.ticket, |entry| entry.status = Some(status));
-                return self.refuse(&exchange.ticket, &Answer::error(status, reason));
+                return self.refuse(&exchange.ticket, &Response::error(status, reason));
             }
         };
-        let answer = self.ask(exchange, Some(&body));
+        let response = self.ask(exchange, Some(&body));
         self.input.discard(body.used);
         match exchange.fault() {
-            Some(fault) if !matches!(fault.at, Spot::Answer(_)) => Ok(self.strike(fault)),
-            _ => self.send(exchange, &answer),
+            Some(fault) if !matches!(fault.at, Spot::Response(_)) => Ok(self.strike(fault)),
+            _ => self.send(exchange, &response),
         }
     }
 
@@ -55,8 +55,8 @@ impl Connection {
         exchange.fault().map_or(Next::End(Ending::Cut), |fault| self.strike(fault))
     }
 
-    /// What is to be answered. The message is in the ledger and the log before this returns.
-    fn ask(&mut self, exchange: &Exchange, body: Option<&Body>) -> Answer {
+    /// The response to be. The message is in the ledger and the log before this returns.
+    fn ask(&mut self, exchange: &Exchange, body: Option<&Body>) -> Response {
         let (head, rule) = (&exchange.head, exchange.rule.as_deref());
         let content = body.map(|body| body.content(head, &self.input));
         let fault = exchange.fault();
@@ -71,30 +71,30 @@ impl Connection {
             process,
             request: exchange.ticket.n,
         };
-        let mut answer = service::serve(&mut state, &call);
+        let mut response = service::serve(&mut state, &call);
         if let Some(rule) = rule {
-            answer = answer.scripted(rule);
+            response = response.scripted(rule);
         }
         state.note(&exchange.ticket, |entry| {
             entry.complete = content.is_some();
             entry.body_bytes = content.map_or(0, |content| content.len() as u64);
             entry.fault = fault.map(Fault::to_string);
             entry.status = match fault.map(|fault| fault.at) {
-                None | Some(Spot::Answer(1..)) => logged_status(rule, &answer),
+                None | Some(Spot::Response(1..)) => logged_status(rule, &response),
                 Some(_) => None,
             };
         });
-        answer
+        response
     }
 
-    /// Writes the answer as the rule has it, and returns how the connection ends.
-    fn send(&mut self, exchange: &Exchange, answer: &Answer) -> io::Result<Next> {
+    /// Writes the response as the rule has it, and returns how the connection ends.
+    fn send(&mut self, exchange: &Exchange, response: &Response) -> io::Result<Next> {
         let head = &exchange.head;
         let request = Some(exchange.ticket.n);
         self.output.clear();
         let Some(rule) = exchange.rule.as_deref() else {
             let shape = Shape { request, closing: head.closes, ..Shape::default() };
-            answer.encode(&mut self.output, &shape, None);
+            response.encode(&mut self.output, &shape, None);
             self.wire.write_all(&self.output)?;
             return Ok(if head.closes { Next::End(Ending::Orderly) } else { Next::Again });
         };
@@ -103,7 +103,7 @@ impl Connection {
         }
         self.wire.pause(Duration::from_millis(rule.delay_ms))?;
         if let Some(kind) = rule.endless {
-            script::write_endless(&mut self.wire, answer, rule, kind, exchange.ticket.n)?;
+            script::write_endless(&mut self.wire, response, rule, kind, exchange.ticket.n)?;
             return Ok(Next::End(Ending::Cut));
         }
         let shape = Shape {
@@ -114,11 +114,11 @@ impl Connection {
         };
         match &rule.raw {
             Some(raw) => self.output.extend_from_slice(raw.as_bytes()),
-            None => answer.encode(&mut self.output, &shape, Some(rule)),
+            None => response.encode(&mut self.output, &shape, Some(rule)),
         }
         if let Some(fault) = &rule.fault {
             let limit = match fault.at {
-                Spot::Answer(bytes) => usize::try_from(bytes).unwrap_or(usize::MAX),
+                Spot::Response(bytes) => usize::try_from(bytes).unwrap_or(usize::MAX),
                 _ => usize::MAX,
             };
             let cut = limit.min(self.output.len());
@@ -126,16 +126,16 @@ impl Connection {
             return Ok(self.strike(fault));
         }
         script::write(&mut self.wire, &self.output, rule.drip)?;
-        self.after_answer(rule, head, answer)
+        self.after_response(rule, head, response)
     }
 
-    fn after_answer(&mut self, rule: &Rule, head: &Head, answer: &Answer) -> io::Result<Next> {
-        if let Some(end) = rule.after_answer {
-            self.wire.pause(Duration::from_millis(rule.after_answer_ms))?;
+    fn after_response(&mut self, rule: &Rule, head: &Head, response: &Response) -> io::Result<Next> {
+        if let Some(end) = rule.after_response {
+            self.wire.pause(Duration::from_millis(rule.after_response_ms))?;
             return Ok(Next::End(match end {
-                AfterAnswer::Close => Ending::Cut,
-                AfterAnswer::Reset => Ending::Reset,
-                AfterAnswer::CloseNotify => {
+                AfterResponse::Close => Ending::Cut,
+                AfterResponse::Reset => Ending::Reset,
+                AfterResponse::CloseNotify => {
                     self.wire.close_notify()?;
                     self.wire.discard_for(HALF_CLOSED)?;
                     Ending::Orderly
@@ -143,7 +143,7 @@ impl Connection {
             }));
         }
         // The bytes that were promised will never come: the end of the connection says so.
-        if rule.content_length.is_some_and(|length| length > answer.body.len() as u64) {
+        if rule.content_length.is_some_and(|length| length > response.body.len() as u64) {
             return Ok(Next::End(Ending::Cut));
         }
         if head.closes || (rule.framing == Framing::Close && rule.raw.is_none()) {
@@ -152,10 +152,10 @@ impl Connection {
         Ok(Next::Again)
     }
 
-    /// Answers before the body is read, then lingers or resets.
-    pub(crate) fn answer_early(&mut self, exchange: &Exchange) -> io::Result<Next> {
-        let answer = self.ask(exchange, None);
-        self.send(exchange, &answer)?;
+    /// Responds before the body is read, then lingers or resets.
+    pub(crate) fn respond_early(&mut self, exchange: &Exchange) -> io::Result<Next> {
+        let response = self.ask(exchange, None);
+        self.send(exchange, &response)?;
         let linger = exchange.rule.as_ref().map_or(0, |rule| rule.linger_ms);
         if linger == 0 {
             // Whether a close resets would otherwise hang on how much of the body came along with the head.
@@ -167,9 +167,9 @@ impl Connection {
 }
 
 /// The status that the client gets, unless the rule's raw bytes have none.
-fn logged_status(rule: Option<&Rule>, answer: &Answer) -> Option<u16> {
+fn logged_status(rule: Option<&Rule>, response: &Response) -> Option<u16> {
     match rule {
         Some(rule) if rule.raw.is_some() => rule.scripted_status(),
-        _ => Some(answer.status),
+        _ => Some(response.status),
     }
 }

@@ -14,8 +14,8 @@ pub struct Fault {
     pub deed: Deed,
     /// Where in the exchange.
     pub at: Spot,
-    /// Whether the message is really processed before the connection breaks. Default: yes at [`Spot::Answer`], no elsewhere;
-    /// only [`Spot::Request`] and [`Spot::Answer`] have a whole request to process.
+    /// Whether the message is really processed before the connection breaks. Default: yes at [`Spot::Response`], no elsewhere;
+    /// only [`Spot::Request`] and [`Spot::Response`] have a whole request to process.
     #[serde(default)]
     pub process: Option<bool>,
     /// How long a [`Deed::Stall`] keeps silent before it closes, in milliseconds. Default: 30,000.
@@ -69,10 +69,10 @@ pub enum Spot {
     Head(u64),
     /// `body:N`: the head and N bytes of the body, counted on the wire, were consumed (or the whole body, if it is shorter).
     Body(u64),
-    /// `request`: the whole request was consumed, and no answer byte written.
+    /// `request`: the whole request was consumed, and no response byte written.
     Request,
-    /// `answer:N`: N bytes of the answer were written (or the whole answer, if it is shorter).
-    Answer(u64),
+    /// `response:N`: N bytes of the response were written (or the whole response, if it is shorter).
+    Response(u64),
 }
 
 impl TryFrom<String> for Spot {
@@ -80,7 +80,9 @@ impl TryFrom<String> for Spot {
 
     fn try_from(text: String) -> Result<Self, String> {
         let unknown = || {
-            format!("`{text}` is no place in an exchange; write `accept`, `head:N`, `body:N`, `request` or `answer:N`")
+            format!(
+                "`{text}` is no place in an exchange; write `accept`, `head:N`, `body:N`, `request` or `response:N`"
+            )
         };
         let Some((place, bytes)) = text.split_once(':') else {
             return match text.as_str() {
@@ -93,7 +95,7 @@ impl TryFrom<String> for Spot {
         match place {
             "head" => Ok(Self::Head(bytes)),
             "body" => Ok(Self::Body(bytes)),
-            "answer" => Ok(Self::Answer(bytes)),
+            "response" => Ok(Self::Response(bytes)),
             _ => Err(unknown()),
         }
     }
@@ -106,7 +108,7 @@ impl fmt::Display for Spot {
             Self::Head(bytes) => write!(f, "head:{bytes}"),
             Self::Body(bytes) => write!(f, "body:{bytes}"),
             Self::Request => f.write_str("request"),
-            Self::Answer(bytes) => write!(f, "answer:{bytes}"),
+            Self::Response(bytes) => write!(f, "response:{bytes}"),
         }
     }
 }

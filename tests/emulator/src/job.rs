@@ -55,7 +55,7 @@ impl Job {
         }
         if !fields.contains_key("prLink") && matches!(status, "completed" | "archived") {
             let link = pull_request(&record, pull);
-            record.insert("prLink".into(), link);
+            record.insert("prLink".into(), link.into());
         }
         let work = finish_after.map(|ms| Work {
             done: clock.started + Duration::from_millis(ms),
@@ -105,6 +105,17 @@ impl Job {
         }
     }
 
+    /// The pull request that the work on a message will make.
+    pub(crate) fn pull_request(&self, assignment: &Assignment) -> Option<String> {
+        made(&self.record, assignment.outcome, assignment.pull)
+    }
+
+    /// Whether the job works on a message.
+    pub(crate) fn is_active(&mut self, now: Instant, clock: &Clock) -> bool {
+        self.settle(now, clock);
+        !self.is_terminal()
+    }
+
     pub(crate) fn is_hidden(&self, now: Instant) -> bool {
         self.hidden_until.is_some_and(|until| now < until)
     }
@@ -119,10 +130,7 @@ impl Job {
             Outcome::Archived => ("archived", clock.date(work.done).into()),
             Outcome::Failed => ("failed", Value::Null),
         };
-        let link = match work.outcome {
-            Outcome::Failed => Value::Null,
-            Outcome::Completed | Outcome::Archived => pull_request(&self.record, work.pull),
-        };
+        let link = made(&self.record, work.outcome, work.pull).map_or(Value::Null, Value::from);
         self.record.insert("status".into(), status.into());
         self.record.insert("prLink".into(), link);
         self.record.insert("archivedAt".into(), archived_at);
@@ -146,8 +154,16 @@ pub(crate) fn record(id: &str, status: &str, created: Value) -> Record {
     record
 }
 
-fn pull_request(record: &Record, number: u64) -> Value {
+/// The pull request of work that ends like this.
+fn made(record: &Record, outcome: Outcome, number: u64) -> Option<String> {
+    match outcome {
+        Outcome::Failed => None,
+        Outcome::Completed | Outcome::Archived => Some(pull_request(record, number)),
+    }
+}
+
+fn pull_request(record: &Record, number: u64) -> String {
     let repository =
         record.get("source").and_then(|source| source.get("repository")).and_then(Value::as_str).unwrap_or(REPOSITORY);
-    format!("{}/pull/{number}", repository.trim_end_matches('/')).into()
+    format!("{}/pull/{number}", repository.trim_end_matches('/'))
 }

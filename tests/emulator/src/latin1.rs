@@ -4,13 +4,13 @@ use serde::Deserialize;
 
 /// Bytes on the wire, written in JSON as a string whose characters are the bytes 0 to 255 (ISO 8859-1).
 ///
-/// JSON strings cannot hold arbitrary bytes, but rules must be able to send answers that are not UTF-8.
+/// JSON strings cannot hold arbitrary bytes, but rules must be able to send responses that are not UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Latin1(Vec<u8>);
 
 impl Latin1 {
-    /// The bytes as they go on the wire.
+    /// The bytes as they are sent.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

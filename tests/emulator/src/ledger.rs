@@ -13,6 +13,8 @@ pub struct Message {
     pub prompt: String,
     /// Whether it followed up a job or created one.
     pub kind: MessageKind,
+    /// The pull request that its work makes; none if its work fails. A later message to the job may take its place before it is done.
+    pub pr_link: Option<String>,
     /// Milliseconds from the start (or the last reset) to its processing.
     pub at_ms: u64,
     /// The [request](RequestEntry::n) that brought it.
@@ -57,7 +59,7 @@ pub struct RequestEntry {
     pub body_bytes: u64,
     /// Whether the whole request was consumed.
     pub complete: bool,
-    /// The status it was answered with, if it was.
+    /// The status it was responded to with, if it was.
     pub status: Option<u16>,
     /// The fault that broke it, such as `close at body:10`.
     pub fault: Option<String>,

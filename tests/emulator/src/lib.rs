@@ -1,6 +1,6 @@
 //! The stand-in for an agent-job service: the whole contract on loopback, with jobs that live in memory.
 //!
-//! It answers like the service, it can misbehave byte by byte (see [`Rule`] and [`Fault`]), and it keeps the truth: the
+//! It responds like the service, it can misbehave byte by byte (see [`Rule`] and [`Fault`]), and it keeps the truth: the
 //! [ledger](Emulator::ledger) lists every message that was really processed, whatever response the client got. It shares no code
 //! with the client, so the two cannot share a mistake.
 //!
@@ -15,10 +15,10 @@
 //!     "GET /v2/agent/{}/job/{} HTTP/1.1\r\nauthorization: Bearer {}\r\nconnection: close\r\n\r\n",
 //!     emulator.project_id(), emulator.job_id(), emulator.api_key(),
 //! )?;
-//! let mut answer = String::new();
-//! stream.read_to_string(&mut answer)?;
-//! assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"));
-//! assert!(answer.contains(r#""status":"completed""#));
+//! let mut response = String::new();
+//! stream.read_to_string(&mut response)?;
+//! assert!(response.starts_with("HTTP/1.1 200 OK\r\n"));
+//! assert!(response.contains(r#""status":"completed""#));
 //! assert!(emulator.ledger().is_empty());
 //! # Ok::<(), std::io::Error>(())
 //! ```
@@ -26,7 +26,6 @@
 //! The configuration is the JSON of this crate's README, section "Configuration".
 #![forbid(unsafe_code)]
 
-mod answer;
 mod body;
 mod clock;
 mod command;
@@ -40,6 +39,7 @@ mod input;
 mod job;
 mod latin1;
 mod ledger;
+mod response;
 mod rule;
 mod script;
 mod service;
@@ -57,6 +57,6 @@ pub use emulator::{Emulator, Listening};
 pub use fault::{Deed, Fault, Spot};
 pub use latin1::Latin1;
 pub use ledger::{Message, MessageKind, RequestEntry, Requests};
-pub use rule::{AfterAnswer, Drip, Endless, Framing, Rule};
+pub use rule::{AfterResponse, Drip, Endless, Framing, Rule};
 #[cfg(feature = "tls")]
 pub use tls::TlsOptions;

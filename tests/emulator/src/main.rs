@@ -2,5 +2,5 @@
 #![forbid(unsafe_code)]
 
 fn main() {
-    std::process::exit(agentjob_emulator::serve_command(std::env::args().skip(1), &mut || false));
+    std::process::exit(agentjob_emulator::serve_command("agentjob-emulator", std::env::args().skip(1), &mut || false));
 }

@@ -26,44 +26,44 @@ pub struct Rule {
     /// Matches only on the n-th (from 1) accepted connection.
     pub connection: Option<u64>,
 
-    /// The answer's status. A 2xx without a body of its own answers with the real record.
+    /// The response's status. A 2xx without a body of its own responds with the real record.
     pub status: Option<u16>,
-    /// Header fields of the answer, each instead of the one that would be sent.
+    /// Header fields of the response, each instead of the one that would be sent.
     pub headers: BTreeMap<String, String>,
-    /// The answer's body as JSON.
+    /// The response's body as JSON.
     pub json: Option<Value>,
-    /// The answer's body as text.
+    /// The response's body as text.
     pub body: Option<String>,
-    /// The whole answer, status line included.
+    /// The whole response, status line included.
     pub raw: Option<Latin1>,
-    /// Whether the message is really processed before the answer. Default: what the answer's status says, 2xx or not.
+    /// Whether the message is really processed before the response. Default: what the response's status says, 2xx or not.
     pub process: Option<bool>,
-    /// The pause before the answer's first byte, in milliseconds.
+    /// The pause before the response's first byte, in milliseconds.
     pub delay_ms: u64,
     /// Bytes sent before that pause, such as a `100 Continue`.
     pub interim: Option<Latin1>,
-    /// How the answer's body is delimited.
+    /// How the response's body is delimited.
     pub framing: Framing,
     /// What `Content-Length` claims, whatever the body's length is.
     pub content_length: Option<u64>,
-    /// Writes the answer piece by piece.
+    /// Writes the response piece by piece.
     pub drip: Option<Drip>,
-    /// Makes the answer endless.
+    /// Makes the response endless.
     pub endless: Option<Endless>,
-    /// Answers as soon as the head is read, before the body is.
+    /// Responds as soon as the head is read, before the body is.
     pub early: bool,
-    /// After an early answer: keeps reading and discarding for this many milliseconds, then closes. 0 resets at once.
+    /// After an early response: keeps reading and discarding for this many milliseconds, then closes. 0 resets at once.
     pub linger_ms: u64,
-    /// How the connection dies after the answer, without announcement.
-    pub after_answer: Option<AfterAnswer>,
-    /// How long after the answer, in milliseconds.
-    pub after_answer_ms: u64,
+    /// How the connection dies after the response, without announcement.
+    pub after_response: Option<AfterResponse>,
+    /// How long after the response, in milliseconds.
+    pub after_response_ms: u64,
 
     /// Breaks the connection.
     pub fault: Option<Fault>,
 }
 
-/// How an answer's body is delimited.
+/// How a response's body is delimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Framing {
@@ -76,7 +76,7 @@ pub enum Framing {
     Close,
 }
 
-/// An answer written piece by piece, head included.
+/// A response written piece by piece, head included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Drip {
@@ -86,22 +86,22 @@ pub struct Drip {
     pub every_ms: u64,
 }
 
-/// An answer that never ends: it is sent until the client closes, at most 256 MiB of it.
+/// A response that never ends: it is sent until the client closes, at most 256 MiB of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Endless {
     /// A head with ever more header fields.
     Headers,
-    /// A chunked body with ever more chunks.
+    /// A chunked body that never ends.
     Chunks,
     /// A body without a length.
     Body,
 }
 
-/// How a kept connection dies after an answer.
+/// How a kept connection dies after a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum AfterAnswer {
+pub enum AfterResponse {
     /// A FIN.
     Close,
     /// A reset.
@@ -121,7 +121,7 @@ impl Rule {
         if let Some(status) = self.status
             && !(200..=999).contains(&status)
         {
-            return Err("status: must be 200 to 999; an interim answer is written with `interim`".into());
+            return Err("status: must be 200 to 999; an interim response is written with `interim`".into());
         }
         for (name, value) in &self.headers {
             let visible = |c: char| c == '\t' || !c.is_control();
@@ -139,7 +139,7 @@ impl Rule {
     fn check_combinations(&self) -> Result<(), String> {
         let bodies = [self.json.is_some(), self.body.is_some(), self.raw.is_some()];
         if bodies.into_iter().filter(|given| *given).count() > 1 {
-            return Err("body: only one of `json`, `body` and `raw` can be the answer".into());
+            return Err("body: only one of `json`, `body` and `raw` can be the response".into());
         }
         let shaped = self.status.is_some()
             || !self.headers.is_empty()
@@ -148,20 +148,20 @@ impl Rule {
             || self.endless.is_some();
         if self.raw.is_some() && shaped {
             return Err(
-                "raw: is the whole answer, it takes no status, headers, framing, content_length or endless".into()
+                "raw: is the whole response, it takes no status, headers, framing, content_length or endless".into()
             );
         }
         if self.early && self.process == Some(true) {
-            return Err("process: an early answer comes before there is a whole message to process".into());
+            return Err("process: an early response comes before there is a whole message to process".into());
         }
-        if self.early && self.after_answer.is_some() {
-            return Err("after_answer: an early answer always ends its connection, see `linger_ms`".into());
+        if self.early && self.after_response.is_some() {
+            return Err("after_response: an early response always ends its connection, see `linger_ms`".into());
         }
         if self.linger_ms > 0 && !self.early {
             return Err("linger_ms: belongs to `early`".into());
         }
-        if self.after_answer_ms > 0 && self.after_answer.is_none() {
-            return Err("after_answer_ms: belongs to `after_answer`".into());
+        if self.after_response_ms > 0 && self.after_response.is_none() {
+            return Err("after_response_ms: belongs to `after_response`".into());
         }
         Ok(())
     }
@@ -171,14 +171,14 @@ impl Rule {
         if connection_only && (self.method.is_some() || self.path.is_some()) {
             return Err(format!("fault: at `{}` neither method nor path is known yet", fault.at));
         }
-        let whole = matches!(fault.at, Spot::Request | Spot::Answer(_));
+        let whole = matches!(fault.at, Spot::Request | Spot::Response(_));
         if !whole && (fault.process == Some(true) || self.process == Some(true)) {
             return Err(format!("process: at `{}` there is no whole message to process", fault.at));
         }
-        if self.after_answer.is_some() || self.early || self.endless.is_some() {
-            return Err("fault: stands alone, without early, endless or after_answer".into());
+        if self.after_response.is_some() || self.early || self.endless.is_some() {
+            return Err("fault: stands alone, without early, endless or after_response".into());
         }
-        let answers = self.status.is_some()
+        let shapes_response = self.status.is_some()
             || !self.headers.is_empty()
             || self.json.is_some()
             || self.body.is_some()
@@ -186,8 +186,8 @@ impl Rule {
             || self.interim.is_some()
             || self.drip.is_some()
             || self.delay_ms > 0;
-        if answers && !matches!(fault.at, Spot::Answer(_)) {
-            return Err(format!("fault: at `{}` there is no answer to shape", fault.at));
+        if shapes_response && !matches!(fault.at, Spot::Response(_)) {
+            return Err(format!("fault: at `{}` there is no response to shape", fault.at));
         }
         Ok(())
     }
@@ -214,7 +214,7 @@ impl Rule {
         self.nth.is_none_or(|nth| nth == count) && self.from.is_none_or(|from| from <= count)
     }
 
-    /// The status this rule answers with, if the rule decides it.
+    /// The status this rule responds with, if the rule decides it.
     pub(crate) fn scripted_status(&self) -> Option<u16> {
         let own_body = self.json.is_some() || self.body.is_some();
         self.status.or_else(|| self.raw.as_ref().and_then(|raw| status_of(raw.as_bytes()))).or(own_body.then_some(200))
@@ -224,7 +224,7 @@ impl Rule {
     pub(crate) fn processes(&self) -> bool {
         let asked = self.fault.as_ref().and_then(|fault| fault.process).or(self.process);
         match self.fault.as_ref().map(|fault| fault.at) {
-            Some(Spot::Answer(_)) => asked.unwrap_or(true),
+            Some(Spot::Response(_)) => asked.unwrap_or(true),
             Some(_) => asked.unwrap_or(false),
             None if self.early => false,
             None => asked.unwrap_or_else(|| match self.scripted_status() {
@@ -235,7 +235,7 @@ impl Rule {
     }
 }
 
-/// The status of an answer's bytes, if they begin like an HTTP/1 answer.
+/// The status of a response's bytes, if they begin like an HTTP/1 response.
 fn status_of(raw: &[u8]) -> Option<u16> {
     let line = raw.strip_prefix(b"HTTP/1.")?;
     std::str::from_utf8(line.get(2..5)?).ok()?.parse().ok()
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_processed_when_the_answer_says_so() {
+    fn a_message_is_processed_when_the_response_says_so() {
         for (rule, processed) in [
             (r#"{}"#, true),
             (r#"{"delay_ms": 5}"#, true),
@@ -284,8 +284,8 @@ mod tests {
             (r#"{"fault": {"do": "close", "at": "body:1"}}"#, false),
             (r#"{"fault": {"do": "close", "at": "request"}}"#, false),
             (r#"{"fault": {"do": "close", "at": "request", "process": true}}"#, true),
-            (r#"{"fault": {"do": "close", "at": "answer:0"}}"#, true),
-            (r#"{"fault": {"do": "close", "at": "answer:0", "process": false}}"#, false),
+            (r#"{"fault": {"do": "close", "at": "response:0"}}"#, true),
+            (r#"{"fault": {"do": "close", "at": "response:0", "process": false}}"#, false),
         ] {
             let parsed: Rule = serde_json::from_str(rule).unwrap();
             assert_eq!(parsed.check(), Ok(()), "{rule}");

@@ -1,13 +1,13 @@
-//! Writes a scripted answer: in one piece, in drips, or endlessly.
+//! Writes a scripted response: in one piece, in drips, or endlessly.
 
 use std::io;
 use std::time::Duration;
 
-use crate::answer::{Answer, Shape};
+use crate::response::{Response, Shape};
 use crate::rule::{Drip, Endless, Framing, Rule};
 use crate::wire::Wire;
 
-/// The size at which an endless answer ends.
+/// The size at which an endless response ends.
 const ENDLESS_CAP: usize = 256 * 1024 * 1024;
 const BLOCK: usize = 64 * 1024;
 
@@ -23,10 +23,10 @@ pub(crate) fn write(wire: &mut Wire, bytes: &[u8], drip: Option<Drip>) -> io::Re
     Ok(())
 }
 
-/// Writes an answer that does not end. Returns when the client has closed (as an error), or at the cap.
+/// Writes a response that does not end. Returns when the client has closed (as an error), or at the cap.
 pub(crate) fn write_endless(
     wire: &mut Wire,
-    answer: &Answer,
+    response: &Response,
     rule: &Rule,
     kind: Endless,
     request: u64,
@@ -37,7 +37,7 @@ pub(crate) fn write_endless(
     };
     let shape = Shape { request: Some(request), framing, ..Shape::default() };
     let mut head = Vec::new();
-    let bodyless = Answer { status: answer.status, headers: answer.headers.clone(), body: Vec::new() };
+    let bodyless = Response { status: response.status, headers: response.headers.clone(), body: Vec::new() };
     bodyless.encode(&mut head, &shape, Some(rule));
     let tail: &[u8] = match kind {
         Endless::Headers => b"\r\n",

@@ -1,13 +1,13 @@
-//! The contract: one request in, one answer out.
+//! The contract: one request in, one response out.
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use crate::answer::Answer;
 use crate::job::{Assignment, Job, record};
 use crate::ledger::{Message, MessageKind};
+use crate::response::Response;
 use crate::state::State;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -19,9 +19,9 @@ pub(crate) struct Call<'a> {
     /// The path as it is on the wire.
     pub(crate) path: &'a str,
     pub(crate) authorized: bool,
-    /// The body; none if the answer comes before the body was read.
+    /// The body; none if the response comes before the body was read.
     pub(crate) body: Option<&'a [u8]>,
-    /// Whether a valid message is really processed, or only answered.
+    /// Whether a valid message is really processed, or only responded to.
     pub(crate) process: bool,
     /// The request's ordinal.
     pub(crate) request: u64,
@@ -33,23 +33,23 @@ enum Operation<'a> {
     Message(Cow<'a, str>),
 }
 
-/// Answers `call`. A message that is processed is in the ledger when this returns, so before any byte of its answer is sent.
-pub(crate) fn serve(state: &mut State, call: &Call<'_>) -> Answer {
+/// Responds to `call`. A message that is processed is in the ledger when this returns, so before any byte of its response is sent.
+pub(crate) fn serve(state: &mut State, call: &Call<'_>) -> Response {
     if !call.authorized {
-        return Answer::error(401, "the API key is missing or wrong");
+        return Response::error(401, "the API key is missing or wrong");
     }
     let Some((project, operation)) = operation(call.path) else {
-        return Answer::error(404, "there is nothing at this path");
+        return Response::error(404, "there is nothing at this path");
     };
     let allowed = match operation {
         Operation::Get(_) => "GET",
         Operation::Create | Operation::Message(_) => "POST",
     };
     if call.method != allowed {
-        return Answer::error(405, "this path takes another method").with("allow", allowed.into());
+        return Response::error(405, "this path takes another method").with("allow", allowed.into());
     }
     if project != state.config.project_id.as_str() {
-        return Answer::error(403, "this key does not open this project");
+        return Response::error(403, "this key does not open this project");
     }
     match operation {
         Operation::Get(id) => get(state, call, &id),
@@ -58,30 +58,36 @@ pub(crate) fn serve(state: &mut State, call: &Call<'_>) -> Answer {
     }
 }
 
-fn get(state: &mut State, call: &Call<'_>, id: &str) -> Answer {
+fn get(state: &mut State, call: &Call<'_>, id: &str) -> Response {
     match state.jobs.get_mut(id) {
-        Some(job) if !job.is_hidden(call.now) => Answer::json(200, job.shown(call.now, &state.clock)),
-        _ => Answer::error(404, "job not found"),
+        Some(job) if !job.is_hidden(call.now) => Response::json(200, job.shown(call.now, &state.clock)),
+        _ => Response::error(404, "job not found"),
     }
 }
 
-fn message(state: &mut State, call: &Call<'_>, id: &str) -> Answer {
+fn message(state: &mut State, call: &Call<'_>, id: &str) -> Response {
     if let Some(refusal) = over_limit(state, call.now) {
         return refusal;
     }
     if !state.jobs.contains_key(id) {
-        return Answer::error(404, "job not found");
+        return Response::error(404, "job not found");
     }
     let prompt = match prompt(call) {
         Ok(prompt) => prompt,
         Err(refusal) => return refusal,
     };
+    let is_busy = state.config.busy && state.jobs.get_mut(id).is_some_and(|job| job.is_active(call.now, &state.clock));
+    if is_busy {
+        return Response::error(409, "the job is active");
+    }
     let assignment = call.process.then(|| {
-        enter(state, call, id, prompt, MessageKind::Message);
-        assignment(state, call.now)
+        let assignment = assignment(state, call.now);
+        let pr_link = state.jobs.get(id).and_then(|job| job.pull_request(&assignment));
+        enter(state, call, id, prompt, MessageKind::Message, pr_link);
+        assignment
     });
     let Some(job) = state.jobs.get_mut(id) else {
-        return Answer::error(404, "job not found");
+        return Response::error(404, "job not found");
     };
     if let Some(assignment) = &assignment {
         job.assign(assignment, &state.clock);
@@ -90,10 +96,10 @@ fn message(state: &mut State, call: &Call<'_>, id: &str) -> Answer {
         true => job.shown(call.now, &state.clock),
         false => job.fresh(call.now, &state.clock),
     };
-    Answer::json(200, record)
+    Response::json(200, record)
 }
 
-fn create(state: &mut State, call: &Call<'_>) -> Answer {
+fn create(state: &mut State, call: &Call<'_>) -> Response {
     if let Some(refusal) = over_limit(state, call.now) {
         return refusal;
     }
@@ -103,16 +109,16 @@ fn create(state: &mut State, call: &Call<'_>) -> Answer {
     };
     let id = new_id(state);
     if !call.process {
-        return Answer::json(201, &record(&id, "active", state.clock.date(call.now).into()));
+        return Response::json(201, &record(&id, "active", state.clock.date(call.now).into()));
     }
     state.created += 1;
-    enter(state, call, &id, prompt, MessageKind::Create);
     let assignment = assignment(state, call.now);
     let hidden = Duration::from_millis(state.config.visible_after_ms);
     let mut job = Job::created(&id, &state.clock, &assignment, hidden);
-    let answer = Answer::json(201, job.fresh(call.now, &state.clock));
+    enter(state, call, &id, prompt, MessageKind::Create, job.pull_request(&assignment));
+    let response = Response::json(201, job.fresh(call.now, &state.clock));
     state.jobs.insert(id, job);
-    answer
+    response
 }
 
 /// The next id that no job of the configuration has taken.
@@ -121,7 +127,14 @@ fn new_id(state: &State) -> String {
 }
 
 /// Records the message in the ledger.
-fn enter(state: &mut State, call: &Call<'_>, id: &str, prompt: Cow<'_, str>, kind: MessageKind) {
+fn enter(
+    state: &mut State,
+    call: &Call<'_>,
+    id: &str,
+    prompt: Cow<'_, str>,
+    kind: MessageKind,
+    pr_link: Option<String>,
+) {
     let prompt = if state.config.keep_prompts { prompt.into_owned() } else { String::new() };
     state.uses.push_back(call.now);
     state.ledger.push(Message {
@@ -129,6 +142,7 @@ fn enter(state: &mut State, call: &Call<'_>, id: &str, prompt: Cow<'_, str>, kin
         job_id: id.to_owned(),
         prompt,
         kind,
+        pr_link,
         at_ms: state.clock.since_start_ms(call.now),
         request: call.request,
     });
@@ -146,7 +160,7 @@ fn assignment(state: &mut State, now: Instant) -> Assignment {
 }
 
 /// The refusal of a message above the hourly limit.
-fn over_limit(state: &mut State, now: Instant) -> Option<Answer> {
+fn over_limit(state: &mut State, now: Instant) -> Option<Response> {
     while state.uses.front().is_some_and(|oldest| now.saturating_duration_since(*oldest) >= HOUR) {
         state.uses.pop_front();
     }
@@ -156,12 +170,12 @@ fn over_limit(state: &mut State, now: Instant) -> Option<Answer> {
     let oldest = state.uses.front().copied().unwrap_or(now);
     let wait = HOUR.saturating_sub(now.saturating_duration_since(oldest));
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-    let refusal = Answer::error(429, "the hourly limit of this project is reached");
+    let refusal = Response::error(429, "the hourly limit of this project is reached");
     Some(refusal.with("retry-after", seconds.max(1).to_string()))
 }
 
 /// The body's prompt, or the refusal of a body that has none. A body that was not read yet is not checked.
-fn prompt<'a>(call: &Call<'a>) -> Result<Cow<'a, str>, Answer> {
+fn prompt<'a>(call: &Call<'a>) -> Result<Cow<'a, str>, Response> {
     /// A string that is borrowed from the body unless it has escapes.
     #[derive(Deserialize)]
     struct Body<'a> {
@@ -173,12 +187,12 @@ fn prompt<'a>(call: &Call<'a>) -> Result<Cow<'a, str>, Answer> {
     };
     // serde would take an array for a struct as well.
     if body.trim_ascii_start().first() != Some(&b'{') {
-        return Err(Answer::error(400, "the body must be a JSON object"));
+        return Err(Response::error(400, "the body must be a JSON object"));
     }
     match serde_json::from_slice::<Body<'a>>(body) {
-        Ok(Body { prompt }) if prompt.is_empty() => Err(Answer::error(400, "prompt must not be empty")),
+        Ok(Body { prompt }) if prompt.is_empty() => Err(Response::error(400, "prompt must not be empty")),
         Ok(Body { prompt }) => Ok(prompt),
-        Err(error) => Err(Answer::error(400, &format!("the body is not valid: {error}"))),
+        Err(error) => Err(Response::error(400, &format!("the body is not valid: {error}"))),
     }
 }
 

@@ -5,10 +5,12 @@ use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::sync::Arc;
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    BasicConstraints, Certificate, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
 };
-use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
 
 use crate::wire::Tls;
 
@@ -22,38 +24,66 @@ pub struct TlsOptions {
     pub names: Vec<String>,
     /// Whether it has expired. Default: no.
     pub expired: bool,
+    /// Whether clients must show a certificate of the emulator's authority, such as [`Emulator::client_pem`](crate::Emulator::client_pem).
+    /// Default: no.
+    pub requires_client_certificate: bool,
+}
+
+/// What a start makes: the server's side of TLS, the authority to trust, and a certificate for clients with its key, as PEM.
+pub(crate) struct Identity {
+    pub(crate) tls: Tls,
+    pub(crate) ca_pem: String,
+    pub(crate) client_pem: String,
 }
 
 impl Default for TlsOptions {
     fn default() -> Self {
-        Self { names: ["localhost", "127.0.0.1", "::1"].map(String::from).into(), expired: false }
+        let names = ["localhost", "127.0.0.1", "::1"].map(String::from).into();
+        Self { names, expired: false, requires_client_certificate: false }
     }
 }
 
-/// The server's side of TLS, and the authority to trust as PEM.
-pub(crate) fn identity(options: &TlsOptions) -> io::Result<(Tls, String)> {
-    let (authority, ca_pem) = authority().map_err(invalid)?;
+pub(crate) fn identity(options: &TlsOptions) -> io::Result<Identity> {
+    let (authority, root) = authority().map_err(invalid)?;
     let key = KeyPair::generate().map_err(invalid)?;
     let certificate = leaf(options).and_then(|leaf| leaf.signed_by(&key, &authority)).map_err(invalid)?;
     let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-    let mut config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
-        .map_err(io::Error::other)?
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate.der().clone()], private)
         .map_err(io::Error::other)?;
+    let builder = if options.requires_client_certificate {
+        let mut roots = RootCertStore::empty();
+        roots.add(root.der().clone()).map_err(io::Error::other)?;
+        let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+        builder.with_client_cert_verifier(clients.map_err(io::Error::other)?)
+    } else {
+        builder.with_no_client_auth()
+    };
+    let mut config = builder.with_single_cert(vec![certificate.der().clone()], private).map_err(io::Error::other)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok((Arc::new(config), ca_pem))
+    let client_pem = client(&authority).map_err(invalid)?;
+    Ok(Identity { tls: Arc::new(config), ca_pem: root.pem(), client_pem })
 }
 
-fn authority() -> Result<(Issuer<'static, KeyPair>, String), rcgen::Error> {
+/// A certificate for clients, followed by its key.
+fn client(authority: &Issuer<'static, KeyPair>) -> Result<String, rcgen::Error> {
+    let key = KeyPair::generate()?;
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, "agentjob emulator client");
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    params.use_authority_key_identifier_extension = true;
+    Ok(params.signed_by(&key, authority)?.pem() + &key.serialize_pem())
+}
+
+fn authority() -> Result<(Issuer<'static, KeyPair>, Certificate), rcgen::Error> {
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, "agentjob emulator authority");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-    let pem = params.self_signed(&key)?.pem();
-    Ok((Issuer::new(params, key), pem))
+    let root = params.self_signed(&key)?;
+    Ok((Issuer::new(params, key), root))
 }
 
 fn leaf(options: &TlsOptions) -> Result<CertificateParams, rcgen::Error> {

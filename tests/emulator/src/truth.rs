@@ -3,15 +3,15 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
 use crate::config::Config;
 use crate::ledger::Message;
+use crate::response::Response;
 use crate::shared::Shared;
 
 const PREFIX: &[u8] = b" /_emulator/";
 const METHODS: [&[u8]; 5] = [b"GET", b"POST", b"PUT", b"HEAD", b"DELETE"];
 
-/// The ledger as it is answered; borrowed, since a benchmark's is long.
+/// The ledger as it is sent; borrowed, since a benchmark's is long.
 #[derive(Serialize)]
 struct Ledger<'a> {
     messages: &'a [Message],
@@ -31,13 +31,13 @@ pub(crate) fn is_addressed(bytes: &[u8]) -> Option<bool> {
     if open { None } else { Some(false) }
 }
 
-/// Answers a request for the truth.
-pub(crate) fn serve(shared: &Shared, method: &str, path: &str, body: &[u8]) -> Answer {
-    let empty = || Answer::json(200, &json!({}));
+/// Responds to a request for the truth.
+pub(crate) fn serve(shared: &Shared, method: &str, path: &str, body: &[u8]) -> Response {
+    let empty = || Response::json(200, &json!({}));
     match (method, path) {
         ("GET", "/_emulator/health") => empty(),
-        ("GET", "/_emulator/ledger") => Answer::json(200, &Ledger { messages: &shared.state().ledger }),
-        ("GET", "/_emulator/requests") => Answer::json(200, &shared.state().requests()),
+        ("GET", "/_emulator/ledger") => Response::json(200, &Ledger { messages: &shared.state().ledger }),
+        ("GET", "/_emulator/requests") => Response::json(200, &shared.state().requests()),
         ("POST", "/_emulator/reset") => {
             shared.state().reset(shared.initial.clone());
             empty()
@@ -47,9 +47,9 @@ pub(crate) fn serve(shared: &Shared, method: &str, path: &str, body: &[u8]) -> A
                 shared.state().reset(config);
                 empty()
             }
-            Err(text) => Answer::error(400, &text),
+            Err(text) => Response::error(400, &text),
         },
-        _ => Answer::error(404, "the emulator has ledger, requests, health (GET), config (PUT) and reset (POST)"),
+        _ => Response::error(404, "the emulator has ledger, requests, health (GET), config (PUT) and reset (POST)"),
     }
 }
 

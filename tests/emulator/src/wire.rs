@@ -91,9 +91,9 @@ impl Wire {
         tcp.write_all(bytes)
     }
 
-    /// Waits before going on. An error means that the connection is gone, or that the emulator stops.
+    /// Waits before it continues. An error means that the connection is gone, or that the emulator stops.
     pub(crate) fn pause(&self, length: Duration) -> io::Result<()> {
-        // No interest in the peer's FIN: a client may close its half and still wait for the answer.
+        // No interest in the peer's FIN: a client may close its half and still wait for the response.
         match self.ended_within(length, PollFlags::empty()) {
             true => Err(io::ErrorKind::ConnectionAborted.into()),
             false => Ok(()),

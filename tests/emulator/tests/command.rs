@@ -56,7 +56,7 @@ fn a_mistake_is_one_sentence_and_status_2() {
         (&["--config", "no/such/file"], "", "the configuration no/such/file cannot be read"),
         (&["--config", "-", "--until-stdin-closes"], "", "--config - reads stdin"),
         #[cfg(not(feature = "tls"))]
-        (&["--tls"], "", "--tls is not in this build"),
+        (&["--tls"], "", "--tls is not understood"),
     ] {
         let mut child = spawn(args);
         // The program may have ended before it reads.

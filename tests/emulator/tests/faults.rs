@@ -40,7 +40,7 @@ fn before_the_whole_request_nothing_is_processed() {
 }
 
 #[test]
-fn a_message_can_be_processed_and_never_answered() {
+fn a_message_can_be_processed_and_never_responded_to() {
     for (deed, end) in [("close", End::Fin), ("reset", End::Reset), ("stall", End::Fin)] {
         let seen = post_into(deed, "request", json!({"process": true, "ms": 50}));
         assert_eq!(seen, (String::new(), end, 1), "{deed}");
@@ -50,12 +50,12 @@ fn a_message_can_be_processed_and_never_answered() {
 #[test]
 fn a_response_is_cut_at_its_byte_and_its_message_is_processed() {
     for (deed, end) in [("close", End::Fin), ("reset", End::Reset), ("stall", End::Fin)] {
-        let (bytes, seen, processed) = post_into(deed, "answer:12", json!({"ms": 50}));
+        let (bytes, seen, processed) = post_into(deed, "response:12", json!({"ms": 50}));
         assert_eq!((bytes.as_str(), seen, processed), ("HTTP/1.1 200", end, 1), "{deed}");
     }
-    assert_eq!(post_into("close", "answer:0", json!({})), (String::new(), End::Fin, 1));
-    assert_eq!(post_into("close", "answer:0", json!({"process": false})), (String::new(), End::Fin, 0));
-    let (whole, end, processed) = post_into("close", "answer:1000000", json!({}));
+    assert_eq!(post_into("close", "response:0", json!({})), (String::new(), End::Fin, 1));
+    assert_eq!(post_into("close", "response:0", json!({"process": false})), (String::new(), End::Fin, 0));
+    let (whole, end, processed) = post_into("close", "response:1000000", json!({}));
     assert!(whole.ends_with('}'), "{whole}");
     assert_eq!((end, processed), (End::Fin, 1));
 }

@@ -78,6 +78,40 @@ fn the_response_to_the_message_can_show_the_new_record() {
 }
 
 #[test]
+fn an_active_job_can_refuse_messages_until_it_is_done() {
+    let emulator =
+        emulator(r#"{"busy": true, "jobs": [{"id": "job_demo", "status": "active", "finish_after_ms": 300}]}"#);
+    let mut peer = Peer::connect(&emulator);
+    assert_eq!(peer.post(MESSAGE, BODY).status, 409);
+    assert!(emulator.ledger().is_empty(), "it is not processed");
+    until("the job is done", || peer.get(JOB).job_status() == "completed");
+    assert_eq!(peer.post(MESSAGE, BODY).status, 200);
+    assert_eq!(peer.post(MESSAGE, BODY).status, 409, "and then it works on that one");
+    assert_eq!(emulator.ledger().len(), 1);
+}
+
+#[test]
+fn the_ledger_knows_which_message_made_which_pull_request() {
+    let emulator = emulator(r#"{"work_ms": 20, "busy": true}"#);
+    let mut peer = Peer::connect(&emulator);
+    let mut links = Vec::new();
+    for _ in 0..3 {
+        assert_eq!(peer.post(MESSAGE, BODY).status, 200);
+        until("the job is done", || peer.get(JOB).job_status() == "completed");
+        links.push(peer.get(JOB).json()["prLink"].as_str().map(str::to_owned));
+    }
+    assert!(links[0].is_some() && links[0] != links[1] && links[1] != links[2] && links[0] != links[2]);
+    assert_eq!(emulator.ledger().into_iter().map(|message| message.pr_link).collect::<Vec<_>>(), links);
+}
+
+#[test]
+fn work_that_fails_makes_no_pull_request() {
+    let emulator = emulator(r#"{"outcome": "failed"}"#);
+    assert_eq!(Peer::connect(&emulator).post(MESSAGE, BODY).status, 200);
+    assert_eq!(emulator.ledger()[0].pr_link, None);
+}
+
+#[test]
 fn configured_jobs_keep_their_fields_and_finish_when_configured() {
     let emulator = emulator(
         r#"{"jobs": [
@@ -120,10 +154,10 @@ fn invalid_requests_are_refused_and_not_processed() {
         ("DELETE", JOB, "", 405),
         ("GET", CREATE, "", 405),
     ] {
-        let answer = peer.request(method, path, body);
-        assert_eq!(answer.status, status, "{method} {path} {body}");
-        assert!(answer.json()["error"].is_string(), "{method} {path} {body}");
-        assert!(answer.header("x-request-id").is_some());
+        let response = peer.request(method, path, body);
+        assert_eq!(response.status, status, "{method} {path} {body}");
+        assert!(response.json()["error"].is_string(), "{method} {path} {body}");
+        assert!(response.header("x-request-id").is_some());
     }
     assert!(emulator.ledger().is_empty());
     assert_eq!(peer.post(MESSAGE, r#"{"more": [1], "prompt": "\u00e9\n\"x\""}"#).status, 200);
@@ -136,7 +170,7 @@ fn a_wrong_key_is_refused_and_no_key_is_logged() {
     let mut peer = Peer::connect(&emulator);
     for key in ["", "Authorization: Bearer wrong\r\n", "Authorization: emulator_0123456789abcdef\r\n"] {
         peer.write(format!("GET {JOB} HTTP/1.1\r\n{key}\r\n"));
-        assert_eq!(peer.answer().status, 401);
+        assert_eq!(peer.response().status, 401);
     }
     assert_eq!(peer.get(JOB).status, 200);
     let log = format!("{:?}", emulator.requests());
@@ -149,7 +183,7 @@ fn a_wrong_key_is_refused_and_no_key_is_logged() {
 }
 
 #[test]
-fn the_hourly_limit_answers_429_with_a_retry_after() {
+fn the_hourly_limit_responds_429_with_a_retry_after() {
     let emulator = emulator(r#"{"hourly_limit": 2}"#);
     let mut peer = Peer::connect(&emulator);
     assert_eq!(peer.post(MESSAGE, "{}").status, 400);
@@ -181,12 +215,12 @@ trait Quickly {
 }
 
 impl Quickly for Peer {
-    /// One write, one read: the answer is one write on the other side, and small.
+    /// One write, one read: the response is one write on the other side, and small.
     fn post_quickly(&mut self) -> u16 {
         self.write(common::request("POST", MESSAGE, BODY));
-        let mut answer = [0; 4096];
-        let count = std::io::Read::read(&mut self.0, &mut answer).unwrap();
-        let text = std::str::from_utf8(&answer[..count]).unwrap();
+        let mut response = [0; 4096];
+        let count = std::io::Read::read(&mut self.0, &mut response).unwrap();
+        let text = std::str::from_utf8(&response[..count]).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         let length = head.split("content-length: ").nth(1).unwrap().split("\r\n").next().unwrap();
         assert_eq!(body.len().to_string(), length);

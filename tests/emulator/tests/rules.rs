@@ -1,4 +1,4 @@
-//! Scripted answers: which requests a rule means, and every shape an answer can have.
+//! Scripted responses: which requests a rule means, and every shape a response can have.
 
 mod common;
 
@@ -45,10 +45,10 @@ fn the_response_follows_the_rule_and_the_ledger_says_what_was_done() {
     ] {
         let emulator = emulator(&json!({"rules": [rule]}).to_string());
         let mut peer = Peer::connect(&emulator);
-        let answer = peer.post(MESSAGE, BODY);
-        assert_eq!(answer.status, status, "{rule}");
+        let response = peer.post(MESSAGE, BODY);
+        assert_eq!(response.status, status, "{rule}");
         if let Some(body) = body {
-            assert_eq!(String::from_utf8_lossy(&answer.body), body, "{rule}");
+            assert_eq!(String::from_utf8_lossy(&response.body), body, "{rule}");
         }
         assert_eq!(emulator.ledger().len(), processed, "{rule}");
         assert_eq!(emulator.requests().requests[0].status, Some(status), "{rule}");
@@ -70,10 +70,10 @@ fn headers_are_replaced_not_doubled() {
     let emulator = emulator(
         r#"{"rules": [{"status": 429, "headers": {"Retry-After": "7", "X-Request-Id": "mine", "content-type": "text/html"}}]}"#,
     );
-    let answer = Peer::connect(&emulator).get(JOB);
-    assert_eq!(answer.header("retry-after"), Some("7"));
-    assert_eq!(answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("x-request-id")).count(), 1);
-    assert_eq!((answer.header("x-request-id"), answer.header("content-type")), (Some("mine"), Some("text/html")));
+    let response = Peer::connect(&emulator).get(JOB);
+    assert_eq!(response.header("retry-after"), Some("7"));
+    assert_eq!(response.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("x-request-id")).count(), 1);
+    assert_eq!((response.header("x-request-id"), response.header("content-type")), (Some("mine"), Some("text/html")));
 }
 
 #[test]
@@ -107,12 +107,12 @@ fn delay_interim_and_drip_take_their_time() {
     let start = Instant::now();
     peer.write(request("GET", JOB, ""));
     assert_eq!(peer.read_head(), "HTTP/1.1 103 Early Hints\r\n\r\n");
-    assert_eq!(peer.answer().body, b"0123456789");
+    assert_eq!(peer.response().body, b"0123456789");
     assert!(start.elapsed() >= Duration::from_millis(80), "{:?}", start.elapsed());
 }
 
 #[test]
-fn the_message_is_in_the_ledger_before_the_first_byte_of_its_answer() {
+fn the_message_is_in_the_ledger_before_the_first_byte_of_its_response() {
     let emulator = emulator(r#"{"rules": [{"delay_ms": 60000}]}"#);
     let mut peer = Peer::connect(&emulator);
     peer.write(request("POST", MESSAGE, BODY));
@@ -143,8 +143,8 @@ fn an_early_response_comes_before_the_body_and_then_resets_or_lingers() {
         let (head, body) = whole.split_at(whole.len() - BODY.len());
         peer.write(head);
         if linger > 0 {
-            let answer = peer.answer();
-            assert_eq!((answer.status, answer.header("connection")), (413, Some("close")));
+            let response = peer.response();
+            assert_eq!((response.status, response.header("connection")), (413, Some("close")));
             peer.write(body);
             peer.0.shutdown(std::net::Shutdown::Write).unwrap();
             assert_eq!(peer.end(), end);
@@ -162,10 +162,10 @@ fn an_early_response_comes_before_the_body_and_then_resets_or_lingers() {
 #[test]
 fn a_kept_connection_dies_after_its_response_unannounced() {
     for (after, end) in [("close", End::Fin), ("reset", End::Reset), ("close_notify", End::Fin)] {
-        let emulator = emulator(&json!({"rules": [{"after_answer": after, "after_answer_ms": 20}]}).to_string());
+        let emulator = emulator(&json!({"rules": [{"after_response": after, "after_response_ms": 20}]}).to_string());
         let mut peer = Peer::connect(&emulator);
-        let answer = peer.post(MESSAGE, BODY);
-        assert_eq!((answer.status, answer.header("connection")), (200, None), "{after}");
+        let response = peer.post(MESSAGE, BODY);
+        assert_eq!((response.status, response.header("connection")), (200, None), "{after}");
         assert_eq!(peer.end(), end, "{after}");
         if after == "close_notify" {
             peer.write("the other direction is still open");

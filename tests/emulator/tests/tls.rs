@@ -92,8 +92,8 @@ fn a_certificate_can_be_wrong() {
 
 #[test]
 fn a_close_notify_leaves_the_connection_open_and_a_cut_comes_without_one() {
-    let notified = r#"{"rules": [{"after_answer": "close_notify"}]}"#;
-    let cut = r#"{"rules": [{"after_answer": "close"}]}"#;
+    let notified = r#"{"rules": [{"after_response": "close_notify"}]}"#;
+    let cut = r#"{"rules": [{"after_response": "close"}]}"#;
     for (json, orderly) in [(notified, true), (cut, false)] {
         let emulator = Emulator::start_tls(config(json)).unwrap();
         let mut stream = connect(&emulator, &trusting(&emulator), "localhost");
@@ -113,7 +113,7 @@ fn a_close_notify_leaves_the_connection_open_and_a_cut_comes_without_one() {
 
 #[test]
 fn faults_strike_within_tls_too() {
-    for (at, processed) in [("accept", 0), ("head:4", 0), ("body:0", 0), ("request", 0), ("answer:20", 1)] {
+    for (at, processed) in [("accept", 0), ("head:4", 0), ("body:0", 0), ("request", 0), ("response:20", 1)] {
         let rules = format!(r#"{{"rules": [{{"fault": {{"do": "reset", "at": "{at}"}}}}]}}"#);
         let emulator = Emulator::start_tls(config(&rules)).unwrap();
         let mut stream = connect(&emulator, &trusting(&emulator), "localhost");
@@ -124,12 +124,12 @@ fn faults_strike_within_tls_too() {
              Content-Length: {}\r\n\r\n{body}",
             body.len()
         );
-        let mut answer = Vec::new();
-        let end = sent.and_then(|()| stream.read_to_end(&mut answer).map(drop));
+        let mut response = Vec::new();
+        let end = sent.and_then(|()| stream.read_to_end(&mut response).map(drop));
         // The reset may be there before the write is.
         let kind = end.unwrap_err().kind();
         assert!(matches!(kind, std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe), "{at}: {kind}");
-        assert_eq!(answer.len(), if processed == 1 { 20 } else { 0 }, "{at}");
+        assert_eq!(response.len(), if processed == 1 { 20 } else { 0 }, "{at}");
         assert_eq!(emulator.ledger().len(), processed, "{at}");
     }
 }

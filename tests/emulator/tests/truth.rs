@@ -15,6 +15,7 @@ fn the_ledger_and_the_requests_say_what_happened() {
     let message = &ledger["messages"][0];
     assert!(message["at_ms"].is_u64());
     let expected = json!({"n": 1, "job_id": "job_demo", "prompt": "Also cover the error cases", "kind": "message",
+        "pr_link": "https://github.com/acme/widgets/pull/2",
         "at_ms": message["at_ms"], "request": 1});
     assert_eq!(message, &expected);
 
@@ -74,9 +75,9 @@ fn a_bad_configuration_is_refused_and_changes_nothing() {
         (r#"{"port": 80}"#, "port: the emulator listens already"),
         ("x", "the configuration is no JSON"),
     ] {
-        let answer = Peer::connect(&emulator).request("PUT", "/_emulator/config", config);
-        assert_eq!(answer.status, 400);
-        assert!(answer.json()["error"].as_str().unwrap().starts_with(sentence), "{:?}", answer.json());
+        let response = Peer::connect(&emulator).request("PUT", "/_emulator/config", config);
+        assert_eq!(response.status, 400);
+        assert!(response.json()["error"].as_str().unwrap().starts_with(sentence), "{:?}", response.json());
     }
     assert_eq!(emulator.ledger().len(), 1);
 }

@@ -18,7 +18,7 @@ fn a_connection_is_kept_until_it_is_asked_to_close() {
         assert_eq!(peer.get(JOB).header("x-request-id"), Some(format!("req_{n}").as_str()));
     }
     peer.write(request("GET", JOB, "").replace("Host: emulator", "Connection: close"));
-    let last = peer.answer();
+    let last = peer.response();
     assert_eq!((last.status, last.header("connection")), (200, Some("close")));
     assert_eq!(peer.end(), End::Fin);
     assert_eq!(emulator.requests().connections, 1);
@@ -37,7 +37,7 @@ fn a_chunked_body_is_joined() {
                 std::thread::sleep(Duration::from_millis(5));
             }
         }
-        assert_eq!(peer.answer().status, 200);
+        assert_eq!(peer.response().status, 200);
     }
     assert_eq!(emulator.ledger()[1].prompt, "hey");
     assert_eq!(emulator.requests().requests[1].body_bytes, 16);
@@ -50,7 +50,7 @@ fn a_request_may_come_byte_by_byte() {
     for byte in request("POST", MESSAGE, BODY).bytes() {
         peer.write([byte]);
     }
-    assert_eq!(peer.answer().status, 200);
+    assert_eq!(peer.response().status, 200);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_prompt_of_4_mib_arrives_whole() {
     assert_eq!(peer.post(MESSAGE, &body).status, 200);
     assert!(emulator.ledger()[0].prompt == prompt);
     peer.write(format!("{CHUNKED}{:x}\r\n{body}\r\n0\r\n\r\n", body.len()));
-    assert_eq!(peer.answer().status, 200);
+    assert_eq!(peer.response().status, 200);
     assert!(emulator.ledger()[1].prompt == prompt);
     assert_eq!(peer.get(JOB).status, 200);
 }
@@ -76,7 +76,7 @@ fn a_client_that_expects_a_100_continue_gets_one() {
     peer.write(head);
     assert_eq!(peer.read_head(), "HTTP/1.1 100 Continue\r\n\r\n");
     peer.write(body);
-    assert_eq!(peer.answer().status, 200);
+    assert_eq!(peer.response().status, 200);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn what_is_not_http_is_refused_and_the_connection_ends() {
         let mut peer = Peer::connect(&emulator);
         peer.write(bytes);
         peer.0.shutdown(std::net::Shutdown::Write).unwrap();
-        assert_eq!(peer.answer().status, status);
+        assert_eq!(peer.response().status, status);
         assert_eq!(peer.end(), End::Fin);
     }
 }
@@ -104,6 +104,6 @@ fn a_client_may_close_its_half_and_still_get_its_response() {
     let mut peer = Peer::connect(&emulator);
     peer.write(request("POST", MESSAGE, BODY));
     peer.0.shutdown(std::net::Shutdown::Write).unwrap();
-    assert_eq!(peer.answer().status, 200);
+    assert_eq!(peer.response().status, 200);
     assert_eq!(peer.end(), End::Fin);
 }

@@ -67,10 +67,10 @@ pub fn all(dense: bool) -> Vec<Case> {
     let mut cases = vec![Case::new("none", json!({ "nth": 99 }))];
     cases.push(Case { refused: true, ..Case::new("nothing listens", json!({})) });
     broken_off(step, &mut cases);
-    answers(&mut cases);
+    responses(&mut cases);
     idle_deaths(&mut cases);
     silences(&mut cases);
-    early_answers(&mut cases);
+    early_responses(&mut cases);
     let tls: Vec<Case> = cases
         .iter()
         .enumerate()
@@ -81,9 +81,9 @@ pub fn all(dense: bool) -> Vec<Case> {
     cases
 }
 
-/// The connection ends at each byte of the request and of the answer.
+/// The connection ends at each byte of the request and of the response.
 fn broken_off(step: usize, cases: &mut Vec<Case>) {
-    for (how, accept, head, body, whole, done, answer) in [
+    for (how, accept, head, body, whole, done, response) in [
         (
             "close",
             "close at accept",
@@ -91,7 +91,7 @@ fn broken_off(step: usize, cases: &mut Vec<Case>) {
             "close in the body",
             "close before processing",
             "close after processing",
-            "close in the answer",
+            "close in the response",
         ),
         (
             "reset",
@@ -100,7 +100,7 @@ fn broken_off(step: usize, cases: &mut Vec<Case>) {
             "reset in the body",
             "reset before processing",
             "reset after processing",
-            "reset in the answer",
+            "reset in the response",
         ),
     ] {
         let fault = |at: String, process: Option<bool>| {
@@ -111,7 +111,7 @@ fn broken_off(step: usize, cases: &mut Vec<Case>) {
             fault
         };
         cases.push(Case::new(accept, json!({ "nth": 1, "fault": fault("accept".into(), None) })));
-        for (name, place, length) in [(head, "head", HEAD), (body, "body", BODY), (answer, "answer", 500)] {
+        for (name, place, length) in [(head, "head", HEAD), (body, "body", BODY), (response, "response", 500)] {
             for at in (1..length).step_by(step) {
                 let rule = |nth: u32| json!({ "nth": nth, "fault": fault(format!("{place}:{at}"), None) });
                 cases.push(Case::new(name, rule(1)));
@@ -131,25 +131,28 @@ fn broken_off(step: usize, cases: &mut Vec<Case>) {
 }
 
 /// Every status, processed or not where the status allows both, and invalid responses.
-fn answers(cases: &mut Vec<Case>) {
-    let mut answer = |fault: &'static str, rule: Value| cases.push(Case::new(fault, rule));
+fn responses(cases: &mut Vec<Case>) {
+    let mut response = |fault: &'static str, rule: Value| cases.push(Case::new(fault, rule));
     for status in [300, 301, 302, 303, 304, 305] {
         for process in [false, true] {
-            answer(
+            response(
                 "3xx",
                 json!({ "nth": 1, "status": status, "process": process, "headers": { "Location": "/elsewhere" } }),
             );
         }
     }
     for status in [307, 308] {
-        answer("307 and 308", json!({ "nth": 1, "status": status, "headers": { "Location": "http://127.0.0.1:9/" } }));
+        response(
+            "307 and 308",
+            json!({ "nth": 1, "status": status, "headers": { "Location": "http://127.0.0.1:9/" } }),
+        );
     }
     for status in (400..=431).chain([451, 499]).filter(|status| ![408, 421, 425, 429].contains(status)) {
-        answer("4xx", json!({ "nth": 1, "status": status }));
+        response("4xx", json!({ "nth": 1, "status": status }));
     }
     for status in [408, 421, 425] {
-        answer("408, 421, 425", json!({ "nth": 1, "status": status }));
-        answer("408, 421, 425", json!({ "status": status }));
+        response("408, 421, 425", json!({ "nth": 1, "status": status }));
+        response("408, 421, 425", json!({ "status": status }));
     }
     for retry_after in [
         None,
@@ -163,13 +166,16 @@ fn answers(cases: &mut Vec<Case>) {
         Some("Fri, 31 Dec 9999 23:59:59 GMT"),
     ] {
         let headers = retry_after.map_or(json!({}), |value| json!({ "Retry-After": value }));
-        answer("429", json!({ "nth": 1, "status": 429, "headers": headers }));
-        answer("429", json!({ "status": 429, "headers": headers }));
+        response("429", json!({ "nth": 1, "status": 429, "headers": headers }));
+        response("429", json!({ "status": 429, "headers": headers }));
     }
     for status in (500..=511).chain([520, 524, 598, 599]) {
         for process in [false, true] {
-            answer("5xx", json!({ "nth": 1, "status": status, "process": process }));
-            answer("5xx", json!({ "nth": 1, "status": status, "process": process, "headers": { "Retry-After": "0" } }));
+            response("5xx", json!({ "nth": 1, "status": status, "process": process }));
+            response(
+                "5xx",
+                json!({ "nth": 1, "status": status, "process": process, "headers": { "Retry-After": "0" } }),
+            );
         }
     }
     for raw in [
@@ -181,21 +187,21 @@ fn answers(cases: &mut Vec<Case>) {
         "SSH-2.0-x\r\n",
     ] {
         for process in [false, true] {
-            answer("garbage", json!({ "nth": 1, "raw": raw, "process": process, "after_answer": "close" }));
+            response("garbage", json!({ "nth": 1, "raw": raw, "process": process, "after_response": "close" }));
         }
     }
-    answer("100 with headers", json!({ "nth": 1, "interim": "HTTP/1.1 100 Continue\r\nx-a: b\r\n\r\n" }));
-    answer(
+    response("100 with headers", json!({ "nth": 1, "interim": "HTTP/1.1 100 Continue\r\nx-a: b\r\n\r\n" }));
+    response(
         "100 and 103",
         json!({ "nth": 1, "interim": "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n" }),
     );
     for body in ["", "{", "null", "[]", "{}", "{\"id\":1,\"status\":2}", "<html>", "{\"id\":\"j\"}"] {
-        answer("2xx without a record", json!({ "nth": 1, "status": 200, "body": body }));
+        response("2xx without a record", json!({ "nth": 1, "status": 200, "body": body }));
     }
-    answer("2xx cut short", json!({ "nth": 1, "content_length": 100_000 }));
-    answer("2xx in pieces", json!({ "nth": 1, "drip": { "bytes": 40, "every_ms": 1 } }));
-    answer("2xx in chunks", json!({ "nth": 1, "framing": "chunked" }));
-    answer("2xx to the end of the connection", json!({ "nth": 1, "framing": "close" }));
+    response("2xx cut short", json!({ "nth": 1, "content_length": 100_000 }));
+    response("2xx in pieces", json!({ "nth": 1, "drip": { "bytes": 40, "every_ms": 1 } }));
+    response("2xx in chunks", json!({ "nth": 1, "framing": "chunked" }));
+    response("2xx to the end of the connection", json!({ "nth": 1, "framing": "close" }));
 }
 
 /// The connection that is kept dies before, while and after the message is written.
@@ -203,7 +209,7 @@ fn idle_deaths(cases: &mut Vec<Case>) {
     for (fault, how) in [("idle close", "close"), ("idle reset", "reset"), ("idle close_notify", "close_notify")] {
         for after_ms in [0, 1, 2] {
             for idle_ms in [0, 1, 2, 3] {
-                let rule = json!({ "nth": 1, "after_answer": how, "after_answer_ms": after_ms });
+                let rule = json!({ "nth": 1, "after_response": how, "after_response_ms": after_ms });
                 let idle = Duration::from_millis(idle_ms);
                 cases.push(Case { warm: true, idle, ..Case::new(fault, rule) });
             }
@@ -218,8 +224,8 @@ fn silences(cases: &mut Vec<Case>) {
         ("silent in the head, timed out", "silent in the head, cancelled", "head:20", 0),
         ("silent in a large body, timed out", "silent in a large body, cancelled", "body:20", LARGE),
         ("silent after the request, timed out", "silent after the request, cancelled", "request", 0),
-        ("silent in the answer's head, timed out", "silent in the answer's head, cancelled", "answer:20", 0),
-        ("silent in the answer's body, timed out", "silent in the answer's body, cancelled", "answer:250", 0),
+        ("silent in the response's head, timed out", "silent in the response's head, cancelled", "response:20", 0),
+        ("silent in the response's body, timed out", "silent in the response's body, cancelled", "response:250", 0),
     ] {
         for process in [false, true] {
             if process && at != "request" {
@@ -240,7 +246,7 @@ fn silences(cases: &mut Vec<Case>) {
 }
 
 /// The service refuses a large prompt while it is still being written.
-fn early_answers(cases: &mut Vec<Case>) {
+fn early_responses(cases: &mut Vec<Case>) {
     for status in [401, 413, 503] {
         for linger_ms in [0, 200] {
             let rule = json!({ "nth": 1, "early": true, "status": status, "linger_ms": linger_ms });

@@ -6,16 +6,16 @@ use std::collections::HashSet;
 
 use crate::batch::item::Planned;
 use crate::batch::journal::digest::Digest;
-use crate::batch::journal::history::{ItemHistory, ItemState};
-use crate::batch::journal::line::SENDING;
+use crate::batch::journal::item_history::{ItemHistory, ItemState};
+use crate::batch::journal::line::{DECIDED, SENDING};
 use crate::delivery::Delivery;
 
 const LINE: &[u8] = br#"{"line":""#;
 const PROMPT: &[u8] = br#""prompt":""#;
 const KEY: &[u8] = br#""key":""#;
 /// The kinds of lines that don't say that a message is about to be sent.
-const OTHER_KINDS: [&[u8]; 8] =
-    [b"run", b"accepted", b"rejected", b"not_sent", b"unknown", b"waiting", b"finished", b"paused"];
+const OTHER_KINDS: [&[u8]; 9] =
+    [b"run", b"accepted", b"rejected", b"not_sent", b"unknown", b"waiting", b"finished", b"paused", b"decided"];
 /// A digest in hexadecimal digits.
 const DIGITS: usize = 32;
 /// So many digits of a key that was cut off identify it.
@@ -34,12 +34,14 @@ pub(crate) struct DamagedTail {
 }
 
 impl DamagedTail {
-    /// The places of the items that may have been about to be sent. `concurrency` is that of the run that wrote the tail.
+    /// The places of the items that may have been about to be sent. `concurrency` and `waits` are those of the run that wrote the
+    /// tail.
     pub(crate) fn may_have_sent(
         &self,
         items: &[Planned],
-        histories: &[Option<ItemHistory>],
+        histories: &[Option<Box<ItemHistory>>],
         concurrency: u64,
+        waits: bool,
     ) -> Vec<usize> {
         let mut is_candidate = vec![false; items.len()];
         let mut are_all_identified = true;
@@ -67,17 +69,18 @@ impl DamagedTail {
         if !are_all_identified {
             let in_flight = histories.iter().flatten().filter(|history| history.state == ItemState::Sending).count();
             let mut most = usize::try_from(concurrency).unwrap_or(usize::MAX);
-            if self.bytes.len() < SHORTEST_LINE {
+            let is_short = self.bytes.len() < SHORTEST_LINE;
+            if is_short {
                 // It is less than one line, so no message in flight ended in it.
                 most = most.saturating_sub(in_flight);
             }
-            next_ones(items, histories, most).into_iter().for_each(|at| is_candidate[at] = true);
+            next_ones(items, histories, waits, is_short, most).into_iter().for_each(|at| is_candidate[at] = true);
         }
         (0..items.len()).filter(|at| is_candidate[*at] && may_be_sent(&histories[*at])).collect()
     }
 
     /// The prompts in the tail that only one item has that may be sent, each with the item's place.
-    fn by_prompt(&self, items: &[Planned], histories: &[Option<ItemHistory>]) -> HashSet<(Digest, usize)> {
+    fn by_prompt(&self, items: &[Planned], histories: &[Option<Box<ItemHistory>>]) -> HashSet<(Digest, usize)> {
         let found = digests(&self.bytes);
         let with = |digest: Digest| {
             let mut places =
@@ -85,6 +88,14 @@ impl DamagedTail {
             places.next().filter(|_| places.next().is_none())
         };
         found.into_iter().filter_map(|digest| with(digest).map(|at| (digest, at))).collect()
+    }
+
+    /// Whether it can only be a decision that was cut off while it was written: then no message may have been sent, whatever the
+    /// list is.
+    pub(crate) fn is_cut_decision(&self) -> bool {
+        let pieces = pieces(&self.bytes);
+        let is_decision = |piece: &[u8]| piece.starts_with(DECIDED.as_bytes()) && !hides_a_line(piece);
+        pieces.len() == 1 && is_decision(pieces[0]) && count(&self.bytes, PROMPT) == 0
     }
 
     /// The messages that its readable `sending` lines name: item number and job id.
@@ -101,38 +112,47 @@ impl DamagedTail {
     }
 }
 
-/// The items that a sender may have taken next. It takes the first item whose job has no message in flight; the items before it are
-/// with other senders or became ready later. So the item is among the first `most` by each of these ways to count.
-fn next_ones(items: &[Planned], histories: &[Option<ItemHistory>], most: usize) -> Vec<usize> {
-    let mut found = Vec::new();
-    let is_new = |at: &usize| histories[*at].is_none();
-    found.extend(ready(items, histories, true).take(most));
-    found.extend(ready(items, histories, false).take(most));
-    // An item that failed as a probe is behind the others.
-    found.extend(ready(items, histories, true).filter(is_new).take(most));
-    found.extend(ready(items, histories, false).filter(is_new).take(most));
+/// The items that a sender may have taken next. It takes the first one that is ready; at most `most` others are in flight, and those
+/// are before it. Whether an item was ready isn't always certain: such an item may be the next, and doesn't count for those behind it.
+/// `is_short`: the tail is less than one line, so it hides nothing that would have made another item ready.
+fn next_ones(
+    items: &[Planned],
+    histories: &[Option<Box<ItemHistory>>],
+    waits: bool,
+    is_short: bool,
+    most: usize,
+) -> Vec<usize> {
+    let is_blocking = |history: &ItemHistory| match history.state {
+        ItemState::Sending | ItemState::Ended(Delivery::Unknown) => true,
+        ItemState::Ended(Delivery::Accepted) => waits && history.finished_line.is_none(),
+        ItemState::Ended(_) | ItemState::Dropped => false,
+    };
+    let (mut is_blocked, mut is_taken) = (vec![false; items.len()], vec![false; items.len()]);
+    for (item, history) in items.iter().zip(histories) {
+        is_blocked[item.first_for_job as usize] |= history.as_deref().is_some_and(is_blocking);
+    }
+    let (mut found, mut certain) = (Vec::new(), 0);
+    for (at, item) in items.iter().enumerate() {
+        if certain == most {
+            break;
+        }
+        let job = item.first_for_job as usize;
+        if is_taken[job] || !may_be_sent(&histories[at]) {
+            continue;
+        }
+        is_taken[job] = true;
+        if is_blocked[job] && is_short {
+            continue;
+        }
+        found.push(at);
+        // One that was sent before is behind the others after it failed as a probe, or waits for its busy job.
+        certain += usize::from(!is_blocked[job] && histories[at].is_none());
+    }
     found
 }
 
-/// The first item of each job that may be sent, in the order of the list. `behind`: whether it waits for the job's message in
-/// flight.
-fn ready<'a>(
-    items: &'a [Planned],
-    histories: &'a [Option<ItemHistory>],
-    behind: bool,
-) -> impl Iterator<Item = usize> + 'a {
-    let mut taken = vec![false; items.len()];
-    (0..items.len()).filter(move |at| {
-        let first = items[*at].first_for_job as usize;
-        let in_flight = histories[*at].as_ref().is_some_and(|history| history.state == ItemState::Sending);
-        let is_next = !taken[first] && may_be_sent(&histories[*at]);
-        taken[first] |= is_next || (behind && in_flight);
-        is_next
-    })
-}
-
 /// Whether the next run would send an item without asking.
-fn may_be_sent(history: &Option<ItemHistory>) -> bool {
+fn may_be_sent(history: &Option<Box<ItemHistory>>) -> bool {
     history.as_ref().is_none_or(|history| history.state == ItemState::Ended(Delivery::NotSent))
 }
 

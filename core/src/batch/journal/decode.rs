@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::batch::decisions::decision::Decision;
 use crate::batch::journal::clock::Stamp;
 use crate::batch::journal::digest::{Checksum, Digest, checksum};
 use crate::batch::journal::line::{BEGINNING, Content, ItemRef, Line, MessageRef, RunHeader, SUM, VERSION};
@@ -55,6 +56,10 @@ struct Fields<'a> {
     item: Option<u64>,
     prompt: Option<Digest>,
     job_id: Option<Cow<'a, str>>,
+    own_key: Option<Cow<'a, str>>,
+    decision: Option<Box<str>>,
+    new_prompt: Option<Digest>,
+    new_id: Option<Digest>,
     #[serde(borrow)]
     job: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -117,7 +122,18 @@ impl<'a> Fields<'a> {
                 rate: self.rate,
                 wait: self.wait?,
             }),
-            "sending" => Content::Sending { item: self.item()?, prompt: self.prompt?, job_id: self.job_id? },
+            "sending" => Content::Sending {
+                item: self.item()?,
+                prompt: self.prompt?,
+                job_id: self.job_id?,
+                own_key: self.own_key,
+            },
+            "decided" => Content::Decided {
+                item: self.item()?,
+                decision: Decision::from_name(&self.decision?)?,
+                new_prompt: self.new_prompt,
+                new_id: self.new_id,
+            },
             "waiting" => Content::Waiting { item: self.item()?, poller: self.poller?.get() },
             "finished" => Content::Finished { item: self.item()?, job: self.job?.get() },
             "paused" => Content::Paused { reason: PauseReason::from_name(&self.reason?)?, pause_ms: self.pause_ms? },
@@ -192,7 +208,7 @@ mod tests {
             .finish(&line.sum);
         assert!(decode(next.trim_end()).unwrap().follows(&line.sum));
         assert_eq!(line.stamp, AT);
-        let Content::Sending { item, prompt, job_id } = line.content else { panic!("{:?}", line.content) };
+        let Content::Sending { item, prompt, job_id, .. } = line.content else { panic!("{:?}", line.content) };
         assert_eq!((item.number, item.id, &*job_id), (17, prompt, "job \"1\""));
     }
 
@@ -235,6 +251,24 @@ mod tests {
             let (text, _) = line.reason(&reason, reason.request_id.as_deref()).stamp(AT).finish(&NO_LINE);
             let Content::Ended { delivery, error, .. } = decode(text.trim_end()).unwrap().content else { panic!() };
             assert_eq!((delivery, error), (Delivery::Rejected, Some(reason)));
+        }
+    }
+
+    #[test]
+    fn a_decision_is_decoded_as_it_was_written() {
+        let id = Digest::of(&[b"key"]);
+        for decision in Decision::ALL {
+            for new in [None, Some(Digest::of(&[b"prompt"]))] {
+                let item = ItemRef { id, number: 7 };
+                let writer = crate::batch::journal::item_lines::decided(item, decision, new.map(|new| (new, id)), AT);
+                let (text, _) = writer.finish(&NO_LINE);
+                let Content::Decided { item: read, decision: decoded, new_prompt, new_id } =
+                    decode(text.trim_end()).unwrap().content
+                else {
+                    panic!("{text}")
+                };
+                assert_eq!((read, decoded, new_prompt, new_id), (item, decision, new, new.map(|_| id)));
+            }
         }
     }
 

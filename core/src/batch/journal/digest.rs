@@ -6,7 +6,7 @@ use ring::digest::{Context, SHA256};
 use serde::de::{Deserialize, Deserializer, Error as _};
 
 /// 128 bits of SHA-256 (FIPS 180-4), enough that no two texts of a batch have the same by chance.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub(crate) struct Digest([u8; 16]);
 
 impl Digest {

@@ -53,9 +53,20 @@ impl Journal {
     /// # Errors
     /// `Journal`: it cannot be opened, or another run is using it.
     pub(crate) fn open(path: &Path) -> Result<Journal, Error> {
-        let LockedFile { path, file, identity } = LockedFile::open(path)?;
+        Ok(Journal::of(LockedFile::open(path)?))
+    }
+
+    /// Opens the journal of a batch that isn't running, and locks it.
+    ///
+    /// # Errors
+    /// `Journal`: there is none, it cannot be opened, or a run is using it.
+    pub(crate) fn open_existing(path: &Path) -> Result<Journal, Error> {
+        Ok(Journal::of(LockedFile::open_existing(path)?))
+    }
+
+    fn of(LockedFile { path, file, identity }: LockedFile) -> Journal {
         let end = WriteState { at: 0, is_line_end: true, sum: NO_LINE, reserved: 0, in_flight: 0, broken: None };
-        Ok(Journal { path, file, identity, end: Mutex::new(end), synced: Mutex::new(0) })
+        Journal { path, file, identity, end: Mutex::new(end), synced: Mutex::new(0) }
     }
 
     pub(crate) fn path(&self) -> &Path {

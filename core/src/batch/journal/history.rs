@@ -1,110 +1,20 @@
 //! What the lines of a journal say together, item by item. Pure, so that every order of lines can be tested.
 
-use std::collections::{HashMap, VecDeque};
+use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::time::Duration;
 
+use serde::Deserialize;
+
+use crate::batch::decisions::decision::Decision;
 use crate::batch::journal::clock::{Clock, Stamp};
 use crate::batch::journal::digest::Digest;
+use crate::batch::journal::item_history::{ItemHistory, ItemState, Items};
 use crate::batch::journal::line::{Content, ItemRef, Line, LineSpan, MessageRef, RunHeader};
 use crate::batch::pace::circuit_breaker::PauseReason;
 use crate::delivery::Delivery;
-
-/// How far an item got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ItemState {
-    /// Its message was about to be sent, and the journal has no outcome.
-    Sending,
-    /// It has an outcome. One that was not sent will be.
-    Ended(Delivery),
-}
-
-/// What the journal has of one item.
-#[derive(Debug)]
-pub(crate) struct ItemHistory {
-    pub(crate) number: u64,
-    pub(crate) job_id: Box<str>,
-    pub(crate) prompt: Digest,
-    pub(crate) state: ItemState,
-    /// Whether it was sent again after an unknown outcome: the first send may have arrived, whatever the second's outcome is.
-    pub(crate) earlier_send_unknown: bool,
-    /// Whether a damaged line may have said that its message was about to be sent.
-    pub(crate) line_damaged: bool,
-    /// The line with its outcome.
-    pub(crate) outcome_line: Option<LineSpan>,
-    /// The last line with its poller, and how long ago that was written.
-    pub(crate) poller_line: Option<LineSpan>,
-    pub(crate) poller_age: Duration,
-    /// The line with its job's last record.
-    pub(crate) finished_line: Option<LineSpan>,
-}
-
-impl ItemHistory {
-    /// An item whose message is about to be sent.
-    pub(crate) fn sending(message: &MessageRef) -> ItemHistory {
-        ItemHistory {
-            number: message.item.number,
-            job_id: message.job_id.clone(),
-            prompt: message.prompt,
-            state: ItemState::Sending,
-            earlier_send_unknown: false,
-            line_damaged: false,
-            outcome_line: None,
-            poller_line: None,
-            poller_age: Duration::ZERO,
-            finished_line: None,
-        }
-    }
-
-    /// A damaged line may have said that its message was about to be sent.
-    pub(crate) fn may_have_been_sent(&mut self) {
-        if let ItemState::Ended(Delivery::NotSent | Delivery::Unknown) = self.state {
-            self.earlier_send_unknown |= self.state == ItemState::Ended(Delivery::Unknown);
-            (self.state, self.outcome_line, self.line_damaged) = (ItemState::Sending, None, true);
-        }
-    }
-
-    /// The delivery that the journal proves; none if the message may be sent.
-    pub(crate) fn delivery(&self) -> Option<Delivery> {
-        match self.state {
-            ItemState::Ended(Delivery::NotSent) if !self.earlier_send_unknown => None,
-            ItemState::Ended(delivery @ (Delivery::Accepted | Delivery::Unknown)) => Some(delivery),
-            ItemState::Ended(Delivery::Rejected) if !self.earlier_send_unknown => Some(Delivery::Rejected),
-            ItemState::Ended(Delivery::NotSent | Delivery::Rejected) | ItemState::Sending => Some(Delivery::Unknown),
-        }
-    }
-}
-
-/// The items of the journal, in the order of their first lines.
-#[derive(Debug, Default)]
-pub(crate) struct Items {
-    places: HashMap<Digest, u32>,
-    histories: Vec<ItemHistory>,
-}
-
-impl Items {
-    fn get_mut(&mut self, id: &Digest) -> Option<&mut ItemHistory> {
-        self.places.get(id).map(|place| &mut self.histories[*place as usize])
-    }
-
-    fn insert(&mut self, id: Digest, history: ItemHistory) {
-        self.places.insert(id, u32::try_from(self.histories.len()).expect("a batch has at most 2^32 items"));
-        self.histories.push(history);
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &ItemHistory> {
-        self.histories.iter()
-    }
-
-    /// The histories of these items, in their order, and of all others.
-    pub(crate) fn split<'a>(
-        self,
-        ids: impl Iterator<Item = &'a Digest>,
-    ) -> (Vec<Option<ItemHistory>>, Vec<Option<ItemHistory>>) {
-        let mut histories: Vec<Option<ItemHistory>> = self.histories.into_iter().map(Some).collect();
-        let found = ids.map(|id| self.places.get(id).and_then(|place| histories[*place as usize].take())).collect();
-        (found, histories)
-    }
-}
+use crate::error::ErrorKind;
+use crate::job::JobStatus;
 
 /// The last run of a journal.
 #[derive(Debug, Clone)]
@@ -153,7 +63,9 @@ impl History {
         self.written_at = Some(line.stamp);
         match line.content {
             Content::Run(run) => return self.begin(line.stamp, run),
-            Content::Sending { item, prompt, job_id } => self.sending(item, prompt, &job_id)?,
+            Content::Sending { item, prompt, job_id, own_key } => {
+                self.sending(item, prompt, &job_id, own_key.as_deref())?;
+            }
             Content::Ended { item, delivery, poller, error, retry_after, .. } => {
                 let history = self.known(item)?;
                 if history.state != ItemState::Sending {
@@ -161,8 +73,15 @@ impl History {
                 }
                 history.state = ItemState::Ended(delivery);
                 history.outcome_line = Some(span);
+                let is_conflict = error.as_ref().is_some_and(|error| error.kind == ErrorKind::Conflict);
+                history.job_was_busy = delivery == Delivery::NotSent && is_conflict;
                 history.poller_line = poller.map(|_| span);
                 history.poller_age = Duration::ZERO;
+                if delivery != Delivery::NotSent
+                    && let Some(decided) = &mut history.decided
+                {
+                    decided.resends = false;
+                }
                 let reached = error.is_none_or(|error| error.http_status.is_some());
                 self.note_poller(item, line.stamp);
                 if let Some(pause) = retry_after {
@@ -177,7 +96,24 @@ impl History {
                 self.accepted(item)?.poller_line = Some(span);
                 self.note_poller(item, line.stamp);
             }
-            Content::Finished { item, .. } => self.accepted(item)?.finished_line = Some(span),
+            Content::Finished { item, job } => {
+                let failed = stored_status(job).is_some_and(|status| status == JobStatus::Failed.as_str());
+                let history = self.accepted(item)?;
+                (history.finished_line, history.job_failed) = (Some(span), failed);
+            }
+            Content::Decided { item, decision, new_prompt, new_id } => {
+                let history = self.known(item)?;
+                if let Err((why, _)) = decision.check(history.to_decide()) {
+                    return Err(format!("item {} is decided, but {why}", item.number));
+                }
+                if new_prompt.is_some() && decision != Decision::Retry {
+                    return Err(format!("item {} has a new prompt, but is not retried", item.number));
+                }
+                history.decide(decision, new_prompt, span, line.stamp);
+                if let Some(new_id) = new_id {
+                    self.items.also(&item.id, new_id);
+                }
+            }
             Content::Paused { reason, pause_ms } => {
                 self.pause(line.stamp, reason, Duration::from_millis(pause_ms));
             }
@@ -218,7 +154,7 @@ impl History {
         Ok(())
     }
 
-    fn sending(&mut self, item: ItemRef, prompt: Digest, job_id: &str) -> Result<(), String> {
+    fn sending(&mut self, item: ItemRef, prompt: Digest, job_id: &str, own_key: Option<&str>) -> Result<(), String> {
         match self.items.get_mut(&item.id) {
             Some(history) if history.prompt != prompt || *history.job_id != *job_id => {
                 return Err(format!("item {} is another message than before", item.number));
@@ -228,15 +164,18 @@ impl History {
                     history.earlier_send_unknown |= history.state == ItemState::Ended(Delivery::Unknown);
                     (history.state, history.outcome_line, history.number) = (ItemState::Sending, None, item.number);
                     history.line_damaged = false;
+                    history.acted();
                 }
                 ItemState::Ended(delivery) => {
                     return Err(format!("item {} was {delivery}, but is sent again", item.number));
                 }
                 ItemState::Sending => return Err(format!("item {} is sent again before it ended", item.number)),
+                ItemState::Dropped => return Err(format!("item {} was dropped, but is sent again", item.number)),
             },
             None => {
                 let message = MessageRef { item, prompt, job_id: job_id.into() };
-                self.items.insert(item.id, ItemHistory::sending(&message));
+                let history = ItemHistory { own_key: own_key.map(Into::into), ..ItemHistory::sending(&message) };
+                self.items.insert(item.id, history);
             }
         }
         Ok(())
@@ -267,7 +206,10 @@ impl History {
     fn accepted(&mut self, item: ItemRef) -> Result<&mut ItemHistory, String> {
         let history = self.known(item)?;
         match history.state {
-            ItemState::Ended(Delivery::Accepted) => Ok(history),
+            ItemState::Ended(Delivery::Accepted) => {
+                history.acted();
+                Ok(history)
+            }
             _ => Err(format!("item {} has a `waiting` line, but its message was not accepted", item.number)),
         }
     }
@@ -286,6 +228,16 @@ impl History {
     fn boot(&self) -> Option<&str> {
         self.run.as_ref().and_then(|run| run.boot.as_deref())
     }
+}
+
+/// The status of a stored record.
+fn stored_status(job: &str) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Stored<'a> {
+        #[serde(borrow)]
+        status: Cow<'a, str>,
+    }
+    serde_json::from_str::<Stored<'_>>(job).ok().map(|stored| stored.status)
 }
 
 #[cfg(test)]

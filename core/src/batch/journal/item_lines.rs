@@ -1,8 +1,11 @@
 //! The lines of the journal about one item.
 
+use crate::batch::decisions::decision::Decision;
 use crate::batch::item::Planned;
 use crate::batch::journal::clock::Stamp;
+use crate::batch::journal::digest::Digest;
 use crate::batch::journal::encode::LineWriter;
+use crate::batch::journal::line::ItemRef;
 use crate::batch::journal::reason::{Origin, Reason};
 use crate::batch::journal::stored_record::RecordFilter;
 use crate::batch::pace::circuit_breaker::LONGEST_PAUSE;
@@ -13,13 +16,26 @@ use crate::wait::poller::Poller;
 
 /// The key comes first: if the line is cut off, it still identifies the item.
 fn begin(kind: &str, at: usize, item: &Planned) -> LineWriter {
-    LineWriter::new(kind).text("key", &item.id.to_string()).number("item", at as u64 + 1)
+    about(kind, ItemRef { id: item.id, number: at as u64 + 1 })
 }
 
-/// A message is about to be sent.
-pub(crate) fn sending(at: usize, item: &Planned, now: Stamp) -> LineWriter {
+fn about(kind: &str, item: ItemRef) -> LineWriter {
+    LineWriter::new(kind).text("key", &item.id.to_string()).number("item", item.number)
+}
+
+/// A message is about to be sent. `own_key`: the caller's key for it, if that may be stored.
+pub(crate) fn sending(at: usize, item: &Planned, own_key: Option<&str>, now: Stamp) -> LineWriter {
     let writer = begin("sending", at, item).text("prompt", &item.prompt_digest.to_string());
-    writer.text("job_id", item.job_id()).stamp(now)
+    writer.text("job_id", item.job_id()).text_or_none("own_key", own_key).stamp(now)
+}
+
+/// A person decided about an item. `new`: the digest of its new prompt, and what identifies the item with that prompt.
+pub(crate) fn decided(item: ItemRef, decision: Decision, new: Option<(Digest, Digest)>, now: Stamp) -> LineWriter {
+    let mut writer = about("decided", item).text("decision", decision.as_str());
+    if let Some((prompt, id)) = new {
+        writer = writer.text("new_prompt", &prompt.to_string()).text("new_id", &id.to_string());
+    }
+    writer.stamp(now)
 }
 
 /// The outcome of a message that was sent.
@@ -43,7 +59,7 @@ pub(crate) fn outcome(
         writer = writer.json("job", &filter.record(job));
     }
     if let Some(error) = outcome.error {
-        writer = writer.reason(&Reason::of(error), filter.request_id(error.request_id()));
+        writer = writer.reason(&Reason::of(error), filter.name(error.request_id()));
     }
     writer = retry_after(writer, outcome.error);
     if let Some(poller) = outcome.poller {

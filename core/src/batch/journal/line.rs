@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use crate::batch::decisions::decision::Decision;
 use crate::batch::journal::clock::Stamp;
 use crate::batch::journal::digest::{Checksum, Digest};
 use crate::batch::journal::reason::Reason;
@@ -10,11 +11,13 @@ use crate::batch::pace::circuit_breaker::PauseReason;
 use crate::delivery::Delivery;
 
 /// The version of the journal's format. A journal of another version is refused.
-pub(crate) const VERSION: u64 = 3;
+pub(crate) const VERSION: u64 = 4;
 /// How every journal begins.
-pub(crate) const BEGINNING: &str = r#"{"line":"run","journal":3,"#;
+pub(crate) const BEGINNING: &str = r#"{"line":"run","journal":4,"#;
 /// How the line of a message that is about to be sent begins.
 pub(crate) const SENDING: &str = r#"{"line":"sending","#;
+/// How the line of a decision begins.
+pub(crate) const DECIDED: &str = r#"{"line":"decided","#;
 /// The checksum that the first line has of the line before it.
 pub(crate) const NO_LINE: Checksum = *b"0000000000000000";
 /// How many digits a line has of the checksum of the line before it.
@@ -46,7 +49,7 @@ pub(crate) enum Content<'a> {
     /// A run began.
     Run(RunHeader<'a>),
     /// A message is about to be sent.
-    Sending { item: ItemRef, prompt: Digest, job_id: Cow<'a, str> },
+    Sending { item: ItemRef, prompt: Digest, job_id: Cow<'a, str>, own_key: Option<Cow<'a, str>> },
     /// A message's outcome: the job's record and, if its job is waited for, the poller; or the error and the service's Retry-After.
     Ended {
         item: ItemRef,
@@ -60,6 +63,9 @@ pub(crate) enum Content<'a> {
     Waiting { item: ItemRef, poller: &'a str },
     /// A job that was waited for is done.
     Finished { item: ItemRef, job: &'a str },
+    /// A person decided what is next for an item. `new_prompt`: the digest of the prompt that is sent from now on; `new_id`: what
+    /// identifies the item in a list that has that prompt.
+    Decided { item: ItemRef, decision: Decision, new_prompt: Option<Digest>, new_id: Option<Digest> },
     /// The batch pauses.
     Paused { reason: PauseReason, pause_ms: u64 },
     /// So many bytes before this line, with this checksum, are damaged and skipped. They may have said that these messages were

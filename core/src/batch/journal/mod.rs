@@ -3,7 +3,7 @@
 //! | noun | what it is | where |
 //! | --- | --- | --- |
 //! | line | one JSON object: a *content*, a *stamp*, a *checksum*, and the beginning of the checksum of the line before it | [`line`] |
-//! | content | what a line records: `run`, `sending`, an outcome (`accepted`, `rejected`, `not_sent`, `unknown`), `waiting`, `finished`, `paused`, `recovered` | [`line`] |
+//! | content | what a line records: `run`, `sending`, an outcome (`accepted`, `rejected`, `not_sent`, `unknown`), `waiting`, `finished`, `decided`, `paused`, `recovered` | [`line`] |
 //! | run header | the content with which each run begins: service, project, process, settings | [`line`] |
 //! | item ref, message ref | how a line identifies an item and its message: by digests, never by the prompt | [`line`], [`digest`] |
 //! | stamp | when a line was written, by the calendar and by the machine's uptime | [`clock`] |
@@ -11,7 +11,7 @@
 //! | stored record | what a line may have of the service's record | [`stored_record`] |
 //! | reason | why a message was not accepted, in parts | [`reason`] |
 //! | damaged tail | the end of the file, from the first line that can't be decoded | [`damaged_tail`] |
-//! | item history | what all lines say about one item | [`history`] |
+//! | item history | what all lines say about one item | [`item_history`], made by [`history`] |
 //!
 //! A line is written by [`item_lines`] (which fields) and [`encode`] (as JSON), and read by [`decode`]. [`open`] opens and
 //! locks the file, [`replay`] reads all of it, [`file`] appends and syncs, and [`disk_space`] reserves room for outcomes. [`error`]
@@ -26,6 +26,7 @@ pub(crate) mod encode;
 pub(crate) mod error;
 pub(crate) mod file;
 pub(crate) mod history;
+pub(crate) mod item_history;
 pub(crate) mod item_lines;
 pub(crate) mod line;
 pub(crate) mod open;

@@ -30,31 +30,59 @@ impl LockedFile {
     /// # Errors
     /// `Journal`: it cannot be opened, or another run is using it.
     pub(crate) fn open(path: &Path) -> Result<LockedFile, Error> {
+        LockedFile::open_with(path, true, "Wait until that has ended, or give another path.")
+    }
+
+    /// Opens the file of a run that has ended, and locks it.
+    ///
+    /// # Errors
+    /// `Journal`: there is none, it cannot be opened, or a run is using it.
+    pub(crate) fn open_existing(path: &Path) -> Result<LockedFile, Error> {
+        LockedFile::open_with(
+            path,
+            false,
+            "Stop that run, or wait until it has ended, and decide then: the same command resumes it.",
+        )
+    }
+
+    fn open_with(path: &Path, create: bool, if_in_use: &'static str) -> Result<LockedFile, Error> {
         let path = absolute(path)?;
         let failed = |what: &str, error: io::Error| {
             problem(&path, &format!("{what} ({error})")).with_hint("Give a file in a folder that you can write to.")
         };
         let mut options = OpenOptions::new();
+        // Opening a pipe would wait for its writer.
+        if !create && fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(problem(&path, "is not a regular file").with_hint("Give the path of a file."));
+        }
         // It names jobs and pull requests, so other users may not read it.
-        let file = above_standard(|| options.read(true).append(true).create(true).mode(0o600).open(&path));
+        let file = above_standard(|| options.read(true).append(true).create(create).mode(0o600).open(&path));
+        if !create && matches!(&file, Err(error) if error.kind() == IoKind::NotFound) {
+            return Err(missing(&path));
+        }
         let file = file.map_err(|error| failed("cannot be opened", error))?;
         let metadata = file.metadata().map_err(|error| failed("cannot be examined", error))?;
         if !metadata.is_file() {
             return Err(problem(&path, "is not a regular file").with_hint("Give the path of a file."));
         }
-        lock(&file, &path)?;
+        lock(&file, &path, if_in_use)?;
         let identity = FileIdentity::of(&metadata);
         if !identity.is_at(&path) {
             return Err(problem(&path, "was replaced while it was opened").with_hint("Try again."));
         }
-        sync_folder(&path).map_err(|error| failed("is in a folder that cannot be synced", error))?;
+        if create {
+            sync_folder(&path).map_err(|error| failed("is in a folder that cannot be synced", error))?;
+        }
         Ok(LockedFile { path, file, identity })
     }
 }
 
 /// Opens a journal to read it, and returns whether a run is active.
 pub(crate) fn open_to_read(path: &Path) -> Result<(File, bool), Error> {
-    let cannot = |error: io::Error| problem(path, &format!("cannot be opened ({error})"));
+    let cannot = |error: io::Error| match error.kind() {
+        IoKind::NotFound => missing(path),
+        _ => problem(path, &format!("cannot be opened ({error})")),
+    };
     // Opening a pipe would wait for its writer.
     if !fs::metadata(path).map_err(cannot)?.is_file() {
         return Err(problem(path, "is not a regular file").with_hint("Give the path of a file."));
@@ -71,12 +99,16 @@ pub(crate) fn open_to_read(path: &Path) -> Result<(File, bool), Error> {
     Ok((file, is_running))
 }
 
+fn missing(path: &Path) -> Error {
+    problem(path, "does not exist").with_hint("Give the journal of a batch that was run.")
+}
+
 /// The path as it stays valid when the program changes its working directory.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Error> {
     path::absolute(path).map_err(|error| problem(path, &format!("has no absolute path ({error})")))
 }
 
-fn lock(file: &File, path: &Path) -> Result<(), Error> {
+fn lock(file: &File, path: &Path, if_in_use: &'static str) -> Result<(), Error> {
     for tried in 1.. {
         match file.try_lock() {
             Ok(()) => return Ok(()),
@@ -99,7 +131,7 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
         Some(pid) => format!("another run, process {pid} or a child of it"),
         None => "another run".to_owned(),
     };
-    Err(problem(path, &format!("is in use by {by}")).with_hint("Wait until that has ended, or give another path."))
+    Err(problem(path, &format!("is in use by {by}")).with_hint(if_in_use))
 }
 
 /// The file system's number and the file's own: no other file has both while this one is open.

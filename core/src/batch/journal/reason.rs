@@ -1,4 +1,4 @@
-//! Why a message was not accepted, as the journal keeps it: facts, none of them the service's text. The error is made from them
+//! Why a message was not accepted, as the journal keeps it: facts, without any of the service's text. The error is made from them
 //! when it is needed.
 
 use crate::call::response_text::{hint_of_kind, returned};

@@ -57,8 +57,8 @@ impl<'a> RecordFilter<'a> {
             .json_text()
     }
 
-    /// A request's id, if it may be stored.
-    pub(crate) fn request_id<'t>(&self, id: Option<&'t str>) -> Option<&'t str> {
+    /// A name, such as a request's id or an item's key, if it may be stored.
+    pub(crate) fn name<'t>(&self, id: Option<&'t str>) -> Option<&'t str> {
         let mut texts = [id.filter(|id| id.len() <= MAX_NAME && is_plain(id))];
         self.without_quotations(&mut texts);
         texts[0]
@@ -74,7 +74,9 @@ impl<'a> RecordFilter<'a> {
         let mut quoted = QuoteFinder::of(texts);
         let mut left = MAX_COMPARED;
         for prompt in prompts_for_job(self.items, self.at) {
-            let Some(rest) = left.checked_sub(prompt.len()) else {
+            // A prompt that this run doesn't have can't be compared either.
+            let fits = prompt.and_then(|prompt| Some((prompt, left.checked_sub(prompt.len())?)));
+            let Some((prompt, rest)) = fits else {
                 return texts.fill(None);
             };
             left = rest;

@@ -1,4 +1,4 @@
-//! CSV records by RFC 4180, strictly, with the line on which each begins.
+//! Records by RFC 4180, strictly, with the line on which each begins, and any byte between two fields: a comma in CSV, a tab in TSV.
 //!
 //! Strict is why this isn't the `csv` crate: its reader accepts a quote that is never closed and text behind a closing quote
 //! (BurntSushi/rust-csv issue 77), so one missing quote would make the rest of the list one long prompt.
@@ -7,44 +7,68 @@ use std::borrow::Cow;
 
 /// The records of a text. After a record that is wrong there are no more: where the next one begins is unknown.
 pub(crate) struct Records<'a> {
+    text: &'a str,
     rest: &'a str,
     line: u64,
+    separator: char,
 }
 
-/// The line on which a record begins, from 1, and its fields or what is wrong with it. An empty line has one empty field.
-pub(crate) type Record<'a> = (u64, Result<Vec<Cow<'a, str>>, &'static str>);
+/// The line on which a record begins, from 1, and its fields. An empty line has one empty field.
+pub(crate) type Record<'a> = (u64, Vec<Cow<'a, str>>);
+
+/// What is wrong with a record, and where: the line and the character, both from 1.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct WrongRecord {
+    pub(crate) line: u64,
+    pub(crate) column: u64,
+    pub(crate) what: &'static str,
+}
 
 const NEVER_CLOSED: &str = "a quoted field begins here and is never closed";
 const TEXT_AFTER_QUOTE: &str = r#"text follows a closing quote; write a quote inside a quoted field as """#;
 
 impl<'a> Records<'a> {
-    pub(crate) fn new(text: &'a str) -> Records<'a> {
-        Records { rest: text, line: 1 }
+    pub(crate) fn new(text: &'a str, separator: char) -> Records<'a> {
+        Records { text, rest: text, line: 1, separator }
     }
 
-    fn fields(&mut self) -> Result<Vec<Cow<'a, str>>, &'static str> {
+    /// There are no more records.
+    pub(crate) fn end(&mut self) {
+        self.rest = "";
+    }
+
+    fn fields(&mut self) -> Result<Vec<Cow<'a, str>>, WrongRecord> {
         let mut fields = Vec::new();
         loop {
             fields.push(self.field()?);
-            match self.rest.strip_prefix(',') {
+            match self.rest.strip_prefix(self.separator) {
                 Some(rest) => self.rest = rest,
                 None => return Ok(fields),
             }
         }
     }
 
-    fn field(&mut self) -> Result<Cow<'a, str>, &'static str> {
+    fn field(&mut self) -> Result<Cow<'a, str>, WrongRecord> {
+        let ends = [self.separator, '\r', '\n'];
         let Some(quoted) = self.rest.strip_prefix('"') else {
-            let field = self.advance(self.rest.find([',', '\r', '\n']).unwrap_or(self.rest.len()));
+            let field = self.advance(self.rest.find(ends).unwrap_or(self.rest.len()));
             return Ok(Cow::Borrowed(field));
         };
+        let closing = closing_quote(quoted).ok_or_else(|| self.wrong(NEVER_CLOSED))?;
         self.rest = quoted;
-        let field = self.advance(closing_quote(quoted).ok_or(NEVER_CLOSED)?);
+        let field = self.advance(closing);
         self.rest = &self.rest[1..];
-        if !(self.rest.is_empty() || self.rest.starts_with([',', '\r', '\n'])) {
-            return Err(TEXT_AFTER_QUOTE);
+        if !(self.rest.is_empty() || self.rest.starts_with(ends)) {
+            return Err(self.wrong(TEXT_AFTER_QUOTE));
         }
         Ok(if field.contains('"') { field.replace("\"\"", "\"").into() } else { field.into() })
+    }
+
+    /// What is wrong here.
+    fn wrong(&self, what: &'static str) -> WrongRecord {
+        let before = &self.text[..self.text.len() - self.rest.len()];
+        let line_start = before.rfind(['\n', '\r']).map_or(0, |end| end + 1);
+        WrongRecord { line: self.line, column: before[line_start..].chars().count() as u64 + 1, what }
     }
 
     /// Moves over this many bytes and returns them.
@@ -57,19 +81,21 @@ impl<'a> Records<'a> {
 }
 
 impl<'a> Iterator for Records<'a> {
-    type Item = Record<'a>;
+    type Item = Result<Record<'a>, WrongRecord>;
 
-    fn next(&mut self) -> Option<Record<'a>> {
+    fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
             return None;
         }
         let line = self.line;
         let fields = self.fields();
         match fields {
-            Ok(_) => self.advance(if self.rest.starts_with("\r\n") { 2 } else { self.rest.len().min(1) }),
-            Err(_) => self.advance(self.rest.len()),
-        };
-        Some((line, fields))
+            Ok(_) => {
+                self.advance(if self.rest.starts_with("\r\n") { 2 } else { self.rest.len().min(1) });
+            }
+            Err(_) => self.end(),
+        }
+        Some(fields.map(|fields| (line, fields)))
     }
 }
 
@@ -95,13 +121,19 @@ pub(crate) fn line_ends(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    fn records(text: &str) -> Vec<(u64, Result<Vec<String>, &'static str>)> {
-        let owned = |fields: Vec<Cow<'_, str>>| fields.into_iter().map(Cow::into_owned).collect();
-        Records::new(text).map(|(line, fields)| (line, fields.map(owned))).collect()
+    type Owned = Result<(u64, Vec<String>), WrongRecord>;
+
+    fn records(text: &str) -> Vec<Owned> {
+        let owned = |(line, fields): Record<'_>| (line, fields.into_iter().map(Cow::into_owned).collect());
+        Records::new(text, ',').map(|record| record.map(owned)).collect()
     }
 
-    fn good(line: u64, fields: &[&str]) -> (u64, Result<Vec<String>, &'static str>) {
-        (line, Ok(fields.iter().map(|field| (*field).to_owned()).collect()))
+    fn good(line: u64, fields: &[&str]) -> Owned {
+        Ok((line, fields.iter().map(|field| (*field).to_owned()).collect()))
+    }
+
+    fn wrong(line: u64, column: u64, what: &'static str) -> Owned {
+        Err(WrongRecord { line, column, what })
     }
 
     #[test]
@@ -124,8 +156,16 @@ mod tests {
     #[test]
     fn quotes_are_read_strictly() {
         assert_eq!(records(r#""a ""b"", c","""",a "b"#), [good(1, &[r#"a "b", c"#, "\"", "a \"b"])]);
-        assert_eq!(records("a\n\"b\nc\n"), [good(1, &["a"]), (2, Err(NEVER_CLOSED))]);
-        assert_eq!(records("a\n\"b\"c\nd\n"), [good(1, &["a"]), (2, Err(TEXT_AFTER_QUOTE))]);
-        assert_eq!(records("\"b\"\"\n"), [(1, Err(NEVER_CLOSED))]);
+        assert_eq!(records("a\né,\"b\nc\n"), [good(1, &["a"]), wrong(2, 3, NEVER_CLOSED)]);
+        assert_eq!(records("a\n\"b\"c\nd\n"), [good(1, &["a"]), wrong(2, 4, TEXT_AFTER_QUOTE)]);
+        assert_eq!(records("\"b\"\"\n"), [wrong(1, 1, NEVER_CLOSED)]);
+        assert_eq!(records("\"a\nb\",\"c"), [wrong(2, 4, NEVER_CLOSED)], "the line of the field, not of its record");
+    }
+
+    #[test]
+    fn a_tab_may_separate_the_fields() {
+        let records: Vec<_> = Records::new("a\tb,c\n\"x\ty\"\t\n", '\t').collect();
+        let expected = [(1, vec!["a".into(), "b,c".into()]), (2, vec!["x\ty".into(), "".into()])];
+        assert_eq!(records, expected.map(Ok));
     }
 }

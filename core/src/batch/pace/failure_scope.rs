@@ -1,4 +1,4 @@
-//! What a failed message means: for itself, and for the whole batch. Pure, so that the README's table is a test.
+//! What a failed message means: for itself, and for the whole batch. Pure, so that the table in docs/reference/batches.md is a test.
 
 use crate::delivery::Delivery;
 use crate::error::{Error, ErrorKind};
@@ -8,6 +8,8 @@ use crate::error::{Error, ErrorKind};
 pub(crate) enum FailureScope {
     /// Its item alone.
     Item,
+    /// The messages of its job, until the job is not busy.
+    Job,
     /// Every message until the service allows more.
     RateLimit,
     /// Every message while the service fails or can't be reached.
@@ -19,13 +21,10 @@ pub(crate) enum FailureScope {
 /// What a failure affects.
 pub(crate) fn failure_scope(error: &Error) -> FailureScope {
     match error.kind() {
+        _ if error.is_a_setting() => FailureScope::Batch,
         ErrorKind::RateLimit => FailureScope::RateLimit,
-        ErrorKind::Authentication | ErrorKind::PermissionDenied | ErrorKind::Redirect | ErrorKind::Tls => {
-            FailureScope::Batch
-        }
-        ErrorKind::Cancelled | ErrorKind::Closed | ErrorKind::Internal | ErrorKind::InvalidArgument => {
-            FailureScope::Batch
-        }
+        ErrorKind::Conflict => FailureScope::Job,
+        ErrorKind::Cancelled | ErrorKind::Closed | ErrorKind::Internal => FailureScope::Batch,
         _ if error.delivery() == Some(Delivery::Accepted) => FailureScope::Item,
         ErrorKind::Connect | ErrorKind::ConnectionLost | ErrorKind::Timeout | ErrorKind::Server => {
             FailureScope::Service
@@ -80,7 +79,7 @@ mod tests {
             (Kind::BadRequest, Rejected, Some(425), FailureScope::Service, NotSent),
             (Kind::BadRequest, Rejected, Some(400), FailureScope::Item, Rejected),
             (Kind::NotFound, Rejected, Some(404), FailureScope::Item, Rejected),
-            (Kind::Conflict, Rejected, Some(409), FailureScope::Item, Rejected),
+            (Kind::Conflict, Rejected, Some(409), FailureScope::Job, NotSent),
             (Kind::Cancelled, NotSent, None, FailureScope::Batch, NotSent),
             (Kind::Cancelled, Unknown, None, FailureScope::Batch, Unknown),
             (Kind::Closed, Unknown, None, FailureScope::Batch, Unknown),
@@ -93,5 +92,7 @@ mod tests {
                 "{kind} {delivery} {status:?}"
             );
         }
+        let login = error(Kind::Connect, NotSent, None).with_wrong_setting();
+        assert_eq!((failure_scope(&login), recorded_delivery(&login)), (FailureScope::Batch, NotSent), "a proxy's 407");
     }
 }

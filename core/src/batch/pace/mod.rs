@@ -5,3 +5,4 @@ pub(crate) mod circuit_breaker;
 pub(crate) mod failure_scope;
 pub(crate) mod moment;
 pub(crate) mod rate;
+pub(crate) mod sequence;

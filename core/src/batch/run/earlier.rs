@@ -2,22 +2,22 @@
 
 use std::vec;
 
-use crate::batch::events::{BatchEvent, BatchUpdate};
+use crate::batch::events::{BatchEvent, BatchOutcome, BatchUpdate};
 use crate::batch::journal::decode::decode;
 use crate::batch::journal::error::changed;
 use crate::batch::journal::file::Journal;
 use crate::batch::journal::line::{Content, LineSpan};
 use crate::batch::run::engine::Engine;
-use crate::batch::run::outcomes::outcome;
 use crate::delivery::Delivery;
 use crate::error::Error;
 use crate::job::Job;
 
-/// The events of earlier runs: whether the journal's tail was damaged, then the outcomes. They are read from the file one by one,
-/// so that a long journal needs little memory.
+/// The events before those of this run: whether the journal's tail was damaged, whether the list repeats messages, then the outcomes
+/// of earlier runs. These are read from the file one by one, so that a long journal needs little memory.
 #[derive(Debug, Default)]
 pub(crate) struct Earlier {
     recovered: Option<BatchUpdate>,
+    repeated: Option<BatchUpdate>,
     outcomes: vec::IntoIter<EarlierOutcome>,
 }
 
@@ -32,8 +32,12 @@ pub(crate) struct EarlierOutcome {
 }
 
 impl Earlier {
-    pub(crate) fn new(recovered: Option<BatchUpdate>, outcomes: Vec<EarlierOutcome>) -> Earlier {
-        Earlier { recovered, outcomes: outcomes.into_iter() }
+    pub(crate) fn new(
+        recovered: Option<BatchUpdate>,
+        repeated: Option<BatchUpdate>,
+        outcomes: Vec<EarlierOutcome>,
+    ) -> Earlier {
+        Earlier { recovered, repeated, outcomes: outcomes.into_iter() }
     }
 
     /// The next event; none after the last.
@@ -41,8 +45,8 @@ impl Earlier {
     /// # Errors
     /// `Journal`: it was changed while the batch ran.
     pub(crate) fn next(&mut self, engine: &Engine) -> Result<Option<BatchEvent>, Error> {
-        if let Some(recovered) = self.recovered.take() {
-            return Ok(Some(BatchEvent::Update(recovered)));
+        if let Some(update) = self.recovered.take().or_else(|| self.repeated.take()) {
+            return Ok(Some(BatchEvent::Update(update)));
         }
         let Some(earlier) = self.outcomes.next() else { return Ok(None) };
         let job_id = engine.items[earlier.at as usize].job_id();
@@ -52,7 +56,7 @@ impl Earlier {
             job = Some(read_finished(&engine.journal, line)?);
         }
         engine.lock().progress.done += 1;
-        let outcome = outcome(&engine.items, earlier.at, earlier.delivery, job, error, true);
+        let outcome = BatchOutcome::of(&engine.items, earlier.at, earlier.delivery, job, error, true);
         Ok(Some(BatchEvent::Outcome(outcome)))
     }
 }
@@ -70,6 +74,7 @@ fn read_outcome(
             let error = error.map(|reason| reason.error(job_id, delivery, earlier_send_unknown));
             Ok((job.and_then(|job| Job::read(job.into()).ok()), error))
         }
+        Ok(Content::Decided { .. }) => Ok((None, None)),
         _ => Err(changed(journal.path())),
     }
 }

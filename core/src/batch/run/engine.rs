@@ -3,9 +3,9 @@
 //! [`resume`](crate::batch::run::resume) makes an engine and starts its [threads](crate::batch::run::threads): senders, which run
 //! [`sender`](crate::batch::run::sender), and, if the batch waits for its jobs, job waiters, which run
 //! [`job_waiters`](crate::batch::run::job_waiters). The owner of the [`Batch`](crate::Batch) takes events out of the
-//! [`State`]. [`ending`](crate::batch::run::ending) says how a batch stops.
+//! [`State`]. [`stopping`](crate::batch::run::stopping) says how a batch stops.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -18,7 +18,8 @@ use crate::batch::options::BatchOptions;
 use crate::batch::pace::moment::{Moment, moment};
 use crate::batch::run::state::State;
 use crate::call::control::CancelToken;
-use crate::call::options::CallOptions;
+use crate::os::bell::Bell;
+use crate::redact::Redactor;
 use crate::shared::Shared;
 
 /// The longest sleep, so that a thread soon notices that the machine was suspended meanwhile.
@@ -39,6 +40,8 @@ pub(crate) struct Engine {
     pub(crate) for_senders: Condvar,
     pub(crate) for_job_waiters: Condvar,
     pub(crate) for_owner: Condvar,
+    /// For an owner whose event loop waits for the batch's descriptor.
+    pub(crate) bell: OnceLock<Bell>,
 }
 
 impl Engine {
@@ -50,15 +53,19 @@ impl Engine {
         moment(self.clock.now())
     }
 
-    /// Tells the batch's tests that a point of the journal's protocol is reached.
+    /// Notifies the batch's tests when a point of the journal's protocol is reached.
     pub(crate) fn checkpoint(&self, name: &'static str) {
         if let Some(handler) = &self.options.on_checkpoint {
             handler(name);
         }
     }
 
-    pub(crate) fn call_options(&self) -> CallOptions {
-        CallOptions::new().cancel(&self.abort).ignoring_close()
+    /// Notifies the owner that there is an event, that the batch is stopping, or that a thread has ended.
+    pub(crate) fn notify_owner(&self) {
+        self.for_owner.notify_all();
+        if let Some(bell) = self.bell.get() {
+            bell.ring();
+        }
     }
 
     /// Sleeps until `on` is signalled or this time has come, or for [`MAX_SLEEP`].
@@ -74,6 +81,8 @@ impl Engine {
         place: usize,
         write: impl FnOnce(&RecordFilter<'_>) -> LineWriter,
     ) -> LineWriter {
-        write(&RecordFilter::new(&self.items, place, &self.shared.config.redactor().finder()))
+        let call = self.options.call();
+        let secrets = self.shared.secrets(&call);
+        write(&RecordFilter::new(&self.items, place, &Redactor::new(&secrets).finder()))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::batch::events::{BatchEvent, BatchUpdate};
+use crate::batch::events::BatchUpdate;
 use crate::batch::journal::item_lines;
 use crate::batch::pace::circuit_breaker::LONGEST_PAUSE;
 use crate::batch::pace::failure_scope::{FailureScope, failure_scope};
@@ -12,19 +12,20 @@ use crate::batch::run::engine::Engine;
 use crate::batch::run::state::{PollTask, Role};
 use crate::delivery::Delivery;
 use crate::job::Job;
-use crate::shared::Shared;
-use crate::wait::options::WaitOptions;
+use crate::redact::Redactor;
 use crate::wait::poller::Poller;
+use crate::wait::schedule::Schedule;
 
 /// How many threads wait for jobs at most. Another one is started when a poll is later than this.
 const MAX_JOB_WAITERS: usize = 8;
 const LATE: Duration = Duration::from_millis(250);
 
 /// The wait for the job of a message that was just accepted, with the service's response if it was read.
-pub(crate) fn begin_wait(shared: &Shared, job_id: &str, wait: &WaitOptions, response: Option<Job>) -> Poller {
+/// `redactor` is for texts about the batch's calls.
+pub(crate) fn begin_wait(job_id: &str, schedule: Schedule, response: Option<Job>, redactor: &Redactor<'_>) -> Poller {
     match response {
-        Some(response) => Poller::after_message(job_id, wait.schedule, response, &shared.config.redactor()),
-        None => Poller::after_lost_response(job_id, wait.schedule),
+        Some(response) => Poller::after_message(job_id, schedule, response, redactor),
+        None => Poller::after_lost_response(job_id, schedule),
     }
 }
 
@@ -35,7 +36,7 @@ pub(crate) fn run(engine: &Arc<Engine>) {
         match state.next_poll(engine.now()) {
             PollTask::Done => break,
             PollTask::WaitUntil(time) => state = engine.sleep(&engine.for_job_waiters, state, time),
-            PollTask::Poll { at, poller, late } => {
+            PollTask::Poll { at, poller, late, is_parked } => {
                 let needs_help = late > LATE && state.job_waiters < MAX_JOB_WAITERS.min(state.jobs_waited_for());
                 if needs_help {
                     state.thread_started(Role::JobWaiter);
@@ -45,7 +46,7 @@ pub(crate) fn run(engine: &Arc<Engine>) {
                 if needs_help && engine.spawn(Role::JobWaiter, run).is_ok() {
                     engine.for_job_waiters.notify_one();
                 }
-                engine.poll_job(at, poller);
+                engine.poll_job(at, poller, is_parked);
                 state = engine.lock();
             }
         }
@@ -55,25 +56,32 @@ pub(crate) fn run(engine: &Arc<Engine>) {
 }
 
 impl Engine {
-    fn poll_job(&self, at: u32, mut poller: Box<Poller>) {
+    fn poll_job(self: &Arc<Engine>, at: u32, mut poller: Box<Poller>, is_parked: bool) {
         let had_settled = poller.has_settled();
-        let polled = poller.poll_with(&self.shared, &self.call_options());
-        match polled {
+        let polled = poller.poll_with(&self.shared, &self.call_options(at));
+        let (job, error) = match polled {
             Err(error) if failure_scope(&error) == FailureScope::Batch => {
                 self.lock().poll_again(at, poller, self.now());
                 return self.handle_failure(&error);
             }
+            polled if is_parked => return self.after_busy_poll(at, poller, &polled),
             Ok(None) => return self.keep_waiting(at, poller, had_settled),
             Ok(Some(job)) => {
+                // Before the job's next message can leave.
                 self.record_finished(at, &job);
-                self.report_outcome(at, Delivery::Accepted, Some(job), None);
+                // It may be another message's result.
+                (Some(job).filter(|_| !self.items[at as usize].is_accepted_by_decision), None)
             }
-            Err(error) => {
-                let error = error.with_delivery(Some(Delivery::Accepted));
-                self.report_outcome(at, Delivery::Accepted, error.job().cloned(), Some(error));
-            }
-        }
-        self.lock().done_waiting();
+            Err(error) => (error.job().cloned(), Some(error.with_delivery(Some(Delivery::Accepted)))),
+        };
+        let has_result = error.is_none();
+        let mut state = self.lock();
+        self.push_outcome(&mut state, at, Delivery::Accepted, job, error);
+        state.done_waiting(at, &self.items, has_result);
+        drop(state);
+        self.checkpoint("next_of_job");
+        self.notify_owner();
+        self.for_senders.notify_all();
         self.for_job_waiters.notify_all();
     }
 
@@ -86,20 +94,27 @@ impl Engine {
             self.checkpoint("waiting_written");
         }
         let changed = poller.job().filter(|_| poller.changed()).cloned();
-        let is_changed = changed.is_some();
-        let update =
-            |job| BatchEvent::Update(BatchUpdate::Job { number: u64::from(at) + 1, job_id: item.job_id().into(), job });
+        let update = |job| BatchUpdate::Job { number: u64::from(at) + 1, job_id: item.job_id().into(), job };
+        let update = changed.map(update);
+        self.keep_polling(at, poller, update);
+    }
+
+    /// Polls the job again when it is due.
+    pub(crate) fn keep_polling(&self, at: u32, poller: Box<Poller>, update: Option<BatchUpdate>) {
+        let is_changed = update.is_some();
         let retry_after = poller.retry_after();
         let now = self.now();
         let mut state = self.lock();
-        state.events.extend(changed.map(update));
+        if let Some(update) = update {
+            state.events.update(update);
+        }
         if let Some(retry_after) = retry_after {
             state.pause_polls_until(now.saturating_add(moment(retry_after.min(LONGEST_PAUSE))));
         }
         state.poll_again(at, poller, now);
         drop(state);
         if is_changed {
-            self.for_owner.notify_all();
+            self.notify_owner();
         }
     }
 }

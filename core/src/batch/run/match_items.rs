@@ -3,7 +3,8 @@
 use crate::batch::item::Planned;
 use crate::batch::journal::error::problem;
 use crate::batch::journal::file::Journal;
-use crate::batch::journal::history::{History, ItemHistory, Items};
+use crate::batch::journal::history::History;
+use crate::batch::journal::item_history::{Histories, ItemHistory, Items};
 use crate::error::Error;
 use crate::shared::Shared;
 use crate::text::describe;
@@ -25,18 +26,19 @@ pub(crate) fn check_service(history: &History, shared: &Shared, journal: &Journa
 }
 
 /// Finds each item's history. Refuses a list in which an item that may have been delivered was changed or is missing.
-pub(crate) fn match_items(
-    items: &[Planned],
-    known: Items,
-    journal: &Journal,
-) -> Result<Vec<Option<ItemHistory>>, Error> {
+pub(crate) fn match_items(items: &[Planned], known: Items, journal: &Journal) -> Result<Histories, Error> {
     let journal = describe(&journal.path().to_string_lossy());
-    let (histories, others) = known.split(items.iter().map(|item| &item.id));
+    let (histories, others, twice) = known.split(items.iter().map(|item| &item.id));
+    if let Some(at) = twice {
+        let reason = format!("journal {journal:?} has it as the new prompt of another item of the list");
+        let hint = "Leave one of them out, or give each item its own key.";
+        return Err(Error::invalid(reason).with_hint(hint).in_item(at as u64 + 1, items[at].line()));
+    }
     for (at, (item, history)) in items.iter().zip(&histories).enumerate() {
         if let Some(history) = history
-            && (history.prompt != item.prompt_digest || *history.job_id != *item.job_id())
+            && (!has_prompt(history, item) || *history.job_id != *item.job_id())
         {
-            let what = if history.prompt == item.prompt_digest { "job" } else { "prompt" };
+            let what = if has_prompt(history, item) { "job" } else { "prompt" };
             let reason = format!(
                 "its {what} was changed after the batch began: journal {journal:?} has it with a message to job {}",
                 describe(&history.job_id)
@@ -46,7 +48,7 @@ pub(crate) fn match_items(
         }
     }
     // A list may leave out what was certainly not delivered.
-    let missing = others.into_iter().flatten().filter(|history| history.delivery().is_some());
+    let missing = others.into_iter().flatten().filter(|history| history.must_be_listed());
     let Some(history) = missing.min_by_key(|history| history.number) else { return Ok(histories) };
     let at = usize::try_from(history.number).unwrap_or(0).wrapping_sub(1);
     let (line, what) = match items.get(at) {
@@ -54,7 +56,17 @@ pub(crate) fn match_items(
         _ => (None, "it is missing from the list"),
     };
     let job_id = describe(&history.job_id);
-    let reason = format!("{what}, but its message to job {job_id} in journal {journal:?} may have been sent");
+    let why = match history.delivery() {
+        Some(_) => "may have been sent",
+        None => "was decided about",
+    };
+    let reason = format!("{what}, but its message to job {job_id} in journal {journal:?} {why}");
     let hint = "Restore the list and add new items at its end, or begin a new journal.";
     Err(Error::invalid(reason).with_hint(hint).in_item(history.number, line))
+}
+
+/// Whether the list has a prompt that the item has or had: the one that is sent next may come from elsewhere.
+fn has_prompt(history: &ItemHistory, item: &Planned) -> bool {
+    let earlier = history.decided.iter().flat_map(|decided| &decided.earlier_prompts);
+    history.prompt == item.prompt_digest || earlier.into_iter().any(|prompt| *prompt == item.prompt_digest)
 }

@@ -1,44 +1,28 @@
 //! What is recorded and reported of an item that has ended.
 
 use crate::batch::events::{BatchEvent, BatchOutcome};
-use crate::batch::item::Planned;
 use crate::batch::journal::item_lines;
 use crate::batch::run::engine::Engine;
+use crate::batch::run::state::State;
 use crate::delivery::Delivery;
 use crate::error::Error;
-use crate::job::Job;
-
-/// The outcome of the item at this place, from 0.
-pub(crate) fn outcome(
-    items: &[Planned],
-    at: u32,
-    delivery: Delivery,
-    job: Option<Job>,
-    error: Option<Error>,
-    earlier: bool,
-) -> BatchOutcome {
-    let item = &items[at as usize];
-    BatchOutcome {
-        number: u64::from(at) + 1,
-        line: item.line(),
-        key: item.key(),
-        job_id: item.job_id().into(),
-        delivery,
-        job,
-        error,
-        earlier,
-    }
-}
+use crate::job::{Job, JobStatus};
 
 impl Engine {
-    /// Gives the owner an item's outcome.
-    pub(crate) fn report_outcome(&self, at: u32, delivery: Delivery, job: Option<Job>, error: Option<Error>) {
-        let mut state = self.lock();
+    /// Gives the owner an item's outcome. The caller wakes it.
+    pub(crate) fn push_outcome(
+        &self,
+        state: &mut State,
+        at: u32,
+        delivery: Delivery,
+        job: Option<Job>,
+        error: Option<Error>,
+    ) {
         state.progress.done += 1;
-        let outcome = outcome(&self.items, at, delivery, job, error.map(Error::in_batch), false);
-        state.events.push_back(BatchEvent::Outcome(outcome));
-        drop(state);
-        self.for_owner.notify_all();
+        let job_failed = job.as_ref().is_some_and(|job| *job.status() == JobStatus::Failed);
+        state.progress.failed += u64::from(self.options.wait.is_some() && error.is_none() && job_failed);
+        let outcome = BatchOutcome::of(&self.items, at, delivery, job, error.map(Error::in_batch), false);
+        state.events.push(BatchEvent::Outcome(outcome));
     }
 
     /// Records that a job is done. The line isn't synced: if it is lost, the next run polls the job again.

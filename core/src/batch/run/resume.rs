@@ -1,10 +1,11 @@
 //! How a batch begins or resumes from its journal.
 
-use std::sync::{Arc, Condvar, Mutex};
+use std::collections::HashSet;
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 
 use crate::batch::events::BatchUpdate;
 use crate::batch::handle::{BatchHandle, Batches};
-use crate::batch::item::Planned;
+use crate::batch::item::{BatchItem, Planned};
 use crate::batch::iterator::Batch;
 use crate::batch::journal::clock::Clock;
 use crate::batch::journal::damaged_tail::DamagedTail;
@@ -12,17 +13,20 @@ use crate::batch::journal::decode::decode;
 use crate::batch::journal::encode::LineWriter;
 use crate::batch::journal::error::{changed, damage};
 use crate::batch::journal::file::Journal;
-use crate::batch::journal::history::{History, ItemHistory, ItemState};
+use crate::batch::journal::history::History;
+use crate::batch::journal::item_history::{ItemHistory, ItemState};
 use crate::batch::journal::item_lines;
 use crate::batch::journal::line::{Content, ItemRef, LineSpan, MessageRef, VERSION};
 use crate::batch::journal::reason::Origin;
 use crate::batch::options::BatchOptions;
 use crate::batch::pace::moment::moment;
 use crate::batch::pace::rate::RateWindow;
+use crate::batch::run::busy_jobs::busy_poller;
 use crate::batch::run::earlier::{Earlier, EarlierOutcome};
 use crate::batch::run::engine::Engine;
 use crate::batch::run::job_waiters::{self, begin_wait};
 use crate::batch::run::match_items::{check_service, match_items};
+use crate::batch::run::retry_prompts::take_prompts;
 use crate::batch::run::sender;
 use crate::batch::run::state::{Role, State};
 use crate::batch::run::stop_errors::no_thread;
@@ -30,9 +34,10 @@ use crate::call::control::CancelToken;
 use crate::delivery::Delivery;
 use crate::error::Error;
 use crate::job::Job;
+use crate::redact::Redactor;
 use crate::shared::Shared;
-use crate::wait::options::WaitOptions;
 use crate::wait::poller::Poller;
+use crate::wait::schedule::Schedule;
 
 /// Opens the journal, compares the items with it, and starts the threads.
 ///
@@ -41,7 +46,7 @@ use crate::wait::poller::Poller;
 pub(crate) fn begin(
     shared: &Shared,
     batches: &Batches,
-    items: Vec<Planned>,
+    mut items: Vec<Planned>,
     options: BatchOptions,
 ) -> Result<Batch, Error> {
     let clock = Clock::new();
@@ -55,9 +60,9 @@ pub(crate) fn begin(
     let now = moment(clock.now());
     history.sends.iter().for_each(|ago| window.count(now.saturating_sub(moment(*ago))));
     let mut histories = match_items(&items, std::mem::take(&mut history.items), &journal)?;
-    let concurrency = history.run.as_ref().map_or(0, |run| run.concurrency);
-    let recovered =
-        tail.map(|tail| recover(&journal, &tail, &items, &mut histories, concurrency, &clock)).transpose()?;
+    take_prompts(&mut items, &histories, &options.retry_prompts, shared.config.max_prompt_bytes, &journal)?;
+    let last_run = history.run.as_ref().map_or((0, false), |run| (run.concurrency, run.wait));
+    let recovered = tail.map(|tail| recover(&journal, &tail, &items, &mut histories, last_run, &clock)).transpose()?;
     // A message without an outcome may have reached the service as late as now.
     let interrupted = histories.iter().flatten().filter(|history| history.state == ItemState::Sending);
     interrupted.for_each(|_| window.count(now));
@@ -68,9 +73,18 @@ pub(crate) fn begin(
     if let Some((reason, left)) = history.pause {
         state.breaker.restore(reason, now.saturating_add(moment(left)));
     }
-    let mut earlier = Vec::new();
+    let (mut earlier, mut unknown, mut busy) = (Vec::new(), Vec::new(), HashSet::new());
     for (place, history) in histories.into_iter().enumerate() {
         let at = u32::try_from(place).expect("a plan has at most 2^32 items");
+        if history.as_deref().is_some_and(ItemHistory::is_dropped) {
+            state.progress.dropped += 1;
+            state.progress.done += 1;
+            continue;
+        }
+        state.earlier_send_unknown[place] = history.as_deref().is_some_and(ItemHistory::resends);
+        if !options.max_busy.is_zero() && history.as_ref().is_some_and(|history| history.job_was_busy) {
+            busy.insert(at);
+        }
         let ended = history.and_then(|history| Some((history.delivery()?, history.outcome_line?, history)));
         let Some((delivery, outcome_line, history)) = ended else {
             state.unsettled[place] = true;
@@ -81,20 +95,52 @@ pub(crate) fn begin(
                 (state.unsettled[place], state.earlier_send_unknown[place]) = (true, true);
                 continue;
             }
-            Delivery::Unknown => state.progress.unknown += 1,
+            Delivery::Unknown => {
+                state.progress.unknown += 1;
+                unknown.push(at);
+            }
             Delivery::Rejected => state.progress.rejected += 1,
             _ => state.progress.accepted += 1,
         }
-        let ItemHistory { earlier_send_unknown, finished_line, .. } = history;
+        let by_decision = history.is_accepted_by_decision();
+        items[place].is_accepted_by_decision = by_decision;
+        state.progress.failed += u64::from(history.job_failed && !by_decision);
+        let ItemHistory { earlier_send_unknown, finished_line, .. } = *history;
         match (&options.wait, delivery) {
             (Some(wait), Delivery::Accepted) if finished_line.is_none() => {
-                let poller = resume_wait(shared, &journal, &items[place], &history, outcome_line, wait)?;
+                let poller = {
+                    let call = options.call();
+                    let secrets = shared.secrets(&call);
+                    let redactor = Redactor::new(&secrets);
+                    resume_wait(
+                        &redactor,
+                        &journal,
+                        &items[place],
+                        &history,
+                        outcome_line,
+                        wait.schedule.over(&shared.config.waits),
+                    )?
+                };
                 state.wait_for_job(at, Box::new(poller), now);
             }
-            _ => earlier.push(EarlierOutcome { at, delivery, earlier_send_unknown, outcome_line, finished_line }),
+            _ => {
+                let finished_line = finished_line.filter(|_| !by_decision);
+                earlier.push(EarlierOutcome { at, delivery, earlier_send_unknown, outcome_line, finished_line });
+            }
         }
     }
-    state.make_ready(&items);
+    state.make_ready(&items, &unknown);
+    for at in state.take_ready(&busy) {
+        let item = &items[at as usize];
+        let recheck = state.sequence.still_busy(item.first_for_job, now, options.max_busy);
+        state.park(
+            at,
+            Box::new(busy_poller(item.job_id(), options.wait.as_ref(), &shared.config.waits, recheck, now)?),
+            recheck.first,
+        );
+    }
+    let repeated = BatchItem::repeated(items.iter().map(Planned::item));
+    let earlier_pause = history.pause.filter(|_| state.unsettled.contains(&true));
     let engine = Arc::new(Engine {
         shared: shared.clone(),
         options,
@@ -107,8 +153,12 @@ pub(crate) fn begin(
         for_senders: Condvar::new(),
         for_job_waiters: Condvar::new(),
         for_owner: Condvar::new(),
+        bell: OnceLock::new(),
     });
-    start(&engine, batches, Earlier::new(recovered, earlier))
+    if let Some((reason, left)) = earlier_pause {
+        engine.report_earlier_pause(reason, left);
+    }
+    start(&engine, batches, Earlier::new(recovered, repeated, earlier))
 }
 
 fn start(engine: &Arc<Engine>, batches: &Batches, earlier: Earlier) -> Result<Batch, Error> {
@@ -162,11 +212,11 @@ fn recover(
     journal: &Journal,
     tail: &DamagedTail,
     items: &[Planned],
-    histories: &mut [Option<ItemHistory>],
-    concurrency: u64,
+    histories: &mut [Option<Box<ItemHistory>>],
+    (concurrency, waits): (u64, bool),
     clock: &Clock,
 ) -> Result<BatchUpdate, Error> {
-    let places = tail.may_have_sent(items, histories, concurrency);
+    let places = tail.may_have_sent(items, histories, concurrency, waits);
     let message = |at: usize| MessageRef {
         item: ItemRef { id: items[at].id, number: at as u64 + 1 },
         prompt: items[at].prompt_digest,
@@ -175,8 +225,8 @@ fn recover(
     let messages: Vec<MessageRef> = places.iter().map(|at| message(*at)).collect();
     journal.recover(tail, &messages, clock.stamp())?;
     for (at, message) in places.iter().zip(&messages) {
-        let history =
-            histories[*at].get_or_insert_with(|| ItemHistory { line_damaged: true, ..ItemHistory::sending(message) });
+        let history = histories[*at]
+            .get_or_insert_with(|| Box::new(ItemHistory { line_damaged: true, ..ItemHistory::sending(message) }));
         history.may_have_been_sent();
     }
     Ok(BatchUpdate::Recovered {
@@ -190,7 +240,7 @@ fn recover(
 fn record_interrupted(
     journal: &Journal,
     items: &[Planned],
-    histories: &mut [Option<ItemHistory>],
+    histories: &mut [Option<Box<ItemHistory>>],
     clock: &Clock,
 ) -> Result<(), Error> {
     for (at, history) in histories.iter_mut().enumerate() {
@@ -208,22 +258,23 @@ fn record_interrupted(
 
 /// Resumes the wait of an earlier run. One that never began, begins with the response to the message.
 fn resume_wait(
-    shared: &Shared,
+    redactor: &Redactor<'_>,
     journal: &Journal,
     item: &Planned,
     history: &ItemHistory,
     outcome_line: LineSpan,
-    wait: &WaitOptions,
+    schedule: Schedule,
 ) -> Result<Poller, Error> {
     let span = history.poller_line.unwrap_or(outcome_line);
     let text = journal.line_at(span)?;
     let (job, poller) = match decode(&text).map(|line| line.content) {
         Ok(Content::Ended { job, poller, .. }) => (job, poller),
         Ok(Content::Waiting { poller, .. }) => (None, Some(poller)),
+        Ok(Content::Decided { .. }) => (None, None),
         _ => return Err(changed(journal.path())),
     };
     match poller {
-        Some(poller) => Poller::resume(poller, history.poller_age, wait.schedule),
-        None => Ok(begin_wait(shared, item.job_id(), wait, job.and_then(|job| Job::read(job.into()).ok()))),
+        Some(poller) => Poller::resume(poller, history.poller_age, schedule),
+        None => Ok(begin_wait(item.job_id(), schedule, job.and_then(|job| Job::read(job.into()).ok()), redactor)),
     }
 }

@@ -6,20 +6,21 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::batch::events::{BatchEvent, BatchUpdate};
+use crate::batch::events::BatchUpdate;
 use crate::batch::journal::item_lines;
 use crate::batch::journal::line::LineSpan;
 use crate::batch::journal::reason::refused_again;
 use crate::batch::pace::failure_scope::{FailureScope, failure_scope, recorded_delivery};
+use crate::batch::pace::sequence::{Next, Recheck};
 use crate::batch::run::engine::Engine;
-use crate::batch::run::job_waiters::{self, begin_wait};
-use crate::batch::run::state::{Role, SendTask};
-use crate::batch::run::stop_errors::no_thread;
+use crate::batch::run::job_waiters::begin_wait;
+use crate::batch::run::state::SendTask;
 use crate::call::request_loop::execute;
 use crate::delivery::Delivery;
 use crate::error::Error;
 use crate::job::Job;
 use crate::operation::Operation;
+use crate::redact::Redactor;
 use crate::wait::poller::Poller;
 
 /// Sends one message after the other until none is left.
@@ -56,6 +57,8 @@ struct SendResult {
     job: Option<Job>,
     error: Option<Error>,
     poller: Option<Poller>,
+    /// Its job is busy: when that is checked.
+    busy: Option<Recheck>,
 }
 
 impl Engine {
@@ -69,9 +72,9 @@ impl Engine {
         if poll_first {
             // A poll delivers nothing, so no failure of it leaves a message's delivery unknown.
             let polled =
-                execute(&self.shared, &Operation::GetJob { job_id: item.job_id() }, &self.call_options(), Some(0));
+                execute(&self.shared, &Operation::GetJob { job_id: item.job_id() }, &self.call_options(at), Some(0));
             if let Err(error) = polled
-                && failure_scope(&error) != FailureScope::Item
+                && !matches!(failure_scope(&error), FailureScope::Item | FailureScope::Job)
             {
                 // The pause has to begin before another sender can take the message.
                 self.handle_failure(&error);
@@ -81,14 +84,17 @@ impl Engine {
                 return put_back();
             }
         }
-        let written = self.journal.append_sending(item_lines::sending(place, item, self.clock.stamp()));
+        let now = self.clock.stamp();
+        let line =
+            self.with_record_filter(place, |filter| item_lines::sending(place, item, filter.name(item.own_key()), now));
+        let written = self.journal.append_sending(line);
         if let Err(error) = written.and_then(|span| self.sync(span, ["sending_written", "sending_synced"])) {
             // The batch has to stop before another sender can take the message.
             self.stop(Some(error));
             return put_back();
         }
         let sent = self.send(at, poll_first);
-        self.checkpoint("answered");
+        self.checkpoint("responded");
         self.record(at, &sent);
         if let Some(error) = &sent.error {
             // The pause has to begin before another sender can take the message.
@@ -97,14 +103,21 @@ impl Engine {
         self.settle(at, sent);
     }
 
-    fn send(&self, at: u32, was_probe: bool) -> SendResult {
+    fn send(self: &Arc<Engine>, at: u32, was_probe: bool) -> SendResult {
         let (place, item) = (at as usize, &self.items[at as usize]);
         let message = Operation::SendMessage { job_id: item.job_id(), prompt: item.prompt().into() };
-        let (delivery, job, error) = match execute(&self.shared, &message, &self.call_options(), Some(0)) {
+        let (delivery, job, error) = match execute(&self.shared, &message, &self.call_options(at), Some(0)) {
             Ok(job) => (Delivery::Accepted, Some(job), None),
             Err(error) => (recorded_delivery(&error), None, Some(error)),
         };
-        let responded = !matches!(delivery, Delivery::Unknown | Delivery::NotSent);
+        let busy = error.as_ref().and_then(|error| self.recheck_if_busy(item, error));
+        let (delivery, error) = match error {
+            Some(error) if busy.is_none() && failure_scope(&error) == FailureScope::Job => {
+                (Delivery::Rejected, Some(self.too_busy(error)))
+            }
+            error => (delivery, error),
+        };
+        let responded = busy.is_some() || !matches!(delivery, Delivery::Unknown | Delivery::NotSent);
         // A rejection of the second send says nothing about the first.
         let is_still_unknown = delivery == Delivery::Rejected && self.lock().earlier_send_unknown[place];
         let (delivery, error) = match error {
@@ -112,10 +125,19 @@ impl Engine {
             error => (delivery, error),
         };
         let poller = match (&self.options.wait, delivery) {
-            (Some(wait), Delivery::Accepted) => Some(begin_wait(&self.shared, item.job_id(), wait, job.clone())),
+            (Some(wait), Delivery::Accepted) => {
+                let call = self.options.call();
+                let secrets = self.shared.secrets(&call);
+                Some(begin_wait(
+                    item.job_id(),
+                    wait.schedule.over(&self.shared.config.waits),
+                    job.clone(),
+                    &Redactor::new(&secrets),
+                ))
+            }
             _ => None,
         };
-        SendResult { delivery, responded, was_probe, job, error, poller }
+        SendResult { delivery, responded, was_probe, job, error, poller, busy }
     }
 
     /// Writes the outcome to the journal. A failure stops the batch before the message can be sent again: the journal must not have
@@ -141,13 +163,25 @@ impl Engine {
 
     /// Updates the state with the outcome, and reports it.
     fn settle(self: &Arc<Engine>, at: u32, sent: SendResult) {
-        let SendResult { delivery, responded, was_probe, job, error, poller } = sent;
+        let SendResult { delivery, responded, was_probe, job, error, poller, busy } = sent;
+        let is_done = poller.as_ref().is_some_and(Poller::is_done);
+        if let (true, Some(job)) = (is_done, &job) {
+            // Before another message of the job can leave.
+            self.record_finished(at, job);
+        }
+        if responded {
+            self.record_response();
+        }
         let now = self.now();
         let mut state = self.lock();
         // A message that the service responded to counts for the rate, even if it was not accepted.
         match delivery == Delivery::NotSent && error.as_ref().is_none_or(|error| error.http_status().is_none()) {
             true => state.window.cancel(),
             false => state.window.ended(now),
+        }
+        if let (Some(recheck), Some(error)) = (busy, &error) {
+            state.in_flight -= 1;
+            return self.wait_while_busy(state, at, recheck, error);
         }
         match delivery {
             Delivery::NotSent => {
@@ -158,37 +192,29 @@ impl Engine {
             Delivery::Rejected => state.progress.rejected += 1,
             Delivery::Unknown => state.progress.unknown += 1,
         }
-        state.settle(at, &self.items);
-        if responded && state.breaker.record_response() {
-            state.events.push_back(BatchEvent::Update(BatchUpdate::Resumed));
+        let is_refusal = error.as_ref().is_some_and(|error| failure_scope(error) == FailureScope::Job);
+        if !is_refusal {
+            state.sequence.not_busy(self.items[at as usize].first_for_job);
         }
-        match poller {
-            Some(poller) if !poller.is_done() => {
+        let then = match delivery {
+            Delivery::Unknown => Next::Hold,
+            _ if poller.is_some() && !is_done => Next::AfterResult,
+            _ => Next::Send,
+        };
+        match poller.filter(|_| !is_done) {
+            Some(poller) => {
                 let job_id = self.items[at as usize].job_id().into();
                 let update = BatchUpdate::Accepted { number: u64::from(at) + 1, job_id, job };
-                state.events.push_back(BatchEvent::Update(update));
+                state.events.update(update);
+                state.settle(at, &self.items, then);
                 state.wait_for_job(at, Box::new(poller), now);
-                let is_first = state.job_waiters == 0 && state.stopping.is_none();
-                if is_first {
-                    state.thread_started(Role::JobWaiter);
-                }
-                drop(state);
-                match is_first.then(|| self.spawn(Role::JobWaiter, job_waiters::run)) {
-                    Some(Err(error)) => self.stop(Some(no_thread(&error))),
-                    _ => self.for_job_waiters.notify_one(),
-                }
-                self.for_owner.notify_all();
-            }
-            Some(_) => {
-                drop(state);
-                if let Some(job) = &job {
-                    self.record_finished(at, job);
-                }
-                self.report_outcome(at, delivery, job, None);
+                self.start_polling(state);
             }
             None => {
+                self.push_outcome(&mut state, at, delivery, job, error.filter(|_| !is_done));
+                state.settle(at, &self.items, then);
                 drop(state);
-                self.report_outcome(at, delivery, job, error);
+                self.notify_owner();
             }
         }
     }

@@ -1,14 +1,17 @@
 //! Where a running batch stands: what its threads share under one lock. Pure: its callers own the clock.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use crate::batch::events::{BatchEvent, BatchProgress};
-use crate::batch::item::Planned;
+use crate::batch::item::{Planned, chain};
 use crate::batch::pace::circuit_breaker::{CircuitBreaker, Permit};
 use crate::batch::pace::moment::{Moment, moment};
 use crate::batch::pace::rate::RateWindow;
+use crate::batch::pace::sequence::{Next, Sequence};
+use crate::batch::run::event_queue::EventQueue;
+use crate::batch::run::held::{HeldBehind, held_outcome};
 use crate::error::Error;
 use crate::wait::poller::Poller;
 
@@ -33,8 +36,8 @@ pub(crate) enum SendTask {
 /// What a job waiter does next.
 #[derive(Debug)]
 pub(crate) enum PollTask {
-    /// Poll this item's job; the poll was due so long ago.
-    Poll { at: u32, poller: Box<Poller>, late: Duration },
+    /// Poll this item's job; the poll was due so long ago. `is_parked`: the item was not sent yet, because its job is busy.
+    Poll { at: u32, poller: Box<Poller>, late: Duration, is_parked: bool },
     /// Wait for this time or for a change.
     WaitUntil(Moment),
     /// No job is left to wait for.
@@ -52,6 +55,11 @@ pub(crate) struct State {
     /// Items that an earlier run may have delivered, and that the caller wants sent again.
     pub(crate) earlier_send_unknown: Vec<bool>,
     pub(crate) in_flight: usize,
+    /// Which jobs' messages have to wait, and how many items wait for a busy job.
+    pub(crate) sequence: Sequence,
+    parked: usize,
+    /// How many items stay behind an unknown one, or behind one whose wait has ended without a result.
+    held: u64,
     pub(crate) window: RateWindow,
     pub(crate) breaker: CircuitBreaker,
     /// When each job that is waited for is polled next.
@@ -62,7 +70,7 @@ pub(crate) struct State {
     /// The service asked for no polls before this time.
     no_polls_until: Moment,
     /// What the owner has not taken yet.
-    pub(crate) events: VecDeque<BatchEvent>,
+    pub(crate) events: EventQueue,
     pub(crate) progress: BatchProgress,
     /// When this run began, and how many items it has ended since.
     pub(crate) began: Moment,
@@ -84,13 +92,16 @@ impl State {
             unsettled: vec![false; items],
             earlier_send_unknown: vec![false; items],
             in_flight: 0,
+            sequence: Sequence::default(),
+            parked: 0,
+            held: 0,
             window,
             breaker: CircuitBreaker::default(),
             polls: BinaryHeap::new(),
             pollers: Vec::new(),
             polling: 0,
             no_polls_until: Moment::MIN,
-            events: VecDeque::new(),
+            events: EventQueue::default(),
             progress: BatchProgress { items: items as u64, ..BatchProgress::default() },
             began,
             ended: 0,
@@ -101,27 +112,42 @@ impl State {
         }
     }
 
-    /// Makes the first unsettled item of each job ready.
-    pub(crate) fn make_ready(&mut self, items: &[Planned]) {
+    /// Makes the first unsettled item of each job ready, unless it has to wait for another message of the job. `unknown`: items of
+    /// which it isn't known whether they arrived.
+    pub(crate) fn make_ready(&mut self, items: &[Planned], unknown: &[u32]) {
+        let blockers: HashMap<u32, u32> =
+            unknown.iter().rev().map(|at| (items[*at as usize].first_for_job, *at)).collect();
         for (at, item) in items.iter().enumerate() {
-            if item.first_for_job as usize == at {
-                self.next_of_job(items, Some(item.first_for_job));
+            let job = item.first_for_job;
+            let Some(next) = (job as usize == at).then(|| self.unsettled_from(items, Some(job))).flatten() else {
+                continue;
+            };
+            let waits = chain(items, job).filter(|at| self.pollers.get(*at as usize).is_some_and(Option::is_some));
+            match (blockers.get(&job), waits.count()) {
+                (Some(blocker), _) => self.hold(items, next, *blocker, HeldBehind::Unknown),
+                (None, 0) => self.ready.push(Reverse((next.into(), next))),
+                (None, waits) => self.sequence.work_began(job, u32::try_from(waits).unwrap_or(u32::MAX), next),
             }
         }
     }
 
-    fn next_of_job(&mut self, items: &[Planned], mut from: Option<u32>) {
-        while let Some(at) = from {
-            if self.unsettled[at as usize] {
-                return self.ready.push(Reverse((at.into(), at)));
-            }
-            from = items[at as usize].next_for_job;
+    /// The first item of the job that has not ended, from this one on.
+    fn unsettled_from(&self, items: &[Planned], from: Option<u32>) -> Option<u32> {
+        chain(items, from?).find(|at| self.unsettled[*at as usize])
+    }
+
+    /// The job's messages from `next` on are not sent by this run, because of the one at `behind`.
+    fn hold(&mut self, items: &[Planned], next: u32, behind: u32, why: HeldBehind) {
+        for at in chain(items, next).filter(|at| self.unsettled[*at as usize]) {
+            self.held += 1;
+            self.events.push(BatchEvent::Outcome(held_outcome(items, at, behind, why)));
         }
     }
 
     /// What a sender does next. An item that it is to send is in flight from now on.
     pub(crate) fn next_send(&mut self, now: Moment) -> SendTask {
-        if self.stopping.is_some() || (self.ready.is_empty() && self.in_flight == 0) {
+        let more_will_be_ready = self.in_flight > 0 || self.parked > 0 || self.sequence.has_working();
+        if self.stopping.is_some() || (self.ready.is_empty() && !more_will_be_ready) {
             return SendTask::Done;
         }
         let Some(&Reverse((_, at))) = self.ready.peek() else { return SendTask::WaitUntil(Moment::MAX) };
@@ -150,27 +176,60 @@ impl State {
         self.ready.push(Reverse((order, at)));
     }
 
-    /// An item in flight has ended.
-    pub(crate) fn settle(&mut self, at: u32, items: &[Planned]) {
+    /// An item in flight has ended; `then` is what to do with the job's next one.
+    pub(crate) fn settle(&mut self, at: u32, items: &[Planned], then: Next) {
         self.in_flight -= 1;
         self.ended += 1;
         self.unsettled[at as usize] = false;
-        self.next_of_job(items, items[at as usize].next_for_job);
+        let Some(next) = self.unsettled_from(items, items[at as usize].next_for_job) else { return };
+        match then {
+            Next::Send => self.ready.push(Reverse((next.into(), next))),
+            Next::AfterResult => self.sequence.work_began(items[at as usize].first_for_job, 1, next),
+            Next::Hold => self.hold(items, next, at, HeldBehind::Unknown),
+        }
     }
 
     /// Waits for the job of an accepted message from now on.
     pub(crate) fn wait_for_job(&mut self, at: u32, poller: Box<Poller>, now: Moment) {
-        self.polls.push(Reverse((now.saturating_add(moment(poller.due_in())), at)));
+        self.progress.waiting += 1;
+        let due = now.saturating_add(moment(poller.due_in()));
+        self.poll_at(at, poller, due);
+    }
+
+    fn poll_at(&mut self, at: u32, poller: Box<Poller>, due: Moment) {
+        self.polls.push(Reverse((due, at)));
         let place = at as usize;
         if self.pollers.len() <= place {
             self.pollers.resize_with(place + 1, || None);
         }
         self.pollers[place] = Some(poller);
-        self.progress.waiting += 1;
+    }
+
+    /// An item's job is busy: it is polled, and the item sent when that is over.
+    pub(crate) fn park(&mut self, at: u32, poller: Box<Poller>, first_poll: Moment) {
+        self.parked += 1;
+        self.progress.busy += 1;
+        self.poll_at(at, poller, first_poll);
+    }
+
+    /// Takes those of these items that are ready.
+    pub(crate) fn take_ready(&mut self, items: &HashSet<u32>) -> Vec<u32> {
+        let (taken, ready) = self.ready.drain().partition(|Reverse((_, at))| items.contains(at));
+        self.ready = ready;
+        BinaryHeap::into_vec(taken).into_iter().map(|Reverse((_, at))| at).collect()
+    }
+
+    /// A poll has ended, and the item's job is no longer busy, or has been for too long.
+    pub(crate) fn unpark(&mut self, at: u32) {
+        self.polling -= 1;
+        self.parked -= 1;
+        self.progress.busy -= 1;
+        self.ready.push(Reverse((at.into(), at)));
     }
 
     /// What a job waiter does next. A poll that it is to make is in flight from now on.
     pub(crate) fn next_poll(&mut self, now: Moment) -> PollTask {
+        // What waits for a busy job or for a result is among the jobs waited for.
         let nothing_to_send = self.ready.is_empty() && self.in_flight == 0;
         if self.stopping.is_some() || (self.jobs_waited_for() == 0 && nothing_to_send) {
             return PollTask::Done;
@@ -196,20 +255,26 @@ impl State {
             }
             self.polling += 1;
             let late = Duration::from_millis(u64::try_from(now - due).unwrap_or(0));
-            return PollTask::Poll { at, poller, late };
+            return PollTask::Poll { at, poller, late, is_parked: self.unsettled[at as usize] };
         }
     }
 
     /// A poll has ended, and its wait continues.
     pub(crate) fn poll_again(&mut self, at: u32, poller: Box<Poller>, now: Moment) {
-        self.done_waiting();
-        self.wait_for_job(at, poller, now);
+        self.polling -= 1;
+        let due = now.saturating_add(moment(poller.due_in()));
+        self.poll_at(at, poller, due);
     }
 
     /// A poll has ended, and with it its wait.
-    pub(crate) fn done_waiting(&mut self) {
+    pub(crate) fn done_waiting(&mut self, at: u32, items: &[Planned], has_result: bool) {
         self.progress.waiting -= 1;
         self.polling -= 1;
+        match self.sequence.work_ended(items[at as usize].first_for_job, has_result) {
+            Some((next, Next::Send)) => self.ready.push(Reverse((next.into(), next))),
+            Some((next, _)) => self.hold(items, next, at, HeldBehind::NoResult),
+            None => {}
+        }
     }
 
     /// No job is polled before this time.
@@ -238,16 +303,17 @@ impl State {
     pub(crate) fn progress(&self, now: Moment) -> BatchProgress {
         let ms = |moment: Moment| Duration::from_millis(u64::try_from(moment).unwrap_or(0));
         let mut progress = self.progress;
-        progress.left = progress.items - progress.accepted - progress.rejected - progress.unknown;
+        progress.left = progress.items - progress.accepted - progress.rejected - progress.unknown - progress.dropped;
         progress.sending = self.in_flight as u64;
         progress.pause = self.breaker.open_until(now).map(|(reason, until)| (reason, ms(until - now)));
-        let to_send = usize::try_from(progress.left).unwrap_or(usize::MAX).saturating_sub(self.in_flight);
+        let left = progress.left.saturating_sub(self.held);
+        let to_send = usize::try_from(left).unwrap_or(usize::MAX).saturating_sub(self.in_flight);
         let by_rate = ms(self.window.last_send_at(to_send, now) - now);
         let by_pace = (self.ended > 0).then(|| {
             let each = (now - self.began) as f64 / self.ended as f64;
-            ms((each * progress.left as f64) as Moment)
+            ms((each * left as f64) as Moment)
         });
-        progress.finishes_in = match (progress.left, by_pace) {
+        progress.finishes_in = match (left, by_pace) {
             (0, _) => Some(Duration::ZERO),
             (_, None) if by_rate.is_zero() => None,
             (_, by_pace) => {
@@ -257,3 +323,6 @@ impl State {
         progress
     }
 }
+
+#[cfg(test)]
+mod tests;

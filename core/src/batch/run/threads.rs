@@ -61,6 +61,6 @@ impl Drop for ThreadGuard<'_> {
             self.engine.stop(Some(Error::internal("a batch's thread failed", false)));
         }
         self.engine.lock().thread_ended(self.role);
-        self.engine.for_owner.notify_all();
+        self.engine.notify_owner();
     }
 }

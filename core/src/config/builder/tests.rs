@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use crate::config::builder::*;
+use crate::config::headers::Headers;
 use crate::config::settings::LogLevel;
 use crate::duration::duration_from_seconds;
 use crate::error::kind::ErrorKind;
+use crate::wait::schedule::Schedule;
 
 const FULL: &[(&str, &str)] = &[
     ("AGENTJOB_BASE_URL", "https://variable.example"),
@@ -28,7 +30,7 @@ fn refused(builder: ClientBuilder) -> String {
 fn variables_supply_the_arguments_that_are_not_given() {
     let config = with(FULL).resolve().unwrap();
     assert_eq!(config.endpoint.url, "https://variable.example");
-    assert!(config.request_head.get_lines().starts_with(b"Authorization: Bearer variable_key\r\n"));
+    assert!(config.keys.current(std::process::id()).line() == b"Authorization: Bearer variable_key\r\n");
     assert_eq!(config.key_source, KeySource::Variable);
     assert_eq!(config.project_id, "variable_project");
     assert_eq!(config.timeout, Duration::from_millis(7_500));
@@ -39,10 +41,23 @@ fn an_argument_wins_over_its_variable() {
     let builder = with(FULL).base_url("https://argument.example").api_key("argument_key").project_id("argument");
     let config = builder.timeout(Duration::from_secs(3)).resolve().unwrap();
     assert_eq!(config.endpoint.url, "https://argument.example");
-    assert!(config.request_head.get_lines().starts_with(b"Authorization: Bearer argument_key\r\n"));
+    assert!(config.keys.current(std::process::id()).line() == b"Authorization: Bearer argument_key\r\n");
     assert_eq!(config.key_source, KeySource::Argument);
     assert_eq!(config.project_id, "argument");
     assert_eq!(config.timeout, Duration::from_secs(3));
+}
+
+#[test]
+fn headers_of_the_variable_and_the_argument_are_sent_and_the_argument_wins() {
+    let variables = [FULL, &[("AGENTJOB_HEADERS", "X-Tenant: a\nX-Trace: b")]].concat();
+    let headers = Headers::new().with("x-tenant", "c").unwrap();
+    let config = with(&variables).headers(headers).resolve().unwrap();
+    assert!(config.request_head.get_lines().starts_with(b"X-Trace: b\r\nx-tenant: c\r\nUser-Agent: "));
+    let variables = [FULL, &[("AGENTJOB_HEADERS", "X-Tenant: a\nHost: b")]].concat();
+    assert_eq!(
+        refused(with(&variables)),
+        "line 2 of AGENTJOB_HEADERS: header Host cannot be set: it comes from base_url"
+    );
 }
 
 #[test]
@@ -56,6 +71,17 @@ fn settings_that_are_not_given_have_the_documented_defaults() {
     assert_eq!(config.log, LogLevel::Off);
     let head = String::from_utf8(config.request_head.get_lines().to_vec()).unwrap();
     assert!(head.contains(concat!("User-Agent: agentjob/", env!("CARGO_PKG_VERSION"), "\r\n")), "{head}");
+}
+
+#[test]
+fn what_waits_take_comes_from_arguments_then_variables_then_defaults() {
+    let config = with(FULL).resolve().unwrap();
+    assert_eq!(config.waits, DEFAULT_SCHEDULE);
+    let variables = [FULL, &[("AGENTJOB_MIN_INTERVAL", "0.02"), ("AGENTJOB_SETTLE", "0.5")]].concat();
+    let config = with(&variables).settle(Duration::from_secs(3)).wait_timeout(None).resolve().unwrap();
+    let min_interval = Duration::from_millis(20);
+    let settle = Duration::from_secs(3);
+    assert_eq!(config.waits, Schedule { timeout: None, min_interval, settle, ..DEFAULT_SCHEDULE });
 }
 
 #[test]
@@ -87,12 +113,23 @@ fn the_error_names_a_wrong_setting() {
         (with(FULL).max_retry_after(week), "max_retry_after is longer"),
         (with(FULL).max_prompt_bytes(0), "max_prompt_bytes is 0"),
         (with(FULL).max_response_bytes(usize::MAX), "max_response_bytes is more"),
+        (with(FULL).wait_timeout(Duration::ZERO), "wait_timeout is 0"),
+        (with(FULL).min_interval(Duration::from_secs(61)), "min_interval is longer than max_interval"),
+        (with(FULL).max_interval(week), "max_interval is 604801"),
+        (with(FULL).lateness(2.0), "lateness is 2"),
+        (with(FULL).settle(week), "settle is longer"),
+        (with(&[FULL, &[("AGENTJOB_SETTLE", "soon")]].concat()), "AGENTJOB_SETTLE is soon"),
         (with(FULL).ca_file("/nonexistent/ca.pem"), "ca_file \"/nonexistent/ca.pem\" cannot be read"),
         (with(FULL).ca_file("/dev/null"), "ca_file \"/dev/null\" contains no certificate"),
         (with(FULL).proxy("socks5://p:1"), "proxy names a SOCKS proxy"),
         (with(FULL).user_agent_suffix("a\nb"), "user_agent_suffix must be"),
         (with(&[FULL, &[("AGENTJOB_TIMEOUT", "soon")]].concat()), "AGENTJOB_TIMEOUT is soon"),
         (with(&[FULL, &[("AGENTJOB_TIMEOUT", "nan")]].concat()), "AGENTJOB_TIMEOUT is nan"),
+        (
+            with(&[FULL, &[("AGENTJOB_API_KEY_FILE", "/nonexistent/key")]].concat()),
+            "AGENTJOB_API_KEY_FILE \"/nonexistent/key\" cannot be read (No such file or directory (os error 2)). AGENTJOB_API_KEY is \
+             set, too: unset one of them.",
+        ),
         (with(&[FULL, &[("AGENTJOB_LOG", "loud")]].concat()), "AGENTJOB_LOG is \"loud\""),
         (with(&[FULL, &[("HTTPS_PROXY", "socks5://p:1")]].concat()), "HTTPS_PROXY names a SOCKS proxy"),
     ] {

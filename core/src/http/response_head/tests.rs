@@ -129,6 +129,10 @@ fn a_server_of_another_protocol_is_recognised_at_its_first_bytes() {
         let mut search = Search::default();
         assert!((1..=text.len()).any(|n| search.end(&text.as_bytes()[..n]).is_err()), "{text:?}");
     }
+    // A whole line may come in one piece.
+    for text in ["SSH-2.0-OpenSSH_9.2\r\n", "220 mail.example.com ESMTP\r\n", "HT\r\n", "\r\nHTTP\n"] {
+        assert!(Search::default().end(text.as_bytes()).is_err(), "{text:?}");
+    }
     for text in ["", "\r", "\r\n", "\r\n\r", "H", "HTTP/1.", "HTTP/1.1 2"] {
         assert_eq!(Search::default().end(text.as_bytes()), Ok(None), "{text:?}");
     }

@@ -14,6 +14,11 @@ fn job(status: &str) -> Job {
     Job::read(format!(r#"{{"id":"j","status":"{status}"}}"#).into()).unwrap()
 }
 
+/// What a poll that began after every message makes of a record.
+fn show(state: &mut PollState, now: Duration, status: &str, draw: f64) -> Progress {
+    state.observe(now, Seen::Job { job: &job(status), status, is_current: true }, draw)
+}
+
 fn seconds(n: f64) -> Duration {
     Duration::from_secs_f64(n)
 }
@@ -33,7 +38,7 @@ fn the_first_hour_takes_fewer_than_a_hundred_polls_whatever_the_jitter() {
         let mut state = PollState::new("j", Schedule { timeout: None, ..SCHEDULE }, None);
         while state.due() < Duration::from_secs(3600) {
             let now = state.due();
-            assert_eq!(state.observe(now, Seen::Job(&job("active"), "active"), draw), Progress::Pending);
+            assert_eq!(show(&mut state, now, "active", draw), Progress::Pending);
             let late = (state.due() - now).as_secs_f64();
             assert!(late <= 2.2 || late <= now.as_secs_f64() * 0.1651, "{late} s late at {now:?}");
         }
@@ -46,34 +51,120 @@ fn a_wait_without_a_message_ends_with_the_first_terminal_status() {
     for status in ["completed", "archived", "failed"] {
         let mut state = PollState::new("j", SCHEDULE, None);
         assert_eq!(state.due(), Duration::ZERO);
-        assert_eq!(state.observe(Duration::ZERO, Seen::Job(&job(status), status), 0.5), Progress::Done, "{status}");
+        assert_eq!(show(&mut state, Duration::ZERO, status, 0.5), Progress::Done, "{status}");
     }
     for status in ["active", "queued"] {
         let mut state = PollState::new("j", SCHEDULE, None);
-        assert_eq!(state.observe(Duration::ZERO, Seen::Job(&job(status), status), 0.5), Progress::Pending, "{status}");
+        assert_eq!(show(&mut state, Duration::ZERO, status, 0.5), Progress::Pending, "{status}");
+    }
+}
+
+/// A wait that begins with this response to its message.
+fn after_message(schedule: Schedule, response: &str) -> (PollState, Progress) {
+    PollState::after_message("j", schedule, (&job(response), response), 0.5)
+}
+
+#[test]
+fn after_a_message_a_result_counts_once_a_poll_saw_the_job_active_or_settle_has_passed() {
+    use Progress::{Done, Pending};
+    // The status in the response to the message, then what the polls show and when.
+    type Polls = [(f64, &'static str, Progress)];
+    let rows: [(&str, &Polls); 6] = [
+        ("completed", &[(0.25, "completed", Pending), (9.999, "completed", Pending), (10.0, "completed", Done)]),
+        ("active", &[(0.25, "completed", Pending), (9.999, "failed", Pending), (10.0, "failed", Done)]),
+        ("active", &[(0.25, "active", Pending), (0.5, "completed", Done)]),
+        ("completed", &[(0.25, "active", Pending), (0.5, "failed", Done)]),
+        ("active", &[(0.25, "completed", Pending), (0.5, "queued", Pending), (1.0, "archived", Done)]),
+        ("queued", &[(0.25, "archived", Pending), (10.5, "archived", Done)]),
+    ];
+    for (response, polls) in rows {
+        let (mut state, progress) = after_message(SCHEDULE, response);
+        assert_eq!(progress, Pending, "{response}");
+        for (at, status, expected) in polls {
+            assert_eq!(show(&mut state, seconds(*at), status, 0.5), *expected, "{response}, then {polls:?}: {at}");
+        }
+    }
+}
+
+/// When the polls are due that are made on time and show this, until `end`.
+fn polls_until(end: f64, mut state: PollState, shows: impl Fn(f64) -> &'static str) -> Vec<f64> {
+    let mut times = Vec::new();
+    while state.due() <= seconds(end) {
+        let now = state.due();
+        times.push(now.as_secs_f64());
+        if show(&mut state, now, shows(now.as_secs_f64()), 0.5) == Progress::Done {
+            break;
+        }
+    }
+    times
+}
+
+#[test]
+fn after_a_message_polls_come_early_and_then_by_the_schedule() {
+    let with = |min: f64, max: f64, settle: f64| Schedule {
+        min_interval: seconds(min),
+        max_interval: seconds(max),
+        settle: seconds(settle),
+        ..SCHEDULE
+    };
+    let rows: [(Schedule, &'static str, &[f64]); 6] = [
+        (SCHEDULE, "active", &[0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0]),
+        (SCHEDULE, "completed", &[0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0]),
+        // The job's end is noticed right when settle has passed.
+        (with(2.0, 60.0, 0.7), "completed", &[0.25, 0.5, 0.7]),
+        // A longer min_interval does not delay them, a shorter one makes them closer.
+        (with(5.0, 60.0, 10.0), "active", &[0.25, 0.5, 1.0, 2.0, 7.0, 12.0]),
+        (with(0.4, 0.4, 10.0), "active", &[0.25, 0.5, 0.9, 1.0, 1.4, 1.8, 2.0, 2.4]),
+        (with(0.1, 0.1, 0.3), "completed", &[0.1, 0.2, 0.25, 0.3]),
+    ];
+    for (schedule, status, expected) in rows {
+        let end = expected.last().unwrap();
+        let (state, _) = after_message(schedule, status);
+        let times = polls_until(*end, state, |_| status);
+        let same = times.len() == expected.len() && times.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6);
+        assert!(same, "{schedule:?}: {times:?}");
+    }
+    // A wait that begins later makes those that are left; one that knows that the message took effect needs none.
+    let begun = |ago, took_effect| PollState::new("j", SCHEDULE, Some(Accepted { ago: seconds(ago), took_effect }));
+    assert_eq!(polls_until(4.0, begun(0.4, false), |_| "active"), [0.1, 0.6, 1.6, 3.6]);
+    assert_eq!(polls_until(4.0, begun(3.0, false), |_| "active"), [0.0, 2.0, 4.0]);
+    assert_eq!(polls_until(4.0, begun(0.5, true), |_| "active"), [1.5, 3.5]);
+}
+
+#[test]
+fn after_a_message_too_the_first_hour_takes_fewer_than_a_hundred_polls() {
+    for draw in [0.0, 0.5, 1.0] {
+        let schedule = Schedule { timeout: None, ..SCHEDULE };
+        let (mut state, _) = PollState::after_message("j", schedule, (&job("active"), "active"), draw);
+        while state.due() < Duration::from_secs(3600) {
+            let now = state.due();
+            show(&mut state, now, "active", draw);
+        }
+        assert!(state.polls < 100, "{} polls with draw {draw}", state.polls);
     }
 }
 
 #[test]
-fn after_a_message_the_previous_result_is_not_mistaken_for_the_new_one() {
-    let (mut state, progress) = PollState::after_message("j", SCHEDULE, (&job("completed"), "completed"), 0.5);
-    assert_eq!(progress, Progress::Pending);
-    for n in [2.0, 4.0, 6.0, 9.999] {
-        assert_eq!(state.observe(seconds(n), Seen::Job(&job("completed"), "completed"), 0.5), Progress::Pending, "{n}");
-        assert!(state.due() <= DEFAULT_SETTLE.max(seconds(n + 2.0)));
-    }
-    assert_eq!(state.due(), DEFAULT_SETTLE, "it polls right when the settle time ends");
-    assert_eq!(state.observe(DEFAULT_SETTLE, Seen::Job(&job("completed"), "completed"), 0.5), Progress::Done);
-}
-
-#[test]
-fn after_a_message_a_result_counts_once_the_job_was_seen_active() {
-    let (mut state, _) = PollState::after_message("j", SCHEDULE, (&job("active"), "active"), 0.5);
-    assert_eq!(state.observe(seconds(2.0), Seen::Job(&job("completed"), "completed"), 0.5), Progress::Done);
-
-    let (mut state, _) = PollState::after_message("j", SCHEDULE, (&job("completed"), "completed"), 0.5);
-    assert_eq!(state.observe(seconds(2.0), Seen::Job(&job("active"), "active"), 0.5), Progress::Pending);
-    assert_eq!(state.observe(seconds(4.0), Seen::Job(&job("failed"), "failed"), 0.5), Progress::Done);
+fn a_message_that_is_sent_during_a_wait_starts_the_settle_time_again() {
+    let mut state = PollState::new("j", SCHEDULE, None);
+    assert_eq!(show(&mut state, seconds(0.0), "active", 0.5), Progress::Pending);
+    // The poll was in flight together with the message: what it showed may be older.
+    let before = Seen::Job { job: &job("completed"), status: "completed", is_current: false };
+    assert_eq!(state.observe(seconds(100.0), before, 0.5), Progress::Pending);
+    state.accept(seconds(100.0), Accepted { ago: seconds(1.0), took_effect: false });
+    let before = Seen::Job { job: &job("active"), status: "active", is_current: false };
+    assert_eq!(state.observe(seconds(100.1), before, 0.5), Progress::Pending);
+    assert_eq!(state.due(), seconds(101.0), "2 s after the message");
+    assert_eq!(
+        show(&mut state, seconds(101.0), "completed", 0.5),
+        Progress::Pending,
+        "active was older than the message"
+    );
+    assert!(state.forgives_not_found(seconds(128.9)) && !state.forgives_not_found(seconds(129.0)));
+    let mut seen = state.clone();
+    assert_eq!(show(&mut seen, seconds(102.0), "active", 0.5), Progress::Pending);
+    assert_eq!(show(&mut seen, seconds(104.0), "completed", 0.5), Progress::Done);
+    assert_eq!(show(&mut state, seconds(109.0), "completed", 0.5), Progress::Done, "settle has passed");
 }
 
 #[test]
@@ -85,17 +176,17 @@ fn without_settle_time_the_response_to_the_message_counts() {
 
 #[test]
 fn a_wait_begun_after_a_message_keeps_what_is_left_of_settle_and_grace() {
-    let accepted = |ago, active| Some(Accepted { ago: seconds(ago), active });
+    let accepted = |ago, took_effect| Some(Accepted { ago: seconds(ago), took_effect });
     let mut state = PollState::new("j", SCHEDULE, accepted(4.0, false));
     assert_eq!(state.due(), Duration::ZERO);
-    assert_eq!(state.observe(seconds(5.9), Seen::Job(&job("completed"), "completed"), 0.5), Progress::Pending);
-    assert_eq!(state.observe(seconds(6.0), Seen::Job(&job("completed"), "completed"), 0.5), Progress::Done);
+    assert_eq!(show(&mut state, seconds(5.9), "completed", 0.5), Progress::Pending);
+    assert_eq!(show(&mut state, seconds(6.0), "completed", 0.5), Progress::Done);
     assert!(state.forgives_not_found(seconds(25.9)));
     assert!(!state.forgives_not_found(seconds(26.0)));
 
     let mut state = PollState::new("j", SCHEDULE, accepted(0.5, true));
-    assert_eq!(state.due(), seconds(1.5), "the response to the message was the first record");
-    assert_eq!(state.observe(Duration::ZERO, Seen::Job(&job("completed"), "completed"), 0.5), Progress::Done);
+    assert_eq!(state.due(), seconds(1.5), "a poll or the response was the first record");
+    assert_eq!(show(&mut state, Duration::ZERO, "completed", 0.5), Progress::Done);
     assert!(state.forgives_not_found(seconds(29.4)), "a new job may still be unknown");
 
     assert!(!PollState::new("j", SCHEDULE, None).forgives_not_found(Duration::ZERO));
@@ -109,7 +200,7 @@ fn a_failed_poll_does_not_end_the_wait_is_counted_and_its_retry_after_is_kept() 
     assert_eq!(state.due(), seconds(120.0), "not a millisecond earlier than the service asked");
     assert_eq!(state.observe(seconds(120.0), failed(None), 0.5), Progress::Pending);
     assert_eq!(state.due(), seconds(138.0));
-    assert_eq!(state.observe(seconds(138.0), Seen::Job(&job("active"), "active"), 0.5), Progress::Pending);
+    assert_eq!(show(&mut state, seconds(138.0), "active", 0.5), Progress::Pending);
     assert_eq!(state.summary(), "3 polls: 1 active, 2 rate_limit (429)");
     assert_eq!(state.last_status(), Some("active"));
 }
@@ -118,9 +209,9 @@ fn a_failed_poll_does_not_end_the_wait_is_counted_and_its_retry_after_is_kept() 
 fn a_wait_polls_once_more_shortly_before_its_deadline() {
     let schedule = Schedule { timeout: Some(seconds(100.0)), ..SCHEDULE };
     let mut state = PollState::new("j", schedule, None);
-    state.observe(seconds(95.0), Seen::Job(&job("active"), "active"), 0.5);
+    show(&mut state, seconds(95.0), "active", 0.5);
     assert_eq!(state.due(), seconds(99.0));
-    state.observe(seconds(99.0), Seen::Job(&job("active"), "active"), 0.5);
+    show(&mut state, seconds(99.0), "active", 0.5);
     assert_eq!(state.due(), seconds(100.0), "once");
 
     let short = Schedule { timeout: Some(seconds(0.25)), ..SCHEDULE };
@@ -134,11 +225,15 @@ fn a_wait_polls_once_more_shortly_before_its_deadline() {
 #[test]
 fn undocumented_statuses_are_counted_escaped_and_limited() {
     let mut state = PollState::new("j", SCHEDULE, None);
-    state.observe(seconds(1.0), Seen::Job(&job("\\u001b[2J"), "\u{1b}[2J"), 0.5);
+    state.observe(seconds(1.0), Seen::Job { job: &job("\\u001b[2J"), status: "\u{1b}[2J", is_current: true }, 0.5);
     assert_eq!(state.summary(), "1 poll: 1 \\u{1b}[2J");
     assert_eq!(state.last_status(), Some("\\u{1b}[2J"));
     for n in 0..1000 {
-        state.observe(seconds(1.0), Seen::Job(&job(&format!("word{n}")), &format!("word{n}")), 0.5);
+        state.observe(
+            seconds(1.0),
+            Seen::Job { job: &job(&format!("word{n}")), status: &format!("word{n}"), is_current: true },
+            0.5,
+        );
     }
     assert!(state.summary().len() < 500, "{}", state.summary());
 }

@@ -1,1 +1,1 @@
-"""`agentjob send-all` and `agentjob batch-status`. Other commands do not load this."""
+"""The group `agentjob batch`, one file a command. Other commands do not load this."""

@@ -36,6 +36,17 @@ def recovered(update):
     return f"the journal is damaged from line {update['journal_line']} on: {dropped} skipped{means}"
 
 
+def repeated(update):
+    """Which messages of the list are there twice."""
+    def name(item, line):
+        return f"item {item}" if line is None else f"line {line}"
+
+    message, first = name(update["item"], update["line"]), name(update["first_item"], update["first_line"])
+    others = update["count"] - 1
+    more = f"; so do {plural(others, 'other message')}" if others > 1 else "; so does 1 other message" if others else ""
+    return f"{message} repeats {first}, with the same job and the same prompt{more}: each of them is sent"
+
+
 def finish(finishes, now=None):
     """When the last message will be sent, at the current pace."""
     now = time.time() if now is None else now
@@ -46,11 +57,14 @@ def counts(progress):
     """The counts that are not zero, as (text, style); accepted and left are always there."""
     parts = [(f"{progress['accepted']} accepted", "green")]
     parts += [(f"{progress[name]} {name}", "bold red") for name in ("rejected", "unknown") if progress[name]]
+    parts += [(f"{progress['dropped']} dropped", "dim")] if progress["dropped"] else []
     parts.append((f"{progress['left']} left", ""))
     if progress["sending"]:
         parts.append((f"{progress['sending']} in flight", "dim"))
     if progress["waiting"]:
         parts.append((f"{progress['waiting']} waiting", "cyan"))
+    if progress["busy"]:
+        parts.append((f"{progress['busy']} behind a busy job", "yellow"))
     return parts
 
 

@@ -5,7 +5,7 @@ import time
 
 from ..progress import REDRAW_SECONDS, Progress
 from ..terminal import Plain, printable, style_for, write
-from .describe import finish, paused, plural, problem_of, recovered, sentence
+from .describe import finish, paused, plural, problem_of, recovered, repeated, sentence
 from .frame import frame
 
 #: Without a live terminal: the shortest time between two lines with the counts.
@@ -45,20 +45,21 @@ class BatchProgress(Progress):
     def begins(self, progress, earlier):
         done = f"; {earlier} done by earlier runs" if earlier else ""
         self.say(plural(progress["items"], "message") + done)
-        if progress["pause"]:  # of an earlier run
-            self._pauses(**progress["pause"])
         self._due = time.monotonic() + (REDRAW_SECONDS if self._live else LINE_SECONDS)
 
     def on_update(self, update):
         if update["event"] == "recovered":
             self.say(recovered(update))
+        elif update["event"] == "repeated":
+            self.say(repeated(update))
         elif update["event"] == "resumed":
             self._error = self._pause = None
             if self._lines:
                 self.say("resumed")
         elif update["event"] == "paused":
-            # A rate limit needs no further explanation.
-            self._error = printable(str(update["error"])) if update["reason"] == "service_failure" else None
+            # A rate limit needs no further explanation, and of an earlier run's pause there is none.
+            explained = update["reason"] == "service_failure" and update["error"] is not None
+            self._error = printable(str(update["error"])) if explained else None
             self._pauses(update["reason"], update["pause"])
 
     def outcome(self, outcome):
@@ -91,6 +92,8 @@ class BatchProgress(Progress):
         again = "Ctrl-C again" if signal_name == "SIGINT" else "a second signal"
         sending = progress["sending"]
         in_flight = f"{plural(sending, 'message') if sending else 'no message'} in flight"
+        if self._live and not self._drawn:
+            write(self._stream, ERASE)  # the ^C that the terminal wrote; a frame would be erased anyway
         self.say(f"stopping: {in_flight}; {again} exits at once")
 
     def cleared(self):

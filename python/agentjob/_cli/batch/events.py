@@ -7,13 +7,13 @@ from .display import EXITED
 
 
 class BatchEvents(JsonEvents):
-    """Reports a batch to a program: its start, its updates, its stop and its summary."""
+    """Reports a batch to a program: its start, its requests, its updates, its stop and its summary."""
 
     def begins(self, progress, earlier):
         self.on_event({"event": "begin", "earlier": earlier, "progress": progress})
 
     def on_update(self, update):
-        if "error" in update:
+        if update.get("error") is not None:
             update = {**update, "error": error_facts(update["error"])}
         self.on_event(update)
 

@@ -3,18 +3,18 @@
 import os
 import sys
 
-from ..._native import read_batch_list
+from ..._native import parse_batch_list
 from ...errors import InvalidArgumentError
 from ..terminal import printable
 
 
-def read_items(file, format=None):
+def read_items(file, format=None, extra=False):
     """The items of a file (- is stdin), as dicts for Client.send_all, each with its `line`.
 
-    format: "jsonl" or "csv"; None takes what the file's name suggests. Raises InvalidArgumentError, which names the file and
-    the first wrong line, and says how many others are wrong.
+    format: "json", "jsonl", "csv" or "tsv"; None takes what the file's name suggests. extra: whether other columns are kept. Raises
+    InvalidArgumentError, which names the file and the first wrong line, and says how many others are wrong.
     """
-    return read_batch_list(content(file), name_of(file), format)
+    return parse_batch_list(content(file), name_of(file), format, extra)
 
 
 def name_of(file):

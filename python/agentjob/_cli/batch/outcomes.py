@@ -1,12 +1,12 @@
 """The outcomes of a batch on stdout, as JSON, one object per line."""
 
-import json
 import os
 import stat
 import sys
 
 from ..events import error_facts
 from ..output import OutputError, emit
+from ..record import as_json
 
 
 class Outcomes:
@@ -29,7 +29,7 @@ class Outcomes:
             self._report.clear(soon=self._piped)
         # ASCII only: it fits any encoding and has no control characters.
         error = outcome["error"]
-        line = json.dumps({**outcome, "error": error and error_facts(error)}, separators=(",", ":"))
+        line = as_json({**outcome, "error": error and error_facts(error)})
         broken = emit(line + "\n")
         if broken is None:
             return None

@@ -1,8 +1,10 @@
-"""`agentjob send-all`: sends the messages of a file, each at most once."""
+"""`agentjob batch run`: sends the messages of a file, each at most once."""
 
 from ... import errors
 from ..._native import Client
-from ..arguments import CLIENT, SCHEDULE
+from ..flags import CLIENT, SCHEDULE
+from ..headers import headers
+from .decided import read_prompt_file
 from .display import BatchProgress
 from .events import BatchEvents
 from .items import name_of, read_items
@@ -18,12 +20,13 @@ def report_for(options):
     return BatchEvents() if options.json_events else BatchProgress(quiet=options.quiet)
 
 
-def send_all(options, report):
+def main(options, report):
     """Runs the batch, and returns the exit status."""
-    items = read_items(options.file, options.format)
+    items = read_items(options.file, options.format, options.extra)
     settings = {name: getattr(options, name, None) for name in CLIENT}
+    settings["headers"] = headers(options.header)
     summary, run = Summary(options), Run(options, report)
-    with run.stop, Client(**settings, user_agent_suffix="cli") as service:
+    with run.stop, Client(**settings, user_agent_suffix="cli", on_event=run.on_event) as service:
         with begin(service, items, options, run.on_update) as batch:
             del items  # the batch has them
             run.follow(batch, summary)
@@ -37,7 +40,7 @@ def send_all(options, report):
 
 def begin(service, items, options, on_update):
     wait = {name: getattr(options, flag) for flag, name in SCHEDULE.items() if hasattr(options, flag)}
-    pace = {name: getattr(options, name) for name in ("concurrency", "max_outage", "grace") if hasattr(options, name)}
+    pace = {name: getattr(options, name) for name in ("concurrency", "max_outage", "max_busy", "grace") if hasattr(options, name)}
     try:
         return service.send_all(
             items,
@@ -45,6 +48,7 @@ def begin(service, items, options, on_update):
             rate=options.rate,
             wait=options.wait,
             resend_unknown=options.resend_unknown,
+            retry_prompts=[read_prompt_file(file) for file in options.prompt_files],
             on_update=on_update,
             **pace,
             **wait,
@@ -64,8 +68,12 @@ class Run:
         self._begun = False
         self.stop, self.outcomes = Stop(report), Outcomes(options, report)
         self.failure = None  # the error that stopped the batch
+        self._batch = None
+        #: What the client's on_event is set to. Without it the batch keeps no events.
+        self.on_event = self._on_event if options.json_events else None
 
     def follow(self, batch, summary):
+        self._batch = batch
         while not batch.finished:
             if self.stop.wanted:
                 self.stop.wanted = False
@@ -85,10 +93,17 @@ class Run:
         self._begin(batch.progress())
 
     def on_update(self, update):
-        # A damaged journal is reported before the outcomes of earlier runs.
-        if update["event"] != "recovered":
+        # These come before the outcomes of earlier runs; `repeated` even before anything is sent.
+        if update["event"] not in ("recovered", "repeated"):
             self._begin(update["progress"])
         self._report.on_update(update)
+
+    def _on_event(self, event):
+        # It comes after the outcomes of earlier runs.
+        self._begin(self._batch.progress())
+        # A pause is an update, too, which says more.
+        if event["event"] not in ("paused", "resumed"):
+            self._report.on_event(event)
 
     def _begin(self, progress):
         """The outcomes of earlier runs come first, and are counted by now."""

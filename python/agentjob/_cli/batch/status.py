@@ -1,29 +1,42 @@
-"""`agentjob batch-status`: a batch's progress from its journal, whether a run is active or not."""
+"""`agentjob batch status`: a batch's progress from its journal, whether a run is active or not."""
 
 import json
 import shlex
 import time
 from datetime import datetime, timezone
 
-from ..._native import batch_status as read_status
+from ..._native import batch_status
 from .. import exit
 from ..output import print_result
 from ..terminal import printable
 from .describe import finish, paused, plural, sentence
 
+#: How many items a command names one by one.
+FEW = 5
 #: How many unknown and rejected messages are listed.
 LISTED = 20
 
 
-def batch_status(options, report):
-    status = read_status(options.run)
+def main(options, report):
+    status = batch_status(options.run)
     report.end()
     if options.json:
         text = json.dumps(status, indent=2) + "\n"
     else:
         text = "".join(f"{printable(line)}\n" for line in lines(status, options.run, time.time()))
     print_result("status", text)
-    return exit.DELIVERY_UNKNOWN if status["unknown"] and not status["running"] else exit.DONE
+    return status_of(status)
+
+
+def status_of(status):
+    """The exit status: as that of a run that ends here."""
+    if status["running"]:
+        return exit.DONE
+    if status["unknown"]:
+        return exit.DELIVERY_UNKNOWN
+    if status["rejected"]:
+        return exit.FAILED
+    return exit.JOB_FAILED if status["failed"] else exit.DONE
 
 
 def lines(status, journal, now):
@@ -46,13 +59,52 @@ def lines(status, journal, now):
         yield finish(now + progress["finishes_in"], now)
     yield from listed("may have arrived; check the jobs:", status["unknown"])
     yield from listed("rejected:", status["rejected"])
+    yield from listed("their jobs failed:", status["failed"])
+    yield from listed("decided:", [{**made, "reason": describe_decision(made, now)} for made in status["decisions"]])
     if not status["running"]:
-        again = f"agentjob send-all FILE --journal {shlex.quote(journal)}"
-        again += (f" --rate {rate}" if rate else "") + (" --wait" if status["waits"] else "")
-        if progress["left"] or progress["waiting"]:
-            yield f"to resume, with the same list: {again}"
-        if status["unknown"]:
-            yield f"if you know that these messages did not arrive, send them again: {again} --resend-unknown"
+        yield from next_steps(status, journal)
+
+
+def next_steps(status, journal):
+    """What to do next, as commands that are ready to paste."""
+    progress, run = status["progress"], shlex.quote(journal)
+    steps = []
+    if status["unknown"]:
+        resolve = f"agentjob batch resolve {run} {names(status['unknown'])}"
+        steps += [
+            (f"{resolve} --check", "shows the jobs"),
+            (f"{resolve} --arrived", "they count as accepted"),
+            (f"{resolve} --not-arrived", "the next run sends them"),
+            (f"{resolve} --resend", "the next run sends them although they may have arrived"),
+        ]
+    if status["rejected"]:
+        rejected = names(status["rejected"])
+        steps.append((f"agentjob batch retry {run} {rejected}", "the next run sends them; --prompt-file FILE: with another prompt"))
+        # `drop all` would be about the unknown ones, too.
+        if rejected != "all" or not status["unknown"]:
+            steps.append((f"agentjob batch drop {run} {rejected}", "no run sends them"))
+    if progress["left"] or progress["waiting"]:
+        command = run_command(status, run) + (" --prompt-file FILE" if status["new_prompts"] else "")
+        steps.append((command, "resumes, with the same list" + (" and the new prompts" if status["new_prompts"] else "")))
+    if steps:
+        yield "next:"
+        width = min(max(len(command) for command, _ in steps), 70)
+        yield from (f"  {command:<{width}}  # {what}" for command, what in steps)
+
+
+def run_command(status, run):
+    """The command of the next run: with the rate and the wait of the last one, and the journal as a shell reads it."""
+    rate = f" --rate {status['rate']}" if status["rate"] else ""
+    return f"agentjob batch run FILE --journal {run}{rate}" + (" --wait" if status["waits"] else "")
+
+
+def names(items):
+    """The items, for a command: their numbers if they are few."""
+    return " ".join(str(item["item"]) for item in items) if len(items) <= FEW else "all"
+
+
+def describe_decision(made, now):
+    return f"{made['decision']} ({made['job_id']}), {when(moment(made['at']), now)}"
 
 
 def listed(title, items):

@@ -27,10 +27,11 @@ class Stop:
         return signal.Signals(self.signal).name
 
     def __enter__(self):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP):
+        handlers = {name: self._on_signal for name in ("SIGINT", "SIGTERM", "SIGHUP")}
+        for name, handler in {**handlers, "SIGTSTP": self._on_suspend}.items():
+            number = getattr(signal, name, None)  # not every platform has all of them
             # A signal that the parent ignores, as nohup and a shell's & do, stays ignored.
-            if signal.getsignal(number) != signal.SIG_IGN:
-                handler = self._on_suspend if number == signal.SIGTSTP else self._on_signal
+            if number is not None and signal.getsignal(number) != signal.SIG_IGN:
                 self._before.callback(signal.signal, number, signal.signal(number, handler))
         return self
 

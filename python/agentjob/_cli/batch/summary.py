@@ -3,9 +3,12 @@
 import shlex
 
 from .. import exit
+from ..headers import without_values
 from ..terminal import printable
 from .describe import place, plural, sentence
 
+#: How many messages a command names one by one.
+FEW = 5
 #: How many messages are listed one by one.
 LISTED = 50
 
@@ -15,7 +18,7 @@ class Summary:
 
     def __init__(self, options):
         self._options = options
-        self._failed_jobs = self._timed_out = self._unseen = 0
+        self._failed_jobs = self._timed_out = self._unseen = self._held = 0
         self._unknown = []
         self.progress = None
         self.signal = None  # the number of the signal that stopped the batch
@@ -25,6 +28,8 @@ class Summary:
         error, job = outcome["error"], outcome["job"]
         if outcome["delivery"] == "unknown":
             self._unknown.append({name: outcome[name] for name in ("item", "line", "job_id")})
+        elif outcome["delivery"] == "not_sent":
+            self._held += 1
         elif outcome["delivery"] == "accepted" and self._options.wait:
             # With --wait the job's end counts, too.
             if error is not None and error.kind == "wait_timeout":
@@ -54,8 +59,8 @@ class Summary:
         if self._unknown:
             yield from (f"{place(item)}: it may have arrived; check the job" for item in self._unknown[:LISTED])
             if len(self._unknown) > LISTED:
-                yield f"and {len(self._unknown) - LISTED} more; agentjob batch-status {self._journal} --json lists them all"
-            yield f"if you know that these messages did not arrive, send them again:\n  {self.command(resend=True)}"
+                yield f"and {len(self._unknown) - LISTED} more; agentjob batch status {self._journal} --json lists them all"
+            yield f"check their jobs, then decide: whether they arrived, did not arrive, or are sent again anyway:\n  {self._resolve()}"
         if self._unfinished:
             running = plural(self.progress["waiting"], "job")
             left = [f"{plural(self.progress['left'], 'message')} left to send"] if self.progress["left"] else []
@@ -72,16 +77,19 @@ class Summary:
             "progress": self.progress,
             "jobs_failed": self._failed_jobs,
             "waits_timed_out": self._timed_out,
+            "held": self._held,
             "unknown": self._unknown,
             "resume": self.command() if self._unfinished or self._timed_out else None,
         }
 
-    def command(self, resend=False):
-        """The command that resumes the batch. Only with `resend` does it send unknown messages again."""
-        words = [word for word in self._options.words if word != "--resend-unknown"]
-        if resend:
-            words.insert(1, "--resend-unknown")
+    def command(self):
+        """The command that resumes the batch. It does not send unknown messages again."""
+        words = [word for word in without_values(self._options.words) if word != "--resend-unknown"]
         return printable(shlex.join(["agentjob", *words]))
+
+    def _resolve(self):
+        items = " ".join(str(item["item"]) for item in self._unknown) if len(self._unknown) <= FEW else "all"
+        return f"agentjob batch resolve {printable(self._journal)} {items} --check"
 
     @property
     def _journal(self):
@@ -92,7 +100,8 @@ class Summary:
         return bool(self.progress["left"] or self.progress["waiting"])
 
     def _jobs(self):
-        counts = [f"{plural(self._failed_jobs, 'job')} failed"] if self._failed_jobs else []
+        counts = [f"{self._held} held behind another message to the same job"] if self._held else []
+        counts += [f"{plural(self._failed_jobs, 'job')} failed"] if self._failed_jobs else []
         counts += [f"{plural(self._timed_out, 'wait')} timed out"] if self._timed_out else []
         counts += [f"the end of {plural(self._unseen, 'job')} is unknown"] if self._unseen else []
         return "".join("; " + count for count in counts)

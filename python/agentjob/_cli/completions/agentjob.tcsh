@@ -10,16 +10,32 @@
 complete agentjob \
         'c/--api-key-file=/f/' \
         'c/--ca-file=/f/' \
+        'c/--client-cert=/f/' \
+        'c/--client-key=/f/' \
         'c/--journal=/f/' \
-        'c/--format=/(jsonl csv)/' \
-        'c/--/(allow-plaintext api-key-file base-url ca-file concurrency format grace help journal json json-events max-interval max-outage max-retries min-interval project-id proxy quiet rate resend-unknown resume timeout version wait wait-timeout)/' \
-        'c/-/(- h)/' \
+        'c/--format=/(json jsonl csv tsv)/' \
+        'c/--prompt-file=/f/' \
+        'c/-o=/f/' \
+        'c/--output=/f/' \
+        'c/--/(allow-plaintext api-key-file arrived base-url ca-file check client-cert client-key concurrency connect-timeout csv extra force format grace header help journal json json-events jsonl max-busy max-interval max-outage max-retries min-interval not-arrived output project-id prompt-file proxy quiet rate resend resend-unknown resume settle timeout version wait wait-timeout)/' \
+        'c/-/(- V h o)/' \
         'n/--api-key-file/f/' \
         'n/--ca-file/f/' \
+        'n/--client-cert/f/' \
+        'n/--client-key/f/' \
         'n/--journal/f/' \
-        'n/--format/(jsonl csv)/' \
-        'p/1/(send wait get create send-all batch-status demo emulator completion)/' \
-        'n/send-all/f/' \
-        'n/batch-status/f/' \
+        'n/--format/(json jsonl csv tsv)/' \
+        'n/--prompt-file/f/' \
+        'n/-o/f/' \
+        'n/--output/f/' \
+        'p/1/(send wait get create batch demo emulator help completion)/' \
+        'n/batch/(run status resolve retry drop export report)/' \
         'n/completion/(bash zsh tcsh)/' \
+        'n/run/f/' \
+        'n/status/f/' \
+        'n/resolve/f/' \
+        'n/retry/f/' \
+        'n/drop/f/' \
+        'n/export/f/' \
+        'n/report/f/' \
         'p/*/()/'

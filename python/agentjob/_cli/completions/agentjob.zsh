@@ -10,26 +10,149 @@
 
 _shtab_agentjob_commands() {
   local _commands=(
-    batch-status:'Show the progress of a send-all batch, from its journal.'
+    batch:'Send the messages of a file, each at most once, and see how far the batch is. A batch records its progress in a journal,'
     completion:'Print a script that completes commands and flags in a shell.'
     create:'Create a job.'
     demo:'Send a message to an emulator of the service, and wait for the result.'
     emulator:'run the emulator on its own, on loopback'
     get:'Print a job'"'"'s record.'
+    help:'Print the help of a command, or of the settings: agentjob help settings.'
     send:'Send a message to a job.'
-    send-all:'Send the messages of a file, each at most once; run again to resume.'
     wait:'Wait until a job is done.'
   )
   _describe 'agentjob commands' _commands
 }
 
+_shtab_agentjob_batch_commands() {
+  local _commands=(
+    drop:'Take messages out of a batch: no run sends them.'
+    export:'Print every message with its outcome, as CSV or JSON.'
+    report:'Make a page about a batch, from its journal: one HTML file that loads nothing.'
+    resolve:'Decide about messages that may have arrived.'
+    retry:'Send rejected messages again, by the next run.'
+    run:'Send the messages of a file, each at most once; run again to resume.'
+    status:'Show the progress of a batch from its journal, and what is left to decide.'
+  )
+  _describe 'agentjob batch commands' _commands
+}
+
 _shtab_agentjob_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--version[show the version and exit]"
+  {-V,--version}"[show the version and exit]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_agentjob_defaults_added=0
+
+_shtab_agentjob_batch_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_agentjob_batch_defaults_added=0
+
+_shtab_agentjob_batch_drop_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--json[print the decisions as JSON]"
+  ":the batch\'s journal:_files"
+  "(*):a number, a key, or all:"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_agentjob_batch_drop_defaults_added=0
+
+_shtab_agentjob_batch_export_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--csv[a header, then one record per message]"
+  "--jsonl[one object per line]"
+  ":the batch\'s journal:_files"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_agentjob_batch_export_defaults_added=0
+
+_shtab_agentjob_batch_report_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  {-o,--output}"[the page\'s file (RUN.html)\; - writes it to stdout]:FILE:_files"
+  "--force[replace the file if it exists]"
+  ":the batch\'s journal:_files"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_agentjob_batch_report_defaults_added=0
+
+_shtab_agentjob_batch_resolve_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--check[first poll the jobs and print their records\; alone, decide nothing]"
+  "--arrived[the message arrived\: it counts as accepted]"
+  "--not-arrived[it did not arrive\: the next run sends it]"
+  "--resend[the next run sends it again although it may have arrived]"
+  "--base-url[URL of the service (AGENTJOB_BASE_URL)]:URL:"
+  "--project-id[the project of the jobs (AGENTJOB_PROJECT_ID)]:ID:"
+  "--api-key-file[a file that contains only the key (AGENTJOB_API_KEY_FILE)]:FILE:_files"
+  "--ca-file[a PEM file of additional authorities to trust (AGENTJOB_CA_FILE)]:FILE:_files"
+  "--client-cert[a PEM file with the client\'s own certificate, perhaps with its key (AGENTJOB_CLIENT_CERT)]:FILE:_files"
+  "--client-key[a PEM file with the key of --client-cert (AGENTJOB_CLIENT_KEY)]:FILE:_files"
+  "--proxy[the HTTP proxy, instead of the environment\'s]:URL:"
+  "--allow-plaintext[allow plain http to another machine]"
+  "*--header[a request header, \'Name\: value\'\; or \@FILE with such lines (AGENTJOB_HEADERS)]:LINE:"
+  "--timeout[total seconds of one call, retries included (60\; AGENTJOB_TIMEOUT)]:S:"
+  "--connect-timeout[seconds to connect, TLS included (10)]:S:"
+  "--json[print the decisions as JSON]"
+  ":the batch\'s journal:_files"
+  "(*):a number, a key, or all:"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_agentjob_batch_resolve_defaults_added=0
+
+_shtab_agentjob_batch_retry_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--prompt-file[send the prompt in this file instead (- is stdin), without its trailing line breaks\; the next run needs it, too]:FILE:_files"
+  "--json[print the decisions as JSON]"
+  ":the batch\'s journal:_files"
+  "(*):a number, a key, or all:"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_agentjob_batch_retry_defaults_added=0
+
+_shtab_agentjob_batch_run_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--journal[the file that records what was sent\; created if it does not exist]:RUN:_files"
+  "--format[json, jsonl, csv or tsv (by FILE\'s ending, else jsonl)]:FORMAT:(json jsonl csv tsv)"
+  "--extra[keep other columns of FILE, and print them with the outcome]"
+  "--rate[most messages per s, min, h or d, for example 100\/h (default\: no limit)]:RATE:"
+  "*--prompt-file[a prompt that batch retry --prompt-file decided on\; may be repeated]:FILE:_files"
+  "--resend-unknown[also resend messages that may have arrived\; check their jobs first]"
+  "--concurrency[messages in flight at once, never two for one job (4)]:N:"
+  "--max-outage[seconds to keep trying while the service fails (3600)]:S:"
+  "--max-busy[seconds a job may be busy (409) before its message is rejected (3600)]:S:"
+  "--grace[seconds to wait for responses after Ctrl-C (5)]:S:"
+  "--wait[wait for each job until it is done]"
+  "--wait-timeout[seconds to wait\; none means no limit (1800)]:S:"
+  "--min-interval[shortest pause between polls, in seconds (2\; AGENTJOB_MIN_INTERVAL)]:S:"
+  "--max-interval[longest pause between polls, in seconds (60\; AGENTJOB_MAX_INTERVAL)]:S:"
+  "--settle[how long a finished job may show its previous result (10\; AGENTJOB_SETTLE)]:S:"
+  "--base-url[URL of the service (AGENTJOB_BASE_URL)]:URL:"
+  "--project-id[the project of the jobs (AGENTJOB_PROJECT_ID)]:ID:"
+  "--api-key-file[a file that contains only the key (AGENTJOB_API_KEY_FILE)]:FILE:_files"
+  "--ca-file[a PEM file of additional authorities to trust (AGENTJOB_CA_FILE)]:FILE:_files"
+  "--client-cert[a PEM file with the client\'s own certificate, perhaps with its key (AGENTJOB_CLIENT_CERT)]:FILE:_files"
+  "--client-key[a PEM file with the key of --client-cert (AGENTJOB_CLIENT_KEY)]:FILE:_files"
+  "--proxy[the HTTP proxy, instead of the environment\'s]:URL:"
+  "--allow-plaintext[allow plain http to another machine]"
+  "*--header[a request header, \'Name\: value\'\; or \@FILE with such lines (AGENTJOB_HEADERS)]:LINE:"
+  "--timeout[total seconds of one call, retries included (60\; AGENTJOB_TIMEOUT)]:S:"
+  "--connect-timeout[seconds to connect, TLS included (10)]:S:"
+  "--quiet[no progress on stderr, only errors]"
+  "--json-events[progress and errors on stderr as JSON, one object per line]"
+  "--json[print the outcomes on stdout even if it is a terminal]"
+  ":the messages, as JSON, CSV or TSV\; - reads them from stdin:_files"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_agentjob_batch_run_defaults_added=0
 
 _shtab_agentjob_batch_status_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
@@ -52,19 +175,24 @@ _shtab_agentjob_create_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--wait[then wait until the job is done]"
   "--wait-timeout[seconds to wait\; none means no limit (1800)]:S:"
-  "--min-interval[shortest pause between polls, in seconds (2)]:S:"
-  "--max-interval[longest pause between polls, in seconds (60)]:S:"
+  "--min-interval[shortest pause between polls, in seconds (2\; AGENTJOB_MIN_INTERVAL)]:S:"
+  "--max-interval[longest pause between polls, in seconds (60\; AGENTJOB_MAX_INTERVAL)]:S:"
+  "--settle[how long a finished job may show its previous result (10\; AGENTJOB_SETTLE)]:S:"
   "--base-url[URL of the service (AGENTJOB_BASE_URL)]:URL:"
   "--project-id[the project of the jobs (AGENTJOB_PROJECT_ID)]:ID:"
   "--api-key-file[a file that contains only the key (AGENTJOB_API_KEY_FILE)]:FILE:_files"
   "--ca-file[a PEM file of additional authorities to trust (AGENTJOB_CA_FILE)]:FILE:_files"
+  "--client-cert[a PEM file with the client\'s own certificate, perhaps with its key (AGENTJOB_CLIENT_CERT)]:FILE:_files"
+  "--client-key[a PEM file with the key of --client-cert (AGENTJOB_CLIENT_KEY)]:FILE:_files"
   "--proxy[the HTTP proxy, instead of the environment\'s]:URL:"
   "--allow-plaintext[allow plain http to another machine]"
+  "*--header[a request header, \'Name\: value\'\; or \@FILE with such lines (AGENTJOB_HEADERS)]:LINE:"
   "--timeout[total seconds of one call, retries included (60\; AGENTJOB_TIMEOUT)]:S:"
+  "--connect-timeout[seconds to connect, TLS included (10)]:S:"
   "--max-retries[how often to retry a failed request (2)]:N:"
   "--quiet[no progress on stderr, only errors]"
   "--json-events[progress and errors on stderr as JSON, one object per line]"
-  ":the message\; - reads it from stdin, without its trailing line breaks:"
+  ":the message\; - reads it from stdin:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -92,9 +220,13 @@ _shtab_agentjob_get_options=(
   "--project-id[the project of the jobs (AGENTJOB_PROJECT_ID)]:ID:"
   "--api-key-file[a file that contains only the key (AGENTJOB_API_KEY_FILE)]:FILE:_files"
   "--ca-file[a PEM file of additional authorities to trust (AGENTJOB_CA_FILE)]:FILE:_files"
+  "--client-cert[a PEM file with the client\'s own certificate, perhaps with its key (AGENTJOB_CLIENT_CERT)]:FILE:_files"
+  "--client-key[a PEM file with the key of --client-cert (AGENTJOB_CLIENT_KEY)]:FILE:_files"
   "--proxy[the HTTP proxy, instead of the environment\'s]:URL:"
   "--allow-plaintext[allow plain http to another machine]"
+  "*--header[a request header, \'Name\: value\'\; or \@FILE with such lines (AGENTJOB_HEADERS)]:LINE:"
   "--timeout[total seconds of one call, retries included (60\; AGENTJOB_TIMEOUT)]:S:"
+  "--connect-timeout[seconds to connect, TLS included (10)]:S:"
   "--max-retries[how often to retry a failed request (2)]:N:"
   "--quiet[no progress on stderr, only errors]"
   "--json-events[progress and errors on stderr as JSON, one object per line]"
@@ -104,71 +236,60 @@ _shtab_agentjob_get_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_agentjob_get_defaults_added=0
 
+_shtab_agentjob_help_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "(*)::a command, or settings:"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_agentjob_help_defaults_added=0
+
 _shtab_agentjob_send_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--wait[then wait until the job is done]"
   "--wait-timeout[seconds to wait\; none means no limit (1800)]:S:"
-  "--min-interval[shortest pause between polls, in seconds (2)]:S:"
-  "--max-interval[longest pause between polls, in seconds (60)]:S:"
+  "--min-interval[shortest pause between polls, in seconds (2\; AGENTJOB_MIN_INTERVAL)]:S:"
+  "--max-interval[longest pause between polls, in seconds (60\; AGENTJOB_MAX_INTERVAL)]:S:"
+  "--settle[how long a finished job may show its previous result (10\; AGENTJOB_SETTLE)]:S:"
   "--base-url[URL of the service (AGENTJOB_BASE_URL)]:URL:"
   "--project-id[the project of the jobs (AGENTJOB_PROJECT_ID)]:ID:"
   "--api-key-file[a file that contains only the key (AGENTJOB_API_KEY_FILE)]:FILE:_files"
   "--ca-file[a PEM file of additional authorities to trust (AGENTJOB_CA_FILE)]:FILE:_files"
+  "--client-cert[a PEM file with the client\'s own certificate, perhaps with its key (AGENTJOB_CLIENT_CERT)]:FILE:_files"
+  "--client-key[a PEM file with the key of --client-cert (AGENTJOB_CLIENT_KEY)]:FILE:_files"
   "--proxy[the HTTP proxy, instead of the environment\'s]:URL:"
   "--allow-plaintext[allow plain http to another machine]"
+  "*--header[a request header, \'Name\: value\'\; or \@FILE with such lines (AGENTJOB_HEADERS)]:LINE:"
   "--timeout[total seconds of one call, retries included (60\; AGENTJOB_TIMEOUT)]:S:"
+  "--connect-timeout[seconds to connect, TLS included (10)]:S:"
   "--max-retries[how often to retry a failed request (2)]:N:"
   "--quiet[no progress on stderr, only errors]"
   "--json-events[progress and errors on stderr as JSON, one object per line]"
   ":the job\'s id:"
-  ":the message\; - reads it from stdin, without its trailing line breaks:"
+  ":the message\; - reads it from stdin:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_agentjob_send_defaults_added=0
 
-_shtab_agentjob_send_all_options=(
-  "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--journal[the file that records what was sent\; created if it does not exist]:RUN:_files"
-  "--format[jsonl or csv (csv if FILE ends in .csv, else jsonl)]:FORMAT:(jsonl csv)"
-  "--rate[most messages per s, min, h or d, for example 100\/h (default\: no limit)]:RATE:"
-  "--resend-unknown[also resend messages that may have arrived\; check their jobs first]"
-  "--concurrency[messages in flight at once, never two for one job (4)]:N:"
-  "--max-outage[seconds to keep trying while the service fails (3600)]:S:"
-  "--grace[seconds to wait for responses after Ctrl-C (5)]:S:"
-  "--wait[wait for each job until it is done]"
-  "--wait-timeout[seconds to wait\; none means no limit (1800)]:S:"
-  "--min-interval[shortest pause between polls, in seconds (2)]:S:"
-  "--max-interval[longest pause between polls, in seconds (60)]:S:"
-  "--base-url[URL of the service (AGENTJOB_BASE_URL)]:URL:"
-  "--project-id[the project of the jobs (AGENTJOB_PROJECT_ID)]:ID:"
-  "--api-key-file[a file that contains only the key (AGENTJOB_API_KEY_FILE)]:FILE:_files"
-  "--ca-file[a PEM file of additional authorities to trust (AGENTJOB_CA_FILE)]:FILE:_files"
-  "--proxy[the HTTP proxy, instead of the environment\'s]:URL:"
-  "--allow-plaintext[allow plain http to another machine]"
-  "--timeout[total seconds of one call, retries included (60\; AGENTJOB_TIMEOUT)]:S:"
-  "--quiet[no progress on stderr, only errors]"
-  "--json-events[progress and errors on stderr as JSON, one object per line]"
-  "--json[print the outcomes on stdout even if it is a terminal]"
-  ":the messages, as JSONL or CSV\; - reads them from stdin:_files"
-)
-
-# guard to ensure default positional specs are added only once per session
-_shtab_agentjob_send_all_defaults_added=0
-
 _shtab_agentjob_wait_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--resume[resume a wait that Ctrl-C ended, from the text that it printed]:TEXT:"
   "--wait-timeout[seconds to wait\; none means no limit (1800)]:S:"
-  "--min-interval[shortest pause between polls, in seconds (2)]:S:"
-  "--max-interval[longest pause between polls, in seconds (60)]:S:"
+  "--min-interval[shortest pause between polls, in seconds (2\; AGENTJOB_MIN_INTERVAL)]:S:"
+  "--max-interval[longest pause between polls, in seconds (60\; AGENTJOB_MAX_INTERVAL)]:S:"
+  "--settle[how long a finished job may show its previous result (10\; AGENTJOB_SETTLE)]:S:"
   "--base-url[URL of the service (AGENTJOB_BASE_URL)]:URL:"
   "--project-id[the project of the jobs (AGENTJOB_PROJECT_ID)]:ID:"
   "--api-key-file[a file that contains only the key (AGENTJOB_API_KEY_FILE)]:FILE:_files"
   "--ca-file[a PEM file of additional authorities to trust (AGENTJOB_CA_FILE)]:FILE:_files"
+  "--client-cert[a PEM file with the client\'s own certificate, perhaps with its key (AGENTJOB_CLIENT_CERT)]:FILE:_files"
+  "--client-key[a PEM file with the key of --client-cert (AGENTJOB_CLIENT_KEY)]:FILE:_files"
   "--proxy[the HTTP proxy, instead of the environment\'s]:URL:"
   "--allow-plaintext[allow plain http to another machine]"
+  "*--header[a request header, \'Name\: value\'\; or \@FILE with such lines (AGENTJOB_HEADERS)]:LINE:"
   "--timeout[total seconds of one call, retries included (60\; AGENTJOB_TIMEOUT)]:S:"
+  "--connect-timeout[seconds to connect, TLS included (10)]:S:"
   "--max-retries[how often to retry a failed request (2)]:N:"
   "--quiet[no progress on stderr, only errors]"
   "--json-events[progress and errors on stderr as JSON, one object per line]"
@@ -197,15 +318,44 @@ _shtab_agentjob() {
       (( CURRENT += 1 ))
       curcontext="${curcontext%:*:*}:_shtab_agentjob-$line[1]:"
       case $line[1] in
-        batch-status) _arguments -C -s $_shtab_agentjob_batch_status_options ;;
+        batch) _shtab_agentjob_batch ;;
         completion) _arguments -C -s $_shtab_agentjob_completion_options ;;
         create) _arguments -C -s $_shtab_agentjob_create_options ;;
         demo) _arguments -C -s $_shtab_agentjob_demo_options ;;
         emulator) _arguments -C -s $_shtab_agentjob_emulator_options ;;
         get) _arguments -C -s $_shtab_agentjob_get_options ;;
+        help) _arguments -C -s $_shtab_agentjob_help_options ;;
         send) _arguments -C -s $_shtab_agentjob_send_options ;;
-        send-all) _arguments -C -s $_shtab_agentjob_send_all_options ;;
         wait) _arguments -C -s $_shtab_agentjob_wait_options ;;
+      esac
+  esac
+}
+
+_shtab_agentjob_batch() {
+  local context state line curcontext="$curcontext" one_or_more='(*)' remainder='(-)*:' default='*::: :->batch'
+
+  # Add default positional/remainder specs only if none exist, and only once per session
+  if (( ! _shtab_agentjob_batch_defaults_added )); then
+    if (( ${_shtab_agentjob_batch_options[(I)${(q)one_or_more}*]} +          ${_shtab_agentjob_batch_options[(I)${(q)remainder}*]} +          ${_shtab_agentjob_batch_options[(I)${(q)default}]} == 0 )); then
+      _shtab_agentjob_batch_options+=(': :_shtab_agentjob_batch_commands' '*::: :->batch')
+    fi
+    _shtab_agentjob_batch_defaults_added=1
+  fi
+  _arguments -C -s $_shtab_agentjob_batch_options
+
+  case $state in
+    batch)
+      words=($line[1] "${words[@]}")
+      (( CURRENT += 1 ))
+      curcontext="${curcontext%:*:*}:_shtab_agentjob_batch-$line[1]:"
+      case $line[1] in
+        drop) _arguments -C -s $_shtab_agentjob_batch_drop_options ;;
+        export) _arguments -C -s $_shtab_agentjob_batch_export_options ;;
+        report) _arguments -C -s $_shtab_agentjob_batch_report_options ;;
+        resolve) _arguments -C -s $_shtab_agentjob_batch_resolve_options ;;
+        retry) _arguments -C -s $_shtab_agentjob_batch_retry_options ;;
+        run) _arguments -C -s $_shtab_agentjob_batch_run_options ;;
+        status) _arguments -C -s $_shtab_agentjob_batch_status_options ;;
       esac
   esac
 }

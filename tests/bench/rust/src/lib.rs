@@ -33,7 +33,7 @@ impl Place {
 pub trait Entrant: Sync + Sized + 'static {
     fn new(place: &Place) -> Self;
 
-    /// What one thread calls again and again: each call sends `prompt`, and checks the answer.
+    /// What one thread calls again and again: each call sends `prompt`, and checks the response.
     fn sender<'a>(&'a self, prompt: &'a str) -> Box<dyn FnMut() + 'a>;
 }
 
@@ -56,24 +56,24 @@ pub fn race<E: Entrant>() {
             "send" => {
                 let client = client.get_or_insert_with(|| E::new(&place));
                 let mut send = client.sender(&prompt);
-                answer(&times(number(1), &mut send));
+                reply(&times(number(1), &mut send));
                 // The sender may own the connection, so it stays for as long as it is asked for the same.
                 while let Some(line) = lines.next_if(|line| line.starts_with("send ")) {
-                    answer(&times(line[5..].trim().parse().expect("a number"), &mut send));
+                    reply(&times(line[5..].trim().parse().expect("a number"), &mut send));
                 }
             }
-            "new" => answer(&times(number(1), &mut || E::new(&place).sender(&prompt)())),
+            "new" => reply(&times(number(1), &mut || E::new(&place).sender(&prompt)())),
             "hold" => {
                 for _ in 0..number(1) {
                     held.push(hold::<E>(&place, &prompt));
                 }
-                answer(&[0]);
+                reply(&[0]);
             }
             "prompt" => {
                 prompt = "x".repeat(number(1));
-                answer(&[0]);
+                reply(&[0]);
             }
-            "threads" => answer(&threads(client.get_or_insert_with(|| E::new(&place)), &prompt, number(1), number(2))),
+            "threads" => reply(&threads(client.get_or_insert_with(|| E::new(&place)), &prompt, number(1), number(2))),
             other => panic!("what is {other}?"),
         }
     }
@@ -123,14 +123,14 @@ fn processor_time() -> u128 {
     Duration::from(ClockId::CLOCK_PROCESS_CPUTIME_ID.now().expect("a clock")).as_nanos()
 }
 
-fn answer(numbers: &[u128]) {
+fn reply(numbers: &[u128]) {
     let mut line = String::new();
     numbers.iter().for_each(|number| write!(line, "{number} ").expect("memory"));
     let mut out = io::stdout().lock();
     writeln!(out, "{}", line.trim_end()).and_then(|()| out.flush()).expect("standard output is read");
 }
 
-/// Checks an answer as every entrant does: parsed, and of the right job.
+/// Checks a response as every entrant does: parsed, and of the right job.
 pub fn check(body: &[u8]) {
     let record: serde_json::Value = serde_json::from_slice(body).expect("JSON");
     assert_eq!(record["id"], JOB);

@@ -5,7 +5,8 @@ use std::io::{self, BufRead, Write};
 use std::time::Duration;
 
 use agentjob_core::{
-    CallOptions, CancelToken, Client, Error, Job, WaitOptions, duration_from_seconds, duration_from_seconds_or_zero,
+    CallOptions, CancelToken, Client, Error, Headers, Job, WaitOptions, duration_from_seconds,
+    duration_from_seconds_or_zero,
 };
 use serde_json::json;
 
@@ -38,6 +39,9 @@ fn call(settings: &Settings) -> Result<String, Error> {
     let mut options = CallOptions::new();
     if let Some(timeout) = seconds(settings, "call.timeout")? {
         options = options.timeout(timeout);
+    }
+    if let Some(line) = settings.get("call.header") {
+        options = options.headers(header(line)?);
     }
     if let Some(after) = seconds(settings, "cancel_after")? {
         let token = CancelToken::new();
@@ -74,6 +78,9 @@ fn client(settings: &Settings) -> Result<Client, Error> {
             "api_key_file" => builder.api_key_file(value),
             "project_id" => builder.project_id(value),
             "ca_file" => builder.ca_file(value),
+            "client_cert" => builder.client_cert(value),
+            "client_key" => builder.client_key(value),
+            "header" => builder.headers(header(value)?),
             "proxy" => builder.proxy(value),
             "user_agent_suffix" => builder.user_agent_suffix(value),
             "max_retries" => builder.max_retries(u32::try_from(whole()?).unwrap_or(u32::MAX)),
@@ -93,7 +100,29 @@ fn client(settings: &Settings) -> Result<Client, Error> {
     if let Some(limit) = seconds(settings, "max_retry_after")? {
         builder = builder.max_retry_after(limit);
     }
+    if settings.get("wait_timeout").is_some_and(|value| value == "none") {
+        builder = builder.wait_timeout(None);
+    } else if let Some(timeout) = seconds(settings, "wait_timeout")? {
+        builder = builder.wait_timeout(timeout);
+    }
+    if let Some(interval) = seconds(settings, "min_interval")? {
+        builder = builder.min_interval(interval);
+    }
+    if let Some(interval) = seconds(settings, "max_interval")? {
+        builder = builder.max_interval(interval);
+    }
+    if let Some(settle) = settings.get("settle") {
+        builder = builder.settle(duration_from_seconds_or_zero("settle", settle.parse().unwrap_or(f64::NAN))?);
+    }
+    if let Some(Ok(part)) = settings.get("lateness").map(|value| value.parse()) {
+        builder = builder.lateness(part);
+    }
     builder.build()
+}
+
+fn header(line: &str) -> Result<Headers, Error> {
+    let (name, value) = line.split_once(": ").unwrap_or((line, ""));
+    Headers::new().with(name, value)
 }
 
 fn wait_options(settings: &Settings) -> Result<WaitOptions, Error> {

@@ -1,4 +1,4 @@
-//! A client of the tests' own: raw bytes over a socket, and an answer taken apart by hand.
+//! A client of the tests' own: raw bytes over a socket, and a response taken apart by hand.
 #![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of this")]
 
 #[path = "../../../../core/tests/support/limit.rs"]
@@ -23,15 +23,15 @@ pub fn emulator(config: &str) -> Emulator {
     Emulator::start(Config::from_json(config).expect(config)).expect("a free port")
 }
 
-/// An answer, as far as it came.
+/// A response, as far as it came.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     pub fn header(&self, name: &str) -> Option<&str> {
         let field = self.headers.iter().find(|(given, _)| given.eq_ignore_ascii_case(name));
         field.map(|(_, value)| value.as_str())
@@ -68,21 +68,21 @@ impl Peer {
         self.0.write_all(bytes.as_ref()).expect("the emulator reads");
     }
 
-    pub fn request(&mut self, method: &str, path: &str, body: &str) -> Answer {
+    pub fn request(&mut self, method: &str, path: &str, body: &str) -> Response {
         self.write(request(method, path, body));
-        self.answer()
+        self.response()
     }
 
-    pub fn get(&mut self, path: &str) -> Answer {
+    pub fn get(&mut self, path: &str) -> Response {
         self.request("GET", path, "")
     }
 
-    pub fn post(&mut self, path: &str, body: &str) -> Answer {
+    pub fn post(&mut self, path: &str, body: &str) -> Response {
         self.request("POST", path, body)
     }
 
-    /// Reads one answer, whatever delimits it.
-    pub fn answer(&mut self) -> Answer {
+    /// Reads one response, whatever delimits it.
+    pub fn response(&mut self) -> Response {
         let head = self.read_head();
         let mut lines = head.split("\r\n");
         let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
@@ -90,18 +90,18 @@ impl Peer {
             .filter_map(|line| line.split_once(": "))
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
-        let mut answer = Answer { status, headers, body: Vec::new() };
-        if let Some(length) = answer.header("content-length") {
-            answer.body = vec![0; length.parse().unwrap()];
-            self.0.read_exact(&mut answer.body).expect("the whole body");
-        } else if answer.header("transfer-encoding") == Some("chunked") {
+        let mut response = Response { status, headers, body: Vec::new() };
+        if let Some(length) = response.header("content-length") {
+            response.body = vec![0; length.parse().unwrap()];
+            self.0.read_exact(&mut response.body).expect("the whole body");
+        } else if response.header("transfer-encoding") == Some("chunked") {
             while let Some(chunk) = self.chunk() {
-                answer.body.extend(chunk);
+                response.body.extend(chunk);
             }
         } else if status != 204 && status != 304 {
-            self.0.read_to_end(&mut answer.body).expect("a FIN after the body");
+            self.0.read_to_end(&mut response.body).expect("a FIN after the body");
         }
-        answer
+        response
     }
 
     /// Reads up to and with the blank line.

@@ -4,33 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// The state of an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum State {
-    Sending,
-    NotSent,
-    Accepted,
-    Rejected,
-    Unknown,
-}
-
-impl State {
-    pub(crate) fn of(word: &str) -> Option<State> {
-        Some(match word {
-            "sending" => State::Sending,
-            "not_sent" => State::NotSent,
-            "accepted" => State::Accepted,
-            "rejected" => State::Rejected,
-            "unknown" => State::Unknown,
-            _ => return None,
-        })
-    }
-
-    /// Whether a message in this state may be one that the service processed.
-    pub(crate) fn may_have_arrived(self) -> bool {
-        matches!(self, State::Sending | State::Accepted | State::Unknown)
-    }
-}
+use super::decided::Decided;
+use super::state::State;
 
 /// What a journal says.
 #[derive(Debug, Default)]
@@ -43,6 +18,8 @@ pub(crate) struct Journal {
     pub(crate) wrong: Vec<String>,
     /// Whether the last lines cannot be read.
     pub(crate) torn: bool,
+    /// What was decided.
+    pub(crate) decided: Decided,
     keys: BTreeMap<u64, String>,
     jobs: BTreeMap<u64, String>,
 }
@@ -96,14 +73,15 @@ impl Journal {
     fn take(&mut self, at: usize, line: &Value) -> Result<(), String> {
         let kind = line["line"].as_str().ok_or("it has no kind")?;
         match kind {
-            "run" if line["journal"] == 3 => return Ok(()),
+            "run" if line["journal"] == 4 => return Ok(()),
             _ if at == 0 => return Err("a journal begins with a run".into()),
             "paused" => return Ok(()),
             _ => {}
         }
         let number = line["item"].as_u64().ok_or("it has no item")?;
         let key = line["key"].as_str().ok_or("it has no key")?;
-        if self.keys.entry(number).or_insert_with(|| key.to_owned()) != key {
+        let is_new_id = self.decided.new_ids.contains(&(number, key.to_owned()));
+        if !is_new_id && self.keys.entry(number).or_insert_with(|| key.to_owned()) != key {
             return Err("the item has another key than before".into());
         }
         let before = self.items.get(&number).copied();
@@ -111,11 +89,17 @@ impl Journal {
             let accepted = before == Some(State::Accepted);
             return accepted.then_some(()).ok_or(format!("{kind} after {before:?}"));
         }
+        if kind == "decided" {
+            let after = self.decided.take(number, before, line)?;
+            self.items.insert(number, after);
+            return Ok(());
+        }
         let after = State::of(kind).ok_or("this kind is unknown")?;
         let may_be = match after {
             State::Sending => {
                 let job = line["job_id"].as_str().ok_or("it has no job")?;
                 self.jobs.insert(number, job.to_owned());
+                self.decided.to_send.remove(&number);
                 if before == Some(State::Unknown) {
                     *self.resent.entry(number).or_default() += 1;
                 }

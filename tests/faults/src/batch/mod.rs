@@ -7,6 +7,8 @@
 //! `AGENTJOB_FAULTS_KEEP=1` keeps everything needed to understand a finding.
 
 mod clock;
+mod decided;
+mod decisions;
 mod files;
 mod journal;
 mod judge;
@@ -20,6 +22,7 @@ mod round;
 mod script;
 mod sender;
 mod situations;
+mod state;
 mod table;
 
 pub use judge::Findings;

@@ -19,6 +19,15 @@ pub(crate) struct Kill {
     pub(crate) nth: u64,
 }
 
+/// A decision, which a process makes instead of sending.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Decide {
+    /// The items' numbers.
+    pub(crate) items: Vec<u64>,
+    pub(crate) decision: String,
+    pub(crate) prompt: Option<String>,
+}
+
 /// One run of a batch.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Plan {
@@ -33,7 +42,10 @@ pub(crate) struct Plan {
     pub(crate) wait: bool,
     pub(crate) rate: Option<String>,
     pub(crate) resend_unknown: bool,
+    /// How long a job may be busy.
+    pub(crate) max_busy_ms: u64,
     pub(crate) timeout_ms: u64,
+    pub(crate) decide: Option<Decide>,
     pub(crate) kill: Option<Kill>,
     /// A seed: the threads pause for a moment at steps it draws, so that they interleave differently. 0: no pauses.
     pub(crate) jostle: u64,
@@ -50,9 +62,11 @@ pub(crate) enum Said {
     /// The process has the journal. `unix_ms` is its system time.
     Begun { unix_ms: u64 },
     /// An item has its outcome.
-    Reported { number: u64, delivery: String, error: Option<String>, earlier: bool },
+    Reported { number: u64, delivery: String, error: Option<String>, earlier: bool, pr_link: Option<String> },
     /// Nothing is sent for this long.
     Paused { ms: u64 },
+    /// A decision was made about these items.
+    Decided { numbers: Vec<u64>, decision: String },
     /// The batch came to its end.
     Over,
     /// The batch failed.

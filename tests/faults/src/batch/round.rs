@@ -35,6 +35,7 @@ pub(crate) struct Round {
     pub(crate) over: bool,
     resend: bool,
     disk_full: bool,
+    work_ms: u64,
     pub(crate) findings: Findings,
 }
 
@@ -44,6 +45,20 @@ pub(crate) type Skip = String;
 impl Round {
     /// A list of messages for a few jobs, some of them with keys of their own, and a service with these `rules`.
     pub(crate) fn new(sender: &Path, seed: u64, rules: impl FnOnce(&mut Rng, usize) -> Vec<Value>) -> Round {
+        Round::of_jobs(sender, seed, None, rules)
+    }
+
+    /// The same, for a batch that waits, and jobs that are all busy at first.
+    pub(crate) fn of_busy_jobs(sender: &Path, seed: u64, rules: impl FnOnce(&mut Rng, usize) -> Vec<Value>) -> Round {
+        Round::of_jobs(sender, seed, Some(true), rules)
+    }
+
+    fn of_jobs(
+        sender: &Path,
+        seed: u64,
+        busy: Option<bool>,
+        rules: impl FnOnce(&mut Rng, usize) -> Vec<Value>,
+    ) -> Round {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
         let mut rng = Rng::with_seed(seed);
@@ -60,9 +75,20 @@ impl Round {
             .collect();
         let mut rules = rules(&mut rng, messages);
         rules.extend(echo(&mut rng, &items));
-        let jobs: Vec<Value> = (1..=jobs).map(|n| json!({ "id": format!("job_{n}"), "status": "completed" })).collect();
+        let wait = rng.bool() || busy.is_some();
+        // Without a wait, a busy job is polled every two seconds, so such batches take long.
+        let busy = busy.unwrap_or_else(|| if wait { rng.bool() } else { rng.u8(..6) == 0 });
+        let mut job = |n: usize| match busy && wait {
+            true => json!({ "id": format!("job_{n}"), "status": "active", "finish_after_ms": rng.u64(..400) }),
+            false => json!({ "id": format!("job_{n}"), "status": "completed" }),
+        };
+        let jobs: Vec<Value> = (1..=jobs).map(&mut job).collect();
+        // A response of 200 to a message that a busy job has not taken would be a lie of the service.
+        rules.retain(|rule| !busy || rule["status"] != 200);
+        let work_ms = rng.u64(20..300);
         let config = json!({
-            "work_ms": rng.u64(20..300),
+            "work_ms": work_ms,
+            "busy": busy,
             "stale_ms": *script::pick(&mut rng, &[0, 60, 60]),
             "hourly_limit": 1_000_000,
             "jobs": jobs,
@@ -78,7 +104,8 @@ impl Round {
             journal: folder.join("journal"),
             notes: folder.join("notes"),
             concurrency: rng.u32(1..=8),
-            wait: rng.bool(),
+            wait,
+            max_busy_ms: *script::pick(&mut rng, &[3_600_000, 3_600_000, 300]),
             timeout_ms: 1500,
             jostle: rng.u64(1..1 << 40),
             ..Plan::default()
@@ -86,7 +113,21 @@ impl Round {
         let sender = sender.to_owned();
         let (reported, findings) = (Vec::new(), Findings::default());
         let (over, resend, disk_full) = (false, false, false);
-        Round { sender, rng, seed, folder, emulator, plan, reported, kills: 0, over, resend, disk_full, findings }
+        Round {
+            sender,
+            rng,
+            seed,
+            folder,
+            emulator,
+            plan,
+            reported,
+            kills: 0,
+            over,
+            resend,
+            disk_full,
+            work_ms,
+            findings,
+        }
     }
 
     /// Sets the program that sends from now on.
@@ -169,6 +210,7 @@ impl Round {
             over: self.over,
             resend: self.resend,
             disk_full: self.disk_full,
+            work_ms: self.plan.wait.then_some(self.work_ms),
         });
         self.take_in(found, &journal);
     }
@@ -197,8 +239,12 @@ impl Round {
     }
 
     pub(crate) fn ledger(&self) -> Vec<Processed> {
-        let message =
-            |message: agentjob_emulator::Message| Processed { job_id: message.job_id, prompt: message.prompt };
+        let message = |message: agentjob_emulator::Message| Processed {
+            job_id: message.job_id,
+            prompt: message.prompt,
+            pr_link: message.pr_link,
+            at_ms: message.at_ms,
+        };
         self.emulator.ledger().into_iter().map(message).collect()
     }
 

@@ -19,6 +19,19 @@ pub(crate) fn faults(rng: &mut Rng, messages: usize) -> Vec<Value> {
     rules
 }
 
+/// The same, and messages that are lost or rejected for certain, so that there is something to decide.
+pub(crate) fn failures(rng: &mut Rng, messages: usize) -> Vec<Value> {
+    let mut rules = faults(rng, messages);
+    for _ in 0..messages / 2 {
+        let nth = rng.usize(1..=messages * 2);
+        rules.push(match rng.bool() {
+            true => json!({ "method": "POST", "nth": nth, "status": 422 }),
+            false => json!({ "method": "POST", "nth": nth, "fault": { "do": cut(rng), "at": "request", "process": rng.bool() } }),
+        });
+    }
+    rules
+}
+
 /// Responses that come late: nothing is wrong with the service.
 pub(crate) fn delays(rng: &mut Rng, messages: usize, most_ms: u64) -> Vec<Value> {
     (1..=messages * 2).map(|nth| json!({ "method": "POST", "nth": nth, "delay_ms": rng.u64(0..=most_ms) })).collect()
@@ -53,7 +66,7 @@ fn message(rng: &mut Rng, nth: usize) -> Value {
     let mut rule = match rng.u8(0..17) {
         0 => json!({ "fault": { "do": cut(rng), "at": "request", "process": process } }),
         1 => json!({ "fault": { "do": cut(rng), "at": format!("body:{}", rng.u32(1..60)) } }),
-        2 => json!({ "fault": { "do": cut(rng), "at": format!("answer:{}", rng.u32(1..400)) } }),
+        2 => json!({ "fault": { "do": cut(rng), "at": format!("response:{}", rng.u32(1..400)) } }),
         3 => json!({ "fault": { "do": "stall", "at": "request", "process": process, "ms": 9000 } }),
         4 => {
             json!({ "status": *pick(rng, &[500, 502, 503, 504, 520]), "process": process, "headers": { "Retry-After": "0" } })
@@ -62,9 +75,9 @@ fn message(rng: &mut Rng, nth: usize) -> Value {
         6 => json!({ "status": 429, "headers": { "Retry-After": *pick(rng, &["0", "1"]) } }),
         7 => json!({ "delay_ms": rng.u64(1..300) }),
         8 => {
-            json!({ "after_answer": *pick(rng, &["close", "reset", "close_notify"]), "after_answer_ms": rng.u64(0..4) })
+            json!({ "after_response": *pick(rng, &["close", "reset", "close_notify"]), "after_response_ms": rng.u64(0..4) })
         }
-        9 => json!({ "raw": "HTTP/1.1 abc\r\n\r\n", "process": process, "after_answer": "close" }),
+        9 => json!({ "raw": "HTTP/1.1 abc\r\n\r\n", "process": process, "after_response": "close" }),
         10 => json!({ "status": 200, "body": *pick(rng, &["", "{", "[]", "{}"]) }),
         11 => json!({ "content_length": 100_000 }),
         12 => json!({ "status": *pick(rng, &[400, 404, 409, 422]) }),

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use agentjob_core::{BatchEvent, BatchItem, BatchOptions, BatchUpdate, CancelToken, Client, Error, Rate, WaitOptions};
 use rustix::process::{Resource, Rlimit, Signal};
 
+use super::decisions;
 use super::notes::Notes;
 use super::plan::{Plan, Said};
 
@@ -23,17 +24,28 @@ pub fn send(plan: &str) -> ExitCode {
         limit_files(limit);
     }
     let notes = Arc::new(Notes::open(&plan.notes, &plan.journal).expect("the notes can be opened"));
+    if let Some(decide) = &plan.decide {
+        return match decisions::decide(&plan.journal, decide, &steps(&plan, &notes)) {
+            Ok(said) => {
+                say(&said);
+                ExitCode::SUCCESS
+            }
+            Err(error) => failed(&error),
+        };
+    }
     match run(&plan, &notes) {
         Ok(()) => {
             notes.over();
             say(&Said::Over);
             ExitCode::SUCCESS
         }
-        Err(error) => {
-            say(&Said::Failed { kind: error.kind().as_str().to_owned(), message: error.message().to_owned() });
-            ExitCode::FAILURE
-        }
+        Err(error) => failed(&error),
     }
+}
+
+fn failed(error: &Error) -> ExitCode {
+    say(&Said::Failed { kind: error.kind().as_str().to_owned(), message: error.message().to_owned() });
+    ExitCode::FAILURE
 }
 
 fn run(plan: &Plan, notes: &Arc<Notes>) -> Result<(), Error> {
@@ -51,6 +63,7 @@ fn run(plan: &Plan, notes: &Arc<Notes>) -> Result<(), Error> {
     let mut options = BatchOptions::new(&plan.journal)
         .concurrency(plan.concurrency)
         .resend_unknown(plan.resend_unknown)
+        .max_busy(Duration::from_millis(plan.max_busy_ms))
         .cancel(cancelled_by_ctrl_c())
         .on_checkpoint(steps(plan, notes));
     if let Some(rate) = &plan.rate {
@@ -71,6 +84,7 @@ fn run(plan: &Plan, notes: &Arc<Notes>) -> Result<(), Error> {
                 delivery: outcome.delivery().as_str().to_owned(),
                 error: outcome.error().map(|error| error.kind().as_str().to_owned()),
                 earlier: outcome.is_earlier(),
+                pr_link: outcome.job().and_then(|job| job.pr_link()).map(str::to_owned),
             }),
             BatchEvent::Update(BatchUpdate::Paused { pause, .. }) => {
                 say(&Said::Paused { ms: pause.as_millis() as u64 })

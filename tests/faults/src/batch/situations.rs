@@ -11,18 +11,22 @@ use super::power::{self, Loss};
 use super::process::{Process, With};
 use super::round::{Round, Skip};
 use super::script;
-use super::{clock, files};
+use super::{clock, decisions, files};
 
 /// Each step of the journal's protocol, and whether only a batch that waits takes it.
 const STEPS: [(&str, &str, bool); 7] = [
     ("kill at sending_written", "sending_written", false),
     ("kill at sending_synced", "sending_synced", false),
-    ("kill at answered", "answered", false),
+    ("kill at responded", "responded", false),
     ("kill at ended_written", "ended_written", false),
     ("kill at ended_synced", "ended_synced", false),
     ("kill at waiting_written", "waiting_written", true),
     ("kill at finished_written", "finished_written", true),
 ];
+
+/// Each step of a job's messages: the service says that the job is busy, it no longer is, a job is done and its next message may leave.
+const SEQUENCE_STEPS: [(&str, &str); 3] =
+    [("kill at job_busy", "job_busy"), ("kill at busy_over", "busy_over"), ("kill at next_of_job", "next_of_job")];
 
 /// What a busy machine may add to it.
 const SLACK: Duration = Duration::from_secs(3);
@@ -59,8 +63,14 @@ pub(crate) fn all() -> Vec<Situation> {
         row("power loss, tail cut", [60, 4], |sender, seed| powerless(sender, seed, Loss::Cut)),
         row("power loss, tail of zeros", [60, 4], |sender, seed| powerless(sender, seed, Loss::Zeros)),
     ];
+    for (name, step) in decisions::STEPS {
+        all.push(row(name, [40, 3], move |sender, seed| decisions::killed(sender, seed, step)));
+    }
     for (name, step, waits) in STEPS {
         all.push(row(name, [30, 3], move |sender, seed| killed_at(sender, seed, step, waits)));
+    }
+    for (name, step) in SEQUENCE_STEPS {
+        all.push(row(name, [30, 3], move |sender, seed| killed_in_sequence(sender, seed, step)));
     }
     all
 }
@@ -78,6 +88,16 @@ fn killed_at(sender: &Path, seed: u64, step: &str, waits: bool) -> Result<Round,
     let mut round = Round::new(sender, seed, script::faults);
     round.plan.wait |= waits;
     for _ in 0..round.rng.u32(1..=3) {
+        kill_at_step(&mut round, step);
+    }
+    round.finish(&With::default());
+    Ok(round)
+}
+
+/// The same, with jobs that are busy at first, and a batch that waits.
+fn killed_in_sequence(sender: &Path, seed: u64, step: &str) -> Result<Round, Skip> {
+    let mut round = Round::of_busy_jobs(sender, seed, script::faults);
+    for _ in 0..round.rng.u32(1..=4) {
         kill_at_step(&mut round, step);
     }
     round.finish(&With::default());
@@ -169,7 +189,7 @@ fn ctrl_c(sender: &Path, seed: u64) -> Result<Round, Skip> {
     interrupt(&mut round, 30_000);
     let unknown = |said: &Said| matches!(said, Said::Reported { delivery, .. } if delivery == "unknown");
     if round.reported.iter().flatten().any(unknown) {
-        round.wrong(|f| &mut f.lies, "Ctrl-C left a message unknown, though its answer came".into());
+        round.wrong(|f| &mut f.lies, "Ctrl-C left a message unknown, though its response came".into());
     }
     Ok(round)
 }

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::journal::{Journal, State};
+use super::journal::Journal;
 use super::judge::Findings;
 use super::round::Round;
 use super::situations::{Situation, all};
+use super::state::State;
 
 /// Rounds wait most of the time, so many run at once.
 const AT_ONCE: usize = 24;
@@ -129,7 +130,7 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{:34}{:>7}{:>6}{:>7}{:>8}{:>9}{:>9}{:>8}{:>11}{:>5}{:>5}{:>6}{:>6}{:>6}",
+            "{:34}{:>7}{:>6}{:>7}{:>8}{:>9}{:>9}{:>8}{:>11}{:>5}{:>5}{:>6}{:>6}{:>6}{:>8}{:>10}",
             "batch",
             "rounds",
             "kills",
@@ -143,13 +144,15 @@ impl fmt::Display for Table {
             "lost",
             "open",
             "leaks",
-            "order"
+            "order",
+            "another",
+            "decisions"
         )?;
         for (name, row) in &self.rows {
             let found = &row.findings;
             writeln!(
                 f,
-                "{name:34}{:>7}{:>6}{:>7}{:>8}{:>9}{:>9}{:>8}{:>11}{:>5}{:>5}{:>6}{:>6}{:>6}",
+                "{name:34}{:>7}{:>6}{:>7}{:>8}{:>9}{:>9}{:>8}{:>11}{:>5}{:>5}{:>6}{:>6}{:>6}{:>8}{:>10}",
                 row.rounds,
                 row.kills,
                 row.items,
@@ -162,7 +165,9 @@ impl fmt::Display for Table {
                 found.lost,
                 found.never_ended,
                 found.leaks,
-                found.disorder
+                found.disorder,
+                found.misattributed,
+                found.decisions
             )?;
             if let Some(why) = &row.skipped {
                 writeln!(f, "SKIPPED {name}: {why}")?;

@@ -12,7 +12,7 @@ const NOW: Stamp = Stamp { unix_ms: 1_767_323_045_678, up_ms: 12 };
 /// Six items for six jobs, two of which have a line in the journal.
 struct Case {
     items: Vec<Planned>,
-    histories: Vec<Option<ItemHistory>>,
+    histories: Vec<Option<Box<ItemHistory>>>,
 }
 
 impl Case {
@@ -29,11 +29,11 @@ impl Case {
         let item = &self.items[at];
         let item_ref = ItemRef { id: item.id, number: at as u64 + 1 };
         let message = MessageRef { item: item_ref, prompt: item.prompt_digest, job_id: item.job_id().into() };
-        self.histories[at] = Some(ItemHistory { state, ..ItemHistory::sending(&message) });
+        self.histories[at] = Some(Box::new(ItemHistory { state, ..ItemHistory::sending(&message) }));
     }
 
     fn sending(&self, at: usize) -> Vec<u8> {
-        item_lines::sending(at, &self.items[at], NOW).finish(&NO_LINE).0.into_bytes()
+        item_lines::sending(at, &self.items[at], None, NOW).finish(&NO_LINE).0.into_bytes()
     }
 
     fn ended(&self, at: usize) -> Vec<u8> {
@@ -42,7 +42,11 @@ impl Case {
 
     /// At concurrency 3, of which one is in flight.
     fn found(&self, bytes: &[u8]) -> Vec<usize> {
-        DamagedTail { number: 9, bytes: bytes.to_vec() }.may_have_sent(&self.items, &self.histories, 3)
+        self.found_with(bytes, false)
+    }
+
+    fn found_with(&self, bytes: &[u8], waits: bool) -> Vec<usize> {
+        DamagedTail { number: 9, bytes: bytes.to_vec() }.may_have_sent(&self.items, &self.histories, 3, waits)
     }
 }
 
@@ -148,4 +152,19 @@ fn a_message_to_a_job_waits_for_the_one_before_it() {
     assert_eq!(case.found(b"{"), [0, 2]);
     case.begin(0, ItemState::Sending);
     assert!(case.found(b"{").contains(&2));
+}
+
+#[test]
+fn a_job_that_is_waited_for_leaves_its_place_to_the_jobs_behind_it() {
+    let jobs = ["a", "a", "b", "b", "c", "d", "e", "f"];
+    let items = plan(jobs.iter().enumerate().map(|(n, job)| BatchItem::new(*job, format!("{n}"))), 100).unwrap();
+    let mut case = Case { histories: (0..jobs.len()).map(|_| None).collect(), items };
+    case.begin(0, ItemState::Ended(Delivery::Accepted));
+    case.begin(2, ItemState::Ended(Delivery::Unknown));
+    assert_eq!(case.found_with(b"{", false), [1, 4, 5], "without waits only the unknown message holds its job");
+    assert_eq!(case.found_with(b"{", true), [4, 5, 6]);
+    let zeros = [0; 400];
+    assert_eq!(case.found_with(&zeros, true), [1, 3, 4, 5, 6], "so many may hide that a job is done");
+    case.begin(4, ItemState::Ended(Delivery::NotSent));
+    assert_eq!(case.found_with(b"{", true), [4, 5, 6, 7], "a busy job's message may wait behind the others");
 }

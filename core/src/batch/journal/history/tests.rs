@@ -1,5 +1,6 @@
 //! Every order of lines: what it says of an item, or why no run writes it.
 
+use crate::batch::journal::digest::Digest;
 use crate::batch::journal::history::*;
 use crate::batch::journal::line::NO_LINE;
 use crate::batch::journal::reason::{Origin, Reason};
@@ -40,7 +41,12 @@ impl Replay {
     }
 
     fn sending(&mut self, key: &str) -> Result<(), String> {
-        self.add(Content::Sending { item: item(key), prompt: Digest::of(&[b"p"]), job_id: "job_1".into() })
+        self.add(Content::Sending {
+            item: item(key),
+            prompt: Digest::of(&[b"p"]),
+            job_id: "job_1".into(),
+            own_key: None,
+        })
     }
 
     fn ended(&mut self, key: &str, delivery: Delivery, status: Option<u16>) -> Result<(), String> {
@@ -112,7 +118,8 @@ fn another_message_under_the_same_key_is_damage() {
     replay.sending("a").unwrap();
     replay.ended("a", Delivery::NotSent, None).unwrap();
     let other = Digest::of(&[b"q"]);
-    let changed = replay.add(Content::Sending { item: item("a"), prompt: other, job_id: "job_1".into() });
+    let changed =
+        replay.add(Content::Sending { item: item("a"), prompt: other, job_id: "job_1".into(), own_key: None });
     assert_eq!(changed.unwrap_err(), "item 1 is another message than before");
 }
 

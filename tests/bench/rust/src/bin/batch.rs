@@ -16,7 +16,7 @@ fn main() {
     let number = |at: usize| rest[at].parse::<u32>().expect("a number");
     let client =
         Client::builder().base_url(url).api_key(key).project_id("demo").trust_env(false).build().expect("a client");
-    client.get_job("warm").expect("it answers");
+    client.get_job("warm").expect("it responds");
     let options = BatchOptions::new(journal);
     let measure = Measure::begin();
     match what.as_str() {

@@ -32,7 +32,7 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut buffer = vec![0; 256 * 1024];
     let mut filled = 0;
-    let mut answer = String::with_capacity(1024);
+    let mut response = String::with_capacity(1024);
     loop {
         let head = loop {
             if let Some(end) = buffer[..filled].windows(4).position(|end| end == b"\r\n\r\n") {
@@ -43,7 +43,7 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
                 n => filled += n,
             }
         };
-        compose(&String::from_utf8_lossy(&buffer[..head]), &mut answer);
+        compose(&String::from_utf8_lossy(&buffer[..head]), &mut response);
         let mut whole = head + body_length(&buffer[..head]);
         while filled < whole {
             if filled == buffer.len() {
@@ -58,7 +58,7 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
         }
         buffer.copy_within(whole..filled, 0);
         filled -= whole;
-        stream.write_all(answer.as_bytes())?;
+        stream.write_all(response.as_bytes())?;
     }
 }
 
@@ -72,13 +72,13 @@ fn body_length(head: &[u8]) -> usize {
     })
 }
 
-fn compose(head: &str, answer: &mut String) {
+fn compose(head: &str, response: &mut String) {
     use std::fmt::Write;
     let path = head.split(' ').nth(1).unwrap_or("/");
-    answer.clear();
+    response.clear();
     if path == "/requests" {
         let count = REQUESTS.load(Ordering::Relaxed).to_string();
-        write!(answer, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{count}", count.len()).expect("memory");
+        write!(response, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{count}", count.len()).expect("memory");
         return;
     }
     REQUESTS.fetch_add(1, Ordering::Relaxed);
@@ -89,7 +89,7 @@ fn compose(head: &str, answer: &mut String) {
     let status = if done { "completed" } else { "active" };
     let length = r#"{"id":"","status":"",}"#.len() - 1 + job.len() + status.len() + RECORD.len();
     write!(
-        answer,
+        response,
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n\
         {{\"id\":\"{job}\",\"status\":\"{status}\",{RECORD}"
     )

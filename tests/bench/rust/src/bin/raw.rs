@@ -50,18 +50,18 @@ impl Entrant for Raw {
             body.len(),
             self.place.key
         );
-        let mut answer = [0; 8192];
+        let mut response = [0; 8192];
         let mut kept = None;
         Box::new(move || {
             let stream = kept.get_or_insert_with(|| self.connect());
             stream.write_all(request.as_bytes()).expect("it is taken");
-            let n = stream.read(&mut answer).expect("an answer");
-            assert!(answer.starts_with(b"HTTP/1.1 200 "));
-            let head = answer[..n].windows(4).position(|end| end == b"\r\n\r\n").expect("a whole head") + 4;
-            check(&answer[head..n]);
+            let n = stream.read(&mut response).expect("a response");
+            assert!(response.starts_with(b"HTTP/1.1 200 "));
+            let head = response[..n].windows(4).position(|end| end == b"\r\n\r\n").expect("a whole head") + 4;
+            check(&response[head..n]);
             // Only the section that counts handshakes has a service that closes, and it is over TLS.
             if self.tls.is_some()
-                && answer[..head].to_ascii_lowercase().windows(17).any(|field| field == b"connection: close")
+                && response[..head].to_ascii_lowercase().windows(17).any(|field| field == b"connection: close")
             {
                 kept = None;
             }

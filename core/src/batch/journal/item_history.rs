@@ -1,0 +1,245 @@
+//! What the journal has of one item, and of all of them. Pure.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use crate::batch::decisions::decision::Decision;
+use crate::batch::journal::clock::Stamp;
+use crate::batch::journal::digest::Digest;
+use crate::batch::journal::line::{LineSpan, MessageRef};
+use crate::delivery::Delivery;
+
+/// How far an item got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ItemState {
+    /// Its message was about to be sent, and the journal has no outcome.
+    Sending,
+    /// It has an outcome. One that was not sent will be.
+    Ended(Delivery),
+    /// A person decided that the batch is done with it.
+    Dropped,
+}
+
+/// The last decision about an item.
+#[derive(Debug)]
+pub(crate) struct LastDecision {
+    pub(crate) decision: Decision,
+    /// When it was made, in milliseconds since 1970.
+    pub(crate) at_unix_ms: u64,
+    /// What it was about, while it can still be changed; none once a run has acted on it.
+    open: Option<Delivery>,
+    /// Whether the next run sends the message although it may have arrived.
+    pub(crate) resends: bool,
+    /// The digests of the prompts that the item had before.
+    pub(crate) earlier_prompts: Vec<Digest>,
+}
+
+/// What the journal has of one item.
+#[derive(Debug)]
+pub(crate) struct ItemHistory {
+    pub(crate) number: u64,
+    pub(crate) job_id: Box<str>,
+    pub(crate) prompt: Digest,
+    pub(crate) state: ItemState,
+    /// Whether it was sent again after an unknown outcome: the first send may have arrived, whatever the second's outcome is.
+    pub(crate) earlier_send_unknown: bool,
+    /// Whether a damaged line may have said that its message was about to be sent.
+    pub(crate) line_damaged: bool,
+    /// Whether the last thing the service said is that its job is busy.
+    pub(crate) job_was_busy: bool,
+    /// The line with its outcome.
+    pub(crate) outcome_line: Option<LineSpan>,
+    /// The last line with its poller, and how long ago that was written.
+    pub(crate) poller_line: Option<LineSpan>,
+    pub(crate) poller_age: Duration,
+    /// The line with its job's last record, and whether the job failed.
+    pub(crate) finished_line: Option<LineSpan>,
+    pub(crate) job_failed: bool,
+    /// The caller's key, if it could be stored.
+    pub(crate) own_key: Option<Box<str>>,
+    pub(crate) decided: Option<Box<LastDecision>>,
+}
+
+impl ItemHistory {
+    /// An item whose message is about to be sent.
+    pub(crate) fn sending(message: &MessageRef) -> ItemHistory {
+        ItemHistory {
+            number: message.item.number,
+            job_id: message.job_id.clone(),
+            prompt: message.prompt,
+            state: ItemState::Sending,
+            earlier_send_unknown: false,
+            line_damaged: false,
+            job_was_busy: false,
+            outcome_line: None,
+            poller_line: None,
+            poller_age: Duration::ZERO,
+            finished_line: None,
+            job_failed: false,
+            own_key: None,
+            decided: None,
+        }
+    }
+
+    /// A damaged line may have said that its message was about to be sent.
+    pub(crate) fn may_have_been_sent(&mut self) {
+        if let ItemState::Ended(Delivery::NotSent | Delivery::Unknown) = self.state {
+            self.earlier_send_unknown |= self.state == ItemState::Ended(Delivery::Unknown);
+            (self.state, self.outcome_line, self.line_damaged) = (ItemState::Sending, None, true);
+            self.acted();
+        }
+    }
+
+    /// A run acts on the last decision, which can't be changed any more.
+    pub(crate) fn acted(&mut self) {
+        if let Some(decided) = &mut self.decided {
+            decided.open = None;
+        }
+    }
+
+    /// The last decision, unless a run has acted on it.
+    pub(crate) fn open_decision(&self) -> Option<Decision> {
+        self.decided.as_ref().filter(|decided| decided.open.is_some()).map(|decided| decided.decision)
+    }
+
+    /// Whether a decision says to send the message again although it may have arrived.
+    pub(crate) fn resends(&self) -> bool {
+        self.decided.as_ref().is_some_and(|decided| decided.resends)
+    }
+
+    /// What a decision is about: the delivery without the last decision, if no run has acted on that.
+    pub(crate) fn to_decide(&self) -> Delivery {
+        let open = self.decided.as_ref().and_then(|decided| decided.open);
+        open.or_else(|| self.delivery()).unwrap_or(Delivery::NotSent)
+    }
+
+    /// Applies a decision, which [`Decision::check`] allows. `line` is the decision's own.
+    pub(crate) fn decide(&mut self, decision: Decision, new_prompt: Option<Digest>, line: LineSpan, at: Stamp) {
+        let open = Some(self.to_decide());
+        let mut earlier_prompts = self.decided.take().map_or_else(Vec::new, |decided| decided.earlier_prompts);
+        self.line_damaged = false;
+        self.state = match decision {
+            Decision::Arrived => ItemState::Ended(Delivery::Accepted),
+            Decision::Drop => ItemState::Dropped,
+            Decision::NotArrived | Decision::Resend | Decision::Retry => ItemState::Ended(Delivery::NotSent),
+        };
+        if decision == Decision::Arrived {
+            // The outcome of the send that was unknown is no outcome any more.
+            (self.outcome_line, self.poller_line) = (Some(line), None);
+        }
+        self.earlier_send_unknown = match decision {
+            Decision::Resend => true,
+            Decision::NotArrived | Decision::Retry => false,
+            Decision::Arrived | Decision::Drop => self.earlier_send_unknown,
+        };
+        if let Some(prompt) = new_prompt.filter(|prompt| *prompt != self.prompt) {
+            earlier_prompts.push(std::mem::replace(&mut self.prompt, prompt));
+        }
+        let resends = decision == Decision::Resend;
+        self.decided =
+            Some(Box::new(LastDecision { decision, at_unix_ms: at.unix_ms, open, resends, earlier_prompts }));
+    }
+
+    /// Whether only a person's word says that it was accepted. Which of the job's results is its own can't be known then.
+    pub(crate) fn is_accepted_by_decision(&self) -> bool {
+        self.decided.as_ref().is_some_and(|decided| decided.decision == Decision::Arrived)
+            && self.state == ItemState::Ended(Delivery::Accepted)
+    }
+
+    /// Whether a person decided that the batch is done with it.
+    pub(crate) fn is_dropped(&self) -> bool {
+        self.state == ItemState::Dropped
+    }
+
+    /// Whether a list must still have it: it may have been delivered, or a person has decided about it.
+    pub(crate) fn must_be_listed(&self) -> bool {
+        self.delivery().is_some() || self.decided.is_some()
+    }
+
+    /// The delivery that the journal proves; none if the message may be sent, or was dropped.
+    pub(crate) fn delivery(&self) -> Option<Delivery> {
+        match self.state {
+            ItemState::Dropped => None,
+            ItemState::Ended(Delivery::NotSent) if !self.earlier_send_unknown || self.resends() => None,
+            ItemState::Ended(delivery @ (Delivery::Accepted | Delivery::Unknown)) => Some(delivery),
+            ItemState::Ended(Delivery::Rejected) if !self.earlier_send_unknown => Some(Delivery::Rejected),
+            ItemState::Ended(Delivery::NotSent | Delivery::Rejected) | ItemState::Sending => Some(Delivery::Unknown),
+        }
+    }
+}
+
+/// What the journal has of each item of a list; none of an item that it does not have.
+pub(crate) type Histories = Vec<Option<Box<ItemHistory>>>;
+
+/// The items of the journal, in the order of their first lines.
+#[derive(Debug, Default)]
+pub(crate) struct Items {
+    places: HashMap<Digest, u32>,
+    /// The identities that decisions have added.
+    new_ids: HashSet<Digest>,
+    #[expect(
+        clippy::vec_box,
+        reason = "a list gets them in its own order, and a second vector of 100,000 takes 20 MB"
+    )]
+    histories: Vec<Box<ItemHistory>>,
+}
+
+impl Items {
+    pub(crate) fn get_mut(&mut self, id: &Digest) -> Option<&mut ItemHistory> {
+        self.places.get(id).map(|place| &mut *self.histories[*place as usize])
+    }
+
+    /// The place of the item with this identity, in the order of [`iter`](Items::iter).
+    pub(crate) fn place(&self, id: &Digest) -> Option<usize> {
+        self.places.get(id).map(|place| *place as usize)
+    }
+
+    pub(crate) fn at(&self, place: usize) -> &ItemHistory {
+        &self.histories[place]
+    }
+
+    /// The identity of each item, in the order of [`iter`](Items::iter): the one that it had first.
+    pub(crate) fn ids(&self) -> Vec<Digest> {
+        let mut ids = vec![Digest::default(); self.histories.len()];
+        for (id, place) in self.places.iter().filter(|(id, _)| !self.new_ids.contains(*id)) {
+            ids[*place as usize] = *id;
+        }
+        ids
+    }
+
+    /// Lets a list have an item by another identity, too: that of its new prompt.
+    pub(crate) fn also(&mut self, id: &Digest, new_id: Digest) {
+        if let Some(place) = self.places.get(id).copied()
+            && let Entry::Vacant(free) = self.places.entry(new_id)
+        {
+            free.insert(place);
+            self.new_ids.insert(new_id);
+        }
+    }
+
+    pub(crate) fn insert(&mut self, id: Digest, history: ItemHistory) {
+        self.places.insert(id, u32::try_from(self.histories.len()).expect("a batch has at most 2^32 items"));
+        self.histories.push(Box::new(history));
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &ItemHistory> {
+        self.histories.iter().map(|history| &**history)
+    }
+
+    /// The histories of these items, in their order, and of all others. Two of them may be one item, before and after it got a new
+    /// prompt: the place of the second is the last value.
+    pub(crate) fn split<'a>(self, ids: impl Iterator<Item = &'a Digest>) -> (Histories, Histories, Option<usize>) {
+        let mut histories: Histories = self.histories.into_iter().map(Some).collect();
+        let mut twice = None;
+        let find = |(at, id)| {
+            let place = *self.places.get(id)? as usize;
+            if histories[place].is_none() {
+                twice.get_or_insert(at);
+            }
+            histories[place].take()
+        };
+        let found = ids.enumerate().map(find).collect();
+        (found, histories, twice)
+    }
+}

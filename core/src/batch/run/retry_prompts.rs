@@ -1,0 +1,71 @@
+//! The prompts with which messages are retried. The journal has only their digests, so each run needs their texts again: a prompt is
+//! taken for an item only if it has the digest of the decision, so no run can send another text than the one that was decided.
+
+use std::collections::HashMap;
+
+use crate::batch::item::Planned;
+use crate::batch::journal::digest::Digest;
+use crate::batch::journal::file::Journal;
+use crate::batch::journal::item_history::ItemHistory;
+use crate::error::Error;
+use crate::operation::Operation;
+use crate::text::describe;
+
+/// Gives each item the prompt that was decided for it.
+///
+/// # Errors
+/// `InvalidArgument`: an item is to be sent with a prompt that neither the list nor `prompts` has, or one of `prompts` belongs to no
+/// decision.
+pub(crate) fn take_prompts(
+    items: &mut [Planned],
+    histories: &[Option<Box<ItemHistory>>],
+    prompts: &[Box<str>],
+    max_prompt_bytes: usize,
+    journal: &Journal,
+) -> Result<(), Error> {
+    let journal = describe(&journal.path().to_string_lossy());
+    let by_digest: HashMap<Digest, &str> =
+        prompts.iter().map(|prompt| (Digest::of(&[prompt.as_bytes()]), &**prompt)).collect();
+    let mut decided = Vec::new();
+    for (at, (item, history)) in items.iter_mut().zip(histories).enumerate() {
+        let Some(history) = history else { continue };
+        let Some(earlier) = history.decided.as_ref().map(|decided| &decided.earlier_prompts) else { continue };
+        if earlier.is_empty() {
+            continue;
+        }
+        decided.push(history.prompt);
+        decided.extend(earlier);
+        let listed = item.prompt_digest;
+        if history.prompt != item.prompt_digest {
+            match by_digest.get(&history.prompt) {
+                Some(prompt) => {
+                    let message = Operation::SendMessage { job_id: item.job_id(), prompt: (*prompt).into() };
+                    message.check(max_prompt_bytes).map_err(|error| error.in_item(at as u64 + 1, item.line()))?;
+                    item.replace_prompt(prompt, history.prompt);
+                }
+                None if history.delivery().is_none() && !history.is_dropped() => {
+                    let reason = format!(
+                        "journal {journal:?} has the decision to retry it with another prompt, which this run does not have"
+                    );
+                    let hint = "Give that prompt again (retry_prompts, or --prompt-file), or put it into the list.";
+                    return Err(Error::invalid(reason).with_hint(hint).in_item(at as u64 + 1, item.line()));
+                }
+                None => item.lacks_prompts(),
+            }
+        }
+        for digest in earlier.iter().filter(|digest| **digest != listed) {
+            match by_digest.get(digest) {
+                Some(prompt) => item.had_prompt(prompt),
+                None => item.lacks_prompts(),
+            }
+        }
+    }
+    for (n, prompt) in prompts.iter().enumerate() {
+        if !decided.contains(&Digest::of(&[prompt.as_bytes()])) {
+            let reason = format!("retry prompt {} belongs to no decision in journal {journal:?}", n + 1);
+            return Err(Error::invalid(reason)
+                .with_hint("Give the prompt as it was decided, or decide to retry a message with it."));
+        }
+    }
+    Ok(())
+}

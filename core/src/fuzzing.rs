@@ -1,0 +1,111 @@
+//! What the fuzzers (tests/fuzz) reach besides the public functions. It exists only with the feature `fuzzing`, which nothing that
+//! ships enables.
+
+use std::time::{Duration, SystemTime};
+
+use crate::batch::journal::digest::checksum;
+use crate::call::error_body::{bounded_text, service_message};
+use crate::call::retry_after::parse_retry_after;
+use crate::config::endpoint::Endpoint;
+use crate::config::proxy::Proxy;
+use crate::error::Error;
+use crate::http::buffers::RequestBuffers;
+use crate::http::incoming::Incoming;
+use crate::http::response_head;
+use crate::job::{Job, NoJob};
+use crate::redact::{Redactor, Secrets};
+
+/// A response as it is passed to ureq.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Response {
+    /// Its status; `None` while the head is incomplete.
+    pub status: Option<u16>,
+    /// Whether the connection may be used again.
+    pub reusable: bool,
+    /// All fields of the head.
+    pub fields: Vec<(String, String)>,
+    /// The bytes for ureq: a short head, then the body.
+    pub bytes: Vec<u8>,
+    /// Whether bytes followed that belong to no response.
+    pub surplus: bool,
+    /// Whether something violated the grammar.
+    pub failed: bool,
+}
+
+/// Reads a response that arrives in these pieces.
+pub fn response<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Response {
+    let (mut buffers, mut incoming) = (RequestBuffers::default(), Incoming::new());
+    let mut found = Response {
+        status: None,
+        reusable: false,
+        fields: Vec::new(),
+        bytes: Vec::new(),
+        surplus: false,
+        failed: false,
+    };
+    for piece in pieces {
+        let mut rest = piece;
+        while !rest.is_empty() && !found.failed && !found.surplus {
+            let count = buffers.receive(rest);
+            rest = &rest[count..];
+            match incoming.take(&mut buffers, count, true) {
+                Err(_) => found.failed = true,
+                Ok(taken) => {
+                    found.surplus |= taken.surplus;
+                    if let Some(head) = taken.head {
+                        found.status = Some(head.status);
+                        found.reusable = head.reusable;
+                        let fields = response_head::all_fields(&head.raw).into_iter();
+                        found.fields = fields.map(|(name, value)| (name.into_owned(), value)).collect();
+                    }
+                }
+            }
+            if !incoming.awaits_head() {
+                buffers.read_into(&mut found.bytes);
+            }
+            found.failed |= incoming.fault().is_some();
+        }
+    }
+    found
+}
+
+/// Reads a job's record; what is wrong with it, as a clause.
+pub fn record(json: &[u8]) -> Result<Job, String> {
+    Job::read(json.to_vec()).map_err(|why| match why {
+        NoJob::Wrong(why) => why,
+        NoJob::Stopped | NoJob::NoMemory => unreachable!("nothing stops this, and the record is small"),
+    })
+}
+
+/// What is kept of an error's body: its text, and the service's message in it.
+pub fn error_body(body: &[u8], cut: bool, secret: &str) -> [Option<String>; 2] {
+    struct One<'a>(&'a str);
+    impl Secrets for One<'_> {
+        fn secrets(&self) -> Vec<&[u8]> {
+            vec![self.0.as_bytes()]
+        }
+    }
+    let secrets = One(secret);
+    let redactor = Redactor::new(&secrets);
+    [bounded_text(body, cut, &redactor), service_message(body, cut, &redactor)]
+}
+
+/// Reads `Retry-After`.
+pub fn retry_after(value: &str, date: Option<&str>, now: SystemTime) -> Option<Duration> {
+    parse_retry_after(value, date, now)
+}
+
+/// Where a base URL leads: whether it is https, its host, its port, and the URL that paths are appended to.
+pub fn base_url(text: &str, allow_plaintext: bool) -> Result<(bool, String, u16, String), Error> {
+    Endpoint::parse(text, allow_plaintext).map(|it| (it.https, it.host, it.port, it.url))
+}
+
+/// A proxy's host, its port, and its `user:password`.
+pub fn proxy(text: &str) -> Result<(String, u16, Option<Vec<u8>>), Error> {
+    Proxy::parse("proxy", text).map(|it| (it.host, it.port, it.credentials.map(|credentials| credentials.to_vec())))
+}
+
+/// A journal's checksum of a line: of the text before it.
+pub fn journal_checksum(text: &[u8]) -> String {
+    String::from_utf8_lossy(&checksum(text)).into_owned()
+}

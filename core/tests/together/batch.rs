@@ -1,0 +1,581 @@
+//! Batches against the emulator: what is sent, what is paused, what is reported.
+
+use std::time::Duration;
+
+use crate::batches::{Folder, items, lines, prompts, run, run_until_stopped, service};
+use crate::support::{JOB, builder, client, emulator, ms, quick, timed};
+use agentjob_core::{
+    BatchEvent, BatchItem, BatchOptions, BatchOutcome, BatchUpdate, CancelToken, Delivery, ErrorKind, PauseReason,
+    batch_status,
+};
+use agentjob_emulator::Emulator;
+
+#[test]
+fn every_message_is_sent_once_and_a_second_run_sends_none() {
+    let (service, folder) = (service(20, ""), Folder::new());
+    let options = BatchOptions::new(folder.journal());
+    let outcomes = run(&client(&service), items(20), &options);
+    assert_eq!(outcomes.len(), 20);
+    assert!(outcomes.iter().all(|o| o.delivery() == Delivery::Accepted && !o.is_earlier() && o.job().is_some()));
+    assert_eq!(service.ledger().len(), 20);
+    let again = run(&client(&service), items(20), &options);
+    assert!(again.iter().all(|o| o.delivery() == Delivery::Accepted && o.is_earlier()), "{again:?}");
+    let numbers: Vec<u64> = again.iter().map(BatchOutcome::number).collect();
+    assert_eq!(numbers, (1..=20).collect::<Vec<_>>());
+    assert!(again.iter().all(|o| o.job().unwrap().id() == o.job_id()));
+    assert_eq!(service.ledger().len(), 20);
+    let journal = std::fs::read_to_string(folder.journal()).unwrap();
+    assert!(!journal.contains("message 1") && !journal.contains(&service.api_key()), "no prompt, no key");
+}
+
+#[test]
+fn the_same_items_continue_where_a_stopped_run_was() {
+    let (service, folder) = (service(30, r#","rules":[{"method":"POST","delay_ms":20,"status":200}]"#), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()).concurrency(2));
+    let mut first = client.send_all(items(30), &options).unwrap();
+    let taken: Vec<_> = first.by_ref().take(5).map(Result::unwrap).collect();
+    assert_eq!(taken.len(), 5);
+    drop(first);
+    let sent = service.ledger().len();
+    assert!((5..30).contains(&sent), "{sent}");
+    let outcomes = run(&client, items(30), &options);
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_earlier()).count(), sent, "dropping it lost no outcome");
+    assert!(outcomes.iter().all(|outcome| outcome.delivery() == Delivery::Accepted));
+    assert_eq!(service.ledger().len(), 30);
+}
+
+#[test]
+fn a_message_that_may_have_arrived_is_reported_and_not_sent_again() {
+    let rule = r#","rules":[{"method":"POST","path":"/v2/agent/*/job/job_2/message","nth":1,
+        "fault":{"do":"close","at":"request","process":true}}]"#;
+    let (service, folder) = (service(3, rule), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
+    for earlier in [false, true] {
+        let outcomes = run(&client, items(3), &options);
+        let unknown: Vec<_> = outcomes.iter().filter(|outcome| outcome.delivery() == Delivery::Unknown).collect();
+        assert_eq!(unknown.len(), 1);
+        assert_eq!((unknown[0].number(), unknown[0].job_id(), unknown[0].is_earlier()), (2, "job_2", earlier));
+        let error = unknown[0].error().unwrap();
+        assert_eq!((error.kind(), error.delivery()), (ErrorKind::ConnectionLost, Some(Delivery::Unknown)));
+        assert!(error.message().contains("job job_2 may have arrived"), "{error}");
+    }
+    assert_eq!(service.ledger().len(), 3);
+    let resent = run(&client, items(3), &options.clone().resend_unknown(true));
+    assert!(resent.iter().all(|outcome| outcome.delivery() == Delivery::Accepted));
+    assert_eq!(prompts(&service).iter().filter(|prompt| *prompt == "message 2").count(), 2, "as the caller asked");
+}
+
+#[test]
+fn a_rejected_message_is_reported_and_not_sent_again() {
+    let (service, folder) = (service(2, ""), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
+    for earlier in [false, true] {
+        let outcomes = run(&client, items(3), &options);
+        let refused = outcomes.iter().find(|outcome| outcome.number() == 3).unwrap();
+        assert_eq!((refused.delivery(), refused.is_earlier()), (Delivery::Rejected, earlier));
+        let error = refused.error().unwrap();
+        assert_eq!((error.kind(), error.http_status()), (ErrorKind::NotFound, Some(404)));
+    }
+    assert_eq!(service.requests().total, 3);
+}
+
+#[test]
+fn a_429_pauses_every_message_until_the_service_allows_it() {
+    let rule = r#","rules":[{"method":"POST","nth":3,"status":429,"headers":{"Retry-After":"1"}}]"#;
+    let (service, folder) = (service(8, rule), Folder::new());
+    let mut batch = client(&service).send_all(items(8), &BatchOptions::new(folder.journal()).concurrency(1)).unwrap();
+    let (mut updates, mut accepted) = (Vec::new(), 0);
+    let (took, ()) = timed(|| {
+        loop {
+            match batch.next_event(Duration::MAX).unwrap() {
+                BatchEvent::Outcome(outcome) => accepted += u32::from(outcome.delivery() == Delivery::Accepted),
+                BatchEvent::Update(BatchUpdate::Paused { reason, pause, error }) => {
+                    assert_eq!((accepted, reason), (2, PauseReason::RateLimit));
+                    assert!(!pause.is_zero() && pause <= ms(1000), "{pause:?}");
+                    assert_eq!(error.unwrap().http_status(), Some(429));
+                    let progress = batch.progress();
+                    assert_eq!((progress.accepted, progress.left), (2, 6));
+                    assert_eq!(progress.pause.unwrap().0, PauseReason::RateLimit);
+                    assert!(batch_status(folder.journal()).unwrap().running);
+                    updates.push("paused");
+                }
+                BatchEvent::Update(BatchUpdate::Resumed) => updates.push("resumed"),
+                BatchEvent::Finished => break,
+                _ => {}
+            }
+        }
+    });
+    assert_eq!((updates.as_slice(), accepted), (["paused", "resumed"].as_slice(), 8));
+    assert!(took >= ms(1000), "{took:?}");
+    assert_eq!(lines(&folder.journal(), "paused"), 1);
+    assert_eq!(service.ledger().len(), 8);
+}
+
+#[test]
+fn a_pause_holds_over_a_restart() {
+    let rule = r#","rules":[{"method":"POST","nth":1,"status":429,"headers":{"Retry-After":"2"}}]"#;
+    let (service, folder) = (service(2, rule), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
+    let (took, outcomes) = timed(|| {
+        let mut first = client.send_all(items(1), &options).unwrap();
+        let event = first.next_event(Duration::MAX).unwrap();
+        let BatchEvent::Update(BatchUpdate::Paused { error: Some(error), .. }) = event else { panic!("{event:?}") };
+        assert_eq!(
+            error.delivery(),
+            Some(Delivery::NotSent),
+            "a refusal that is about every message is not this message's end"
+        );
+        drop(first);
+        assert!(batch_status(folder.journal()).unwrap().progress.pause.is_some());
+        let mut second = client.send_all(items(1), &options).unwrap();
+        let event = second.next_event(Duration::MAX).unwrap();
+        let BatchEvent::Update(BatchUpdate::Paused { reason, error, .. }) = event else { panic!("{event:?}") };
+        assert_eq!((reason, error.is_none()), (PauseReason::RateLimit, true), "its cause was the earlier run's");
+        let event = second.next_event(Duration::MAX).unwrap();
+        assert!(matches!(event, BatchEvent::Update(BatchUpdate::Resumed)), "{event:?}");
+        second.collect::<Result<Vec<_>, _>>().unwrap()
+    });
+    assert_eq!(outcomes[0].delivery(), Delivery::Accepted);
+    assert!(took >= ms(2000), "{took:?}");
+    assert_eq!(service.requests().total, 2);
+}
+
+#[test]
+fn the_rate_holds_over_restarts() {
+    let (service, folder) = (service(9, ""), Folder::new());
+    let rate = agentjob_core::Rate::new(3, ms(500)).unwrap();
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()).rate(rate));
+    for _ in 0..3 {
+        let mut batch = client.send_all(items(9), &options).unwrap();
+        let sent = batch.by_ref().filter(|outcome| !outcome.as_ref().unwrap().is_earlier()).take(3).count();
+        assert_eq!(sent, 3);
+    }
+    let times: Vec<u64> = service.ledger().iter().map(|message| message.at_ms).collect();
+    assert_eq!(times.len(), 9);
+    for window in times.windows(4) {
+        // The service's clock isn't ours, and a message takes some time between them.
+        assert!(window[3] - window[0] >= 480, "{times:?}");
+    }
+}
+
+#[test]
+fn after_a_service_failure_the_job_is_polled_before_another_message_is_risked() {
+    let rule = r#","rules":[{"method":"POST","nth":1,"status":503},{"method":"GET","nth":1,"status":503}]"#;
+    let (service, folder) = (service(3, rule), Folder::new());
+    let options = BatchOptions::new(folder.journal()).concurrency(1);
+    let outcomes = run(&client(&service), items(3), &options);
+    let verdicts: Vec<_> = outcomes.iter().map(BatchOutcome::delivery).collect();
+    assert_eq!(verdicts, [Delivery::Unknown, Delivery::Accepted, Delivery::Accepted]);
+    let methods: Vec<String> =
+        service.requests().requests.iter().filter_map(|request| request.method.clone()).collect();
+    assert_eq!(methods, ["POST", "GET", "GET", "POST", "POST"]);
+}
+
+#[test]
+fn a_pause_because_of_a_failed_poll_is_about_no_message() {
+    let rules = r#","rules":[{"method":"POST","nth":1,"status":503},{"method":"GET","nth":1,"status":502}]"#;
+    let (service, folder) = (service(2, rules), Folder::new());
+    let mut batch = client(&service).send_all(items(2), &BatchOptions::new(folder.journal()).concurrency(1)).unwrap();
+    let mut errors = Vec::new();
+    while errors.len() < 2 {
+        if let BatchEvent::Update(BatchUpdate::Paused { error, .. }) = batch.next_event(Duration::MAX).unwrap() {
+            errors.extend(error);
+        }
+    }
+    assert_eq!((errors[0].delivery(), errors[0].http_status()), (Some(Delivery::Unknown), Some(503)));
+    assert_eq!(
+        errors[1].message(),
+        "job job_2 could not be read: the service returned 502 (a rule of the emulator says so)"
+    );
+    assert_eq!(errors[1].delivery(), None);
+}
+
+#[test]
+fn a_service_that_is_down_loses_no_message() {
+    let (service, folder) = (service(4, ""), Folder::new());
+    let (client, address) = (client(&service), service.address());
+    service.stop();
+    let mut batch = client.send_all(items(4), &BatchOptions::new(folder.journal())).unwrap();
+    let event = batch.next_event(Duration::MAX).unwrap();
+    let BatchEvent::Update(BatchUpdate::Paused { reason, error: Some(error), .. }) = event else { panic!("{event:?}") };
+    assert_eq!((reason, error.delivery()), (PauseReason::ServiceFailure, Some(Delivery::NotSent)));
+    assert!(!error.message().contains("send it again"), "the batch sends it again, not its caller: {error}");
+    let config = format!(
+        r#"{{"port":{},"jobs":[{{"id":"job_1"}},{{"id":"job_2"}},{{"id":"job_3"}},{{"id":"job_4"}}]}}"#,
+        address.port()
+    );
+    let back = emulator(&config);
+    let outcomes: Vec<_> = batch.map(Result::unwrap).collect();
+    assert_eq!(outcomes.len(), 4);
+    assert!(outcomes.iter().all(|outcome| outcome.delivery() == Delivery::Accepted), "{outcomes:?}");
+    assert_eq!(back.ledger().len(), 4);
+}
+
+#[test]
+fn an_outage_longer_than_max_outage_stops_the_batch() {
+    let (service, folder) = (service(50, r#","rules":[{"method":"POST","status":502}]"#), Folder::new());
+    let options = BatchOptions::new(folder.journal()).max_outage(ms(2500));
+    let (outcomes, error) = run_until_stopped(client(&service).send_all(items(50), &options).unwrap());
+    assert_eq!(error.kind(), ErrorKind::Server);
+    assert!(error.message().starts_with("the batch stopped after an outage of "), "{error}");
+    assert!(error.message().ends_with("Run it again with the same journal: it continues where it stopped."), "{error}");
+    assert!(outcomes.len() < 8, "it does not use up the list: {}", outcomes.len());
+    let status = batch_status(folder.journal()).unwrap();
+    assert_eq!((status.progress.unknown, status.progress.left), (outcomes.len() as u64, 50 - outcomes.len() as u64));
+}
+
+#[test]
+fn a_failure_of_every_message_stops_the_batch_and_loses_none() {
+    for (status, kind) in
+        [(401, ErrorKind::Authentication), (403, ErrorKind::PermissionDenied), (307, ErrorKind::Redirect)]
+    {
+        let rule = format!(r#","rules":[{{"method":"POST","nth":1,"status":{status}}}]"#);
+        let (service, folder) = (service(3, &rule), Folder::new());
+        let (client, options) = (client(&service), BatchOptions::new(folder.journal()).concurrency(1));
+        let (outcomes, error) = run_until_stopped(client.send_all(items(3), &options).unwrap());
+        assert_eq!((outcomes.len(), error.kind(), error.http_status()), (0, kind, Some(status)));
+        assert_eq!(service.ledger().len(), 0);
+        assert_eq!(run(&client, items(3), &options).len(), 3, "once it is fixed, the batch continues");
+        assert_eq!(service.ledger().len(), 3);
+    }
+}
+
+#[test]
+fn messages_to_one_job_keep_their_order() {
+    let rule = r#","rules":[{"method":"POST","nth":1,"delay_ms":150,"status":200}]"#;
+    let (service, folder) = (service(2, rule), Folder::new());
+    let to = |job: &str, n: u32| BatchItem::new(job, format!("{job} {n}"));
+    let items = vec![to("job_1", 1), to("job_1", 2), to("job_2", 1), to("job_1", 3), to("job_2", 2)];
+    run(&client(&service), items, &BatchOptions::new(folder.journal()).concurrency(4));
+    let sent = prompts(&service);
+    for job in ["job_1", "job_2"] {
+        let of_job: Vec<_> = sent.iter().filter(|prompt| prompt.starts_with(job)).collect();
+        assert!(of_job.is_sorted(), "{sent:?}");
+    }
+    assert_eq!(sent.len(), 5);
+}
+
+#[test]
+fn a_batch_that_waits_reports_each_job_s_end() {
+    let (service, folder) = (service(10, ""), Folder::new());
+    let options = BatchOptions::new(folder.journal()).wait(quick());
+    let (client, mut accepted) = (client(&service), 0);
+    let mut batch = client.send_all(items(10), &options).unwrap();
+    let mut done = Vec::new();
+    loop {
+        match batch.next_event(Duration::MAX).unwrap() {
+            BatchEvent::Outcome(outcome) => done.push(outcome),
+            BatchEvent::Update(BatchUpdate::Accepted { .. }) => accepted += 1,
+            BatchEvent::Finished => break,
+            _ => {}
+        }
+    }
+    assert_eq!((accepted, done.len()), (10, 10));
+    assert!(done.iter().all(|outcome| outcome.job().unwrap().status().as_str() == "completed"));
+    assert!(done.iter().all(|outcome| outcome.job().unwrap().pr_link().is_some()), "the new result");
+    let requests = service.requests().total;
+    let again = run(&client, items(10), &options);
+    assert!(again.iter().all(|outcome| outcome.is_earlier() && outcome.job().unwrap().pr_link().is_some()));
+    assert_eq!(service.requests().total, requests, "a job that is done is not polled again");
+}
+
+#[test]
+fn a_wait_continues_in_the_next_run() {
+    let (service, folder) = (service(3, r#","work_ms":3000"#), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()).wait(quick()));
+    let mut first = client.send_all(items(3), &options).unwrap();
+    while first.progress().accepted < 3 {
+        first.next_event(ms(10)).unwrap();
+    }
+    drop(first);
+    let status = batch_status(folder.journal()).unwrap();
+    assert_eq!((status.progress.waiting, status.progress.accepted, status.running), (3, 3, false));
+    let outcomes = run(&client, items(3), &options);
+    assert!(outcomes.iter().all(|outcome| outcome.job().unwrap().is_terminal() && outcome.error().is_none()));
+    assert_eq!(service.ledger().len(), 3);
+}
+
+#[test]
+fn a_wait_that_only_the_second_run_wants_begins_there() {
+    let (service, folder) = (service(3, ""), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
+    run(&client, items(3), &options);
+    let outcomes = run(&client, items(3), &options.wait(quick()));
+    assert!(outcomes.iter().all(|outcome| !outcome.is_earlier() && outcome.job().unwrap().pr_link().is_some()));
+    assert_eq!(service.ledger().len(), 3);
+}
+
+#[test]
+fn a_wait_that_timed_out_is_an_accepted_message_with_that_error() {
+    let (service, folder) = (service(1, r#","work_ms":60000"#), Folder::new());
+    let wait = quick().timeout(ms(200));
+    let outcomes = run(&client(&service), items(1), &BatchOptions::new(folder.journal()).wait(wait));
+    assert_eq!(outcomes[0].delivery(), Delivery::Accepted);
+    let error = outcomes[0].error().unwrap();
+    assert_eq!((error.kind(), error.delivery()), (ErrorKind::WaitTimeout, Some(Delivery::Accepted)));
+    assert_eq!(outcomes[0].job().unwrap().status().as_str(), "active");
+}
+
+#[test]
+fn a_token_ends_a_batch_and_the_messages_in_flight_have_their_responses() {
+    let rule = r#","rules":[{"method":"POST","delay_ms":3000,"process":true,"status":200}]"#;
+    let (service, folder) = (service(20, rule), Folder::new());
+    let token = CancelToken::new();
+    let options = BatchOptions::new(folder.journal()).cancel(&token);
+    let batch = client(&service).send_all(items(20), &options).unwrap();
+    while service.ledger().len() < 4 {
+        std::thread::sleep(ms(1));
+    }
+    token.cancel();
+    let (outcomes, error) = run_until_stopped(batch);
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert_eq!(
+        error.message(),
+        "the batch stopped: it was cancelled with 16 messages left to send. Run it again with the same journal: it continues where it stopped."
+    );
+    assert!(outcomes.iter().all(|outcome| outcome.delivery() == Delivery::Accepted), "{outcomes:?}");
+    assert_eq!((outcomes.len(), service.ledger().len()), (4, 4));
+}
+
+#[test]
+fn without_grace_a_message_in_flight_is_unknown() {
+    let rule = r#","rules":[{"method":"POST","fault":{"do":"stall","at":"request","process":true}}]"#;
+    let (service, folder) = (service(1, rule), Folder::new());
+    let options = BatchOptions::new(folder.journal()).grace(Duration::ZERO);
+    let client = client(&service);
+    let batch = client.send_all(items(1), &options).unwrap();
+    while service.ledger().is_empty() {
+        std::thread::sleep(ms(1));
+    }
+    let (took, ()) = timed(|| drop(batch));
+    assert!(took < ms(10_000), "it does not wait for the response: {took:?}");
+    let status = batch_status(folder.journal()).unwrap();
+    assert_eq!((status.progress.unknown, status.unknown[0].job_id.as_str()), (1, "job_1"));
+    assert_eq!(run(&client, items(1), &options)[0].delivery(), Delivery::Unknown);
+}
+
+#[test]
+fn closing_the_client_ends_its_batches() {
+    let rule = r#","rules":[{"method":"POST","nth":1,"status":429,"headers":{"Retry-After":"60"}}]"#;
+    let (service, folder) = (service(2, rule), Folder::new());
+    let client = client(&service);
+    let mut batch = client.send_all(items(2), &BatchOptions::new(folder.journal()).concurrency(1)).unwrap();
+    assert!(matches!(batch.next_event(Duration::MAX).unwrap(), BatchEvent::Update(BatchUpdate::Paused { .. })));
+    client.close();
+    assert_eq!(run_until_stopped(batch).1.kind(), ErrorKind::Closed);
+}
+
+#[test]
+fn a_changed_list_is_refused_and_the_item_named() {
+    let (service, folder) = (service(9, ""), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
+    let keyed = |n: u32, prompt: &str| {
+        BatchItem::new(format!("job_{n}"), prompt).with_key(format!("k{n}")).with_line(u64::from(n) + 1)
+    };
+    let plain = |n: u32, prompt: &str| BatchItem::new(format!("job_{n}"), prompt).with_line(u64::from(n) + 1);
+    let with_keys = vec![keyed(1, "a"), keyed(2, "b")];
+    let without = vec![plain(1, "a"), plain(2, "b")];
+    for (first, rows) in [
+        (
+            with_keys,
+            vec![
+                (vec![keyed(1, "a"), keyed(2, "B")], "line 3: its prompt was changed after the batch began: journal"),
+                (
+                    vec![keyed(1, "a"), BatchItem::new("job_3", "b").with_key("k2")],
+                    "item 2: its job was changed after the batch began: journal",
+                ),
+                (vec![keyed(1, "a")], "item 2: it is missing from the list, but its message to job"),
+            ],
+        ),
+        (
+            without,
+            vec![
+                (vec![plain(1, "a"), plain(2, "B")], "line 3: it is now another message, but its message to job"),
+                (vec![plain(2, "b"), plain(1, "a")], "line 3: it is now another message, but its message to job"),
+                (vec![plain(1, "a")], "item 2: it is missing from the list, but its message to job"),
+            ],
+        ),
+    ] {
+        drop(std::fs::remove_file(folder.journal()));
+        run(&client, first.clone(), &options);
+        let sent = service.ledger().len();
+        for (changed, start) in rows {
+            let error = client.send_all(changed, &options).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.message().starts_with(start), "{error}");
+        }
+        assert_eq!(service.ledger().len(), sent, "nothing was sent");
+        let mut longer = first;
+        longer.push(plain(9, "new"));
+        assert_eq!(run(&client, longer, &options).len(), 3, "new items at the end are accepted");
+    }
+    let reordered = vec![keyed(2, "b"), keyed(1, "a")];
+    let other = BatchOptions::new(folder.0.join("other"));
+    run(&client, vec![keyed(1, "a"), keyed(2, "b")], &other);
+    assert!(run(&client, reordered, &other).iter().all(BatchOutcome::is_earlier), "keys have no order");
+}
+
+#[test]
+fn a_journal_belongs_to_one_run_and_one_service() {
+    let rule = r#","rules":[{"method":"POST","delay_ms":3000,"status":200}]"#;
+    let (service, folder) = (service(2, rule), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
+    let first = client.send_all(items(1), &options).unwrap();
+    let error = client.send_all(items(1), &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Journal);
+    let by = format!("is in use by another run, process {} or a child of it", std::process::id());
+    assert!(error.message().contains(&by), "{error}");
+    assert_eq!(first.count(), 1);
+    let other = builder(&service).project_id("another").build().unwrap();
+    let error = other.send_all(items(1), &options).unwrap_err();
+    assert!(error.message().contains("belongs to project demo at http://127.0.0.1"), "{error}");
+}
+
+#[test]
+fn wrong_items_and_settings_are_named_before_a_journal_is_created() {
+    let (service, folder) = (service(1, ""), Folder::new());
+    let (client, journal) = (client(&service), folder.journal());
+    let options = || BatchOptions::new(&journal);
+    let rows = [
+        (client.send_all([BatchItem::new(JOB, "").with_line(17)], &options()), "line 17: prompt is empty"),
+        (client.send_all(items(1), &options().concurrency(0)), "concurrency is 0. Give 1 to 64."),
+        (client.send_all(items(1), &options().concurrency(65)), "concurrency is 65. Give 1 to 64."),
+        (client.send_all(items(1), &options().max_outage(Duration::ZERO)), "max_outage"),
+        (client.send_all(items(1), &options().wait(quick().lateness(2.0))), "lateness is 2"),
+        (client.send_all(items(1), &BatchOptions::new("")), "journal is empty"),
+    ];
+    for (started, start) in rows {
+        let error = started.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().starts_with(start), "{error}");
+    }
+    assert!(!journal.exists());
+    assert_eq!(service.requests().total, 0);
+    for (path, words) in [
+        (folder.0.join("no/such/folder"), "cannot be opened (No such file or directory"),
+        (folder.0.clone(), "cannot be opened (Is a directory"),
+    ] {
+        let error = client.send_all(items(1), &BatchOptions::new(path)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Journal);
+        assert!(error.message().contains(words), "{error}");
+    }
+}
+
+#[test]
+fn a_list_without_items_is_done_at_once() {
+    let (service, folder) = (service(1, ""), Folder::new());
+    assert_eq!(run(&client(&service), Vec::new(), &BatchOptions::new(folder.journal()).wait(quick())).len(), 0);
+}
+
+/// A first run leaves message 1 unknown, and a pause.
+fn leave_first_unknown(service: &Emulator, folder: &Folder) -> BatchOptions {
+    let options = BatchOptions::new(folder.journal()).concurrency(1);
+    let mut first = client(service).send_all(items(3), &options).unwrap();
+    loop {
+        if let BatchEvent::Outcome(outcome) = first.next_event(Duration::MAX).unwrap() {
+            assert_eq!((outcome.number(), outcome.delivery()), (1, Delivery::Unknown));
+            return options;
+        }
+    }
+}
+
+#[test]
+fn an_unknown_message_that_is_rejected_when_it_is_sent_again_stays_unknown_and_the_batch_continues() {
+    let rules = r#","rules":[
+        {"method":"POST","path":"/v2/agent/*/job/job_1/message","nth":1,"status":503},
+        {"method":"POST","path":"/v2/agent/*/job/job_1/message","status":404}]"#;
+    let (service, folder) = (service(3, rules), Folder::new());
+    let options = leave_first_unknown(&service, &folder).resend_unknown(true);
+    let outcomes = run(&client(&service), items(3), &options);
+    let verdicts: Vec<_> = outcomes.iter().map(BatchOutcome::delivery).collect();
+    assert_eq!(verdicts, [Delivery::Unknown, Delivery::Accepted, Delivery::Accepted]);
+    let error = outcomes[0].error().unwrap();
+    let words = "message to job job_1 may have arrived: an earlier run may have delivered it, and the second attempt was rejected (the service returned 404)";
+    assert!(error.message().starts_with(words), "{error}");
+    assert!(error.message().ends_with(" Check the job before you send it again."), "{error}");
+    assert_eq!((error.delivery(), error.http_status()), (Some(Delivery::Unknown), Some(404)));
+    assert!(batch_status(folder.journal()).unwrap().unknown[0].reason.as_ref().unwrap().starts_with(words));
+}
+
+#[test]
+fn an_unknown_message_whose_second_send_is_limited_stays_unknown() {
+    let rules = r#","rules":[
+        {"method":"POST","nth":1,"status":503},
+        {"method":"POST","nth":2,"status":429,"headers":{"Retry-After":"1"}}]"#;
+    let (service, folder) = (service(3, rules), Folder::new());
+    let options = leave_first_unknown(&service, &folder);
+    let mut second = client(&service).send_all(items(3), &options.clone().resend_unknown(true)).unwrap();
+    // The first run's pause has no error here.
+    let is_limited = |event| matches!(event, BatchEvent::Update(BatchUpdate::Paused { error: Some(_), .. }));
+    while !is_limited(second.next_event(Duration::MAX).unwrap()) {}
+    drop(second);
+    let status = batch_status(folder.journal()).unwrap();
+    assert_eq!((status.progress.unknown, status.progress.left), (1, 2));
+    let outcomes = run(&client(&service), items(3), &options);
+    assert_eq!((outcomes[0].number(), outcomes[0].delivery()), (1, Delivery::Unknown));
+    let error = outcomes[0].error().unwrap();
+    assert_eq!(error.delivery(), Some(Delivery::Unknown));
+    assert!(error.message().contains("may have arrived: an earlier run may have delivered it"), "{error}");
+    assert_eq!(prompts(&service), ["message 2", "message 3"]);
+}
+
+#[test]
+fn a_429_that_says_retry_at_once_still_backs_off() {
+    let rules = r#","rules":[{"method":"POST","status":429,"headers":{"Retry-After":"0"}}]"#;
+    let (service, folder) = (service(1, rules), Folder::new());
+    let mut batch = client(&service).send_all(items(1), &BatchOptions::new(folder.journal())).unwrap();
+    let mut pauses = Vec::new();
+    while pauses.len() < 2 {
+        if let BatchEvent::Update(BatchUpdate::Paused { pause, .. }) = batch.next_event(Duration::MAX).unwrap() {
+            pauses.push(pause);
+        }
+    }
+    assert!(pauses[0] <= ms(1000) && pauses[0] < pauses[1] && pauses[1] <= ms(2000), "{pauses:?}");
+    assert_eq!(service.requests().total, 2);
+}
+
+#[test]
+fn a_rate_limit_on_polls_does_not_keep_a_wait_beyond_its_deadline() {
+    let rules = r#","work_ms":60000,"rules":[{"method":"GET","nth":1,"status":429,"headers":{"Retry-After":"30"}}]"#;
+    let (service, folder) = (service(2, rules), Folder::new());
+    let options = BatchOptions::new(folder.journal()).wait(quick().timeout(ms(1000)));
+    let (took, outcomes) = timed(|| run(&client(&service), items(2), &options));
+    assert!(took < ms(15_000), "{took:?}");
+    assert!(outcomes.iter().all(|outcome| outcome.error().unwrap().kind() == ErrorKind::WaitTimeout));
+    let polls = service.requests().requests.iter().filter(|request| request.method.as_deref() == Some("GET")).count();
+    assert_eq!(polls, 1, "no job is polled meanwhile");
+}
+
+#[test]
+fn a_batch_that_is_stopped_while_it_polls_before_a_probe_sends_nothing_more() {
+    let rules = r#","rules":[{"method":"POST","nth":1,"status":503},{"method":"GET","delay_ms":3000}]"#;
+    let (service, folder) = (service(2, rules), Folder::new());
+    let options = BatchOptions::new(folder.journal()).concurrency(1);
+    let mut batch = client(&service).send_all(items(2), &options).unwrap();
+    while service.requests().total < 2 {
+        batch.next_event(ms(5)).unwrap();
+    }
+    batch.stop();
+    assert!(batch.by_ref().all(|outcome| outcome.is_ok()));
+    assert_eq!((service.requests().total, service.ledger().len()), (2, 0));
+}
+
+#[test]
+fn a_message_that_always_fails_does_not_delay_the_others() {
+    let rules = r#","rules":[{"method":"POST","path":"/v2/agent/*/job/job_1/message","status":408}]"#;
+    let (service, folder) = (service(3, rules), Folder::new());
+    let options = BatchOptions::new(folder.journal()).concurrency(1).max_outage(ms(2500));
+    let (outcomes, error) = run_until_stopped(client(&service).send_all(items(3), &options).unwrap());
+    assert_eq!(outcomes.iter().map(BatchOutcome::number).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(error.http_status(), Some(408));
+}
+
+#[test]
+fn a_wait_that_timed_out_starts_again_in_the_next_run() {
+    let (service, folder) = (service(1, r#","work_ms":4000"#), Folder::new());
+    let options = BatchOptions::new(folder.journal());
+    let short = options.clone().wait(quick().timeout(ms(100)));
+    assert_eq!(run(&client(&service), items(1), &short)[0].error().unwrap().kind(), ErrorKind::WaitTimeout);
+    let outcomes = run(&client(&service), items(1), &options.wait(quick()));
+    assert!(outcomes[0].error().is_none() && outcomes[0].job().unwrap().is_terminal());
+}

@@ -1,0 +1,294 @@
+//! What happens to a job's next messages: the rows of the table in docs/reference/batches.md. The emulator's ledger says which message made which pull
+//! request, so an outcome with another message's result is found.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::batches::{Folder, prompts, run, run_until_stopped};
+use crate::support::{client, emulator, ms, quick, until};
+use agentjob_core::{
+    Batch, BatchEvent, BatchItem, BatchOptions, BatchOutcome, BatchUpdate, CancelToken, Client, Delivery, ErrorKind,
+    WaitOptions, batch_status,
+};
+use agentjob_emulator::Emulator;
+
+/// Jobs `a`, `b` and `c`, which are done, and `stuck`, which is active and stays so.
+fn service(more: &str) -> Emulator {
+    let jobs = r#"{"id":"a"},{"id":"b"},{"id":"c"},{"id":"stuck","status":"active"},
+        {"id":"soon","status":"active","finish_after_ms":400}"#;
+    emulator(&format!(r#"{{"hourly_limit":1000000,"work_ms":80,"jobs":[{jobs}]{more}}}"#))
+}
+
+fn messages(jobs: &[&str]) -> Vec<BatchItem> {
+    jobs.iter().enumerate().map(|(at, job)| BatchItem::new(*job, format!("message {}", at + 1))).collect()
+}
+
+/// Each outcome by its item's number; there is one of each.
+fn by_number(outcomes: Vec<BatchOutcome>, items: usize) -> HashMap<u64, BatchOutcome> {
+    assert_eq!(outcomes.len(), items, "{outcomes:?}");
+    let by_number: HashMap<u64, BatchOutcome> = outcomes.into_iter().map(|o| (o.number(), o)).collect();
+    assert_eq!(by_number.len(), items);
+    by_number
+}
+
+fn deliveries(outcomes: &HashMap<u64, BatchOutcome>) -> Vec<Delivery> {
+    (1..=outcomes.len() as u64).map(|number| outcomes[&number].delivery()).collect()
+}
+
+/// Whether each accepted message has the pull request that the ledger says it made.
+fn assert_own_results(service: &Emulator, outcomes: &HashMap<u64, BatchOutcome>) {
+    let ledger = service.ledger();
+    for (number, outcome) in outcomes.iter().filter(|(_, outcome)| outcome.delivery() == Delivery::Accepted) {
+        let made: Vec<_> = ledger.iter().filter(|m| m.prompt == format!("message {number}")).collect();
+        let job = outcome.job().expect("a job that was waited for");
+        assert!(
+            job.is_terminal() && made.iter().any(|m| m.pr_link.as_deref() == job.pr_link()),
+            "{outcome:?} {made:?}"
+        );
+    }
+}
+
+#[test]
+fn with_a_wait_each_message_of_a_job_has_its_own_result() {
+    for more in ["", r#","busy":true"#, r#","busy":true,"stale_ms":60"#, r#","outcome":"archived""#] {
+        let (service, folder) = (service(more), Folder::new());
+        let options = BatchOptions::new(folder.journal()).wait(quick());
+        let items = || messages(&["a", "a", "b", "a", "b", "a"]);
+        let outcomes = by_number(run(&client(&service), items(), &options), 6);
+        assert_eq!(deliveries(&outcomes), [Delivery::Accepted; 6], "{more}");
+        assert_own_results(&service, &outcomes);
+        let posts = service.requests().requests.iter().filter(|r| r.method.as_deref() == Some("POST")).count();
+        assert_eq!(posts, 6, "a job that is done refuses nothing: {more}");
+        let again = by_number(run(&client(&service), items(), &options), 6);
+        assert!(again.values().all(BatchOutcome::is_earlier));
+        assert_own_results(&service, &again);
+    }
+}
+
+#[test]
+fn a_message_that_is_rejected_or_whose_job_fails_does_not_stop_the_next_ones() {
+    let (rejecting, folder) = (service(r#","rules":[{"method":"POST","nth":1,"status":400}]"#), Folder::new());
+    let outcomes = by_number(
+        run(&client(&rejecting), messages(&["a", "a", "a"]), &BatchOptions::new(folder.journal()).wait(quick())),
+        3,
+    );
+    assert_eq!(deliveries(&outcomes), [Delivery::Rejected, Delivery::Accepted, Delivery::Accepted]);
+    assert_own_results(&rejecting, &outcomes);
+
+    let (failing, folder) = (service(r#","outcome":"failed","busy":true"#), Folder::new());
+    let outcomes =
+        by_number(run(&client(&failing), messages(&["a", "a"]), &BatchOptions::new(folder.journal()).wait(quick())), 2);
+    assert_eq!(deliveries(&outcomes), [Delivery::Accepted; 2]);
+    assert!(outcomes.values().all(|o| o.job().unwrap().status().as_str() == "failed"));
+}
+
+/// A message that the service processes, with the connection closed before the response.
+const LOST: &str = r#"{"method":"POST","nth":1,"fault":{"do":"close","at":"request","process":true}}"#;
+
+#[test]
+fn an_unknown_message_holds_the_others_of_its_job_until_it_is_settled() {
+    for wait in [None, Some(quick())] {
+        let (service, folder) = (service(&format!(r#","rules":[{LOST}]"#)), Folder::new());
+        let options = BatchOptions::new(folder.journal()).wait(wait).concurrency(1);
+        let items = || messages(&["a", "a", "b", "a", "b"]);
+        let expected =
+            [Delivery::Unknown, Delivery::NotSent, Delivery::Accepted, Delivery::NotSent, Delivery::Accepted];
+        for earlier in [false, true] {
+            let outcomes = by_number(run(&client(&service), items(), &options), 5);
+            assert_eq!(deliveries(&outcomes), expected);
+            let error = outcomes[&4].error().unwrap();
+            assert_eq!((error.kind(), error.delivery()), (ErrorKind::Conflict, Some(Delivery::NotSent)));
+            assert_eq!(
+                error.message(),
+                "message to job a was not sent: item 1, to the same job, may have arrived, so the order is no longer \
+                 known. Check the job, resolve item 1, and run the batch again."
+            );
+            assert_eq!(outcomes[&1].is_earlier(), earlier);
+            assert!(!outcomes[&2].is_earlier(), "it has not ended");
+        }
+        assert_eq!(prompts(&service), ["message 1", "message 3", "message 5"]);
+        assert_eq!(batch_status(folder.journal()).unwrap().progress.left, 2);
+
+        let outcomes = by_number(run(&client(&service), items(), &options.clone().resend_unknown(true)), 5);
+        assert_eq!(deliveries(&outcomes), [Delivery::Accepted; 5], "once it is settled they are sent");
+        assert_eq!(prompts(&service)[3..], ["message 1", "message 2", "message 4"]);
+    }
+}
+
+#[test]
+fn a_wait_that_ends_without_a_result_holds_the_next_message_until_a_later_run_has_it() {
+    let jobs = r#"{"id":"a"},{"id":"b"}"#;
+    let service = emulator(&format!(r#"{{"work_ms":1500,"busy":true,"jobs":[{jobs}]}}"#));
+    let folder = Folder::new();
+    let items = || messages(&["a", "a", "b"]);
+    let short = BatchOptions::new(folder.journal()).wait(quick().timeout(ms(200)));
+    let outcomes = by_number(run(&client(&service), items(), &short), 3);
+    assert_eq!(deliveries(&outcomes), [Delivery::Accepted, Delivery::NotSent, Delivery::Accepted]);
+    assert_eq!(outcomes[&1].error().unwrap().kind(), ErrorKind::WaitTimeout);
+    assert_eq!(
+        outcomes[&2].error().unwrap().message(),
+        "message to job a was not sent: the wait for item 1, to the same job, ended without its result. Run the batch \
+         again to wait for it."
+    );
+    assert_eq!(service.ledger().len(), 2);
+
+    let patient = BatchOptions::new(folder.journal()).wait(quick());
+    let outcomes = by_number(run(&client(&service), items(), &patient), 3);
+    assert_eq!(deliveries(&outcomes), [Delivery::Accepted; 3]);
+    assert_own_results(&service, &outcomes);
+}
+
+#[test]
+fn without_a_wait_a_busy_job_s_message_is_sent_when_the_job_is_done_and_others_are_sent_meanwhile() {
+    let (service, folder) = (service(r#","busy":true"#), Folder::new());
+    let options = BatchOptions::new(folder.journal()).concurrency(1);
+    let mut batch = client(&service).send_all(messages(&["soon", "a", "soon", "b", "c"]), &options).unwrap();
+    let (mut outcomes, mut busy) = (Vec::new(), Vec::new());
+    loop {
+        match batch.next_event(Duration::from_secs(60)).unwrap() {
+            BatchEvent::Outcome(outcome) => outcomes.push(outcome),
+            BatchEvent::Update(BatchUpdate::Busy { number, job_id, error }) => {
+                assert_eq!(error.http_status(), Some(409));
+                // The batch sends it again: neither the message's end, nor something to do for its caller.
+                let says = "message to job soon was not sent: the service returned 409 (the job is active)";
+                assert_eq!((error.message(), error.delivery()), (says, Some(Delivery::NotSent)));
+                busy.push((number, job_id));
+            }
+            BatchEvent::Update(BatchUpdate::Paused { .. }) => panic!("a busy job pauses nothing"),
+            BatchEvent::Finished => break,
+            _ => {}
+        }
+    }
+    assert_eq!(deliveries(&by_number(outcomes, 5)), [Delivery::Accepted; 5]);
+    assert_eq!(busy[0], (1, "soon".into()));
+    let arrived = prompts(&service);
+    assert_eq!(arrived[..3], ["message 2", "message 4", "message 5"], "the others did not wait");
+    assert_eq!(arrived[3..], ["message 1", "message 3"], "in the order of the list");
+    assert_eq!(batch.progress().busy, 0);
+}
+
+fn posts_to(service: &Emulator, job: &str) -> usize {
+    let path = format!("/v2/agent/demo/job/{job}/message");
+    service.requests().requests.iter().filter(|request| request.path.as_deref() == Some(path.as_str())).count()
+}
+
+fn polls_of(service: &Emulator, job: &str) -> usize {
+    let path = format!("/v2/agent/demo/job/{job}");
+    service.requests().requests.iter().filter(|request| request.path.as_deref() == Some(path.as_str())).count()
+}
+
+#[test]
+fn a_job_that_stays_busy_has_its_messages_rejected_after_max_busy() {
+    let (service, folder) = (service(r#","busy":true"#), Folder::new());
+    let options = BatchOptions::new(folder.journal()).wait(quick()).max_busy(ms(600));
+    let items = || messages(&["stuck", "stuck", "a"]);
+    let outcomes = by_number(run(&client(&service), items(), &options), 3);
+    assert_eq!(deliveries(&outcomes), [Delivery::Rejected, Delivery::Rejected, Delivery::Accepted]);
+    for number in [1, 2] {
+        let error = outcomes[&number].error().unwrap();
+        assert_eq!((error.kind(), error.http_status()), (ErrorKind::Conflict, Some(409)));
+        assert!(error.message().contains("The job was busy for 0 s (max_busy)."), "{error}");
+    }
+    assert_eq!(posts_to(&service, "stuck"), 3, "the first one twice, the second once");
+    assert!(polls_of(&service, "stuck") > 1, "it was polled");
+    let again = by_number(run(&client(&service), items(), &options), 3);
+    assert!(again.values().all(BatchOutcome::is_earlier), "rejected is final");
+}
+
+#[test]
+fn with_max_busy_0_a_409_rejects_the_message_at_once() {
+    let (service, folder) = (service(r#","busy":true"#), Folder::new());
+    let options = BatchOptions::new(folder.journal()).max_busy(Duration::ZERO);
+    let outcomes = by_number(run(&client(&service), messages(&["stuck", "stuck"]), &options), 2);
+    assert_eq!(deliveries(&outcomes), [Delivery::Rejected; 2]);
+    assert_eq!((posts_to(&service, "stuck"), polls_of(&service, "stuck")), (2, 0));
+}
+
+#[test]
+fn a_409_that_has_another_cause_is_asked_less_and_less_often() {
+    let rule = r#","rules":[{"method":"POST","path":"/v2/agent/demo/job/a/message","status":409}]"#;
+    let (service, folder) = (service(rule), Folder::new());
+    let options = BatchOptions::new(folder.journal()).wait(quick()).max_busy(ms(2000));
+    let outcomes = by_number(run(&client(&service), messages(&["a", "b"]), &options), 2);
+    assert_eq!(deliveries(&outcomes), [Delivery::Rejected, Delivery::Accepted]);
+    let posts = posts_to(&service, "a");
+    assert!((3..=9).contains(&posts), "20 ms, doubling, for 2 s: {posts}");
+}
+
+#[test]
+fn a_busy_job_is_polled_first_when_a_later_run_resumes() {
+    let (service, folder) = (service(r#","busy":true"#), Folder::new());
+    let options = BatchOptions::new(folder.journal()).wait(quick());
+    let client = client(&service);
+    let mut batch = client.send_all(messages(&["stuck"]), &options).unwrap();
+    until_busy(&mut batch, 1);
+    assert_eq!(batch.progress().busy, 1);
+    drop(batch);
+    let status = batch_status(folder.journal()).unwrap();
+    assert_eq!((status.progress.left, status.progress.unknown), (1, 0));
+
+    let batch = client.send_all(messages(&["stuck"]), &options).unwrap();
+    let polls = polls_of(&service, "stuck");
+    until("the job is polled again", || polls_of(&service, "stuck") > polls + 2);
+    assert_eq!(batch.progress().busy, 1);
+    drop(batch);
+    assert_eq!(posts_to(&service, "stuck"), 1, "the second run sent nothing to an active job");
+}
+
+fn until_busy(batch: &mut Batch, number: u64) {
+    loop {
+        match batch.next_event(Duration::from_secs(60)).unwrap() {
+            BatchEvent::Update(BatchUpdate::Busy { number: busy, .. }) if busy == number => return,
+            BatchEvent::Finished => panic!("the job was not busy"),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn every_ending_while_a_job_is_busy_or_works_leaves_the_messages_in_flight_their_responses() {
+    let end: [fn(Batch, &Client, &CancelToken); 4] = [
+        |batch, _, _| drop(batch),
+        |batch, _, _| {
+            batch.stop();
+            assert!(batch.map(Result::unwrap).all(|o| o.delivery() != Delivery::Unknown));
+        },
+        |batch, _, token| {
+            token.cancel();
+            assert_eq!(run_until_stopped(batch).1.kind(), ErrorKind::Cancelled);
+        },
+        |batch, client, _| {
+            client.close();
+            assert_eq!(run_until_stopped(batch).1.kind(), ErrorKind::Closed);
+        },
+    ];
+    for (way, end) in end.into_iter().enumerate() {
+        let slow = r#","busy":true,"work_ms":60000,"rules":[{"method":"POST",
+            "path":"/v2/agent/demo/job/c/message","status":200,"delay_ms":1500}]"#;
+        let jobs = r#"{"id":"a"},{"id":"c"},{"id":"stuck","status":"active"}"#;
+        let service = emulator(&format!(r#"{{"jobs":[{jobs}]{slow}}}"#));
+        let (client, folder, token) = (client(&service), Folder::new(), CancelToken::new());
+        let options = BatchOptions::new(folder.journal()).wait(quick()).cancel(&token).grace(Duration::from_secs(20));
+        let mut batch = client.send_all(messages(&["stuck", "a", "a", "c", "c"]), &options).unwrap();
+        until_busy(&mut batch, 1);
+        until("the message to c is at the service, and a works", || prompts(&service).len() == 2);
+        until("the wait for a has begun", || batch.progress().waiting == 1);
+        end(batch, &client, &token);
+        let progress = batch_status(folder.journal()).unwrap().progress;
+        assert_eq!((progress.accepted, progress.unknown, progress.left), (2, 0, 3), "way {way}");
+        assert_eq!(prompts(&service).len(), 2, "nothing more was sent");
+    }
+}
+
+#[test]
+fn a_run_that_waits_for_what_an_earlier_one_sent_without_waiting_holds_the_rest_until_all_have_results() {
+    let (service, folder) = (service(r#","rules":[{"method":"POST","nth":3,"status":401}]"#), Folder::new());
+    let items = || messages(&["a", "a", "a"]);
+    let (outcomes, error) =
+        run_until_stopped(client(&service).send_all(items(), &BatchOptions::new(folder.journal())).unwrap());
+    assert_eq!((outcomes.len(), error.kind()), (2, ErrorKind::Authentication));
+    let options = BatchOptions::new(folder.journal()).wait(WaitOptions::new().settle(ms(300)).min_interval(ms(20)));
+    let outcomes = by_number(run(&client(&service), items(), &options), 3);
+    let third = outcomes[&3].job().unwrap().pr_link().unwrap().to_owned();
+    assert_eq!(service.ledger()[2].pr_link, Some(third));
+}

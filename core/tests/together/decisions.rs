@@ -1,0 +1,429 @@
+//! What a person decides about the messages of a batch: what may be decided, and what the next run does with it.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use crate::batches::{Folder, items, lines, prompts, run, service};
+use crate::support::{client, quick};
+use agentjob_core::{
+    BatchExportItem, BatchItem, BatchOptions, BatchOutcome, BatchRef, Decision, Delivery, ErrorKind, ExportFormat,
+    Resolution, batch_decide_with_checkpoints, batch_drop, batch_export, batch_resolve, batch_retry, batch_status,
+};
+use agentjob_emulator::Emulator;
+
+/// Job 2's message is lost after it arrived, job 3's is lost before it is processed, job 4's is rejected; each only the first time.
+const FAILURES: &str = r#","rules":[
+    {"method":"POST","path":"/v2/agent/*/job/job_2/message","nth":1,"fault":{"do":"close","at":"request","process":true}},
+    {"method":"POST","path":"/v2/agent/*/job/job_3/message","nth":1,"fault":{"do":"close","at":"request","process":false}},
+    {"method":"POST","path":"/v2/agent/*/job/job_4/message","nth":1,"status":422}]"#;
+
+/// Runs five messages into these failures: 1 and 5 are accepted, 2 and 3 unknown, 4 is rejected.
+fn after_failures() -> (Emulator, Folder) {
+    let (service, folder) = (service(5, FAILURES), Folder::new());
+    let outcomes = run(&client(&service), list(), &BatchOptions::new(folder.journal()).concurrency(1));
+    use Delivery::{Accepted, Rejected, Unknown};
+    let deliveries: Vec<Delivery> = outcomes.iter().map(BatchOutcome::delivery).collect();
+    assert_eq!(deliveries, [Accepted, Unknown, Unknown, Rejected, Accepted]);
+    (service, folder)
+}
+
+/// The messages; the fourth has a key.
+fn list() -> Vec<BatchItem> {
+    let mut items = items(5);
+    items[3] = items[3].clone().with_key("tests");
+    items
+}
+
+fn numbers(numbers: &[u64]) -> Vec<BatchRef> {
+    numbers.iter().map(|number| BatchRef::Number(*number)).collect()
+}
+
+/// How often each prompt arrived.
+fn arrived(service: &Emulator, prompt: &str) -> usize {
+    prompts(service).iter().filter(|arrived| *arrived == prompt).count()
+}
+
+fn exported(journal: &Path, number: u64) -> BatchExportItem {
+    batch_export(journal, &[BatchRef::Number(number)]).unwrap().items.remove(0)
+}
+
+fn resume(service: &Emulator, folder: &Folder) -> Vec<BatchOutcome> {
+    run(&client(service), list(), &BatchOptions::new(folder.journal()).concurrency(1))
+}
+
+#[test]
+fn each_decision_has_its_effect_on_the_next_run() {
+    let (service, folder) = after_failures();
+    let journal = folder.journal();
+    let made = batch_resolve(&journal, &numbers(&[2]), Resolution::Arrived).unwrap();
+    assert_eq!((made[0].number, &*made[0].job_id, made[0].decision), (2, "job_2", Decision::Arrived));
+    batch_resolve(&journal, &numbers(&[3]), Resolution::NotArrived).unwrap();
+    let made = batch_retry(&journal, &["tests".parse().unwrap()], None).unwrap();
+    assert_eq!((made[0].number, &*made[0].key), (4, "tests"), "the caller's key is in the journal");
+    let status = batch_status(&journal).unwrap();
+    assert_eq!((status.progress.unknown, status.progress.rejected, status.progress.left), (0, 0, 2));
+    let decisions: Vec<_> = status.decisions.iter().map(|made| (made.number, made.decision)).collect();
+    assert_eq!(decisions, [(2, Decision::Arrived), (3, Decision::NotArrived), (4, Decision::Retry)]);
+    let outcomes = resume(&service, &folder);
+    assert_eq!(outcomes.len(), 5);
+    assert!(outcomes.iter().all(|outcome| outcome.delivery() == Delivery::Accepted), "{outcomes:?}");
+    for n in 1..=5 {
+        assert_eq!(arrived(&service, &format!("message {n}")), 1, "message {n}");
+    }
+    assert!(resume(&service, &folder).iter().all(BatchOutcome::is_earlier), "a decision is acted upon once");
+}
+
+#[test]
+fn a_resent_message_that_is_rejected_stays_unknown_and_is_not_sent_a_third_time() {
+    let rules = r#","rules":[
+        {"method":"POST","path":"/v2/agent/*/job/job_1/message","nth":1,"fault":{"do":"close","at":"request","process":true}},
+        {"method":"POST","path":"/v2/agent/*/job/job_1/message","nth":2,"status":422}]"#;
+    let (service, folder) = (service(1, rules), Folder::new());
+    let options = BatchOptions::new(folder.journal());
+    run(&client(&service), items(1), &options);
+    batch_resolve(folder.journal(), &[BatchRef::All], Resolution::Resend).unwrap();
+    for _ in 0..2 {
+        assert_eq!(run(&client(&service), items(1), &options)[0].delivery(), Delivery::Unknown);
+        assert_eq!(lines(&folder.journal(), "sending"), 2);
+    }
+    batch_resolve(folder.journal(), &[BatchRef::All], Resolution::Resend).unwrap();
+    assert_eq!(run(&client(&service), items(1), &options)[0].delivery(), Delivery::Accepted);
+    assert_eq!(arrived(&service, "message 1"), 2);
+}
+
+#[test]
+fn a_decision_to_resend_holds_until_the_message_was_sent() {
+    let rules = r#","rules":[
+        {"method":"POST","path":"/v2/agent/*/job/job_1/message","nth":1,"fault":{"do":"close","at":"request","process":true}},
+        {"method":"POST","path":"/v2/agent/*/job/job_1/message","nth":2,"status":401}]"#;
+    let (service, folder) = (service(1, rules), Folder::new());
+    let options = BatchOptions::new(folder.journal());
+    run(&client(&service), items(1), &options);
+    batch_resolve(folder.journal(), &numbers(&[1]), Resolution::Resend).unwrap();
+    let stopped = client(&service).send_all(items(1), &options).unwrap().find_map(Result::err).unwrap();
+    assert_eq!(stopped.kind(), ErrorKind::Authentication);
+    assert_eq!(run(&client(&service), items(1), &options)[0].delivery(), Delivery::Accepted, "it was not sent before");
+}
+
+#[test]
+fn a_dropped_message_is_neither_sent_nor_reported() {
+    let (service, folder) = after_failures();
+    let made = batch_drop(folder.journal(), &[BatchRef::All]).unwrap();
+    assert_eq!(made.iter().map(|made| made.number).collect::<Vec<_>>(), [2, 3, 4]);
+    let status = batch_status(folder.journal()).unwrap();
+    let progress = status.progress;
+    assert_eq!((progress.dropped, progress.unknown, progress.rejected, progress.left, progress.done), (3, 0, 0, 0, 5));
+    let mut batch = client(&service).send_all(list(), &BatchOptions::new(folder.journal())).unwrap();
+    let outcomes: Vec<u64> = batch.by_ref().map(|outcome| outcome.unwrap().number()).collect();
+    assert_eq!(outcomes, [1, 5]);
+    assert_eq!((batch.progress().dropped, batch.progress().done, batch.progress().left), (3, 5, 0));
+    assert_eq!(lines(&folder.journal(), "sending"), 5, "nothing was sent again");
+    assert_eq!(exported(&folder.journal(), 4).state, "dropped");
+}
+
+#[test]
+fn the_last_decision_counts_until_a_run_acts_on_it() {
+    let (service, folder) = after_failures();
+    let journal = folder.journal();
+    for resolution in [Resolution::NotArrived, Resolution::Resend, Resolution::Arrived] {
+        batch_resolve(&journal, &numbers(&[2]), resolution).unwrap();
+    }
+    batch_drop(&journal, &numbers(&[3, 4])).unwrap();
+    batch_resolve(&journal, &numbers(&[3]), Resolution::NotArrived).unwrap();
+    batch_retry(&journal, &numbers(&[4]), None).unwrap();
+    assert!(resume(&service, &folder).iter().all(|outcome| outcome.delivery() == Delivery::Accepted));
+    assert_eq!([2, 3, 4].map(|n| arrived(&service, &format!("message {n}"))), [1, 1, 1]);
+    let error = batch_resolve(&journal, &numbers(&[3]), Resolution::NotArrived).unwrap_err();
+    assert!(error.message().contains("item 3 cannot be decided: its message was accepted"), "{error}");
+}
+
+#[test]
+fn a_bad_decision_is_named_and_nothing_is_written() {
+    let (_service, folder) = after_failures();
+    let journal = folder.journal();
+    let before = std::fs::read(&journal).unwrap();
+    let key = |key: &str| BatchRef::Key(key.into());
+    let resolve = |items: &[BatchRef]| batch_resolve(&journal, items, Resolution::Arrived);
+    let long = "x".repeat((4 << 20) + 1);
+    let rows = [
+        (resolve(&[]), "no item is named"),
+        (resolve(&numbers(&[2, 9])), "item 9 is not in the journal"),
+        (resolve(&[BatchRef::Number(2), key("nobody")]), "item \"nobody\" is not in the journal"),
+        (resolve(&numbers(&[2, 1])), "item 1 cannot be decided: its message was accepted"),
+        (resolve(&numbers(&[2, 4])), "item 4 cannot be decided: its message was rejected, so it did not arrive"),
+        (resolve(&numbers(&[2, 3, 2])), "item 2 is named twice"),
+        (resolve(&[BatchRef::All, BatchRef::Number(2)]), "items are named besides all"),
+        (batch_retry(&journal, &numbers(&[4, 2]), None), "item 2 cannot be decided: its message was not rejected"),
+        (batch_retry(&journal, &numbers(&[1]), None), "item 1 cannot be decided: its message was accepted"),
+        (batch_retry(&journal, &[BatchRef::Number(4), key("tests")], None), "item 4 and item \"tests\" are the same"),
+        (batch_retry(&journal, &numbers(&[4]), Some("")), "prompt is empty"),
+        (batch_retry(&journal, &numbers(&[4]), Some(&long)), "prompt is 4194305 bytes long"),
+        (batch_drop(&journal, &numbers(&[5])), "item 5 cannot be decided: its message was accepted"),
+    ];
+    for (decided, start) in rows {
+        let error = decided.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        assert!(error.message().starts_with(start), "{error}");
+    }
+    assert_eq!(std::fs::read(&journal).unwrap(), before);
+    batch_drop(&journal, &[BatchRef::All]).unwrap();
+    let error = batch_drop(&journal, &[BatchRef::All]).unwrap_err();
+    assert!(error.message().contains("has no message that drop can be decided about"), "{error}");
+}
+
+#[test]
+fn a_journal_in_use_missing_or_foreign_is_refused() {
+    let rule = r#","rules":[{"method":"POST","fault":{"do":"stall","at":"request","process":true,"ms":60000}}]"#;
+    let (service, folder) = (service(2, rule), Folder::new());
+    let journal = folder.journal();
+    let error = batch_drop(&journal, &numbers(&[1])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Journal);
+    assert!(error.message().contains("does not exist") && !journal.exists(), "{error}");
+    let options = BatchOptions::new(&journal).grace(std::time::Duration::ZERO);
+    let batch = client(&service).send_all(items(2), &options).unwrap();
+    let error = batch_drop(&journal, &numbers(&[1])).unwrap_err();
+    let process = format!("is in use by another run, process {}", std::process::id());
+    assert!(error.message().contains(&process) && error.message().contains("Stop that run"), "{error}");
+    drop(batch);
+    assert!(batch_drop(&folder.0, &numbers(&[1])).unwrap_err().message().contains("not a regular file"));
+    std::fs::write(folder.0.join("other"), "{}\n").unwrap();
+    assert!(
+        batch_drop(folder.0.join("other"), &numbers(&[1])).unwrap_err().message().contains("not a batch's journal")
+    );
+}
+
+#[test]
+fn a_retry_with_another_prompt_sends_exactly_that_prompt() {
+    let (service, folder) = after_failures();
+    let journal = folder.journal();
+    batch_retry(&journal, &numbers(&[4]), Some("a better message")).unwrap();
+    batch_drop(&journal, &numbers(&[2, 3])).unwrap();
+    assert!(!std::fs::read_to_string(&journal).unwrap().contains("better"), "the journal has no prompt");
+    assert_eq!(batch_status(&journal).unwrap().new_prompts, 1);
+    let options = BatchOptions::new(&journal);
+    let refused = client(&service).send_all(list(), &options).unwrap_err();
+    assert!(refused.message().contains("item 4: journal"), "{refused}");
+    assert!(refused.message().contains("to retry it with another prompt, which this run does not have"), "{refused}");
+    let wrong = client(&service).send_all(list(), &options.clone().retry_prompt("another one")).unwrap_err();
+    assert!(wrong.message().contains("to retry it with another prompt"), "{wrong}");
+    let both = options.clone().retry_prompt("a better message").retry_prompt("another one");
+    let wrong = client(&service).send_all(list(), &both).unwrap_err();
+    assert!(wrong.message().contains("retry prompt 2 belongs to no decision"), "{wrong}");
+    assert_eq!(arrived(&service, "a better message"), 0);
+
+    let outcomes = run(&client(&service), list(), &options.clone().retry_prompt("a better message"));
+    assert!(outcomes.iter().any(|outcome| outcome.number() == 4 && outcome.delivery() == Delivery::Accepted));
+    assert_eq!((arrived(&service, "a better message"), arrived(&service, "message 4")), (1, 0));
+    // Later runs need it no more, and may still be given it.
+    for options in [options.clone(), options.retry_prompt("a better message")] {
+        assert_eq!(run(&client(&service), list(), &options).len(), 3);
+    }
+    assert_eq!(arrived(&service, "a better message"), 1);
+}
+
+#[test]
+fn a_new_prompt_may_come_from_the_list_with_a_key_and_without() {
+    for has_key in [true, false] {
+        let rule = r#","rules":[{"method":"POST","path":"/v2/agent/*/job/job_2/message","nth":1,"status":400}]"#;
+        let (service, folder) = (service(2, rule), Folder::new());
+        let list = |prompt: &str| {
+            let second = BatchItem::new("job_2", prompt);
+            vec![items(1).remove(0), if has_key { second.with_key("second") } else { second }]
+        };
+        let options = BatchOptions::new(folder.journal());
+        run(&client(&service), list("bad"), &options);
+        let changed = client(&service).send_all(list("good"), &options).unwrap_err();
+        assert_eq!(changed.kind(), ErrorKind::InvalidArgument, "without a decision it is a changed list: {changed}");
+        batch_retry(folder.journal(), &numbers(&[2]), Some("good")).unwrap();
+        let other = client(&service).send_all(list("neither"), &options).unwrap_err();
+        let why = if has_key { "its prompt was changed" } else { "in journal" };
+        assert!(other.message().contains(why), "{other}");
+        for _ in 0..2 {
+            let outcomes = run(&client(&service), list("good"), &options);
+            assert!(outcomes.iter().all(|outcome| outcome.delivery() == Delivery::Accepted), "{outcomes:?}");
+        }
+        assert_eq!(run(&client(&service), list("bad"), &options).len(), 2, "the old list is still the batch's");
+        assert_eq!((arrived(&service, "good"), arrived(&service, "bad")), (1, 0));
+    }
+}
+
+#[test]
+fn two_items_of_a_list_are_never_one_of_the_journal() {
+    let rule = r#","rules":[{"method":"POST","path":"/v2/agent/*/job/job_1/message","nth":1,"status":400}]"#;
+    let (service, folder) = (service(1, rule), Folder::new());
+    let options = BatchOptions::new(folder.journal());
+    let keyed = BatchItem::new("job_1", "bad").with_key("a");
+    run(&client(&service), vec![keyed.clone()], &options);
+    batch_retry(folder.journal(), &numbers(&[1]), Some("good")).unwrap();
+    let list = vec![BatchItem::new("job_1", "good"), keyed];
+    let error = client(&service).send_all(list, &options.retry_prompt("good")).unwrap_err();
+    assert!(error.message().contains("item 2: journal"), "{error}");
+    assert!(error.message().contains("as the new prompt of another item of the list"), "{error}");
+    assert_eq!(prompts(&service).len(), 0);
+}
+
+#[test]
+fn a_record_that_quotes_a_prompt_which_the_run_lacks_is_not_stored() {
+    let record = r#"{"id":"job_1","status":"completed","prLink":"https://example.com/confidential-words"}"#;
+    let rule = format!(
+        r#","rules":[{{"method":"POST","nth":1,"status":400}},{{"method":"POST","status":200,"body":{}}}]"#,
+        serde_json::to_string(record).unwrap()
+    );
+    for lacks in [false, true] {
+        let (service, folder) = (service(1, &rule), Folder::new());
+        let options = BatchOptions::new(folder.journal());
+        let first = if lacks { "confidential words" } else { "plain" };
+        run(&client(&service), vec![BatchItem::new("job_1", first)], &options);
+        batch_retry(folder.journal(), &numbers(&[1]), Some("better")).unwrap();
+        // The run has the first prompt only if it is in the list.
+        let (list, options) = match lacks {
+            true => ("better", options),
+            false => ("plain", options.retry_prompt("better")),
+        };
+        run(&client(&service), vec![BatchItem::new("job_1", list)], &options);
+        let journal = std::fs::read_to_string(folder.journal()).unwrap();
+        assert_eq!(journal.contains("confidential"), !lacks, "{journal}");
+    }
+}
+
+#[test]
+fn a_message_that_arrived_gets_no_other_messages_result() {
+    let (service, folder) = after_failures();
+    batch_resolve(folder.journal(), &numbers(&[2]), Resolution::Arrived).unwrap();
+    batch_drop(folder.journal(), &numbers(&[3, 4])).unwrap();
+    let options = BatchOptions::new(folder.journal()).wait(quick());
+    for earlier in [false, true] {
+        let outcomes = run(&client(&service), list(), &options);
+        let second = outcomes.iter().find(|outcome| outcome.number() == 2).unwrap();
+        assert_eq!((second.delivery(), second.is_earlier()), (Delivery::Accepted, earlier));
+        assert!(second.job().is_none() && second.error().is_none());
+    }
+}
+
+#[test]
+fn jobs_that_failed_are_counted_and_named() {
+    let jobs = r#","rules":[{"method":"GET","path":"/v2/agent/*/job/job_2","status":200,"body":"{\"id\":\"job_2\",\"status\":\"failed\"}"}]"#;
+    let (service, folder) = (service(3, jobs), Folder::new());
+    let options = BatchOptions::new(folder.journal()).wait(quick());
+    for _ in 0..2 {
+        let mut batch = client(&service).send_all(items(3), &options).unwrap();
+        assert_eq!(batch.by_ref().map(Result::unwrap).count(), 3);
+        assert_eq!((batch.progress().failed, batch.progress().accepted, batch.progress().done), (1, 3, 3));
+    }
+    let status = batch_status(folder.journal()).unwrap();
+    assert_eq!(status.progress.failed, 1);
+    assert_eq!((status.failed[0].number, &*status.failed[0].job_id), (2, "job_2"));
+}
+
+#[test]
+fn the_export_has_every_item_with_its_decision() {
+    let (_service, folder) = after_failures();
+    let journal = folder.journal();
+    batch_drop(&journal, &numbers(&[3])).unwrap();
+    batch_retry(&journal, &numbers(&[4]), None).unwrap();
+    let export = batch_export(&journal, &[]).unwrap();
+    let states: Vec<_> = export.items.iter().map(|item| (item.number, item.state)).collect();
+    assert_eq!(states, [(1, "accepted"), (2, "unknown"), (3, "dropped"), (4, "not_sent"), (5, "accepted")]);
+    assert_eq!(export.items[3].decision.as_ref().unwrap().0, Decision::Retry);
+    assert_eq!((export.items[3].http_status, &*export.items[3].key), (Some(422), "tests"));
+    let csv = export.text(ExportFormat::Csv);
+    let header = "item,key,job_id,state,decision,decided_at,at,http_status,reason,status,pr_link\r\n";
+    assert!(csv.starts_with(header) && csv.lines().count() == 6, "{csv}");
+    assert!(csv.contains("\r\n4,tests,job_4,not_sent,retry,20"), "{csv}");
+    let json = export.text(ExportFormat::JsonLines);
+    let lines: Vec<serde_json::Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((lines.len(), &lines[2]["decision"], &lines[0]["status"]), (5, &"drop".into(), &"active".into()));
+    let named = batch_export(&journal, &[BatchRef::Key("tests".into())]).unwrap();
+    assert_eq!(named.items.iter().map(|item| item.number).collect::<Vec<_>>(), [4]);
+}
+
+#[test]
+fn a_damaged_decision_is_never_a_resend() {
+    let (service, folder) = after_failures();
+    let journal = folder.journal();
+    let before = std::fs::metadata(&journal).unwrap().len() as usize;
+    batch_resolve(&journal, &numbers(&[3]), Resolution::NotArrived).unwrap();
+    let whole = std::fs::read(&journal).unwrap();
+    let sent = lines(&journal, "sending");
+    for cut in [before + 1, before + 5, before + 30, before + 60, whole.len() - 30, whole.len() - 2] {
+        std::fs::write(&journal, &whole[..cut]).unwrap();
+        // What begins as a decision can be nothing else, and may be decided again at once; other damage is for a run to look at.
+        let is_cut_decision = cut >= before + 18;
+        assert_eq!(batch_drop(&journal, &numbers(&[4])).is_ok(), is_cut_decision, "cut at {cut}");
+        std::fs::write(&journal, &whole[..cut]).unwrap();
+        let outcomes = resume(&service, &folder);
+        assert_eq!(lines(&journal, "sending"), sent, "nothing is sent after a cut at {cut}");
+        assert_eq!(outcomes[2].delivery(), Delivery::Unknown, "cut at {cut}");
+        assert!(batch_status(&journal).unwrap().decisions.is_empty());
+    }
+    for at in (before..whole.len() - 1).step_by(9) {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 0x04;
+        std::fs::write(&journal, &flipped).unwrap();
+        resume(&service, &folder);
+        assert_eq!(lines(&journal, "sending"), sent, "nothing is sent after a flip at {at}");
+    }
+    // In the middle it is damage like any other.
+    std::fs::write(&journal, &whole).unwrap();
+    batch_drop(&journal, &numbers(&[2])).unwrap();
+    let mut damaged = std::fs::read(&journal).unwrap();
+    damaged[before + 40] ^= 1;
+    std::fs::write(&journal, &damaged).unwrap();
+    let error = batch_drop(&journal, &numbers(&[4])).unwrap_err();
+    assert!(error.message().contains("is damaged: line"), "{error}");
+    assert_eq!(std::fs::read(&journal).unwrap(), damaged);
+}
+
+const DESK: &str = "AGENTJOB_TEST_DESK";
+
+/// A process that decides, reports it, and kills itself at a step.
+#[test]
+#[ignore = "it is the process that the test below kills"]
+fn child_that_decides() {
+    let given = std::env::var(DESK).unwrap();
+    let (journal, step) = given.split_once('\n').unwrap();
+    let wanted = step.to_owned();
+    let kill: Arc<dyn Fn(&'static str) + Send + Sync> = Arc::new(move |name| {
+        if name == wanted {
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).unwrap();
+            std::thread::sleep(std::time::Duration::from_secs(60));
+        }
+    });
+    let made =
+        batch_decide_with_checkpoints(&PathBuf::from(journal), &numbers(&[2, 3]), Decision::NotArrived, None, &kill);
+    let said = format!("decided {}\n", made.unwrap().len());
+    std::io::Write::write_all(&mut std::io::stdout(), said.as_bytes()).unwrap();
+}
+
+#[test]
+fn a_process_that_is_killed_while_it_decides_loses_and_doubles_nothing() {
+    for (step, most) in [("desk_opened", 0), ("decision_written", 1), ("decision_synced", 2), ("never", 2)] {
+        let (service, folder) = after_failures();
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "decisions::child_that_decides", "--nocapture"])
+            .env(DESK, format!("{}\n{step}", folder.journal().display()))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let said: Vec<String> = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap).collect();
+        let reported = said.iter().any(|line| line.contains("decided 2"));
+        assert_eq!(child.wait().unwrap().success(), reported, "{said:?}");
+        assert_eq!(reported, step == "never");
+        let made = batch_status(folder.journal()).unwrap().decisions;
+        assert_eq!(made.len(), most, "at {step}: {made:?}");
+        let outcomes = resume(&service, &folder);
+        assert_eq!(outcomes.len(), 5);
+        // What was decided is sent once, what was not stays unknown.
+        for n in [2, 3] {
+            let was_decided = made.iter().any(|made| made.number == n);
+            let wanted = if was_decided { Delivery::Accepted } else { Delivery::Unknown };
+            let outcome = outcomes.iter().find(|outcome| outcome.number() == n).unwrap();
+            assert_eq!(outcome.delivery(), wanted, "at {step}");
+        }
+        assert_eq!(lines(&folder.journal(), "sending"), 5 + most, "at {step}");
+        assert!(resume(&service, &folder).iter().all(BatchOutcome::is_earlier));
+    }
+}

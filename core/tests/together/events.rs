@@ -1,0 +1,280 @@
+//! Which event comes when: the table of docs/events.md, row by row.
+
+use std::collections::HashMap;
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+
+use agentjob_core::{
+    BatchItem, BatchOptions, Client, ClientBuilder, Delivery, ErrorKind, Event, EventHandler, Timings,
+};
+use agentjob_emulator::{Config, Emulator};
+
+use crate::batches::Folder;
+use crate::support::proxy::{Manner, proxy};
+use crate::support::{JOB, builder, emulator, given_time, ms, quick, until, with_authority};
+
+const PAGE: &str = include_str!("../../../docs/events.md");
+
+/// What was heard of a call.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<Event<'static>>>>);
+
+impl Heard {
+    fn handler(&self) -> EventHandler {
+        let heard = self.0.clone();
+        Arc::new(move |event: &Event<'_>| heard.lock().unwrap().push(event.clone().into_owned()))
+    }
+
+    fn forget(&self) {
+        self.0.lock().unwrap().clear();
+    }
+
+    /// As the table writes it: the events, and the phases of the last response.
+    fn row(&self) -> (String, String) {
+        let events = self.0.lock().unwrap();
+        let names = events.iter().map(|event| match event {
+            Event::Response { status, .. } => format!("response {status}"),
+            other => other.name().to_owned(),
+        });
+        let last = events.iter().rev().find_map(|event| match event {
+            Event::Response { timings, elapsed, .. } => {
+                let known = phases(timings);
+                let sum: std::time::Duration = known.iter().map(|(_, time)| *time).sum();
+                assert!(*elapsed >= sum, "the phases are parts of the whole: {event:?}");
+                Some(known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "))
+            }
+            _ => None,
+        });
+        (names.collect::<Vec<_>>().join(", "), last.unwrap_or_default())
+    }
+}
+
+fn phases(timings: &Timings) -> Vec<(&'static str, std::time::Duration)> {
+    let all = [
+        ("resolve", timings.resolve),
+        ("connect", timings.connect),
+        ("proxy", timings.proxy),
+        ("tls", timings.tls),
+        ("first_byte", timings.first_byte),
+    ];
+    all.into_iter().filter_map(|(name, time)| Some((name, time?))).collect()
+}
+
+fn rows(heading: &str) -> Vec<Vec<&'static str>> {
+    let section = PAGE.split("\n## ").find(|section| section.starts_with(heading)).unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix('|'));
+    rows.skip(2).map(|row| row.split('|').map(str::trim).collect()).collect()
+}
+
+/// Makes the call of a row. `hear` gives a client its ear; what happened before `forget` is not part of the row.
+fn call(situation: &str, heard: &Heard) {
+    let hear = |emulator: &Emulator| builder(emulator).on_event(heard.handler());
+    let plain = |config: &str| {
+        let emulator = emulator(config);
+        let client = hear(&emulator).build().unwrap();
+        (emulator, client)
+    };
+    let trusting = |emulator: &Emulator, more: &dyn Fn(ClientBuilder) -> ClientBuilder| -> Client {
+        with_authority(emulator, |builder| more(builder.on_event(heard.handler())))
+    };
+    let tls = || Emulator::start_tls(Config::default()).unwrap();
+    match situation {
+        "a message is accepted" => drop(plain("{}").1.send_message(JOB, "p").unwrap()),
+        "the next one uses the kept connection" => {
+            let (_emulator, client) = plain("{}");
+            client.send_message(JOB, "p").unwrap();
+            heard.forget();
+            client.send_message(JOB, "p").unwrap();
+        }
+        "the URL has a name" => {
+            let emulator = emulator("{}");
+            let url = emulator.base_url().replace("127.0.0.1", "localhost");
+            hear(&emulator).base_url(url).build().unwrap().send_message(JOB, "p").unwrap();
+        }
+        "through TLS" => drop(trusting(&tls(), &|builder| builder).send_message(JOB, "p").unwrap()),
+        "through a proxy" => {
+            let (emulator, proxy) = (emulator("{}"), proxy(Manner::Tunnel));
+            hear(&emulator).proxy(&proxy.url).build().unwrap().send_message(JOB, "p").unwrap();
+        }
+        "through a proxy, with TLS" => {
+            let (emulator, proxy) = (tls(), proxy(Manner::Tunnel));
+            trusting(&emulator, &|builder| builder.proxy(&proxy.url)).send_message(JOB, "p").unwrap();
+        }
+        "a job is created" => drop(plain("{}").1.create_job("p").unwrap()),
+        "the job does not exist" => drop(plain("{}").1.send_message("nobody", "p").unwrap_err()),
+        "a 429 that may be retried" => {
+            let rule = r#"{"rules": [{"nth": 1, "status": 429, "headers": {"Retry-After": "0"}}]}"#;
+            plain(rule).1.send_message(JOB, "p").unwrap();
+        }
+        "a message and a 503" => drop(plain(r#"{"rules": [{"status": 503}]}"#).1.send_message(JOB, "p").unwrap_err()),
+        "a read job and a 503" => drop(plain(r#"{"rules": [{"nth": 1, "status": 503}]}"#).1.get_job(JOB).unwrap()),
+        "the record is cut off" => {
+            let (_emulator, client) = plain(r#"{"rules": [{"content_length": 9999, "status": 200}]}"#);
+            assert_eq!(client.send_message(JOB, "p").unwrap_err().delivery(), Some(Delivery::Accepted));
+        }
+        "the record cannot be used" => {
+            let (_emulator, client) = plain(r#"{"rules": [{"status": 200, "body": "{}"}]}"#);
+            assert_eq!(client.send_message(JOB, "p").unwrap_err().kind(), ErrorKind::InvalidResponse);
+        }
+        "nothing listens" => {
+            let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+            let client = hear(&emulator("{}")).base_url(format!("http://{free}")).build().unwrap();
+            assert_eq!(client.send_message(JOB, "p").unwrap_err().attempts(), 3);
+        }
+        "the proxy refuses the tunnel" => {
+            let (emulator, proxy) = (emulator("{}"), proxy(Manner::Respond("HTTP/1.1 403 Forbidden\r\n\r\n")));
+            hear(&emulator).proxy(&proxy.url).build().unwrap().send_message(JOB, "p").unwrap_err();
+        }
+        "the certificate is not trusted" => {
+            let emulator = tls();
+            assert_eq!(hear(&emulator).build().unwrap().get_job(JOB).unwrap_err().kind(), ErrorKind::Tls);
+        }
+        "a message without a response" => {
+            let (_emulator, client) = plain(r#"{"rules": [{"fault": {"do": "close", "at": "request"}}]}"#);
+            assert_eq!(client.send_message(JOB, "p").unwrap_err().delivery(), Some(Delivery::Unknown));
+        }
+        "a read job without a response" => {
+            let rule = r#"{"rules": [{"nth": 1, "fault": {"do": "close", "at": "request"}}]}"#;
+            plain(rule).1.get_job(JOB).unwrap();
+        }
+        "no response in time" => {
+            let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "request"}}]}"#);
+            hear(&emulator).timeout(ms(200)).build().unwrap().send_message(JOB, "p").unwrap_err();
+        }
+        "the kept connection had died" => {
+            // Only the client sees when the close has arrived.
+            given_time(ms(50), |pause| {
+                let (emulator, client) = plain(r#"{"rules": [{"nth": 1, "after_response": "close"}]}"#);
+                client.send_message(JOB, "p").unwrap();
+                heard.forget();
+                std::thread::sleep(pause);
+                client.send_message(JOB, "p").unwrap();
+                assert_eq!(emulator.ledger().len(), 2);
+                (heard.0.lock().unwrap().len() == 4).then_some(())
+            });
+        }
+        "a wait for a finished job" => drop(plain("{}").1.wait(JOB, &quick()).unwrap()),
+        "a wait whose first poll fails" => {
+            plain(r#"{"rules": [{"nth": 1, "status": 503}]}"#).1.wait(JOB, &quick()).unwrap();
+        }
+        "a message and its wait" => {
+            // The wait's first poll comes when the job is done.
+            let (emulator, client) = plain(r#"{"work_ms": 1}"#);
+            let wait = quick().min_interval(ms(100)).max_interval(ms(100)).settle(ms(0));
+            let mut poller = client.send_and_poll(JOB, "p", &wait).unwrap();
+            until("the job is done", || builder(&emulator).build().unwrap().get_job(JOB).unwrap().is_terminal());
+            while poller.poll(&client, &Default::default()).unwrap().is_none() {}
+        }
+        "a wrong argument" => drop(plain("{}").1.send_message(JOB, "").unwrap_err()),
+        "a closed client" => {
+            let (_emulator, client) = plain("{}");
+            client.close();
+            client.send_message(JOB, "p").unwrap_err();
+        }
+        other => panic!("docs/events.md has a situation that this test does not make: {other}"),
+    }
+}
+
+#[test]
+fn each_situation_has_the_events_of_the_table() {
+    let table = rows("Which event comes when");
+    assert!(table.len() > 20, "{table:?}");
+    let mut wrong = Vec::new();
+    for row in &table {
+        let [situation, events, timings] = row[..] else { panic!("{row:?}") };
+        let heard = Heard::default();
+        call(situation, &heard);
+        let expected = (events.to_owned(), timings.to_owned());
+        if heard.row() != expected {
+            wrong.push(format!("{situation}: {:?}, not {expected:?}", heard.row()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_event_has_the_keys_and_the_level_of_the_tables() {
+    let heard = Heard::default();
+    let emulator = emulator(r#"{"rules": [{"nth": 1, "status": 503, "headers": {"X-Request-Id": "r-1"}}]}"#);
+    let client = builder(&emulator).on_event(heard.handler()).build().unwrap();
+    client.get_job(JOB).unwrap();
+    client.wait(JOB, &quick()).unwrap();
+    let of_batch = heard_of_a_paused_batch();
+    let events = [&heard, &of_batch].map(|heard| heard.0.lock().unwrap().clone()).concat();
+    let mut found = HashMap::new();
+    for event in &events {
+        let json = event.to_json();
+        let keys: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&json).unwrap();
+        assert_eq!(keys["event"], event.name());
+        found.insert(event.name(), (keys.keys().cloned().collect::<Vec<_>>(), event.level()));
+    }
+    for row in rows("The events").iter().take_while(|row| row[0].starts_with('`') && row.len() == 3) {
+        let name = row[0].trim_matches('`');
+        let mut keys: Vec<_> = row[2].split(", ").filter_map(|key| Some(key.split('`').nth(1)?.to_owned())).collect();
+        keys.push("event".to_owned());
+        keys.sort();
+        let (mut known, level) = found.remove(name).unwrap_or_else(|| panic!("no {name} was heard"));
+        known.sort();
+        assert_eq!(known, keys, "{name}");
+        let levels = rows("The logger");
+        let row = levels.iter().find(|row| row[1].split(", ").any(|known| known == name)).expect(name);
+        assert_eq!(row[0].trim_matches('`'), format!("{level:?}").to_uppercase(), "{name}");
+    }
+    assert!(found.is_empty(), "docs/events.md does not have {:?}", found.keys());
+}
+
+/// The events that only a batch has.
+fn heard_of_a_paused_batch() -> Heard {
+    let (heard, folder) = (Heard::default(), Folder::new());
+    let emulator = emulator(r#"{"rules": [{"nth": 1, "status": 429, "headers": {"Retry-After": "1"}}]}"#);
+    let client = builder(&emulator).on_event(heard.handler()).build().unwrap();
+    let batch = client.send_all(vec![BatchItem::new(JOB, "p")], &BatchOptions::new(folder.journal())).unwrap();
+    assert_eq!(batch.count(), 1);
+    heard.0.lock().unwrap().retain(|event| event.item().is_none());
+    heard
+}
+
+#[test]
+fn a_response_has_its_facts() {
+    let heard = Heard::default();
+    let emulator = emulator(r#"{"rules": [{"delay_ms": 60, "status": 200, "headers": {"X-Request-Id": "r-7"}}]}"#);
+    let job = builder(&emulator).on_event(heard.handler()).build().unwrap().send_message(JOB, "p").unwrap();
+    let heard = heard.0.lock().unwrap();
+    let Event::Response { operation, job_id, attempt, status, request_id, bytes, elapsed, timings, item } = &heard[1]
+    else {
+        panic!("{heard:?}")
+    };
+    assert_eq!((*operation, &**job_id, *attempt, *status), ("send_message", JOB, 1, 200));
+    assert_eq!((request_id.as_deref(), *bytes), (Some("r-7"), job.to_json().len() as u64));
+    assert_eq!(*item, None, "it is no batch's");
+    let first_byte = timings.first_byte.unwrap();
+    assert!(first_byte >= ms(60) && *elapsed >= first_byte, "{heard:?}");
+    let line = heard[1].to_string();
+    assert!(line.starts_with("send_message job_demo: request 1 returned 200 after "), "{line}");
+    assert!(line.ends_with(&format!("({bytes} bytes, request id r-7)")), "{line}");
+}
+
+#[test]
+fn an_observer_that_ends_the_call_at_its_response_does_not_change_the_verdict() {
+    struct Stop;
+    impl agentjob_core::Control for Stop {
+        fn event(&self, event: &Event<'_>) -> Result<(), agentjob_core::Interrupted> {
+            if event.name() == "response" { Err(agentjob_core::Interrupted) } else { Ok(()) }
+        }
+    }
+    for (rule, verdict) in [
+        (r#"{"nth": 9}"#, Delivery::Accepted),
+        (r#"{"status": 404}"#, Delivery::Rejected),
+        (r#"{"status": 500}"#, Delivery::Unknown),
+        (r#"{"status": 429, "headers": {"Retry-After": "0"}}"#, Delivery::Rejected),
+    ] {
+        let emulator = emulator(&format!(r#"{{"rules": [{rule}]}}"#));
+        let call = agentjob_core::CallOptions::new().control(Arc::new(Stop));
+        let client = builder(&emulator).build().unwrap();
+        let error = client.send_message_with(JOB, "p", &call).unwrap_err();
+        assert_eq!((error.kind(), error.delivery()), (ErrorKind::Cancelled, Some(verdict)), "{rule} {error}");
+        assert_eq!(emulator.requests().total, 1, "{rule}");
+        let error = client.get_job_with(JOB, &call).unwrap_err();
+        assert_eq!((error.kind(), error.delivery()), (ErrorKind::Cancelled, None), "{rule} {error}");
+    }
+}

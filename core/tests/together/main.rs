@@ -1,0 +1,46 @@
+//! The tests of the Rust API: one program, because forty take minutes to compile and link. A test here shares its process with
+//! all the others, and several of them run at a time. So one that changes what belongs to the process (its limits, its user, its
+//! environment, its working directory) does so in a child: this program again, with the name of one test.
+//!
+//! Programs of their own are `long_records.rs` and `response_limits.rs`, which measure the memory of the whole process,
+//! `out_of_descriptors.rs`, which leaves it no file descriptor, and `secrets_in_output.rs`, whose logger is the process's only one.
+
+#[path = "../support/batches.rs"]
+mod batches;
+#[path = "../support/quoting.rs"]
+mod quoting;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod batch;
+mod batch_events;
+mod batch_sequence;
+mod cancellation;
+mod decisions;
+mod events;
+mod formats;
+mod grace;
+mod headers;
+mod job_lifecycle;
+mod journal;
+mod journal_contents;
+mod journal_damage;
+mod key_files;
+mod key_redaction;
+mod key_rotation;
+mod meta;
+mod mutual_tls;
+#[cfg(target_os = "linux")]
+mod name_lookups;
+mod network;
+mod options;
+#[cfg(target_os = "linux")]
+mod out_of_threads;
+mod previous_result;
+mod quoted_prompts;
+mod responses;
+mod stray_responses;
+#[cfg(target_os = "linux")]
+mod system_calls;
+mod tls_failures;
+mod trusted_roots;

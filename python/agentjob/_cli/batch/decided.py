@@ -1,0 +1,53 @@
+"""What the commands that decide have in common: which items are named, and what is printed of a decision."""
+
+import json
+import shlex
+
+from ... import errors
+from ..._native import batch_status
+from .. import exit
+from ..output import print_result
+from ..terminal import printable
+from .describe import place, plural
+from .status import run_command
+
+
+def items_of(words):
+    """The items that were typed, as numbers and keys, or "all" alone."""
+    if words == ["all"]:
+        return "all"
+    if "all" in words:
+        raise errors.InvalidArgumentError("items are named besides all. Give either all or the items.")
+    return [item_of(word) for word in words]
+
+
+def item_of(word):
+    if word.isascii() and word.isdigit():
+        return int(word)
+    return word[len("key:") :] if word.startswith("key:") else word
+
+
+def read_prompt_file(file):
+    """The prompt in a file, without its trailing line breaks."""
+    from .items import content
+
+    name = "stdin" if file == "-" else printable(file)
+    try:
+        return content(file).decode("utf-8").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise errors.InvalidArgumentError(f"the prompt in {name} is not UTF-8") from None
+
+
+def show(decisions, options, report, next_run=""):
+    """Prints decisions that are in the journal, and returns the exit status. next_run: what the next run needs besides its flags."""
+    report.end()
+    if options.json:
+        print_result("decisions", json.dumps(decisions, indent=2) + "\n")
+        return exit.DONE
+    text = "".join(f"{place(made)}: {made['decision']}\n" for made in decisions)
+    sent = sum(made["decision"] in ("not_arrived", "resend", "retry") for made in decisions)
+    if sent:
+        command = run_command(batch_status(options.run), shlex.quote(options.run)) + next_run
+        text += f"{plural(sent, 'message')} to send, by: {printable(command)}\n"
+    print_result("decisions", text)
+    return exit.DONE

@@ -1,0 +1,37 @@
+"""`agentjob batch resolve`: what became known about messages that may have arrived."""
+
+import json
+
+from ..._native import Client, batch_export, batch_resolve
+from .. import exit
+from ..flags import CLIENT
+from ..headers import headers
+from ..output import print_result
+from .decided import items_of, show
+
+
+def main(options, report):
+    if options.resolution is None and not options.check:
+        options.refuse("give --check, or one of --arrived, --not-arrived and --resend")
+    items = items_of(options.items)
+    if options.check:
+        check(items, options, report)
+        if options.resolution is None:
+            return exit.DONE
+    return show(batch_resolve(options.run, items, options.resolution), options, report)
+
+
+def check(items, options, report):
+    """Polls the job of each message and prints its record, one object per line. It decides nothing."""
+    records = map(json.loads, batch_export(options.run, "jsonl", items).splitlines())
+    messages = [record for record in records if items != "all" or record["state"] == "unknown"]
+    if not messages:
+        report.say("no message may have arrived: there is nothing to check")
+        return
+    settings = {name: getattr(options, name, None) for name in CLIENT}
+    settings["headers"] = headers(options.header)
+    with Client(**settings, user_agent_suffix="cli", on_event=report.on_event) as service:
+        for message in messages:
+            shown = {name: message[name] for name in ("item", "key", "job_id", "state", "at", "reason")}
+            shown["job"] = service.get_job(message["job_id"])
+            print_result("record", json.dumps(shown) + "\n")

@@ -1,0 +1,99 @@
+//! Native methods and functions with type hints. Python lets no built-in method have annotations, so `typing.get_type_hints`, and what
+//! makes tools and commands of functions, would find none. So each public one is a [`Function`] that calls the built-in one. Its hints
+//! are those of the package's stub, which `agentjob/_hints.py` reads when a program first asks for them.
+
+use pyo3::exceptions::PyAttributeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple, PyType};
+
+// Without a documentation comment: `__doc__` of each is that of its built-in one.
+#[pyclass(frozen, weakref, module = "agentjob")]
+pub(crate) struct Function {
+    built_in: Py<PyAny>,
+}
+
+#[pymethods]
+impl Function {
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.built_in.bind(args.py()).call(args, kwargs)
+    }
+
+    /// As for a function of Python: a method of an object, or this itself for its class.
+    fn __get__<'py>(
+        slf: &Bound<'py, Self>,
+        object: &Bound<'py, PyAny>,
+        _class: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if object.is_none() { Ok(slf.as_any().clone()) } else { method_type(slf.py())?.call1((slf, object)) }
+    }
+
+    /// The rest is the built-in one's: its name, its class.
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.built_in
+            .bind(py)
+            .getattr(name)
+            .map_err(|_| PyAttributeError::new_err(format!("this function has no attribute '{name}'")))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<agentjob function {}>", self.qualified_name(py)?))
+    }
+
+    /// It pickles by its name.
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<String> {
+        self.qualified_name(py)
+    }
+
+    #[getter]
+    fn __doc__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.built_in.bind(py).getattr("__doc__")
+    }
+
+    #[getter]
+    fn __annotations__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("agentjob._hints")?.call_method1("hints", (self.qualified_name(py)?,))
+    }
+
+    #[getter]
+    fn __signature__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let built_in = slf.get().built_in.bind(slf.py());
+        slf.py().import("agentjob._hints")?.call_method1("signature", (built_in, slf.getattr("__annotations__")?))
+    }
+}
+
+impl Function {
+    fn qualified_name(&self, py: Python<'_>) -> PyResult<String> {
+        self.built_in.bind(py).getattr("__qualname__")?.extract()
+    }
+}
+
+/// `types.MethodType`.
+fn method_type(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    static METHOD: pyo3::sync::PyOnceLock<Py<PyType>> = pyo3::sync::PyOnceLock::new();
+    METHOD.import(py, "types", "MethodType")
+}
+
+/// Gives every public method of these classes, and these functions of the module, their type hints.
+pub(crate) fn with_hints(module: &Bound<'_, PyModule>, classes: &[&str], functions: &[&str]) -> PyResult<()> {
+    let public = |name: &str| !name.starts_with('_');
+    for class in classes {
+        let class = module.getattr(*class)?;
+        let members = class.getattr("__dict__")?.call_method0("copy")?.cast_into::<PyDict>()?;
+        for (name, member) in members {
+            let name: String = name.extract()?;
+            if public(&name) && member.is_callable() {
+                class.setattr(name, Function { built_in: member.unbind() })?;
+            }
+        }
+    }
+    for name in functions {
+        let built_in = module.getattr(*name)?.unbind();
+        module.setattr(*name, Function { built_in })?;
+    }
+    Ok(())
+}

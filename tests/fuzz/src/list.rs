@@ -1,0 +1,66 @@
+//! A list of messages: lines of JSON against serde_json, CSV and TSV against the `csv` crate.
+
+use agentjob_core::{BatchItem, ListFormat, ListOptions};
+use serde_json::Value;
+
+pub fn check(data: &[u8]) {
+    let Some((flags, content)) = data.split_first() else { return };
+    let keeps_extra = flags & 4 == 4;
+    let read = |format: ListFormat| {
+        BatchItem::parse_list(content, "list", &ListOptions::new().format(format).extra(keeps_extra))
+    };
+    match flags & 3 {
+        0 | 1 => {
+            if let Ok(items) = read(ListFormat::Json) {
+                json(content, &items, keeps_extra);
+            }
+        }
+        2 => {
+            if let Ok(items) = read(ListFormat::Csv) {
+                table(content, b',', &items);
+            }
+        }
+        _ => {
+            if let Ok(items) = read(ListFormat::Tsv) {
+                table(content, b'\t', &items);
+            }
+        }
+    }
+}
+
+fn json(content: &[u8], items: &[BatchItem], keeps_extra: bool) {
+    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+    let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_slice(content).into_iter().collect();
+    // serde_json refuses half a surrogate pair in a field that is not a message's own.
+    let Ok(mut values) = values else { return };
+    if let [Value::Array(all)] = &values[..] {
+        values = all.clone();
+    }
+    assert_eq!(values.len(), items.len());
+    for (value, item) in values.iter().zip(items) {
+        assert_eq!(value["job_id"].as_str(), Some(item.job_id()));
+        assert_eq!(value["prompt"].as_str(), Some(item.prompt()));
+        assert_eq!(value["key"].as_str(), item.key());
+        let others =
+            value.as_object().expect("an item is an object").len() - 2 - usize::from(value.get("key").is_some());
+        let extra = item.extra().map(|extra| serde_json::from_str::<Value>(extra).expect("extra is JSON"));
+        assert_eq!(extra.map_or(0, |extra| extra.as_object().expect("extra is an object").len()), others);
+        assert!(others == 0 || keeps_extra);
+    }
+}
+
+fn table(content: &[u8], separator: u8, items: &[BatchItem]) {
+    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+    let mut reader = csv::ReaderBuilder::new().delimiter(separator).flexible(true).from_reader(content);
+    let Ok(names) = reader.headers().cloned() else { return };
+    let column = |name: &str| names.iter().position(|known| known.trim() == name);
+    let Ok(records) = reader.records().collect::<Result<Vec<_>, _>>() else { return };
+    // Ours skips lines of spaces; theirs only empty ones.
+    let records: Vec<_> = records.iter().filter(|record| record.iter().any(|field| !field.trim().is_empty())).collect();
+    assert_eq!(records.len(), items.len());
+    for (record, item) in records.iter().zip(items) {
+        let field = |name| column(name).and_then(|at| record.get(at));
+        assert_eq!(field("job_id"), Some(item.job_id()));
+        assert_eq!(field("prompt"), Some(item.prompt()));
+    }
+}

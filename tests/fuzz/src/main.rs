@@ -1,0 +1,41 @@
+//! The fuzzers, in one program: AGENTJOB_FUZZ names the target. run.py builds and runs it; README.md says what each target compares.
+#![no_main]
+
+mod base_url;
+mod error_body;
+mod journal;
+mod list;
+mod poller;
+mod proxy;
+mod record;
+mod response;
+mod retry_after;
+
+use std::sync::OnceLock;
+
+use libfuzzer_sys::fuzz_target;
+
+type Target = fn(&[u8]);
+
+/// The names of the targets, which run.py reads here.
+const TARGETS: [(&str, Target); 9] = [
+    ("base_url", base_url::check),
+    ("error_body", error_body::check),
+    ("journal", journal::check),
+    ("list", list::check),
+    ("poller", poller::check),
+    ("proxy", proxy::check),
+    ("record", record::check),
+    ("response", response::check),
+    ("retry_after", retry_after::check),
+];
+
+static TARGET: OnceLock<Target> = OnceLock::new();
+
+fuzz_target!(|data: &[u8]| {
+    let target = TARGET.get_or_init(|| {
+        let name = std::env::var("AGENTJOB_FUZZ").expect("AGENTJOB_FUZZ names a target");
+        TARGETS.iter().find(|(known, _)| *known == name).expect("AGENTJOB_FUZZ names a target of this program").1
+    });
+    target(data);
+});

@@ -1,0 +1,19 @@
+//! A poller's text: what is read is written again with the same meaning, and other versions of it are refused.
+
+use agentjob_core::Poller;
+use serde_json::Value;
+
+pub fn check(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(poller) = text.parse::<Poller>() else { return };
+    let before: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{text:?} is no JSON: {error}"));
+    let written = poller.to_string();
+    let again: Poller = written.parse().unwrap_or_else(|error| panic!("{text:?} became {written:?}: {error}"));
+    let after: Value = serde_json::from_str(&again.to_string()).expect("it was JSON");
+    // Time passes; everything else stays.
+    for name in ["agentjob_poller", "done", "state"] {
+        let known = after.get(name).unwrap_or_else(|| panic!("{written:?} has no {name}"));
+        assert_eq!(before.get(name), Some(known), "{text:?} became {written:?}");
+    }
+    assert_eq!(before["state"]["job_id"].as_str(), Some(again.job_id()));
+}

@@ -1,0 +1,30 @@
+//! A proxy setting, against the `url` crate: the same host, port and credentials, and no error quotes the password.
+
+use crate::base_url::{same_host, their};
+use agentjob_core::fuzzing;
+
+pub fn check(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok((host, port, credentials)) = fuzzing::proxy(text) else {
+        no_error_has_a_password(text);
+        return;
+    };
+    let full = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+    // Theirs refuses or cuts passwords with characters that curl, and we, accept; then only the part behind the @ is compared.
+    let (_, authority) = full.rsplit_once('@').unwrap_or_else(|| full.split_once("://").expect("it has a scheme"));
+    let Some(theirs) = their(&format!("http://{authority}")) else { return };
+    same_host(text, &theirs, &host);
+    // curl's default port for a proxy is 1080; theirs forgets a port that is the scheme's.
+    let written = authority.trim_end_matches('/').rsplit(':').next().is_some_and(|last| last.parse() == Ok(port));
+    assert!(theirs.port() == Some(port) || written || port == 1080, "{text:?}: {port}");
+    assert!(theirs.port().is_none_or(|theirs| theirs == port), "{text:?}: {port}");
+    let path = theirs.path().trim_matches('/');
+    assert_eq!((path, theirs.query(), theirs.fragment()), ("", None, None), "{text:?}");
+    assert_eq!(credentials.is_some(), full.contains('@'), "{text:?}");
+}
+
+fn no_error_has_a_password(text: &str) {
+    const PASSWORD: &str = "hunter2hunter2";
+    let Err(error) = fuzzing::proxy(&format!("http://user:{PASSWORD}@{text}")) else { return };
+    assert!(!error.to_string().contains(PASSWORD), "{error}");
+}

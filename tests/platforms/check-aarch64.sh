@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# 64-bit ARM: the C and C++ programs, under qemu.
+source "$(dirname "$0")/parts.sh"
+source tests/platforms/linux.sh
+
+prepare aarch64-unknown-linux-gnu aarch64-linux-gnu arm64 aarch64
+library
+c_programs

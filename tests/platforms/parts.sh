@@ -1,0 +1,24 @@
+# What the parts share. A part is a script check-NAME.sh that sources this file and then calls `step` before each thing that it builds
+# or runs; it runs with `set -e`, from the top of the clone.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+PLATFORMS=$PWD/build/platforms
+mkdir -p "$PLATFORMS"
+# Tests must not depend on the settings of the person who runs them.
+unset "${!AGENTJOB_@}" PYTHONUNBUFFERED MAKEFLAGS MFLAGS
+
+# step NAME: what is below it in the output was built or tested under this name, and is a row of the table.
+step() { echo "--- $*"; }
+
+# needs COMMAND...: what it printed is in $found. If what it fetches is not available, that is a visible skip, and the part ends.
+needs() {
+    local status=0
+    found=$("$@") || status=$?
+    if [ "$status" -eq 3 ]; then
+        echo "SKIPPED: $found"
+        exit 0
+    elif [ "$status" -ne 0 ]; then
+        echo "$found"
+    fi
+    return "$status"
+}

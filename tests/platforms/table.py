@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Runs parts of the platform check one after the other, then prints a table: what was built, what ran, and how long it took.
+
+    table.py PART...        each PART is a script check-PART.sh beside this file
+
+A part names its steps with lines that begin with `--- `. What its tests report below such a line (cargo's, pytest's or the C programs'
+totals) is counted for that step; a step without tests has built something. A line that begins with SKIPPED says what was left out.
+When a part fails, the others still run. The exit status is 0 if every part passed.
+"""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+#: The limit of one part, in seconds: it ends a part that hangs.
+LIMIT = 80 * 60
+#: How cargo, pytest and tests/c/run.sh report their totals.
+TOTALS = {
+    "passed": re.compile(r"\b(\d+) passed\b"),
+    "failed": re.compile(r"\b(\d+) (?:failed|errors?)\b"),
+    "skipped": re.compile(r"\b(\d+) (?:skipped|ignored)\b"),
+}
+TOTAL = re.compile(r"^(?:test result: .*|(?:=+ )?(?:\d+ \w+, )*\d+ (?:passed|failed|skipped|errors?)\b.*)$")
+SKIPPED = re.compile(r"^SKIPPED:? (.*)")
+HEAD = ("part", "step", "passed", "failed", "skipped", "minutes")
+
+
+class Step:
+    """One thing that was built or run."""
+
+    def __init__(self, name):
+        self.name, self.began, self.minutes = name, time.monotonic(), 0.0
+        self.counts = dict.fromkeys(TOTALS, None)
+
+    def count(self, line):
+        for kind, pattern in TOTALS.items():
+            if found := pattern.search(line):
+                self.counts[kind] = (self.counts[kind] or 0) + int(found[1])
+
+    def end(self):
+        self.minutes = (time.monotonic() - self.began) / 60
+
+    def row(self, part):
+        counts = ["" if count is None else str(count) for count in self.counts.values()]
+        return [part, self.name, *counts, f"{self.minutes:.1f}"]
+
+
+class Part:
+    """The script of one platform."""
+
+    def __init__(self, name):
+        self.name, self.result, self.steps, self.skipped = name, "not run", [], []
+
+    def run(self):
+        print(f"\n=== {self.name}", flush=True)
+        # Its own session, so that `end` reaches every process that the part started.
+        process = subprocess.Popen(
+            ["bash", HERE / f"check-{self.name}.sh"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        )
+        reader = threading.Thread(target=self.read, args=(process.stdout,), daemon=True)
+        reader.start()
+        try:
+            self.result = "ok" if process.wait(LIMIT) == 0 else "FAILED"
+        except subprocess.TimeoutExpired:
+            self.result = f"FAILED: ended after {LIMIT // 60} minutes"
+        except BaseException:
+            self.result = "interrupted"
+            raise
+        finally:
+            if self.result != "ok":
+                end(process)
+            # A process that the part left behind may keep its output open forever.
+            reader.join(10)
+            self.end_step()
+
+    def read(self, stream):
+        for line in stream:
+            sys.stdout.write(line)
+            sys.stdout.flush()
+            self.notice(line.strip())
+
+    def notice(self, line):
+        if line.startswith("--- "):
+            self.end_step()
+            self.steps.append(Step(line[4:]))
+        elif found := SKIPPED.match(line):
+            self.skipped.append(found[1])
+        elif self.steps and TOTAL.match(line):
+            self.steps[-1].count(line)
+
+    def end_step(self):
+        if self.steps and not self.steps[-1].minutes:
+            self.steps[-1].end()
+
+    def rows(self):
+        return [step.row(self.name) for step in self.steps] or [[self.name, "nothing", "", "", "", "0.0"]]
+
+
+def end(process):
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def table(parts):
+    rows = [row for part in parts for row in part.rows()]
+    total = sum(step.minutes for part in parts for step in part.steps)
+    sums = [str(sum(int(row[column] or 0) for row in rows)) for column in (2, 3, 4)]
+    rows = [list(HEAD), *rows, ["total", "", *sums, f"{total:.1f}"]]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
+    print()
+    for row in rows:
+        left = "  ".join(text.ljust(width) for text, width in zip(row[:2], widths))
+        print(left, *(text.rjust(width) for text, width in zip(row[2:], widths[2:])), sep="  ")
+    for part in parts:
+        for what in part.skipped:
+            print(f"{part.name} skipped: {what}")
+
+
+def main(names):
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    parts = [Part(name) for name in names]
+    try:
+        for part in parts:
+            part.run()
+    except KeyboardInterrupt:
+        pass
+    table(parts)
+    wrong = [f"{part.name} ({part.result})" for part in parts if part.result != "ok"]
+    print(f"Failed: {', '.join(wrong)}" if wrong else "All parts passed.")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,81 @@
+"""Compares what a tortured program reported with the emulator's ledger."""
+
+#: How much later than its deadline a call may return, in milliseconds. One that is later runs again alone: a busy machine delays, too.
+OVERSHOOT_MS = 150
+#: The deadline of program.c and program.py: of a send, and then of a wait.
+DEADLINE_MS = {"send": 2000, "wait": 4000}
+
+#: What may end the process after a failed call, by what it prints before. Neither is agentjob: Rust calls abort() when an allocation
+#: fails, and so does glibc where it cannot report it.
+ENDERS = {
+    "memory allocation of": "Rust's allocator ended the process",
+    "Fatal glibc error": "glibc ended the process",
+}
+
+
+def label(found, ending, stderr):
+    """How the tortured call ended, in the words of the table."""
+    if found is None:
+        for text, ended in ENDERS.items():
+            if text in stderr:
+                return ended
+        return f"ended with {ending}"
+    if "code" in found:
+        return "complete" if found["code"] in ("OK", "AGENTJOB_OK") else "stopped, then resumed"
+    return found["first"][0]["delivery"]
+
+
+def wrong_verdict(delivery, arrived):
+    if delivery == "accepted" and arrived == 0:
+        return "a message is reported as accepted and never arrived"
+    if delivery in ("not_sent", "rejected") and arrived > 0:
+        return f"a message is reported as {delivery} and arrived"
+    if delivery not in ("accepted", "not_sent", "rejected", "unknown"):
+        return f"a message has the verdict {delivery}"
+    return None
+
+
+def too_late(what, found):
+    """How many milliseconds after its deadline the call returned, or 0."""
+    late = [call["ms"] - DEADLINE_MS[what] for call in found["first"]] if found and what != "batch" else []
+    return max([0, *late])
+
+
+#: Calls after whose failure one more descriptor is open: a close that was made to fail did not happen, and without getrandom the
+#: process keeps /dev/urandom open for all its random numbers.
+KEEP_ONE = ("close", "getrandom")
+
+
+def judge(what, failed_call, found, ending, stderr, arrived):
+    """Every promise that was broken, as sentences. `found` is what the program printed, None if it was ended before; `arrived` are the
+    ledger's counts of the prompts of this case."""
+    broken = [f"the message “{prompt}” arrived {count} times" for prompt, count in arrived.items() if count > 1]
+    if found is None:
+        if label(found, ending, stderr).startswith("ended with"):
+            broken.append(f"the program ended with {ending}: {stderr[-300:]!r}")
+        return broken
+    if what == "batch":
+        # What is not sent in one run is sent in the next, so only the last verdict of each message holds.
+        last = {one["prompt"]: one["delivery"] for one in found["first"] + found["next"]}
+        for one in found["first"]:
+            before, after = one["delivery"], last[one["prompt"]]
+            # A journal that could not be written does not know the outcome.
+            lost = after == "unknown" and found["code"] in ("JournalError", "AGENTJOB_ERR_JOURNAL")
+            if before in ("accepted", "rejected") and after != before and not lost:
+                broken.append(f"the verdict of “{one['prompt']}” changed from {before} to {after}")
+        if found["next_code"] not in ("OK", "AGENTJOB_OK"):
+            broken.append(f"the batch cannot be resumed: {found['next_code']}, {stderr[-300:]!r}")
+        elif len(last) != 3:
+            broken.append(f"after both runs {len(last)} of 3 messages have an outcome")
+        verdicts = last.items()
+    else:
+        verdicts = [(one["prompt"], one["delivery"]) for one in found["first"] + found["next"]]
+        if found["next"][0]["code"] not in ("OK", "AGENTJOB_OK"):
+            broken.append(f"the next call failed with {found['next'][0]['code']}: {stderr[-300:]!r}")
+        if too_late(what, found) > OVERSHOOT_MS:
+            broken.append(f"the call returned {too_late(what, found)} ms after its deadline")
+    wrong = [wrong_verdict(delivery, arrived.get(prompt, 0)) for prompt, delivery in verdicts]
+    broken += [sentence for sentence in wrong if sentence]
+    if found["descriptors"] > (1 if failed_call in KEEP_ONE else 0):
+        broken.append(f"{found['descriptors']} descriptors are left")
+    return broken

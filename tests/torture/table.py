@@ -1,0 +1,33 @@
+"""The page with the table of calls and outcomes."""
+
+import collections
+
+HEAD = """# What happens when a system call fails
+
+Written by `make torture`; [`README.md`](README.md) says how. Each row is one system call in one kind of call. An effect is the errno
+with which it failed, or `one byte` for a short read or write. Behind each outcome is the number of cases that had it.
+"""
+OF_A_CALL = """
+The outcome of a send and of a wait is the message's verdict, `accepted` if the call went well. A batch is `complete` if it went well, and
+otherwise `stopped, then resumed` by its next run. `malloc` is each allocation of a send.
+"""
+
+
+def page(undisturbed, labelled, errnos):
+    """`labelled` are pairs of a run and its outcome."""
+    rows = collections.defaultdict(lambda: collections.defaultdict(collections.Counter))
+    unreached = 0
+    for run, outcome in labelled:
+        if not run.applied:
+            unreached += 1
+            continue
+        language, what, _ = run.case.situation
+        rows[(what, run.case.call)][outcome][run.case.effect] += 1
+    lines = [HEAD + OF_A_CALL, "| call | fails | outcome | cases | effects |", "| --- | --- | --- | --- | --- |"]
+    for (what, call), outcomes in sorted(rows.items()):
+        for outcome, effects in sorted(outcomes.items()):
+            lines.append(f"| {what} | `{call}` | {outcome} | {sum(effects.values())} | {' '.join(sorted(effects)).replace('one byte', '`one byte`')} |")
+    never = sorted({call for run in undisturbed for call in run.calls if call not in errnos})
+    lines.append(f"\n{len(labelled)} cases; {unreached} of them never reached their call, because threads and polls vary between runs.")
+    lines.append(f"Calls that cannot fail, or not in a way that can be imitated, were left alone: {', '.join(f'`{one}`' for one in never)}.\n")
+    return "\n".join(lines)
