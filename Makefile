@@ -58,7 +58,8 @@ demo: $(BUILD)/wheel.stamp library
 	$(HARDENED) $(CARGO) build --quiet --release -p agentjob-core --example follow_up
 	PATH="$(BIN):$$PATH" TARGET="$(TARGET)" BUILD="$(BUILD)" CC="$(CC)" JOB="$(JOB)" bash tests/demo.sh
 
-# tests/parts.py runs the parts and prints a table at the end: what ran, what was skipped, and how long each part took.
+# tests/parts.py runs the parts and prints a table at the end: what ran, what was skipped, and how long each part took. It runs a test
+# that failed again: `make test-rust ONLY=name` runs one test, and so do test-c, test-python and test-vectors.
 TEST_PARTS := house sizes test-rust test-c test-python test-vectors test-readme
 CHECK_PARTS := deny docs test-docs test-install test-types test-report test-memory test-model torture-sample fuzz-sample gallery test-packaging test-wheels bench-check
 test:
@@ -72,6 +73,7 @@ check-platforms $(PLATFORM_PARTS:%=check-%):
 
 # Seconds, and no build: imports, the map of the repository, citations, links, lengths, words. tests/house/check.py has the rules.
 house:
+	@$(PYTHON) tests/failures_test.py
 	@$(PYTHON) tests/house/self_test.py
 	@$(PYTHON) tests/house/check.py
 
@@ -92,7 +94,7 @@ deny:
 # Most Rust tests wait more than they compute, so more of them run at a time than there are cores.
 DEV := --workspace --exclude agentjob-python --features agentjob-emulator/tls
 test-rust:
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-16} $(CARGO) test $(DEV)
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-16} $(CARGO) test --no-fail-fast $(DEV) $(if $(ONLY),-- --exact "$$ONLY")
 
 test-c: library emulator
 	$(MAKE) -j $(CORES) -C tests/c check LIBDIR="$(TARGET)/release" EMULATOR="$(EMULATOR)" OUT="$(BUILD)/c" CC="$(CC)"
@@ -113,7 +115,7 @@ test-model:
 
 # Uses the wheel that `make demo` built with this machine's linker.
 test-python: $(BUILD)/wheel.stamp
-	$(BIN)/python -m pytest -q -rs -n 8 tests/python
+	COLUMNS=300 $(BIN)/python -m pytest -q -rsfE $(if $(ONLY),"$$ONLY",-n 8 tests/python)
 
 # Opens the report of a batch in a headless Chromium (apt-get install chromium). Without one, what needs it is a visible skip.
 test-report: $(BUILD)/wheel.stamp
@@ -155,7 +157,8 @@ test-vectors: library emulator $(BUILD)/wheel.stamp
 	$(CC) -std=c11 -O1 -Wall -Wextra -Wpedantic -Werror -pthread -Iinclude tests/drivers/c/driver.c -o "$(BUILD)/c/driver" \
 		-L"$(TARGET)/release" -Wl,-rpath,"$(TARGET)/release" -lagentjob
 	$(PYTHON) tests/vectors/run.py --emulator "$(EMULATOR)" --driver rust="$(TARGET)/debug/agentjob-driver-rust" \
-		--driver c="$(BUILD)/c/driver" --driver python="$(BIN)/python tests/drivers/python/driver.py"
+		--driver c="$(BUILD)/c/driver" --driver python="$(BIN)/python tests/drivers/python/driver.py" \
+		$(if $(ONLY),--exactly "$$ONLY")
 
 # Runs the examples of README.md, and with test-docs those of docs/, as a reader would paste them.
 DOCS := $(PYTHON) tests/docs/run.py --emulator "$(EMULATOR)" --target "$(TARGET)" --library "$(BUILD)/docs/dist"

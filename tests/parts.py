@@ -3,10 +3,14 @@
 
     parts.py PART...        each PART is a target of the Makefile; `make test` and `make check` call this
 
-When a part fails, the others still run. The exit status is 0 if every part passed.
+When a part fails, the others still run. A test that failed is run again by itself, at most twice, when its part has ended. If it
+passes then, it is reported as FLAKY; with more than FLAKY_ALLOWED such tests the run fails. build/parts.json has the results. The exit
+status is 0 if every part passed.
 """
 
+import json
 import os
+import pathlib
 import re
 import resource
 import signal
@@ -15,55 +19,98 @@ import sys
 import threading
 import time
 
+from failures import failures
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 #: The limit of one part, in seconds. No part needs nearly as long, even with nothing built: this ends a part that hangs.
 LIMIT = 40 * 60
 #: How a part reports what it leaves out: a missing tool, a test that cannot run here.
 SKIPPED = re.compile(r"(?:^|\s)SKIPPED:? ?(.*)")
+#: The parts that run one test with ONLY=…
+ONLY = {"test-rust", "test-c", "test-python", "test-vectors", "test-readme"}
+#: How often a test that failed is run again.
+AGAIN = 2
+#: How many tests may fail and then pass in one run. With more, something is wrong with the code or the machine.
+FLAKY_ALLOWED = 3
+#: How many failed tests the end of a run lists, so that they are in its last 40 lines.
+LISTED = 30
+#: A test that was run again counts only if it ran at all: every runner prints its total.
+RAN = re.compile(r"\b[1-9]\d* passed\b")
 
 
 class Part:
     def __init__(self, name):
         self.name, self.result, self.skipped = name, "not run", []
+        self.failed, self.flaky, self.last_lines = [], [], []
         self.wall = self.cpu = 0.0
 
     def run(self):
         print(f"\n=== {self.name}", flush=True)
         began, before = time.monotonic(), cpu()
-        # Its own session, so that `end` reaches every process that the part started.
-        process = subprocess.Popen(
-            [os.environ.get("MAKE", "make"), "--no-print-directory", self.name],
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            start_new_session=True,
-        )
-        reader = threading.Thread(target=self.read, args=(process.stdout,), daemon=True)
-        reader.start()
         try:
-            status = process.wait(LIMIT)
-            self.result = "ok" if status == 0 else "FAILED"
-        except subprocess.TimeoutExpired:
-            self.result = f"FAILED: ended after {LIMIT // 60} minutes"
+            self.result, output = make(self.name)
+            # Some parts report a skip twice: when it happens and in their summary.
+            self.skipped = list(dict.fromkeys(found.strip() for found in SKIPPED.findall(output)))
+            if self.result != "ok":
+                self.failed = failures(output)
+                self.last_lines = [line for line in output.splitlines() if line.strip()][-5:]
+                self.look_again()
         except BaseException:
             self.result = "interrupted"
             raise
         finally:
-            if self.result != "ok":
-                end(process)
-            # A process that the part left behind may keep its output open forever.
-            reader.join(10)
             self.wall, self.cpu = time.monotonic() - began, cpu() - before
 
-    def read(self, stream):
-        for line in stream:
-            sys.stdout.write(line)
-            sys.stdout.flush()
-            found = SKIPPED.search(line)
-            # Some parts report a skip twice: when it happens and in their summary.
-            if found and found[1].strip() not in self.skipped:
-                self.skipped.append(found[1].strip())
+    def look_again(self):
+        """Runs the tests that failed again. More than may be flaky aren't: then the run is red in any case."""
+        if self.name not in ONLY or not 0 < len(self.failed) <= FLAKY_ALLOWED or not all(test.only for test in self.failed):
+            return
+        for test in list(self.failed):
+            for attempt in range(AGAIN):
+                print(f"\n=== {self.name}, again: {test.name}", flush=True)
+                result, output = make(self.name, ONLY=test.only)
+                if result == "ok" and RAN.search(output):
+                    self.failed.remove(test)
+                    self.flaky.append(test)
+                    break
+        if not self.failed:
+            self.result = "ok"
+
+
+def make(target, **variables):
+    """The result of `make TARGET` and what it printed."""
+    # Its own session, so that `end` reaches every process that the part started.
+    process = subprocess.Popen(
+        [os.environ.get("MAKE", "make"), "--no-print-directory", target],
+        env={**environment(), **variables},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=True,
+    )
+    output = []
+    reader = threading.Thread(target=copy, args=(process.stdout, output), daemon=True)
+    reader.start()
+    result = "interrupted"
+    try:
+        result = "ok" if process.wait(LIMIT) == 0 else "FAILED"
+    except subprocess.TimeoutExpired:
+        result = f"FAILED: ended after {LIMIT // 60} minutes"
+    finally:
+        if result != "ok":
+            end(process)
+        # A process that the part left behind may keep its output open forever.
+        reader.join(10)
+    return result, "".join(output)
+
+
+def copy(stream, output):
+    for line in stream:
+        sys.stdout.write(line)
+        sys.stdout.flush()
+        output.append(line)
 
 
 def cpu():
@@ -91,15 +138,63 @@ def clock(seconds):
 
 
 def table(parts):
-    print(f"\n{'part':16}{'result':10}{'time':>8}{'CPU':>8}{'skipped':>10}")
-    for part in parts:
-        skipped = len(part.skipped) or ""
-        print(f"{part.name:16}{part.result:10}{clock(part.wall):>8}{clock(part.cpu):>8}{skipped:>10}")
-    wall, used = sum(part.wall for part in parts), sum(part.cpu for part in parts)
-    print(f"{'total':16}{'':10}{clock(wall):>8}{clock(used):>8}{sum(len(part.skipped) for part in parts) or '':>10}")
+    print()
     for part in parts:
         for what in part.skipped:
             print(f"{part.name} skipped: {what}")
+    print(f"\n{'part':16}{'result':10}{'time':>8}{'CPU':>8}{'skipped':>10}{'flaky':>8}")
+    for part in parts:
+        skipped, flaky = len(part.skipped) or "", len(part.flaky) or ""
+        print(f"{part.name:16}{part.result:10}{clock(part.wall):>8}{clock(part.cpu):>8}{skipped:>10}{flaky:>8}")
+    wall, used = sum(part.wall for part in parts), sum(part.cpu for part in parts)
+    skipped, flaky = (sum(len(getattr(part, kind)) for part in parts) or "" for kind in ("skipped", "flaky"))
+    print(f"{'total':16}{'':10}{clock(wall):>8}{clock(used):>8}{skipped:>10}{flaky:>8}")
+
+
+def reasons(parts):
+    """What the end of a run says about tests that failed: a line each."""
+    for part in parts:
+        for test in part.flaky:
+            yield f"FLAKY {part.name}: {test.name}: {test.text}"
+    for part in parts:
+        for test in part.failed:
+            yield f"FAILED {part.name}: {test.name}: {test.text}"
+        if part.result not in ("ok", "not run") and not part.failed:
+            yield f"FAILED {part.name}, without the name of a test. Its last lines:"
+            yield from (f"    {line}" for line in part.last_lines)
+
+
+def written(parts):
+    """Writes build/parts.json."""
+    commit, changes = git("rev-parse", "HEAD"), git("status", "--porcelain")
+    results = {
+        "commit": commit,
+        "clean": None if changes is None else not changes,
+        "parts": [
+            {
+                "name": part.name,
+                "result": part.result,
+                "seconds": round(part.wall, 1),
+                "cpu_seconds": round(part.cpu, 1),
+                "skipped": part.skipped,
+                "flaky": [{"name": test.name, "text": test.text} for test in part.flaky],
+                "failed": [{"name": test.name, "text": test.text} for test in part.failed],
+            }
+            for part in parts
+        ],
+    }
+    path = ROOT / "build" / "parts.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
+
+def git(*arguments):
+    """What git says, or None outside a clone."""
+    try:
+        ended = subprocess.run(["git", "-C", ROOT, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8")
+    except OSError:
+        return None
+    return ended.stdout.strip() if ended.returncode == 0 else None
 
 
 def main(names):
@@ -110,9 +205,18 @@ def main(names):
             part.run()
     except KeyboardInterrupt:
         pass
+    written(parts)
     table(parts)
+    lines = list(reasons(parts))
+    for line in lines[:LISTED]:
+        print(line[:400])
+    if len(lines) > LISTED:
+        print(f"and {len(lines) - LISTED} lines more: build/parts.json has them all")
     wrong = [part.name for part in parts if part.result != "ok"]
-    print(f"Failed: {' '.join(wrong)}" if wrong else "All parts passed.")
+    flaky = sum(len(part.flaky) for part in parts)
+    if flaky > FLAKY_ALLOWED:
+        wrong.append(f"{flaky} tests are flaky, at most {FLAKY_ALLOWED} may be")
+    print(f"Failed: {', '.join(wrong)}" if wrong else "All parts passed.")
     return 1 if wrong else 0
 
 

@@ -4,7 +4,7 @@
 #   headers   every header alone and included twice, in every standard that it supports, with every installed compiler
 #   nulls     whether every_function_checks_for_null.c has every function
 #   symbols   the shared library's symbols, their version, and its soname; the notices of the crates in it; no path of this machine
-#   programs  the built programs, under RUNNER if set, AT_A_TIME at a time; ONLY selects some of them
+#   programs  the built programs, under RUNNER if set, AT_A_TIME at a time; ONLY="name shared/name" selects some of them
 set -u
 cd "$(dirname "$0")"
 include=../../include
@@ -72,9 +72,9 @@ without_null() {
         done
 }
 
-# run_one KIND NAME: one program. "NAME, C++" is NAME with the example that is written in C++.
+# run_one KIND NAME: one program. NAME_cpp is NAME with the example that is written in C++.
 run_one() {
-    program=${2%, C++}
+    program=${2%_cpp}
     example=follow_up
     [ "$program" = "$2" ] || example=follow_up_cpp
     export FOLLOW_UP="$OUT/$1/$example" BATCH="$OUT/$1/batch" LOOP_POLL="$OUT/$1/loop_poll" LOOP_UV="$OUT/$1/loop_uv"
@@ -88,10 +88,11 @@ programs() {
     export LD_LIBRARY_PATH="$OUT/lib" EMULATOR OUT
     export RUNNER="${RUNNER:-}"
     for kind in $KINDS; do
-        for name in ${ONLY:-$(ls *.c *.cpp)}; do
+        for name in ${ONLY:-$(ls *.c *.cpp) the_example_exits_like_the_command_line_cpp}; do
+            case $name in */*) [ "${name%/*}" = "$kind" ] || continue ;; esac
+            name=${name#*/}
             printf '%s\0%s\0' "$kind" "${name%.*}"
         done
-        [ -n "${ONLY:-}" ] || printf '%s\0%s\0' "$kind" "the_example_exits_like_the_command_line, C++"
     done | xargs -0 -n 2 -P "${AT_A_TIME:-1}" ./run.sh --one
 }
 

@@ -268,11 +268,14 @@ def main():
     parser.add_argument("--emulator", required=True, help="the emulator's command, built with its tls feature")
     parser.add_argument("--driver", action="append", required=True, metavar="NAME=COMMAND")
     parser.add_argument("--only", help="only scenarios whose file/name contains this")
+    parser.add_argument("--exactly", help="only the scenario whose file/name is this")
     options = parser.parse_args()
 
     environment = {key: value for key, value in os.environ.items() if not key.startswith("AGENTJOB_")}
     drivers = [driver.split("=", 1) for driver in options.driver]
-    chosen = scenarios.load(options.only)
+    chosen = scenarios.load(options.only or options.exactly)
+    if options.exactly:
+        chosen = [scenario for scenario in chosen if f"{scenario['file']}/{scenario['name']}" == options.exactly]
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
         lanes = [
             (name, lane, pool.submit(
