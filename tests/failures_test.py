@@ -32,16 +32,16 @@ test result: FAILED. 217 passed; 1 failed; 10 ignored; 0 measured; 0 filtered ou
     (
         "pytest",
         """
-FAILED tests/python/test_a.py::test_b[x-1 2] - AssertionError: assert 'a - b' == 'c'
-ERROR tests/python/test_a.py::test_c - ResourceWarning: unclosed file
-ERROR tests/python/test_d.py - ImportError: no
-FAILED tests/python/test_a.py::test_b[x-1 2] - AssertionError: again
+FAILED x/test_a.py::test_b[x-1 2] - AssertionError: assert 'a - b' == 'c'
+ERROR x/test_a.py::test_c - ResourceWarning: unclosed file
+ERROR x/test_d.py - ImportError: no
+FAILED x/test_a.py::test_b[x-1 2] - AssertionError: again
 1 failed, 20 passed in 3.0s
 """,
         [
-            Failure("tests/python/test_a.py::test_b[x-1 2]", "AssertionError: assert 'a - b' == 'c'", "tests/python/test_a.py::test_b[x-1 2]"),
-            Failure("tests/python/test_a.py::test_c", "ResourceWarning: unclosed file", "tests/python/test_a.py::test_c"),
-            Failure("tests/python/test_d.py", "ImportError: no", "tests/python/test_d.py"),
+            Failure("x/test_a.py::test_b[x-1 2]", "AssertionError: assert 'a - b' == 'c'", "x/test_a.py::test_b[x-1 2]"),
+            Failure("x/test_a.py::test_c", "ResourceWarning: unclosed file", "x/test_a.py::test_c"),
+            Failure("x/test_d.py", "ImportError: no", "x/test_d.py"),
         ],
     ),
     (
