@@ -73,7 +73,7 @@ check-platforms $(PLATFORM_PARTS:%=check-%):
 
 # Seconds, and no build: imports, the map of the repository, citations, links, lengths, words. tests/house/check.py has the rules.
 house:
-	@$(PYTHON) tests/failures_test.py
+	@$(PYTHON) tests/parts_test.py
 	@$(PYTHON) tests/house/self_test.py
 	@$(PYTHON) tests/house/check.py
 

@@ -164,8 +164,7 @@ def reasons(parts):
             yield from (f"    {line}" for line in part.last_lines)
 
 
-def written(parts):
-    """Writes build/parts.json."""
+def write_results(parts, path):
     commit, changes = git("rev-parse", "HEAD"), git("status", "--porcelain")
     results = {
         "commit": commit,
@@ -183,7 +182,6 @@ def written(parts):
             for part in parts
         ],
     }
-    path = ROOT / "build" / "parts.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
@@ -197,7 +195,7 @@ def git(*arguments):
     return ended.stdout.strip() if ended.returncode == 0 else None
 
 
-def main(names):
+def main(names, results=ROOT / "build" / "parts.json"):
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     parts = [Part(name) for name in names]
     try:
@@ -205,7 +203,7 @@ def main(names):
             part.run()
     except KeyboardInterrupt:
         pass
-    written(parts)
+    write_results(parts, results)
     table(parts)
     lines = list(reasons(parts))
     for line in lines[:LISTED]:

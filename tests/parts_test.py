@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""parts.py finds the tests that failed in each runner's output, runs them again, and says at the end what was wrong."""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import tempfile
+
+import parts
+from failures import Failure, failures
+
+CASES = [
+    (
+        "cargo",
+        """
+test batch::a_is_b ... FAILED
+failures:
+
+---- batch::a_is_b stdout ----
+
+thread 'batch::a_is_b' (24864) panicked at core/tests/together/batch.rs:202:31:
+called `Option::unwrap()` on a `None` value
+stack backtrace:
+   0: __rustc::rust_begin_unwind
+
+---- core/src/lib.rs - Client (line 12) stdout ----
+Test executable failed (exit status: 101).
+
+failures:
+    batch::a_is_b
+test result: FAILED. 217 passed; 1 failed; 10 ignored; 0 measured; 0 filtered out; finished in 29.60s
+""",
+        [
+            Failure("batch::a_is_b", "core/tests/together/batch.rs:202:31: called `Option::unwrap()` on a `None` value", "batch::a_is_b"),
+            Failure("core/src/lib.rs - Client (line 12)", "Test executable failed (exit status: 101).", "core/src/lib.rs - Client (line 12)"),
+        ],
+    ),
+    (
+        "pytest",
+        """
+FAILED x/test_a.py::test_b[x-1 2] - AssertionError: assert 'a - b' == 'c'
+ERROR x/test_a.py::test_c - ResourceWarning: unclosed file
+ERROR x/test_d.py - ImportError: no
+FAILED x/test_a.py::test_b[x-1 2] - AssertionError: again
+1 failed, 20 passed in 3.0s
+""",
+        [
+            Failure("x/test_a.py::test_b[x-1 2]", "AssertionError: assert 'a - b' == 'c'", "x/test_a.py::test_b[x-1 2]"),
+            Failure("x/test_a.py::test_c", "ResourceWarning: unclosed file", "x/test_a.py::test_c"),
+            Failure("x/test_d.py", "ImportError: no", "x/test_d.py"),
+        ],
+    ),
+    (
+        "the C programs: what is no program is not run again",
+        """
+ok      shared/a
+FAILED  static/a_wait_ends
+        a_wait_ends.c:12: 1 == 2
+FAILED  agentjob.h alone, cc c99
+        error: x
+""",
+        [
+            Failure("static/a_wait_ends", "a_wait_ends.c:12: 1 == 2", "static/a_wait_ends"),
+            Failure("agentjob.h alone, cc c99", "error: x", None),
+        ],
+    ),
+    (
+        "the vectors: a scenario runs in each language again",
+        """
+FAILED python: waits/a wait, and another
+    .error.kind: expected "timeout", got "connect"
+FAILED c: the driver ended with -11
+614 passed, 2 failed
+""",
+        [
+            Failure("python: waits/a wait, and another", '.error.kind: expected "timeout", got "connect"', "waits/a wait, and another"),
+            Failure("c: the driver ended with -11", "614 passed, 2 failed", None),
+        ],
+    ),
+    (
+        "the pages: a page runs again as a whole",
+        """
+FAILED  README.md:31: exit status 1
+no such file
+0 passed, 1 failed, 0 skipped
+""",
+        [Failure("README.md:31", "exit status 1 no such file", "README.md")],
+    ),
+    ("what passed", "test a ... ok\nok      shared/a\n12 passed in 3.0s\n", []),
+]
+
+
+#: Instead of make: prints the next file of a folder and ends with the status in its first line; the last one stays.
+MAKE = """#!/bin/sh
+cd "$(dirname "$0")"
+echo "$2 $ONLY" >>calls
+set -- [0-9]*
+tail -n +2 "$1"
+status=$(head -n 1 "$1")
+[ $# -eq 1 ] || rm "$1"
+exit "$status"
+"""
+TEST = "FAILED  shared/{}\n        {}.c:1: 1 == 2\n"
+ONE = "2\n" + TEST.format("a", "a")
+PASSED = "0\nok      shared/a\n1 passed, 0 failed\n"
+#: (the situation, what make prints and ends with each time, the exit status, the calls of make, lines at the end)
+RUNS = [
+    ("everything passed", [PASSED], 0, ["test-c "], ["All parts passed."]),
+    (
+        "a test passed when it ran again",
+        [ONE, ONE, PASSED],
+        0,
+        ["test-c ", "test-c shared/a", "test-c shared/a"],
+        ["FLAKY test-c: shared/a: a.c:1: 1 == 2", "All parts passed."],
+    ),
+    (
+        "a test failed each time",
+        [ONE],
+        1,
+        ["test-c "] + ["test-c shared/a"] * 2,
+        ["FAILED test-c: shared/a: a.c:1: 1 == 2", "Failed: test-c"],
+    ),
+    ("no test ran the second time", [ONE, "0\n0 passed, 0 failed\n"], 1, ["test-c "] + ["test-c shared/a"] * 2, ["Failed: test-c"]),
+    (
+        "more tests failed than may be flaky",
+        ["2\n" + "".join(TEST.format(name, name) for name in "abcd"), PASSED],
+        1,
+        ["test-c "],
+        [f"FAILED test-c: shared/{name}: {name}.c:1: 1 == 2" for name in "abcd"],
+    ),
+    ("it did not compile", ["2\na.c:1: error: no such thing\n"], 1, ["test-c "], ["    a.c:1: error: no such thing", "Failed: test-c"]),
+]
+
+
+def run(outputs, names=("test-c",)):
+    """The exit status of parts.py, the calls of make, what is printed, and parts.json."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "make").write_text(MAKE)
+        (folder / "make").chmod(0o700)
+        for number, output in enumerate(outputs):
+            (folder / f"{number}").write_text(output)
+        os.environ["MAKE"] = str(folder / "make")
+        os.environ.pop("ONLY", None)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            status = parts.main(names, folder / "parts.json")
+        return status, (folder / "calls").read_text().splitlines(), printed.getvalue(), json.loads((folder / "parts.json").read_text())
+
+
+def main():
+    for what, output, expected in CASES:
+        found = failures(output)
+        assert found == expected, f"{what}: {found}"
+    for what, outputs, status, calls, lines in RUNS:
+        seen = run(outputs)
+        assert seen[:2] == (status, calls), f"{what}: {seen}"
+        end = seen[2].splitlines()[-40:]
+        assert all(line in end for line in lines), f"{what}: {end}"
+        flaky = [test["name"] for test in seen[3]["parts"][0]["flaky"]]
+        assert flaky == (["shared/a"] if any(line.startswith("FLAKY") for line in lines) else []), f"{what}: {flaky}"
+    two = "2\n" + TEST.format("a", "a") + TEST.format("b", "b")
+    status, _, printed, _ = run([two, PASSED, PASSED, two, PASSED], ("test-c", "test-rust"))
+    assert status == 1 and "4 tests are flaky, at most 3 may be" in printed, f"four flaky tests: {printed}"
+    print(f"ok      the failures in {len(CASES)} outputs, and {len(RUNS) + 1} runs of parts.py")
+
+
+if __name__ == "__main__":
+    main()
