@@ -10,16 +10,22 @@ use agentjob_emulator::Emulator;
 
 use super::support::emulator;
 
-/// A folder that is removed after its test.
+/// A folder of the test's own, which is removed after it.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
     pub fn new() -> Folder {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("agentjob-batch-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir(&path).unwrap();
-        Folder(path)
+        loop {
+            let name = format!("agentjob-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+            let path = std::env::temp_dir().join(name);
+            match std::fs::create_dir(&path) {
+                Ok(()) => return Folder(path),
+                // What a killed test left, whose process had the same number.
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => panic!("{path:?}: {error}"),
+            }
+        }
     }
 
     pub fn journal(&self) -> PathBuf {
