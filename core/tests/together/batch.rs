@@ -147,20 +147,20 @@ fn a_pause_holds_over_a_restart() {
 
 #[test]
 fn the_rate_holds_over_restarts() {
-    let rate = agentjob_core::Rate::new(3, ms(1000)).unwrap();
-    // The batch counts when it sends, and the service when a message arrives: the first of four may come late.
-    tried(5, || {
-        let (service, folder) = (service(9, ""), Folder::new());
-        let (client, options) = (client(&service), BatchOptions::new(folder.journal()).rate(rate));
-        for _ in 0..3 {
-            let mut batch = client.send_all(items(9), &options).unwrap();
-            let sent = batch.by_ref().filter(|outcome| !outcome.as_ref().unwrap().is_earlier()).take(3).count();
-            assert_eq!(sent, 3);
-        }
-        let times: Vec<u64> = service.ledger().iter().map(|message| message.at_ms).collect();
-        assert_eq!(times.len(), 9);
-        assert!(times.windows(4).all(|window| window[3] - window[0] >= 800), "{times:?}");
-    });
+    let (service, folder) = (service(9, ""), Folder::new());
+    let rate = agentjob_core::Rate::new(3, ms(500)).unwrap();
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()).rate(rate));
+    for _ in 0..3 {
+        let mut batch = client.send_all(items(9), &options).unwrap();
+        let sent = batch.by_ref().filter(|outcome| !outcome.as_ref().unwrap().is_earlier()).take(3).count();
+        assert_eq!(sent, 3);
+    }
+    let times: Vec<u64> = service.ledger().iter().map(|message| message.at_ms).collect();
+    assert_eq!(times.len(), 9);
+    for window in times.windows(4) {
+        // A message counts from its end, when it has long been at the service. The service's clock isn't ours.
+        assert!(window[3] - window[0] >= 480, "{times:?}");
+    }
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn message(rng: &mut Rng, nth: usize) -> Value {
         0 => json!({ "fault": { "do": cut(rng), "at": "request", "process": process } }),
         1 => json!({ "fault": { "do": cut(rng), "at": format!("body:{}", rng.u32(1..60)) } }),
         2 => json!({ "fault": { "do": cut(rng), "at": format!("response:{}", rng.u32(1..400)) } }),
-        3 => json!({ "fault": { "do": "stall", "at": "request", "process": process, "ms": 9000 } }),
+        3 => json!({ "fault": { "do": "stall", "at": "request", "process": process, "ms": 30_000 } }),
         4 => {
             json!({ "status": *pick(rng, &[500, 502, 503, 504, 520]), "process": process, "headers": { "Retry-After": "0" } })
         }

@@ -29,7 +29,7 @@ const SEQUENCE_STEPS: [(&str, &str); 3] =
     [("kill at job_busy", "job_busy"), ("kill at busy_over", "busy_over"), ("kill at next_of_job", "next_of_job")];
 
 /// What a busy machine may add to it.
-const SLACK: Duration = Duration::from_secs(3);
+const SLACK: Duration = Duration::from_secs(10);
 
 /// One row of the table.
 pub(crate) struct Situation {
@@ -197,7 +197,7 @@ fn ctrl_c(sender: &Path, seed: u64) -> Result<Round, Skip> {
 /// The same during an outage: in pauses, and in silences that outlast the batch's grace.
 fn ctrl_c_during_an_outage(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, script::faults);
-    interrupt(&mut round, 9000);
+    interrupt(&mut round, 30_000);
     Ok(round)
 }
 
@@ -234,17 +234,21 @@ fn interrupt(round: &mut Round, timeout_ms: u64) {
 fn two_processes(sender: &Path, seed: u64) -> Result<Round, Skip> {
     // Slow enough that the first is not done before the second gives up.
     let mut round = Round::new(sender, seed, |_, messages| {
-        (1..=messages * 2).map(|nth| serde_json::json!({ "method": "POST", "nth": nth, "delay_ms": 400 })).collect()
+        (1..=messages * 2).map(|nth| serde_json::json!({ "method": "POST", "nth": nth, "delay_ms": 600 })).collect()
     });
     round.plan.concurrency = 1;
     round.plan.timeout_ms = 30_000;
     let plan = round.plan.clone();
-    let first = round.start(&plan, &With::default());
+    let mut first = round.start(&plan, &With::default());
     std::thread::sleep(Duration::from_millis(round.rng.u64(..200)));
     let mut second_plan = plan.clone();
     second_plan.notes = round.folder.join("notes-2");
-    let second = round.start(&second_plan, &With::default());
-    std::thread::sleep(Duration::from_millis(round.rng.u64(900..2000)));
+    let mut second = round.start(&second_plan, &With::default());
+    let failed = |process: &mut Process| process.has_said(|said| matches!(said, Said::Failed { .. }));
+    while !failed(&mut first) && !failed(&mut second) && !first.is_late() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(Duration::from_millis(round.rng.u64(..1000)));
     if round.rng.bool() {
         first.signal(Signal::KILL);
         second.signal(Signal::KILL);
