@@ -92,7 +92,7 @@ fn cancelled_while_it_reads(base_url: &str, has_left: Arc<AtomicBool>) {
     let control =
         Arc::new(WhileReading { has_left, asked: AtomicU32::new(0), token: token.clone(), at: Default::default() });
     let call = CallOptions::new().cancel(&token).control(control.clone());
-    let error = client(base_url, 256 * MIB).send_message_with(JOB, "p", &call).unwrap_err();
+    let error = client(base_url, 256 * MIB).send_message_with(JOB, "p", &call).map(drop).unwrap_err();
     let ended_after = control.at.lock().unwrap().expect("it was cancelled while it read").elapsed();
     assert_eq!((error.kind(), error.delivery()), (ErrorKind::Cancelled, Some(Delivery::Accepted)), "{error}");
     assert!(error.message().contains("is incomplete: the call was cancelled"), "{error}");
