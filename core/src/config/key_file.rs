@@ -87,11 +87,14 @@ mod tests {
     #[test]
     fn a_change_of_the_file_is_seen_without_reading_it() {
         let path = std::env::temp_dir().join(format!("agentjob-key-file-{}", std::process::id()));
+        // The old file stays until the new one is there: otherwise that may get its inode, in the same tick of the clock.
         let put = |key: &str| {
             use std::io::Write;
-            drop(fs::remove_file(&path));
-            let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).unwrap();
+            let next = path.with_extension("next");
+            drop(fs::remove_file(&next));
+            let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&next).unwrap();
             file.write_all(key.as_bytes()).unwrap();
+            fs::rename(next, &path).unwrap();
         };
         put("key_1\n");
         let (first, again) = KeyFile::open("api_key_file", &path, false, None).unwrap();

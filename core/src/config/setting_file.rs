@@ -137,6 +137,7 @@ mod tests {
     #[test]
     fn a_pipe_that_no_program_writes_times_out() {
         let path = std::env::temp_dir().join(format!("agentjob-pipe-{}", std::process::id()));
+        drop(std::fs::remove_file(&path));
         let made = std::process::Command::new("mkfifo").args(["-m", "600"]).arg(&path).status().unwrap();
         assert!(made.success());
         let file = SettingFile::open("api_key_file", &path).unwrap();

@@ -3,9 +3,13 @@
 #![allow(dead_code, unreachable_pub, reason = "each test program uses its own part of this")]
 
 mod limit;
+mod port;
 pub mod proxy;
 pub mod wire;
 
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use agentjob_core::{Client, ClientBuilder, WaitOptions};
@@ -18,6 +22,23 @@ pub const JOB: &str = "job_demo";
 pub fn emulator(config: &str) -> Emulator {
     limited();
     Emulator::start(Config::from_json(config).expect(config)).expect("a port is free")
+}
+
+/// The same on a port that no other test gets, so that another one can take its place when it has been stopped.
+pub fn emulator_on_its_own_port(config: &str) -> Emulator {
+    limited();
+    let config = Config::from_json(config).expect(config);
+    Emulator::start(Config { port: port::port_of_its_own(), ..config }).expect("the port is free")
+}
+
+/// An address that refuses every connection. A port that was free a moment ago may be another test's by now; this one is taken,
+/// by a socket that does not listen.
+pub fn refusing() -> (OwnedFd, SocketAddr) {
+    use rustix::net::{AddressFamily, SocketAddrV4, SocketType, bind, getsockname, socket};
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = getsockname(&socket).unwrap().try_into().unwrap();
+    (socket, address)
 }
 
 /// A client's settings for this emulator, without the environment's proxies.
@@ -75,6 +96,17 @@ pub fn given_time<T>(first: Duration, mut attempt: impl FnMut(Duration) -> Optio
         pause *= 2;
         assert!(pause < Duration::from_secs(30), "even {pause:?} would not be enough");
     }
+}
+
+/// Tries what the machine's speed may decide, such as an upper bound of a time, until it succeeds once: a busy machine stalls now
+/// and then, and a library that is wrong fails every time. The last attempt counts.
+pub fn tried(times: u32, attempt: impl Fn()) {
+    for _ in 1..times {
+        if catch_unwind(AssertUnwindSafe(&attempt)).is_ok() {
+            return;
+        }
+    }
+    attempt();
 }
 
 /// The first time below `bound`, or else the shortest of twenty. A busy machine oversleeps; the best time shows how fast the

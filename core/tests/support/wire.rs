@@ -57,7 +57,7 @@ impl Service {
     fn respond(&self, response: Response) -> (Result<Job, Error>, usize) {
         self.responses.send(response).unwrap();
         let ended = self.client.send_message(JOB, "p");
-        let seen = self.seen.recv_timeout(ms(5000));
+        let seen = self.seen.recv_timeout(ms(60_000));
         let number = seen.unwrap_or_else(|_| panic!("no request came: {ended:?}"));
         (ended, number)
     }

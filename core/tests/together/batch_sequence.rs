@@ -15,7 +15,7 @@ use agentjob_emulator::Emulator;
 /// Jobs `a`, `b` and `c`, which are done, and `stuck`, which is active and stays so.
 fn service(more: &str) -> Emulator {
     let jobs = r#"{"id":"a"},{"id":"b"},{"id":"c"},{"id":"stuck","status":"active"},
-        {"id":"soon","status":"active","finish_after_ms":400}"#;
+        {"id":"soon","status":"active","finish_after_ms":3000}"#;
     emulator(&format!(r#"{{"hourly_limit":1000000,"work_ms":80,"jobs":[{jobs}]{more}}}"#))
 }
 
@@ -118,7 +118,7 @@ fn an_unknown_message_holds_the_others_of_its_job_until_it_is_settled() {
 #[test]
 fn a_wait_that_ends_without_a_result_holds_the_next_message_until_a_later_run_has_it() {
     let jobs = r#"{"id":"a"},{"id":"b"}"#;
-    let service = emulator(&format!(r#"{{"work_ms":1500,"busy":true,"jobs":[{jobs}]}}"#));
+    let service = emulator(&format!(r#"{{"work_ms":4000,"busy":true,"jobs":[{jobs}]}}"#));
     let folder = Folder::new();
     let items = || messages(&["a", "a", "b"]);
     let short = BatchOptions::new(folder.journal()).wait(quick().timeout(ms(200)));
@@ -180,14 +180,14 @@ fn polls_of(service: &Emulator, job: &str) -> usize {
 #[test]
 fn a_job_that_stays_busy_has_its_messages_rejected_after_max_busy() {
     let (service, folder) = (service(r#","busy":true"#), Folder::new());
-    let options = BatchOptions::new(folder.journal()).wait(quick()).max_busy(ms(600));
+    let options = BatchOptions::new(folder.journal()).wait(quick()).max_busy(ms(2000));
     let items = || messages(&["stuck", "stuck", "a"]);
     let outcomes = by_number(run(&client(&service), items(), &options), 3);
     assert_eq!(deliveries(&outcomes), [Delivery::Rejected, Delivery::Rejected, Delivery::Accepted]);
     for number in [1, 2] {
         let error = outcomes[&number].error().unwrap();
         assert_eq!((error.kind(), error.http_status()), (ErrorKind::Conflict, Some(409)));
-        assert!(error.message().contains("The job was busy for 0 s (max_busy)."), "{error}");
+        assert!(error.message().contains("The job was busy for 2 s (max_busy)."), "{error}");
     }
     assert_eq!(posts_to(&service, "stuck"), 3, "the first one twice, the second once");
     assert!(polls_of(&service, "stuck") > 1, "it was polled");
@@ -262,9 +262,10 @@ fn every_ending_while_a_job_is_busy_or_works_leaves_the_messages_in_flight_their
             assert_eq!(run_until_stopped(batch).1.kind(), ErrorKind::Closed);
         },
     ];
-    for (way, end) in end.into_iter().enumerate() {
+    let ending = |way: usize, end: fn(Batch, &Client, &CancelToken)| {
+        // Its response comes when the batch has long been ended.
         let slow = r#","busy":true,"work_ms":60000,"rules":[{"method":"POST",
-            "path":"/v2/agent/demo/job/c/message","status":200,"delay_ms":1500}]"#;
+            "path":"/v2/agent/demo/job/c/message","status":200,"delay_ms":4000}]"#;
         let jobs = r#"{"id":"a"},{"id":"c"},{"id":"stuck","status":"active"}"#;
         let service = emulator(&format!(r#"{{"jobs":[{jobs}]{slow}}}"#));
         let (client, folder, token) = (client(&service), Folder::new(), CancelToken::new());
@@ -277,7 +278,10 @@ fn every_ending_while_a_job_is_busy_or_works_leaves_the_messages_in_flight_their
         let progress = batch_status(folder.journal()).unwrap().progress;
         assert_eq!((progress.accepted, progress.unknown, progress.left), (2, 0, 3), "way {way}");
         assert_eq!(prompts(&service).len(), 2, "nothing more was sent");
-    }
+    };
+    std::thread::scope(|scope| {
+        end.into_iter().enumerate().for_each(|(way, end)| drop(scope.spawn(move || ending(way, end))));
+    });
 }
 
 #[test]

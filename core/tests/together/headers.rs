@@ -1,5 +1,6 @@
 //! Extra headers: which requests have them, which values win, and where they never go.
 
+use crate::batches::Folder;
 use crate::support::{JOB, builder, emulator, quick};
 use agentjob_core::{
     BatchItem, BatchOptions, CallOptions, Client, ClientOptions, Delivery, ErrorKind, Headers, WaitOptions,
@@ -54,7 +55,8 @@ fn every_request_of_a_client_and_a_call_has_its_headers() {
 fn every_request_of_a_batch_has_its_headers() {
     let emulator = emulator(r#"{"work_ms": 40, "jobs": [{"id": "a"}, {"id": "b"}]}"#);
     let client = builder(&emulator).headers(one("X-Tenant", "client")).build().unwrap();
-    let journal = std::env::temp_dir().join(format!("agentjob-headers-{}.journal", std::process::id()));
+    let folder = Folder::new();
+    let journal = folder.journal();
     let options = BatchOptions::new(&journal).wait(quick()).headers(one("X-Tenant", "secret9batch"));
     let items = [BatchItem::new("a", "p"), BatchItem::new("b", "p")];
     for outcome in client.send_all(items, &options).unwrap() {
@@ -64,7 +66,6 @@ fn every_request_of_a_batch_has_its_headers() {
     assert!(all.len() >= 4 && all.iter().all(|values| values == &["secret9batch"]), "{all:?}");
     assert!(!std::fs::read_to_string(&journal).unwrap().contains("secret9batch"));
     assert!(!format!("{options:?}").contains("secret9batch"));
-    std::fs::remove_file(journal).unwrap();
 }
 
 #[test]
@@ -77,7 +78,8 @@ fn headers_that_are_too_many_together_are_refused_before_anything_is_sent() {
     assert_eq!((error.kind(), error.delivery()), (ErrorKind::InvalidArgument, Some(Delivery::NotSent)));
     assert!(error.message().contains("the headers are longer than 16384 bytes together"), "{error}");
     assert!(builder(&emulator).headers(one("X", &long)).headers(one("Y", &long)).build().is_err());
-    let journal = std::env::temp_dir().join(format!("agentjob-long-headers-{}.journal", std::process::id()));
+    let folder = Folder::new();
+    let journal = folder.journal();
     let options = BatchOptions::new(&journal).headers(one("X-Call", &long));
     assert!(client.send_all([BatchItem::new(JOB, "p")], &options).is_err() && !journal.exists());
     assert_eq!(emulator.requests().requests.len(), 0);

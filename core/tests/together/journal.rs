@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use crate::batches::{Folder, items, run, run_until_stopped, service};
-use crate::support::{client, in_its_own_process, ms};
+use crate::support::{client, in_its_own_process, until};
 use agentjob_core::{
     BatchEvent, BatchItem, BatchOptions, BatchOutcome, BatchStatus, BatchUpdate, Client, Delivery, ErrorKind,
     batch_status,
@@ -275,16 +275,15 @@ fn a_journal_that_another_program_changes_stops_the_batch() {
         ("emptied", |file| file.set_len(0).unwrap()),
         ("appended to", |mut file| file.write_all(b"a note\n").unwrap()),
     ];
-    for (name, change) in changes {
-        let rule = r#","rules":[{"method":"POST","from":2,"delay_ms":300,"process":true,"status":200}]"#;
+    let changed = |name: &str, change: Change| {
+        // The second message has its outcome only when the journal has long been changed.
+        let rule = r#","rules":[{"method":"POST","from":2,"delay_ms":3000,"process":true,"status":200}]"#;
         let (service, folder) = (service(20, rule), Folder::new());
         let options = BatchOptions::new(folder.journal()).concurrency(1);
         let mut batch = client(&service).send_all(items(20), &options).unwrap();
         assert!(batch.next().unwrap().is_ok());
         // Until the service has the second message: its line is written, its outcome isn't.
-        while service.ledger().len() < 2 && service.requests().total < 2 {
-            std::thread::sleep(ms(1));
-        }
+        until("the second message is at the service", || service.ledger().len() == 2);
         change(&std::fs::OpenOptions::new().append(true).open(folder.journal()).unwrap());
         let changed = std::fs::read(folder.journal()).unwrap();
         let (outcomes, error) = run_until_stopped(batch);
@@ -292,7 +291,10 @@ fn a_journal_that_another_program_changes_stops_the_batch() {
         assert!(error.message().contains("was changed by another program while the batch ran"), "{name}: {error}");
         assert_eq!((outcomes.len(), service.ledger().len()), (1, 2), "{name}: nothing more was sent");
         assert_eq!(std::fs::read(folder.journal()).unwrap(), changed, "{name}: and nothing was written");
-    }
+    };
+    std::thread::scope(|scope| {
+        changes.into_iter().for_each(|(name, change)| drop(scope.spawn(move || changed(name, change))));
+    });
 }
 
 #[test]

@@ -8,37 +8,33 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::support::{ms, skip, timed};
+use crate::batches::Folder;
+use crate::support::{ms, skip, timed, until};
 use agentjob_core::{Client, ClientBuilder, Control, Error, ErrorKind, Interrupted};
-
-fn folder() -> PathBuf {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let name = format!("agentjob-keys-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let path = std::env::temp_dir().join(name);
-    fs::create_dir(&path).unwrap();
-    path
-}
+use rustix::process::getuid;
 
 fn builder(file: &Path) -> ClientBuilder {
     Client::builder().base_url("http://127.0.0.1:9").project_id("p").api_key_file(file)
 }
 
-fn key_file(folder: &Path, mode: u32) -> PathBuf {
-    let path = folder.join("the key");
+fn key_file(folder: &Folder, mode: u32) -> PathBuf {
+    let path = folder.0.join("the key");
+    // Only root may write to one that is read-only.
+    drop(fs::remove_file(&path));
     fs::write(&path, "adm_zebra7quilt4\n").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
     path
 }
 
-fn pipe(folder: &Path) -> PathBuf {
-    let path = folder.join("pipe");
+fn pipe(folder: &Folder) -> PathBuf {
+    let path = folder.0.join("pipe");
     assert!(Command::new("mkfifo").args(["-m", "600"]).arg(&path).status().unwrap().success());
     path
 }
 
 #[test]
 fn a_key_file_that_others_can_read_or_write_is_refused_with_the_command_that_fixes_it() {
-    let folder = folder();
+    let folder = Folder::new();
     for (mode, refused) in [
         (0o600, false),
         (0o400, false),
@@ -64,26 +60,25 @@ fn a_key_file_that_others_can_read_or_write_is_refused_with_the_command_that_fix
     let file = key_file(&folder, 0o644);
     assert!(builder(&file).allow_shared_key_file(true).build().is_ok());
     assert!(builder(&file).allow_shared_key_file(false).build().is_err());
-    let link = folder.join("link");
+    let link = folder.0.join("link");
     std::os::unix::fs::symlink(&file, &link).unwrap();
     assert!(builder(&link).build().is_err(), "a link's target is checked");
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn the_mode_of_another_users_key_file_is_not_checked() {
-    let folder = folder();
+    let folder = Folder::new();
     let file = key_file(&folder, 0o644);
-    if chown(&file, Some(65534), None).is_err() {
+    let another = if getuid().as_raw() == 65534 { 65533 } else { 65534 };
+    if chown(&file, Some(another), None).is_err() {
         return skip("SKIPPED: another user's key file, for only root can make one");
     }
     assert!(builder(&file).build().is_ok());
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_pipe_that_is_written_is_read_to_its_end() {
-    let folder = folder();
+    let folder = Folder::new();
     let path = pipe(&folder);
     for late in [false, true] {
         let file = path.clone();
@@ -110,7 +105,6 @@ fn a_pipe_that_is_written_is_read_to_its_end() {
         Ok(out) => assert!(output_of(&out).contains("made VariableFile"), "{out:?}"),
         Err(_) => skip("SKIPPED: process substitution, for there is no bash"),
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 struct Impatient;
@@ -123,7 +117,7 @@ impl Control for Impatient {
 
 #[test]
 fn a_pipe_without_a_writer_ends_when_the_caller_cancels() {
-    let folder = folder();
+    let folder = Folder::new();
     let path = pipe(&folder);
     for set in
         [builder(&path), Client::builder().base_url("http://127.0.0.1:9").project_id("p").api_key("k").ca_file(&path)]
@@ -133,7 +127,6 @@ fn a_pipe_without_a_writer_ends_when_the_caller_cancels() {
         assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
         assert!(took < ms(5000), "{took:?}");
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// Counts its checks.
@@ -155,20 +148,22 @@ impl Control for Counting {
 
 #[test]
 fn a_pipe_wakes_nobody_who_wants_no_checks() {
-    let folder = folder();
+    let folder = Folder::new();
     let path = pipe(&folder);
     for wants_checks in [true, false] {
         let control = Arc::new(Counting { wants_checks, checks: AtomicU32::new(0) });
         let set = builder(&path).control(control.clone());
         let reader = std::thread::spawn(move || set.build());
         let mut writer = fs::OpenOptions::new().write(true).open(&path).unwrap();
-        std::thread::sleep(ms(300));
+        match wants_checks {
+            true => until("it checks", || control.checks.load(Ordering::Relaxed) > 0),
+            false => std::thread::sleep(ms(300)),
+        }
         writer.write_all(b"adm_zebra7quilt4\n").unwrap();
         drop(writer);
         reader.join().unwrap().unwrap();
         assert_eq!(control.checks.load(Ordering::Relaxed) > 0, wants_checks);
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 const CHILD: &str = "AGENTJOB_TEST_CHILD";
@@ -203,7 +198,7 @@ fn a_child_takes_its_settings_from_the_environment() {
 
 #[test]
 fn the_variable_allows_a_shared_key_file() {
-    let folder = folder();
+    let folder = Folder::new();
     let file = key_file(&folder, 0o644);
     for (value, result) in [
         ("1", "made VariableFile"),
@@ -220,21 +215,22 @@ fn the_variable_allows_a_shared_key_file() {
             .unwrap();
         assert!(output_of(&child).contains(result), "{value}: {}", output_of(&child));
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// As `secure_getenv`: a user who starts a program with more rights than their own must not choose where its key goes.
 #[test]
 fn a_setuid_program_takes_no_setting_from_the_environment() {
-    let folder = folder();
-    let program = folder.join("program");
+    let folder = Folder::new();
+    let program = folder.0.join("program");
     // Not fs::copy: until a process that another test starts meanwhile has executed its program, it would have the copy open for
     // writing, and a file that is open for writing cannot be executed.
     assert!(Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status().unwrap().success());
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o755)).unwrap();
     let emulator = agentjob_emulator::Emulator::start_tls(agentjob_emulator::Config::default()).unwrap();
-    let authority = folder.join("authority.pem");
+    let authority = folder.0.join("authority.pem");
     fs::write(&authority, emulator.ca_pem().unwrap()).unwrap();
+    // Whatever the umask is, the other users may read it.
+    fs::set_permissions(&authority, fs::Permissions::from_mode(0o644)).unwrap();
     let run = |owner: u32, mode: u32| {
         chown(&program, Some(owner), Some(owner)).ok()?;
         fs::set_permissions(&program, fs::Permissions::from_mode(mode)).unwrap();
@@ -252,7 +248,6 @@ fn a_setuid_program_takes_no_setting_from_the_environment() {
         Some(output_of(&child.ok()?))
     };
     let Some(plain) = run(1, 0o755) else {
-        fs::remove_dir_all(folder).unwrap();
         return skip("SKIPPED: a set-user-ID program, for only root can make one for another user");
     };
     assert!(plain.contains("made Variable") && plain.contains("authentication"), "{plain}");
@@ -262,5 +257,4 @@ fn a_setuid_program_takes_no_setting_from_the_environment() {
         assert!(raised.contains("refused: base_url is missing"), "{owner} {mode:o}: {raised}");
         assert!(raised.contains("\ntls"), "SSL_CERT_FILE is ignored: {raised}");
     }
-    fs::remove_dir_all(folder).unwrap();
 }

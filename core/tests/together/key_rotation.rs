@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::support::{JOB, emulator, ms, quick};
+use crate::batches::Folder;
+use crate::support::{JOB, emulator, ms, quick, until};
 use agentjob_core::{
     BatchItem, BatchOptions, Client, ClientBuilder, Delivery, ErrorKind, Event, EventHandler, KeyFunction, KeySource,
 };
@@ -21,15 +22,9 @@ const NEW: &str = "new7zebra3quilted";
 #[derive(Clone)]
 struct KeyFile(Arc<Folder>);
 
-struct Folder(PathBuf);
-
 impl KeyFile {
     fn with(key: &str) -> KeyFile {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("agentjob-rotation-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir(&folder).unwrap();
-        let file = KeyFile(Arc::new(Folder(folder)));
+        let file = KeyFile(Arc::new(Folder::new()));
         file.put(key);
         file
     }
@@ -38,18 +33,14 @@ impl KeyFile {
         self.0.0.join("key")
     }
 
-    /// Puts a new file in the place of the old one, as secret stores do.
+    /// Puts a new file in the place of the old one, as secret stores do: a client that reads it meanwhile gets either key, whole. Several
+    /// threads may do so at once.
     fn put(&self, key: &str) {
-        let next = self.0.0.join("next");
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let next = self.0.0.join(format!("next-{}", NEXT.fetch_add(1, Ordering::Relaxed)));
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&next).unwrap();
         file.write_all(key.as_bytes()).unwrap();
         fs::rename(next, self.path()).unwrap();
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
     }
 }
 
@@ -83,9 +74,14 @@ fn the_next_call_sends_the_files_new_key() {
     client.send_message(JOB, "p").unwrap();
     client.get_job(JOB).unwrap();
     assert_eq!(statuses(&emulator), [200, 200], "no request had the old key");
-    // In place, with the same length.
+    // In place, with the same length. A write within the same tick of the file system's clock leaves the same times.
     let third = NEW.replace('7', "8");
-    fs::write(file.path(), format!("{third}\n")).unwrap();
+    let times = || fs::metadata(file.path()).map(|file| (file.ctime(), file.ctime_nsec())).unwrap();
+    let before = times();
+    until("the file has another time", || {
+        fs::write(file.path(), &third).unwrap();
+        times() != before
+    });
     emulator.reset(Config::from_json(&format!(r#"{{"api_key": "{third}"}}"#)).unwrap()).unwrap();
     client.get_job(JOB).unwrap();
     assert_eq!(statuses(&emulator), [200]);
@@ -192,7 +188,7 @@ fn a_batch_and_its_waits_continue_over_a_rotation() {
         {
             service.set_api_key(NEW).unwrap();
         }
-        Event::Response { status: 401, .. } => fs::write(later.path(), NEW).unwrap(),
+        Event::Response { status: 401, .. } => later.put(NEW),
         _ => {}
     });
     let client = with_file(&emulator, &file).on_event(handler).build().unwrap();
@@ -210,7 +206,9 @@ fn a_batch_and_its_waits_continue_over_a_rotation() {
 
 #[test]
 fn a_wait_continues_over_a_rotation() {
-    let emulator = Arc::new(emulator(&format!(r#"{{"api_key": "{OLD}", "work_ms": 150}}"#)));
+    // The first poll shows an active job, whenever it comes, so there is a second one.
+    let active = r#"{"method": "GET", "nth": 1, "json": {"id": "job_demo", "status": "active"}}"#;
+    let emulator = Arc::new(emulator(&format!(r#"{{"api_key": "{OLD}", "work_ms": 150, "rules": [{active}]}}"#)));
     let file = KeyFile::with(OLD);
     let (later, service) = (file.clone(), emulator.clone());
     let handler: EventHandler = Arc::new(move |event: &Event<'_>| match event {

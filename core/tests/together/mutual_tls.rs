@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::batches::Folder;
 use crate::support::{JOB, builder, emulator, skip, with_authority};
 use agentjob_core::{Client, ClientBuilder, Delivery, Error, ErrorKind};
 use agentjob_emulator::{Config, Emulator, TlsOptions};
@@ -15,29 +15,13 @@ fn mutual() -> Emulator {
     Emulator::start_tls_with(Config::default(), &options).unwrap()
 }
 
-/// A folder with PEM files, removed at the end.
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new() -> Folder {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("agentjob-mutual-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir(&path).unwrap();
-        Folder(path)
-    }
-
+    /// Puts a PEM file there.
     fn put(&self, name: &str, text: &str) -> PathBuf {
         let path = self.0.join(name);
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
     }
 }
 

@@ -93,7 +93,8 @@ fn a_wait_that_began_before_the_message_does_not_take_the_previous_result() {
         sending.join().unwrap();
     });
 
-    let service = lagging(300, 1500, "");
+    // The watch's first poll is sure to come while the reads lag.
+    let service = lagging(3000, 4000, "");
     let one = client(&service);
     let (mut watch, poller) = (one.watch(JOB, &patient()).unwrap(), one.poller(JOB, &patient()).unwrap());
     let saved = poller.to_string();
@@ -140,8 +141,8 @@ fn an_error_says_that_its_record_may_be_the_previous_result() {
     let service = lagging(60_000, 60_000, "");
     let client = client(&service);
     let doubt = "the job showed completed, which may be its previous result";
-    let late = client.send_and_wait(JOB, "p", &patient().timeout(ms(400))).unwrap_err();
-    let start = format!("message to job {JOB} was accepted, but the wait for it timed out: {doubt}, after 0.");
+    let late = client.send_and_wait(JOB, "p", &patient().timeout(ms(2000))).unwrap_err();
+    let start = format!("message to job {JOB} was accepted, but the wait for it timed out: {doubt}, after ");
     assert!(late.kind() == ErrorKind::WaitTimeout && late.message().starts_with(&start), "{late}");
     let options = patient().call(CallOptions::new().control(Arc::new(AtFirstRecord)));
     let stopped = client.send_and_wait(JOB, "p", &options).unwrap_err();

@@ -4,7 +4,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::support::{JOB, emulator, skip};
+use crate::batches::Folder;
+use crate::support::{JOB, emulator, skip, tried};
 use agentjob_core::{
     BatchItem, BatchOptions, BatchRef, CallOptions, CancelToken, Client, Control, WaitOptions, batch_drop,
 };
@@ -33,11 +34,10 @@ fn child() {
 fn child_with_a_batch() {
     let url = std::env::var(CHILD).unwrap();
     let client = Client::builder().base_url(url).api_key("k").project_id("demo").trust_env(false).build().unwrap();
-    let journal = std::env::temp_dir().join(format!("agentjob-traced-{}.journal", std::process::id()));
+    let folder = Folder::new();
     let items = (0..SENDS).map(|n| BatchItem::new(JOB, format!("counted {n}")));
-    let batch = client.send_all(items, &BatchOptions::new(&journal)).unwrap();
+    let batch = client.send_all(items, &BatchOptions::new(folder.journal())).unwrap();
     assert_eq!(batch.map(Result::unwrap).count(), SENDS);
-    std::fs::remove_file(journal).unwrap();
 }
 
 /// The same with decisions about a journal.
@@ -46,7 +46,8 @@ fn child_with_a_batch() {
 fn child_that_decides() {
     let url = std::env::var(CHILD).unwrap();
     let client = Client::builder().base_url(url).api_key("k").project_id("demo").trust_env(false).build().unwrap();
-    let journal = std::env::temp_dir().join(format!("agentjob-desk-{}.journal", std::process::id()));
+    let folder = Folder::new();
+    let journal = folder.journal();
     let items = (0..20).map(|n| BatchItem::new(format!("nobody_{n}"), "rejected"));
     assert_eq!(client.send_all(items, &BatchOptions::new(&journal)).unwrap().map(Result::unwrap).count(), 20);
     for items in [vec![BatchRef::Number(1)], vec![BatchRef::All]] {
@@ -54,7 +55,6 @@ fn child_that_decides() {
         batch_drop(&journal, &items).unwrap();
         drop(std::fs::metadata("/agentjob-end"));
     }
-    std::fs::remove_file(journal).unwrap();
 }
 
 /// The trace of one of the children above; `None` without strace, or where it may not trace.
@@ -145,7 +145,8 @@ fn a_message_over_a_kept_connection_is_one_send_and_one_receive() {
 fn child_with_a_key_file() {
     use std::os::unix::fs::PermissionsExt;
     let url = std::env::var(CHILD).unwrap();
-    let key = std::env::temp_dir().join(format!("agentjob-traced-key-{}", std::process::id()));
+    let folder = Folder::new();
+    let key = folder.0.join("agentjob-traced-key");
     std::fs::write(&key, "k").unwrap();
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
     let client =
@@ -156,7 +157,6 @@ fn child_with_a_key_file() {
         client.send_message(JOB, "counted").unwrap();
     }
     drop(std::fs::metadata("/agentjob-end"));
-    std::fs::remove_file(key).unwrap();
 }
 
 #[test]
@@ -223,12 +223,15 @@ fn a_thread_that_waits_for_two_seconds_hardly_wakes() {
         {{"method": "GET", "nth": 2, "status": 200, "body": "{active}"}},
         {{"method": "GET", "nth": 3, "status": 200, "body": "{done}"}}]}}"#
     );
-    let Some(text) = traced_with(&rules, "system_calls::child_that_waits", &[]) else { return };
-    let places = ["begin", "middle", "end"].map(|name| text.find(&format!("/agentjob-{name}")).expect("a marker"));
-    for (what, part) in [("response", &text[places[0]..places[1]]), ("pause", &text[places[1]..places[2]])] {
-        let waits = ["poll(", "ppoll(", "recvfrom(", "nanosleep(", "futex("];
-        // The pause of a wait has the three calls of its two requests besides.
-        let woken = part.lines().filter(|line| waits.iter().any(|call| line.contains(call))).count();
-        assert!(woken < if what == "response" { 5 } else { 9 }, "{woken} times in one {what}: {part}");
-    }
+    // On a busy machine a response takes longer than it does otherwise, and is checked more often.
+    tried(5, || {
+        let Some(text) = traced_with(&rules, "system_calls::child_that_waits", &[]) else { return };
+        let places = ["begin", "middle", "end"].map(|name| text.find(&format!("/agentjob-{name}")).expect("a marker"));
+        for (what, part) in [("response", &text[places[0]..places[1]]), ("pause", &text[places[1]..places[2]])] {
+            let waits = ["poll(", "ppoll(", "recvfrom(", "nanosleep(", "futex("];
+            // The pause of a wait has the three calls of its two requests besides.
+            let woken = part.lines().filter(|line| waits.iter().any(|call| line.contains(call))).count();
+            assert!(woken < if what == "response" { 5 } else { 9 }, "{woken} times in one {what}: {part}");
+        }
+    });
 }

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
 use agentjob_emulator::Listening;
-use common::limited;
+use common::{limited, port_of_its_own};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_agentjob-emulator");
 
@@ -19,7 +19,8 @@ fn spawn(args: &[&str]) -> Child {
 
 #[test]
 fn it_prints_one_line_serves_and_ends_with_stdin() {
-    let mut child = spawn(&["--until-stdin-closes", "--work-ms", "20"]);
+    let port = port_of_its_own().to_string();
+    let mut child = spawn(&["--until-stdin-closes", "--work-ms", "20", "--port", &port]);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let line = lines.next().unwrap().unwrap();
     let listening: Listening = serde_json::from_str(&line).unwrap();

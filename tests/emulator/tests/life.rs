@@ -48,7 +48,7 @@ fn the_outcome_is_as_configured() {
 
 #[test]
 fn a_created_job_can_be_invisible_at_first() {
-    let emulator = emulator(r#"{"visible_after_ms": 1500, "work_ms": 60000}"#);
+    let emulator = emulator(r#"{"visible_after_ms": 3000, "work_ms": 60000}"#);
     let mut peer = Peer::connect(&emulator);
     let created = peer.post(CREATE, r#"{"prompt": "Fix the typo"}"#);
     assert_eq!((created.status, created.job_status().as_str()), (201, "active"));
@@ -61,7 +61,7 @@ fn a_created_job_can_be_invisible_at_first() {
 
 #[test]
 fn a_finished_job_can_still_show_its_previous_record() {
-    let emulator = emulator(r#"{"stale_ms": 1500, "work_ms": 60000}"#);
+    let emulator = emulator(r#"{"stale_ms": 3000, "work_ms": 60000}"#);
     let mut peer = Peer::connect(&emulator);
     let previous = peer.get(JOB).json();
     assert_eq!(peer.post(MESSAGE, BODY).json(), previous);
@@ -79,8 +79,8 @@ fn the_response_to_the_message_can_show_the_new_record() {
 
 #[test]
 fn an_active_job_can_refuse_messages_until_it_is_done() {
-    let emulator =
-        emulator(r#"{"busy": true, "jobs": [{"id": "job_demo", "status": "active", "finish_after_ms": 300}]}"#);
+    let job = r#"{"id": "job_demo", "status": "active", "finish_after_ms": 3000}"#;
+    let emulator = emulator(&format!(r#"{{"busy": true, "work_ms": 60000, "jobs": [{job}]}}"#));
     let mut peer = Peer::connect(&emulator);
     assert_eq!(peer.post(MESSAGE, BODY).status, 409);
     assert!(emulator.ledger().is_empty(), "it is not processed");

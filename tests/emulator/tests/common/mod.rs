@@ -3,6 +3,8 @@
 
 #[path = "../../../../core/tests/support/limit.rs"]
 mod limit;
+#[path = "../../../../core/tests/support/port.rs"]
+mod port;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use agentjob_emulator::{Config, Emulator};
 pub use limit::limited;
+pub use port::port_of_its_own;
 use serde_json::Value;
 
 pub const JOB: &str = "/v2/agent/demo/job/job_demo";
@@ -21,6 +24,13 @@ const KEY: &str = "emulator_0123456789abcdef";
 pub fn emulator(config: &str) -> Emulator {
     limited();
     Emulator::start(Config::from_json(config).expect(config)).expect("a free port")
+}
+
+/// The same on a port that no other test gets: when it has been stopped, nothing listens there.
+pub fn emulator_on_its_own_port(config: &str) -> Emulator {
+    limited();
+    let config = Config::from_json(config).expect(config);
+    Emulator::start(Config { port: port_of_its_own(), ..config }).expect("the port is free")
 }
 
 /// A response, as far as it came.

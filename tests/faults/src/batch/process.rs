@@ -112,6 +112,17 @@ impl Process {
         }
     }
 
+    /// Whether the process has reported what is `wanted`.
+    pub(crate) fn has_said(&mut self, wanted: impl Fn(&Said) -> bool) -> bool {
+        self.received.extend(self.said.try_iter());
+        self.received.iter().any(wanted)
+    }
+
+    /// Whether it may run no longer.
+    pub(crate) fn is_late(&self) -> bool {
+        self.began.elapsed() > LONGEST
+    }
+
     /// Waits for its end.
     pub(crate) fn end(mut self) -> Ended {
         let mut stuck = false;

@@ -1,5 +1,6 @@
 //! One batch from its first run to its end: a folder, a service, a list, and as many runs as it takes.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use super::script;
 
 /// No batch needs more undisturbed runs than this.
 const MOST_RUNS: usize = 30;
-/// How long a connection whose client has gone may take to be accepted.
+/// How long a connection that was taken off the listener's queue may take to be counted.
 const LAGGARDS: Duration = Duration::from_millis(50);
 /// How long everything that came over it may take to be processed on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -169,8 +170,11 @@ impl Round {
     /// Waits until everything that a process sent before its end has arrived: otherwise a message could arrive after those of the next
     /// run, out of order.
     fn settle(&self) {
-        std::thread::sleep(LAGGARDS);
         let began = Instant::now();
+        while has_queue(self.emulator.address()) && began.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(LAGGARDS);
         while self.emulator.open_connections() > 0 && began.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -264,6 +268,15 @@ impl Drop for Round {
         // If the folder is gone already, there is nothing to do.
         drop(std::fs::remove_dir_all(&self.folder));
     }
+}
+
+/// Whether connections to this listener wait to be accepted (proc(5): the receive queue of a listener, in state 0A). Unknown on
+/// other systems, and then `false`.
+fn has_queue(listener: SocketAddr) -> bool {
+    let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+    let local = format!(":{:04X} 00000000:0000 0A ", listener.port());
+    let queue = sockets.lines().find_map(|line| line.split_once(&local)?.1.split([':', ' ']).nth(1));
+    queue.is_some_and(|length| length.bytes().any(|digit| digit != b'0'))
 }
 
 /// A service that quotes the prompt, in a refusal or in the record. Its job has no other message, so it quotes only what it received.
