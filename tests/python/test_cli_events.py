@@ -112,12 +112,13 @@ def test_ctrl_c_is_an_error_with_the_command_that_resumes(emulator):
     assert update["job"]["id"] == "job_busy"
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
-    # On a machine that stalls it has polled before.
+    # On a machine that stalls it has polled before, or is polling.
     *before, error = events(err)
-    polls = [event["event"] for event in before].count("poll")
-    assert {event["event"] for event in before} <= {"attempt", "response", "poll"}
+    names = [event["event"] for event in before]
+    assert set(names) <= {"attempt", "response", "poll"}
     assert (process.returncode, out, list(error)) == (130, "", FACTS)
-    assert (error["kind"], error["delivery"], error["attempts"]) == ("interrupted", "accepted", 1 + polls)
+    assert (error["kind"], error["delivery"]) == ("interrupted", "accepted")
+    assert 1 + names.count("poll") <= error["attempts"] <= 1 + names.count("attempt")
     assert error["resume"].startswith("agentjob wait --resume '{") and error["elapsed"] > 0
 
 
