@@ -4,6 +4,7 @@ import asyncio
 import collections
 import contextlib
 import json
+import math
 import pickle
 import signal
 import subprocess
@@ -117,9 +118,9 @@ async def together(*calls, in_order_of=None):
     return ended
 
 
-@pytest.mark.parametrize(("responses", "count"), [("after 300 ms", 200), ("never", 1000)])
+@pytest.mark.parametrize(("responses", "count"), [("after 500 ms", 400), ("never", 1000)])
 def test_every_call_ends_in_its_time_however_many_there_are(served, run, responses, count):
-    rules = [STALL] if responses == "never" else [{"delay_ms": 300}]
+    rules = [STALL] if responses == "never" else [{"delay_ms": 500}]
     late = []
     while len(late) < TRIES and min(late, default=OVERSHOOT) >= OVERSHOOT:
         options, ledger = served(rules=rules, hourly_limit=10_000, keep_requests=False)
@@ -131,12 +132,13 @@ def test_every_call_ends_in_its_time_however_many_there_are(served, run, respons
                 assert type(end.error) is agentjob.RequestTimeoutError
                 assert 1 <= end.error.elapsed <= end.took, "the error says how long the call took"
                 assert end.verdict == "not_sent" or end.error.attempts == 1
-        # If the time in the queue did not count, all of two hundred would be sent, and a thousand would take 31 s.
-        assert set(verdicts) <= {"accepted", "not_sent", "unknown"} and len(verdicts["not_sent"]) > 0
+        assert set(verdicts) <= {"accepted", "not_sent", "unknown"}
         taken = [message["prompt"] for message in ledger()]
         assert len(set(taken)) == len(taken)
         assert verdicts["accepted"] <= set(taken) <= verdicts["accepted"] | verdicts["unknown"]
-        late.append(max(end.took for end in ended) - 1)
+        # If the time in the queue did not count, all would be sent: four hundred in 6 s, and a thousand in 31 s. A machine that begins
+        # the calls as slowly as that shows nothing.
+        late.append(max(end.took for end in ended) - 1 if verdicts["not_sent"] else math.inf)
     assert min(late) < OVERSHOOT, late
 
 
