@@ -118,7 +118,8 @@ def test_ctrl_c_is_an_error_with_the_command_that_resumes(emulator):
     assert set(names) <= {"attempt", "response", "poll"}
     assert (process.returncode, out, list(error)) == (130, "", FACTS)
     assert (error["kind"], error["delivery"]) == ("interrupted", "accepted")
-    assert 1 + names.count("poll") <= error["attempts"] <= 1 + names.count("attempt")
+    # The message's, and perhaps that of the poll which Ctrl-C ended, before it was an event.
+    assert error["attempts"] - names.count("poll") in (1, 2)
     assert error["resume"].startswith("agentjob wait --resume '{") and error["elapsed"] > 0
 
 
