@@ -3,7 +3,7 @@
 
 int main(void) {
     emulator service =
-        emulator_with_jobs(",\"rules\": [{\"method\": \"POST\", \"nth\": 3, \"status\": 429, \"headers\": {\"Retry-After\": \"2\"}}]");
+        emulator_with_jobs(",\"rules\": [{\"method\": \"POST\", \"nth\": 3, \"status\": 429, \"headers\": {\"Retry-After\": \"4\"}}]");
     folder place = folder_new();
     agentjob_error *err = NULL;
     agentjob_client *client = emulator_client(&service);
@@ -20,7 +20,7 @@ int main(void) {
             CHECK_INT(agentjob_batch_event_pause(event, &pause_ms), AGENTJOB_PAUSE_RATE_LIMIT);
             CHECK_TEXT(agentjob_pause_name(agentjob_batch_event_pause(event, NULL)), "rate_limit");
             CHECK_INT(agentjob_error_code(agentjob_batch_event_error(event)), AGENTJOB_ERR_RATE_LIMIT);
-            CHECK_INT(agentjob_error_retry_after_ms(agentjob_batch_event_error(event)), 2000);
+            CHECK_INT(agentjob_error_retry_after_ms(agentjob_batch_event_error(event)), 4000);
             CHECK_INT(agentjob_batch_event_number(event), 0);
             CHECK(agentjob_batch_event_job_id(event) == NULL && agentjob_batch_event_key(event) == NULL);
             CHECK(agentjob_batch_event_job(event) == NULL);
@@ -42,8 +42,8 @@ int main(void) {
     CHECK_INT(all.kinds[AGENTJOB_BATCH_KIND_PAUSED], 1);
     CHECK_INT(all.kinds[AGENTJOB_BATCH_KIND_RESUMED], 1);
     CHECK_INT(all.deliveries[AGENTJOB_DELIVERY_ACCEPTED], 6);
-    CHECK(pause_ms > 0 && pause_ms <= 2000);
-    CHECK(now_ms() - began >= 2000);
+    CHECK(pause_ms > 0 && pause_ms <= 4000);
+    CHECK(now_ms() - began >= 4000);
     CHECK_INT(emulator_messages(&service), 6);
     agentjob_batch_free(batch);
     agentjob_client_free(client);

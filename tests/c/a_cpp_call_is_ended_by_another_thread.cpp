@@ -45,7 +45,7 @@ static void closing_ends_the_calls_of_every_thread() {
 }
 
 static void a_poller_resumes_from_its_text() {
-    service service("{\"work_ms\": 1500}");
+    service service("{\"work_ms\": 3000}");
     const agentjob::client client = service.client();
     client.send_message(service.it.job_id, "Go on");
     std::string text;

@@ -34,7 +34,7 @@ static void a_poll_ends_when_its_descriptor_is_readable(const agentjob_client *c
     for (int polls = 0; polls < 2; polls++) {
         CHECK(!is_readable(fd, 0));
         CHECK_OK(agentjob_poller_start(poller, client, NULL, &err), err);
-        CHECK(!is_readable(fd, 0)); /* the service takes a second, so this did not block */
+        CHECK(!is_readable(fd, 0)); /* the service takes three seconds, so this did not block */
         REFUSED(agentjob_poller_start(poller, client, NULL, &err), AGENTJOB_ERR_INVALID_ARGUMENT, "a poll is in progress");
         REFUSED(agentjob_poller_poll(poller, client, NULL, &done, &err), AGENTJOB_ERR_INVALID_ARGUMENT, "a poll is in progress");
         CHECK(is_readable(fd, 60000) && is_readable(fd, 0));
@@ -69,7 +69,7 @@ static void whatever_ends_a_poll_ends_it(agentjob_client *client) {
     CHECK_OK(agentjob_poller_start(poller, client, NULL, &err), err);
     uint64_t began = now_ms();
     agentjob_poller_free(poller);
-    CHECK(now_ms() - began < 900); /* the response takes a second */
+    CHECK(now_ms() - began < 2900); /* the response takes three seconds */
 
     /* A child has the descriptor, but not the thread. */
     poller = poller_of(client, &fd);
@@ -92,7 +92,7 @@ static void whatever_ends_a_poll_ends_it(agentjob_client *client) {
 }
 
 int main(void) {
-    emulator service = emulator_start("{\"rules\": [{\"method\": \"GET\", \"delay_ms\": 1000, \"status\": 200,"
+    emulator service = emulator_start("{\"rules\": [{\"method\": \"GET\", \"delay_ms\": 3000, \"status\": 200,"
                                       "\"body\": \"{\\\"id\\\":\\\"job_demo\\\",\\\"status\\\":\\\"active\\\"}\"}]}");
     agentjob_client *client = emulator_client(&service);
     a_poll_ends_when_its_descriptor_is_readable(client);

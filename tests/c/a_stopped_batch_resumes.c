@@ -2,13 +2,13 @@
 #include "batch.h"
 
 /* Responses are slow, so messages are in flight when the batch ends. */
-static const char *slow = ",\"rules\": [{\"method\": \"POST\", \"delay_ms\": 150, \"status\": 200}]";
+static const char *slow = ",\"rules\": [{\"method\": \"POST\", \"delay_ms\": 1000, \"status\": 200}]";
 
 static agentjob_batch *started(const agentjob_client *client, const folder *place) {
     agentjob_error *err = NULL;
     agentjob_batch *batch = batch_of(client, place, 12);
     agentjob_batch_event *event = NULL;
-    CHECK_OK(agentjob_batch_set_grace_ms(batch, 20000, &err), err);
+    CHECK_OK(agentjob_batch_set_grace_ms(batch, 60000, &err), err);
     CHECK_OK(agentjob_batch_start(batch, &err), err);
     CHECK_OK(agentjob_batch_next(batch, AGENTJOB_FOREVER, &event, &err), err);
     CHECK_INT(agentjob_batch_event_kind(event), AGENTJOB_BATCH_KIND_OUTCOME);

@@ -12,7 +12,7 @@ static void count(int signal_number) {
 }
 
 int main(void) {
-    emulator service = emulator_start("{\"work_ms\": 300, \"rules\": [{\"method\": \"POST\", \"status\": 200, \"delay_ms\": 200}]}");
+    emulator service = emulator_start("{\"work_ms\": 300, \"rules\": [{\"method\": \"POST\", \"status\": 200, \"delay_ms\": 2000}]}");
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = count;

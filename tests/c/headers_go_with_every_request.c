@@ -2,7 +2,7 @@
 #include <arpa/inet.h>
 #include <pthread.h>
 
-#include "support.h"
+#include "batch.h"
 
 /* A server that responds to each request with a record, and keeps the heads that it read. */
 static char heads[8][4096];
@@ -94,10 +94,9 @@ int main(void) {
     CHECK_HOLDS(heads[1], "Authorization: Bearer replaced\r\n");
     CHECK_HOLDS(heads[1], "\r\nX-Tenant: acme\r\n");
 
-    char journal[64];
-    snprintf(journal, sizeof journal, "/tmp/agentjob-headers-%d.journal", (int)getpid());
+    folder place = folder_new();
     agentjob_batch *batch = NULL;
-    CHECK_OK(agentjob_batch_new(client, journal, &batch, &err), err);
+    CHECK_OK(agentjob_batch_new(client, place.journal, &batch, &err), err);
     CHECK_INT(agentjob_batch_set_header(batch, "Host", "x", NULL), AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK_OK(agentjob_batch_set_header(batch, "X-Batch", "b", &err), err);
     CHECK_OK(agentjob_batch_add(batch, "job_1", "p", AGENTJOB_NUL_TERMINATED, NULL, 0, &err), err);
@@ -109,7 +108,7 @@ int main(void) {
         agentjob_batch_event_free(event);
     }
     agentjob_batch_free(batch);
-    unlink(journal);
+    folder_remove(&place);
     CHECK_HOLDS(heads[2], "\r\nX-Batch: b\r\n");
     CHECK_HOLDS(heads[2], "POST ");
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import faulthandler
+import functools
 import os
 import signal
 import subprocess
@@ -16,13 +17,13 @@ from agentjob.testing import Emulator
 #: A job that stays active until a message comes.
 BUSY = {"id": "job_busy", "status": "active"}
 #: How long a job has to be active, in ms, for a wait that begins after it to see that, on a starved machine, too.
-SEEN = 1000
+SEEN = 2500
 #: Options of a wait that polls often.
 QUICK = {"min_interval": 0.02, "max_interval": 0.02}
 #: Long enough for a starved machine, short enough to see a hang.
 PATIENCE = 60
 #: The limit of one test, in seconds. It fails then; one that cannot even fail ends the whole run 60 s later.
-LIMIT = 240
+LIMIT = 480
 
 #: Variables that change how a Python or a terminal behaves, and would change what the command line does in a test.
 OUTSIDE = ("AGENTJOB_", "PYTHON", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
@@ -76,6 +77,28 @@ def no_settings_from_outside(monkeypatch):
             monkeypatch.delenv(name)
 
 
+@pytest.fixture(autouse=True)
+def no_process_is_left(monkeypatch):
+    """Ends what a test started and left running, as a test that fails does, and closes its pipes: the warnings about these would fail
+    another test. What an attempt left that `tried` repeats is ended here, too."""
+    started, begin = [], subprocess.Popen.__init__
+
+    def init(process, *arguments, **options):
+        begin(process, *arguments, **options)
+        started.append(process)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", init)
+    yield
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None and not pipe.closed:
+                with contextlib.suppress(OSError):  # what was not written yet, to a process that is gone
+                    pipe.close()
+
+
 @pytest.fixture
 def emulator():
     with Emulator(work_ms=300, jobs=[{"id": "job_demo"}, BUSY]) as emulator:
@@ -122,15 +145,7 @@ class Script:
 
 @pytest.fixture
 def script(emulator):
-    with contextlib.ExitStack() as running:
-
-        def start(source):
-            script = Script(emulator, source)
-            running.callback(script.process.wait)
-            running.callback(script.process.kill)
-            return script
-
-        yield start
+    return functools.partial(Script, emulator)
 
 
 def wait_for(condition, what):

@@ -4,6 +4,7 @@ import asyncio
 import collections
 import contextlib
 import json
+import math
 import pickle
 import signal
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 import agentjob
 from agentjob import aio
 from agentjob.testing import Emulator
-from conftest import BUSY, PATIENCE, wait_for
+from conftest import BUSY, PATIENCE, arrived, tried, wait_for
 
 anyio = pytest.importorskip("anyio", reason="anyio is not installed")
 trio = pytest.importorskip("trio", reason="trio is not installed")
@@ -34,9 +35,9 @@ RUNNERS = {
     "anyio on trio": lambda main: anyio.run(main, backend="trio"),
     "uvloop": lambda main: uvloop.run(main()),
 }
-STALL = {"fault": {"do": "stall", "at": "request"}}
-#: How much later the last of a thousand calls may end, in the best of `TRIES`: a busy machine stalls now and then, the library never.
-OVERSHOOT = 0.5
+STALL = {"fault": {"do": "stall", "at": "request", "ms": 1000 * 4 * PATIENCE}}
+#: How much later the last of a thousand calls may end, in the best of `TRIES`: a busy machine needs seconds for their coroutines alone.
+OVERSHOOT = 10
 TRIES = 3
 
 
@@ -117,9 +118,9 @@ async def together(*calls, in_order_of=None):
     return ended
 
 
-@pytest.mark.parametrize(("responses", "count"), [("after 300 ms", 200), ("never", 1000)])
+@pytest.mark.parametrize(("responses", "count"), [("after 500 ms", 400), ("never", 1000)])
 def test_every_call_ends_in_its_time_however_many_there_are(served, run, responses, count):
-    rules = [STALL] if responses == "never" else [{"delay_ms": 300}]
+    rules = [STALL] if responses == "never" else [{"delay_ms": 500}]
     late = []
     while len(late) < TRIES and min(late, default=OVERSHOOT) >= OVERSHOOT:
         options, ledger = served(rules=rules, hourly_limit=10_000, keep_requests=False)
@@ -131,12 +132,13 @@ def test_every_call_ends_in_its_time_however_many_there_are(served, run, respons
                 assert type(end.error) is agentjob.RequestTimeoutError
                 assert 1 <= end.error.elapsed <= end.took, "the error says how long the call took"
                 assert end.verdict == "not_sent" or end.error.attempts == 1
-        assert set(verdicts) <= {"accepted", "not_sent", "unknown"} and len(verdicts["not_sent"]) > 0
+        assert set(verdicts) <= {"accepted", "not_sent", "unknown"}
         taken = [message["prompt"] for message in ledger()]
         assert len(set(taken)) == len(taken)
         assert verdicts["accepted"] <= set(taken) <= verdicts["accepted"] | verdicts["unknown"]
-        # If the time in the queue did not count, a thousand would take 31 s.
-        late.append(max(end.took for end in ended) - 1)
+        # If the time in the queue did not count, all would be sent: four hundred in 6 s, and a thousand in 31 s. A machine that begins
+        # the calls as slowly as that shows nothing.
+        late.append(max(end.took for end in ended) - 1 if verdicts["not_sent"] else math.inf)
     assert min(late) < OVERSHOOT, late
 
 
@@ -175,14 +177,14 @@ def test_the_time_in_the_queue_counts_against_the_timeout(stalled, run):
         client = aio.AsyncClient.of(stalled.client(), max_threads=1)
         first, second = await together(
             client.send_message("job_demo", "first", timeout=2),
-            client.send_message("job_demo", "second", timeout=2.5),
+            client.send_message("job_demo", "second", timeout=4),
             in_order_of=client,
         )
-        for end, timeout in (first, 2), (second, 2.5):
+        for end, timeout in (first, 2), (second, 4):
             assert (end.verdict, end.error.attempts) == ("unknown", 1) and timeout <= end.error.elapsed <= end.took
-        assert second.took < 2 + 2.5, "the time in the queue counted"
+        assert second.took < 2 + 4, "the time in the queue counted"
 
-    run(main)
+    tried(3, lambda _: run(main))
 
 
 def test_a_message_and_the_polls_after_it_queue_within_their_timeouts(stalled, run):
@@ -242,7 +244,7 @@ def test_close_ends_calls_in_the_queue(stalled, run):
         calls = [client.send_message("job_demo", str(n)) for n in range(20)]
 
         async def close():
-            while stalled.requests()["total"] < 2:
+            while arrived(stalled) < 2:
                 await anyio.sleep(0.01)
             client.close()
 
@@ -251,7 +253,7 @@ def test_close_ends_calls_in_the_queue(stalled, run):
             ended = await together(*calls)
         assert {type(end.error) for end in ended} == {agentjob.ClosedError}
         assert collections.Counter(end.verdict for end in ended) == {"unknown": 2, "not_sent": 18}
-        assert max(end.took for end in ended) < 5
+        assert max(end.took for end in ended) < PATIENCE
 
     run(main)
 
@@ -263,9 +265,10 @@ def our_threads(but=()):
 
 def test_threads_follow_the_load_and_end_with_it(run):
     with Emulator(rules=[{"delay_ms": 700}], hourly_limit=1000) as emulator:
-        seen, others = {}, our_threads()
+        seen = {}
 
         async def main():
+            others = our_threads()
             client = aio.AsyncClient.of(emulator.client(), max_threads=20)
             for load in (1, 10, 40):
                 calls = [client.get_job("job_demo") for _ in range(load)]
@@ -279,8 +282,12 @@ def test_threads_follow_the_load_and_end_with_it(run):
             while our_threads(others):
                 await anyio.sleep(0.05)
 
-        run(main)
-        assert seen == {1: 1, 10: 10, 40: 20}
+        def attempt(_):
+            # On a machine that stalls for longer than a response takes, a thread that is done is used again.
+            run(main)
+            assert seen == {1: 1, 10: 10, 40: 20}
+
+        tried(5, attempt)
 
 
 def test_without_a_new_thread_calls_queue_longer(monkeypatch):

@@ -11,7 +11,7 @@ import time
 from types import MappingProxyType
 
 import pytest
-from conftest import PATIENCE, QUICK, wait_for
+from conftest import PATIENCE, QUICK, tried, wait_for
 
 import agentjob
 from agentjob.testing import Emulator
@@ -301,13 +301,15 @@ def test_next_event_returns_none_when_nothing_came_in_time(client, emulator, jou
 
 
 def test_a_stopped_batch_still_returns_the_outcomes_in_flight(client, emulator, journal):
-    emulator.reset(hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 11)], rules=[{"status": 200, "delay_ms": 300}])
-    batch = client.send_all(messages(10), journal=journal, concurrency=2)
+    emulator.reset(hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 41)], rules=[{"status": 200, "delay_ms": 1000}])
+    batch = client.send_all(messages(40), journal=journal, concurrency=2)
     wait_for(lambda: batch.progress()["sending"] == 2, "two are in flight")
     batch.stop()
     outcomes = list(batch)
-    assert [o["delivery"] for o in outcomes] == ["accepted"] * 2 and batch.finished
-    assert batch.progress()["left"] == 8 and emulator.requests()["total"] == 2
+    # Two, on a machine that did not stall before the stop.
+    sent = emulator.requests()["total"]
+    assert [o["delivery"] for o in outcomes] == ["accepted"] * sent and batch.finished
+    assert batch.progress()["left"] == 40 - sent and 2 <= sent < 40
 
 
 def test_close_waits_for_messages_in_flight_for_at_most_grace(client, emulator, journal):
@@ -332,15 +334,20 @@ def test_a_journal_is_free_once_its_batch_is_over(client, journal):
 
 
 def test_a_batch_that_is_let_go_of_ends_in_the_background_and_the_next_run_waits_for_it(client, emulator, journal):
-    emulator.reset(hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 11)], rules=[{"status": 200, "delay_ms": 400}])
-    batch = client.send_all(messages(10), journal=journal, concurrency=2)
-    wait_for(lambda: emulator.requests()["total"] == 2, "two are in flight")
-    begun = time.monotonic()
-    del batch
-    assert time.monotonic() - begun < 0.3, "the call does not wait"
-    outcomes = by_item(client.send_all(messages(10), journal=journal, concurrency=10))
-    assert [o["delivery"] for o in outcomes] == ["accepted"] * 10
-    assert [o["earlier"] for o in outcomes] == [True] * 2 + [False] * 8 and emulator.requests()["total"] == 10
+    def attempt(_):
+        journal.unlink(missing_ok=True)
+        jobs = [{"id": f"job_{n}"} for n in range(1, 11)]
+        emulator.reset(hourly_limit=1000, jobs=jobs, rules=[{"nth": n, "status": 200, "delay_ms": 3000} for n in (1, 2)])
+        batch = client.send_all(messages(10), journal=journal, concurrency=2)
+        wait_for(lambda: emulator.requests()["total"] == 2, "two are in flight")
+        del batch
+        accepted = agentjob.batch_status(journal)["progress"]["accepted"]
+        outcomes = by_item(client.send_all(messages(10), journal=journal, concurrency=10))
+        assert [o["delivery"] for o in outcomes] == ["accepted"] * 10 and emulator.requests()["total"] == 10
+        assert [o["earlier"] for o in outcomes] == [True] * 2 + [False] * 8
+        assert accepted == 0, "letting go of it does not wait"
+
+    tried(3, attempt)
 
 
 def test_an_exception_from_on_update_stops_the_batch(client, emulator, journal):
@@ -350,14 +357,17 @@ def test_an_exception_from_on_update_stops_the_batch(client, emulator, journal):
     def on_update(update):
         raise enough
 
+    # Forty of them take 16 s.
+    emulator.reset(rules=[{"method": "POST", "status": 200, "delay_ms": 400}], hourly_limit=1000, jobs=[{"id": f"job_{n}"} for n in range(1, 41)])
     enough = Enough()
     batch = client.send_all(messages(40), journal=journal, concurrency=1, wait=True, on_update=on_update, min_interval=30)
     with pytest.raises(Enough) as caught:
         list(batch)
     assert caught.value is enough and not hasattr(enough, "__notes__")
-    # A batch that has not been closed says no more than that; in this time it would send the other messages, had it not stopped.
-    time.sleep(0.5)
-    assert 1 <= len(emulator.ledger()) < 40
+    # A batch that has not been closed says no more than that; in this time it would send three more messages, had it not stopped.
+    before = emulator.requests()["total"]
+    time.sleep(1.2)
+    assert 1 <= emulator.requests()["total"] <= before + 1 < 40, "at most the one that was about to be sent"
     batch.close()
 
 
@@ -396,6 +406,14 @@ def test_one_thread_iterates_and_any_thread_reads_progress_and_stops(client, emu
     thread = threading.Thread(target=lambda: outcomes.extend(batch), daemon=True)
     thread.start()
     wait_for(lambda: batch.progress()["done"] == 3, "three are done")
+
+    def is_in_use():
+        try:
+            batch.next_event(timeout=0)
+        except RuntimeError:
+            return True
+
+    wait_for(is_in_use, "the thread waits for the fourth")
     with pytest.raises(RuntimeError, match="^this batch is already in use$"):
         next(batch)
     assert not batch.finished
@@ -403,7 +421,7 @@ def test_one_thread_iterates_and_any_thread_reads_progress_and_stops(client, emu
     for _ in range(100):
         batch.progress()
     batch.stop()
-    assert time.monotonic() - begun < 10, "neither waits for the thread that iterates"
+    assert time.monotonic() - begun < PATIENCE, "neither waits for the thread that iterates"
     thread.join(PATIENCE)
     assert not thread.is_alive() and len(outcomes) == 3 and batch.finished
 
@@ -461,20 +479,24 @@ print(time.process_time() - begun, peak() - base)
 
 @pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="on a disk the first run takes minutes: each message is synced")
 def test_a_long_list_that_is_done_is_gone_through_in_little_time_and_memory(emulator, script):
-    # 100,000 take 2 s and 100 MB at most; here are a fifth of them, with room for a slow machine.
+    # 100,000 take 2 s and 100 MB at most; here are a twentieth of them, with room for a slow machine.
     import tempfile
 
-    count = 20_000
+    count = 5000
     emulator.reset(hourly_limit=10**9, keep_requests=False, jobs=[{"id": "job_1"}])
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         prompts = [("job_1", f"Add the missing tests, part {n}") for n in range(count)]
         with emulator.client() as client:
             assert sum(o["delivery"] == "accepted" for o in client.send_all(prompts, journal=f"{folder}/j", concurrency=16)) == count
         peak = "peak = lambda: int(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))\n"
-        out, err, status = script(peak + f"COUNT, JOURNAL = {count}, {folder + '/j'!r}\n" + DONE).end()
-    assert status == 0, err
-    seconds, kilobytes = map(float, out.split())
-    assert seconds < 4 and kilobytes < 25_000
+
+        def attempt(_):
+            out, err, status = script(peak + f"COUNT, JOURNAL = {count}, {folder + '/j'!r}\n" + DONE).end()
+            assert status == 0, err
+            seconds, kilobytes = map(float, out.split())
+            assert seconds < 1 and kilobytes < 8000
+
+        tried(3, attempt)
 
 
 def test_metadata_of_an_item_comes_back_with_its_outcome_and_is_not_in_the_journal(client, emulator, journal):

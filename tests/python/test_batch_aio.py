@@ -7,8 +7,8 @@ import threading
 import time
 
 import pytest
-from conftest import PATIENCE, QUICK, wait_for
-from test_aio import client_of, no_noise, run, trio
+from conftest import PATIENCE, QUICK, arrived, wait_for
+from test_aio import client_of, no_noise, our_threads, run, trio
 
 import agentjob
 from agentjob import aio
@@ -73,10 +73,6 @@ async def beside(work):
             await task
 
 
-def batch_threads():
-    return [thread for thread in threading.enumerate() if thread.name.startswith(("agentjob", "Trio thread"))]
-
-
 def test_a_batch_does_what_the_blocking_one_does(emulator, run, journal):
     async def main():
         async with client_of(emulator) as client:
@@ -103,6 +99,9 @@ def test_on_update_is_awaited_on_the_loops_thread_and_its_exception_stops_the_ba
     class Enough(Exception):
         pass
 
+    # Forty of them take 40 s.
+    emulator.reset(rules=[{"method": "POST", "status": 200, "delay_ms": 1000, "from": 2}], jobs=JOBS, hourly_limit=1000)
+
     async def main():
         here, heard = threading.get_ident(), []
 
@@ -119,7 +118,7 @@ def test_on_update_is_awaited_on_the_loops_thread_and_its_exception_stops_the_ba
         assert len(heard) == 1 and batch.finished
 
     run(main)
-    assert len(emulator.ledger()) < 40
+    assert 1 <= len(emulator.ledger()) < 40
 
 
 def test_repeated_messages_are_the_first_update_and_metadata_comes_back(emulator, run, journal):
@@ -164,22 +163,23 @@ def test_other_tasks_run_and_requests_have_their_turn_while_a_batch_waits(emulat
 
 def test_a_task_that_is_cancelled_stops_its_batch_and_leaves_no_thread(emulator, run, journal):
     emulator.reset(rules=[STALL], jobs=JOBS, hourly_limit=1000)
+    others = our_threads()
 
     async def main():
         batch = client_of(emulator).send_all(messages(40), journal=journal, concurrency=2, grace=0.3)
         async with beside(batch.__anext__) as cancel:
-            while batch.progress()["sending"] < 2:
+            while arrived(emulator) < 2:
                 await sleep(0.01)
             begun = time.monotonic()
             await cancel()
-            # 150 ms, on a machine that is not busy.
-            assert time.monotonic() - begun < 10
+            # 150 ms, on a machine that is not busy. The service would be silent for 30 s.
+            assert time.monotonic() - begun < 20
         await batch.aclose()
         assert batch.finished and len(agentjob.batch_status(journal)["unknown"]) == 2
 
     run(main)
     assert emulator.requests()["total"] == 2
-    wait_for(lambda: not [thread for thread in batch_threads() if thread.name.startswith("agentjob")], "no thread is left")
+    wait_for(lambda: not our_threads(others), "no thread is left")
 
 
 def test_outcomes_before_a_cancellation_are_not_lost(emulator, run, journal):

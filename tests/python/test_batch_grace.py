@@ -6,20 +6,23 @@ import os
 import threading
 
 import pytest
-from conftest import PATIENCE, wait_for
+from conftest import PATIENCE, tried, wait_for
 from grace import (
     GRACE,
     IN_FLIGHT,
     ITEMS,
+    LATE,
     SILENT,
     SLOW,
     Timer,
+    all_but_the_first,
     arrived,
     in_flight,
     interrupt_until_gone,
     is_all_accepted,
     is_all_unknown,
     prepare,
+    sent,
 )
 
 import agentjob
@@ -103,7 +106,7 @@ def test_close_of_a_client_awaits_them_and_the_iterator_has_their_outcomes(emula
     with pytest.raises(agentjob.ClosedError):
         for outcome in batch:
             rest.append(outcome["delivery"])
-    assert rest == ["accepted"] * IN_FLIGHT
+    assert rest == all_but_the_first(emulator)
 
 
 def by_another_thread(client):
@@ -123,8 +126,8 @@ def test_close_of_a_client_within_a_step_awaits_them(emulator, begin, journal, c
             accepted.append(agentjob.batch_status(journal)["progress"]["accepted"])
 
     with pytest.raises(agentjob.ClosedError):
-        list(begin(client, wait=True, min_interval=5, on_update=on_update))
-    assert accepted == [1 + IN_FLIGHT], "close came back after the responses"
+        list(begin(client, wait=True, min_interval=PATIENCE, max_interval=PATIENCE, on_update=on_update))
+    assert accepted == [sent(emulator)] and in_flight(emulator), "close came back after the responses"
     is_all_accepted(emulator, journal)
 
 
@@ -133,7 +136,7 @@ def test_stop_awaits_them_and_the_iterator_has_their_outcomes(emulator, begin, j
     next(batch)
     arrived(emulator)
     batch.stop()
-    assert [outcome["delivery"] for outcome in batch] == ["accepted"] * IN_FLIGHT
+    assert [outcome["delivery"] for outcome in batch] == all_but_the_first(emulator)
     is_all_accepted(emulator, journal)
 
 
@@ -146,23 +149,27 @@ def test_a_cancelled_token_awaits_them_and_comes_last(emulator, begin, journal):
     with pytest.raises(agentjob.CancelledError):
         for outcome in batch:
             rest.append(outcome["delivery"])
-    assert rest == ["accepted"] * IN_FLIGHT
+    assert rest == all_but_the_first(emulator)
     is_all_accepted(emulator, journal)
 
 
 def test_a_batch_without_references_waits_for_responses_in_the_background(emulator, begin, journal):
-    client = emulator.client()
-    cycle = [begin(client)]
-    cycle.append(cycle)
-    arrived(emulator)
-    with Timer() as timer:
+    def attempt(_):
+        journal.unlink(missing_ok=True)
+        client = emulator.client()
+        cycle = [begin(client, LATE)]
+        cycle.append(cycle)
+        arrived(emulator)
         del cycle
         gc.collect()
-    assert timer.took < 1, "that does not block"
-    # The next run of the journal waits for it.
-    again = client.send_all(ITEMS, journal=journal, rate="1/d")
-    assert [next(again)["earlier"] for _ in range(1 + IN_FLIGHT)] == [True] * (1 + IN_FLIGHT)
-    is_all_accepted(emulator, journal)
+        assert agentjob.batch_status(journal)["progress"]["accepted"] == 1, "that does not block"
+        # The next run of the journal waits for it.
+        again = client.send_all(ITEMS, journal=journal, rate="1/d")
+        assert [next(again)["earlier"] for _ in range(1 + IN_FLIGHT)] == [True] * (1 + IN_FLIGHT)
+        is_all_accepted(emulator, journal)
+        again.close()
+
+    tried(3, attempt)
 
 
 #: How a program begins that is interrupted: Ctrl-C works there, however the tests were started.
@@ -273,30 +280,39 @@ def stop_and_iterate(client, batch):
 @pytest.mark.parametrize("grace", [0, 0.3])
 @pytest.mark.parametrize("end", [close_client, close_batch, stop_and_iterate])
 def test_a_service_that_never_responds_is_given_up_after_the_grace(emulator, begin, journal, end, grace):
-    client = emulator.client()
-    batch = begin(client, SILENT, grace=grace)
-    next(batch)
-    arrived(emulator)
-    with Timer() as timer:
-        end(client, batch)
-    assert grace <= timer.took < grace + 2
-    del batch
-    wait_for(lambda: not agentjob.batch_status(journal)["running"], "it is gone")
-    is_all_unknown(emulator, journal)
+    def attempt(_):
+        journal.unlink(missing_ok=True)
+        client = emulator.client()
+        batch = begin(client, SILENT, grace=grace)
+        next(batch)
+        arrived(emulator)
+        with Timer() as timer:
+            end(client, batch)
+        del batch
+        wait_for(lambda: not agentjob.batch_status(journal)["running"], "it is gone")
+        is_all_unknown(emulator, journal)
+        assert grace <= timer.took < grace + 2
+
+    tried(3, attempt)
 
 
 def test_a_forked_child_that_closes_the_client_leaves_its_parents_batch_alone(emulator, begin, journal):
-    with emulator.client() as client:
-        for _ in begin(client):
-            arrived(emulator)
-            child = os.fork()
-            if child == 0:
-                client.close()
-                os._exit(0)
-            assert os.waitpid(child, 0)[1] == 0
-            assert agentjob.batch_status(journal)["progress"]["accepted"] == 1, "the child waits for nothing"
-            break
-    is_all_accepted(emulator, journal)
+    def attempt(_):
+        journal.unlink(missing_ok=True)
+        with emulator.client() as client:
+            for _ in begin(client, LATE):
+                arrived(emulator)
+                child = os.fork()
+                if child == 0:
+                    client.close()
+                    os._exit(0)
+                assert os.waitpid(child, 0)[1] == 0
+                accepted = agentjob.batch_status(journal)["progress"]["accepted"]
+                break
+        is_all_accepted(emulator, journal)
+        assert accepted == 1, "the child waits for nothing"
+
+    tried(3, attempt)
 
 
 def test_a_client_without_a_batch_closes_at_once_and_ends_its_calls(emulator):
@@ -315,5 +331,5 @@ def test_a_client_without_a_batch_closes_at_once_and_ends_its_calls(emulator):
     with Timer() as timer:
         client.close()
         thread.join(PATIENCE)
-    assert ended == ["unknown"] and timer.took < 5
+    assert ended == ["unknown"] and timer.took < GRACE / 2
     assert not in_flight(emulator)

@@ -8,20 +8,23 @@ import gc
 
 import pytest
 from cancellations import CANCELS, until
-from conftest import wait_for
+from conftest import tried, wait_for
 from grace import (
     GRACE,
     IN_FLIGHT,
     ITEMS,
+    LATE,
     SILENT,
     SLOW,
     Timer,
+    all_but_the_first,
     arrived,
     in_flight,
     interrupt_until_gone,
     is_all_accepted,
     is_all_unknown,
     prepare,
+    sent,
 )
 from test_aio import RUNNERS, client_of, in_trio, no_noise, run, trio
 
@@ -117,38 +120,48 @@ def test_a_cancellation_while_a_batch_is_entered_waits_for_the_responses_in_flig
 
 @pytest.mark.parametrize("cancel", CANCELS.values(), ids=CANCELS)
 def test_a_cancellation_out_of_a_bare_loop_leaves_them_to_the_background(emulator, begin, journal, cancel):
-    client = client_of(emulator)
-    batch = begin(client)
-    # It is raised at once; iterating again returns the outcomes.
-    cancel(in_nothing(client, batch), lambda: in_flight(emulator))
-    assert agentjob.batch_status(journal)["progress"]["accepted"] == 1
+    def attempt(_):
+        journal.unlink(missing_ok=True)
+        client = client_of(emulator)
+        batch = begin(client, LATE)
+        cancel(in_nothing(client, batch), lambda: in_flight(emulator))
+        accepted = agentjob.batch_status(journal)["progress"]["accepted"]
 
-    async def rest():
-        return [outcome["delivery"] async for outcome in batch]
+        async def rest():
+            return [outcome["delivery"] async for outcome in batch]
 
-    assert set(asyncio.run(rest())) == {"accepted"}
-    is_all_accepted(emulator, journal)
+        # Iterating again returns the outcomes.
+        assert set(asyncio.run(rest())) == {"accepted"}
+        is_all_accepted(emulator, journal)
+        assert accepted == 1, "it is raised at once"
+
+    tried(3, attempt)
 
 
 @pytest.mark.parametrize("grace", [0, 0.3])
 @pytest.mark.parametrize("cancel", CANCELS.values(), ids=CANCELS)
 @pytest.mark.parametrize("loop", [in_a_client, in_a_batch])
 def test_a_service_that_never_responds_is_given_up_after_the_grace(emulator, begin, journal, loop, cancel, grace):
-    client = client_of(emulator)
-    batch = begin(client, SILENT, grace)
-    ended = []
+    def attempt(_):
+        journal.unlink(missing_ok=True)
+        client = client_of(emulator)
+        batch = begin(client, SILENT, grace)
+        ended = []
 
-    def ready():
-        if in_flight(emulator):
-            ended.append(Timer().__enter__())
-        return ended
+        def ready():
+            if in_flight(emulator):
+                ended.append(Timer().__enter__())
+            return ended
 
-    cancel(loop(client, batch), ready)
-    assert grace <= ended[0].now() < grace + 2
-    del batch
-    gc.collect()
-    wait_for(lambda: not agentjob.batch_status(journal)["running"], "it is gone")
-    is_all_unknown(emulator, journal)
+        cancel(loop(client, batch), ready)
+        took = ended[0].now()
+        del batch
+        gc.collect()
+        wait_for(lambda: not agentjob.batch_status(journal)["running"], "it is gone")
+        is_all_unknown(emulator, journal)
+        assert grace <= took < grace + 2
+
+    tried(3, attempt)
 
 
 def test_break_awaits_them(emulator, run, begin, journal):
@@ -236,19 +249,24 @@ def test_a_closed_coroutine_leaves_the_wait_to_the_background(emulator, begin, j
 def test_close_does_not_block_and_leaves_them_to_the_background(emulator, run, begin, journal):
     async def main():
         client = client_of(emulator)
-        batch = begin(client)
+        batch = begin(client, LATE)
         await batch.__anext__()
         await until(lambda: in_flight(emulator))
         client.close()
-        assert agentjob.batch_status(journal)["progress"]["accepted"] == 1
+        accepted = agentjob.batch_status(journal)["progress"]["accepted"]
         rest = []
         with pytest.raises(agentjob.ClosedError):
             async for outcome in batch:
                 rest.append(outcome["delivery"])
-        assert rest == ["accepted"] * IN_FLIGHT
+        assert rest == all_but_the_first(emulator)
+        is_all_accepted(emulator, journal)
+        assert accepted == 1, "it did not wait"
 
-    run(main)
-    is_all_accepted(emulator, journal)
+    def attempt(_):
+        journal.unlink(missing_ok=True)
+        run(main)
+
+    tried(3, attempt)
 
 
 @pytest.mark.parametrize("loop", [in_a_client, in_a_batch])
@@ -266,7 +284,7 @@ def test_a_second_cancellation_of_an_asyncio_task_ends_the_grace(emulator, begin
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-        assert timer.took < 5
+        assert timer.took < GRACE / 2
 
     asyncio.run(main())
     del batch
@@ -276,9 +294,11 @@ def test_a_second_cancellation_of_an_asyncio_task_ends_the_grace(emulator, begin
 
 
 def test_a_first_cancellation_of_an_exit_leaves_them_to_the_background(emulator, run, begin, journal):
+    grace = 3
+
     async def main():
         async with contextlib.AsyncExitStack() as stack:
-            batch = await stack.enter_async_context(begin(client_of(emulator), SILENT, grace=2))
+            batch = await stack.enter_async_context(begin(client_of(emulator), SILENT, grace=grace))
             await until(lambda: in_flight(emulator))
             with Timer() as timer:
                 with contextlib.suppress(asyncio.TimeoutError):
@@ -287,9 +307,13 @@ def test_a_first_cancellation_of_an_exit_leaves_them_to_the_background(emulator,
                             await batch.aclose()
                     else:
                         await asyncio.wait_for(batch.aclose(), 0.1)
-            assert timer.took < 1.5
+            assert timer.took < grace
 
-    run(main)
+    def attempt(_):
+        journal.unlink(missing_ok=True)
+        run(main)
+
+    tried(3, attempt)
     # The journal is free when what is in flight is given up.
     again = emulator.client().send_all(ITEMS, journal=journal, rate="1/d")
     earlier = [next(again) for _ in range(1 + IN_FLIGHT)]
@@ -348,5 +372,5 @@ def test_a_second_ctrl_c_ends_the_grace_at_once(emulator, program, journal, way)
     with Timer() as timer:
         interrupt_until_gone(running)
     assert timer.took < GRACE / 2
-    assert emulator.requests()["total"] == 1 + IN_FLIGHT
+    assert sent(emulator) == 1 + IN_FLIGHT
     assert len(agentjob.batch_status(journal)["unknown"]) == IN_FLIGHT

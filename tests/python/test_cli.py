@@ -120,7 +120,7 @@ def test_status_3_is_refused(emulator, words):
 
 
 def test_status_4_is_a_wait_that_timed_out(emulator):
-    status, out, err = run(emulator, "wait", "job_busy", "--wait-timeout", "0.2", *QUICK)
+    status, out, err = run(emulator, "wait", "job_busy", "--wait-timeout", "2", *QUICK)
     assert (status, out) == (4, "") and "still active" in err
 
 

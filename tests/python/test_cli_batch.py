@@ -19,8 +19,8 @@ from test_cli_events import ERROR_KEYS
 
 KEYS = ["item", "line", "key", "job_id", "delivery", "job", "error", "earlier", "extra"]
 #: Holds every message for so long that a test can do something meanwhile.
-SLOW = {"method": "POST", "status": 200, "delay_ms": 300}
-STALL = {"method": "POST", "from": 3, "fault": {"do": "stall", "at": "request"}}
+SLOW = {"method": "POST", "status": 200, "delay_ms": 1000}
+STALL = {"method": "POST", "from": 3, "fault": {"do": "stall", "at": "request", "ms": 1000 * 4 * PATIENCE}}
 
 
 def service(jobs, **config):
@@ -213,7 +213,7 @@ def test_each_failure_is_one_line_with_its_place_and_the_error(folder):
     messages(4)
     rules = [LOST, *REJECTED["rules"], {"method": "GET", "path": "/v2/agent/demo/job/job_3", "status": 400}]
     with service(4, work_ms=60_000, rules=rules) as emulator:
-        err = send_all(emulator, "--wait", "--wait-timeout", "0.3", *QUICK)[2]
+        err = send_all(emulator, "--wait", "--wait-timeout", "4", *QUICK)[2]
     lines = {line.removeprefix("agentjob: ") for line in err.splitlines()}
     assert {
         "line 1 (job_1): message to job job_1 may have arrived: the connection was lost (the service closed it without a response). "
@@ -224,10 +224,13 @@ def test_each_failure_is_one_line_with_its_place_and_the_error(folder):
         "(a rule of the emulator says so). Do not send it again.",
     } < lines
     (timed_out,) = (line for line in lines if line.startswith("line 4 "))
-    assert re.sub(r"\d+ polls: \d+ active(, \d+ timeouts?)?", "N polls", timed_out) == (
-        "line 4 (job_4): message to job job_4 was accepted, but the wait for it timed out: the job was still active after 0.3 s "
+    # How often it polled, how many of the polls failed, and by how much it was late is the machine's affair.
+    counted, waited = r"\((\d+) polls?(: [\w ,()]+)?\)", r"after (\d+\.\d) s"
+    assert re.sub(counted, "(N polls)", re.sub(waited, "after W s", timed_out)) == (
+        "line 4 (job_4): message to job job_4 was accepted, but the wait for it timed out: the job was still active after W s "
         "(N polls). The end of a wait does not stop the job: wait again to keep waiting. Do not send it again."
     )
+    assert int(re.search(counted, timed_out)[1]) >= 1 and float(re.search(waited, timed_out)[1]) >= 4
 
 
 def test_a_platform_without_some_of_the_signals_has_batches(folder):
@@ -281,14 +284,14 @@ def test_the_command_that_resumes_does_not_send_unknown_messages_again(folder):
 def test_a_second_signal_exits_at_once(folder):
     messages(10)
     with service(10, rules=[STALL]) as emulator:
-        process = started(emulator, "--grace", "60", after=4)
+        process = started(emulator, "--grace", str(4 * PATIENCE), after=4)
         process.send_signal(signal.SIGINT)
         read_until(process.stderr, "stopping")
         time.sleep(0.3)  # the time is what is tested: a second signal sooner than this counts as the first one's echo
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 130 and time.monotonic() - began < 10
+        assert process.returncode == 130 and time.monotonic() - began < PATIENCE
         assert err == "agentjob: exited at once; the next run lists the messages that were in flight\n"
         assert run(emulator, "batch", "status", "night")[0] == 5
 
@@ -401,7 +404,7 @@ def test_a_damaged_journal_is_reported_before_anything_else(folder):
 
 def test_a_reader_that_goes_away_stops_the_batch(folder):
     messages(60)
-    with service(60, rules=[{**SLOW, "delay_ms": 150}]) as emulator:
+    with service(60, rules=[{**SLOW, "delay_ms": 500}]) as emulator:
         read, write = os.pipe()
         process = start(emulator, "batch", "run", "messages.jsonl", "--journal", "night", stdout=write)
         os.close(write)

@@ -41,7 +41,7 @@ def test_a_wait_resumes_where_it_was(emulator):
     assert words[1:-2] == ["--base-url", emulator.base_url, "--timeout", "30.0", "--max-retries", "1", "--allow-plaintext"]
     again = hinted(interrupted(emulator, *words))  # and once more
     first, second = json.loads(words[-1]), json.loads(again[-1])
-    assert first["state"]["polls"] == 1 and second["elapsed_ms"] > first["elapsed_ms"]
+    assert 1 <= first["state"]["polls"] <= second["state"]["polls"] and second["elapsed_ms"] > first["elapsed_ms"]
     emulator.client().send_message("job_busy", "come to an end")
     status, out, err = run(emulator, *again)
     assert (status, json.loads(out)["status"]) == (0, "completed"), err
@@ -55,7 +55,7 @@ def test_ctrl_c_does_not_wait_for_the_next_poll(emulator):
 
 def test_the_previous_result_is_not_taken_for_the_new_one(emulator):
     # The job looks finished for a while after the message, as it was before it.
-    emulator.reset(work_ms=1500, stale_ms=1200)
+    emulator.reset(work_ms=4000, stale_ms=3500)
     old = json.loads(run(emulator, "get", "job_demo")[1])
     err = interrupted(emulator, "send", "job_demo", "go", "--wait", "--min-interval", "0.1")
     assert "agentjob: the message was accepted; do not send it again\n" in err
@@ -69,7 +69,7 @@ def test_a_response_that_ctrl_c_cut_short_can_still_be_waited_for(emulator):
     words = "send", "job_demo", "go", "--wait", *QUICK
 
     def cut_short(n):
-        emulator.reset(work_ms=2000, rules=[{"nth": 1, "status": 200, "drip": {"bytes": 160, "every_ms": 20_000}}])
+        emulator.reset(work_ms=4000, rules=[{"nth": 1, "status": 200, "drip": {"bytes": 160, "every_ms": 20_000}}])
 
         def after():
             wait_for(lambda: arrived(emulator), "it got a response")
@@ -85,21 +85,21 @@ def test_a_response_that_ctrl_c_cut_short_can_still_be_waited_for(emulator):
 
 
 def test_a_new_job_can_be_waited_for_later(emulator):
-    emulator.reset(work_ms=1500, visible_after_ms=400)
+    emulator.reset(work_ms=4000, visible_after_ms=400)
     words = hinted(interrupted(emulator, "create", "Write the tests", "--wait", "--min-interval", "0.1"))
     status, out, err = run(emulator, *words)
     assert (status, json.loads(out)["status"]) == (0, "completed"), err
 
 
 def test_a_failed_job_is_status_1_after_a_resume_too(emulator):
-    emulator.reset(work_ms=1500, outcome="failed")
+    emulator.reset(work_ms=4000, outcome="failed")
     words = hinted(interrupted(emulator, "send", "job_demo", "go", "--wait", "--min-interval", "0.1"))
     assert run(emulator, *words)[0] == 1
 
 
 def test_a_wait_that_timed_out_prints_the_command_to_wait_again(emulator):
     emulator.reset(jobs=[{"id": "-x'y", "status": "active"}])
-    flags = ["--wait-timeout", "0.2", "--base-url", emulator.base_url, *QUICK]
+    flags = ["--wait-timeout", "1", "--base-url", emulator.base_url, *QUICK]
     status, _, err = run(emulator, "wait", *flags, "--", "-x'y")
     words = hinted(err)
     assert status == 4 and words == ["wait", "--base-url", emulator.base_url, "--", "-x'y"]
@@ -147,11 +147,14 @@ def test_an_error_with_the_verdict_in_its_sentence_has_no_remark(emulator, statu
 
 
 def test_a_demo_is_not_resumed(emulator):
-    process = start(None, "demo")
-    read_until(process.stderr, "active")
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, out) == (130, "") and "agentjob wait" not in err
+    def attempt(_):
+        process = start(None, "demo")
+        read_until(process.stderr, "active")
+        process.send_signal(signal.SIGINT)  # before the demo's job is done
+        out, err = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, out) == (130, "") and "agentjob wait" not in err
+
+    tried(5, attempt)
 
 
 @pytest.mark.parametrize("beside", [["job_demo"], ["--wait-timeout", "5"], ["--min-interval", "1"], ["--max-interval", "1"]])

@@ -53,6 +53,6 @@ def test_the_example_of_a_users_own_test_runs():
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", EXAMPLES / "test_my_script.py"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     assert ran.returncode == 0 and "3 passed" in ran.stdout, ran.stdout

@@ -247,7 +247,7 @@ def test_the_verdict_of_one_message_never_stands_for_another(emulator):
 FAULTS = [
     ({"fault": {"do": "close", "at": "request"}}, "ConnectionLostError", "unknown", {}),
     ({"fault": {"do": "reset", "at": "request", "process": True}}, "ConnectionLostError", "unknown", {}),
-    ({"fault": {"do": "stall", "at": "request"}}, "RequestTimeoutError", "unknown", {"timeout": 0.1}),
+    ({"fault": {"do": "stall", "at": "request"}}, "RequestTimeoutError", "unknown", {"timeout": 1.5}),
     ({"status": 200, "body": "<html>"}, "InvalidResponseError", "accepted", {}),
     ({"raw": "garbage\r\n\r\n"}, "InvalidResponseError", "unknown", {}),
 ]

@@ -113,10 +113,14 @@ ABANDONED = {
         loop.close()
     """,
     "a batch in a loop that was closed": """
+        async def until_it_sends():
+            while not os.path.exists(sys.argv[1]) or "sending" not in open(sys.argv[1]).read():
+                await asyncio.sleep(0.01)
+
         loop = asyncio.new_event_loop()
         batch = service.send_all(items, journal=sys.argv[1], grace=0.1, concurrency=1)
         task = loop.create_task(batch.__anext__())
-        loop.run_until_complete(asyncio.sleep(0.01))
+        loop.run_until_complete(until_it_sends())
         loop.close()
     """,
 }
@@ -126,7 +130,7 @@ ABANDONED = {
 def test_the_exit_does_not_wait_for_responses_to_a_stopped_loop(loop, tmp_path):
     stall = {"method": "POST", "fault": {"do": "stall", "at": "request", "ms": 1000 * 4 * PATIENCE}}
     code = f"""
-import asyncio, sys, threading
+import asyncio, os, sys, threading
 from agentjob.aio import AsyncClient
 service = AsyncClient(trust_env=False, timeout=3600, max_threads=1)
 items = [("job_1", f"prompt {{n}}") for n in range(3)]

@@ -9,7 +9,7 @@ import pytest
 import agentjob
 from agentjob.aio import AsyncClient
 from agentjob.testing import Emulator
-from conftest import PATIENCE, QUICK
+from conftest import PATIENCE, QUICK, read_until
 from test_cli import start
 
 OLD, NEW = "old9walrus5ginger", "new7zebra3quilted"
@@ -100,12 +100,10 @@ def test_a_401_with_a_bad_key_file_says_what_is_wrong_with_the_file(emulator, ke
 
 def test_a_command_that_waits_continues_over_a_rotation(key):
     active = {"id": "job_demo", "status": "active"}
-    with Emulator(api_key=OLD, jobs=[{**active, "finish_after_ms": 600}]) as emulator:
+    with Emulator(api_key=OLD, jobs=[{**active, "finish_after_ms": 3000}]) as emulator:
         flags = ["--api-key-file", str(key.path), "--min-interval", "0.02", "--max-interval", "0.02", "--json-events"]
         process = start(emulator, "wait", "job_demo", *flags, env={"AGENTJOB_API_KEY": ""})
-        line = ""
-        while '"poll"' not in line:
-            line = process.stderr.readline()
+        read_until(process.stderr, '"poll"')
         # The file first: whichever poll comes next finds the new key, or is refused and then finds it.
         key.put(NEW)
         emulator.set_api_key(NEW)

@@ -7,6 +7,7 @@ import pathlib
 import pickle
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
@@ -109,8 +110,15 @@ def follow_up(client, job_id, prompt):
     return os.getpid(), client.send_and_wait(job_id, prompt, **QUICK)
 
 
+@pytest.fixture
+def short_paths(monkeypatch):
+    """The fork server listens on a socket in the folder for temporary files, and a socket's path has at most 107 bytes."""
+    if len(tempfile.gettempdir()) > 60:
+        monkeypatch.setattr(tempfile, "tempdir", "/tmp")
+
+
 @pytest.mark.parametrize("method", METHODS)
-def test_worker_processes_send_and_wait(surroundings, method):
+def test_worker_processes_send_and_wait(surroundings, short_paths, method):
     client = agentjob.Client(trust_env=False)
     client.get_job("job_demo")  # a connection that the workers must not use
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as workers:

@@ -17,7 +17,9 @@ def run(tmp_path):
     def run(source, *flags, status=0, **variables):
         tmp_path.joinpath("test_it.py").write_text(textwrap.dedent(source), "utf-8")
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-v", "-s", *flags]
-        environment = {**os.environ, **variables}
+        # The options and plugins of the run around it are not those of this one.
+        inherited = {name: value for name, value in os.environ.items() if name not in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")}
+        environment = {**inherited, **variables}
         ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE)
         assert ran.returncode == status, ran.stdout + ran.stderr
         return ran.stdout

@@ -181,7 +181,7 @@ def test_an_exception_of_a_signal_handler_is_raised_unchanged(emulator, script):
 
 
 def test_a_handler_that_raises_nothing_does_not_end_the_call(emulator, script):
-    emulator.reset(rules=[{"status": 200, "delay_ms": 600}])
+    emulator.reset(rules=[{"status": 200, "delay_ms": 1500}])
     running = script(
         """
         import signal

@@ -52,17 +52,15 @@ def test_32_threads_share_a_client():
         assert len(emulator.ledger()) == 32
 
 
-def test_other_threads_run_while_one_waits(client):
+def test_other_threads_run_while_one_waits(emulator, client):
     token = agentjob.CancelToken()
     thread, ended = in_thread(lambda: client.wait("job_busy", min_interval=30, cancel=token))
-    counted, until = 0, time.monotonic() + 0.3
-    while time.monotonic() < until:
-        counted += 1
+    wait_for(lambda: emulator.requests()["total"] >= 1, "it waits")
+    # With the GIL held nothing would run here before the wait's end.
+    assert sum(1 for _ in range(100_000)) == 100_000 and ended == []
     token.cancel()
     thread.join(PATIENCE)
     assert type(ended[0]) is agentjob.CancelledError
-    # With the GIL held nothing would be counted at all before the wait's end.
-    assert counted > 1000
 
 
 def test_other_threads_run_while_a_request_blocks():
@@ -74,7 +72,7 @@ def test_other_threads_run_while_a_request_blocks():
         token.cancel()
         thread.join(PATIENCE)
         assert type(ended[0]) is agentjob.CancelledError and ended[0].delivery == "unknown"
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 20, "the service would be silent for 30 s"
 
 
 def test_close_ends_the_calls_of_all_threads(emulator):
@@ -149,7 +147,7 @@ def test_a_signal_ends_a_call_in_a_child_that_another_thread_forked():
 
         def child():
             signal.signal(signal.SIGALRM, over)  # the thread that forks is the child's main thread
-            signal.setitimer(signal.ITIMER_REAL, 0.5)
+            signal.setitimer(signal.ITIMER_REAL, 3)
             try:
                 client.send_message("job_demo", "go", timeout=PATIENCE)
             except ZeroDivisionError as error:
@@ -266,7 +264,7 @@ def test_a_kept_connection_is_small():
             thread.join()
 
     # The responses come late, so each thread needs a connection of its own, and all of them are kept.
-    with Emulator(rules=[{"delay_ms": 800}]) as emulator, emulator.client() as client:
+    with Emulator(rules=[{"delay_ms": 2000}]) as emulator, emulator.client() as client:
         at_once(client, 2)
         before, connections = in_use(), emulator.requests()["connections"]
         at_once(client, 30)

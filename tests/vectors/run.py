@@ -163,10 +163,11 @@ def comparable(result, places):
     return text
 
 
-def unused_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+def nothing_listens():
+    """A socket whose port refuses connections. It keeps the port: otherwise an emulator beside this one could get it."""
+    kept = socket.socket()
+    kept.bind(("127.0.0.1", 0))
+    return kept
 
 
 def settings_of(scenario, emulator, places):
@@ -227,7 +228,8 @@ def run_lane(driver, chosen, options, folder):
     (folder / "key").chmod(0o600)
     (folder / "empty.pem").write_text("no certificate\n")
     (folder / "empty.pem").chmod(0o600)
-    refused = str(unused_port())
+    kept = nothing_listens()
+    refused = str(kept.getsockname()[1])
     places = {
         "refused": f"http://127.0.0.1:{refused}",
         "base_url": plain["base_url"],
@@ -259,6 +261,7 @@ def run_lane(driver, chosen, options, folder):
         return results, driver.stop()
     finally:
         driver.kill()
+        kept.close()
         for emulator in emulators.values():
             emulator.stop()
 
