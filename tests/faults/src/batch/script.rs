@@ -3,6 +3,9 @@
 use fastrand::Rng;
 use serde_json::{Value, json};
 
+/// How long a service that has fallen silent stays so: longer than a batch's grace and what a busy machine adds to it.
+pub(crate) const SILENCE_MS: u64 = 80_000;
+
 /// Faults for about a fifth of the requests that `messages` messages need, at random ordinals.
 pub(crate) fn faults(rng: &mut Rng, messages: usize) -> Vec<Value> {
     let mut rules = Vec::new();
@@ -67,7 +70,7 @@ fn message(rng: &mut Rng, nth: usize) -> Value {
         0 => json!({ "fault": { "do": cut(rng), "at": "request", "process": process } }),
         1 => json!({ "fault": { "do": cut(rng), "at": format!("body:{}", rng.u32(1..60)) } }),
         2 => json!({ "fault": { "do": cut(rng), "at": format!("response:{}", rng.u32(1..400)) } }),
-        3 => json!({ "fault": { "do": "stall", "at": "request", "process": process, "ms": 30_000 } }),
+        3 => json!({ "fault": { "do": "stall", "at": "request", "process": process, "ms": SILENCE_MS } }),
         4 => {
             json!({ "status": *pick(rng, &[500, 502, 503, 504, 520]), "process": process, "headers": { "Retry-After": "0" } })
         }

@@ -29,7 +29,7 @@ const SEQUENCE_STEPS: [(&str, &str); 3] =
     [("kill at job_busy", "job_busy"), ("kill at busy_over", "busy_over"), ("kill at next_of_job", "next_of_job")];
 
 /// What a busy machine may add to it.
-const SLACK: Duration = Duration::from_secs(10);
+const SLACK: Duration = Duration::from_secs(40);
 
 /// One row of the table.
 pub(crate) struct Situation {
@@ -186,7 +186,7 @@ fn signalled(sender: &Path, seed: u64, signal: Signal) -> Result<Round, Skip> {
 /// A program that cancels its token while the service works: messages in flight get their responses, so none is unknown.
 fn ctrl_c(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, |rng, messages| script::delays(rng, messages, 150));
-    interrupt(&mut round, 30_000);
+    interrupt(&mut round, script::SILENCE_MS);
     let unknown = |said: &Said| matches!(said, Said::Reported { delivery, .. } if delivery == "unknown");
     if round.reported.iter().flatten().any(unknown) {
         round.wrong(|f| &mut f.lies, "Ctrl-C left a message unknown, though its response came".into());
@@ -197,7 +197,7 @@ fn ctrl_c(sender: &Path, seed: u64) -> Result<Round, Skip> {
 /// The same during an outage: in pauses, and in silences that outlast the batch's grace.
 fn ctrl_c_during_an_outage(sender: &Path, seed: u64) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, script::faults);
-    interrupt(&mut round, 30_000);
+    interrupt(&mut round, script::SILENCE_MS);
     Ok(round)
 }
 
@@ -205,14 +205,15 @@ fn interrupt(round: &mut Round, timeout_ms: u64) {
     for _ in 0..round.rng.u32(1..=3) {
         let mut plan = round.plan.clone();
         plan.timeout_ms = timeout_ms;
+        let mut process = round.start(&plan, &With::default());
         let mut since = None;
-        let ended = round.run(&plan, &With::default(), |process, rng| {
-            if process.wait_for(|said| matches!(said, Said::Begun { .. })) {
-                after_a_while(process, rng, Signal::INT);
-                since = Some(Instant::now());
-            }
-        });
+        if process.wait_for(|said| matches!(said, Said::Begun { .. })) {
+            after_a_while(&mut process, &mut round.rng, Signal::INT);
+            since = Some(Instant::now());
+        }
+        let ended = process.end();
         let took = since.map_or(Duration::ZERO, |since| since.elapsed());
+        round.ended(&ended);
         if took > DEFAULT_GRACE + SLACK {
             round.wrong(|f| &mut f.lies, format!("the process ended {took:?} after Ctrl-C"));
         }
