@@ -15,10 +15,24 @@ pub struct Folder(pub PathBuf);
 
 impl Folder {
     pub fn new() -> Folder {
+        Folder::within(&std::env::temp_dir())
+    }
+
+    /// In memory if possible, for a test whose many syncs would take long on a slow disk.
+    pub fn in_memory() -> Folder {
+        let memory = Path::new("/dev/shm");
+        let probe = memory.join(format!("agentjob-probe-{}-{:?}", std::process::id(), std::thread::current().id()));
+        match std::fs::create_dir(&probe).and_then(|()| std::fs::remove_dir(&probe)) {
+            Ok(()) => Folder::within(memory),
+            Err(_) => Folder::new(),
+        }
+    }
+
+    fn within(parent: &Path) -> Folder {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         loop {
             let name = format!("agentjob-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-            let path = std::env::temp_dir().join(name);
+            let path = parent.join(name);
             match std::fs::create_dir(&path) {
                 Ok(()) => return Folder(path),
                 // What a killed test left, whose process had the same number.

@@ -38,6 +38,7 @@ fn the_same_items_continue_where_a_stopped_run_was() {
     let mut first = client.send_all(items(30), &options).unwrap();
     let taken: Vec<_> = first.by_ref().take(5).map(Result::unwrap).collect();
     assert_eq!(taken.len(), 5);
+    until("a message is in flight", || service.ledger().len() > 5);
     drop(first);
     let sent = service.ledger().len();
     assert!((6..30).contains(&sent), "{sent}");

@@ -100,12 +100,12 @@ fn the_owner_gets_the_events_of_the_level_that_it_asks_for() {
 #[test]
 fn events_that_nobody_takes_change_no_outcome() {
     // Three events a message: more of them than are kept.
-    let (service, folder) = (service(5_000, ""), Folder::new());
+    let (service, folder) = (service(5_000, ""), Folder::in_memory());
     let options = BatchOptions::new(folder.journal()).concurrency(16).call_events(EventLevel::Debug);
     let list: Vec<_> = (1..=5_000).map(|n| BatchItem::new(format!("job_{n}"), "p")).collect();
     let client = client(&service);
     let batch = client.send_all(list, &options).unwrap();
-    assert!(batch.handle().wait(Duration::from_secs(120)), "it runs to its end by itself");
+    assert!(batch.handle().wait(Duration::from_secs(240)), "it runs to its end by itself");
     let outcomes: Vec<_> = batch.map(Result::unwrap).collect();
     assert_eq!(outcomes.len(), 5_000);
     assert!(outcomes.iter().all(|outcome| outcome.delivery() == Delivery::Accepted));
