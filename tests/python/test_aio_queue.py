@@ -189,25 +189,26 @@ def test_the_time_in_the_queue_counts_against_the_timeout(stalled, run):
 
 def test_a_message_and_the_polls_after_it_queue_within_their_timeouts(stalled, run):
     async def main():
-        client = aio.AsyncClient.of(stalled.client(timeout=0.5), max_threads=1)
+        client, before = aio.AsyncClient.of(stalled.client(timeout=0.5), max_threads=1), stalled.requests()["total"]
         quick = {"min_interval": 0.02, "max_interval": 0.02}
         async with only_thread_taken(stalled, client):
             send, wait = await together(
                 client.send_and_wait("job_demo", "go", timeout=10, **quick),
-                client.wait("job_busy", timeout=1.0, **quick),
+                client.wait("job_busy", timeout=4.0, **quick),
             )
         assert (send.verdict, wait.verdict) == ("not_sent", None)
         assert type(send.error) is agentjob.RequestTimeoutError and 0.5 <= send.error.elapsed <= send.took
-        assert type(wait.error) is agentjob.WaitTimeoutError and 1.0 <= wait.error.elapsed <= wait.took
+        assert type(wait.error) is agentjob.WaitTimeoutError and 4.0 <= wait.error.elapsed <= wait.took
         assert "timeout" in str(wait.error), "polls that timed out in the queue count as failed"
-        assert wait.error.attempts >= 1 and stalled.requests()["total"] == 1, "no poll was made"
+        assert wait.error.attempts >= 1 and stalled.requests()["total"] == before + 1, "no poll was made"
         # With a free thread the poller polls again.
         poller = client.poller("job_busy", timeout=PATIENCE, **quick)
         while poller.job is None:
             assert await poller.poll() is None
         assert poller.job["status"] == "active"
 
-    run(main)
+    # One that stalls for as long as the wait makes no poll at all.
+    tried(3, lambda _: run(main))
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
