@@ -24,6 +24,11 @@ OURS = re.compile(r"^FAILED  ?(?P<name>\S.*)$")
 PROGRAM = re.compile(r"^(?:shared|static)/.+$")
 SCENARIO = re.compile(r"^\w+: (?P<only>\w+/.+)$")
 PAGE = re.compile(r"^(?P<only>[\w./-]+\.md):\d+: (?P<text>.*)$")
+#: What ended a whole program of tests, with those that had not run. cargo says nothing of a status 101: its tests have names.
+CRASH = re.compile(
+    r"^\s*(?:process didn't exit successfully: (?P<program>.* \((?!exit status: 101\)).*)|INTERNALERROR> (?P<pytest>\w.*)"
+    r"|test (?P<hung>\S+) is still running after (?P<seconds>\d+ s))$"
+)
 
 
 def failures(output):
@@ -44,6 +49,9 @@ def failure_at(line, following):
         panic = PANIC.match(first)
         text = f"{panic['place']}: {' '.join(following[1:2])}" if panic else first
         return Failure(match["name"], text, match["name"])
+    if match := CRASH.match(line):
+        text = f"still running after {match['seconds']}" if match["hung"] else "it ended before its tests did"
+        return Failure(match["hung"] or match["program"] or match["pytest"], text, None)
     if match := PYTEST.match(line):
         return Failure(match["name"], match["text"] or "", match["name"])
     if match := OURS.match(line):

@@ -54,19 +54,21 @@ class Part:
             if self.result != "ok":
                 self.failed = failures(output)
                 self.last_lines = [line for line in output.splitlines() if line.strip()][-5:]
-                self.look_again()
+                self.run_failed_again()
         except BaseException:
             self.result = "interrupted"
             raise
         finally:
             self.wall, self.cpu = time.monotonic() - began, cpu() - before
 
-    def look_again(self):
-        """Runs the tests that failed again. More than may be flaky aren't: then the run is red in any case."""
-        if self.name not in ONLY or not 0 < len(self.failed) <= FLAKY_ALLOWED or not all(test.only for test in self.failed):
+    def run_failed_again(self):
+        """Runs each test that failed by itself, unless the part is red in any case: it hung, something failed that is no test, or more
+        tests failed than may be flaky."""
+        hung, unnamed = self.result != "FAILED", not all(test.only for test in self.failed)
+        if self.name not in ONLY or hung or unnamed or not 0 < len(self.failed) <= FLAKY_ALLOWED:
             return
         for test in list(self.failed):
-            for attempt in range(AGAIN):
+            for _ in range(AGAIN):
                 print(f"\n=== {self.name}, again: {test.name}", flush=True)
                 result, output = make(self.name, ONLY=test.only)
                 if result == "ok" and RAN.search(output):

@@ -38,6 +38,40 @@ test result: FAILED. 217 passed; 1 failed; 10 ignored; 0 measured; 0 filtered ou
         ],
     ),
     (
+        "cargo: a program that ends before its tests is not run again",
+        """
+test network::b has been running for over 60 seconds
+
+test network::b is still running after 300 s
+error: test failed, to rerun pass `--test together`
+
+Caused by:
+  process didn't exit successfully: `/target/debug/deps/together-e9796c29` (signal: 6, SIGABRT: process abort signal)
+     Running tests/proof.rs (target/debug/deps/proof-ef95974e)
+  process didn't exit successfully: `/target/debug/deps/proof-ef95974e` (exit status: 3)
+  process didn't exit successfully: `/target/debug/deps/other-ef95974e` (exit status: 101)
+""",
+        [
+            Failure("network::b", "still running after 300 s", None),
+            Failure(
+                "`/target/debug/deps/together-e9796c29` (signal: 6, SIGABRT: process abort signal)", "it ended before its tests did", None
+            ),
+            Failure("`/target/debug/deps/proof-ef95974e` (exit status: 3)", "it ended before its tests did", None),
+        ],
+    ),
+    (
+        "pytest: an error of its own is not run again",
+        """
+FAILED x/test_a.py::test_b - AssertionError
+INTERNALERROR> Traceback (most recent call last):
+INTERNALERROR>   File "x.py", line 1
+""",
+        [
+            Failure("x/test_a.py::test_b", "AssertionError", "x/test_a.py::test_b"),
+            Failure("Traceback (most recent call last):", "it ended before its tests did", None),
+        ],
+    ),
+    (
         "pytest",
         """
 FAILED x/test_a.py::test_b[x-1 2] - AssertionError: assert 'a - b' == 'c'
@@ -130,8 +164,17 @@ RUNS = [
         ["test-c "],
         [f"FAILED test-c: shared/{name}: {name}.c:1: 1 == 2" for name in "abcd"],
     ),
+    (
+        "a program crashed beside a test that might be flaky",
+        [ONE + "  process didn't exit successfully: `x` (signal: 11, SIGSEGV)\n", PASSED],
+        1,
+        ["test-c "],
+        ["FAILED test-c: shared/a: a.c:1: 1 == 2", "FAILED test-c: `x` (signal: 11, SIGSEGV): it ended before its tests did", "Failed: test-c"],
+    ),
     ("it did not compile", ["2\na.c:1: error: no such thing\n"], 1, ["test-c "], ["    a.c:1: error: no such thing", "Failed: test-c"]),
 ]
+
+
 
 
 def run(outputs, names=("test-c",)):
@@ -163,6 +206,11 @@ def main():
     two = "2\n" + TEST.format("a", "a") + TEST.format("b", "b")
     status, _, printed, _ = run([two, PASSED, PASSED, two, PASSED], ("test-c", "test-rust"))
     assert status == 1 and "4 tests are flaky, at most 3 may be" in printed, f"four flaky tests: {printed}"
+    hung = parts.Part("test-c")
+    hung.result, hung.failed = "FAILED: ended after 40 minutes", failures(TEST.format("a", "a"))
+    parts.make = lambda *_, **__: ("ok", PASSED)
+    hung.run_failed_again()
+    assert hung.failed and hung.result != "ok", "a part that hung after a test failed"
     print(f"ok      the failures in {len(CASES)} outputs, and {len(RUNS) + 1} runs of parts.py")
 
 

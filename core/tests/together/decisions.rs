@@ -349,7 +349,7 @@ fn a_damaged_decision_is_never_a_resend() {
     let sent = lines(&journal, "sending");
     for cut in [before + 1, before + 5, before + 30, before + 60, whole.len() - 30, whole.len() - 2] {
         std::fs::write(&journal, &whole[..cut]).unwrap();
-        // What begins as a decision can be nothing else, and may be decided again at once; other damage is for a run to look at.
+        // What begins as a decision can be nothing else, and may be decided again at once; a run reports other damage.
         let is_cut_decision = cut >= before + 18;
         assert_eq!(batch_drop(&journal, &numbers(&[4])).is_ok(), is_cut_decision, "cut at {cut}");
         std::fs::write(&journal, &whole[..cut]).unwrap();
