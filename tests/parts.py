@@ -16,10 +16,10 @@ import resource
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 from failures import failures
+from running import run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 #: The limit of one part, in seconds. No part needs nearly as long, even with nothing built: this ends a part that hangs.
@@ -81,38 +81,10 @@ class Part:
 
 def make(target, **variables):
     """The result of `make TARGET` and what it printed."""
-    # Its own session, so that `end` reaches every process that the part started.
-    process = subprocess.Popen(
-        [os.environ.get("MAKE", "make"), "--no-print-directory", target],
-        env={**environment(), **variables},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-        start_new_session=True,
-    )
     output = []
-    reader = threading.Thread(target=copy, args=(process.stdout, output), daemon=True)
-    reader.start()
-    result = "interrupted"
-    try:
-        result = "ok" if process.wait(LIMIT) == 0 else "FAILED"
-    except subprocess.TimeoutExpired:
-        result = f"FAILED: ended after {LIMIT // 60} minutes"
-    finally:
-        if result != "ok":
-            end(process)
-        # A process that the part left behind may keep its output open forever.
-        reader.join(10)
+    command = [os.environ.get("MAKE", "make"), "--no-print-directory", target]
+    result = run(command, LIMIT, output.append, {**environment(), **variables})
     return result, "".join(output)
-
-
-def copy(stream, output):
-    for line in stream:
-        sys.stdout.write(line)
-        sys.stdout.flush()
-        output.append(line)
 
 
 def cpu():
@@ -125,14 +97,6 @@ def environment():
     flags = os.environ.get("MAKEFLAGS", "").split(" ")
     kept = [flag for flag in flags if not flag.startswith(("--jobserver", "-j"))]
     return {**os.environ, "MAKEFLAGS": " ".join(kept)}
-
-
-def end(process):
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
 
 
 def clock(seconds):

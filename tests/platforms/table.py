@@ -8,16 +8,17 @@ totals) is counted for that step; a step without tests has built something. A li
 When a part fails, the others still run. The exit status is 0 if every part passed.
 """
 
-import os
 import pathlib
 import re
 import signal
-import subprocess
 import sys
-import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from running import run  # noqa: E402
+
 #: The limit of one part, in seconds: it ends a part that hangs.
 LIMIT = 80 * 60
 #: How cargo, pytest and tests/c/run.sh report their totals.
@@ -59,39 +60,14 @@ class Part:
 
     def run(self):
         print(f"\n=== {self.name}", flush=True)
-        # Its own session, so that `end` reaches every process that the part started.
-        process = subprocess.Popen(
-            ["bash", HERE / f"check-{self.name}.sh"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            start_new_session=True,
-        )
-        reader = threading.Thread(target=self.read, args=(process.stdout,), daemon=True)
-        reader.start()
+        self.result = "interrupted"
         try:
-            self.result = "ok" if process.wait(LIMIT) == 0 else "FAILED"
-        except subprocess.TimeoutExpired:
-            self.result = f"FAILED: ended after {LIMIT // 60} minutes"
-        except BaseException:
-            self.result = "interrupted"
-            raise
+            self.result = run(["bash", HERE / f"check-{self.name}.sh"], LIMIT, self.notice)
         finally:
-            if self.result != "ok":
-                end(process)
-            # A process that the part left behind may keep its output open forever.
-            reader.join(10)
             self.end_step()
 
-    def read(self, stream):
-        for line in stream:
-            sys.stdout.write(line)
-            sys.stdout.flush()
-            self.notice(line.strip())
-
     def notice(self, line):
+        line = line.strip()
         if line.startswith("--- "):
             self.end_step()
             self.steps.append(Step(line[4:]))
@@ -106,14 +82,6 @@ class Part:
 
     def rows(self):
         return [step.row(self.name) for step in self.steps] or [[self.name, "nothing", "", "", "", "0.0"]]
-
-
-def end(process):
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
 
 
 def table(parts):
