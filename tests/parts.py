@@ -125,7 +125,7 @@ def reasons(parts):
     for part in parts:
         for test in part.failed:
             yield f"FAILED {part.name}: {test.name}: {test.text}"
-        if part.result not in ("ok", "not run") and not part.failed:
+        if part.result != "ok" and part.last_lines and not part.failed:
             yield f"FAILED {part.name}, without the name of a test. Its last lines:"
             yield from (f"    {line}" for line in part.last_lines)
 
