@@ -62,10 +62,11 @@ demo: $(BUILD)/wheel.stamp library
 # that failed again: `make test-rust ONLY=name` runs one test, and so do test-c, test-python and test-vectors.
 TEST_PARTS := house sizes test-rust test-c test-python test-vectors test-readme
 CHECK_PARTS := deny docs test-docs test-install test-types test-report test-memory test-model torture-sample fuzz-sample gallery test-packaging test-wheels bench-check
+test check: ONE_PART = $(if $(ONLY),$(error ONLY=… runs one test of one part: make test-rust ONLY=name))
 test:
-	@MAKE="$(MAKE)" $(PYTHON) tests/parts.py $(TEST_PARTS)
+	@$(ONE_PART)MAKE="$(MAKE)" $(PYTHON) tests/parts.py $(TEST_PARTS)
 check:
-	@MAKE="$(MAKE)" $(PYTHON) tests/parts.py $(TEST_PARTS) $(CHECK_PARTS)
+	@$(ONE_PART)MAKE="$(MAKE)" $(PYTHON) tests/parts.py $(TEST_PARTS) $(CHECK_PARTS)
 
 # Everything that these need is downloaded and unpacked in build/platforms. In all they take up to 90 minutes on two cores.
 check-platforms $(PLATFORM_PARTS:%=check-%):

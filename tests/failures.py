@@ -22,42 +22,59 @@ PYTEST = re.compile(r"^(?:FAILED|ERROR) (?P<name>\S+\.py(?:::.+?)?)(?: - (?P<tex
 #: tests/c/run.sh, tests/vectors/run.py, tests/docs/run.py: the test, then what was wrong, indented.
 OURS = re.compile(r"^FAILED  ?(?P<name>\S.*)$")
 PROGRAM = re.compile(r"^(?:shared|static)/.+$")
-SCENARIO = re.compile(r"^\w+: (?P<only>\w+/.+)$")
-PAGE = re.compile(r"^(?P<only>[\w./-]+\.md):\d+: (?P<text>.*)$")
-#: What ended a whole program of tests, with those that had not run. cargo says nothing of a status 101: its tests have names.
-CRASH = re.compile(
-    r"^\s*(?:process didn't exit successfully: (?P<program>.* \((?!exit status: 101\)).*)|INTERNALERROR> (?P<pytest>\w.*)"
-    r"|test (?P<hung>\S+) is still running after (?P<seconds>\d+ s))$"
+SCENARIO = re.compile(r"^\w+: \w+/.+$")
+PAGE = re.compile(r"^(?P<place>(?P<only>[\w./-]+\.md):\d+): (?P<text>.*)$")
+#: How cargo, pytest and our own runners report their totals.
+TOTAL = re.compile(r"^(?:test result: .*|(?:=+ )?(?:\d+ \w+, )*\d+ (?:passed|failed|skipped|errors?)\b.*)$")
+TOTALS = {
+    "passed": re.compile(r"\b(\d+) passed\b"),
+    "failed": re.compile(r"\b(\d+) (?:failed|errors?)\b"),
+    "skipped": re.compile(r"\b(\d+) (?:skipped|ignored)\b"),
+}
+#: Tests did not run, or did not end by themselves. cargo reports a status other than 101, which has the names of its tests.
+CUT_SHORT = re.compile(
+    r"^\s*(?:process didn't exit successfully: .* \((?!exit status: 101\)).*|could not execute process .*|INTERNALERROR> \w.*"
+    r"|test \S+ is still running after \d+ s|!{3,} .+ !{3,}|ERROR gw\d.*)$"
 )
+#: The same as the reason of one test.
+CRASHED = re.compile(r"^worker '\w+' crashed|still running after|^ended with status \d+")
 
 
 def failures(output):
-    """The tests that failed, in the order of the output. A test that is named twice is one."""
-    found = {}
+    """The tests that failed, in the order of the output, and what else did. A test that is named twice is one."""
+    found, named, counted = {}, 0, 0
     lines = output.splitlines()
     for number, line in enumerate(lines):
         failure = failure_at(line, lines[number + 1 : number + 12])
-        if failure and failure.name not in found:
-            found[failure.name] = failure
+        if failure:
+            found.setdefault(failure.name, failure)
+            named += not CUT_SHORT.match(line)
+        elif TOTAL.match(line):
+            counted += sum(map(int, TOTALS["failed"].findall(line)))
+    if named < counted:
+        found[""] = Failure(f"{counted - named} more", "the total says so, but nothing names them", None)
     return list(found.values())
 
 
 def failure_at(line, following):
-    following = [text.strip() for text in following if text.strip()]
-    first = following[0] if following else ""
     if match := CARGO.match(line):
+        first, *rest = [text.strip() for text in following if text.strip()] or [""]
         panic = PANIC.match(first)
-        text = f"{panic['place']}: {' '.join(following[1:2])}" if panic else first
-        return Failure(match["name"], text, match["name"])
-    if match := CRASH.match(line):
-        text = f"still running after {match['seconds']}" if match["hung"] else "it ended before its tests did"
-        return Failure(match["hung"] or match["program"] or match["pytest"], text, None)
+        return one(match["name"], f"{panic['place']}: {' '.join(rest[:1])}" if panic else first)
+    if CUT_SHORT.match(line):
+        return Failure(line.strip(), "not every test ran to its end", None)
     if match := PYTEST.match(line):
-        return Failure(match["name"], match["text"] or "", match["name"])
+        # What has no name of a test is a file that could not be imported.
+        return one(match["name"], match["text"] or "", match["name"] if "::" in match["name"] else None)
     if match := OURS.match(line):
         name = match["name"]
+        first = following[0].strip() if following and following[0].startswith(" ") else ""
         if page := PAGE.match(name):
-            return Failure(name[: page.start("text")].rstrip(": "), f"{page['text']} {first}".strip(), page["only"])
-        scenario = SCENARIO.match(name)
-        return Failure(name, first, scenario["only"] if scenario else name if PROGRAM.match(name) else None)
+            return one(page["place"], f"{page['text']} {first}".strip(), page["only"])
+        return one(name, first, name if PROGRAM.match(name) or SCENARIO.match(name) else None)
     return None
+
+
+def one(name, text, *only):
+    """The failure of a test, which runs again by its name unless `only` says otherwise, or its program crashed or hung."""
+    return Failure(name, text, None if CRASHED.search(text) else only[0] if only else name)

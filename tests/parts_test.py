@@ -11,6 +11,7 @@ import tempfile
 import parts
 from failures import Failure, failures
 
+CUT = "not every test ran to its end"
 CASES = [
     (
         "cargo",
@@ -46,29 +47,49 @@ test network::b is still running after 300 s
 error: test failed, to rerun pass `--test together`
 
 Caused by:
-  process didn't exit successfully: `/target/debug/deps/together-e9796c29` (signal: 6, SIGABRT: process abort signal)
+  process didn't exit successfully: `/deps/together-e9796c29` (signal: 6, SIGABRT: process abort signal)
      Running tests/proof.rs (target/debug/deps/proof-ef95974e)
-  process didn't exit successfully: `/target/debug/deps/proof-ef95974e` (exit status: 3)
-  process didn't exit successfully: `/target/debug/deps/other-ef95974e` (exit status: 101)
+  process didn't exit successfully: `/deps/proof-ef95974e` (exit status: 3)
+  process didn't exit successfully: `/deps/other-ef95974e` (exit status: 101)
 """,
         [
-            Failure("network::b", "still running after 300 s", None),
-            Failure(
-                "`/target/debug/deps/together-e9796c29` (signal: 6, SIGABRT: process abort signal)", "it ended before its tests did", None
-            ),
-            Failure("`/target/debug/deps/proof-ef95974e` (exit status: 3)", "it ended before its tests did", None),
+            Failure("test network::b is still running after 300 s", CUT, None),
+            Failure("process didn't exit successfully: `/deps/together-e9796c29` (signal: 6, SIGABRT: process abort signal)", CUT, None),
+            Failure("process didn't exit successfully: `/deps/proof-ef95974e` (exit status: 3)", CUT, None),
         ],
     ),
     (
-        "pytest: an error of its own is not run again",
+        "cargo: a test without a section is not forgotten",
         """
-FAILED x/test_a.py::test_b - AssertionError
+test a ... FAILED
+test b ... FAILED
+---- a stdout ----
+Error: "wrong"
+
+test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.07s
+""",
+        [Failure("a", 'Error: "wrong"', "a"), Failure("1 more", "the total says so, but nothing names them", None)],
+    ),
+    (
+        "pytest: what kept tests from running, or ended a worker, is not run again",
+        """
 INTERNALERROR> Traceback (most recent call last):
 INTERNALERROR>   File "x.py", line 1
+!!!!!!!!!!!!!!!!!!! KeyboardInterrupt !!!!!!!!!!!!!!!!!!!
+FAILED x/test_a.py::test_b - worker 'gw0' crashed while running 'x/test_a.py::test_b'
+FAILED x/test_a.py::test_c - Failed: it was still running after 480 s
+ERROR x/test_d.py - ImportError: no
+ERROR gw0 - Different tests were collected between gw1 and gw0.
+2 failed, 2 errors in 3.0s
 """,
         [
-            Failure("x/test_a.py::test_b", "AssertionError", "x/test_a.py::test_b"),
-            Failure("Traceback (most recent call last):", "it ended before its tests did", None),
+            Failure("INTERNALERROR> Traceback (most recent call last):", CUT, None),
+            Failure("!!!!!!!!!!!!!!!!!!! KeyboardInterrupt !!!!!!!!!!!!!!!!!!!", CUT, None),
+            Failure("x/test_a.py::test_b", "worker 'gw0' crashed while running 'x/test_a.py::test_b'", None),
+            Failure("x/test_a.py::test_c", "Failed: it was still running after 480 s", None),
+            Failure("x/test_d.py", "ImportError: no", None),
+            Failure("ERROR gw0 - Different tests were collected between gw1 and gw0.", CUT, None),
+            Failure("1 more", "the total says so, but nothing names them", None),
         ],
     ),
     (
@@ -76,28 +97,32 @@ INTERNALERROR>   File "x.py", line 1
         """
 FAILED x/test_a.py::test_b[x-1 2] - AssertionError: assert 'a - b' == 'c'
 ERROR x/test_a.py::test_c - ResourceWarning: unclosed file
-ERROR x/test_d.py - ImportError: no
-FAILED x/test_a.py::test_b[x-1 2] - AssertionError: again
-1 failed, 20 passed in 3.0s
+ERROR x/test_a.py::test_b[x-1 2] - AssertionError: in its teardown, too
+1 failed, 20 passed, 2 errors in 3.0s
 """,
         [
             Failure("x/test_a.py::test_b[x-1 2]", "AssertionError: assert 'a - b' == 'c'", "x/test_a.py::test_b[x-1 2]"),
             Failure("x/test_a.py::test_c", "ResourceWarning: unclosed file", "x/test_a.py::test_c"),
-            Failure("x/test_d.py", "ImportError: no", "x/test_d.py"),
         ],
     ),
     (
-        "the C programs: what is no program is not run again",
+        "the C programs: what is no program, or crashed, is not run again",
         """
-ok      shared/a
 FAILED  static/a_wait_ends
         a_wait_ends.c:12: 1 == 2
 FAILED  agentjob.h alone, cc c99
         error: x
+FAILED  shared/a
+        ended with status 139
+FAILED  shared/b
+ok      shared/c
+1 passed, 4 failed
 """,
         [
             Failure("static/a_wait_ends", "a_wait_ends.c:12: 1 == 2", "static/a_wait_ends"),
             Failure("agentjob.h alone, cc c99", "error: x", None),
+            Failure("shared/a", "ended with status 139", None),
+            Failure("shared/b", "", "shared/b"),
         ],
     ),
     (
@@ -109,18 +134,25 @@ FAILED c: the driver ended with -11
 614 passed, 2 failed
 """,
         [
-            Failure("python: waits/a wait, and another", '.error.kind: expected "timeout", got "connect"', "waits/a wait, and another"),
-            Failure("c: the driver ended with -11", "614 passed, 2 failed", None),
+            Failure("python: waits/a wait, and another", '.error.kind: expected "timeout", got "connect"', "python: waits/a wait, and another"),
+            Failure("c: the driver ended with -11", "", None),
         ],
     ),
     (
         "the pages: a page runs again as a whole",
         """
 FAILED  README.md:31: exit status 1
-no such file
-0 passed, 1 failed, 0 skipped
+    no such file
+FAILED  x/a-page.md:4: should print
+    completed
+but prints
+    failed
+0 passed, 2 failed, 0 skipped
 """,
-        [Failure("README.md:31", "exit status 1 no such file", "README.md")],
+        [
+            Failure("README.md:31", "exit status 1 no such file", "README.md"),
+            Failure("x/a-page.md:4", "should print completed", "x/a-page.md"),
+        ],
     ),
     ("what passed", "test a ... ok\nok      shared/a\n12 passed in 3.0s\n", []),
 ]
@@ -169,8 +201,13 @@ RUNS = [
         [ONE + "  process didn't exit successfully: `x` (signal: 11, SIGSEGV)\n", PASSED],
         1,
         ["test-c "],
-        ["FAILED test-c: shared/a: a.c:1: 1 == 2", "FAILED test-c: `x` (signal: 11, SIGSEGV): it ended before its tests did", "Failed: test-c"],
+        [
+            "FAILED test-c: shared/a: a.c:1: 1 == 2",
+            f"FAILED test-c: process didn't exit successfully: `x` (signal: 11, SIGSEGV): {CUT}",
+            "Failed: test-c",
+        ],
     ),
+    ("no test ran", ["0\nnothing to do\n"], 1, ["test-c "], ["    nothing to do", "Failed: test-c"]),
     ("it did not compile", ["2\na.c:1: error: no such thing\n"], 1, ["test-c "], ["    a.c:1: error: no such thing", "Failed: test-c"]),
 ]
 
@@ -204,8 +241,9 @@ def main():
         flaky = [test["name"] for test in seen[3]["parts"][0]["flaky"]]
         assert flaky == (["shared/a"] if any(line.startswith("FLAKY") for line in lines) else []), f"{what}: {flaky}"
     two = "2\n" + TEST.format("a", "a") + TEST.format("b", "b")
-    status, _, printed, _ = run([two, PASSED, PASSED, two, PASSED], ("test-c", "test-rust"))
-    assert status == 1 and "4 tests are flaky, at most 3 may be" in printed, f"four flaky tests: {printed}"
+    status, _, printed, results = run([two, PASSED, PASSED, two, PASSED], ("test-c", "test-rust"))
+    assert status == 1 and results["wrong"] == ["4 tests are flaky, at most 3 may be"], f"four flaky tests: {results}"
+    assert "4 tests are flaky, at most 3 may be" in printed, f"four flaky tests: {printed}"
     hung = parts.Part("test-c")
     hung.result, hung.failed = "FAILED: ended after 40 minutes", failures(TEST.format("a", "a"))
     parts.make = lambda *_, **__: ("ok", PASSED)

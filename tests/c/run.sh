@@ -10,17 +10,23 @@ cd "$(dirname "$0")"
 include=../../include
 results=$OUT/results.$$
 
-# try NAME COMMAND...: prints one line, and the command's output if it fails. A command gets at most LIMIT (300) seconds.
+# try NAME COMMAND...: prints one line, and the command's output if it fails. A command gets at most LIMIT (300) seconds. What a signal
+# or the limit ended has a line that says so.
 try() {
     name=$1
     log=$(mktemp "$OUT/log.XXXXXX")
     shift
-    if timeout "${LIMIT:-300}" "$@" >"$log" 2>&1; then
+    timeout "${LIMIT:-300}" "$@" >"$log" 2>&1
+    status=$?
+    if [ "$status" -eq 0 ]; then
         echo "ok      $name"
     else
+        ended=
+        [ "$status" -lt 124 ] || ended="        ended with status $status
+"
         # In one write, because others print at the same time.
         printf '%s\n' "FAILED  $name
-$(sed 's/^/        /' "$log")"
+$ended$(sed 's/^/        /' "$log")"
     fi
     rm -f "$log"
 }

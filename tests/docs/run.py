@@ -34,6 +34,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -213,12 +214,16 @@ class Page:
                 status = f"none after {LIMIT} s"
         printed = self.output.read_text(encoding="utf-8", errors="replace")
         if status != 0:
-            raise Failed(f"{self.where(block)}: exit status {status}\n{printed}")
+            raise Failed(f"{self.where(block)}: exit status {status}\n{indented(printed)}")
         if checked and block.prints and not re.fullmatch(pattern(block.prints), re.sub(r"[ \t]+\n", "\n", printed.strip() + "\n")):
-            raise Failed(f"{self.where(block)} should print\n{block.prints}\nbut prints\n{printed}")
+            raise Failed(f"{self.where(block)}: should print\n{indented(block.prints)}\nbut prints\n{indented(printed)}")
 
     def where(self, block):
         return f"{self.path.relative_to(ROOT)}:{block.line}"
+
+
+def indented(text):
+    return textwrap.indent(text, "    ")
 
 
 def path_of(python):

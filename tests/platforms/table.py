@@ -17,17 +17,11 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from failures import TOTAL, TOTALS  # noqa: E402
 from running import run  # noqa: E402
 
 #: The limit of one part, in seconds: it ends a part that hangs.
 LIMIT = 80 * 60
-#: How cargo, pytest and tests/c/run.sh report their totals.
-TOTALS = {
-    "passed": re.compile(r"\b(\d+) passed\b"),
-    "failed": re.compile(r"\b(\d+) (?:failed|errors?)\b"),
-    "skipped": re.compile(r"\b(\d+) (?:skipped|ignored)\b"),
-}
-TOTAL = re.compile(r"^(?:test result: .*|(?:=+ )?(?:\d+ \w+, )*\d+ (?:passed|failed|skipped|errors?)\b.*)$")
 SKIPPED = re.compile(r"^SKIPPED:? (.*)")
 HEAD = ("part", "step", "passed", "failed", "skipped", "minutes")
 

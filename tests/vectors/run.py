@@ -85,6 +85,7 @@ class Driver:
         self.command = shlex.split(command)
         self.environment = environment
         self.process = None
+        self.crashed = 0
 
     def call(self, settings):
         if self.process is None:
@@ -105,17 +106,19 @@ class Driver:
         if not line:
             status = self.process.wait(EXIT_SECONDS)
             self.process = None
+            self.crashed = status or 1
             return {"crashed": status}
         return json.loads(line, parse_float=number)
 
     def stop(self):
+        """The exit status of the driver; if one crashed before, that one's."""
+        status = 0
         if self.process is not None:
             self.process.stdin.close()
             status = self.process.wait(EXIT_SECONDS)
             self.process.stdout.close()
             self.process = None
-            return status
-        return 0
+        return self.crashed or status
 
     def kill(self):
         """Kills the driver if it still runs."""
@@ -271,14 +274,15 @@ def main():
     parser.add_argument("--emulator", required=True, help="the emulator's command, built with its tls feature")
     parser.add_argument("--driver", action="append", required=True, metavar="NAME=COMMAND")
     parser.add_argument("--only", help="only scenarios whose file/name contains this")
-    parser.add_argument("--exactly", help="only the scenario whose file/name is this")
+    parser.add_argument("--exactly", help="only the scenario of this name, as a failure prints it: language: file/name")
     options = parser.parse_args()
 
     environment = {key: value for key, value in os.environ.items() if not key.startswith("AGENTJOB_")}
     drivers = [driver.split("=", 1) for driver in options.driver]
-    chosen = scenarios.load(options.only or options.exactly)
+    chosen = scenarios.load(options.only)
     if options.exactly:
-        chosen = [scenario for scenario in chosen if f"{scenario['file']}/{scenario['name']}" == options.exactly]
+        name = options.exactly.partition(": ")[2]
+        chosen = [scenario for scenario in chosen if f"{scenario['file']}/{scenario['name']}" == name]
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
         lanes = [
             (name, lane, pool.submit(
