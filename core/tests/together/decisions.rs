@@ -224,6 +224,27 @@ fn a_retry_with_another_prompt_sends_exactly_that_prompt() {
 }
 
 #[test]
+fn a_retry_with_another_prompt_that_is_lost_is_resent_with_that_prompt_or_not_at_all() {
+    let lost =
+        r#",{"method":"POST","path":"/v2/agent/*/job/job_4/message","nth":2,"fault":{"do":"close","at":"request"}}]"#;
+    let (service, folder) = (service(5, &FAILURES.replace("422}]", &format!("422}}{lost}"))), Folder::new());
+    let options = BatchOptions::new(folder.journal()).concurrency(1);
+    run(&client(&service), list(), &options);
+    batch_retry(folder.journal(), &numbers(&[4]), Some("a better message")).unwrap();
+    let with_prompt = options.clone().retry_prompt("a better message");
+    let outcomes = run(&client(&service), list(), &with_prompt);
+    assert!(outcomes.iter().any(|outcome| outcome.number() == 4 && outcome.delivery() == Delivery::Unknown));
+
+    let refused = client(&service).send_all(list(), &options.resend_unknown(true)).unwrap_err();
+    assert!(refused.message().contains("item 4: journal"), "{refused}");
+    assert!(refused.message().contains("to retry it with another prompt, which this run does not have"), "{refused}");
+    assert_eq!(batch_status(folder.journal()).unwrap().progress.unknown, 3, "nothing was written");
+    run(&client(&service), list(), &with_prompt.resend_unknown(true));
+    assert_eq!((arrived(&service, "a better message"), arrived(&service, "message 4")), (1, 0));
+    assert_eq!(batch_status(folder.journal()).unwrap().progress.unknown, 0);
+}
+
+#[test]
 fn a_new_prompt_may_come_from_the_list_with_a_key_and_without() {
     for has_key in [true, false] {
         let rule = r#","rules":[{"method":"POST","path":"/v2/agent/*/job/job_2/message","nth":1,"status":400}]"#;

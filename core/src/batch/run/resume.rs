@@ -60,7 +60,7 @@ pub(crate) fn begin(
     let now = moment(clock.now());
     history.sends.iter().for_each(|ago| window.count(now.saturating_sub(moment(*ago))));
     let mut histories = match_items(&items, std::mem::take(&mut history.items), &journal)?;
-    take_prompts(&mut items, &histories, &options.retry_prompts, shared.config.max_prompt_bytes, &journal)?;
+    take_prompts(&mut items, &histories, &options, shared.config.max_prompt_bytes, &journal)?;
     let last_run = history.run.as_ref().map_or((0, false), |run| (run.concurrency, run.wait));
     let recovered = tail.map(|tail| recover(&journal, &tail, &items, &mut histories, last_run, &clock)).transpose()?;
     // A message without an outcome may have reached the service as late as now.

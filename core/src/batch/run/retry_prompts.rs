@@ -7,6 +7,8 @@ use crate::batch::item::Planned;
 use crate::batch::journal::digest::Digest;
 use crate::batch::journal::file::Journal;
 use crate::batch::journal::item_history::ItemHistory;
+use crate::batch::options::BatchOptions;
+use crate::delivery::Delivery;
 use crate::error::Error;
 use crate::operation::Operation;
 use crate::text::describe;
@@ -14,18 +16,20 @@ use crate::text::describe;
 /// Gives each item the prompt that was decided for it.
 ///
 /// # Errors
-/// `InvalidArgument`: an item is to be sent with a prompt that neither the list nor `prompts` has, or one of `prompts` belongs to no
-/// decision.
+/// `InvalidArgument`: an item is to be sent with a prompt that neither the list nor the options' `retry_prompts` have, or one of these
+/// belongs to no decision.
 pub(crate) fn take_prompts(
     items: &mut [Planned],
     histories: &[Option<Box<ItemHistory>>],
-    prompts: &[Box<str>],
+    options: &BatchOptions,
     max_prompt_bytes: usize,
     journal: &Journal,
 ) -> Result<(), Error> {
+    let prompts = &options.retry_prompts;
     let journal = describe(&journal.path().to_string_lossy());
     let by_digest: HashMap<Digest, &str> =
         prompts.iter().map(|prompt| (Digest::of(&[prompt.as_bytes()]), &**prompt)).collect();
+    let will_resend = |ended: Delivery| ended == Delivery::Unknown && options.resend_unknown;
     let mut decided = Vec::new();
     for (at, (item, history)) in items.iter_mut().zip(histories).enumerate() {
         let Some(history) = history else { continue };
@@ -43,7 +47,7 @@ pub(crate) fn take_prompts(
                     message.check(max_prompt_bytes).map_err(|error| error.in_item(at as u64 + 1, item.line()))?;
                     item.replace_prompt(prompt, history.prompt);
                 }
-                None if history.delivery().is_none() && !history.is_dropped() => {
+                None if !history.is_dropped() && history.delivery().is_none_or(will_resend) => {
                     let reason = format!(
                         "journal {journal:?} has the decision to retry it with another prompt, which this run does not have"
                     );
