@@ -2,9 +2,11 @@
 and anyio's."""
 
 import asyncio
+import concurrent.futures
 import contextlib
 import contextvars
 import gc
+import time
 
 import pytest
 from cancellations import CANCELS, until
@@ -217,20 +219,22 @@ def test_a_batch_without_references_waits_for_responses_in_the_background(emulat
         gc.collect()
 
     run(main)
-    runs = []
-
-    def next_run():
-        try:
-            runs.append(emulator.client().send_all(ITEMS, journal=journal, rate="1/d"))
-        except agentjob.JournalError:
-            gc.collect()  # a thread that made the batch's last call had not let go of it yet
-        return runs
-
     # The next run of the journal waits for it.
-    wait_for(next_run, "nothing refers to the batch")
-    (again,) = runs
+    again = emulator.client().send_all(ITEMS, journal=journal, rate="1/d")
     assert [next(again)["earlier"] for _ in range(1 + IN_FLIGHT)] == [True] * (1 + IN_FLIGHT)
     is_all_accepted(emulator, journal)
+
+
+def test_a_thread_that_has_returned_an_outcome_holds_the_batch_no_longer(emulator, begin, journal, monkeypatch):
+    set_result = concurrent.futures.Future.set_result
+
+    def and_stalls(future, result):
+        set_result(future, result)
+        time.sleep(1)
+
+    # Longer than the next run tries to lock a journal that nothing closes.
+    monkeypatch.setattr(concurrent.futures.Future, "set_result", and_stalls)
+    test_a_batch_without_references_waits_for_responses_in_the_background(emulator, RUNNERS["asyncio"], begin, journal)
 
 
 @pytest.mark.parametrize("loop", [in_a_client, in_a_batch])

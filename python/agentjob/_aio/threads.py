@@ -54,7 +54,7 @@ class Threads:
                 self._executor = ThreadPoolExecutor(self.most, "agentjob", block_signals)
                 self._has_thread = False
             try:
-                self._executor.submit(_do, future, work)
+                self._executor.submit(_do, future, [work])
                 self._has_thread = True
             except RuntimeError:
                 # The system has no thread left. A thread of ours runs it later, unless there is none or the interpreter shuts down.
@@ -119,11 +119,13 @@ class _CalledOnce:
     __del__ = __call__
 
 
-def _do(future: Future[T], work: Callable[[], T]) -> None:
+def _do(future: Future[T], only: list[Callable[[], T]]) -> None:
+    """Does the work in the list, and takes it out: the executor keeps its arguments while this runs, and once the future is done the
+    program may expect that nothing refers to what the work was about."""
     if not future.set_running_or_notify_cancel():
         return
     try:
-        result = work()
+        result = only.pop()()
     except BaseException as error:
         future.set_exception(error)
     else:
