@@ -429,7 +429,8 @@ impl Client {
     /// - max_busy: how many seconds a job may be busy (409) before a message to it is rejected; 0 rejects it at once.
     /// - grace: how many seconds to wait for the responses to messages in flight when the batch ends early.
     /// - on_update: called with a dict (types.BatchUpdate) for each event between two outcomes, on the thread that iterates. An
-    ///   exception from it stops the batch. The client's on_event gets no events of a batch.
+    ///   exception from it stops the batch. The client's on_event gets the events of the batch's requests, polls and pauses on the same
+    ///   thread, each with its item.
     /// - cancel: a CancelToken that stops the batch; then the iterator raises CancelledError last.
     /// - headers: a mapping of headers that each request of the batch has; they win over the client's. They are not in the journal.
     ///

@@ -11,7 +11,7 @@ from conftest import PATIENCE, QUICK, arrived, wait_for
 from test_aio import client_of, no_noise, our_threads, run, trio
 
 import agentjob
-from agentjob import aio
+from agentjob import aio, types
 from agentjob._aio.event_loop import in_trio
 from agentjob.testing import Emulator
 
@@ -79,11 +79,13 @@ def test_a_batch_does_what_the_blocking_one_does(emulator, run, journal):
             updates = []
             batch = client.send_all(messages(5), journal=journal, wait=True, on_update=updates.append, **QUICK)
             assert repr(batch) == "<AsyncBatch>" and not batch.finished and batch.progress()["items"] == 0
+            keys = batch.progress().keys()
             outcomes = [outcome async for outcome in batch]
             assert sorted(o["item"] for o in outcomes) == [1, 2, 3, 4, 5] and batch.finished
             assert {o["job"]["status"] for o in outcomes} == {"completed"}
             assert sorted(update["item"] for update in updates if update["event"] == "accepted") == [1, 2, 3, 4, 5]
             assert batch.progress()["done"] == 5 and repr(batch) == "<AsyncBatch: 5 of 5 done, finished>"
+            assert batch.progress().keys() == keys == types.BatchProgress.__annotations__.keys()
             async with client.send_all(messages(5), journal=journal) as again:
                 assert [o["earlier"] async for o in again] == [True] * 5
             with pytest.raises(agentjob.InvalidArgumentError, match="^item 1: prompt is empty"):

@@ -96,7 +96,8 @@ class AsyncBatch:
         """The batch's progress; all zero before it has started. It does not wait."""
         if self._batch is not None:
             return self._batch.progress()
-        none = {name: 0 for name in ("items", "accepted", "rejected", "unknown", "left", "sending", "waiting", "busy", "done")}
+        counts = ("items", "accepted", "rejected", "unknown", "left", "sending", "waiting", "busy", "done", "failed", "dropped")
+        none = {name: 0 for name in counts}
         return {**none, "pause": None, "finishes_in": None}  # type: ignore[typeddict-item]
 
     def stop(self) -> None:
