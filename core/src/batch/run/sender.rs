@@ -85,8 +85,10 @@ impl Engine {
             }
         }
         let now = self.clock.stamp();
-        let line =
-            self.with_record_filter(place, |filter| item_lines::sending(place, item, filter.name(item.own_key()), now));
+        let line = match item.own_key() {
+            None => item_lines::sending(place, item, None, now),
+            key => self.with_record_filter(place, |filter| item_lines::sending(place, item, filter.name(key), now)),
+        };
         let written = self.journal.append_sending(line);
         if let Err(error) = written.and_then(|span| self.sync(span, ["sending_written", "sending_synced"])) {
             // The batch has to stop before another sender can take the message.
