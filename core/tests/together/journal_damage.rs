@@ -114,12 +114,6 @@ fn journal(concurrency: u32) -> Vec<u8> {
     std::fs::read(folder.journal()).unwrap()
 }
 
-/// A path in memory, if there is one: the disk is not what is tested.
-fn in_memory(folder: &Folder) -> PathBuf {
-    let shared = PathBuf::from(format!("/dev/shm/agentjob-{}-{:?}", std::process::id(), std::thread::current().id()));
-    if std::fs::write(&shared, "").is_ok() { shared } else { folder.journal() }
-}
-
 /// Resumes a damaged journal. Returns whether it was refused.
 fn resend(client: &Client, path: &PathBuf, list: Vec<BatchItem>, concurrency: u32) -> bool {
     match client.send_all(list, &BatchOptions::new(path).concurrency(concurrency)) {
@@ -141,8 +135,8 @@ fn no_damage_but_a_rollback_to_an_earlier_line_sends_a_message_again() {
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                let (service, folder) = (service(ITEMS, ""), Folder::new());
-                let (client, path) = (client(&service), in_memory(&folder));
+                let (service, folder) = (service(ITEMS, ""), Folder::in_memory());
+                let (client, path) = (client(&service), folder.journal());
                 let base_url = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(service.base_url());
                 let mut sent_so_far = 0;
                 loop {
@@ -173,7 +167,6 @@ fn no_damage_but_a_rollback_to_an_earlier_line_sends_a_message_again() {
                         assert_eq!(std::fs::read(&path).unwrap(), mutation.bytes, "seed {seed}: it is not changed");
                     }
                 }
-                drop(std::fs::remove_file(path));
             });
         }
     });

@@ -2,11 +2,11 @@
 //! lines and a batch's journal.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::batches::Folder;
 use crate::quoting::{ENCODINGS, KEYS, Service, shows};
 use agentjob_core::{
     BatchItem, BatchOptions, CallOptions, Client, ClientOptions, Control, Error, Event, Interrupted, WaitOptions,
@@ -186,18 +186,13 @@ fn a_key_that_the_service_quotes_appears_nowhere() {
     });
 }
 
-/// A path in memory, where a journal's many syncs cost nothing, or else in the folder for temporary files.
-fn in_memory(name: &str) -> PathBuf {
-    let folder = Some(PathBuf::from("/dev/shm")).filter(|folder| folder.is_dir());
-    folder.unwrap_or_else(std::env::temp_dir).join(name)
-}
-
 #[test]
 fn a_key_that_the_service_quotes_is_in_no_line_of_a_journal() {
-    let look_for = |number: usize, key: &str| {
+    let look_for = |key: &str| {
         let service = Service::start();
         let client = client(&format!("http://{}", service.address), key);
-        let path = in_memory(&format!("agentjob-quoted-{}-{number}", std::process::id()));
+        let folder = Folder::in_memory();
+        let path = folder.journal();
         // A 400 fails only its own message; the batch continues.
         for place in places().iter().map(|place| place.replace(" 401 ", " 400 ")) {
             if !place.starts_with("HTTP/1.1 400") {
@@ -214,11 +209,10 @@ fn a_key_that_the_service_quotes_is_in_no_line_of_a_journal() {
             let seen = format!("{journal}{outcomes:?}{:?}", batch_status(&path));
             assert!(!shows(&short(&seen), key), "{place}: {seen}");
         }
-        drop(std::fs::remove_file(&path));
     };
     // A batch pauses for a second after a response that cannot be read.
     std::thread::scope(|scope| {
-        KEYS.iter().enumerate().for_each(|(number, key)| drop(scope.spawn(move || look_for(number, key))));
+        KEYS.iter().for_each(|key| drop(scope.spawn(move || look_for(key))));
     });
 }
 
