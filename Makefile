@@ -2,10 +2,10 @@
 #
 #   make demo    builds everything, then sends a message and waits for its job in Python, C and Rust, against the emulator.
 #                With AGENTJOB_BASE_URL, AGENTJOB_API_KEY and AGENTJOB_PROJECT_ID set, make demo JOB=job_123 uses your service
-#   make test    run this after every change: the house check, Rust, C, C++, Python, the vectors in all three languages, the
-#                README's examples
-#   make check   run this before you propose a change: make test, then installing, packaging, types, the C ABI from other
-#                languages, memory, the journal's model, the dependencies, and the cost of a message
+#   make test    run this after every change: the house check, the sizes, Rust, C, C++, Python, the vectors in all three languages,
+#                the README's examples
+#   make check   run this before you propose a change: make test, then documentation, installing, packaging, types, the C ABI from
+#                other languages, memory, the journal's model, the dependencies, samples of torture and fuzz, the cost of a message
 #   make check-platforms   builds for other processors and C libraries, and runs the tests there (not a part of make check)
 #   make docs    builds the documentation's site in build/site
 #   make faults  proves the delivery verdict and the journal: 20,000 messages through every fault, and batches that are killed

@@ -7,12 +7,16 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import urllib.parse
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SITE = ROOT / "build" / "site"
+sys.path.append(str(ROOT / "tests" / "report"))
+from chromium import found  # noqa: E402
+
 #: What the browser does with each page, in frames of these widths.
 WIDTHS = [390, 1280]
 
@@ -103,9 +107,9 @@ async function show(page, width) {
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_fits_a_phone_and_a_screen(scheme, tmp_path):
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    chromium = found()
     if not chromium:
-        pytest.skip("chromium is not installed (apt-get install chromium)")
+        pytest.skip("Chromium is not installed (apt-get install chromium)")
     frame = tmp_path / "frame.html"
     frame.write_text(MEASURE % (json.dumps([path.as_uri() for path in pages()]), WIDTHS), encoding="utf-8")
     command = [chromium, "--headless", "--disable-gpu", "--disable-web-security", "--allow-file-access-from-files", "--dump-dom",
