@@ -35,6 +35,19 @@ def test_the_page_has_the_batch_and_no_prompt(journal, tmp_path):
     assert others(tmp_path) == [], "it writes nothing"
 
 
+@pytest.mark.parametrize("wait", [False, True])
+def test_a_job_counts_as_failed_only_if_the_batch_waited_for_it(tmp_path, wait):
+    failed = {"method": "POST", "process": True, "status": 200, "json": {"id": "job_1", "status": "failed"}}
+    jobs = [{"id": "job_1", "outcome": "failed"}]
+    with Emulator(work_ms=20, jobs=jobs, rules=[failed]) as emulator, emulator.client() as client:
+        options = {"journal": tmp_path / "night", "wait": wait, "settle": 0, "min_interval": 0.02, "max_interval": 0.02}
+        list(client.send_all([("job_1", "a")], **options))
+    page = agentjob.batch_report(tmp_path / "night")
+    assert ("1 job failed although the message arrived" in page) is wait
+    assert ('data-s="accepted failed"' in page) is wait
+    assert agentjob.batch_status(tmp_path / "night")["progress"]["failed"] == wait
+
+
 def test_only_the_owner_can_read_the_file_and_nothing_else_is_left(journal, tmp_path):
     before = os.umask(0)
     try:

@@ -112,7 +112,7 @@ pub(crate) fn status_of(
     let (mut unknown, mut rejected, mut failed) = (BinaryHeap::new(), BinaryHeap::new(), BinaryHeap::new());
     let (mut decisions, mut new_prompts) = (Vec::new(), 0);
     for (item_history, id) in history.items.iter().zip(history.items.ids()) {
-        let key = || item_history.own_key.as_deref().map_or_else(|| id.to_string(), str::to_owned);
+        let key = || item_history.key(&id);
         if let Some(decided) = &item_history.decided {
             let is_to_send = item_history.delivery().is_none() && !item_history.is_dropped();
             new_prompts += u64::from(is_to_send && !decided.earlier_prompts.is_empty());
@@ -139,7 +139,7 @@ pub(crate) fn status_of(
                 progress.accepted += 1;
                 let waiting = run.wait && item_history.finished_line.is_none();
                 *(if waiting { &mut progress.waiting } else { &mut progress.done }) += 1;
-                if item_history.job_failed && !item_history.is_accepted_by_decision() {
+                if item_history.has_failed_job() {
                     failed.push(BatchStatusItem { reason: None, ..item() });
                 }
             }

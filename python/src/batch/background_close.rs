@@ -57,23 +57,33 @@ pub(crate) struct ClosingBatch {
 }
 
 impl ClosingBatch {
-    /// Closes a batch in the background, or here if the system has no thread left.
+    /// Closes a batch in the background.
     pub(crate) fn start(batch: Batch, journal: &Path) -> ClosingBatch {
+        let (closing, end) = ClosingBatch::of(batch, journal);
+        in_background(end);
+        closing
+    }
+
+    /// The batch, and what closes it.
+    fn of(batch: Batch, journal: &Path) -> (ClosingBatch, impl FnOnce() + Send + 'static) {
         let handle = batch.handle();
         let (going, gone) = channel::<()>();
         let end = move || {
             drop(batch);
             drop(going);
         };
-        // Without a thread, dropping the closure drops the batch.
-        drop(spawn(Builder::new().name("agentjob-batch-end".to_owned()), end));
-        ClosingBatch { journal: journal.to_owned(), batch: handle, pid: process::id(), gone }
+        (ClosingBatch { journal: journal.to_owned(), batch: handle, pid: process::id(), gone }, end)
     }
 
     /// Waits for a slice, and returns whether the batch is closed. A forked child does not have the thread, so it does not wait.
     fn is_gone(&self) -> bool {
         self.pid != process::id() || self.gone.recv_timeout(SLICE) == Err(RecvTimeoutError::Disconnected)
     }
+}
+
+/// Closes a batch on a thread of its own, or here if the system has no thread left: dropping the closure drops the batch.
+fn in_background(end: impl FnOnce() + Send + 'static) {
+    drop(spawn(Builder::new().name("agentjob-batch-end".to_owned()), end));
 }
 
 /// Waits for these without the GIL, and returns those that are not closed when `enough` returns true.
@@ -156,7 +166,10 @@ pub(crate) fn start(batch: Batch, journal: &Path) {
     let mut batch = Some(batch);
     let _ = Python::try_attach(|py| {
         if let Some(batch) = batch.take() {
-            put(vec![py.detach(|| ClosingBatch::start(batch, journal))]);
+            let (closing, end) = ClosingBatch::of(batch, journal);
+            // Before the GIL is released, for another thread may be about to run the same journal.
+            put(vec![closing]);
+            py.detach(|| in_background(end));
         }
     });
 }

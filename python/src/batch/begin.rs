@@ -106,7 +106,7 @@ pub(crate) fn begin(
 /// Reports messages that the list has twice, before anything is sent: as a warning to the logger, and to `on_update`. For
 /// agentjob.aio, which has no `on_update` here, the batch's first event is the same update.
 fn note_repeated(py: Python<'_>, items: &[BatchItem], watcher: &Watcher) -> PyResult<()> {
-    let Some(update) = BatchItem::repeated(items) else { return Ok(()) };
+    let Some(update) = py.detach(|| BatchItem::repeated(items)) else { return Ok(()) };
     let mut progress = BatchProgress::default();
     (progress.items, progress.left) = (items.len() as u64, items.len() as u64);
     logging::warning(py, records::repeated(&update), &records::update(py, &update, &progress)?)?;

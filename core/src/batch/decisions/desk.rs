@@ -127,23 +127,26 @@ fn decide(
         journal.recover(&tail, &[], clock.stamp())?;
     }
     let (ids, now) = (history.items.ids(), clock.stamp());
-    let mut made = Vec::with_capacity(places.len());
-    for place in places {
-        let (id, item) = (ids[place], history.items.at(place));
+    // On a disk that is full or fills up, none of them is written.
+    journal.append_all(places.iter().map(|place| {
+        let item = history.items.at(*place);
         // An item without a key has another identity in a list that has the new prompt.
         let new =
             prompt.map(|prompt| (Digest::of(&[prompt.as_bytes()]), derived_id(item.number, &item.job_id, prompt)));
-        let line = item_lines::decided(ItemRef { id, number: item.number }, decision, new, now);
-        journal.append(line)?;
-        checkpoint("decision_written");
-        made.push(BatchDecision {
+        item_lines::decided(ItemRef { id: ids[*place], number: item.number }, decision, new, now)
+    }))?;
+    checkpoint("decision_written");
+    let made = |place: usize| {
+        let item = history.items.at(place);
+        BatchDecision {
             number: item.number,
-            key: item.own_key.as_deref().map_or_else(|| id.to_string(), str::to_owned),
+            key: item.key(&ids[place]),
             job_id: (*item.job_id).to_owned(),
             decision,
             at: iso(now.unix_ms),
-        });
-    }
+        }
+    };
+    let made = places.into_iter().map(made).collect();
     journal.close()?;
     checkpoint("decision_synced");
     Ok(made)

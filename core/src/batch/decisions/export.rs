@@ -50,6 +50,8 @@ pub struct BatchExportItem {
     pub reason: Option<String>,
     /// What the journal stored of its job's last record.
     pub job: Option<Job>,
+    /// Whether a run waited for the job, and that failed. A record without a wait may have the result of an earlier message.
+    pub(crate) job_failed: bool,
 }
 
 /// How [`BatchExport::text`] writes.
@@ -183,7 +185,7 @@ pub(crate) fn items_of(file: &File, running: bool, history: &History, places: Ve
         let outcome = Outcome::read(file, item);
         BatchExportItem {
             number: item.number,
-            key: item.own_key.as_deref().map_or_else(|| ids[place].to_string(), str::to_owned),
+            key: item.key(&ids[place]),
             job_id: (*item.job_id).to_owned(),
             state: state(item, running),
             decision: item.decided.as_ref().map(|decided| (decided.decision, iso(decided.at_unix_ms))),
@@ -191,6 +193,7 @@ pub(crate) fn items_of(file: &File, running: bool, history: &History, places: Ve
             http_status: outcome.http_status,
             reason: outcome.reason,
             job: outcome.job,
+            job_failed: item.has_failed_job(),
         }
     };
     let mut exported: Vec<BatchExportItem> = places.into_iter().map(export).collect();

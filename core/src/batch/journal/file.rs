@@ -112,9 +112,17 @@ impl Journal {
     /// # Errors
     /// `Journal`: the disk is full or fails, or another program changed the file. Then nothing of the line is in the file.
     pub(crate) fn append(&self, line: LineWriter) -> Result<LineSpan, Error> {
+        self.append_all([line])
+    }
+
+    /// Appends all of these lines with one write, or none of them.
+    ///
+    /// # Errors
+    /// As [`append`](Journal::append).
+    pub(crate) fn append_all(&self, lines: impl IntoIterator<Item = LineWriter>) -> Result<LineSpan, Error> {
         let mut end = lock(&self.end);
         let more = end.in_flight * disk_space::OUTCOME;
-        self.write(&mut end, line, more)
+        self.write(&mut end, lines, more)
     }
 
     /// Appends the line of a message that is about to be sent, and reserves room for its outcome, so that a full disk can't lose
@@ -129,7 +137,7 @@ impl Journal {
         }
         let mut end = lock(&self.end);
         let more = (end.in_flight + 1) * disk_space::OUTCOME;
-        let span = self.write(&mut end, line, more)?;
+        let span = self.write(&mut end, [line], more)?;
         end.in_flight += 1;
         Ok(span)
     }
@@ -146,14 +154,19 @@ impl Journal {
         let mut end = lock(&self.end);
         end.in_flight = end.in_flight.saturating_sub(1);
         let more = end.in_flight * disk_space::OUTCOME;
-        match self.write(&mut end, line, more) {
-            Err(_) if end.broken.is_none() => self.write(&mut end, short(), 0),
+        match self.write(&mut end, [line], more) {
+            Err(_) if end.broken.is_none() => self.write(&mut end, [short()], 0),
             written => written,
         }
     }
 
-    /// Appends a line if there is room for it and for so many more bytes, or writes nothing.
-    fn write(&self, end: &mut WriteState, line: LineWriter, more: u64) -> Result<LineSpan, Error> {
+    /// Appends lines if there is room for them and for so many more bytes, or writes nothing. Returns where they are.
+    fn write(
+        &self,
+        end: &mut WriteState,
+        lines: impl IntoIterator<Item = LineWriter>,
+        more: u64,
+    ) -> Result<LineSpan, Error> {
         if let Some(error) = &end.broken {
             return Err(error.clone());
         }
@@ -164,10 +177,15 @@ impl Journal {
             end.broken = Some(error.clone());
             return Err(error);
         }
-        let (line, sum) = line.finish(&end.sum);
         // The damaged line before it may have lost its line end.
-        let (line, skipped) = if end.is_line_end { (line, 0) } else { (format!("\n{line}"), 1) };
-        let needed = end.at + line.len() as u64 + more;
+        let mut text = if end.is_line_end { String::new() } else { "\n".to_owned() };
+        let (skipped, mut sum) = (text.len() as u64, end.sum);
+        for line in lines {
+            let (line, its_sum) = line.finish(&sum);
+            text.push_str(&line);
+            sum = its_sum;
+        }
+        let needed = end.at + text.len() as u64 + more;
         if end.reserved < needed {
             end.reserved = match disk_space::reserve(&self.file, end.at, needed) {
                 Ok(reserved) => reserved,
@@ -178,9 +196,9 @@ impl Journal {
                 Err(_) => u64::MAX,
             };
         }
-        if let Err(error) = (&self.file).write_all(line.as_bytes()) {
+        if let Err(error) = (&self.file).write_all(text.as_bytes()) {
             let error = self.cannot_write(&error.to_string());
-            // The next line must not follow a part of this one.
+            // The next line must not follow a part of these.
             match self.file.set_len(end.at) {
                 // That freed what was reserved.
                 Ok(()) => end.reserved = end.at,
@@ -189,7 +207,7 @@ impl Journal {
             return Err(error);
         }
         let start = end.at + skipped;
-        end.at += line.len() as u64;
+        end.at += text.len() as u64;
         (end.sum, end.is_line_end) = (sum, true);
         Ok(LineSpan { start, bytes: u32::try_from(end.at - start).unwrap_or(u32::MAX) })
     }

@@ -141,6 +141,16 @@ impl ItemHistory {
             Some(Box::new(LastDecision { decision, at_unix_ms: at.unix_ms, open, resends, earlier_prompts }));
     }
 
+    /// Its own key, if that could be stored, or `id`.
+    pub(crate) fn key(&self, id: &Digest) -> String {
+        self.own_key.as_deref().map_or_else(|| id.to_string(), str::to_owned)
+    }
+
+    /// Whether a run waited for its message's job, and that failed.
+    pub(crate) fn has_failed_job(&self) -> bool {
+        self.job_failed && !self.is_accepted_by_decision()
+    }
+
     /// Whether only a person's word says that it was accepted. Which of the job's results is its own can't be known then.
     pub(crate) fn is_accepted_by_decision(&self) -> bool {
         self.decided.as_ref().is_some_and(|decided| decided.decision == Decision::Arrived)

@@ -58,9 +58,8 @@ pub(crate) fn next_steps(journal: &str, status: &BatchStatus, items: &[BatchExpo
         let sentence = format!("{was} rejected. Fix the cause and let the next run send {them} again{or_drop}:");
         steps.push(Step { sentence, commands });
     }
-    let failed: Vec<&BatchExportItem> = items.iter().filter(|item| job_failed(item)).collect();
-    if let Some(first) = failed.first() {
-        let count = plural(failed.len() as u64, "job");
+    if let Some(first) = items.iter().find(|item| item.job_failed) {
+        let count = plural(status.progress.failed, "job");
         let sentence = format!("{count} failed although the message arrived. Check the record, then send a follow-up:");
         steps.push(Step { sentence, commands: vec![format!("agentjob get {}", quoted(&first.job_id))] });
     }
@@ -87,11 +86,6 @@ pub(crate) fn next_steps(journal: &str, status: &BatchStatus, items: &[BatchExpo
         steps.push(Step { sentence: "Nothing: every message has its outcome.".to_owned(), commands: Vec::new() });
     }
     steps
-}
-
-/// Whether the job of an accepted message failed.
-pub(crate) fn job_failed(item: &BatchExportItem) -> bool {
-    item.state == "accepted" && item.job.as_ref().is_some_and(|job| job.status().as_str() == "failed")
 }
 
 fn plural(count: u64, noun: &str) -> String {

@@ -4,7 +4,7 @@ use crate::batch::decisions::export::BatchExportItem;
 use crate::batch::report::chart::{self, KINDS, cause};
 use crate::batch::report::html::{Html, policy_hash};
 use crate::batch::report::moments::{clock, duration, short};
-use crate::batch::report::next_steps::{job_failed, next_steps};
+use crate::batch::report::next_steps::next_steps;
 use crate::batch::report::table;
 use crate::batch::report::timeline::Timeline;
 use crate::batch::status::BatchStatus;
@@ -80,19 +80,17 @@ fn header(html: &mut Html, report: &Report<'_>, name: &str) {
 
 fn counts(html: &mut Html, report: &Report<'_>) {
     let progress = &report.status.progress;
-    let failed = report.items.iter().filter(|item| job_failed(item)).count() as u64;
-    let dropped = report.items.iter().filter(|item| item.state == "dropped").count() as u64;
     html.markup("<section aria-label=\"Counts\"><dl class=\"counts\">");
     for (class, name, count, is_always_shown) in [
         ("total", "messages", progress.items, true),
         ("accepted", "accepted", progress.accepted, true),
-        ("failed", "jobs failed", failed, true),
+        ("failed", "jobs failed", progress.failed, true),
         ("rejected", "rejected", progress.rejected, true),
         ("unknown", "unknown", progress.unknown, true),
         ("not_sent", "left to send", progress.left, true),
         ("sending", "in flight", progress.sending, false),
         ("waiting", "jobs not done", progress.waiting, false),
-        ("dropped", "dropped", dropped, false),
+        ("dropped", "dropped", progress.dropped, false),
     ] {
         if is_always_shown || count > 0 {
             html.markup("<div class=\"").markup(class).markup(if count == 0 { " none" } else { "" }).markup("\"><dt>");

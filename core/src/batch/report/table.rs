@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use crate::batch::decisions::export::BatchExportItem;
 use crate::batch::report::html::Html;
 use crate::batch::report::moments::{clock, duration, short};
-use crate::batch::report::next_steps::job_failed;
 use crate::batch::report::timeline::{Send, Timeline};
 use crate::delivery::Delivery;
 
@@ -36,7 +35,7 @@ const STATES: [(&str, &str); 7] = [
 
 /// The item's words for the filter: one that is accepted and whose job failed has both.
 fn states(item: &BatchExportItem) -> (&'static str, bool) {
-    (item.state, job_failed(item))
+    (item.state, item.job_failed)
 }
 
 /// Shown by the script, because nothing else can use it.

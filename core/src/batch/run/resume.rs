@@ -104,7 +104,7 @@ pub(crate) fn begin(
         }
         let by_decision = history.is_accepted_by_decision();
         items[place].is_accepted_by_decision = by_decision;
-        state.progress.failed += u64::from(history.job_failed && !by_decision);
+        state.progress.failed += u64::from(history.has_failed_job());
         let ItemHistory { earlier_send_unknown, finished_line, .. } = *history;
         match (&options.wait, delivery) {
             (Some(wait), Delivery::Accepted) if finished_line.is_none() => {
