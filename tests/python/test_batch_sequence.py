@@ -168,7 +168,7 @@ def test_the_command_line_has_max_busy_and_says_what_is_held(tmp_path, journal):
         file = write(tmp_path / "list.jsonl", "a", "a")
         status, out, err = run(emulator, "batch", "run", file, "--journal", str(tmp_path / "other"))
         assert status == 5 and deliveries(map(json.loads, out.splitlines())) == ["unknown", "not_sent"]
-        assert "line 2 (a): message to job a was not sent: line 1, to the same job, may have arrived" in err
+        assert "item 2 (a, line 2): message to job a was not sent: item 1, to the same job, may have arrived" in err
         assert "1 held behind another message to the same job" in err
 
 

@@ -193,7 +193,7 @@ def test_the_exit_status_is_the_first_that_applies(name, folder):
         assert status == expected, err
         # Nothing is said of what went well.
         failed = [o for o in outcomes if o["error"] or (flags and o["job"]["status"] == "failed")]
-        assert all(f"agentjob: line {o['line']} ({o['job_id']}): " in err for o in failed)
+        assert all(f"agentjob: item {o['item']} ({o['job_id']}, line {o['line']}): " in err for o in failed)
         assert len(re.findall(r"^agentjob: line \d+ \(job_\d\): (?!it may have)", err, re.M)) == len(failed)
         again = send_all(emulator, *flags, *(QUICK if flags else []))[0] if expected != 3 else expected
         assert again == expected, "the next run of it says the same"
@@ -206,7 +206,7 @@ def test_an_error_is_an_object(folder):
     (outcome,) = [outcome for outcome in outcomes if outcome["error"]]
     assert list(outcome["error"]) == ERROR_KEYS and outcome["error"]["hint"].startswith("Check the job id") and outcome["job"] is None
     assert [outcome["error"][name] for name in ("kind", "delivery", "http_status")] == ["not_found", "rejected", 404]
-    assert f"agentjob: line 2 (job_2): {outcome['error']['message']}\n" in err
+    assert f"agentjob: item 2 (job_2, line 2): {outcome['error']['message']}\n" in err
 
 
 def test_each_failure_is_one_line_with_its_place_and_the_error(folder):
@@ -216,18 +216,18 @@ def test_each_failure_is_one_line_with_its_place_and_the_error(folder):
         err = send_all(emulator, "--wait", "--wait-timeout", "4", *QUICK)[2]
     lines = {line.removeprefix("agentjob: ") for line in err.splitlines()}
     assert {
-        "line 1 (job_1): message to job job_1 may have arrived: the connection was lost (the service closed it without a response). "
+        "item 1 (job_1, line 1): message to job job_1 may have arrived: the connection was lost (the service closed it without a response). "
         "Check the job before you send it again.",
-        "line 2 (job_2): message to job job_2 was rejected: the service returned 404 (a rule of the emulator says so). "
+        "item 2 (job_2, line 2): message to job job_2 was rejected: the service returned 404 (a rule of the emulator says so). "
         "Check the job id, the project id and the base URL. A later run does not send it again.",
-        "line 3 (job_3): message to job job_3 was accepted, but the wait for it ended: the service returned 400 "
+        "item 3 (job_3, line 3): message to job job_3 was accepted, but the wait for it ended: the service returned 400 "
         "(a rule of the emulator says so). Do not send it again.",
     } < lines
-    (timed_out,) = (line for line in lines if line.startswith("line 4 "))
+    (timed_out,) = (line for line in lines if line.startswith("item 4 "))
     # How often it polled, how many of the polls failed, and by how much it was late is the machine's affair.
     counted, waited = r"\((\d+) polls?(: [\w ,()]+)?\)", r"after (\d+\.\d) s"
     assert re.sub(counted, "(N polls)", re.sub(waited, "after W s", timed_out)) == (
-        "line 4 (job_4): message to job job_4 was accepted, but the wait for it timed out: the job was still active after W s "
+        "item 4 (job_4, line 4): message to job job_4 was accepted, but the wait for it timed out: the job was still active after W s "
         "(N polls). The end of a wait does not stop the job: wait again to keep waiting. Do not send it again."
     )
     assert int(re.search(counted, timed_out)[1]) >= 1 and float(re.search(waited, timed_out)[1]) >= 4
@@ -247,7 +247,7 @@ def test_an_unknown_message_is_listed_and_sent_again_only_on_request(folder):
     with service(3, rules=[{**LOST, "nth": 1}]) as emulator:
         status, _, err = send_all(emulator)
         assert status == 5 and "\n  agentjob batch resolve night 1 --check\n" in err
-        assert "agentjob: line 1 (job_1): it may have arrived; check the job\n" in err
+        assert "agentjob: item 1 (job_1, line 1): it may have arrived; check the job\n" in err
         before = len(emulator.ledger())
         assert send_all(emulator)[0] == 5 and len(emulator.ledger()) == before
         assert send_all(emulator, "--resend-unknown")[0] == 0 and len(emulator.ledger()) == before + 1
@@ -332,7 +332,7 @@ def test_after_a_kill_the_next_run_resumes_and_sends_nothing_twice(folder):
         status, outcomes, err = send_all(emulator)
         unknown = {o["job_id"] for o in outcomes if o["delivery"] == "unknown"}
         assert len(outcomes) == 40 and len(unknown) <= 4 and status == (5 if unknown else 0)
-        assert all(f"({job}): it may have arrived" in err for job in unknown)
+        assert all(f"({o['job_id']}, line {o['line']}): it may have arrived" in err for o in outcomes if o["job_id"] in unknown)
         assert set(times_sent(emulator).values()) == {1}
         assert send_all(emulator, "--resend-unknown")[0] == 0 and len(times_sent(emulator)) == 40
 

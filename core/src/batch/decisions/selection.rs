@@ -119,7 +119,10 @@ fn not_there(name: &BatchRef, items: &Items) -> Error {
         let item = items.at(place).number;
         return error.with_hint(format!("Item {item} has that key: name it by its number, or write key:{number}."));
     }
-    error.with_hint("The journal has the messages that were sent or tried: check the number or the key in its status.")
+    error.with_hint(
+        "The journal has the messages that were sent or tried: check the number or the key in its status. Take any other message \
+         out of the list instead.",
+    )
 }
 
 /// The item with this key of the caller's, or else with this derived one.

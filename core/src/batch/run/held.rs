@@ -3,7 +3,7 @@
 use crate::batch::events::BatchOutcome;
 use crate::batch::item::Planned;
 use crate::delivery::Delivery;
-use crate::error::sentence::{Subject, item_name};
+use crate::error::sentence::Subject;
 use crate::error::{Error, ErrorKind};
 use crate::text::describe;
 
@@ -18,7 +18,8 @@ pub(crate) enum HeldBehind {
 
 /// The outcome of a message that this run does not send, because of the one at `behind`.
 pub(crate) fn held_outcome(items: &[Planned], at: u32, behind: u32, why: HeldBehind) -> BatchOutcome {
-    let other = item_name(u64::from(behind) + 1, items[behind as usize].line());
+    // By its number, as the commands that decide name it.
+    let other = format!("item {}", u64::from(behind) + 1);
     let (reason, hint) = match why {
         HeldBehind::Unknown => (
             format!("{other}, to the same job, may have arrived, so the order is no longer known"),

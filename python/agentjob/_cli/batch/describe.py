@@ -74,9 +74,9 @@ def sentence(progress):
 
 
 def place(outcome):
-    """A message's name: its line, or its number in the list, and its job."""
-    name = f"item {outcome['item']}" if outcome.get("line") is None else f"line {outcome['line']}"
-    return f"{name} ({printable(outcome['job_id'])})"
+    """A message's name: its number in the list, which the commands that decide take, its job, and its line in the file."""
+    line = "" if outcome.get("line") is None else f", line {outcome['line']}"
+    return f"item {outcome['item']} ({printable(outcome['job_id'])}{line})"
 
 
 def problem_of(outcome):
