@@ -194,7 +194,7 @@ def test_the_exit_status_is_the_first_that_applies(name, folder):
         # Nothing is said of what went well.
         failed = [o for o in outcomes if o["error"] or (flags and o["job"]["status"] == "failed")]
         assert all(f"agentjob: item {o['item']} ({o['job_id']}, line {o['line']}): " in err for o in failed)
-        assert len(re.findall(r"^agentjob: line \d+ \(job_\d\): (?!it may have)", err, re.M)) == len(failed)
+        assert len(re.findall(r"^agentjob: item \d+ \(job_\d, line \d\): (?!it may have)", err, re.M)) == len(failed)
         again = send_all(emulator, *flags, *(QUICK if flags else []))[0] if expected != 3 else expected
         assert again == expected, "the next run of it says the same"
 
