@@ -40,7 +40,8 @@ pub fn batch_report(journal: impl AsRef<Path>) -> Result<String, Error> {
     // An active run may be in the middle of a line.
     let tail = end.tail.filter(|_| !running);
     let status = status_of(path, &file, running, &history, tail.as_ref())?;
-    let items = items_of(&file, running, &history, (0..history.items.iter().count()).collect());
+    let items = items_of(&file, running, &history, history.items.listed().collect());
+    timeline.renumber(|id| history.items.place(id).map_or(0, |place| history.items.at(place).number));
     Ok(render(&Report { journal: &name, status: &status, items: &items, timeline: &timeline }))
 }
 
@@ -56,14 +57,30 @@ pub fn write_batch_report(journal: impl AsRef<Path>, path: impl AsRef<Path>, rep
     let page = batch_report(journal)?;
     let cannot = |error: io::Error| wrong(path, &format!("cannot be written ({error})"));
     let (written, mut file) = new_file_beside(path).map_err(cannot)?;
-    let result = file.write_all(page.as_bytes()).and_then(|()| file.sync_all()).and_then(|()| {
-        // A hard link fails if there is such a file by now, and a rename replaces it.
-        if replace { fs::rename(&written, path) } else { fs::hard_link(&written, path) }
-    });
-    if !replace || result.is_err() {
+    let result = file
+        .write_all(page.as_bytes())
+        .and_then(|()| file.sync_all())
+        .and_then(|()| if replace { fs::rename(&written, path) } else { rename_if_free(&written, path) });
+    if result.is_err() {
         drop(fs::remove_file(&written));
     }
     result.map_err(|error| if error.kind() == io::ErrorKind::AlreadyExists { exists(path) } else { cannot(error) })
+}
+
+/// Renames a file unless there is one with the new name by now.
+fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // Not every file system knows this flag, and not every one has hard links.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
+            renamed => return Ok(renamed?),
+        }
+    }
+    fs::hard_link(from, to)?;
+    fs::remove_file(from)
 }
 
 fn check_target(journal: &Path, path: &Path, replace: bool) -> Result<(), Error> {

@@ -111,8 +111,10 @@ pub(crate) fn status_of(
     let mut progress = BatchProgress { items: run.items, pause: history.pause, ..BatchProgress::default() };
     let (mut unknown, mut rejected, mut failed) = (BinaryHeap::new(), BinaryHeap::new(), BinaryHeap::new());
     let (mut decisions, mut new_prompts) = (Vec::new(), 0);
-    for (item_history, id) in history.items.iter().zip(history.items.ids()) {
-        let key = || item_history.key(&id);
+    let ids = history.items.ids();
+    for place in history.items.listed() {
+        let (item_history, id) = (history.items.at(place), &ids[place]);
+        let key = || item_history.key(id);
         if let Some(decided) = &item_history.decided {
             let is_to_send = item_history.delivery().is_none() && !item_history.is_dropped();
             new_prompts += u64::from(is_to_send && !decided.earlier_prompts.is_empty());

@@ -124,6 +124,50 @@ fn a_dropped_message_is_neither_sent_nor_reported() {
 }
 
 #[test]
+fn a_decision_can_be_changed_until_a_send_that_follows_it_ends() {
+    // A run tries each, and stops before it is sent.
+    let refused =
+        |job: u32| format!(r#",{{"method":"POST","path":"/v2/agent/*/job/job_{job}/message","nth":2,"status":401}}"#);
+    let rules = FAILURES.replace(']', &format!("{}]", [2, 4].map(refused).concat()));
+    let (service, folder) = (service(5, &rules), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()).concurrency(1));
+    run(&client, list(), &options);
+    let stopped = |options: &BatchOptions| {
+        let stopped = client.send_all(list(), options).unwrap().find_map(Result::err).unwrap();
+        assert_eq!(stopped.kind(), ErrorKind::Authentication);
+    };
+    batch_resolve(folder.journal(), &numbers(&[2]), Resolution::Resend).unwrap();
+    stopped(&options);
+    batch_resolve(folder.journal(), &numbers(&[2]), Resolution::Arrived).unwrap();
+    batch_retry(folder.journal(), &numbers(&[4]), Some("wrong")).unwrap();
+    stopped(&options.clone().retry_prompt("wrong"));
+    batch_retry(folder.journal(), &numbers(&[4]), Some("right")).unwrap();
+    let outcomes = run(&client, list(), &options.retry_prompt("right"));
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.delivery() == Delivery::Accepted).count(), 4);
+    assert_eq!(["message 2", "wrong", "right"].map(|prompt| arrived(&service, prompt)), [1, 0, 1]);
+    // Now it has ended.
+    let error = batch_retry(folder.journal(), &numbers(&[4]), Some("late")).unwrap_err();
+    assert!(error.message().contains("its message was accepted"), "{error}");
+}
+
+#[test]
+fn a_message_that_was_dropped_before_it_was_sent_can_be_retried() {
+    let refused = r#","rules":[{"method":"POST","nth":1,"status":401}]"#;
+    let (service, folder) = (service(1, refused), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
+    assert!(client.send_all(items(1), &options).unwrap().any(|outcome| outcome.is_err()));
+    batch_drop(folder.journal(), &numbers(&[1])).unwrap();
+    let error = batch_resolve(folder.journal(), &numbers(&[1]), Resolution::NotArrived).unwrap_err();
+    assert!(
+        error.message().ends_with("it was dropped before its message was sent. Retry it to have it sent."),
+        "{error}"
+    );
+    assert!(run(&client, items(1), &options).is_empty());
+    batch_retry(folder.journal(), &numbers(&[1]), None).unwrap();
+    assert_eq!(run(&client, items(1), &options)[0].delivery(), Delivery::Accepted);
+}
+
+#[test]
 fn the_last_decision_counts_until_a_run_acts_on_it() {
     let (service, folder) = after_failures();
     let journal = folder.journal();

@@ -16,6 +16,7 @@ mod batch;
 mod batch_events;
 mod batch_sequence;
 mod cancellation;
+mod changed_lists;
 mod decisions;
 mod events;
 mod formats;

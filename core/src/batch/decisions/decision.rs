@@ -40,13 +40,14 @@ impl Decision {
         Decision::ALL.into_iter().find(|decision| decision.as_str() == name)
     }
 
-    /// Whether it may be decided about an item with this delivery.
+    /// Whether it may be decided about an item with this delivery, which the batch may be done with.
     ///
     /// # Errors
     /// A clause and a hint that say why not.
-    pub(crate) fn check(self, delivery: Delivery) -> Result<(), (&'static str, &'static str)> {
+    pub(crate) fn check(self, delivery: Delivery, is_dropped: bool) -> Result<(), (&'static str, &'static str)> {
         use Decision::*;
         match (self, delivery) {
+            (Retry, Delivery::NotSent) if is_dropped => Ok(()),
             (Arrived | NotArrived | Resend | Drop, Delivery::Unknown) => Ok(()),
             (Retry | Drop, Delivery::Rejected) => Ok(()),
             (Drop, Delivery::NotSent) => Ok(()),
@@ -58,6 +59,9 @@ impl Decision {
             }
             (Retry, Delivery::Unknown) => {
                 Err(("its message was not rejected: it may have arrived", "Check the job, then resolve it."))
+            }
+            (Arrived | NotArrived | Resend, Delivery::NotSent) if is_dropped => {
+                Err(("it was dropped before its message was sent", "Retry it to have it sent."))
             }
             (Arrived | NotArrived | Resend | Retry, Delivery::NotSent) => {
                 Err(("its message was not sent yet", "The next run sends it: leave the item out, or drop it."))
@@ -114,15 +118,17 @@ mod tests {
     #[test]
     fn each_delivery_has_its_decisions() {
         use Decision::*;
-        let rows: [(Delivery, &[Decision]); 4] = [
-            (Delivery::Unknown, &[Arrived, NotArrived, Resend, Drop]),
-            (Delivery::Rejected, &[Retry, Drop]),
-            (Delivery::NotSent, &[Drop]),
-            (Delivery::Accepted, &[]),
+        let rows: [(Delivery, bool, &[Decision]); 5] = [
+            (Delivery::Unknown, false, &[Arrived, NotArrived, Resend, Drop]),
+            (Delivery::Rejected, false, &[Retry, Drop]),
+            (Delivery::NotSent, false, &[Drop]),
+            (Delivery::NotSent, true, &[Retry, Drop]),
+            (Delivery::Accepted, false, &[]),
         ];
-        for (delivery, allowed) in rows {
+        for (delivery, is_dropped, allowed) in rows {
             for decision in Decision::ALL {
-                assert_eq!(decision.check(delivery).is_ok(), allowed.contains(&decision), "{decision} of {delivery}");
+                let may = decision.check(delivery, is_dropped).is_ok();
+                assert_eq!(may, allowed.contains(&decision), "{decision} of {delivery}, dropped: {is_dropped}");
             }
         }
     }

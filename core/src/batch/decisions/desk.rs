@@ -160,9 +160,9 @@ fn places(names: &[BatchRef], decision: Decision, history: &History, path: &Path
             let item = history.items.at(place);
             // A message that was not sent has no problem that a person has to decide about.
             let is_sent = item.to_decide() != Delivery::NotSent;
-            item.open_decision().is_none() && is_sent && decision.check(item.to_decide()).is_ok()
+            item.is_undecided() && is_sent && decision.check(item.to_decide(), item.is_dropped()).is_ok()
         };
-        let places: Vec<usize> = (0..history.items.iter().count()).filter(|place| is_open(*place)).collect();
+        let places: Vec<usize> = history.items.listed().filter(|place| is_open(*place)).collect();
         if places.is_empty() {
             let journal = describe(&path.to_string_lossy());
             let reason = format!("journal {journal:?} has no message that {decision} can be decided about");
@@ -171,7 +171,8 @@ fn places(names: &[BatchRef], decision: Decision, history: &History, path: &Path
         return Ok(places);
     };
     for (name, place) in names.iter().zip(&places) {
-        if let Err((why, hint)) = decision.check(history.items.at(*place).to_decide()) {
+        let item = history.items.at(*place);
+        if let Err((why, hint)) = decision.check(item.to_decide(), item.is_dropped()) {
             return Err(Error::invalid(format!("{name} cannot be decided: {why}")).with_hint(hint));
         }
     }

@@ -168,9 +168,9 @@ pub fn batch_export(journal: impl AsRef<Path>, items: &[BatchRef]) -> Result<Bat
     let mut history = History::new(Clock::new(), 0);
     read_lines(path, &file, |number, span, line| history.add(span, line).map_err(|what| damage(path, number, &what)))?;
     let places: Vec<usize> = match items {
-        [] => (0..history.items.iter().count()).collect(),
+        [] => history.items.listed().collect(),
         names => match select(names, &history.items)? {
-            Selected::All => (0..history.items.iter().count()).collect(),
+            Selected::All => history.items.listed().collect(),
             Selected::Places(places) => places,
         },
     };

@@ -64,8 +64,7 @@ pub(crate) enum Selected {
 /// Finds the items that were named.
 ///
 /// # Errors
-/// `InvalidArgument`: no item is named, one is named twice or besides `all`, is not in the journal, or is not the only one with its
-/// number.
+/// `InvalidArgument`: no item is named, or one is named twice or besides `all`, or is not in the journal.
 pub(crate) fn select(names: &[BatchRef], items: &Items) -> Result<Selected, Error> {
     if names.is_empty() {
         return Err(Error::invalid("no item is named").with_hint("Give the items' numbers or keys, or all."));
@@ -78,26 +77,17 @@ pub(crate) fn select(names: &[BatchRef], items: &Items) -> Result<Selected, Erro
     }
     let mut places = Vec::with_capacity(names.len());
     let mut named = std::collections::HashMap::with_capacity(names.len());
-    let mut numbers: std::collections::HashMap<u64, Vec<usize>> = std::collections::HashMap::new();
+    let mut numbers = std::collections::HashMap::new();
     if names.iter().any(|name| matches!(name, BatchRef::Number(_))) {
-        items.iter().enumerate().for_each(|(place, item)| numbers.entry(item.number).or_default().push(place));
+        numbers.extend(items.listed().map(|place| (items.at(place).number, place)));
     }
     for name in names {
         let found = match name {
-            BatchRef::Number(number) => numbers.get(number).cloned().unwrap_or_default(),
-            BatchRef::Key(key) => by_key(key, items).into_iter().collect(),
-            BatchRef::All => Vec::new(),
+            BatchRef::Number(number) => numbers.get(number).copied(),
+            BatchRef::Key(key) => by_key(key, items),
+            BatchRef::All => None,
         };
-        let place = match found[..] {
-            [place] => place,
-            [] => {
-                return Err(not_there(name, items));
-            }
-            _ => {
-                let reason = format!("{name} is {} items, because the list was reordered between runs", found.len());
-                return Err(Error::invalid(reason).with_hint("Name it by its key."));
-            }
-        };
+        let Some(place) = found else { return Err(not_there(name, items)) };
         if let Some(before) = named.insert(place, name) {
             let reason = match before == name {
                 true => format!("{name} is named twice"),
@@ -125,10 +115,10 @@ fn not_there(name: &BatchRef, items: &Items) -> Error {
     )
 }
 
-/// The item with this key of the caller's, or else with this derived one.
+/// The item of the last run's list with this key of the caller's, or else with this derived one.
 fn by_key(key: &str, items: &Items) -> Option<usize> {
-    let own = items.place(&Digest::of(&[b"key", key.as_bytes()]));
-    own.or_else(|| items.place(&Digest::from_hex(key)?))
+    let listed = |id: Digest| items.place(&id).filter(|place| items.at(*place).is_listed());
+    listed(Digest::of(&[b"key", key.as_bytes()])).or_else(|| listed(Digest::from_hex(key)?))
 }
 
 #[cfg(test)]

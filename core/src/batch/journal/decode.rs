@@ -77,6 +77,7 @@ struct Fields<'a> {
     concurrency: Option<u64>,
     rate: Option<Cow<'a, str>>,
     wait: Option<bool>,
+    numbers: Option<Vec<u64>>,
     reason: Option<Box<str>>,
     pause_ms: Option<u64>,
     bytes: Option<u64>,
@@ -121,6 +122,7 @@ impl<'a> Fields<'a> {
                 concurrency: self.concurrency?,
                 rate: self.rate,
                 wait: self.wait?,
+                numbers: self.numbers,
             }),
             "sending" => Content::Sending {
                 item: self.item()?,

@@ -77,10 +77,8 @@ impl History {
                 history.job_was_busy = delivery == Delivery::NotSent && is_conflict;
                 history.poller_line = poller.map(|_| span);
                 history.poller_age = Duration::ZERO;
-                if delivery != Delivery::NotSent
-                    && let Some(decided) = &mut history.decided
-                {
-                    decided.resends = false;
+                if delivery != Delivery::NotSent {
+                    history.acted();
                 }
                 let reached = error.is_none_or(|error| error.http_status.is_some());
                 self.note_poller(item, line.stamp);
@@ -103,7 +101,7 @@ impl History {
             }
             Content::Decided { item, decision, new_prompt, new_id } => {
                 let history = self.known(item)?;
-                if let Err((why, _)) = decision.check(history.to_decide()) {
+                if let Err((why, _)) = decision.check(history.to_decide(), history.is_dropped()) {
                     return Err(format!("item {} is decided, but {why}", item.number));
                 }
                 if new_prompt.is_some() && decision != Decision::Retry {
@@ -139,6 +137,7 @@ impl History {
         {
             return Err("this run is for another service or project than the one before".to_owned());
         }
+        self.items.renumber(run.numbers.as_deref().unwrap_or_default())?;
         self.runs += 1;
         self.run = Some(LastRun {
             base_url: (*run.base_url).into(),
@@ -164,7 +163,6 @@ impl History {
                     history.earlier_send_unknown |= history.state == ItemState::Ended(Delivery::Unknown);
                     (history.state, history.outcome_line, history.number) = (ItemState::Sending, None, item.number);
                     history.line_damaged = false;
-                    history.acted();
                 }
                 ItemState::Ended(delivery) => {
                     return Err(format!("item {} was {delivery}, but is sent again", item.number));

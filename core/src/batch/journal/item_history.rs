@@ -27,7 +27,7 @@ pub(crate) struct LastDecision {
     pub(crate) decision: Decision,
     /// When it was made, in milliseconds since 1970.
     pub(crate) at_unix_ms: u64,
-    /// What it was about, while it can still be changed; none once a run has acted on it.
+    /// What it was about, while it can still be changed; none once a send that followed it has ended, or its job was waited for.
     open: Option<Delivery>,
     /// Whether the next run sends the message although it may have arrived.
     pub(crate) resends: bool,
@@ -38,6 +38,7 @@ pub(crate) struct LastDecision {
 /// What the journal has of one item.
 #[derive(Debug)]
 pub(crate) struct ItemHistory {
+    /// Its number in the last run's list; 0 if that lacks it.
     pub(crate) number: u64,
     pub(crate) job_id: Box<str>,
     pub(crate) prompt: Digest,
@@ -91,16 +92,21 @@ impl ItemHistory {
         }
     }
 
-    /// A run acts on the last decision, which can't be changed any more.
+    /// A run has acted on the last decision, which can't be changed any more.
     pub(crate) fn acted(&mut self) {
         if let Some(decided) = &mut self.decided {
-            decided.open = None;
+            (decided.open, decided.resends) = (None, false);
         }
     }
 
-    /// The last decision, unless a run has acted on it.
-    pub(crate) fn open_decision(&self) -> Option<Decision> {
-        self.decided.as_ref().filter(|decided| decided.open.is_some()).map(|decided| decided.decision)
+    /// What the last decision was about, unless a run has acted on it or was about to.
+    fn open(&self) -> Option<Delivery> {
+        self.decided.as_ref().and_then(|decided| decided.open).filter(|_| self.state != ItemState::Sending)
+    }
+
+    /// Whether nothing was decided about it that the next run acts on.
+    pub(crate) fn is_undecided(&self) -> bool {
+        self.open().is_none()
     }
 
     /// Whether a decision says to send the message again although it may have arrived.
@@ -110,8 +116,7 @@ impl ItemHistory {
 
     /// What a decision is about: the delivery without the last decision, if no run has acted on that.
     pub(crate) fn to_decide(&self) -> Delivery {
-        let open = self.decided.as_ref().and_then(|decided| decided.open);
-        open.or_else(|| self.delivery()).unwrap_or(Delivery::NotSent)
+        self.open().or_else(|| self.delivery()).unwrap_or(Delivery::NotSent)
     }
 
     /// Applies a decision, which [`Decision::check`] allows. `line` is the decision's own.
@@ -162,9 +167,14 @@ impl ItemHistory {
         self.state == ItemState::Dropped
     }
 
-    /// Whether a list must still have it: it may have been delivered, or a person has decided about it.
+    /// Whether a list must still have it: it may have been delivered, or a person has decided that it is sent.
     pub(crate) fn must_be_listed(&self) -> bool {
-        self.delivery().is_some() || self.decided.is_some()
+        self.delivery().is_some() || self.decided.is_some() && !self.is_dropped()
+    }
+
+    /// Whether the last run's list has it.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.number > 0
     }
 
     /// The delivery that the journal proves; none if the message may be sent, or was dropped.
@@ -181,6 +191,17 @@ impl ItemHistory {
 
 /// What the journal has of each item of a list; none of an item that it does not have.
 pub(crate) type Histories = Vec<Option<Box<ItemHistory>>>;
+
+/// A journal's items beside those of a list; see [`Items::split`].
+pub(crate) struct Split {
+    pub(crate) listed: Histories,
+    /// What the list does not have.
+    pub(crate) others: Histories,
+    /// The place of the second of two items that are one, before and after it got a new prompt.
+    pub(crate) twice: Option<usize>,
+    /// The numbers that the items have in the list, if another list had them elsewhere; see [`Items::renumber`].
+    pub(crate) numbers: Option<Vec<u64>>,
+}
 
 /// The items of the journal, in the order of their first lines.
 #[derive(Debug, Default)]
@@ -207,6 +228,11 @@ impl Items {
 
     pub(crate) fn at(&self, place: usize) -> &ItemHistory {
         &self.histories[place]
+    }
+
+    /// The places of the items that the last run's list has.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = usize> {
+        self.iter().enumerate().filter(|(_, history)| history.is_listed()).map(|(place, _)| place)
     }
 
     /// The identity of each item, in the order of [`iter`](Items::iter): the one that it had first.
@@ -237,19 +263,37 @@ impl Items {
         self.histories.iter().map(|history| &**history)
     }
 
-    /// The histories of these items, in their order, and of all others. Two of them may be one item, before and after it got a new
-    /// prompt: the place of the second is the last value.
-    pub(crate) fn split<'a>(self, ids: impl Iterator<Item = &'a Digest>) -> (Histories, Histories, Option<usize>) {
-        let mut histories: Histories = self.histories.into_iter().map(Some).collect();
-        let mut twice = None;
+    /// Gives each item, in the order of [`iter`](Items::iter), its number in a new run's list, or 0 if that lacks it.
+    ///
+    /// # Errors
+    /// There are more numbers than items.
+    pub(crate) fn renumber(&mut self, numbers: &[u64]) -> Result<(), String> {
+        if numbers.len() > self.histories.len() {
+            return Err("this run numbers more items than were sent".to_owned());
+        }
+        self.histories.iter_mut().zip(numbers).for_each(|(history, number)| history.number = *number);
+        Ok(())
+    }
+
+    /// The histories of the items with these identities, a list's, in their order, and of all others.
+    pub(crate) fn split<'a>(self, ids: impl Iterator<Item = &'a Digest>) -> Split {
+        let mut others: Histories = self.histories.into_iter().map(Some).collect();
+        let mut numbers = vec![0; others.len()];
+        let (mut twice, mut is_moved) = (None, false);
         let find = |(at, id)| {
             let place = *self.places.get(id)? as usize;
-            if histories[place].is_none() {
-                twice.get_or_insert(at);
+            let found = others[place].take();
+            match &found {
+                Some(history) => {
+                    numbers[place] = at as u64 + 1;
+                    is_moved |= history.number != numbers[place];
+                }
+                None => _ = twice.get_or_insert(at),
             }
-            histories[place].take()
+            found
         };
-        let found = ids.enumerate().map(find).collect();
-        (found, histories, twice)
+        let listed = ids.enumerate().map(find).collect();
+        is_moved |= others.iter().flatten().any(|history| history.is_listed());
+        Split { listed, others, twice, numbers: is_moved.then_some(numbers) }
     }
 }

@@ -100,6 +100,9 @@ pub(crate) struct RunHeader<'a> {
     pub(crate) concurrency: u64,
     pub(crate) rate: Option<Cow<'a, str>>,
     pub(crate) wait: bool,
+    /// If the list was reordered or lacks items: the number that each known item has in it, in the order of their first lines; 0 for
+    /// one that it lacks.
+    pub(crate) numbers: Option<Vec<u64>>,
 }
 
 /// Where a line is in the file.

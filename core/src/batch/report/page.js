@@ -18,7 +18,7 @@
     const cell = row.cells[column];
     if (!heads[column].hasAttribute("data-n")) return cell.textContent;
     const value = cell.dataset.v ?? cell.textContent;
-    return value === "" ? -1 : Number(value);
+    return value === "" ? "" : Number(value);
   };
   const sort = (at, to) => {
     column = at;

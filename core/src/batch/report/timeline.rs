@@ -81,6 +81,18 @@ impl Timeline {
         self.written = at;
     }
 
+    /// Gives each item its number in the last run's list, and leaves out those that the list lacks, which have 0.
+    pub(crate) fn renumber(&mut self, number: impl Fn(&Digest) -> u64) {
+        self.sends.retain_mut(|send| {
+            send.item.number = number(&send.item.id);
+            send.item.number > 0
+        });
+        self.decisions.retain_mut(|(_, item, _)| {
+            item.number = number(&item.id);
+            item.number > 0
+        });
+    }
+
     /// The whole time, from the first line to the last.
     pub(crate) fn span(&self) -> Span {
         Span { from: self.runs.first().copied().unwrap_or(self.written), to: self.written }
@@ -125,7 +137,17 @@ mod tests {
     fn run() -> Content<'static> {
         let (base_url, project_id) = ("https://example.com".into(), "p".into());
         let (boot, rate) = (None, None);
-        Content::Run(RunHeader { base_url, project_id, boot, pid: 1, items: 2, concurrency: 1, rate, wait: true })
+        Content::Run(RunHeader {
+            base_url,
+            project_id,
+            boot,
+            pid: 1,
+            items: 2,
+            concurrency: 1,
+            rate,
+            wait: true,
+            numbers: None,
+        })
     }
 
     fn item() -> ItemRef {
@@ -160,6 +182,16 @@ mod tests {
         let lines =
             vec![(10, run()), (20, sending()), (30, paused(PauseReason::RateLimit, 1)), (9_000, run()), (9_001, late)];
         assert_eq!(timeline(lines).sends[0].in_flight, Span { from: 20, to: 30 });
+    }
+
+    #[test]
+    fn an_item_has_its_number_of_the_last_runs_list() {
+        let gone = ItemRef { id: Digest::of(&[b"2"]), number: 2 };
+        let decided = |item| Content::Decided { item, decision: Decision::Drop, new_prompt: None, new_id: None };
+        let mut timeline = timeline(vec![(10, run()), (20, sending()), (30, decided(item())), (40, decided(gone))]);
+        timeline.renumber(|id| if *id == gone.id { 0 } else { 7 });
+        assert_eq!(timeline.sends.iter().map(|send| send.item.number).collect::<Vec<_>>(), [7]);
+        assert_eq!(timeline.decisions.iter().map(|(_, item, _)| item.number).collect::<Vec<_>>(), [7]);
     }
 
     #[test]

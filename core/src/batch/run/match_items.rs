@@ -4,7 +4,7 @@ use crate::batch::item::Planned;
 use crate::batch::journal::error::problem;
 use crate::batch::journal::file::Journal;
 use crate::batch::journal::history::History;
-use crate::batch::journal::item_history::{Histories, ItemHistory, Items};
+use crate::batch::journal::item_history::{ItemHistory, Items, Split};
 use crate::error::Error;
 use crate::shared::Shared;
 use crate::text::describe;
@@ -26,15 +26,15 @@ pub(crate) fn check_service(history: &History, shared: &Shared, journal: &Journa
 }
 
 /// Finds each item's history. Refuses a list in which an item that may have been delivered was changed or is missing.
-pub(crate) fn match_items(items: &[Planned], known: Items, journal: &Journal) -> Result<Histories, Error> {
+pub(crate) fn match_items(items: &[Planned], known: Items, journal: &Journal) -> Result<Split, Error> {
     let journal = describe(&journal.path().to_string_lossy());
-    let (histories, others, twice) = known.split(items.iter().map(|item| &item.id));
-    if let Some(at) = twice {
+    let split = known.split(items.iter().map(|item| &item.id));
+    if let Some(at) = split.twice {
         let reason = format!("journal {journal:?} has it as the new prompt of another item of the list");
         let hint = "Leave one of them out, or give each item its own key.";
         return Err(Error::invalid(reason).with_hint(hint).in_item(at as u64 + 1, items[at].line()));
     }
-    for (at, (item, history)) in items.iter().zip(&histories).enumerate() {
+    for (at, (item, history)) in items.iter().zip(&split.listed).enumerate() {
         if let Some(history) = history
             && (!has_prompt(history, item) || *history.job_id != *item.job_id())
         {
@@ -48,8 +48,8 @@ pub(crate) fn match_items(items: &[Planned], known: Items, journal: &Journal) ->
         }
     }
     // A list may leave out what was certainly not delivered.
-    let missing = others.into_iter().flatten().filter(|history| history.must_be_listed());
-    let Some(history) = missing.min_by_key(|history| history.number) else { return Ok(histories) };
+    let missing = split.others.iter().flatten().filter(|history| history.must_be_listed());
+    let Some(history) = missing.min_by_key(|history| history.number) else { return Ok(split) };
     let at = usize::try_from(history.number).unwrap_or(0).wrapping_sub(1);
     let (line, what) = match items.get(at) {
         Some(item) if !item.has_own_key() => (item.line(), "it is now another message"),

@@ -14,7 +14,7 @@ use crate::batch::journal::encode::LineWriter;
 use crate::batch::journal::error::{changed, damage};
 use crate::batch::journal::file::Journal;
 use crate::batch::journal::history::History;
-use crate::batch::journal::item_history::{ItemHistory, ItemState};
+use crate::batch::journal::item_history::{ItemHistory, ItemState, Split};
 use crate::batch::journal::item_lines;
 use crate::batch::journal::line::{Content, ItemRef, LineSpan, MessageRef, VERSION};
 use crate::batch::journal::reason::Origin;
@@ -59,14 +59,15 @@ pub(crate) fn begin(
     let mut window = RateWindow::new(options.rate);
     let now = moment(clock.now());
     history.sends.iter().for_each(|ago| window.count(now.saturating_sub(moment(*ago))));
-    let mut histories = match_items(&items, std::mem::take(&mut history.items), &journal)?;
+    let Split { listed: mut histories, numbers, .. } =
+        match_items(&items, std::mem::take(&mut history.items), &journal)?;
     take_prompts(&mut items, &histories, &options, shared.config.max_prompt_bytes, &journal)?;
     let last_run = history.run.as_ref().map_or((0, false), |run| (run.concurrency, run.wait));
     let recovered = tail.map(|tail| recover(&journal, &tail, &items, &mut histories, last_run, &clock)).transpose()?;
     // A message without an outcome may have reached the service as late as now.
     let interrupted = histories.iter().flatten().filter(|history| history.state == ItemState::Sending);
     interrupted.for_each(|_| window.count(now));
-    append_run(&journal, shared, &items, &options, &clock)?;
+    append_run(&journal, shared, &items, numbers.as_deref(), &options, &clock)?;
     record_interrupted(&journal, &items, &mut histories, &clock)?;
 
     let mut state = State::new(items.len(), window, now);
@@ -188,11 +189,12 @@ fn append_run(
     journal: &Journal,
     shared: &Shared,
     items: &[Planned],
+    numbers: Option<&[u64]>,
     options: &BatchOptions,
     clock: &Clock,
 ) -> Result<(), Error> {
     let rate = options.rate.map(|rate| rate.to_string());
-    let line = LineWriter::new("run")
+    let mut line = LineWriter::new("run")
         .number("journal", VERSION)
         .text("agentjob", env!("CARGO_PKG_VERSION"))
         .text("base_url", &shared.config.endpoint.url)
@@ -203,6 +205,9 @@ fn append_run(
         .number("concurrency", options.concurrency.into())
         .text_or_none("rate", rate.as_deref())
         .json("wait", if options.wait.is_some() { "true" } else { "false" });
+    if let Some(numbers) = numbers {
+        line = line.json("numbers", &serde_json::to_string(numbers).expect("numbers always become JSON"));
+    }
     let span = journal.append(line.stamp(clock.stamp()))?;
     journal.sync(span.end())
 }

@@ -37,6 +37,7 @@ impl Replay {
             concurrency: 4,
             rate: None,
             wait: false,
+            numbers: None,
         }))
     }
 

@@ -1,0 +1,104 @@
+//! A list that has its messages at other places than in the run before, or lacks some: a number means the last run's list.
+
+use crate::batches::{Folder, prompts, run, service};
+use crate::support::client;
+use agentjob_core::{
+    BatchItem, BatchOptions, BatchOutcome, BatchRef, Decision, Delivery, ErrorKind, Resolution, batch_drop,
+    batch_export, batch_report, batch_resolve, batch_retry, batch_status,
+};
+
+/// Job 1's message is lost after it arrived, job 2's before; each only the first time.
+const LOST: &str = r#","rules":[
+    {"method":"POST","path":"/v2/agent/*/job/job_1/message","nth":1,"fault":{"do":"close","at":"request","process":true}},
+    {"method":"POST","path":"/v2/agent/*/job/job_2/message","nth":1,"fault":{"do":"close","at":"request","process":false}}]"#;
+
+fn item(n: u32) -> BatchItem {
+    BatchItem::new(format!("job_{n}"), format!("message {n}"))
+}
+
+fn keyed(n: u32) -> BatchItem {
+    item(n).with_key(format!("key_{n}"))
+}
+
+fn number(number: u64) -> [BatchRef; 1] {
+    [BatchRef::Number(number)]
+}
+
+/// The numbers, jobs and states of the export.
+fn exported(folder: &Folder) -> Vec<(u64, String, &'static str)> {
+    let items = batch_export(folder.journal(), &[]).unwrap().items;
+    items.into_iter().map(|item| (item.number, item.job_id, item.state)).collect()
+}
+
+fn row(number: u64, job: &str, state: &'static str) -> (u64, String, &'static str) {
+    (number, job.to_owned(), state)
+}
+
+#[test]
+fn a_number_means_the_last_runs_list() {
+    let (service, folder) = (service(3, LOST), Folder::new());
+    let options = BatchOptions::new(folder.journal()).concurrency(1);
+    let send = |items: Vec<BatchItem>| -> Vec<BatchOutcome> { run(&client(&service), items, &options) };
+    send(vec![keyed(1), keyed(2)]);
+    assert_eq!(exported(&folder), [row(1, "job_1", "unknown"), row(2, "job_2", "unknown")]);
+    let outcomes = send(vec![keyed(2), keyed(3), keyed(1)]);
+    let reported = |n: u64| outcomes.iter().find(|outcome| outcome.number() == n).unwrap().job_id().to_owned();
+    assert_eq!((reported(1), reported(3)), ("job_2".to_owned(), "job_1".to_owned()));
+    let expected = [row(1, "job_2", "unknown"), row(2, "job_3", "accepted"), row(3, "job_1", "unknown")];
+    assert_eq!(exported(&folder), expected, "as the run reported them");
+    let unknown: Vec<u64> = batch_status(folder.journal()).unwrap().unknown.iter().map(|item| item.number).collect();
+    assert_eq!(unknown, [1, 3]);
+    let made = batch_resolve(folder.journal(), &number(1), Resolution::NotArrived).unwrap();
+    assert_eq!((&*made[0].job_id, made[0].number), ("job_2", 1));
+    assert_eq!(batch_resolve(folder.journal(), &number(3), Resolution::Arrived).unwrap()[0].job_id, "job_1");
+    // Reordered once more: the run acts on the decisions, wherever the messages are now.
+    send(vec![keyed(3), keyed(1), keyed(2)]);
+    assert_eq!(prompts(&service), ["message 1", "message 3", "message 2"], "each arrived once");
+    let accepted = [row(1, "job_3", "accepted"), row(2, "job_1", "accepted"), row(3, "job_2", "accepted")];
+    assert_eq!(exported(&folder), accepted);
+    let page = batch_report(folder.journal()).unwrap();
+    assert!(page.contains("message 2: <b>arrived</b>") && page.contains("message 3: <b>not_arrived</b>"), "{page}");
+}
+
+#[test]
+fn a_message_that_the_list_lacks_is_no_part_of_the_batch() {
+    let limited = r#","rules":[{"method":"POST","path":"/v2/agent/*/job/job_2/message","status":401}]"#;
+    for make in [item as fn(u32) -> BatchItem, keyed] {
+        let (service, folder) = (service(4, limited), Folder::new());
+        let options = BatchOptions::new(folder.journal()).concurrency(1);
+        let stopped = client(&service).send_all(vec![make(1), make(2)], &options).unwrap().find_map(Result::err);
+        assert_eq!(stopped.unwrap().kind(), ErrorKind::Authentication);
+        assert_eq!(exported(&folder), [row(1, "job_1", "accepted"), row(2, "job_2", "not_sent")]);
+        run(&client(&service), vec![make(1), make(3), make(4)], &options);
+        let expected = [row(1, "job_1", "accepted"), row(2, "job_3", "accepted"), row(3, "job_4", "accepted")];
+        assert_eq!(exported(&folder), expected);
+        assert_eq!(batch_drop(folder.journal(), &number(2)).unwrap_err().kind(), ErrorKind::InvalidArgument);
+        let gone = batch_drop(folder.journal(), &[BatchRef::Key("key_2".into())]).unwrap_err();
+        assert!(gone.message().contains("\"key_2\" is not in the journal"), "{gone}");
+        // It comes back, at another place.
+        let stopped = client(&service).send_all(vec![make(1), make(3), make(4), make(2)], &options).unwrap();
+        assert_eq!(stopped.filter_map(Result::err).count(), 1);
+        assert_eq!(exported(&folder)[3], row(4, "job_2", "not_sent"));
+        assert_eq!(batch_drop(folder.journal(), &number(4)).unwrap()[0].decision, Decision::Drop);
+    }
+}
+
+#[test]
+fn a_list_may_leave_out_what_was_dropped_and_has_it_back_as_dropped() {
+    let rejected = r#","rules":[{"method":"POST","path":"/v2/agent/*/job/job_1/message","status":422}]"#;
+    let (service, folder) = (service(2, rejected), Folder::new());
+    let options = BatchOptions::new(folder.journal());
+    run(&client(&service), vec![keyed(1), keyed(2)], &options);
+    let refused = client(&service).send_all(vec![keyed(2)], &options).unwrap_err();
+    assert!(refused.message().contains("it is missing from the list"), "{refused}");
+    batch_drop(folder.journal(), &number(1)).unwrap();
+    assert_eq!(run(&client(&service), vec![keyed(2)], &options).len(), 1);
+    assert_eq!(exported(&folder), [row(1, "job_2", "accepted")]);
+    let progress = batch_status(folder.journal()).unwrap().progress;
+    assert_eq!((progress.items, progress.dropped, progress.left, progress.done), (1, 0, 0, 1));
+    assert_eq!(run(&client(&service), vec![keyed(2), keyed(1)], &options).len(), 1);
+    assert_eq!(exported(&folder)[1], row(2, "job_1", "dropped"));
+    assert_eq!(batch_retry(folder.journal(), &number(2), None).unwrap()[0].job_id, "job_1");
+    let outcomes = run(&client(&service), vec![keyed(2), keyed(1)], &options);
+    assert!(outcomes.iter().any(|outcome| outcome.delivery() == Delivery::Rejected));
+}
