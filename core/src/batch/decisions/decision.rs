@@ -114,7 +114,7 @@ impl std::str::FromStr for Resolution {
 mod tests {
     use super::*;
 
-    /// The table of the README: for each delivery, what may be decided.
+    /// The table of docs/reference/batches.md: for each delivery, what may be decided.
     #[test]
     fn each_delivery_has_its_decisions() {
         use Decision::*;
