@@ -2,11 +2,12 @@
 
 import sys
 
-from ._cli.output import settle
+from ._cli.output import buffer_streams, settle
 
 
 def main() -> int:
     try:
+        buffer_streams()
         from ._cli.main import main as run
 
         return run()

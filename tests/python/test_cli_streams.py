@@ -3,9 +3,11 @@
 import contextlib
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -13,6 +15,8 @@ from agentjob.testing import Emulator
 from conftest import PATIENCE
 
 QUICK = ["--min-interval", "0.02"]
+#: The longest file that a command may write where stdout is nearly full: a write is cut there, and the next one fails.
+FULL = 1 << 20
 
 
 @contextlib.contextmanager
@@ -23,6 +27,10 @@ def dead(how):
         return
     if how == "full":
         descriptor = os.open("/dev/full", os.O_WRONLY)
+    elif how == "nearly full":
+        with tempfile.TemporaryFile() as file:
+            file.seek(FULL - 10)
+            descriptor = os.dup(file.fileno())
     else:
         read, descriptor = os.pipe()
         os.close(read)
@@ -38,11 +46,11 @@ def service():
         yield emulator
 
 
-def run(service, words, descriptor=None, how=None):
+def run(service, words, descriptor=None, how=None, **variables):
     """The exit status of a command, its stdout and stderr."""
     # An unbuffered stream has nothing left at the interpreter's exit, which is what this tests.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    environment.update(service.environment(), NO_PROXY="127.0.0.1")
+    environment.update(service.environment(), NO_PROXY="127.0.0.1", **variables)
     streams = {1: subprocess.PIPE, 2: subprocess.PIPE}
     with dead(how) if how else contextlib.nullcontext() as taken:
         if taken is not None:
@@ -51,7 +59,8 @@ def run(service, words, descriptor=None, how=None):
         if how == "closed":
             command = ["sh", "-c", f'exec "$@" {descriptor}>&-', "sh", *command]
         process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.PIPE, stdout=streams[1], stderr=streams[2], text=True
+            command, env=environment, stdin=subprocess.PIPE, stdout=streams[1], stderr=streams[2], text=True,
+            preexec_fn=limit_files if how == "nearly full" else None,
         )
         if words[:1] == ["emulator"] and streams[1] == subprocess.PIPE and (descriptor, how) != (1, "closed"):
             line = process.stdout.readline()
@@ -59,6 +68,10 @@ def run(service, words, descriptor=None, how=None):
             return process.wait(PATIENCE), line, process.communicate()[1]
         out, err = process.communicate(timeout=PATIENCE)
         return process.returncode, out or "", err or ""
+
+
+def limit_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FULL, FULL))
 
 
 @pytest.fixture
@@ -126,3 +139,9 @@ def test_a_dead_stdout_has_its_own_status(service, words, well, ill, tmp_path):
         (tmp_path / "new.journal").unlink(missing_ok=True)
         got, _, err = run(service, words, 1, how)
         assert (got, "Traceback" in err, "Exception ignored" in err) == (status, False, False), (how, err)
+
+
+@each_command
+def test_a_stdout_that_takes_the_first_bytes_alone_is_full_also_without_a_buffer(service, words, well, ill, tmp_path):
+    got, _, err = run(service, words, 1, "nearly full", PYTHONUNBUFFERED="1")
+    assert (got, "Traceback" in err, "Exception ignored" in err) == (ill[0], False, False), err

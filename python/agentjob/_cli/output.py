@@ -1,5 +1,6 @@
 """A command's result on stdout, which may be closed or full."""
 
+import io
 import os
 import sys
 
@@ -10,6 +11,17 @@ class OutputError(errors.Error):
     """A result could not be written."""
 
     kind = "output"
+
+
+def buffer_streams():
+    """Buffers stdout and stderr also with PYTHONUNBUFFERED and -u: a stream without a buffer ignores that a full disk, or a pipe whose
+    reader leaves, took only a part of what it was given."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        raw = getattr(stream, "buffer", None)
+        if isinstance(raw, io.RawIOBase):
+            buffered = io.BufferedWriter(raw)
+            setattr(sys, name, io.TextIOWrapper(buffered, stream.encoding, stream.errors, line_buffering=True))
 
 
 def emit(text):
