@@ -147,6 +147,20 @@ def test_a_check_that_fails_decides_nothing(emulator):
     assert not json.loads(command("agentjob batch status night --json")[1])["decisions"]
 
 
+def test_a_check_with_the_settings_of_another_service_or_project_shows_no_job(emulator):
+    """Its job of the same name is another one. A run refuses these settings in the same words."""
+    with service(5) as other:
+        there, project = other.environment(), emulator.environment()["AGENTJOB_PROJECT_ID"]
+        for settings in (there, {**emulator.environment(), "AGENTJOB_PROJECT_ID": "another"}):
+            check = ("batch", "resolve", "night", "2", "--check", "--arrived")
+            status, out, err = run(None, *check, env=settings)
+            assert (status, out) == (3, "") and f'night" belongs to project {project} at {emulator.base_url}, but' in err
+            run_status, run_out, run_err = run(None, "batch", "run", "messages.jsonl", "--journal", "night", env=settings)
+            assert (run_status, run_out, run_err.partition('night"')[2]) == (3, "", err.partition('night"')[2])
+        assert other.requests()["requests"] == []
+    assert not json.loads(command("agentjob batch status night --json")[1])["decisions"]
+
+
 def test_decisions_and_exports_are_data(emulator):
     decisions = json.loads(command("agentjob batch drop night all --json")[1])
     assert [(made["item"], made["decision"]) for made in decisions] == [(n, "drop") for n in range(2, 6)]

@@ -2,11 +2,13 @@
 
 import json
 
-from ..._native import Client, batch_export, batch_resolve
+from ... import errors
+from ..._native import Client, batch_export, batch_resolve, batch_status
 from .. import exit
 from ..flags import CLIENT
 from ..headers import headers
 from ..output import print_result
+from ..terminal import printable
 from .decided import items_of, show
 
 
@@ -31,7 +33,21 @@ def check(items, options, report):
     settings = {name: getattr(options, name, None) for name in CLIENT}
     settings["headers"] = headers(options.header)
     with Client(**settings, user_agent_suffix="cli", on_event=report.on_event) as service:
+        check_service(options.run, service)
         for message in messages:
             shown = {name: message[name] for name in ("item", "key", "job_id", "state", "at", "reason")}
             shown["job"] = service.get_job(message["job_id"])
             print_result("record", json.dumps(shown) + "\n")
+
+
+def check_service(journal, service):
+    """Refuses a journal of another service or project, whose jobs of these names are others, as a run does."""
+    status = batch_status(journal)
+    if (status["base_url"], status["project_id"]) == (service.base_url, service.project_id):
+        return
+    raise errors.JournalError(
+        f'journal "{printable(journal)}" belongs to project {printable(status["project_id"])} at {printable(status["base_url"])}, '
+        f"but this client uses project {printable(service.project_id)} at {printable(service.base_url)}. "
+        "Give each project its own journal.",
+        {"delivery": None},
+    )
