@@ -11,6 +11,7 @@ import tempfile
 
 import pytest
 
+import agentjob
 from agentjob.testing import Emulator
 from conftest import PATIENCE
 
@@ -139,6 +140,13 @@ def test_a_dead_stdout_has_its_own_status(service, words, well, ill, tmp_path):
         (tmp_path / "new.journal").unlink(missing_ok=True)
         got, _, err = run(service, words, 1, how)
         assert (got, "Traceback" in err, "Exception ignored" in err) == (status, False, False), (how, err)
+
+
+@pytest.mark.parametrize("words", [["batch", "drop", "OVER", "2"], ["batch", "retry", "OVER", "2", "--json"]], indirect=True)
+def test_decisions_that_cannot_be_printed_are_said_to_be_in_the_journal(service, words):
+    status, _, err = run(service, words, 1, "full")
+    assert status == 3 and "the decisions are in the journal, but could not be printed: " in err
+    assert len(agentjob.batch_status(words[2])["decisions"]) == 1
 
 
 @each_command

@@ -37,7 +37,7 @@ TABLE = (
         "the request was rejected or failed",
         "a message was rejected, or an error stopped the batch; the batch can be resumed",
         "no run is active, and a message was rejected; or the journal cannot be read, or the status cannot be written",
-        "the journal cannot be read or written, a run is using it, or a job cannot be read (--check)",
+        "the journal cannot be read or written, a run is using it, a job cannot be read (--check), or stdout cannot be written",
         "the journal cannot be read, or the export cannot be written",
         "the journal cannot be read, or stdout cannot be written (-o -)",
     ),

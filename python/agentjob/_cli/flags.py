@@ -54,7 +54,7 @@ class Parser(argparse.ArgumentParser):
 
     def print_help(self, file=None):
         """Prints the help as a command's result: argparse would ignore that it could not be written."""
-        print_result("help", self.format_help())
+        print_result(self.format_help(), "the help could not be written")
 
     def error(self, message):
         """Reports a wrong flag on stderr and exits with the status for that, even if stderr is closed."""
@@ -64,7 +64,7 @@ class Parser(argparse.ArgumentParser):
 
 class Version(argparse.Action):
     def __call__(self, parser, *_):
-        print_result("version", f"agentjob {__version__}\n")
+        print_result(f"agentjob {__version__}\n", "the version could not be written")
         parser.exit()
 
 

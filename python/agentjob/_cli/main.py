@@ -121,7 +121,7 @@ def create(options, report):
 def help(options, report):
     from .topics import page
 
-    print_result("help", page(options.top, options.topic, options.refuse))
+    print_result(page(options.top, options.topic, options.refuse), "the help could not be written")
     return exit.DONE
 
 

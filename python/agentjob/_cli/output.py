@@ -37,11 +37,11 @@ def emit(text):
     return None
 
 
-def print_result(name, text):
-    """Writes a result whose reader may go away early, as head does: that is no error."""
+def print_result(text, failure):
+    """Writes a result whose reader may go away early, as head does: that is no error. failure: what is said if it cannot be written."""
     broken = emit(text)
     if broken is not None and not isinstance(broken, BrokenPipeError):
-        raise OutputError(f"the {name} could not be written: {broken}")
+        raise OutputError(f"{failure}: {broken}")
 
 
 def settle():

@@ -11,6 +11,9 @@ from ..terminal import printable
 from .describe import place, plural
 from .status import run_command
 
+#: They are on the disk before they are printed, and cannot be made twice.
+NOT_PRINTED = "the decisions are in the journal, but could not be printed"
+
 
 def items_of(words):
     """The items that were typed, as numbers and keys, or "all" alone."""
@@ -42,12 +45,12 @@ def show(decisions, options, report, next_run=""):
     """Prints decisions that are in the journal, and returns the exit status. next_run: what the next run needs besides its flags."""
     report.end()
     if options.json:
-        print_result("decisions", json.dumps(decisions, indent=2) + "\n")
+        print_result(json.dumps(decisions, indent=2) + "\n", NOT_PRINTED)
         return exit.DONE
     text = "".join(f"{place(made)}: {made['decision']}\n" for made in decisions)
     sent = sum(made["decision"] in ("not_arrived", "resend", "retry") for made in decisions)
     if sent:
         command = run_command(batch_status(options.run), shlex.quote(options.run)) + next_run
         text += f"{plural(sent, 'message')} to send, by: {printable(command)}\n"
-    print_result("decisions", text)
+    print_result(text, NOT_PRINTED)
     return exit.DONE

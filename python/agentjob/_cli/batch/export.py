@@ -6,5 +6,5 @@ from ..output import print_result
 
 
 def main(options, report):
-    print_result("export", batch_export(options.run, options.format))
+    print_result(batch_export(options.run, options.format), "the export could not be written")
     return exit.DONE

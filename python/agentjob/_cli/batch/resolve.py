@@ -37,7 +37,7 @@ def check(items, options, report):
         for message in messages:
             shown = {name: message[name] for name in ("item", "key", "job_id", "state", "at", "reason")}
             shown["job"] = service.get_job(message["job_id"])
-            print_result("record", json.dumps(shown) + "\n")
+            print_result(json.dumps(shown) + "\n", "the record could not be written")
 
 
 def check_service(journal, service):

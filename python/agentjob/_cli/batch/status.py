@@ -24,7 +24,7 @@ def main(options, report):
         text = json.dumps(status, indent=2) + "\n"
     else:
         text = "".join(f"{printable(line)}\n" for line in lines(status, options.run, time.time()))
-    print_result("status", text)
+    print_result(text, "the status could not be written")
     return status_of(status)
 
 
