@@ -143,8 +143,26 @@ def test_a_journal_that_cannot_be_decided_about_is_a_failure(emulator, folder): 
 def test_a_check_that_fails_decides_nothing(emulator):
     emulator.reset(jobs=[])
     status, out, err = command("agentjob batch resolve night 2 --check --arrived", emulator)
-    assert (status, out) == (3, "") and "job job_2 could not be read" in err
+    assert status == 3 and json.loads(out)["job"] is None
+    assert "item 2 (job_2): job job_2 could not be read" in err and "nothing was decided" in err
     assert not json.loads(command("agentjob batch status night --json")[1])["decisions"]
+
+
+def test_a_check_goes_on_after_a_job_that_is_gone(emulator):
+    emulator.reset(jobs=[{"id": "job_3"}])
+    status, out, err = command("agentjob batch resolve night all --check", emulator)
+    gone, there = map(json.loads, out.splitlines())
+    assert (status, gone["job_id"], gone["job"], gone["error"]["http_status"]) == (3, "job_2", None, 404)
+    assert (there["job"]["id"], there["error"]) == ("job_3", None)
+    assert err.startswith("agentjob: item 2 (job_2): job job_2 could not be read") and err.count("\n") == 1
+
+
+def test_a_check_ends_at_a_failure_that_is_about_every_job(emulator):
+    requests = len(emulator.requests()["requests"])
+    environment = {**emulator.environment(), "AGENTJOB_API_KEY": "wrong"}
+    status, out, err = run(None, "batch", "resolve", "night", "all", "--check", env=environment)
+    assert (status, out) == (3, "") and "401" in err
+    assert len(emulator.requests()["requests"]) == requests + 1
 
 
 def test_a_check_with_the_settings_of_another_service_or_project_shows_no_job(emulator):

@@ -5,11 +5,16 @@ import json
 from ... import errors
 from ..._native import Client, batch_export, batch_resolve, batch_status
 from .. import exit
+from ..events import error_facts
 from ..flags import CLIENT
 from ..headers import headers
 from ..output import print_result
 from ..terminal import printable
 from .decided import items_of, show
+from .describe import place
+
+#: Why one job cannot be read, while others can. After any other failure the next job would not be read either.
+OF_ITS_JOB = (errors.NotFoundError, errors.BadRequestError, errors.InvalidResponseError)
 
 
 def main(options, report):
@@ -17,27 +22,37 @@ def main(options, report):
         options.refuse("give --check, or one of --arrived, --not-arrived and --resend")
     items = items_of(options.items)
     if options.check:
-        check(items, options, report)
-        if options.resolution is None:
-            return exit.DONE
+        all_read = check(items, options, report)
+        if not all_read and options.resolution is not None:
+            report.say("nothing was decided, because not every job could be read")
+        if not all_read or options.resolution is None:
+            return exit.DONE if all_read else exit.FAILED
     return show(batch_resolve(options.run, items, options.resolution), options, report)
 
 
 def check(items, options, report):
-    """Polls the job of each message and prints its record, one object per line. It decides nothing."""
+    """Polls the job of each message and prints its record or error, one object per line. It decides nothing. Returns whether every job
+    could be read."""
     records = map(json.loads, batch_export(options.run, "jsonl", items).splitlines())
     messages = [record for record in records if items != "all" or record["state"] == "unknown"]
     if not messages:
         report.say("no message may have arrived: there is nothing to check")
-        return
+        return True
+    all_read = True
     settings = {name: getattr(options, name, None) for name in CLIENT}
     settings["headers"] = headers(options.header)
     with Client(**settings, user_agent_suffix="cli", on_event=report.on_event) as service:
         check_service(options.run, service)
         for message in messages:
             shown = {name: message[name] for name in ("item", "key", "job_id", "state", "at", "reason")}
-            shown["job"] = service.get_job(message["job_id"])
+            try:
+                shown.update(job=service.get_job(message["job_id"]), error=None)
+            except OF_ITS_JOB as error:
+                all_read = False
+                shown.update(job=None, error=error_facts(error))
+                report.say(f"{place(message)}: {error}")
             print_result(json.dumps(shown) + "\n", "the record could not be written")
+    return all_read
 
 
 def check_service(journal, service):
