@@ -1,9 +1,13 @@
 """The file that the report of a batch is written into. What is in it is looked at in a browser, in tests/report."""
 
 import os
+import shutil
 import stat
+import subprocess
+import sys
 
 import pytest
+from conftest import PATIENCE
 from test_cli import run
 
 import agentjob
@@ -66,6 +70,16 @@ def test_an_existing_file_is_replaced_only_if_the_program_says_so(journal, tmp_p
     assert path.read_text() == "mine"
     agentjob.write_batch_report(journal, path, replace=True)
     assert path.read_text().startswith("<!doctype html>") and others(tmp_path) == ["night.html"]
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+@pytest.mark.parametrize("lacks", ["linkat:error=EPERM", "renameat2:error=EINVAL"])
+def test_a_file_system_without_hard_links_or_without_exclusive_renames_gets_a_report(journal, tmp_path, lacks):
+    write = "import agentjob, sys; agentjob.write_batch_report(*sys.argv[1:])"
+    command = ["strace", "-f", "-o", os.devnull, "-e", f"inject={lacks}", sys.executable, "-c", write, str(journal), str(tmp_path / "night.html")]
+    assert subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE).stderr == ""
+    assert (tmp_path / "night.html").read_text() == agentjob.batch_report(journal) and others(tmp_path) == ["night.html"]
+    assert "exists already" in subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE).stderr
 
 
 def test_the_journal_a_link_a_folder_and_a_device_are_never_replaced(journal, tmp_path):
