@@ -62,7 +62,7 @@ pub struct BatchStatus {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct BatchStatusItem {
-    /// Its place in the list, from 1.
+    /// Its place in the last run's list, from 1.
     pub number: u64,
     /// Its own key, if the journal could store it, or the one that was derived from its content and place; none if only a damaged
     /// line is left of it.

@@ -27,7 +27,7 @@ use crate::timestamp::iso;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BatchDecision {
-    /// The item's place in the list, from 1.
+    /// The item's place in the last run's list, from 1.
     pub number: u64,
     /// The item's own key, if the journal could store it, or the one that was derived from its content and place.
     pub key: String,

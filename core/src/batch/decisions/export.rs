@@ -24,7 +24,7 @@ use crate::timestamp::iso;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct BatchExport {
-    /// The items that were sent or tried.
+    /// The items of the last run that were sent or tried.
     pub items: Vec<BatchExportItem>,
 }
 
@@ -32,7 +32,7 @@ pub struct BatchExport {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct BatchExportItem {
-    /// Its place in the list, from 1.
+    /// Its place in the last run's list, from 1.
     pub number: u64,
     /// Its own key, if the journal could store it, or the one that was derived from its content and place.
     pub key: String,

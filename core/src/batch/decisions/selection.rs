@@ -12,7 +12,7 @@ use crate::text::describe;
 /// The name of an item, or of every item: a number, a key, or `all`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum BatchRef {
-    /// The item's place in the list, from 1.
+    /// The item's place in the last run's list, from 1.
     Number(u64),
     /// The item's own key, or the one that its outcome and [`batch_export`](crate::batch_export) show.
     Key(Box<str>),
