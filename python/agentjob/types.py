@@ -269,7 +269,7 @@ class BatchDecision(TypedDict):
     """What was decided about an item of a batch."""
 
     item: int
-    """Its position in the list, from 1."""
+    """Its position in the last run's list, from 1."""
     key: str
     """Its own key, if the journal could store it, or one derived from its content and position."""
     job_id: str
@@ -284,7 +284,7 @@ class BatchStatusItem(TypedDict):
     """An item of a BatchStatus: its message was rejected or may have arrived, or its job failed."""
 
     item: int
-    """Its position in the list, from 1."""
+    """Its position in the last run's list, from 1."""
     key: Optional[str]
     """Its own key, if the journal could store it, or one derived from its content and position; None if only a damaged line is left
     of it."""

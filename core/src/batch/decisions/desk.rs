@@ -127,7 +127,7 @@ fn decide(
         journal.recover(&tail, &[], clock.stamp())?;
     }
     let (ids, now) = (history.items.ids(), clock.stamp());
-    // On a disk that is full or fills up, none of them is written.
+    // On a disk that is full or fills up, nothing is written.
     journal.append_all(places.iter().map(|place| {
         let item = history.items.at(*place);
         // An item without a key has another identity in a list that has the new prompt.

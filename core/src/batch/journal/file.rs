@@ -115,7 +115,7 @@ impl Journal {
         self.append_all([line])
     }
 
-    /// Appends all of these lines with one write, or none of them.
+    /// Appends all of these lines with one write, or nothing.
     ///
     /// # Errors
     /// As [`append`](Journal::append).
