@@ -106,8 +106,8 @@ pub(crate) struct Planned {
     pub(crate) next_for_job: Option<u32>,
     /// The first item for the same job, which may be this one.
     pub(crate) first_for_job: u32,
-    /// Whether only a person's word says that it was accepted, so that its job's record may be another message's result.
-    pub(crate) is_accepted_by_decision: bool,
+    /// Whether its job's result may be another message's.
+    pub(crate) lacks_own_result: bool,
     /// Only of an item that was retried with another prompt.
     earlier: Option<Box<EarlierPrompts>>,
 }
@@ -280,7 +280,7 @@ pub(crate) fn plan(items: impl IntoIterator<Item = BatchItem>, max_prompt_bytes:
             prompt_digest,
             next_for_job: None,
             first_for_job,
-            is_accepted_by_decision: false,
+            lacks_own_result: false,
             earlier: None,
         });
     }

@@ -141,7 +141,7 @@ pub(crate) fn status_of(
                 progress.accepted += 1;
                 let waiting = run.wait && item_history.finished_line.is_none();
                 *(if waiting { &mut progress.waiting } else { &mut progress.done }) += 1;
-                if item_history.has_failed_job() {
+                if item_history.job_failed {
                     failed.push(BatchStatusItem { reason: None, ..item() });
                 }
             }

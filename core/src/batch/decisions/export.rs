@@ -193,7 +193,7 @@ pub(crate) fn items_of(file: &File, running: bool, history: &History, places: Ve
             http_status: outcome.http_status,
             reason: outcome.reason,
             job: outcome.job,
-            job_failed: item.has_failed_job(),
+            job_failed: item.job_failed,
         }
     };
     let mut exported: Vec<BatchExportItem> = places.into_iter().map(export).collect();
@@ -233,13 +233,13 @@ impl Outcome {
                     outcome.reason = error
                         .map(|error| error.error(&item.job_id, delivery, item.earlier_send_unknown).without_advice());
                 }
-                Content::Finished { job, .. } => outcome.job = Job::read(job.into()).ok(),
+                Content::Finished { job, .. } => outcome.job = job.and_then(|job| Job::read(job.into()).ok()),
                 _ => {}
             }
             Some(())
         };
         add(item.outcome_line);
-        add(item.finished_line.filter(|_| !item.is_accepted_by_decision()));
+        add(item.finished_line);
         outcome
     }
 }

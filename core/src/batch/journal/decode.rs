@@ -137,7 +137,7 @@ impl<'a> Fields<'a> {
                 new_id: self.new_id,
             },
             "waiting" => Content::Waiting { item: self.item()?, poller: self.poller?.get() },
-            "finished" => Content::Finished { item: self.item()?, job: self.job?.get() },
+            "finished" => Content::Finished { item: self.item()?, job: self.job.map(RawValue::get) },
             "paused" => Content::Paused { reason: PauseReason::from_name(&self.reason?)?, pause_ms: self.pause_ms? },
             "recovered" => {
                 Content::Recovered { bytes: self.bytes?, of: self.of?, items: decode_messages(self.items?.get())? }

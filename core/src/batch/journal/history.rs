@@ -95,7 +95,7 @@ impl History {
                 self.note_poller(item, line.stamp);
             }
             Content::Finished { item, job } => {
-                let failed = stored_status(job).is_some_and(|status| status == JobStatus::Failed.as_str());
+                let failed = job.and_then(stored_status).is_some_and(|status| status == JobStatus::Failed.as_str());
                 let history = self.accepted(item)?;
                 (history.finished_line, history.job_failed) = (Some(span), failed);
             }

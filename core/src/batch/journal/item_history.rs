@@ -54,7 +54,7 @@ pub(crate) struct ItemHistory {
     /// The last line with its poller, and how long ago that was written.
     pub(crate) poller_line: Option<LineSpan>,
     pub(crate) poller_age: Duration,
-    /// The line with its job's last record, and whether the job failed.
+    /// The line that says that its job is done, and whether that failed with this message.
     pub(crate) finished_line: Option<LineSpan>,
     pub(crate) job_failed: bool,
     /// The caller's key, if it could be stored.
@@ -133,6 +133,10 @@ impl ItemHistory {
             // The outcome of the send that was unknown is no outcome any more.
             (self.outcome_line, self.poller_line) = (Some(line), None);
         }
+        if decision == Decision::Drop {
+            // A message that was interrupted has none, and may have arrived at any time before this.
+            self.outcome_line.get_or_insert(line);
+        }
         self.earlier_send_unknown = match decision {
             Decision::Resend => true,
             Decision::NotArrived | Decision::Retry => false,
@@ -149,11 +153,6 @@ impl ItemHistory {
     /// Its own key, if that could be stored, or `id`.
     pub(crate) fn key(&self, id: &Digest) -> String {
         self.own_key.as_deref().map_or_else(|| id.to_string(), str::to_owned)
-    }
-
-    /// Whether a run waited for its message's job, and that failed.
-    pub(crate) fn has_failed_job(&self) -> bool {
-        self.job_failed && !self.is_accepted_by_decision()
     }
 
     /// Whether only a person's word says that it was accepted. Which of the job's results is its own can't be known then.

@@ -96,9 +96,19 @@ pub(crate) fn waiting(at: usize, item: &Planned, poller: &Poller, now: Stamp) ->
     begin("waiting", at, item).json("poller", &poller.journal_text()).stamp(now)
 }
 
-/// A job that was waited for is done.
-pub(crate) fn finished(at: usize, item: &Planned, job: &Job, filter: &RecordFilter<'_>, now: Stamp) -> LineWriter {
-    begin("finished", at, item).json("job", &filter.record(job)).stamp(now)
+/// A job that was waited for is done; `job` is its last record, if its result is the message's own.
+pub(crate) fn finished(
+    at: usize,
+    item: &Planned,
+    job: Option<&Job>,
+    filter: &RecordFilter<'_>,
+    now: Stamp,
+) -> LineWriter {
+    let writer = begin("finished", at, item);
+    match job {
+        Some(job) => writer.json("job", &filter.record(job)).stamp(now),
+        None => writer.stamp(now),
+    }
 }
 
 #[cfg(test)]

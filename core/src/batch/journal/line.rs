@@ -61,8 +61,8 @@ pub(crate) enum Content<'a> {
     },
     /// A poll has seen that the job works on the message.
     Waiting { item: ItemRef, poller: &'a str },
-    /// A job that was waited for is done.
-    Finished { item: ItemRef, job: &'a str },
+    /// A job that was waited for is done. Without its record, its result may be another message's.
+    Finished { item: ItemRef, job: Option<&'a str> },
     /// A person decided what is next for an item. `new_prompt`: the digest of the prompt that is sent from now on; `new_id`: what
     /// identifies the item in a list that has that prompt.
     Decided { item: ItemRef, decision: Decision, new_prompt: Option<Digest>, new_id: Option<Digest> },

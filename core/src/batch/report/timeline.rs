@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_send_ends_with_its_outcome_and_its_job_later() {
-        let finished = Content::Finished { item: item(), job: "{}" };
+        let finished = Content::Finished { item: item(), job: Some("{}") };
         let timeline =
             timeline(vec![(10, run()), (20, sending()), (25, ended(Delivery::Accepted, None)), (90, finished)]);
         let in_flight = Span { from: 20, to: 25 };

@@ -53,7 +53,7 @@ impl Earlier {
         let (mut job, error) =
             read_outcome(&engine.journal, earlier.outcome_line, job_id, earlier.earlier_send_unknown)?;
         if let Some(line) = earlier.finished_line {
-            job = Some(read_finished(&engine.journal, line)?);
+            job = read_finished(&engine.journal, line)?;
         }
         engine.lock().progress.done += 1;
         let outcome = BatchOutcome::of(&engine.items, earlier.at, earlier.delivery, job, error, true);
@@ -79,10 +79,12 @@ fn read_outcome(
     }
 }
 
-fn read_finished(journal: &Journal, line: LineSpan) -> Result<Job, Error> {
+fn read_finished(journal: &Journal, line: LineSpan) -> Result<Option<Job>, Error> {
     let text = journal.line_at(line)?;
     match decode(&text).map(|line| line.content) {
-        Ok(Content::Finished { job, .. }) => Job::read(job.into()).map_err(|_| changed(journal.path())),
+        Ok(Content::Finished { job, .. }) => {
+            job.map(|job| Job::read(job.into()).map_err(|_| changed(journal.path()))).transpose()
+        }
         _ => Err(changed(journal.path())),
     }
 }

@@ -67,10 +67,10 @@ impl Engine {
             polled if is_parked => return self.after_busy_poll(at, poller, &polled),
             Ok(None) => return self.keep_waiting(at, poller, had_settled),
             Ok(Some(job)) => {
+                let own = Some(job).filter(|_| !self.items[at as usize].lacks_own_result);
                 // Before the job's next message can leave.
-                self.record_finished(at, &job);
-                // It may be another message's result.
-                (Some(job).filter(|_| !self.items[at as usize].is_accepted_by_decision), None)
+                self.record_finished(at, own.as_ref());
+                (own, None)
             }
             Err(error) => (error.job().cloned(), Some(error.with_delivery(Some(Delivery::Accepted)))),
         };

@@ -8,6 +8,7 @@ mod event_queue;
 pub(crate) mod failures;
 mod held;
 mod job_waiters;
+mod lost_results;
 mod match_items;
 mod outcomes;
 pub(crate) mod resume;

@@ -25,8 +25,9 @@ impl Engine {
         state.events.push(BatchEvent::Outcome(outcome));
     }
 
-    /// Records that a job is done. The line isn't synced: if it is lost, the next run polls the job again.
-    pub(crate) fn record_finished(&self, at: u32, job: &Job) {
+    /// Records that a job is done, with its record if the result is the message's own. The line isn't synced: if it is lost, the next
+    /// run polls the job again.
+    pub(crate) fn record_finished(&self, at: u32, job: Option<&Job>) {
         let (place, now) = (at as usize, self.clock.stamp());
         let line =
             self.with_record_filter(place, |filter| item_lines::finished(place, &self.items[place], job, filter, now));

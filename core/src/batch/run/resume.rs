@@ -25,6 +25,7 @@ use crate::batch::run::busy_jobs::busy_poller;
 use crate::batch::run::earlier::{Earlier, EarlierOutcome};
 use crate::batch::run::engine::Engine;
 use crate::batch::run::job_waiters::{self, begin_wait};
+use crate::batch::run::lost_results::mark_lost_results;
 use crate::batch::run::match_items::{check_service, match_items};
 use crate::batch::run::retry_prompts::take_prompts;
 use crate::batch::run::sender;
@@ -69,6 +70,7 @@ pub(crate) fn begin(
     interrupted.for_each(|_| window.count(now));
     append_run(&journal, shared, &items, numbers.as_deref(), &options, &clock)?;
     record_interrupted(&journal, &items, &mut histories, &clock)?;
+    mark_lost_results(&mut items, &histories);
 
     let mut state = State::new(items.len(), window, now);
     if let Some((reason, left)) = history.pause {
@@ -103,9 +105,7 @@ pub(crate) fn begin(
             Delivery::Rejected => state.progress.rejected += 1,
             _ => state.progress.accepted += 1,
         }
-        let by_decision = history.is_accepted_by_decision();
-        items[place].is_accepted_by_decision = by_decision;
-        state.progress.failed += u64::from(history.has_failed_job());
+        state.progress.failed += u64::from(history.job_failed);
         let ItemHistory { earlier_send_unknown, finished_line, .. } = *history;
         match (&options.wait, delivery) {
             (Some(wait), Delivery::Accepted) if finished_line.is_none() => {
@@ -125,7 +125,6 @@ pub(crate) fn begin(
                 state.wait_for_job(at, Box::new(poller), now);
             }
             _ => {
-                let finished_line = finished_line.filter(|_| !by_decision);
                 earlier.push(EarlierOutcome { at, delivery, earlier_send_unknown, outcome_line, finished_line });
             }
         }

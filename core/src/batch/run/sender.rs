@@ -169,7 +169,7 @@ impl Engine {
         let is_done = poller.as_ref().is_some_and(Poller::is_done);
         if let (true, Some(job)) = (is_done, &job) {
             // Before another message of the job can leave.
-            self.record_finished(at, job);
+            self.record_finished(at, Some(job));
         }
         if responded {
             self.record_response();

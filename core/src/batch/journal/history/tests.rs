@@ -88,7 +88,7 @@ fn every_order_of_lines_that_no_run_writes_is_damage() {
         let waits = before == Some(Some(Accepted));
         let wait = replay().add(Content::Waiting { item: item("a"), poller: "{}" });
         assert_eq!(wait.is_ok(), waits, "{before:?}, then waited for");
-        let finish = replay().add(Content::Finished { item: item("a"), job: "{}" });
+        let finish = replay().add(Content::Finished { item: item("a"), job: Some("{}") });
         assert_eq!(finish.is_ok(), waits, "{before:?}, then finished");
     }
     assert_eq!(rows, 24);
