@@ -1852,7 +1852,7 @@ AGENTJOB_API uint64_t agentjob_error_elapsed_ms(const agentjob_error *error);
 /**
  * The job's last record that a wait received before it ended with this error.
  * @param error the error
- * @return borrowed from the error; NULL if there is none
+ * @return borrowed from the error; NULL if there is none, or if that may be the job's previous result
  * @since 0.1.0
  */
 AGENTJOB_API const agentjob_job *agentjob_error_job(const agentjob_error *error);
@@ -2659,7 +2659,7 @@ agentjob_code agentjob_batch_add_retry_prompt(agentjob_batch *batch,
 /**
  * Reads a batch's journal, also during a run, and writes every message that it knows as text. The columns, and the keys of each JSON
  * object, are item, key, job_id, state (accepted, rejected, unknown, not_sent, sending, dropped), decision, decided_at, at (when
- * the outcome was recorded), http_status, reason, status and pr_link (the job's).
+ * the outcome was recorded), http_status, reason, status and pr_link (the job's, once a run has waited for the message's result).
  * @param journal the path of the journal
  * @param format an AGENTJOB_EXPORT_FORMAT_ number
  * @param out gets the export; free it with agentjob_batch_export_free()

@@ -327,7 +327,7 @@ impl Error {
         self.0.elapsed
     }
 
-    /// The last record that was seen before a wait ended with this error.
+    /// The last record that was seen before a wait ended with this error; none if that may be the previous result.
     pub fn job(&self) -> Option<&Job> {
         self.0.job.as_ref()
     }

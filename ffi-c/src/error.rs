@@ -205,7 +205,7 @@ pub unsafe extern "C" fn agentjob_error_elapsed_ms(error: *const agentjob_error)
 
 /// The job's last record that a wait received before it ended with this error.
 /// @param error the error
-/// @return borrowed from the error; NULL if there is none
+/// @return borrowed from the error; NULL if there is none, or if that may be the job's previous result
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_job(error: *const agentjob_error) -> *const agentjob_job {

@@ -143,7 +143,7 @@ impl Poller {
         self.job.as_ref().filter(|job| job.is_terminal() && !self.done).and_then(|_| self.state.last_status())
     }
 
-    /// Says that the record which comes with the error may be the previous result.
+    /// Says that what the job showed may be the previous result.
     fn with_doubt(&self, error: Error) -> Error {
         match self.previous_result() {
             Some(status) => error.with_clause(&format!("; the job showed {status}, which may be its previous result")),
@@ -160,9 +160,11 @@ impl Poller {
         Subject::Wait { job_id: describe(self.job_id()), after_message: self.state.message }
     }
 
-    /// Adds the wait's facts to an error. A job's id comes from the caller and may hold anything.
+    /// Adds the wait's facts to an error, but not what may be the previous result: a program would take that for its message's. A
+    /// job's id comes from the caller and may hold anything.
     fn ended(&self, error: Error, redactor: &Redactor<'_>) -> Error {
-        error.redacted(redactor).with_effort(self.state.requests(), self.elapsed()).with_job(self.job.clone())
+        let job = self.job.clone().filter(|_| self.previous_result().is_none());
+        error.redacted(redactor).with_effort(self.state.requests(), self.elapsed()).with_job(job)
     }
 }
 

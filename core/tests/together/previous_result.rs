@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentjob_core::{
-    BatchItem, BatchOptions, CallOptions, CancelToken, Client, Control, Delivery, ErrorKind, Interrupted, Job, Poller,
-    WaitOptions,
+    BatchItem, BatchOptions, CallOptions, CancelToken, Client, Control, Delivery, ErrorKind, ExportFormat, Interrupted,
+    Job, Poller, WaitOptions, batch_export,
 };
 use agentjob_emulator::Emulator;
 
@@ -137,13 +137,14 @@ impl Control for AtFirstRecord {
 }
 
 #[test]
-fn an_error_says_that_its_record_may_be_the_previous_result() {
+fn an_error_says_that_the_job_may_have_shown_its_previous_result_and_does_not_have_that() {
     let service = lagging(60_000, 60_000, "");
     let client = client(&service);
     let doubt = "the job showed completed, which may be its previous result";
     let late = client.send_and_wait(JOB, "p", &patient().timeout(ms(2000))).unwrap_err();
     let start = format!("message to job {JOB} was accepted, but the wait for it timed out: {doubt}, after ");
     assert!(late.kind() == ErrorKind::WaitTimeout && late.message().starts_with(&start), "{late}");
+    assert!(late.job().is_none(), "{late:?}");
     let options = patient().call(CallOptions::new().control(Arc::new(AtFirstRecord)));
     let stopped = client.send_and_wait(JOB, "p", &options).unwrap_err();
     assert_eq!(
@@ -153,7 +154,36 @@ fn an_error_says_that_its_record_may_be_the_previous_result() {
              Do not send it again."
         )
     );
-    assert_eq!(stopped.job().unwrap().pr_link(), Some(PREVIOUS));
+    assert!(stopped.job().is_none(), "{stopped:?}");
+}
+
+#[test]
+fn a_batch_whose_wait_times_out_before_it_has_settled_does_not_report_the_previous_result() {
+    let (service, folder) = (lagging(60_000, 60_000, ""), Folder::new());
+    let options = BatchOptions::new(folder.journal()).wait(patient().timeout(ms(2000)));
+    let outcome = client(&service).send_all([BatchItem::new(JOB, "p")], &options).unwrap().next().unwrap().unwrap();
+    assert_eq!(outcome.error().unwrap().kind(), ErrorKind::WaitTimeout);
+    assert!(outcome.job().is_none(), "{outcome:?}");
+}
+
+#[test]
+fn the_export_has_no_previous_result_of_a_message_that_was_not_waited_for() {
+    let service = emulator(&format!(
+        r#"{{"work_ms": 100, "stale_ms": 200,
+            "jobs": [{{"id": "{JOB}", "status": "completed", "prLink": "{PREVIOUS}"}}]}}"#
+    ));
+    let (client, folder) = (client(&service), Folder::new());
+    let options = BatchOptions::new(folder.journal());
+    let run =
+        |options: BatchOptions| client.send_all([BatchItem::new(JOB, "p")], &options).unwrap().next().unwrap().unwrap();
+    let response = run(options.clone());
+    assert_eq!(response.job().unwrap().pr_link(), Some(PREVIOUS), "the response is as the service gave it");
+    let exported = batch_export(folder.journal(), &[]).unwrap();
+    assert!(exported.items[0].job.is_none(), "{exported:?}");
+    let text = exported.text(ExportFormat::JsonLines);
+    assert!(text.contains(r#""status":null,"pr_link":null}"#), "{text}");
+    assert_new("a later wait", run(options.wait(quick())).job().unwrap());
+    assert_new("its export", batch_export(folder.journal(), &[]).unwrap().items[0].job.as_ref().unwrap());
 }
 
 #[test]

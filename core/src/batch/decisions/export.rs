@@ -48,9 +48,10 @@ pub struct BatchExportItem {
     pub http_status: Option<u16>,
     /// Why it was not accepted.
     pub reason: Option<String>,
-    /// What the journal stored of its job's last record.
+    /// What the journal stored of its job's last record, once a run has waited for its result. The response to the message may show
+    /// the result of an earlier one.
     pub job: Option<Job>,
-    /// Whether a run waited for the job, and that failed. A record without a wait may have the result of an earlier message.
+    /// Whether a run waited for the job, and that failed.
     pub(crate) job_failed: bool,
 }
 
@@ -76,7 +77,8 @@ impl FromStr for ExportFormat {
     }
 }
 
-/// The columns of the CSV, which are the keys of each line of JSON, too. `status` and `pr_link` are the job's.
+/// The columns of the CSV, which are the keys of each line of JSON, too. `status` and `pr_link` are the job's, once a run
+/// has waited for the message's result.
 const COLUMNS: [&str; 11] =
     ["item", "key", "job_id", "state", "decision", "decided_at", "at", "http_status", "reason", "status", "pr_link"];
 
@@ -227,8 +229,7 @@ impl Outcome {
             let line = decode(&text).ok()?;
             outcome.at = Some(iso(line.stamp.unix_ms));
             match line.content {
-                Content::Ended { delivery, job, error, .. } => {
-                    outcome.job = job.and_then(|job| Job::read(job.into()).ok());
+                Content::Ended { delivery, error, .. } => {
                     outcome.http_status = error.as_ref().and_then(|error| error.http_status);
                     outcome.reason = error
                         .map(|error| error.error(&item.job_id, delivery, item.earlier_send_unknown).without_advice());
