@@ -315,6 +315,19 @@ fn a_new_prompt_may_come_from_the_list_with_a_key_and_without() {
 }
 
 #[test]
+fn a_retry_with_the_prompt_that_the_list_has_may_be_given_to_the_runs_after_it() {
+    let (service, folder) = after_failures();
+    batch_retry(folder.journal(), &numbers(&[4]), Some("message 4")).unwrap();
+    let options = BatchOptions::new(folder.journal()).retry_prompt("message 4");
+    for _ in 0..2 {
+        assert_eq!(run(&client(&service), list(), &options)[3].delivery(), Delivery::Accepted);
+    }
+    assert_eq!(arrived(&service, "message 4"), 1);
+    let error = client(&service).send_all(list(), &options.retry_prompt("message 5")).unwrap_err();
+    assert!(error.message().starts_with("retry prompt 2 belongs to no decision"), "{error}");
+}
+
+#[test]
 fn two_items_of_a_list_are_never_one_of_the_journal() {
     let rule = r#","rules":[{"method":"POST","path":"/v2/agent/*/job/job_1/message","nth":1,"status":400}]"#;
     let (service, folder) = (service(1, rule), Folder::new());

@@ -34,10 +34,11 @@ pub(crate) fn take_prompts(
     for (at, (item, history)) in items.iter_mut().zip(histories).enumerate() {
         let Some(history) = history else { continue };
         let Some(earlier) = history.decided.as_ref().map(|decided| &decided.earlier_prompts) else { continue };
+        // Also if it never had another one: the decision may have given it the prompt that it had.
+        decided.push(history.prompt);
         if earlier.is_empty() {
             continue;
         }
-        decided.push(history.prompt);
         decided.extend(earlier);
         let listed = item.prompt_digest;
         if history.prompt != item.prompt_digest {
