@@ -9,7 +9,7 @@ use crate::batches::{Folder, prompts, run, run_until_stopped};
 use crate::support::{client, emulator, ms, quick, until};
 use agentjob_core::{
     Batch, BatchEvent, BatchItem, BatchOptions, BatchOutcome, BatchRef, BatchUpdate, CancelToken, Client, Delivery,
-    ErrorKind, Resolution, WaitOptions, batch_drop, batch_export, batch_resolve, batch_retry,
+    ErrorKind, PauseReason, Resolution, WaitOptions, batch_drop, batch_export, batch_resolve, batch_retry,
     batch_status,
 };
 use agentjob_emulator::Emulator;
@@ -373,4 +373,32 @@ fn a_message_that_was_rejected_and_retried_is_the_last_one_of_its_job() {
     assert_eq!(prompts(&service), ["message 2", "message 1"]);
     let outcomes = by_number(run(&client(&service), items(), &options.wait(quick())), 2);
     assert_own_results_but_of(&[2], &service, outcomes);
+}
+
+#[test]
+fn a_run_that_only_holds_messages_back_does_not_report_the_pause_of_an_earlier_one() {
+    let limit =
+        r#"{"method":"POST","path":"/v2/agent/demo/job/b/message","status":429,"headers":{"Retry-After":"600"}}"#;
+    let (service, folder) = (service(&format!(r#","rules":[{LOST},{limit}]"#)), Folder::new());
+    let (client, options) = (client(&service), BatchOptions::new(folder.journal()).concurrency(1));
+    let items = || messages(&["a", "a", "b"]);
+    let is_limited = |event: &BatchEvent| {
+        matches!(event, BatchEvent::Update(BatchUpdate::Paused { reason: PauseReason::RateLimit, .. }))
+    };
+    let mut first = client.send_all(items(), &options).unwrap();
+    while !is_limited(&first.next_event(Duration::from_secs(60)).unwrap()) {}
+    drop(first);
+    let mut paused = client.send_all(items(), &options).unwrap();
+    while !is_limited(&paused.next_event(Duration::from_secs(60)).unwrap()) {}
+    drop(paused);
+
+    batch_drop(folder.journal(), &[BatchRef::Number(3)]).unwrap();
+    let mut held = client.send_all(items(), &options).unwrap();
+    loop {
+        match held.next_event(Duration::from_secs(60)).unwrap() {
+            BatchEvent::Finished => break,
+            BatchEvent::Outcome(_) => {}
+            event => panic!("{event:?}"),
+        }
+    }
 }

@@ -140,7 +140,7 @@ pub(crate) fn begin(
         );
     }
     let repeated = BatchItem::repeated(items.iter().map(Planned::item));
-    let earlier_pause = history.pause.filter(|_| state.unsettled.contains(&true));
+    let earlier_pause = history.pause.filter(|_| state.has_more_to_send());
     let engine = Arc::new(Engine {
         shared: shared.clone(),
         options,

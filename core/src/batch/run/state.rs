@@ -144,10 +144,14 @@ impl State {
         }
     }
 
+    /// Whether anything is ready, or will be unless what it waits for ends badly.
+    pub(crate) fn has_more_to_send(&self) -> bool {
+        !self.ready.is_empty() || self.in_flight > 0 || self.parked > 0 || self.sequence.has_working()
+    }
+
     /// What a sender does next. An item that it is to send is in flight from now on.
     pub(crate) fn next_send(&mut self, now: Moment) -> SendTask {
-        let more_will_be_ready = self.in_flight > 0 || self.parked > 0 || self.sequence.has_working();
-        if self.stopping.is_some() || (self.ready.is_empty() && !more_will_be_ready) {
+        if self.stopping.is_some() || !self.has_more_to_send() {
             return SendTask::Done;
         }
         let Some(&Reverse((_, at))) = self.ready.peek() else { return SendTask::WaitUntil(Moment::MAX) };
