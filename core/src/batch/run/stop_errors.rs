@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use crate::duration::number_text;
 use crate::error::sentence::Subject;
 use crate::error::{Error, ErrorKind};
 
@@ -30,10 +31,23 @@ pub(crate) fn no_thread(error: &std::io::Error) -> Error {
         .with_hint("End other threads, or raise the limit on them.")
 }
 
-/// How long an outage lasted, in words.
+/// How long an outage lasted or a job was busy, in words.
 pub(crate) fn describe_time(time: Duration) -> String {
     match time.as_secs() {
-        seconds @ 0..=119 => format!("{seconds} s"),
+        0 => format!("{} s", number_text(time.as_secs_f64())),
+        seconds @ 1..=119 => format!("{seconds} s"),
         seconds => format!("{} min", seconds / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn less_than_a_second_is_not_called_0_s() {
+        for (ms, text) in [(500, "0.5 s"), (7, "0.007 s"), (1000, "1 s"), (119_999, "119 s"), (120_000, "2 min")] {
+            assert_eq!(describe_time(Duration::from_millis(ms)), text);
+        }
     }
 }
