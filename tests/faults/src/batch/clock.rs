@@ -197,7 +197,7 @@ fn library() -> Option<PathBuf> {
 
 /// Whether the process really had another system time.
 fn is_faked(said: &[Said], offset: &str) -> Result<(), Skip> {
-    let Some(Said::Begun { unix_ms }) = said.iter().find(|said| matches!(said, Said::Begun { .. })) else {
+    let Some(Said::Begun { unix_ms, .. }) = said.iter().find(|said| matches!(said, Said::Begun { .. })) else {
         return Ok(());
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -258,10 +258,11 @@ fn may_be_held(evidence: &Evidence<'_>, journal: &Journal, said: &[Said], number
         .any(|other| job(other) == job(number) && journal.items.get(&other) == Some(&State::Unknown))
 }
 
-/// A batch that waits reports each message with its own result, and sends none while the job works on the one before.
+/// A run that waits reports each message with its own result or none. If all runs do, none is sent while the job works on the one
+/// before.
 fn results(evidence: &Evidence<'_>, journal: &Journal, found: &mut Findings) {
-    let Some(work_ms) = evidence.work_ms else { return };
-    for said in evidence.reported.iter().flatten() {
+    let waits = |said: &&Vec<Said>| said.iter().any(|said| matches!(said, Said::Begun { waits: true, .. }));
+    for said in evidence.reported.iter().filter(waits).flatten() {
         let Said::Reported { number, delivery, error: None, pr_link: Some(link), .. } = said else { continue };
         let item = &evidence.items[*number as usize - 1];
         let mut made = evidence.ledger.iter().filter(|message| message.prompt == item.prompt);
@@ -269,6 +270,7 @@ fn results(evidence: &Evidence<'_>, journal: &Journal, found: &mut Findings) {
             found.note(|f| &mut f.misattributed, format!("item {number} was reported with {link}, another's result"));
         }
     }
+    let Some(work_ms) = evidence.work_ms else { return };
     let resent = |job: &str| {
         let mut items = (1..).zip(evidence.items).filter(|(_, item)| item.job_id == job);
         items.any(|(number, _)| journal.resent.contains_key(&number))

@@ -50,7 +50,13 @@ fn good() -> Case {
             sending(3),
             line("accepted", 3),
         ],
-        reported: vec![vec![reported(1, "accepted"), reported(2, "rejected"), reported(3, "accepted"), Said::Over]],
+        reported: vec![vec![
+            reported(1, "accepted"),
+            reported(2, "rejected"),
+            reported(3, "accepted"),
+            Said::Begun { unix_ms: 0, waits: true },
+            Said::Over,
+        ]],
         ledger: vec![processed(1), processed(3)],
         over: true,
     }

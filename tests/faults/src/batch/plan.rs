@@ -59,8 +59,8 @@ pub(crate) struct Plan {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Said {
-    /// The process has the journal. `unix_ms` is its system time.
-    Begun { unix_ms: u64 },
+    /// The process has the journal. `unix_ms` is its system time, `waits`: whether it waits for the jobs.
+    Begun { unix_ms: u64, waits: bool },
     /// An item has its outcome.
     Reported { number: u64, delivery: String, error: Option<String>, earlier: bool, pr_link: Option<String> },
     /// Nothing is sent for this long.

@@ -37,6 +37,8 @@ pub(crate) struct Round {
     resend: bool,
     disk_full: bool,
     work_ms: u64,
+    /// Whether some of its runs wait for the jobs and others do not.
+    pub(crate) mixed: bool,
     pub(crate) findings: Findings,
 }
 
@@ -113,7 +115,7 @@ impl Round {
         };
         let sender = sender.to_owned();
         let (reported, findings) = (Vec::new(), Findings::default());
-        let (over, resend, disk_full) = (false, false, false);
+        let (over, resend, disk_full, mixed) = (false, false, false, false);
         Round {
             sender,
             rng,
@@ -127,6 +129,7 @@ impl Round {
             resend,
             disk_full,
             work_ms,
+            mixed,
             findings,
         }
     }
@@ -214,7 +217,7 @@ impl Round {
             over: self.over,
             resend: self.resend,
             disk_full: self.disk_full,
-            work_ms: self.plan.wait.then_some(self.work_ms),
+            work_ms: (self.plan.wait && !self.mixed).then_some(self.work_ms),
         });
         self.take_in(found, &journal);
     }

@@ -76,7 +76,7 @@ fn run(plan: &Plan, notes: &Arc<Notes>) -> Result<(), Error> {
     let mut batch = client.send_all(items, &options)?;
     notes.begun();
     let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    say(&Said::Begun { unix_ms: unix.as_millis() as u64 });
+    say(&Said::Begun { unix_ms: unix.as_millis() as u64, waits: plan.wait });
     loop {
         match batch.next_event(SLICE)? {
             BatchEvent::Outcome(outcome) => say(&Said::Reported {

@@ -60,6 +60,7 @@ pub(crate) fn all() -> Vec<Situation> {
         row("Ctrl-C during an outage", [30, 2], ctrl_c_during_an_outage),
         row("kill at any time", [80, 4], killed_at_any_time),
         row("kill, then resend_unknown", [40, 2], resent),
+        row("kill, with a wait or without", [40, 3], waits_sometimes),
         row("power loss, tail cut", [60, 4], |sender, seed| powerless(sender, seed, Loss::Cut)),
         row("power loss, tail of zeros", [60, 4], |sender, seed| powerless(sender, seed, Loss::Zeros)),
     ];
@@ -137,6 +138,20 @@ fn resent(sender: &Path, seed: u64) -> Result<Round, Skip> {
         }
     }
     round.plan.resend_unknown = false;
+    round.finish(&With::default());
+    Ok(round)
+}
+
+/// Some runs wait for the jobs and others do not, so that a job may get several messages before its result is read.
+fn waits_sometimes(sender: &Path, seed: u64) -> Result<Round, Skip> {
+    let mut round = Round::new(sender, seed, script::faults);
+    round.mixed = true;
+    for _ in 0..round.rng.u32(2..=5) {
+        round.plan.wait = round.rng.bool();
+        let step = round.rng.usize(..if round.plan.wait { 7 } else { 5 });
+        kill_at_step(&mut round, STEPS[step].1);
+    }
+    round.plan.wait = true;
     round.finish(&With::default());
     Ok(round)
 }
