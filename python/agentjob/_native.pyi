@@ -11,6 +11,7 @@ from .types import BatchDecision, BatchItem, BatchOutcome, BatchProgress, BatchS
 
 __all__ = [
     "Batch",
+    "BatchItems",
     "CancelToken",
     "Client",
     "Emulator",
@@ -273,7 +274,7 @@ class Client:
 
     def send_all(
         self,
-        items: Iterable[BatchItem | tuple[str, str] | tuple[str, str, str | None]],
+        items: Iterable[BatchItem | tuple[str, str] | tuple[str, str, str | None]] | BatchItems,
         *,
         journal: str | PathLike[str],
         concurrency: int = 4,
@@ -565,6 +566,14 @@ class Poller:
 
     def to_text(self) -> str:
         """The wait's state as a short text for Client.resume. It contains no secret."""
+
+@final
+class BatchItems:
+    """Items that are read already, for one Client.send_all. For agentjob.aio."""
+
+    def __new__(cls, items: Iterable[Any]) -> Self: ...
+    def repeated(self) -> BatchUpdate | None:
+        """The update about messages that are there twice, if there are any."""
 
 @final
 class Emulator:

@@ -428,7 +428,6 @@ class AsyncClient:
         _check(False, on_update)
         begin = partial(
             self._client.send_all,
-            items,
             journal=journal,
             concurrency=concurrency,
             rate=rate,
@@ -446,7 +445,7 @@ class AsyncClient:
             cancel=cancel,
             headers=headers,
         )
-        return AsyncBatch(begin, partial(_notify, on_update))
+        return AsyncBatch(items, begin, partial(_notify, on_update))
 
     def poller(
         self,

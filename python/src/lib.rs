@@ -47,6 +47,8 @@ mod _native {
     #[pymodule_export]
     use super::batch::decisions::{batch_drop, batch_export, batch_resolve, batch_retry};
     #[pymodule_export]
+    use super::batch::items::BatchItems;
+    #[pymodule_export]
     use super::batch::iterator::Batch;
     #[pymodule_export]
     use super::batch::list::{parse_batch_list, read_batch_list};

@@ -142,6 +142,40 @@ def test_repeated_messages_are_the_first_update_and_metadata_comes_back(emulator
     run(main)
 
 
+@pytest.mark.parametrize("entered", [True, False], ids=["async with", "the first iteration"])
+def test_repeated_messages_are_heard_of_before_any_is_sent(emulator, run, journal, entered):
+    async def main():
+        heard = []
+
+        async def on_update(update):
+            await sleep(0.05)
+            heard.append((update["event"], update["progress"]["left"], journal.exists(), len(emulator.ledger())))
+
+        batch = client_of(emulator).send_all(iter([("job_1", "p")] * 2), journal=journal, on_update=on_update)
+        async with batch if entered else contextlib.AsyncExitStack():
+            assert len(heard) == entered
+            assert len([outcome async for outcome in batch]) == 2
+        assert heard == [("repeated", 2, False, 0)], "once"
+
+    run(main)
+    assert len(emulator.ledger()) == 2
+
+
+@pytest.mark.parametrize("entered", [True, False], ids=["async with", "the first iteration"])
+def test_an_exception_about_repeated_messages_leaves_all_of_them_unsent(emulator, run, journal, entered):
+    def refuse(update):
+        raise ValueError(update["event"])
+
+    async def main():
+        batch = client_of(emulator).send_all([("job_1", "p")] * 2, journal=journal, on_update=refuse)
+        with pytest.raises(ValueError, match="repeated"):
+            await (batch.__aenter__() if entered else batch.__anext__())
+        assert batch.finished and [outcome async for outcome in batch] == []
+
+    run(main)
+    assert emulator.ledger() == [] and not journal.exists()
+
+
 def test_other_tasks_run_and_requests_have_their_turn_while_a_batch_waits(emulator, run, journal):
     async def main():
         # Forty that wait for an hour each leave the client's 32 threads alone.

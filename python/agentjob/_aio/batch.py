@@ -7,9 +7,9 @@ import sys
 from collections import deque
 from functools import partial
 from types import TracebackType
-from typing import Any, Awaitable, Callable, Literal, Optional
+from typing import Any, Awaitable, Callable, Iterable, Literal, Optional
 
-from .._native import Batch, CancelToken, Client
+from .._native import Batch, BatchItems, CancelToken, Client
 from ..types import BatchOutcome, BatchProgress, BatchUpdate
 from .call import run
 from .event_loop import in_trio
@@ -24,7 +24,11 @@ class AsyncBatch:
     scope that is cancelled. A batch that is garbage collected before its end stops, like a Batch.
     """
 
-    def __init__(self, begin: Callable[[], Batch], notify: Callable[[BatchUpdate], Awaitable[None]]) -> None:
+    def __init__(
+        self, items: Iterable[Any], begin: Callable[[BatchItems], Batch], notify: Callable[[BatchUpdate], Awaitable[None]]
+    ) -> None:
+        self._given = items
+        self._items: BatchItems | None = None
         self._begin = begin
         self._notify = notify
         self._batch: Batch | None = None
@@ -74,6 +78,9 @@ class AsyncBatch:
         self._claim()
         try:
             await self._run(self._open)
+            if self._batch is None and self._pending:
+                await self._notify(self._pending.popleft()[1])
+                await self._run(self._open)
         except BaseException:
             # Python calls no __aexit__ for a statement that was not entered, and the batch may be sending already.
             self._in_use = False
@@ -133,9 +140,17 @@ class AsyncBatch:
     # These run on the batch's own thread.
 
     def _open(self, token: CancelToken) -> None:
+        """Begins the batch. Messages that are there twice come first: then only the update about them is pending, and the next call
+        begins the batch."""
         if self._batch is None and not self._closed:
             try:
-                self._batch = self._begin()
+                if self._items is None:
+                    self._items = BatchItems(self._given)
+                    repeated = self._items.repeated()
+                    if repeated is not None:
+                        self._pending.append((False, repeated))
+                        return
+                self._batch = self._begin(self._items)
             except BaseException:
                 self._closed = True
                 raise

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use agentjob_core as core;
-use agentjob_core::{BatchItem, BatchOptions, BatchProgress, Control, Rate};
+use agentjob_core::{BatchItem, BatchOptions, Control, Rate};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -103,12 +103,10 @@ pub(crate) fn begin(
     }
 }
 
-/// Reports messages that the list has twice, before anything is sent: as a warning to the logger, and to `on_update`. For
-/// agentjob.aio, which has no `on_update` here, the batch's first event is the same update.
+/// Reports messages that the list has twice, before anything is sent: as a warning to the logger, and to `on_update`. agentjob.aio has
+/// no `on_update` here, and has reported the same update before this.
 fn note_repeated(py: Python<'_>, items: &[BatchItem], watcher: &Watcher) -> PyResult<()> {
-    let Some(update) = py.detach(|| BatchItem::repeated(items)) else { return Ok(()) };
-    let mut progress = BatchProgress::default();
-    (progress.items, progress.left) = (items.len() as u64, items.len() as u64);
+    let Some((update, progress)) = items::repeated(py, items) else { return Ok(()) };
     logging::warning(py, records::repeated(&update), &records::update(py, &update, &progress)?)?;
     match watcher.batch(&update, &progress) {
         Ok(()) => Ok(()),

@@ -1,21 +1,63 @@
 //! The items of a batch, as Python gives them: mappings or tuples. An error names the item by its line or its number.
 
-use agentjob_core::{BatchItem, Error};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use agentjob_core::{BatchItem, BatchProgress, BatchUpdate, Error};
 use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyMapping, PyTuple};
 
 use crate::arguments::{Integer, Refused, text, type_name, wrong_type};
+use crate::batch::records;
 use crate::errors;
+use crate::panic::guarded;
 
 /// How many items to read between two checks for Ctrl-C, because an iterable may be endless.
 const SIGNALS_EVERY: usize = 1024;
 /// The longest unknown name that an error quotes.
 const MAX_QUOTED: usize = 60;
 
+/// Items that are read already, for one Client.send_all. For agentjob.aio, whose on_update is called for repeated messages on another
+/// thread than the one that reads them, but also before any is sent.
+#[pyclass(frozen, module = "agentjob._native")]
+pub(crate) struct BatchItems(Mutex<Vec<BatchItem>>);
+
+impl BatchItems {
+    fn items(&self) -> MutexGuard<'_, Vec<BatchItem>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl BatchItems {
+    #[new]
+    fn new(py: Python<'_>, items: &Bound<'_, PyAny>) -> PyResult<BatchItems> {
+        guarded(py, || Ok(BatchItems(Mutex::new(read(items)?))))
+    }
+
+    /// The update about messages that are there twice (types.BatchUpdate), if there are any.
+    fn repeated<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        guarded(py, || {
+            let Some((update, progress)) = repeated(py, &self.items()) else { return Ok(None) };
+            records::update(py, &update, &progress).map(Some)
+        })
+    }
+}
+
+/// The update about messages that are there twice, with the progress of a batch that has not begun.
+pub(crate) fn repeated(py: Python<'_>, items: &[BatchItem]) -> Option<(BatchUpdate, BatchProgress)> {
+    let update = py.detach(|| BatchItem::repeated(items))?;
+    let mut progress = BatchProgress::default();
+    (progress.items, progress.left) = (items.len() as u64, items.len() as u64);
+    Some((update, progress))
+}
+
 /// Reads every item.
 pub(crate) fn read(items: &Bound<'_, PyAny>) -> PyResult<Vec<BatchItem>> {
+    if let Ok(read) = items.cast::<BatchItems>() {
+        return Ok(std::mem::take(&mut *read.get().items()));
+    }
     let py = items.py();
     let mut read = Vec::with_capacity(items.len().unwrap_or(0));
     let each = match items.try_iter() {

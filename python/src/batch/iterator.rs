@@ -222,12 +222,13 @@ impl Batch {
             for event in &received.pending {
                 let (is_outcome, record) = match event {
                     Event::Outcome(outcome) => (true, records::outcome(py, outcome)?),
+                    // agentjob.aio has reported it.
+                    Event::Call(_) | Event::Update(BatchUpdate::Repeated { .. }, _) => continue,
                     Event::Update(update, progress) => {
                         let record = records::update(py, update, progress)?;
                         self.watcher.log_update(py, update, &record)?;
                         (false, record)
                     }
-                    Event::Call(_) => continue,
                 };
                 taken.append((is_outcome, record))?;
             }
