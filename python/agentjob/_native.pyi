@@ -29,6 +29,7 @@ __all__ = [
     "error_kinds",
     "escape",
     "parse_batch_list",
+    "parse_item_name",
     "read_batch_list",
     "read_headers",
     "serve_emulator",
@@ -622,6 +623,9 @@ def read_batch_list(path: str | PathLike[str], *, format: str | None = None, ext
 
 def parse_batch_list(content: bytes, name: str, format: str | None = None, extra: bool = False) -> list[BatchItem]:
     """The same for a list's content; name is what errors call it. For the command line."""
+
+def parse_item_name(word: str) -> int | str:
+    """The number or the key that a word on the command line names. For the command line, which reads "all" itself."""
 
 def batch_status(journal: str | PathLike[str]) -> BatchStatus:
     """The status of a batch, from its journal, whether a run is active or not: its progress, and the messages that were rejected or

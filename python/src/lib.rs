@@ -45,7 +45,7 @@ mod _native {
     #[pymodule_export]
     use super::batch::begin::batch_status;
     #[pymodule_export]
-    use super::batch::decisions::{batch_drop, batch_export, batch_resolve, batch_retry};
+    use super::batch::decisions::{batch_drop, batch_export, batch_resolve, batch_retry, parse_item_name};
     #[pymodule_export]
     use super::batch::items::BatchItems;
     #[pymodule_export]

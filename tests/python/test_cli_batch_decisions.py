@@ -94,6 +94,8 @@ def test_a_night_is_put_right_with_the_commands_that_the_status_prints(emulator)
     ("retry night 4 --prompt-file nowhere", "nowhere cannot be read: No such file or directory"),
     ("retry night 4 tests", 'item 4 and item "tests" are the same item'),
     ("drop night key:4", 'item "4" is not in the journal'),
+    ("drop night 18446744073709551615", "item 18446744073709551615 is not in the journal"),
+    ("drop night 18446744073709551616", 'item "18446744073709551616" is not in the journal'),
     ("export night", "--csv"),
 ])
 def test_wrong_usage_is_named_and_nothing_is_written(emulator, line, error):
@@ -138,6 +140,14 @@ def test_a_journal_that_cannot_be_decided_about_is_a_failure(emulator, folder): 
         status, out, err = command(f"agentjob batch {line}")
         assert (status, out) == (3, "") and err.startswith("agentjob: journal ") and err.count("\n") == 1
     assert not (folder / "nowhere").exists()
+
+
+def test_a_key_of_more_digits_than_a_number_has_is_a_key(folder):  # noqa: F811
+    with open("one.jsonl", "w") as file:
+        file.write('{"job_id": "gone", "prompt": "message", "key": "20261125000000000000000001"}\n')
+    with service(5) as emulator:
+        assert run(emulator, "batch", "run", "one.jsonl", "--journal", "one")[0] == 3
+    assert command("agentjob batch drop one 20261125000000000000000001") == (0, "item 1 (gone): drop\n", "")
 
 
 def test_a_check_that_fails_decides_nothing(emulator):

@@ -93,6 +93,16 @@ pub(crate) fn batch_export(
     })
 }
 
+/// The number or the key that a word on the command line names. For the command line, which reads "all" itself.
+#[pyfunction]
+pub(crate) fn parse_item_name<'py>(py: Python<'py>, word: &str) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match word.parse() {
+        Ok(BatchRef::Number(number)) => number.into_pyobject(py)?.into_any(),
+        Ok(BatchRef::Key(key)) => PyString::new(py, &key).into_any(),
+        Ok(BatchRef::All) | Err(_) => PyString::new(py, word).into_any(),
+    })
+}
+
 fn read<T>(py: Python<'_>, read: impl FnOnce() -> Result<T, Refused>) -> PyResult<T> {
     read().map_err(|refused| refused.raised(py, false))
 }
@@ -128,7 +138,14 @@ fn references(items: &Bound<'_, PyAny>) -> PyResult<Vec<BatchRef>> {
             return Ok(BatchRef::Key(key.to_cow()?.as_ref().into()));
         }
         let number: Integer = item.extract()?;
-        read(py, || number.integer("items").map(BatchRef::Number))
+        read(py, || match number.right() {
+            // `Integer` stops here, and would name another item.
+            Some(i64::MAX) => {
+                let number = item.extract().map_err(|_| Error::invalid_argument("a number in items is too large"))?;
+                Ok(BatchRef::Number(number))
+            }
+            _ => number.integer("items").map(BatchRef::Number),
+        })
     })
     .collect()
 }

@@ -4,7 +4,7 @@ import json
 import shlex
 
 from ... import errors
-from ..._native import batch_status
+from ..._native import batch_status, parse_item_name
 from .. import exit
 from ..output import print_result
 from ..terminal import printable
@@ -21,13 +21,7 @@ def items_of(words):
         return "all"
     if "all" in words:
         raise errors.InvalidArgumentError("items are named besides all. Give either all or the items.")
-    return [item_of(word) for word in words]
-
-
-def item_of(word):
-    if word.isascii() and word.isdigit():
-        return int(word)
-    return word[len("key:") :] if word.startswith("key:") else word
+    return [parse_item_name(word) for word in words]
 
 
 def read_prompt_file(file):
