@@ -47,6 +47,12 @@ def test_a_prompt_comes_from_stdin(emulator):
     assert emulator.ledger()[0]["prompt"] == "two\nlines, naïve"
 
 
+def test_the_byte_order_mark_before_a_prompt_on_stdin_is_not_sent(emulator):
+    assert run(emulator, "send", "job_demo", "-", stdin="\ufefftwo\ufeff\n")[0] == 0
+    assert run(emulator, "create", "-", stdin="\ufeffnew\n")[0] == 0
+    assert [message["prompt"] for message in emulator.ledger()] == ["two\ufeff", "new"]
+
+
 def test_send_and_wait_goes_to_the_end(emulator):
     status, out, err = run(emulator, "send", "job_demo", "go", "--wait", *QUICK)
     assert status == 0 and json.loads(out)["status"] == "completed"

@@ -142,6 +142,13 @@ def test_a_journal_that_cannot_be_decided_about_is_a_failure(emulator, folder): 
     assert not (folder / "nowhere").exists()
 
 
+def test_the_byte_order_mark_before_the_prompt_in_a_file_is_not_sent(emulator, folder):  # noqa: F811
+    (folder / "better.txt").write_bytes("\ufeffa better message\r\n".encode())
+    assert command("agentjob batch retry night 5 --prompt-file better.txt")[0] == 0
+    assert command("agentjob batch run messages.jsonl --journal night --prompt-file better.txt", emulator)[0] == 5
+    assert emulator.ledger()[-1]["prompt"] == "a better message"
+
+
 def test_a_key_of_more_digits_than_a_number_has_is_a_key(folder):  # noqa: F811
     with open("one.jsonl", "w") as file:
         file.write('{"job_id": "gone", "prompt": "message", "key": "20261125000000000000000001"}\n')

@@ -16,6 +16,7 @@ from .flags import CLIENT, SCHEDULE
 from .headers import headers
 from .output import OutputError, emit, print_result
 from .progress import Progress
+from .prompt import read_prompt
 from .record import pretty
 from .terminal import write
 from .wait import Interrupted, Wait, command, job_words
@@ -163,17 +164,6 @@ def client(options, report):
     settings = {name: getattr(options, name) for name in CLIENT}
     settings["headers"] = headers(options.header)
     return Client(**settings, user_agent_suffix="cli", on_event=report.on_event)
-
-
-def read_prompt(given):
-    if given != "-":
-        return given
-    if sys.stdin is None:
-        raise errors.InvalidArgumentError("the prompt is read from stdin, which is closed")
-    try:
-        return sys.stdin.buffer.read().decode("utf-8").rstrip("\r\n")
-    except UnicodeDecodeError:
-        raise errors.InvalidArgumentError("the prompt on stdin is not UTF-8") from None
 
 
 def finish(wait, report, delivered=False):

@@ -7,6 +7,7 @@ from ... import errors
 from ..._native import batch_status, parse_item_name
 from .. import exit
 from ..output import print_result
+from ..prompt import prompt_of
 from ..terminal import printable
 from .describe import place, plural
 from .status import run_command
@@ -25,14 +26,10 @@ def items_of(words):
 
 
 def read_prompt_file(file):
-    """The prompt in a file, without its trailing line breaks."""
-    from .items import content
+    """The prompt in a file; - is stdin."""
+    from .items import content, name_of
 
-    name = "stdin" if file == "-" else printable(file)
-    try:
-        return content(file).decode("utf-8").rstrip("\r\n")
-    except UnicodeDecodeError:
-        raise errors.InvalidArgumentError(f"the prompt in {name} is not UTF-8") from None
+    return prompt_of(content(file), f"in {name_of(file)}")
 
 
 def show(decisions, options, report, next_run=""):
