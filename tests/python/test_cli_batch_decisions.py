@@ -142,6 +142,24 @@ def test_a_journal_that_cannot_be_decided_about_is_a_failure(emulator, folder): 
     assert not (folder / "nowhere").exists()
 
 
+def test_the_command_after_a_decision_names_the_files_of_all_new_prompts(emulator, folder):  # noqa: F811
+    """Without one of them that run would refuse to begin."""
+    for name in ("one.txt", "two.txt"):
+        (folder / name).write_text(f"the prompt in {name}")
+    for decision, prompts in [
+        ("retry night 4 --prompt-file one.txt", " --prompt-file one.txt"),
+        ("retry night 4", " --prompt-file FILE"),
+        ("resolve night 2 --not-arrived", " --prompt-file FILE"),
+        ("retry night 5 --prompt-file two.txt", " --prompt-file two.txt --prompt-file FILE"),
+        ("retry night 5", " --prompt-file FILE"),
+    ]:
+        status, out, err = command(f"agentjob batch {decision}")
+        assert status == 0 and out.endswith(f"1 message to send, by: agentjob batch run FILE --journal night{prompts}\n"), (decision, out, err)
+    files = ("--prompt-file", "one.txt", "--prompt-file", "two.txt")
+    assert run(emulator, "batch", "run", "messages.jsonl", "--journal", "night", *files)[0] == 5
+    assert sorted(message["prompt"] for message in emulator.ledger())[-2:] == ["the prompt in one.txt", "the prompt in two.txt"]
+
+
 def test_the_byte_order_mark_before_the_prompt_in_a_file_is_not_sent(emulator, folder):  # noqa: F811
     (folder / "better.txt").write_bytes("\ufeffa better message\r\n".encode())
     assert command("agentjob batch retry night 5 --prompt-file better.txt")[0] == 0

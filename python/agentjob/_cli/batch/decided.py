@@ -32,8 +32,9 @@ def read_prompt_file(file):
     return prompt_of(content(file), f"in {name_of(file)}")
 
 
-def show(decisions, options, report, next_run=""):
-    """Prints decisions that are in the journal, and returns the exit status. next_run: what the next run needs besides its flags."""
+def show(decisions, options, report, prompt_file=None):
+    """Prints decisions that are in the journal, and returns the exit status. prompt_file: the file of their new prompt, as a shell
+    reads it."""
     report.end()
     if options.json:
         print_result(json.dumps(decisions, indent=2) + "\n", NOT_PRINTED)
@@ -41,7 +42,8 @@ def show(decisions, options, report, next_run=""):
     text = "".join(f"{place(made)}: {made['decision']}\n" for made in decisions)
     sent = sum(made["decision"] in ("not_arrived", "resend", "retry") for made in decisions)
     if sent:
-        command = run_command(batch_status(options.run), shlex.quote(options.run)) + next_run
+        in_it = sent if prompt_file else 0
+        command = run_command(batch_status(options.run), shlex.quote(options.run), prompt_file, in_it)
         text += f"{plural(sent, 'message')} to send, by: {printable(command)}\n"
     print_result(text, NOT_PRINTED)
     return exit.DONE

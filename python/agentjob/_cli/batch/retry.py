@@ -10,5 +10,4 @@ def main(options, report):
     file = options.prompt_file
     prompt = None if file is None else read_prompt_file(file)
     decisions = batch_retry(options.run, items_of(options.items), prompt)
-    next_run = "" if file is None else f" --prompt-file {'FILE' if file == '-' else shlex.quote(file)}"
-    return show(decisions, options, report, next_run)
+    return show(decisions, options, report, "FILE" if file == "-" else file and shlex.quote(file))

@@ -84,18 +84,21 @@ def next_steps(status, journal):
         if rejected != "all" or not status["unknown"]:
             steps.append((f"agentjob batch drop {run} {rejected}", "no run sends them"))
     if progress["left"] or progress["waiting"]:
-        command = run_command(status, run) + (" --prompt-file FILE" if status["new_prompts"] else "")
-        steps.append((command, "resumes, with the same list" + (" and the new prompts" if status["new_prompts"] else "")))
+        steps.append((run_command(status, run), "resumes, with the same list" + (" and the new prompts" if status["new_prompts"] else "")))
     if steps:
         yield "next:"
         width = min(max(len(command) for command, _ in steps), 70)
         yield from (f"  {command:<{width}}  # {what}" for command, what in steps)
 
 
-def run_command(status, run):
-    """The command of the next run: with the rate and the wait of the last one, and the journal as a shell reads it."""
+def run_command(status, run, prompt_file=None, in_it=0):
+    """The command of the next run: with the rate and the wait of the last one, the journal as a shell reads it, and the files of the
+    new prompts: prompt_file, as a shell reads it, for `in_it` messages, and a FILE for the others."""
     rate = f" --rate {status['rate']}" if status["rate"] else ""
-    return f"agentjob batch run FILE --journal {run}{rate}" + (" --wait" if status["waits"] else "")
+    files = [prompt_file] if prompt_file else []
+    files += ["FILE"] if status["new_prompts"] > in_it else []
+    prompts = "".join(f" --prompt-file {file}" for file in files)
+    return f"agentjob batch run FILE --journal {run}{rate}" + (" --wait" if status["waits"] else "") + prompts
 
 
 def names(items):
