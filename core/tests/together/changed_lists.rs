@@ -84,7 +84,18 @@ fn a_message_that_the_list_lacks_is_no_part_of_the_batch() {
 }
 
 #[test]
-fn a_list_may_leave_out_what_was_dropped_and_has_it_back_as_dropped() {
+fn what_was_dropped_and_may_have_arrived_stays_in_the_list() {
+    let (service, folder) = (service(2, LOST), Folder::new());
+    let options = BatchOptions::new(folder.journal()).concurrency(1);
+    run(&client(&service), vec![keyed(1), keyed(2)], &options);
+    batch_drop(folder.journal(), &[BatchRef::All]).unwrap();
+    let refused = client(&service).send_all(vec![keyed(2)], &options).unwrap_err();
+    assert!(refused.message().contains("it is missing from the list"), "{refused}");
+    assert!(run(&client(&service), vec![keyed(2), keyed(1)], &options).is_empty());
+}
+
+#[test]
+fn a_list_may_leave_out_what_was_rejected_and_dropped_and_has_it_back_as_dropped() {
     let rejected = r#","rules":[{"method":"POST","path":"/v2/agent/*/job/job_1/message","status":422}]"#;
     let (service, folder) = (service(2, rejected), Folder::new());
     let options = BatchOptions::new(folder.journal());

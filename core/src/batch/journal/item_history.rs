@@ -166,9 +166,19 @@ impl ItemHistory {
         self.state == ItemState::Dropped
     }
 
-    /// Whether a list must still have it: it may have been delivered, or a person has decided that it is sent.
+    /// Whether a list must still have it: it may have arrived, or it was rejected, or a person has decided that it is sent.
     pub(crate) fn must_be_listed(&self) -> bool {
-        self.delivery().is_some() || self.decided.is_some() && !self.is_dropped()
+        match self.is_dropped() {
+            // The job's other messages must not get its result.
+            true => self.may_have_arrived(),
+            false => self.delivery().is_some() || self.decided.is_some(),
+        }
+    }
+
+    /// Whether its message may have arrived, whatever was decided.
+    pub(crate) fn may_have_arrived(&self) -> bool {
+        let delivery = if self.is_dropped() { Some(self.to_decide()) } else { self.delivery() };
+        self.earlier_send_unknown || matches!(delivery, Some(Delivery::Accepted | Delivery::Unknown))
     }
 
     /// Whether the last run's list has it.

@@ -2,7 +2,7 @@
 //! earlier run may not have waited: then the job shows the result of the last message that reached it, and no other's.
 
 use crate::batch::item::Planned;
-use crate::batch::journal::item_history::{ItemHistory, ItemState};
+use crate::batch::journal::item_history::ItemHistory;
 use crate::delivery::Delivery;
 
 /// Marks the accepted items whose job's result may be another message's.
@@ -10,7 +10,7 @@ pub(crate) fn mark_lost_results(items: &mut [Planned], histories: &[Option<Box<I
     // Where the journal has the last message that may have reached each job.
     let mut last = vec![0; items.len()];
     for (item, history) in items.iter().zip(histories) {
-        if let Some(history) = history.as_deref().filter(|history| may_have_arrived(history)) {
+        if let Some(history) = history.as_deref().filter(|history| history.may_have_arrived()) {
             let last = &mut last[item.first_for_job as usize];
             *last = outcome_at(history).max(*last);
         }
@@ -21,14 +21,6 @@ pub(crate) fn mark_lost_results(items: &mut [Planned], histories: &[Option<Box<I
             item.lacks_own_result = history.is_accepted_by_decision() || !is_last;
         }
     }
-}
-
-fn may_have_arrived(history: &ItemHistory) -> bool {
-    let delivery = match history.state {
-        ItemState::Dropped => Some(history.to_decide()),
-        _ => history.delivery(),
-    };
-    history.earlier_send_unknown || matches!(delivery, Some(Delivery::Accepted | Delivery::Unknown))
 }
 
 fn outcome_at(history: &ItemHistory) -> u64 {
