@@ -570,9 +570,10 @@ class Poller:
 
 @final
 class BatchItems:
-    """Items that are read already, for one Client.send_all. For agentjob.aio."""
+    """Items that are read already, for one Client.send_all. For agentjob.aio and the command line."""
 
     def __new__(cls, items: Iterable[Any]) -> Self: ...
+    def __len__(self) -> int: ...
     def repeated(self) -> BatchUpdate | None:
         """The update about messages that are there twice, if there are any."""
 
@@ -621,8 +622,8 @@ def read_batch_list(path: str | PathLike[str], *, format: str | None = None, ext
     never quotes a prompt.
     """
 
-def parse_batch_list(content: bytes, name: str, format: str | None = None, extra: bool = False) -> list[BatchItem]:
-    """The same for a list's content; name is what errors call it. For the command line."""
+def parse_batch_list(content: bytes, name: str, format: str | None = None, extra: bool = False) -> BatchItems:
+    """The same for a list's content, with each extra as it is written there; name is what errors call it. For the command line."""
 
 def parse_item_name(word: str) -> int | str:
     """The number or the key that a word on the command line names. For the command line, which reads "all" itself."""

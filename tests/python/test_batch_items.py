@@ -122,7 +122,7 @@ def test_valid_jsonl(tmp_path):
         b'{"job_id":"a","prompt":"x","key":"k"}',
     ]
     path.write_bytes(b"\n".join(lines))
-    assert read_items(str(path)) == [
+    assert read_batch_list(path) == [
         {"job_id": "a", "prompt": "x", "line": 1},
         {"job_id": "a", "prompt": 'line\u2028end \U0001f600 say "prompt" and "prompt"', "line": 3},
         {"job_id": "a", "prompt": "x", "key": "k", "line": 4},
@@ -167,7 +167,7 @@ def test_valid_csv(name, tmp_path):
     path = tmp_path / name
     long = "x" * 200_000
     path.write_bytes(f'\ufeffprompt, key ,job_id\r\n"two\r\nlines, ""quoted""",,a\r\n\r\n{long},k,b\r\n'.encode())
-    items = read_items(str(path), "csv" if name.endswith("txt") else None)
+    items = read_batch_list(path, format="csv" if name.endswith("txt") else None)
     assert items == [
         {"job_id": "a", "prompt": 'two\r\nlines, "quoted"', "line": 2},
         {"job_id": "b", "prompt": long, "key": "k", "line": 5},

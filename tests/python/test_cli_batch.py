@@ -93,6 +93,28 @@ def test_other_columns_are_printed_with_the_outcome_if_a_flag_says_so(folder):
         assert "title" not in (folder / "night").read_text(), "the journal has no metadata"
 
 
+def test_metadata_of_a_list_is_taken_as_it_is_written(folder):
+    """Numbers that Python would write longer, or cannot have, are neither counted as longer nor refused."""
+    longest = '{"n":1e20,"more":"%s"}'
+    longest %= "x" * (4096 - len(longest % ""))
+    extras = ['{"n":1e400}', longest]
+    with open("messages.jsonl", "w") as file:
+        file.writelines('{"job_id":"job_1","prompt":"message",' + extra[1:] + "\n" for extra in extras)
+    with service(1) as emulator:
+        status, outcomes, err = send_all(emulator, "--extra")
+        assert status == 0, err
+        assert {o["item"]: o["extra"] for o in outcomes} == {1: json.loads(extras[0]), 2: json.loads(extras[1])}
+
+
+def test_metadata_with_half_a_character_is_refused_before_anything_is_sent(folder):
+    with open("messages.jsonl", "w") as file:
+        file.write('{"job_id":"job_1","prompt":"a"}\n{"job_id":"job_1","prompt":"b","n":["\\ud800"]}\n')
+    with service(1) as emulator:
+        status, _, err = send_all(emulator, "--extra")
+        assert status == 2 and "messages.jsonl, line 2, column 36: a field contains half a character" in err
+        assert emulator.ledger() == []
+
+
 def test_messages_that_are_in_the_list_twice_are_noted_before_anything_is_sent(folder):
     records = "job_id,prompt\njob_1,one\njob_2,one\njob_1,one\njob_1,one\n"
     note = "line 4 repeats line 2, with the same job and the same prompt; so does 1 other message: each of them is sent"

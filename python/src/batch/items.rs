@@ -19,11 +19,16 @@ const SIGNALS_EVERY: usize = 1024;
 const MAX_QUOTED: usize = 60;
 
 /// Items that are read already, for one Client.send_all. For agentjob.aio, whose on_update is called for repeated messages on another
-/// thread than the one that reads them, but also before any is sent.
+/// thread than the one that reads them, but also before any is sent. And for the command line: as Python objects, numbers of an extra
+/// would not stay as they are written.
 #[pyclass(frozen, module = "agentjob._native")]
 pub(crate) struct BatchItems(Mutex<Vec<BatchItem>>);
 
 impl BatchItems {
+    pub(crate) fn of(items: Vec<BatchItem>) -> BatchItems {
+        BatchItems(Mutex::new(items))
+    }
+
     fn items(&self) -> MutexGuard<'_, Vec<BatchItem>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -33,7 +38,11 @@ impl BatchItems {
 impl BatchItems {
     #[new]
     fn new(py: Python<'_>, items: &Bound<'_, PyAny>) -> PyResult<BatchItems> {
-        guarded(py, || Ok(BatchItems(Mutex::new(read(items)?))))
+        guarded(py, || Ok(BatchItems::of(read(items)?)))
+    }
+
+    fn __len__(&self) -> usize {
+        self.items().len()
     }
 
     /// The update about messages that are there twice (types.BatchUpdate), if there are any.

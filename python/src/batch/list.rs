@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::arguments::{Flag, Given, Refused, path as path_of};
+use crate::batch::items::BatchItems;
 use crate::convert;
 use crate::errors;
 use crate::panic::guarded;
@@ -44,20 +45,20 @@ pub(crate) fn read_batch_list<'py>(
     })
 }
 
-/// The same for a list's content. name is what errors call it. For the command line.
+/// The same for a list's content, with each extra as it is written there. name is what errors call it. For the command line.
 #[pyfunction]
 #[pyo3(signature = (content, name, format=None, extra=Given::Right(false)), text_signature = "(content, name, format=None, extra=False)")]
-pub(crate) fn parse_batch_list<'py>(
-    py: Python<'py>,
+pub(crate) fn parse_batch_list(
+    py: Python<'_>,
     content: &[u8],
     name: &str,
     format: Option<&str>,
     extra: Flag,
-) -> PyResult<Bound<'py, PyList>> {
+) -> PyResult<BatchItems> {
     guarded(py, || {
         let options = options(format, &extra).map_err(|refused| refused.raised(py, false))?;
         let read = py.detach(|| BatchItem::parse_list(content, name, &options));
-        dicts(py, &read.map_err(|error| errors::raised(py, &error))?)
+        Ok(BatchItems::of(read.map_err(|error| errors::raised(py, &error))?))
     })
 }
 

@@ -31,7 +31,7 @@ pub fn check(data: &[u8]) {
 fn json(content: &[u8], items: &[BatchItem], keeps_extra: bool) {
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
     let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_slice(content).into_iter().collect();
-    // serde_json refuses half a surrogate pair in a field that is not a message's own.
+    // serde_json refuses a number beyond a float.
     let Ok(mut values) = values else { return };
     if let [Value::Array(all)] = &values[..] {
         values = all.clone();

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::json::compact::{push_compact, push_quoted};
 use crate::json::scan::{Flaw, MAX_DEPTH};
 use crate::json::text::JsonText;
+use crate::json::tokens::JsonToken;
 use crate::json::value::Json;
 use crate::text::describe;
 
@@ -115,6 +116,9 @@ impl<'a> Place<'a> {
                 let error = Error::invalid(reason).with_hint("The fields are job_id, prompt and key.");
                 return Err(self.of(name.as_written()).wrong(error));
             }
+            if let Some((_, value)) = other.iter().find(|(name, value)| has_lone_surrogate(*name, *value)) {
+                return Err(self.of(value.as_str()).wrong(Error::invalid(half_a_character("a field"))));
+            }
             item = item.with_extra(object_of(&other));
         }
         Ok(item.with_line(self.line))
@@ -148,9 +152,7 @@ impl<'a> Place<'a> {
         let text = value.as_text().ok_or_else(|| refused(format!("{name} must be a string, not {}", noun(value))))?;
         // Decoding would replace it, and so send another prompt than the file has.
         if text.has_lone_surrogate() {
-            return Err(refused(format!(
-                "{name} contains half a character: an escape from \\ud800 to \\udfff without its other half"
-            )));
+            return Err(refused(half_a_character(name)));
         }
         Ok(text.decode().into())
     }
@@ -160,6 +162,19 @@ impl<'a> Place<'a> {
 struct Fields<'a> {
     known: [Option<Json<'a>>; BatchItem::FIELDS.len()],
     other: Vec<(JsonText<'a>, Json<'a>)>,
+}
+
+/// Whether a field has one, in its name or anywhere in its value.
+fn has_lone_surrogate(name: JsonText<'_>, value: Json<'_>) -> bool {
+    name.has_lone_surrogate()
+        || value.tokens().any(|token| match token {
+            JsonToken::Key(text) | JsonToken::Text(text) => text.has_lone_surrogate(),
+            _ => false,
+        })
+}
+
+fn half_a_character(what: &str) -> String {
+    format!("{what} contains half a character: an escape from \\ud800 to \\udfff without its other half")
 }
 
 /// These members as an object, without white space.

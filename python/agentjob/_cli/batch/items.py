@@ -9,7 +9,7 @@ from ..terminal import printable
 
 
 def read_items(file, format=None, extra=False):
-    """The items of a file (- is stdin), as dicts for Client.send_all, each with its `line`.
+    """The items of a file (- is stdin), for Client.send_all.
 
     format: "json", "jsonl", "csv" or "tsv"; None takes what the file's name suggests. extra: whether other columns are kept. Raises
     InvalidArgumentError, which names the file and the first wrong line, and says how many others are wrong.

@@ -314,3 +314,14 @@ fn other_columns_with_too_much_text_or_two_of_one_name_are_refused() {
     let error = BatchItem::parse_list(twice, "FILE", &json).unwrap_err();
     assert_eq!(error.message(), "FILE, line 1, column 38: a field occurs twice");
 }
+
+#[test]
+fn half_a_character_in_another_field_is_refused_where_the_option_keeps_it() {
+    for other in [r#""n":{"m":["\ud800"]}"#, r#""n":{"\udc00":1}"#, r#""\ud800":1"#] {
+        let content = format!(r#"{{"job_id":"a","prompt":"x",{other}}}"#);
+        let error = BatchItem::parse_list(content.as_bytes(), "FILE", &ListOptions::new().extra(true)).unwrap_err();
+        assert!(error.message().contains(": a field contains half a character"), "{other}: {error}");
+    }
+    let whole = br#"{"job_id":"a","prompt":"x","n":"\ud83d\ude00"}"#;
+    assert!(BatchItem::parse_list(whole, "FILE", &ListOptions::new().extra(true)).is_ok());
+}
