@@ -673,7 +673,8 @@ def batch_export(
     It sends nothing and writes nothing, and works during a run, too.
 
     The keys and columns are item, key, job_id, state (accepted, rejected, unknown, not_sent, sending, dropped), decision, decided_at,
-    at (when the outcome was recorded), http_status, reason, status and pr_link (the job's).
+    at (when the outcome was recorded), http_status, reason, status and pr_link (the job's, once a run
+    has waited for the message's result).
 
     Raises InvalidArgumentError: an item is not in the journal; JournalError: the journal cannot be read or is damaged.
     """

@@ -73,7 +73,7 @@ class Error(Exception):
     elapsed: float = 0.0
     """How many seconds the call took."""
     job: "typing.Optional[types.Job]" = None
-    """The last record that a wait read."""
+    """The last record that a wait read; None if that may be the job's previous result."""
     item: "typing.Optional[int]" = None
     """The number, from 1, of the batch's item that the error is about."""
     line: "typing.Optional[int]" = None
@@ -259,7 +259,7 @@ class InvalidResponseError(Error):
 
 
 class WaitTimeoutError(Error, TimeoutError):
-    """A wait timed out before the job was done; `job` is its last record."""
+    """A wait timed out before the job was done; `job` is its last record, or None if that may be its previous result."""
 
     kind = "wait_timeout"
 
