@@ -1303,7 +1303,8 @@ agentjob_code agentjob_client_create_job(const agentjob_client *client,
  * @param job_id the job's id
  * @param call settings of this call, or NULL
  * @param out gets the record; free it with agentjob_job_free()
- * @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
+ * @param err gets the error, in which agentjob_error_job() is the last record that was received, or NULL if that may be
+ * the previous result; may be NULL
  * @return AGENTJOB_OK, AGENTJOB_ERR_WAIT_TIMEOUT if the wait's deadline was exceeded, or any error of agentjob_client_get_job()
  * @since 0.1.0
  */
@@ -1324,7 +1325,8 @@ agentjob_code agentjob_client_wait(const agentjob_client *client,
  * @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED
  * @param call settings of this call, or NULL
  * @param out gets the last record; free it with agentjob_job_free()
- * @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
+ * @param err gets the error, in which agentjob_error_job() is the last record that was received, or NULL if that may be
+ * the previous result; may be NULL
  * @return AGENTJOB_OK, or any error except AGENTJOB_ERR_JOURNAL
  * @since 0.1.0
  */
@@ -1920,7 +1922,8 @@ AGENTJOB_API uint64_t agentjob_poller_due_in_ms(const agentjob_poller *poller);
  * @param client a client of the job's project; after agentjob_poller_new_from_text() any client that can see the job
  * @param call settings of this poll (timeout and cancel token), or NULL
  * @param done gets whether the job is done; if so, agentjob_poller_job() is its last record
- * @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
+ * @param err gets the error, in which agentjob_error_job() is the last record that was received, or NULL if that may be
+ * the previous result; may be NULL
  * @return AGENTJOB_OK, AGENTJOB_ERR_WAIT_TIMEOUT if the wait's deadline was exceeded, or any error of agentjob_client_get_job()
  * @since 0.1.0
  */
@@ -2299,7 +2302,8 @@ AGENTJOB_API
 agentjob_delivery agentjob_batch_event_delivery(const agentjob_batch_event *event);
 
 /**
- * The job's last record: the response to the message or, if the batch waits for jobs, the last record of the wait.
+ * The job's last record: the response to the message or, if the batch waits for jobs, the last record of the wait, or
+ * NULL if that may show the result of another message.
  * @param event the event
  * @return borrowed from the event; NULL if there is none
  * @since 0.1.0
@@ -2657,9 +2661,10 @@ agentjob_code agentjob_batch_add_retry_prompt(agentjob_batch *batch,
                                               agentjob_error **err);
 
 /**
- * Reads a batch's journal, also during a run, and writes every message that it knows as text. The columns, and the keys of each JSON
- * object, are item, key, job_id, state (accepted, rejected, unknown, not_sent, sending, dropped), decision, decided_at, at (when
- * the outcome was recorded), http_status, reason, status and pr_link (the job's, once a run has waited for the message's result).
+ * Reads a batch's journal, also during a run, and writes every message of the last run that was sent or tried as text. The columns,
+ * and the keys of each JSON object, are item, key, job_id, state (accepted, rejected, unknown, not_sent, sending, dropped), decision,
+ * decided_at, at (when the outcome was recorded), http_status, reason, status and pr_link (the job's, once a run has waited for the
+ * message's result).
  * @param journal the path of the journal
  * @param format an AGENTJOB_EXPORT_FORMAT_ number
  * @param out gets the export; free it with agentjob_batch_export_free()
@@ -2784,7 +2789,8 @@ agentjob_code agentjob_poller_start(agentjob_poller *poller,
  * this waits for it. Records and texts that were borrowed from the poller become invalid.
  * @param poller the poller
  * @param done gets whether the job is done; if so, agentjob_poller_job() is its last record
- * @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
+ * @param err gets the error, in which agentjob_error_job() is the last record that was received, or NULL if that may be
+ * the previous result; may be NULL
  * @return as agentjob_poller_poll(); AGENTJOB_ERR_INVALID_ARGUMENT also if no poll is in progress, or if it is the parent's and this
  * process is its child
  * @since 0.1.0

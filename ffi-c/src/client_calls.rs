@@ -120,7 +120,8 @@ pub unsafe extern "C" fn agentjob_client_create_job(
 /// @param job_id the job's id
 /// @param call settings of this call, or NULL
 /// @param out gets the record; free it with agentjob_job_free()
-/// @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
+/// @param err gets the error, in which agentjob_error_job() is the last record that was received, or NULL if that may be
+/// the previous result; may be NULL
 /// @return AGENTJOB_OK, AGENTJOB_ERR_WAIT_TIMEOUT if the wait's deadline was exceeded, or any error of agentjob_client_get_job()
 /// @since 0.1.0
 #[must_use]
@@ -154,7 +155,8 @@ pub unsafe extern "C" fn agentjob_client_wait(
 /// @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED
 /// @param call settings of this call, or NULL
 /// @param out gets the last record; free it with agentjob_job_free()
-/// @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
+/// @param err gets the error, in which agentjob_error_job() is the last record that was received, or NULL if that may be
+/// the previous result; may be NULL
 /// @return AGENTJOB_OK, or any error except AGENTJOB_ERR_JOURNAL
 /// @since 0.1.0
 #[must_use]

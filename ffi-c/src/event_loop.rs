@@ -76,7 +76,8 @@ pub unsafe extern "C" fn agentjob_poller_start(
 /// this waits for it. Records and texts that were borrowed from the poller become invalid.
 /// @param poller the poller
 /// @param done gets whether the job is done; if so, agentjob_poller_job() is its last record
-/// @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
+/// @param err gets the error, in which agentjob_error_job() is the last record that was received, or NULL if that may be
+/// the previous result; may be NULL
 /// @return as agentjob_poller_poll(); AGENTJOB_ERR_INVALID_ARGUMENT also if no poll is in progress, or if it is the parent's and this
 /// process is its child
 /// @since 0.1.0

@@ -114,7 +114,8 @@ pub unsafe extern "C" fn agentjob_poller_due_in_ms(poller: *const agentjob_polle
 /// @param client a client of the job's project; after agentjob_poller_new_from_text() any client that can see the job
 /// @param call settings of this poll (timeout and cancel token), or NULL
 /// @param done gets whether the job is done; if so, agentjob_poller_job() is its last record
-/// @param err gets the error, in which agentjob_error_job() is the last record that was received; may be NULL
+/// @param err gets the error, in which agentjob_error_job() is the last record that was received, or NULL if that may be
+/// the previous result; may be NULL
 /// @return AGENTJOB_OK, AGENTJOB_ERR_WAIT_TIMEOUT if the wait's deadline was exceeded, or any error of agentjob_client_get_job()
 /// @since 0.1.0
 #[must_use]

@@ -230,7 +230,7 @@ class Client:
         A poll that fails for a transient reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record)
         never ends a wait.
 
-        Raises WaitTimeoutError, with the last record in `job`, when the wait times out.
+        Raises WaitTimeoutError when the wait times out, with the last record in `job`, or None if that may be the previous result.
         """
 
     def send_and_wait(
@@ -669,8 +669,8 @@ def batch_export(
     format: Literal["jsonl", "csv"] = "jsonl",
     items: Literal["all"] | Iterable[int | str] = "all",
 ) -> str:
-    """Every message that the journal knows, or those that are named, as text: "jsonl" (an object per line) or "csv" (with a header).
-    It sends nothing and writes nothing, and works during a run, too.
+    """Every message of the last run that was sent or tried, or those that are named, as text: "jsonl" (an object per
+    line) or "csv" (with a header). It sends nothing and writes nothing, and works during a run, too.
 
     The keys and columns are item, key, job_id, state (accepted, rejected, unknown, not_sent, sending, dropped), decision, decided_at,
     at (when the outcome was recorded), http_status, reason, status and pr_link (the job's, once a run

@@ -124,7 +124,8 @@ class BatchOutcome(TypedDict):
     delivery: Union[Literal["accepted"], Literal["rejected"], Literal["unknown"], Literal["not_sent"]]
     """not_sent: this run holds the message back because of an earlier one to its job; the error says which. A later run sends it."""
     job: Optional[Job]
-    """The job's last record: the response to the message or, with wait, the last one that the wait read."""
+    """The job's last record: the response to the message or, with wait, the last one that the wait read, or None
+    if that may show the result of another message."""
     error: Optional[Error]
     """Why the message was rejected, was held back or may have arrived; for an accepted one, why its record or its job's end could not be read."""
     earlier: bool

@@ -307,7 +307,8 @@ impl Client {
     /// - meta: called with the metadata (types.ResponseMeta) of each response that had a record; the last is that of the returned one.
     ///
     /// A poll that fails for a transient reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record)
-    /// never ends a wait. Raises WaitTimeoutError, with the last record in .job, when the wait times out.
+    /// never ends a wait. Raises WaitTimeoutError when the wait times out, with the last record in .job, or
+    /// None if that may be the previous result.
     ///
     /// >>> client.wait("job_demo", timeout=600, min_interval=0.02, on_update=lambda job: print(job["status"]))["status"]
     /// active

@@ -74,7 +74,7 @@ impl BatchOutcome {
         self.delivery
     }
 
-    /// The job's last record: the response to the message or, if the batch waits, that of the last poll. None if that may show the
+    /// The job's last record: the response to the message or, if the batch waits, that of the last poll, and none if that may show the
     /// result of another message.
     pub fn job(&self) -> Option<&Job> {
         self.job.as_ref()

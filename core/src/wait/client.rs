@@ -19,8 +19,8 @@ impl Client {
     /// began after it saw the job active (any status that is not terminal) or `settle` has passed.
     ///
     /// # Errors
-    /// `WaitTimeout` at the deadline, with the last record; `Authentication`, `PermissionDenied`, `NotFound`, `BadRequest`, `Tls`, `Redirect`,
-    /// `Cancelled`, `Closed`, `InvalidArgument`.
+    /// `WaitTimeout` at the deadline, with the last record unless that may be the previous result; `Authentication`,
+    /// `PermissionDenied`, `NotFound`, `BadRequest`, `Tls`, `Redirect`, `Cancelled`, `Closed`, `InvalidArgument`.
     pub fn wait(&self, job_id: &str, options: &WaitOptions) -> Result<Job, Error> {
         let mut poller = self.poller(job_id, options)?;
         self.run(&mut poller, options)
@@ -117,8 +117,8 @@ impl Poller {
     /// counted and returns `None`.
     ///
     /// # Errors
-    /// [`WaitTimeout`](crate::ErrorKind::WaitTimeout) at the deadline, with the last record; the errors of `get_job` that another
-    /// poll would not change (401, 403, 404 and other 4xx); `Cancelled`, `Closed`.
+    /// [`WaitTimeout`](crate::ErrorKind::WaitTimeout) at the deadline, with the last record unless that may be the previous result;
+    /// the errors of `get_job` that another poll would not change (401, 403, 404 and other 4xx); `Cancelled`, `Closed`.
     pub fn poll(&mut self, client: &Client, call: &CallOptions) -> Result<Option<Job>, Error> {
         self.poll_with(&client.shared, call)
     }

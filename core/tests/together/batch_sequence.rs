@@ -299,6 +299,22 @@ fn a_run_that_waits_for_what_an_earlier_one_sent_without_waiting_holds_the_rest_
     assert_own_results_but_of(&[1], &service, outcomes);
 }
 
+#[test]
+fn a_message_before_one_that_was_interrupted_and_is_resent_gets_no_result() {
+    let (service, folder) = (service(""), Folder::new());
+    let items = || messages(&["a", "a"]);
+    run(&client(&service), items(), &BatchOptions::new(folder.journal()));
+    // As if the run had been killed before it had the second response.
+    let whole = std::fs::read_to_string(folder.journal()).unwrap();
+    let (killed, _) = whole.trim_end().rsplit_once('\n').unwrap();
+    std::fs::write(folder.journal(), format!("{killed}\n")).unwrap();
+    batch_resolve(folder.journal(), &[BatchRef::Number(2)], Resolution::Resend).unwrap();
+    let outcomes = by_number(run(&client(&service), items(), &BatchOptions::new(folder.journal()).wait(quick())), 2);
+    assert!(outcomes[&1].delivery() == Delivery::Accepted && outcomes[&1].job().is_none(), "{outcomes:?}");
+    let last = service.ledger().pop().unwrap().pr_link;
+    assert_eq!(outcomes[&2].job().unwrap().pr_link(), last.as_deref());
+}
+
 /// Whether each message but these has its own result, and these have none although they were accepted.
 fn assert_own_results_but_of(lost: &[u64], service: &Emulator, mut outcomes: HashMap<u64, BatchOutcome>) {
     for number in lost {

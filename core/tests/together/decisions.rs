@@ -159,12 +159,17 @@ fn a_message_that_was_dropped_before_it_was_sent_can_be_retried() {
     batch_drop(folder.journal(), &numbers(&[1])).unwrap();
     let error = batch_resolve(folder.journal(), &numbers(&[1]), Resolution::NotArrived).unwrap_err();
     assert!(
-        error.message().ends_with("it was dropped before its message was sent. Retry it to have it sent."),
+        error
+            .message()
+            .ends_with("its message was not sent before it was dropped. Retry it to have it sent, or drop it."),
         "{error}"
     );
     assert!(run(&client, items(1), &options).is_empty());
-    batch_retry(folder.journal(), &numbers(&[1]), None).unwrap();
-    assert_eq!(run(&client, items(1), &options)[0].delivery(), Delivery::Accepted);
+    for decision in ["wrong", "right"] {
+        batch_retry(folder.journal(), &numbers(&[1]), Some(decision)).unwrap();
+    }
+    assert_eq!(run(&client, items(1), &options.retry_prompt("right"))[0].delivery(), Delivery::Accepted);
+    assert_eq!(prompts(&service), ["right"]);
 }
 
 #[test]

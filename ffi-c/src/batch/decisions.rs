@@ -196,9 +196,10 @@ pub unsafe extern "C" fn agentjob_batch_add_retry_prompt(
     }
 }
 
-/// Reads a batch's journal, also during a run, and writes every message that it knows as text. The columns, and the keys of each JSON
-/// object, are item, key, job_id, state (accepted, rejected, unknown, not_sent, sending, dropped), decision, decided_at, at (when
-/// the outcome was recorded), http_status, reason, status and pr_link (the job's, once a run has waited for the message's result).
+/// Reads a batch's journal, also during a run, and writes every message of the last run that was sent or tried as text. The columns,
+/// and the keys of each JSON object, are item, key, job_id, state (accepted, rejected, unknown, not_sent, sending, dropped), decision,
+/// decided_at, at (when the outcome was recorded), http_status, reason, status and pr_link (the job's, once a run has waited for the
+/// message's result).
 /// @param journal the path of the journal
 /// @param format an AGENTJOB_EXPORT_FORMAT_ number
 /// @param out gets the export; free it with agentjob_batch_export_free()

@@ -225,7 +225,8 @@ pub unsafe extern "C" fn agentjob_batch_event_delivery(event: *const agentjob_ba
     unsafe { read(event, agentjob_delivery::AGENTJOB_DELIVERY_NONE, |event| event.delivery) }
 }
 
-/// The job's last record: the response to the message or, if the batch waits for jobs, the last record of the wait.
+/// The job's last record: the response to the message or, if the batch waits for jobs, the last record of the wait, or
+/// NULL if that may show the result of another message.
 /// @param event the event
 /// @return borrowed from the event; NULL if there is none
 /// @since 0.1.0

@@ -106,7 +106,7 @@ pub(crate) fn begin(
 /// Reports messages that the list has twice, before anything is sent: as a warning to the logger, and to `on_update`. agentjob.aio has
 /// no `on_update` here, and has reported the same update before this.
 fn note_repeated(py: Python<'_>, items: &[BatchItem], watcher: &Watcher) -> PyResult<()> {
-    let Some((update, progress)) = items::repeated(py, items) else { return Ok(()) };
+    let Some((update, progress)) = py.detach(|| items::repeated(items)) else { return Ok(()) };
     logging::warning(py, records::repeated(&update), &records::update(py, &update, &progress)?)?;
     match watcher.batch(&update, &progress) {
         Ok(()) => Ok(()),

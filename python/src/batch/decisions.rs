@@ -67,8 +67,8 @@ pub(crate) fn batch_drop<'py>(
     })
 }
 
-/// Every message that the journal knows, or those that are named, as text: "jsonl" (an object per line) or "csv" (with a header). It
-/// sends nothing and writes nothing, and works during a run, too.
+/// Every message of the last run that was sent or tried, or those that are named, as text: "jsonl" (an object per line)
+/// or "csv" (with a header). It sends nothing and writes nothing, and works during a run, too.
 ///
 /// The keys and columns are item, key, job_id, state (accepted, rejected, unknown, not_sent, sending, dropped), decision, decided_at,
 /// at (when the outcome was recorded), http_status, reason, status and pr_link (the job's, once a run

@@ -48,15 +48,16 @@ impl BatchItems {
     /// The update about messages that are there twice (types.BatchUpdate), if there are any.
     fn repeated<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         guarded(py, || {
-            let Some((update, progress)) = repeated(py, &self.items()) else { return Ok(None) };
+            // Locked without the GIL: another thread may wait for it with the GIL held.
+            let Some((update, progress)) = py.detach(|| repeated(&self.items())) else { return Ok(None) };
             records::update(py, &update, &progress).map(Some)
         })
     }
 }
 
 /// The update about messages that are there twice, with the progress of a batch that has not begun.
-pub(crate) fn repeated(py: Python<'_>, items: &[BatchItem]) -> Option<(BatchUpdate, BatchProgress)> {
-    let update = py.detach(|| BatchItem::repeated(items))?;
+pub(crate) fn repeated(items: &[BatchItem]) -> Option<(BatchUpdate, BatchProgress)> {
+    let update = BatchItem::repeated(items)?;
     let mut progress = BatchProgress::default();
     (progress.items, progress.left) = (items.len() as u64, items.len() as u64);
     Some((update, progress))

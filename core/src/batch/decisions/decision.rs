@@ -40,14 +40,16 @@ impl Decision {
         Decision::ALL.into_iter().find(|decision| decision.as_str() == name)
     }
 
-    /// Whether it may be decided about an item with this delivery, which the batch may be done with.
+    /// Whether it may be decided about an item with this delivery. `is_decided`: something else was decided before, which can still be
+    /// changed.
     ///
     /// # Errors
     /// A clause and a hint that say why not.
-    pub(crate) fn check(self, delivery: Delivery, is_dropped: bool) -> Result<(), (&'static str, &'static str)> {
+    pub(crate) fn check(self, delivery: Delivery, is_decided: bool) -> Result<(), (&'static str, &'static str)> {
         use Decision::*;
         match (self, delivery) {
-            (Retry, Delivery::NotSent) if is_dropped => Ok(()),
+            // It was dropped.
+            (Retry, Delivery::NotSent) if is_decided => Ok(()),
             (Arrived | NotArrived | Resend | Drop, Delivery::Unknown) => Ok(()),
             (Retry | Drop, Delivery::Rejected) => Ok(()),
             (Drop, Delivery::NotSent) => Ok(()),
@@ -60,8 +62,8 @@ impl Decision {
             (Retry, Delivery::Unknown) => {
                 Err(("its message was not rejected: it may have arrived", "Check the job, then resolve it."))
             }
-            (Arrived | NotArrived | Resend, Delivery::NotSent) if is_dropped => {
-                Err(("it was dropped before its message was sent", "Retry it to have it sent."))
+            (Arrived | NotArrived | Resend, Delivery::NotSent) if is_decided => {
+                Err(("its message was not sent before it was dropped", "Retry it to have it sent, or drop it."))
             }
             (Arrived | NotArrived | Resend | Retry, Delivery::NotSent) => {
                 Err(("its message was not sent yet", "The next run sends it: leave the item out, or drop it."))
@@ -125,10 +127,10 @@ mod tests {
             (Delivery::NotSent, true, &[Retry, Drop]),
             (Delivery::Accepted, false, &[]),
         ];
-        for (delivery, is_dropped, allowed) in rows {
+        for (delivery, is_decided, allowed) in rows {
             for decision in Decision::ALL {
-                let may = decision.check(delivery, is_dropped).is_ok();
-                assert_eq!(may, allowed.contains(&decision), "{decision} of {delivery}, dropped: {is_dropped}");
+                let may = decision.check(delivery, is_decided).is_ok();
+                assert_eq!(may, allowed.contains(&decision), "{decision} of {delivery}, decided: {is_decided}");
             }
         }
     }

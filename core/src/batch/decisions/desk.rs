@@ -1,7 +1,7 @@
 //! Writes decisions into the journal of a batch that is not running.
 //!
-//! A call decides about all of its items or about none: everything is checked before the first line is written. The lock keeps runs
-//! out meanwhile, so no run sends a message while a person decides about it.
+//! A call decides about all of its items or about none: everything is checked first, and all lines are one write, of which only a power
+//! loss can leave a part. The lock keeps runs out meanwhile, so no run sends a message while a person decides about it.
 
 use std::path::Path;
 
@@ -15,6 +15,7 @@ use crate::batch::journal::file::Journal;
 use crate::batch::journal::history::History;
 use crate::batch::journal::item_lines;
 use crate::batch::journal::line::ItemRef;
+use crate::batch::journal::run_lines;
 use crate::batch::options::CheckpointHandler;
 use crate::config::settings::DEFAULT_MAX_PROMPT_BYTES;
 use crate::delivery::Delivery;
@@ -123,18 +124,17 @@ fn decide(
         return Err(problem(journal.path(), "has a damaged end").with_hint(hint));
     }
     let places = places(names, decision, &history, journal.path())?;
-    if let Some(tail) = tail {
-        journal.recover(&tail, &[], clock.stamp())?;
-    }
     let (ids, now) = (history.items.ids(), clock.stamp());
-    // On a disk that is full or fills up, nothing is written.
-    journal.append_all(places.iter().map(|place| {
+    let decided = places.iter().map(|place| {
         let item = history.items.at(*place);
         // An item without a key has another identity in a list that has the new prompt.
         let new =
             prompt.map(|prompt| (Digest::of(&[prompt.as_bytes()]), derived_id(item.number, &item.job_id, prompt)));
         item_lines::decided(ItemRef { id: ids[*place], number: item.number }, decision, new, now)
-    }))?;
+    });
+    // On a disk that is full or fills up, nothing is written.
+    let recovered = tail.map(|tail| run_lines::recovered(&tail, &[], &clock));
+    journal.append_all(recovered.into_iter().chain(decided))?;
     checkpoint("decision_written");
     let made = |place: usize| {
         let item = history.items.at(place);
@@ -160,7 +160,7 @@ fn places(names: &[BatchRef], decision: Decision, history: &History, path: &Path
             let item = history.items.at(place);
             // A message that was not sent has no problem that a person has to decide about.
             let is_sent = item.to_decide() != Delivery::NotSent;
-            item.is_undecided() && is_sent && decision.check(item.to_decide(), item.is_dropped()).is_ok()
+            item.is_undecided() && is_sent && decision.check(item.to_decide(), false).is_ok()
         };
         let places: Vec<usize> = history.items.listed().filter(|place| is_open(*place)).collect();
         if places.is_empty() {
@@ -172,7 +172,7 @@ fn places(names: &[BatchRef], decision: Decision, history: &History, path: &Path
     };
     for (name, place) in names.iter().zip(&places) {
         let item = history.items.at(*place);
-        if let Err((why, hint)) = decision.check(item.to_decide(), item.is_dropped()) {
+        if let Err((why, hint)) = decision.check(item.to_decide(), !item.is_undecided()) {
             return Err(Error::invalid(format!("{name} cannot be decided: {why}")).with_hint(hint));
         }
     }

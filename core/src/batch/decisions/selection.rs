@@ -77,14 +77,17 @@ pub(crate) fn select(names: &[BatchRef], items: &Items) -> Result<Selected, Erro
     }
     let mut places = Vec::with_capacity(names.len());
     let mut named = std::collections::HashMap::with_capacity(names.len());
-    let mut numbers = std::collections::HashMap::new();
+    // No place for a number that two items have: then a run was cut off as it began, with another list.
+    let mut numbers: std::collections::HashMap<u64, Option<usize>> = std::collections::HashMap::new();
     if names.iter().any(|name| matches!(name, BatchRef::Number(_))) {
-        numbers.extend(items.listed().map(|place| (items.at(place).number, place)));
+        for place in items.listed() {
+            numbers.entry(items.at(place).number).and_modify(|other| *other = None).or_insert(Some(place));
+        }
     }
     for name in names {
         let found = match name {
-            BatchRef::Number(number) => numbers.get(number).copied(),
-            BatchRef::Key(key) => by_key(key, items),
+            BatchRef::Number(number) => numbers.get(number).copied().flatten(),
+            BatchRef::Key(key) => by_key(key, items).filter(|place| items.at(*place).is_listed()),
             BatchRef::All => None,
         };
         let Some(place) = found else { return Err(not_there(name, items)) };
@@ -100,8 +103,14 @@ pub(crate) fn select(names: &[BatchRef], items: &Items) -> Result<Selected, Erro
     Ok(Selected::Places(places))
 }
 
-/// What was named is not in the journal. A number may have been meant as a key, which reads like one.
+/// What was named is not in the journal, or not in the last run's list. A number may have been meant as a key, which reads like one.
 fn not_there(name: &BatchRef, items: &Items) -> Error {
+    if let BatchRef::Key(key) = name
+        && by_key(key, items).is_some()
+    {
+        return Error::invalid(format!("{name} is not in the list of the last run"))
+            .with_hint("Run the batch with it first.");
+    }
     let error = Error::invalid(format!("{name} is not in the journal"));
     if let BatchRef::Number(number) = name
         && let Some(place) = by_key(&number.to_string(), items)
@@ -115,10 +124,10 @@ fn not_there(name: &BatchRef, items: &Items) -> Error {
     )
 }
 
-/// The item of the last run's list with this key of the caller's, or else with this derived one.
+/// The item with this key of the caller's, or else with this derived one.
 fn by_key(key: &str, items: &Items) -> Option<usize> {
-    let listed = |id: Digest| items.place(&id).filter(|place| items.at(*place).is_listed());
-    listed(Digest::of(&[b"key", key.as_bytes()])).or_else(|| listed(Digest::from_hex(key)?))
+    let own = items.place(&Digest::of(&[b"key", key.as_bytes()]));
+    own.or_else(|| items.place(&Digest::from_hex(key)?))
 }
 
 #[cfg(test)]

@@ -7,15 +7,25 @@ use std::collections::HashSet;
 use crate::batch::item::Planned;
 use crate::batch::journal::digest::Digest;
 use crate::batch::journal::item_history::{ItemHistory, ItemState};
-use crate::batch::journal::line::{DECIDED, SENDING};
+use crate::batch::journal::line::{DECIDED, NUMBERS, RUN, SENDING};
 use crate::delivery::Delivery;
 
 const LINE: &[u8] = br#"{"line":""#;
 const PROMPT: &[u8] = br#""prompt":""#;
 const KEY: &[u8] = br#""key":""#;
 /// The kinds of lines that don't say that a message is about to be sent.
-const OTHER_KINDS: [&[u8]; 9] =
-    [b"run", b"accepted", b"rejected", b"not_sent", b"unknown", b"waiting", b"finished", b"paused", b"decided"];
+const OTHER_KINDS: [&[u8]; 10] = [
+    b"numbers",
+    b"run",
+    b"accepted",
+    b"rejected",
+    b"not_sent",
+    b"unknown",
+    b"waiting",
+    b"finished",
+    b"paused",
+    b"decided",
+];
 /// A digest in hexadecimal digits.
 const DIGITS: usize = 32;
 /// So many digits of a key that was cut off identify it.
@@ -93,9 +103,19 @@ impl DamagedTail {
     /// Whether it can only be a decision that was cut off while it was written: then no message may have been sent, whatever the
     /// list is.
     pub(crate) fn is_cut_decision(&self) -> bool {
+        self.is_cut(&[DECIDED])
+    }
+
+    /// The same of a line before the first message of a run.
+    pub(crate) fn is_cut_beginning(&self) -> bool {
+        self.is_cut(&[NUMBERS, RUN])
+    }
+
+    /// Whether it is one line that begins like this, and hides no other.
+    fn is_cut(&self, beginnings: &[&str]) -> bool {
         let pieces = pieces(&self.bytes);
-        let is_decision = |piece: &[u8]| piece.starts_with(DECIDED.as_bytes()) && !hides_a_line(piece);
-        pieces.len() == 1 && is_decision(pieces[0]) && count(&self.bytes, PROMPT) == 0
+        let is_it = |piece: &[u8]| beginnings.iter().any(|line| piece.starts_with(line.as_bytes()));
+        pieces.len() == 1 && is_it(pieces[0]) && !hides_a_line(pieces[0]) && count(&self.bytes, PROMPT) == 0
     }
 
     /// The messages that its readable `sending` lines name: item number and job id.

@@ -7,13 +7,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
 
-use crate::batch::journal::clock::Stamp;
 use crate::batch::journal::damaged_tail::DamagedTail;
-use crate::batch::journal::digest::{Checksum, checksum};
+use crate::batch::journal::digest::Checksum;
 use crate::batch::journal::disk_space;
-use crate::batch::journal::encode::{LineWriter, ascii, messages_json};
+use crate::batch::journal::encode::LineWriter;
 use crate::batch::journal::error::problem;
-use crate::batch::journal::line::{Line, LineSpan, MessageRef, NO_LINE};
+use crate::batch::journal::line::{Line, LineSpan, NO_LINE};
 use crate::batch::journal::open::{FileIdentity, LockedFile};
 use crate::batch::journal::replay::{line_at, read_lines};
 use crate::error::Error;
@@ -73,7 +72,7 @@ impl Journal {
         &self.path
     }
 
-    /// Reads every line. Returns the damaged tail, if there is one: [`recover`](Journal::recover) it before anything is written.
+    /// Reads every line. Returns the damaged tail, if there is one: the next line must be [`recovered`].
     ///
     /// # Errors
     /// `Journal` for any other damage, with the line's number; what `each` returns.
@@ -91,20 +90,6 @@ impl Journal {
         let mut end = lock(&self.end);
         (end.at, end.is_line_end, end.sum) = (read.at, read.is_line_end, read.sum);
         Ok(read.tail)
-    }
-
-    /// Continues behind a damaged tail, which stays in the file: one line records how long it is and which messages it may have
-    /// been about. It is one write, so a crash cannot lose a part of it.
-    ///
-    /// # Errors
-    /// As [`append`](Journal::append).
-    pub(crate) fn recover(&self, tail: &DamagedTail, items: &[MessageRef], now: Stamp) -> Result<(), Error> {
-        let line = LineWriter::new("recovered")
-            .number("bytes", tail.bytes.len() as u64)
-            .text("of", ascii(&checksum(&tail.bytes)))
-            .json("items", &messages_json(items.iter()));
-        let span = self.append(line.stamp(now))?;
-        self.sync(span.end())
     }
 
     /// Appends a line. It is on the disk once [`sync`](Journal::sync) was called with its end.

@@ -27,6 +27,8 @@ pub(crate) struct LastRun {
     pub(crate) concurrency: u64,
     pub(crate) rate: Option<Box<str>>,
     pub(crate) wait: bool,
+    /// The digest of what identifies the items of its list.
+    pub(crate) list: Option<Digest>,
     pub(crate) began: Stamp,
 }
 
@@ -37,6 +39,8 @@ pub(crate) struct History {
     pub(crate) runs: u64,
     pub(crate) run: Option<LastRun>,
     pub(crate) items: Items,
+    /// The items' numbers in the list of the run that begins next, if these are others.
+    numbers: Vec<u64>,
     /// How long ago the last messages ended that may have reached the service; at most `keep_sends` of them.
     pub(crate) sends: VecDeque<Duration>,
     keep_sends: usize,
@@ -51,8 +55,18 @@ pub(crate) struct History {
 impl History {
     /// `keep_sends`: how many of the last messages' times the caller wants.
     pub(crate) fn new(clock: Clock, keep_sends: usize) -> History {
-        let (items, sends) = (Items::default(), VecDeque::new());
-        History { clock, runs: 0, run: None, items, sends, keep_sends, pause: None, written_at: None, dropped_bytes: 0 }
+        History {
+            clock,
+            runs: 0,
+            run: None,
+            items: Items::default(),
+            numbers: Vec::new(),
+            sends: VecDeque::new(),
+            keep_sends,
+            pause: None,
+            written_at: None,
+            dropped_bytes: 0,
+        }
     }
 
     /// Adds a line.
@@ -62,6 +76,7 @@ impl History {
     pub(crate) fn add(&mut self, span: LineSpan, line: Line<'_>) -> Result<(), String> {
         self.written_at = Some(line.stamp);
         match line.content {
+            Content::Numbers { from, numbers } => return self.number(from, &numbers),
             Content::Run(run) => return self.begin(line.stamp, run),
             Content::Sending { item, prompt, job_id, own_key } => {
                 self.sending(item, prompt, &job_id, own_key.as_deref())?;
@@ -101,7 +116,7 @@ impl History {
             }
             Content::Decided { item, decision, new_prompt, new_id } => {
                 let history = self.known(item)?;
-                if let Err((why, _)) = decision.check(history.to_decide(), history.is_dropped()) {
+                if let Err((why, _)) = decision.check(history.to_decide(), !history.is_undecided()) {
                     return Err(format!("item {} is decided, but {why}", item.number));
                 }
                 if new_prompt.is_some() && decision != Decision::Retry {
@@ -131,13 +146,24 @@ impl History {
         Ok(())
     }
 
+    /// A run is about to begin, with a list that has known items at other places.
+    fn number(&mut self, from: u64, numbers: &[u64]) -> Result<(), String> {
+        // Those of a run that did not begin don't count.
+        self.numbers.truncate(usize::try_from(from).unwrap_or(usize::MAX));
+        if self.numbers.len() as u64 != from || self.numbers.len() + numbers.len() > self.items.iter().count() {
+            return Err("it numbers items that were never sent".to_owned());
+        }
+        self.numbers.extend(numbers);
+        Ok(())
+    }
+
     fn begin(&mut self, began: Stamp, run: RunHeader<'_>) -> Result<(), String> {
         if let Some(before) = &self.run
             && (*before.base_url != *run.base_url || *before.project_id != *run.project_id)
         {
             return Err("this run is for another service or project than the one before".to_owned());
         }
-        self.items.renumber(run.numbers.as_deref().unwrap_or_default())?;
+        self.items.renumber(&std::mem::take(&mut self.numbers));
         self.runs += 1;
         self.run = Some(LastRun {
             base_url: (*run.base_url).into(),
@@ -148,6 +174,7 @@ impl History {
             concurrency: run.concurrency,
             rate: run.rate.as_deref().map(Into::into),
             wait: run.wait,
+            list: run.list,
             began,
         });
         Ok(())

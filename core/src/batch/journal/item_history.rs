@@ -273,15 +273,8 @@ impl Items {
     }
 
     /// Gives each item, in the order of [`iter`](Items::iter), its number in a new run's list, or 0 if that lacks it.
-    ///
-    /// # Errors
-    /// There are more numbers than items.
-    pub(crate) fn renumber(&mut self, numbers: &[u64]) -> Result<(), String> {
-        if numbers.len() > self.histories.len() {
-            return Err("this run numbers more items than were sent".to_owned());
-        }
+    pub(crate) fn renumber(&mut self, numbers: &[u64]) {
         self.histories.iter_mut().zip(numbers).for_each(|(history, number)| history.number = *number);
-        Ok(())
     }
 
     /// The histories of the items with these identities, a list's, in their order, and of all others.

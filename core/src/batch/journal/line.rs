@@ -16,6 +16,9 @@ pub(crate) const VERSION: u64 = 4;
 pub(crate) const BEGINNING: &str = r#"{"line":"run","journal":4,"#;
 /// How the line of a message that is about to be sent begins.
 pub(crate) const SENDING: &str = r#"{"line":"sending","#;
+/// How the lines with which a run begins do.
+pub(crate) const NUMBERS: &str = r#"{"line":"numbers","#;
+pub(crate) const RUN: &str = r#"{"line":"run","#;
 /// How the line of a decision begins.
 pub(crate) const DECIDED: &str = r#"{"line":"decided","#;
 /// The checksum that the first line has of the line before it.
@@ -46,6 +49,9 @@ impl Line<'_> {
 /// What a line records.
 #[derive(Debug)]
 pub(crate) enum Content<'a> {
+    /// The numbers that the known items from this place on, in the order of their first lines, have in the list of the run that
+    /// begins right behind; 0 for one that it lacks. Only if these are other numbers than before.
+    Numbers { from: u64, numbers: Vec<u64> },
     /// A run began.
     Run(RunHeader<'a>),
     /// A message is about to be sent.
@@ -100,9 +106,8 @@ pub(crate) struct RunHeader<'a> {
     pub(crate) concurrency: u64,
     pub(crate) rate: Option<Cow<'a, str>>,
     pub(crate) wait: bool,
-    /// If the list was reordered or lacks items: the number that each known item has in it, in the order of their first lines; 0 for
-    /// one that it lacks.
-    pub(crate) numbers: Option<Vec<u64>>,
+    /// The digest of what identifies the items of its list.
+    pub(crate) list: Option<Digest>,
 }
 
 /// Where a line is in the file.

@@ -14,7 +14,7 @@ use crate::batch::journal::line::{BEGINNING, Content, Line, LineSpan, NO_LINE, V
 use crate::error::Error;
 
 /// The longest line. Stored records and ids are bounded; the service's URL is not.
-const MAX_LINE: u64 = 1 << 20;
+pub(crate) const MAX_LINE: u64 = 1 << 20;
 /// The longest damaged tail that is recovered.
 const MAX_TAIL: usize = 2 << 20;
 

@@ -76,7 +76,7 @@ impl Timeline {
             }
             Content::Decided { item, decision, .. } => self.decisions.push((at, *item, *decision)),
             Content::Paused { reason, pause_ms } => self.pause(*reason, at, *pause_ms),
-            Content::Waiting { .. } | Content::Recovered { .. } => {}
+            Content::Numbers { .. } | Content::Waiting { .. } | Content::Recovered { .. } => {}
         }
         self.written = at;
     }
@@ -146,7 +146,7 @@ mod tests {
             concurrency: 1,
             rate,
             wait: true,
-            numbers: None,
+            list: None,
         })
     }
 

@@ -23,6 +23,7 @@ pub(crate) fn mark_lost_results(items: &mut [Planned], histories: &[Option<Box<I
     }
 }
 
+/// One without an outcome was interrupted, and its next send decided: it may have arrived after all others.
 fn outcome_at(history: &ItemHistory) -> u64 {
-    history.outcome_line.map_or(0, |line| line.start)
+    history.outcome_line.map_or(u64::MAX, |line| line.start)
 }

@@ -16,8 +16,9 @@ use crate::batch::journal::file::Journal;
 use crate::batch::journal::history::History;
 use crate::batch::journal::item_history::{ItemHistory, ItemState, Split};
 use crate::batch::journal::item_lines;
-use crate::batch::journal::line::{Content, ItemRef, LineSpan, MessageRef, VERSION};
+use crate::batch::journal::line::{Content, ItemRef, LineSpan, MessageRef};
 use crate::batch::journal::reason::Origin;
+use crate::batch::journal::run_lines;
 use crate::batch::options::BatchOptions;
 use crate::batch::pace::moment::moment;
 use crate::batch::pace::rate::RateWindow;
@@ -26,7 +27,7 @@ use crate::batch::run::earlier::{Earlier, EarlierOutcome};
 use crate::batch::run::engine::Engine;
 use crate::batch::run::job_waiters::{self, begin_wait};
 use crate::batch::run::lost_results::mark_lost_results;
-use crate::batch::run::match_items::{check_service, match_items};
+use crate::batch::run::match_items::{check_damaged_end, check_service, match_items};
 use crate::batch::run::retry_prompts::take_prompts;
 use crate::batch::run::sender;
 use crate::batch::run::state::{Role, State};
@@ -62,13 +63,19 @@ pub(crate) fn begin(
     history.sends.iter().for_each(|ago| window.count(now.saturating_sub(moment(*ago))));
     let Split { listed: mut histories, numbers, .. } =
         match_items(&items, std::mem::take(&mut history.items), &journal)?;
+    check_damaged_end(tail.as_ref(), &items, history.run.as_ref(), &journal)?;
     take_prompts(&mut items, &histories, &options, shared.config.max_prompt_bytes, &journal)?;
     let last_run = history.run.as_ref().map_or((0, false), |run| (run.concurrency, run.wait));
-    let recovered = tail.map(|tail| recover(&journal, &tail, &items, &mut histories, last_run, &clock)).transpose()?;
+    let recovered = tail.map(|tail| recover(&tail, &items, &mut histories, last_run, &clock));
     // A message without an outcome may have reached the service as late as now.
     let interrupted = histories.iter().flatten().filter(|history| history.state == ItemState::Sending);
     interrupted.for_each(|_| window.count(now));
-    append_run(&journal, shared, &items, numbers.as_deref(), &options, &clock)?;
+    let (recovered_line, recovered) = recovered.unzip();
+    let numbers = run_lines::numbers(numbers.as_deref().unwrap_or_default(), &clock);
+    let run = run_lines::run(&shared.config, &items, &options, &clock);
+    // In one write: a message that was recovered has its number in this run's list, and so must have all others.
+    journal.append_all(recovered_line.into_iter().chain(numbers).chain([run]))?;
+    journal.sync_all()?;
     record_interrupted(&journal, &items, &mut histories, &clock)?;
     mark_lost_results(&mut items, &histories);
 
@@ -184,42 +191,14 @@ fn start(engine: &Arc<Engine>, batches: &Batches, earlier: Earlier) -> Result<Ba
     Ok(batch)
 }
 
-fn append_run(
-    journal: &Journal,
-    shared: &Shared,
-    items: &[Planned],
-    numbers: Option<&[u64]>,
-    options: &BatchOptions,
-    clock: &Clock,
-) -> Result<(), Error> {
-    let rate = options.rate.map(|rate| rate.to_string());
-    let mut line = LineWriter::new("run")
-        .number("journal", VERSION)
-        .text("agentjob", env!("CARGO_PKG_VERSION"))
-        .text("base_url", &shared.config.endpoint.url)
-        .text("project_id", &shared.config.project_id)
-        .number("pid", std::process::id().into())
-        .text_or_none("boot", clock.boot.as_deref())
-        .number("items", items.len() as u64)
-        .number("concurrency", options.concurrency.into())
-        .text_or_none("rate", rate.as_deref())
-        .json("wait", if options.wait.is_some() { "true" } else { "false" });
-    if let Some(numbers) = numbers {
-        line = line.json("numbers", &serde_json::to_string(numbers).expect("numbers always become JSON"));
-    }
-    let span = journal.append(line.stamp(clock.stamp()))?;
-    journal.sync(span.end())
-}
-
-/// Continues behind a damaged tail: the messages that it may have been about are `unknown` from now on.
+/// Continues behind a damaged tail: the messages that it may have been about are `unknown` from now on. Returns the line that says so.
 fn recover(
-    journal: &Journal,
     tail: &DamagedTail,
     items: &[Planned],
     histories: &mut [Option<Box<ItemHistory>>],
     (concurrency, waits): (u64, bool),
     clock: &Clock,
-) -> Result<BatchUpdate, Error> {
+) -> (LineWriter, BatchUpdate) {
     let places = tail.may_have_sent(items, histories, concurrency, waits);
     let message = |at: usize| MessageRef {
         item: ItemRef { id: items[at].id, number: at as u64 + 1 },
@@ -227,17 +206,17 @@ fn recover(
         job_id: items[at].job_id().into(),
     };
     let messages: Vec<MessageRef> = places.iter().map(|at| message(*at)).collect();
-    journal.recover(tail, &messages, clock.stamp())?;
     for (at, message) in places.iter().zip(&messages) {
         let history = histories[*at]
             .get_or_insert_with(|| Box::new(ItemHistory { line_damaged: true, ..ItemHistory::sending(message) }));
         history.may_have_been_sent();
     }
-    Ok(BatchUpdate::Recovered {
+    let update = BatchUpdate::Recovered {
         dropped_bytes: tail.bytes.len() as u64,
         journal_line: tail.number,
         unknown: places.len() as u64,
-    })
+    };
+    (run_lines::recovered(tail, &messages, clock), update)
 }
 
 /// Records that each message without an outcome may have arrived, before this run does anything else.

@@ -94,8 +94,8 @@ pub(crate) fn slow_disk(sender: &Path, seed: u64) -> Result<Round, Skip> {
 pub(crate) fn killed_in_a_pause(sender: &Path, seed: u64) -> Result<Round, Skip> {
     const ASKED_MS: u64 = 2000;
     let mut nth = 0;
-    let mut round = Round::new(sender, seed, |rng, messages| {
-        // The echo may refuse the first, and one before the pause must be processed.
+    let mut round = Round::of_idle_jobs(sender, seed, |rng, messages| {
+        // One before the pause must be processed, and the echo may refuse the first.
         nth = rng.usize(3..messages);
         let headers = json!({ "Retry-After": (ASKED_MS / 1000).to_string() });
         vec![json!({ "method": "POST", "nth": nth, "status": 429, "headers": headers })]
@@ -130,7 +130,7 @@ pub(crate) fn killed_in_a_pause(sender: &Path, seed: u64) -> Result<Round, Skip>
 
 /// A 429 without Retry-After pauses for a minute, even if the process is killed.
 pub(crate) fn unnamed_pause(sender: &Path, seed: u64) -> Result<Round, Skip> {
-    let mut round = Round::new(sender, seed, |rng, messages| {
+    let mut round = Round::of_idle_jobs(sender, seed, |rng, messages| {
         vec![json!({ "method": "POST", "nth": rng.usize(3..messages), "status": 429 })]
     });
     round.plan.concurrency = 1;

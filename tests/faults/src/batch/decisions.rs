@@ -38,8 +38,11 @@ pub(crate) fn decide(
 /// Runs a batch into failures, decides about what that left, and kills the deciding process, or the run after it, at a step.
 pub(crate) fn killed(sender: &Path, seed: u64, step: &str) -> Result<Round, Skip> {
     let mut round = Round::new(sender, seed, script::failures);
+    // All of its runs wait, or only some.
+    round.mixed = round.plan.wait && round.rng.bool();
     for _ in 0..round.rng.u32(1..=3) {
         let mut plan = round.plan.clone();
+        plan.wait = round.plan.wait && !(round.mixed && round.rng.bool());
         if round.rng.bool() {
             let steps = ["sending_synced", "responded", "ended_written", "ended_synced"];
             let step = (*script::pick(&mut round.rng, &steps)).to_owned();

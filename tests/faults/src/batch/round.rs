@@ -56,6 +56,11 @@ impl Round {
         Round::of_jobs(sender, seed, Some(true), rules)
     }
 
+    /// The same, for jobs that refuse no message because they are busy.
+    pub(crate) fn of_idle_jobs(sender: &Path, seed: u64, rules: impl FnOnce(&mut Rng, usize) -> Vec<Value>) -> Round {
+        Round::of_jobs(sender, seed, Some(false), rules)
+    }
+
     fn of_jobs(
         sender: &Path,
         seed: u64,
@@ -78,7 +83,7 @@ impl Round {
             .collect();
         let mut rules = rules(&mut rng, messages);
         rules.extend(echo(&mut rng, &items));
-        let wait = rng.bool() || busy.is_some();
+        let wait = rng.bool() || busy == Some(true);
         // Without a wait, a busy job is polled every two seconds, so such batches take long.
         let busy = busy.unwrap_or_else(|| if wait { rng.bool() } else { rng.u8(..6) == 0 });
         let mut job = |n: usize| match busy && wait {

@@ -37,7 +37,7 @@ impl Replay {
             concurrency: 4,
             rate: None,
             wait: false,
-            numbers: None,
+            list: None,
         }))
     }
 
@@ -180,5 +180,27 @@ fn a_damaged_line_may_affect_an_item_in_every_state() {
         replay.add(recovered()).unwrap();
         assert_eq!(replay.history.items.iter().next().unwrap().delivery(), Some(verdict), "{before:?}");
         assert_eq!(replay.history.dropped_bytes, 40);
+    }
+}
+
+#[test]
+fn numbers_count_once_the_run_behind_them_has_begun() {
+    let mut replay = Replay::new();
+    for key in ["a", "b", "c"] {
+        replay.sending(key).unwrap();
+        replay.ended(key, Delivery::NotSent, None).unwrap();
+    }
+    let numbers = |replay: &Replay| replay.history.items.iter().map(|item| item.number).collect::<Vec<_>>();
+    replay.add(Content::Numbers { from: 0, numbers: vec![9, 8, 7] }).unwrap();
+    assert_eq!(numbers(&replay), [1, 1, 1], "the run did not begin");
+    // The next one begins with its own. Its list lacks the second.
+    replay.add(Content::Numbers { from: 0, numbers: vec![3, 0] }).unwrap();
+    replay.add(Content::Numbers { from: 2, numbers: vec![1] }).unwrap();
+    replay.run("http://a", "p").unwrap();
+    assert_eq!(numbers(&replay), [3, 0, 1]);
+    replay.run("http://a", "p").unwrap();
+    assert_eq!(numbers(&replay), [3, 0, 1], "it has the same list");
+    for (from, count) in [(1, 1), (0, 4)] {
+        assert!(replay.add(Content::Numbers { from, numbers: vec![1; count] }).is_err(), "{count} from {from}");
     }
 }

@@ -1,0 +1,71 @@
+//! The lines with which a run begins.
+
+use crate::batch::item::Planned;
+use crate::batch::journal::clock::Clock;
+use crate::batch::journal::damaged_tail::DamagedTail;
+use crate::batch::journal::digest::{Digest, checksum};
+use crate::batch::journal::encode::{LineWriter, ascii, messages_json};
+use crate::batch::journal::line::{MessageRef, VERSION};
+use crate::batch::options::BatchOptions;
+use crate::config::settings::Config;
+
+/// How many numbers a line has at most, because the length of lines is bounded.
+const NUMBERS: usize = 40_000;
+
+/// Continues behind a damaged tail, which stays in the file: how long it is, and which messages it may have been about.
+pub(crate) fn recovered(tail: &DamagedTail, items: &[MessageRef], clock: &Clock) -> LineWriter {
+    LineWriter::new("recovered")
+        .number("bytes", tail.bytes.len() as u64)
+        .text("of", ascii(&checksum(&tail.bytes)))
+        .json("items", &messages_json(items.iter()))
+        .stamp(clock.stamp())
+}
+
+/// The known items are at these places in the run's list; 0 for one that it lacks.
+pub(crate) fn numbers(numbers: &[u64], clock: &Clock) -> impl Iterator<Item = LineWriter> {
+    numbers.chunks(NUMBERS).zip((0_u64..).step_by(NUMBERS)).map(|(numbers, from)| {
+        let numbers = serde_json::to_string(numbers).expect("numbers always become JSON");
+        LineWriter::new("numbers").number("from", from).json("numbers", &numbers).stamp(clock.stamp())
+    })
+}
+
+/// A run begins.
+pub(crate) fn run(config: &Config, items: &[Planned], options: &BatchOptions, clock: &Clock) -> LineWriter {
+    let rate = options.rate.map(|rate| rate.to_string());
+    LineWriter::new("run")
+        .number("journal", VERSION)
+        .text("agentjob", env!("CARGO_PKG_VERSION"))
+        .text("base_url", &config.endpoint.url)
+        .text("project_id", &config.project_id)
+        .number("pid", std::process::id().into())
+        .text_or_none("boot", clock.boot.as_deref())
+        .number("items", items.len() as u64)
+        .text("list", &list(items).to_string())
+        .number("concurrency", options.concurrency.into())
+        .text_or_none("rate", rate.as_deref())
+        .json("wait", if options.wait.is_some() { "true" } else { "false" })
+        .stamp(clock.stamp())
+}
+
+/// The digest of what identifies the items of a list.
+pub(crate) fn list(items: &[Planned]) -> Digest {
+    Digest::of_all(items.iter().map(|item| &item.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::journal::line::NO_LINE;
+    use crate::batch::journal::replay::MAX_LINE;
+
+    #[test]
+    fn the_numbers_of_a_long_list_are_in_lines_of_a_bounded_length() {
+        let all: Vec<u64> = (1..=100_001).map(|number| u64::from(u32::MAX) - number).collect();
+        let lines: Vec<String> = numbers(&all, &Clock::new()).map(|line| line.finish(&NO_LINE).0).collect();
+        assert!(lines.len() == 3 && lines.iter().all(|line| (line.len() as u64) < MAX_LINE));
+        assert!(
+            lines[1].starts_with(&format!("{{\"line\":\"numbers\",\"from\":{NUMBERS},\"numbers\":[{}", all[NUMBERS]))
+        );
+        assert_eq!(numbers(&[], &Clock::new()).count(), 0);
+    }
+}
