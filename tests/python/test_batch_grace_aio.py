@@ -99,8 +99,8 @@ def test_a_cancellation_while_a_batch_is_entered_waits_for_the_responses_in_flig
         tokens.append(token)
         open_batch(token)
 
-    def begin_and_hold():
-        begun = begin_batch()
+    def begin_and_hold(items):
+        begun = begin_batch(items)
         arrived(emulator)
         tokens.append("sending")
         # The statement is not entered before the cancellation has come.
