@@ -275,7 +275,7 @@ class Client:
 
     def send_all(
         self,
-        items: Iterable[BatchItem | tuple[str, str] | tuple[str, str, str | None]] | BatchItems,
+        items: Iterable[BatchItem | tuple[str, str] | tuple[str, str, str | None]],
         *,
         journal: str | PathLike[str],
         concurrency: int = 4,
@@ -570,7 +570,7 @@ class Poller:
 
 @final
 class BatchItems:
-    """Items that are read already, for one Client.send_all. For agentjob.aio and the command line."""
+    """Items that are read already, for one Client.send_all, which takes it beside iterables. For agentjob.aio and the command line."""
 
     def __new__(cls, items: Iterable[Any]) -> Self: ...
     def __len__(self) -> int: ...
