@@ -87,6 +87,46 @@ fn a_message_that_the_list_lacks_is_no_part_of_the_batch() {
 }
 
 #[test]
+fn the_numbers_of_a_run_that_did_not_begin_count_for_no_other_run() {
+    let (service, folder) = (service(2, LOST), Folder::new());
+    let options = BatchOptions::new(folder.journal()).concurrency(1);
+    run(&client(&service), vec![keyed(1), keyed(2)], &options);
+    let before = std::fs::read_to_string(folder.journal()).unwrap();
+    run(&client(&service), vec![keyed(2), keyed(1)], &options);
+    let after = std::fs::read_to_string(folder.journal()).unwrap();
+    let begun: Vec<&str> = after[before.len()..].split_inclusive('\n').collect();
+    assert!(begun[0].starts_with(r#"{"line":"numbers""#) && begun[1].starts_with(r#"{"line":"run""#), "{begun:?}");
+    for cut in [0, 60] {
+        // The power failed behind the numbers, or in the line behind them, and the next run has the first list again.
+        std::fs::write(folder.journal(), format!("{before}{}{}", begun[0], &begun[1][..cut])).unwrap();
+        run(&client(&service), vec![keyed(1), keyed(2)], &options);
+        assert_eq!(exported(&folder), [row(1, "job_1", "unknown"), row(2, "job_2", "unknown")], "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_message_of_a_run_that_resends_unknown_ones_is_not_sent_twice_when_its_line_is_cut_off() {
+    // The first message is rejected, the second is lost before it is processed.
+    let rules = r#","rules":[{"method":"POST","nth":1,"status":400},
+        {"method":"POST","nth":2,"fault":{"do":"close","at":"request","process":false}}]"#;
+    for cut in [1, 25, 60] {
+        let (service, folder) = (service(1, rules), Folder::new());
+        let list = || vec![BatchItem::new("job_1", "first"), BatchItem::new("job_1", "second")];
+        let options = BatchOptions::new(folder.journal()).concurrency(1);
+        run(&client(&service), list(), &options);
+        batch_retry(folder.journal(), &number(1), None).unwrap();
+        let before = std::fs::read_to_string(folder.journal()).unwrap();
+        run(&client(&service), list(), &options.clone().resend_unknown(true));
+        let after = std::fs::read_to_string(folder.journal()).unwrap();
+        let sending = before.len() + after[before.len()..].find(r#"{"line":"sending""#).unwrap();
+        std::fs::write(folder.journal(), &after[..sending + cut]).unwrap();
+        let outcomes = run(&client(&service), list(), &options);
+        assert!(outcomes.iter().all(|outcome| outcome.delivery() == Delivery::Unknown), "cut at {cut}: {outcomes:?}");
+        assert_eq!(prompts(&service), ["first", "second"], "cut at {cut}");
+    }
+}
+
+#[test]
 fn behind_a_damaged_end_only_the_last_runs_list_is_taken() {
     let (service, folder) = (service(4, ""), Folder::new());
     let options = BatchOptions::new(folder.journal()).concurrency(1);

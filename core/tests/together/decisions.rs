@@ -337,7 +337,8 @@ fn two_items_of_a_list_are_never_one_of_the_journal() {
     let rule = r#","rules":[{"method":"POST","path":"/v2/agent/*/job/job_1/message","nth":1,"status":400}]"#;
     let (service, folder) = (service(1, rule), Folder::new());
     let options = BatchOptions::new(folder.journal());
-    let keyed = BatchItem::new("job_1", "bad").with_key("a");
+    // The journal does not store such a long key, so it can't tell that the item has one.
+    let keyed = BatchItem::new("job_1", "bad").with_key("k".repeat(200));
     run(&client(&service), vec![keyed.clone()], &options);
     batch_retry(folder.journal(), &numbers(&[1]), Some("good")).unwrap();
     let list = vec![BatchItem::new("job_1", "good"), keyed];
@@ -345,6 +346,18 @@ fn two_items_of_a_list_are_never_one_of_the_journal() {
     assert!(error.message().contains("item 2: journal"), "{error}");
     assert!(error.message().contains("as the new prompt of another item of the list"), "{error}");
     assert_eq!(prompts(&service).len(), 0);
+}
+
+#[test]
+fn a_message_without_a_key_is_never_one_that_has_a_key() {
+    let rule = r#","rules":[{"method":"POST","nth":1,"status":400}]"#;
+    let (service, folder) = (service(1, rule), Folder::new());
+    let options = BatchOptions::new(folder.journal());
+    run(&client(&service), vec![BatchItem::new("job_1", "bad").with_key("a")], &options);
+    batch_retry(folder.journal(), &numbers(&[1]), Some("good")).unwrap();
+    batch_drop(folder.journal(), &numbers(&[1])).unwrap();
+    let outcomes = run(&client(&service), vec![BatchItem::new("job_1", "good")], &options);
+    assert!(outcomes.len() == 1 && outcomes[0].delivery() == Delivery::Accepted, "{outcomes:?}");
 }
 
 #[test]

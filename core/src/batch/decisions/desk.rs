@@ -127,10 +127,11 @@ fn decide(
     let (ids, now) = (history.items.ids(), clock.stamp());
     let decided = places.iter().map(|place| {
         let item = history.items.at(*place);
+        let new_prompt = prompt.map(|prompt| Digest::of(&[prompt.as_bytes()]));
         // An item without a key has another identity in a list that has the new prompt.
-        let new =
-            prompt.map(|prompt| (Digest::of(&[prompt.as_bytes()]), derived_id(item.number, &item.job_id, prompt)));
-        item_lines::decided(ItemRef { id: ids[*place], number: item.number }, decision, new, now)
+        let new_id = prompt.filter(|_| item.own_key.is_none());
+        let new_id = new_id.map(|prompt| derived_id(item.number, &item.job_id, prompt));
+        item_lines::decided(ItemRef { id: ids[*place], number: item.number }, decision, new_prompt, new_id, now)
     });
     // On a disk that is full or fills up, nothing is written.
     let recovered = tail.map(|tail| run_lines::recovered(&tail, &[], &clock));

@@ -35,6 +35,14 @@ const MIN_HIDING_BYTES: usize = 64;
 /// No line has fewer bytes.
 const SHORTEST_LINE: usize = 128;
 
+/// How a run sends: its options of these names.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Senders {
+    pub(crate) concurrency: u64,
+    pub(crate) wait: bool,
+    pub(crate) resend_unknown: bool,
+}
+
 /// The end of a journal, from the first line on that can't be decoded.
 #[derive(Debug)]
 pub(crate) struct DamagedTail {
@@ -44,14 +52,12 @@ pub(crate) struct DamagedTail {
 }
 
 impl DamagedTail {
-    /// The places of the items that may have been about to be sent. `concurrency` and `waits` are those of the run that wrote the
-    /// tail.
+    /// The places of the items that may have been about to be sent by the run that wrote the tail.
     pub(crate) fn may_have_sent(
         &self,
         items: &[Planned],
         histories: &[Option<Box<ItemHistory>>],
-        concurrency: u64,
-        waits: bool,
+        senders: Senders,
     ) -> Vec<usize> {
         let mut is_candidate = vec![false; items.len()];
         let mut are_all_identified = true;
@@ -78,13 +84,13 @@ impl DamagedTail {
         }
         if !are_all_identified {
             let in_flight = histories.iter().flatten().filter(|history| history.state == ItemState::Sending).count();
-            let mut most = usize::try_from(concurrency).unwrap_or(usize::MAX);
+            let mut most = usize::try_from(senders.concurrency).unwrap_or(usize::MAX);
             let is_short = self.bytes.len() < SHORTEST_LINE;
             if is_short {
                 // It is less than one line, so no message in flight ended in it.
                 most = most.saturating_sub(in_flight);
             }
-            next_ones(items, histories, waits, is_short, most).into_iter().for_each(|at| is_candidate[at] = true);
+            next_ones(items, histories, senders, is_short, most).into_iter().for_each(|at| is_candidate[at] = true);
         }
         (0..items.len()).filter(|at| is_candidate[*at] && may_be_sent(&histories[*at])).collect()
     }
@@ -138,13 +144,14 @@ impl DamagedTail {
 fn next_ones(
     items: &[Planned],
     histories: &[Option<Box<ItemHistory>>],
-    waits: bool,
+    senders: Senders,
     is_short: bool,
     most: usize,
 ) -> Vec<usize> {
     let is_blocking = |history: &ItemHistory| match history.state {
-        ItemState::Sending | ItemState::Ended(Delivery::Unknown) => true,
-        ItemState::Ended(Delivery::Accepted) => waits && history.finished_line.is_none(),
+        ItemState::Sending => true,
+        ItemState::Ended(Delivery::Unknown) => !senders.resend_unknown,
+        ItemState::Ended(Delivery::Accepted) => senders.wait && history.finished_line.is_none(),
         ItemState::Ended(_) | ItemState::Dropped => false,
     };
     let (mut is_blocked, mut is_taken) = (vec![false; items.len()], vec![false; items.len()]);

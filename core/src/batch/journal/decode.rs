@@ -78,8 +78,11 @@ struct Fields<'a> {
     rate: Option<Cow<'a, str>>,
     wait: Option<bool>,
     list: Option<Digest>,
+    resend_unknown: Option<bool>,
     from: Option<u64>,
-    numbers: Option<Vec<u64>>,
+    /// A list in `numbers`, how many there are in `run`.
+    #[serde(borrow)]
+    numbers: Option<&'a RawValue>,
     reason: Option<Box<str>>,
     pause_ms: Option<u64>,
     bytes: Option<u64>,
@@ -124,9 +127,16 @@ impl<'a> Fields<'a> {
                 concurrency: self.concurrency?,
                 rate: self.rate,
                 wait: self.wait?,
+                resends_unknown: self.resend_unknown.unwrap_or(false),
                 list: self.list,
+                numbers: match self.numbers {
+                    Some(count) => count.get().parse().ok()?,
+                    None => 0,
+                },
             }),
-            "numbers" => Content::Numbers { from: self.from?, numbers: self.numbers? },
+            "numbers" => {
+                Content::Numbers { from: self.from?, numbers: serde_json::from_str(self.numbers?.get()).ok()? }
+            }
             "sending" => Content::Sending {
                 item: self.item()?,
                 prompt: self.prompt?,
@@ -265,7 +275,8 @@ mod tests {
         for decision in Decision::ALL {
             for new in [None, Some(Digest::of(&[b"prompt"]))] {
                 let item = ItemRef { id, number: 7 };
-                let writer = crate::batch::journal::item_lines::decided(item, decision, new.map(|new| (new, id)), AT);
+                let new_id = new.map(|_| id);
+                let writer = crate::batch::journal::item_lines::decided(item, decision, new, new_id, AT);
                 let (text, _) = writer.finish(&NO_LINE);
                 let Content::Decided { item: read, decision: decoded, new_prompt, new_id } =
                     decode(text.trim_end()).unwrap().content

@@ -27,6 +27,7 @@ pub(crate) struct LastRun {
     pub(crate) concurrency: u64,
     pub(crate) rate: Option<Box<str>>,
     pub(crate) wait: bool,
+    pub(crate) resends_unknown: bool,
     /// The digest of what identifies the items of its list.
     pub(crate) list: Option<Digest>,
     pub(crate) began: Stamp,
@@ -148,7 +149,7 @@ impl History {
 
     /// A run is about to begin, with a list that has known items at other places.
     fn number(&mut self, from: u64, numbers: &[u64]) -> Result<(), String> {
-        // Those of a run that did not begin don't count.
+        // A run that did not begin may have left some.
         self.numbers.truncate(usize::try_from(from).unwrap_or(usize::MAX));
         if self.numbers.len() as u64 != from || self.numbers.len() + numbers.len() > self.items.iter().count() {
             return Err("it numbers items that were never sent".to_owned());
@@ -163,7 +164,12 @@ impl History {
         {
             return Err("this run is for another service or project than the one before".to_owned());
         }
-        self.items.renumber(&std::mem::take(&mut self.numbers));
+        let numbers = std::mem::take(&mut self.numbers);
+        if numbers.len() as u64 == run.numbers {
+            self.items.renumber(&numbers);
+        } else if run.numbers > 0 {
+            return Err("the numbers of its list are not before it".to_owned());
+        }
         self.runs += 1;
         self.run = Some(LastRun {
             base_url: (*run.base_url).into(),
@@ -174,6 +180,7 @@ impl History {
             concurrency: run.concurrency,
             rate: run.rate.as_deref().map(Into::into),
             wait: run.wait,
+            resends_unknown: run.resends_unknown,
             list: run.list,
             began,
         });

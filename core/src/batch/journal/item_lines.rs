@@ -29,13 +29,20 @@ pub(crate) fn sending(at: usize, item: &Planned, own_key: Option<&str>, now: Sta
     writer.text("job_id", item.job_id()).text_or_none("own_key", own_key).stamp(now)
 }
 
-/// A person decided about an item. `new`: the digest of its new prompt, and what identifies the item with that prompt.
-pub(crate) fn decided(item: ItemRef, decision: Decision, new: Option<(Digest, Digest)>, now: Stamp) -> LineWriter {
-    let mut writer = about("decided", item).text("decision", decision.as_str());
-    if let Some((prompt, id)) = new {
-        writer = writer.text("new_prompt", &prompt.to_string()).text("new_id", &id.to_string());
-    }
-    writer.stamp(now)
+/// A person decided about an item. `new_prompt`: the digest of its new prompt; `new_id`: what identifies the item with that prompt.
+pub(crate) fn decided(
+    item: ItemRef,
+    decision: Decision,
+    new_prompt: Option<Digest>,
+    new_id: Option<Digest>,
+    now: Stamp,
+) -> LineWriter {
+    let text = |digest: Option<Digest>| digest.map(|digest| digest.to_string());
+    about("decided", item)
+        .text("decision", decision.as_str())
+        .text_or_none("new_prompt", text(new_prompt).as_deref())
+        .text_or_none("new_id", text(new_id).as_deref())
+        .stamp(now)
 }
 
 /// The outcome of a message that was sent.

@@ -106,8 +106,12 @@ pub(crate) struct RunHeader<'a> {
     pub(crate) concurrency: u64,
     pub(crate) rate: Option<Cow<'a, str>>,
     pub(crate) wait: bool,
+    /// Whether it sends unknown messages again.
+    pub(crate) resends_unknown: bool,
     /// The digest of what identifies the items of its list.
     pub(crate) list: Option<Digest>,
+    /// How many numbers the lines before it have for it.
+    pub(crate) numbers: u64,
 }
 
 /// Where a line is in the file.

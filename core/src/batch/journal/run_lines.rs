@@ -29,9 +29,16 @@ pub(crate) fn numbers(numbers: &[u64], clock: &Clock) -> impl Iterator<Item = Li
     })
 }
 
-/// A run begins.
-pub(crate) fn run(config: &Config, items: &[Planned], options: &BatchOptions, clock: &Clock) -> LineWriter {
+/// A run begins, behind so many numbers.
+pub(crate) fn run(
+    config: &Config,
+    items: &[Planned],
+    numbers: usize,
+    options: &BatchOptions,
+    clock: &Clock,
+) -> LineWriter {
     let rate = options.rate.map(|rate| rate.to_string());
+    let is_set = |option| if option { "true" } else { "false" };
     LineWriter::new("run")
         .number("journal", VERSION)
         .text("agentjob", env!("CARGO_PKG_VERSION"))
@@ -43,7 +50,9 @@ pub(crate) fn run(config: &Config, items: &[Planned], options: &BatchOptions, cl
         .text("list", &list(items).to_string())
         .number("concurrency", options.concurrency.into())
         .text_or_none("rate", rate.as_deref())
-        .json("wait", if options.wait.is_some() { "true" } else { "false" })
+        .json("wait", is_set(options.wait.is_some()))
+        .json("resend_unknown", is_set(options.resend_unknown))
+        .number("numbers", numbers as u64)
         .stamp(clock.stamp())
 }
 

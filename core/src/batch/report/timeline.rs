@@ -146,7 +146,9 @@ mod tests {
             concurrency: 1,
             rate,
             wait: true,
+            resends_unknown: false,
             list: None,
+            numbers: 0,
         })
     }
 

@@ -79,9 +79,9 @@ pub(crate) fn match_items(items: &[Planned], known: Items, journal: &Journal) ->
         _ => (None, "it is missing from the list"),
     };
     let job_id = describe(&history.job_id);
-    let why = match history.delivery() {
-        Some(_) => "may have been sent",
-        None => "was decided about",
+    let why = match history.delivery().is_some() || history.may_have_arrived() {
+        true => "may have been sent",
+        false => "was decided about",
     };
     let reason = format!("{what}, but its message to job {job_id} in journal {journal:?} {why}");
     let hint = "Restore the list and add new items at its end, or begin a new journal.";

@@ -8,7 +8,7 @@ use crate::batch::handle::{BatchHandle, Batches};
 use crate::batch::item::{BatchItem, Planned};
 use crate::batch::iterator::Batch;
 use crate::batch::journal::clock::Clock;
-use crate::batch::journal::damaged_tail::DamagedTail;
+use crate::batch::journal::damaged_tail::{DamagedTail, Senders};
 use crate::batch::journal::decode::decode;
 use crate::batch::journal::encode::LineWriter;
 use crate::batch::journal::error::{changed, damage};
@@ -65,14 +65,19 @@ pub(crate) fn begin(
         match_items(&items, std::mem::take(&mut history.items), &journal)?;
     check_damaged_end(tail.as_ref(), &items, history.run.as_ref(), &journal)?;
     take_prompts(&mut items, &histories, &options, shared.config.max_prompt_bytes, &journal)?;
-    let last_run = history.run.as_ref().map_or((0, false), |run| (run.concurrency, run.wait));
+    let last_run = history.run.as_ref().map_or_else(Senders::default, |run| Senders {
+        concurrency: run.concurrency,
+        wait: run.wait,
+        resend_unknown: run.resends_unknown,
+    });
     let recovered = tail.map(|tail| recover(&tail, &items, &mut histories, last_run, &clock));
     // A message without an outcome may have reached the service as late as now.
     let interrupted = histories.iter().flatten().filter(|history| history.state == ItemState::Sending);
     interrupted.for_each(|_| window.count(now));
     let (recovered_line, recovered) = recovered.unzip();
-    let numbers = run_lines::numbers(numbers.as_deref().unwrap_or_default(), &clock);
-    let run = run_lines::run(&shared.config, &items, &options, &clock);
+    let numbers = numbers.unwrap_or_default();
+    let run = run_lines::run(&shared.config, &items, numbers.len(), &options, &clock);
+    let numbers = run_lines::numbers(&numbers, &clock);
     // In one write: a message that was recovered has its number in this run's list, and so must have all others.
     journal.append_all(recovered_line.into_iter().chain(numbers).chain([run]))?;
     journal.sync_all()?;
@@ -196,10 +201,10 @@ fn recover(
     tail: &DamagedTail,
     items: &[Planned],
     histories: &mut [Option<Box<ItemHistory>>],
-    (concurrency, waits): (u64, bool),
+    senders: Senders,
     clock: &Clock,
 ) -> (LineWriter, BatchUpdate) {
-    let places = tail.may_have_sent(items, histories, concurrency, waits);
+    let places = tail.may_have_sent(items, histories, senders);
     let message = |at: usize| MessageRef {
         item: ItemRef { id: items[at].id, number: at as u64 + 1 },
         prompt: items[at].prompt_digest,

@@ -42,11 +42,12 @@ impl Case {
 
     /// At concurrency 3, of which one is in flight.
     fn found(&self, bytes: &[u8]) -> Vec<usize> {
-        self.found_with(bytes, false)
+        self.found_with(bytes, Senders::default())
     }
 
-    fn found_with(&self, bytes: &[u8], waits: bool) -> Vec<usize> {
-        DamagedTail { number: 9, bytes: bytes.to_vec() }.may_have_sent(&self.items, &self.histories, 3, waits)
+    fn found_with(&self, bytes: &[u8], senders: Senders) -> Vec<usize> {
+        let senders = Senders { concurrency: 3, ..senders };
+        DamagedTail { number: 9, bytes: bytes.to_vec() }.may_have_sent(&self.items, &self.histories, senders)
     }
 }
 
@@ -161,10 +162,13 @@ fn a_job_that_is_waited_for_leaves_its_place_to_the_jobs_behind_it() {
     let mut case = Case { histories: (0..jobs.len()).map(|_| None).collect(), items };
     case.begin(0, ItemState::Ended(Delivery::Accepted));
     case.begin(2, ItemState::Ended(Delivery::Unknown));
-    assert_eq!(case.found_with(b"{", false), [1, 4, 5], "without waits only the unknown message holds its job");
-    assert_eq!(case.found_with(b"{", true), [4, 5, 6]);
+    assert_eq!(case.found(b"{"), [1, 4, 5], "without waits only the unknown message holds its job");
+    let resending = Senders { resend_unknown: true, ..Senders::default() };
+    assert_eq!(case.found_with(b"{", resending), [1, 3, 4], "a run that sends it again holds nothing");
+    let waiting = Senders { wait: true, ..Senders::default() };
+    assert_eq!(case.found_with(b"{", waiting), [4, 5, 6]);
     let zeros = [0; 400];
-    assert_eq!(case.found_with(&zeros, true), [1, 3, 4, 5, 6], "so many may hide that a job is done");
+    assert_eq!(case.found_with(&zeros, waiting), [1, 3, 4, 5, 6], "so many may hide that a job is done");
     case.begin(4, ItemState::Ended(Delivery::NotSent));
-    assert_eq!(case.found_with(b"{", true), [4, 5, 6, 7], "a busy job's message may wait behind the others");
+    assert_eq!(case.found_with(b"{", waiting), [4, 5, 6, 7], "a busy job's message may wait behind the others");
 }

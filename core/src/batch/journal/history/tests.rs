@@ -26,6 +26,10 @@ impl Replay {
     }
 
     fn run(&mut self, base_url: &str, project_id: &str) -> Result<(), String> {
+        self.run_behind(0, base_url, project_id)
+    }
+
+    fn run_behind(&mut self, numbers: u64, base_url: &str, project_id: &str) -> Result<(), String> {
         let (boot, base_url, project_id) = (self.clock.boot.clone(), base_url.into(), project_id.into());
         let boot = boot.as_deref().map(Into::into);
         self.add(Content::Run(RunHeader {
@@ -37,7 +41,9 @@ impl Replay {
             concurrency: 4,
             rate: None,
             wait: false,
+            resends_unknown: false,
             list: None,
+            numbers,
         }))
     }
 
@@ -196,10 +202,14 @@ fn numbers_count_once_the_run_behind_them_has_begun() {
     // The next one begins with its own. Its list lacks the second.
     replay.add(Content::Numbers { from: 0, numbers: vec![3, 0] }).unwrap();
     replay.add(Content::Numbers { from: 2, numbers: vec![1] }).unwrap();
-    replay.run("http://a", "p").unwrap();
+    replay.run_behind(3, "http://a", "p").unwrap();
     assert_eq!(numbers(&replay), [3, 0, 1]);
     replay.run("http://a", "p").unwrap();
     assert_eq!(numbers(&replay), [3, 0, 1], "it has the same list");
+    replay.add(Content::Numbers { from: 0, numbers: vec![1, 2, 3] }).unwrap();
+    replay.run("http://a", "p").unwrap();
+    assert_eq!(numbers(&replay), [3, 0, 1], "the numbers were those of a run that did not begin");
+    assert!(replay.run_behind(2, "http://a", "p").is_err());
     for (from, count) in [(1, 1), (0, 4)] {
         assert!(replay.add(Content::Numbers { from, numbers: vec![1; count] }).is_err(), "{count} from {from}");
     }
