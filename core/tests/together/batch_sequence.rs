@@ -300,6 +300,28 @@ fn a_run_that_waits_for_what_an_earlier_one_sent_without_waiting_holds_the_rest_
 }
 
 #[test]
+fn a_held_message_that_may_have_arrived_before_is_unknown() {
+    let lost = [1, 2, 3].map(|nth| {
+        format!(r#"{{"method":"POST","nth":{nth},"fault":{{"do":"close","at":"request","process":true}}}}"#)
+    });
+    let (service, folder) = (service(&format!(r#","rules":[{}]"#, lost.join(","))), Folder::new());
+    let (items, options) = (|| messages(&["a", "a"]), BatchOptions::new(folder.journal()));
+    let number = |number| [BatchRef::Number(number)];
+    run(&client(&service), items(), &options);
+    batch_drop(folder.journal(), &number(1)).unwrap();
+    run(&client(&service), items(), &options);
+    batch_resolve(folder.journal(), &number(1), Resolution::Resend).unwrap();
+    batch_resolve(folder.journal(), &number(2), Resolution::Resend).unwrap();
+    let outcomes = by_number(run(&client(&service), items(), &options), 2);
+    assert!(outcomes.values().all(|outcome| outcome.delivery() == Delivery::Unknown), "{outcomes:?}");
+    let held =
+        "message to job a may have arrived: item 1, to the same job, may have arrived, so the order is no longer known";
+    let error = outcomes[&2].error().unwrap();
+    assert!(error.message().starts_with(held) && error.delivery() == Some(Delivery::Unknown), "{error}");
+    assert_eq!(prompts(&service).len(), 3, "it is held");
+}
+
+#[test]
 fn a_message_before_one_that_was_interrupted_and_is_resent_gets_no_result() {
     let (service, folder) = (service(""), Folder::new());
     let items = || messages(&["a", "a"]);

@@ -16,8 +16,14 @@ pub(crate) enum HeldBehind {
     NoResult,
 }
 
-/// The outcome of a message that this run does not send, because of the one at `behind`.
-pub(crate) fn held_outcome(items: &[Planned], at: u32, behind: u32, why: HeldBehind) -> BatchOutcome {
+/// The outcome of a message that this run does not send, because of the one at `behind`. `delivery`: what is known of it so far.
+pub(crate) fn held_outcome(
+    items: &[Planned],
+    at: u32,
+    delivery: Delivery,
+    behind: u32,
+    why: HeldBehind,
+) -> BatchOutcome {
     // By its number, as the commands that decide name it.
     let other = format!("item {}", u64::from(behind) + 1);
     let (reason, hint) = match why {
@@ -32,6 +38,5 @@ pub(crate) fn held_outcome(items: &[Planned], at: u32, behind: u32, why: HeldBeh
     };
     let job_id = describe(items[at as usize].job_id());
     let error = Error::new(ErrorKind::Conflict, reason).about(Subject::BatchMessage(job_id)).with_hint(hint);
-    let error = error.with_delivery(Some(Delivery::NotSent));
-    BatchOutcome::of(items, at, Delivery::NotSent, None, Some(error), false)
+    BatchOutcome::of(items, at, delivery, None, Some(error.with_delivery(Some(delivery))), false)
 }

@@ -12,6 +12,7 @@ use crate::batch::pace::rate::RateWindow;
 use crate::batch::pace::sequence::{Next, Sequence};
 use crate::batch::run::event_queue::EventQueue;
 use crate::batch::run::held::{HeldBehind, held_outcome};
+use crate::delivery::Delivery;
 use crate::error::Error;
 use crate::wait::poller::Poller;
 
@@ -140,7 +141,10 @@ impl State {
     fn hold(&mut self, items: &[Planned], next: u32, behind: u32, why: HeldBehind) {
         for at in chain(items, next).filter(|at| self.unsettled[*at as usize]) {
             self.held += 1;
-            self.events.push(BatchEvent::Outcome(held_outcome(items, at, behind, why)));
+            // One that was to be sent again may have arrived before.
+            let is_unknown = self.earlier_send_unknown[at as usize];
+            let delivery = if is_unknown { Delivery::Unknown } else { Delivery::NotSent };
+            self.events.push(BatchEvent::Outcome(held_outcome(items, at, delivery, behind, why)));
         }
     }
 

@@ -44,7 +44,7 @@ class Summary:
         """The exit status: the first that applies in the table's order."""
         if self.signal is not None:
             return 128 + self.signal
-        if self.progress["unknown"]:
+        if self.progress["unknown"] or self._unknown:
             return exit.DELIVERY_UNKNOWN
         if self.failure is not None or self.progress["rejected"] or self._unseen:
             return exit.FAILED
