@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
+from agentjob._cli.batch.summary import Summary
 from agentjob.testing import Emulator
 from conftest import PATIENCE, read_until, tried, wait_for
 from test_cli import QUICK, run, start
@@ -219,6 +221,17 @@ def test_the_exit_status_is_the_first_that_applies(name, folder):
         assert len(re.findall(r"^agentjob: item \d+ \(job_\d, line \d\): (?!it may have)", err, re.M)) == len(failed)
         again = send_all(emulator, *flags, *(QUICK if flags else []))[0] if expected != 3 else expected
         assert again == expected, "the next run of it says the same"
+
+
+def test_a_held_message_that_may_have_arrived_decides_the_exit_status():
+    # It was to be sent again, so the progress counts it as left.
+    summary = Summary(SimpleNamespace(wait=True))
+    summary.progress = {"unknown": 0, "rejected": 0}
+    accepted = {"delivery": "accepted", "error": None, "job": None}
+    summary.add(accepted)
+    assert summary.status == 0
+    summary.add({**accepted, "delivery": "unknown", "item": 2, "line": None, "job_id": "a"})
+    assert summary.status == 5
 
 
 def test_an_error_is_an_object(folder):
