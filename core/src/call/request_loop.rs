@@ -167,10 +167,16 @@ impl<'a> RequestLoop<'a> {
         let redactor = Redactor::new(&secrets);
         let response = ended.as_ref().ok().filter(|_| wants_event).map(|reply| self.response(reply, now, &redactor));
         let meta = ended.as_ref().ok().filter(|_| call.meta.is_some()).map(|reply| self.meta(reply, &redactor));
-        let check = &mut self.shared.connections.checks(call, Some(deadline));
+        let ended_by = ended.as_ref().ok().and_then(|reply| reply.ended_by.clone());
+        let mut check = self.shared.connections.checks(call, Some(deadline));
+        // A response that was read although the call had ended is there as a whole: it decides what is known about the message.
+        let check = &mut || if ended_by.is_none() { check() } else { Ok(()) };
         let read = response::read(self.operation, ended, &redactor, check);
         // After the verdict: an event handler that ends the call must not change what is known about the message.
         if let Err(cause) = response.map_or(Ok(()), |event| self.shared.notify(call, &event)) {
+            return Err(self.interrupted_after(cause, &read));
+        }
+        if let Some(cause @ (Cause::Cancelled | Cause::Closed)) = ended_by {
             return Err(self.interrupted_after(cause, &read));
         }
         if let (Ok(job), Some(meta), Some(handler)) = (&read, meta, &call.meta) {

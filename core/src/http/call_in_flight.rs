@@ -53,8 +53,17 @@ pub(crate) struct CallInFlight {
     /// When the whole response had been read.
     response_read_at: Cell<Option<Instant>>,
     failure: RefCell<Option<Cause>>,
+    /// What ended the call, if the rest of the response is read from what had arrived by then.
+    late: RefCell<Option<Late>>,
     /// `None` unless the exchange is timed. Boxed, because most are not and the call is moved.
     stopwatch: Option<Box<Stopwatch>>,
+}
+
+/// A call that has ended, whose response may have arrived before.
+struct Late {
+    cause: Cause,
+    /// How many bytes of what had arrived are still unread.
+    unread: usize,
 }
 
 /// Where the time of a request goes.
@@ -106,6 +115,7 @@ impl CallInFlight {
             response_head: RefCell::new(None),
             response_read_at: Cell::new(None),
             failure: RefCell::new(None),
+            late: RefCell::new(None),
             stopwatch: exchange.timed.then(|| Box::new(Stopwatch::new(exchange.now))),
         }
     }
@@ -247,6 +257,36 @@ impl CallInFlight {
 
     pub(crate) fn sent(&self) -> Sent {
         self.sent.get()
+    }
+
+    /// How many bytes of what had arrived when the call ended may still be read; `arrived` counts them, the first time. The process
+    /// may have been stopped while the response came (Ctrl-Z, a frozen container), and a response decides the verdict.
+    /// What arrives later does not count, or a service that never stops sending would keep the call from ending.
+    ///
+    /// # Errors
+    /// `cause`: nothing of the request was sent, or a request that delivers nothing was cancelled.
+    pub(crate) fn unread_when_ended(&self, cause: Cause, arrived: impl FnOnce() -> usize) -> Result<usize, Cause> {
+        let counts = match cause {
+            Cause::Timeout => true,
+            Cause::Cancelled | Cause::Closed => self.is_post,
+            _ => false,
+        };
+        if !counts || self.sent() == Sent::Nothing {
+            return Err(cause);
+        }
+        Ok(self.late.borrow_mut().get_or_insert_with(|| Late { cause, unread: arrived() }).unread)
+    }
+
+    /// Notes that some of the bytes that had arrived were read.
+    pub(crate) fn note_read_late(&self, count: usize) {
+        if let Some(late) = &mut *self.late.borrow_mut() {
+            late.unread = late.unread.saturating_sub(count);
+        }
+    }
+
+    /// What ended the call, if its response was still read after that.
+    pub(crate) fn ended_by(&self) -> Option<Cause> {
+        self.late.borrow().as_ref().map(|late| late.cause.clone())
     }
 
     /// Keeps the first failure, which a `ureq::Error` could not carry, and returns an error that makes ureq stop.

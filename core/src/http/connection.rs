@@ -19,6 +19,9 @@ use crate::http::socket::{Idle, Socket, Wrote};
 use crate::http::tls::{self, Waiting};
 use crate::http::tls_failure;
 
+/// How often what arrives while a request is being written is read, before the call is checked again: TLS's own records may never end.
+const MAX_EARLY_READS: u32 = 1000;
+
 /// A connection, plain or TLS.
 pub(crate) struct Connection {
     socket: Socket,
@@ -164,7 +167,7 @@ impl Connection {
     /// the final head came, or the connection ended. Interim responses (1xx, RFC 9110 15.2) and TLS's own records do not count.
     fn read_early_response(&mut self, call: &CallInFlight) -> Result<bool, Cause> {
         let mut ended = false;
-        loop {
+        for _ in 0..MAX_EARLY_READS {
             let room = self.buffers.input_append_buf();
             let n = match self.tls.as_mut() {
                 None => match self.socket.read_at_once(room) {
@@ -192,6 +195,7 @@ impl Connection {
                 return Ok(true);
             }
         }
+        Ok(false)
     }
 
     /// Processes the last `count` bytes of the input, which just arrived. Returns whether there is something for ureq.

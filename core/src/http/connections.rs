@@ -104,7 +104,9 @@ impl Connections {
             )));
         }
         let at = call.response_read_at().unwrap_or_else(Instant::now);
-        Ok(Reply { status, headers, head: head.raw, body, cut, sent: call.sent(), at, timings: call.timings() })
+        let ended_by = call.ended_by().filter(|_| cut.is_none());
+        let (sent, timings) = (call.sent(), call.timings());
+        Ok(Reply { status, headers, head: head.raw, body, cut, ended_by, sent, at, timings })
     }
 
     /// The URI of a path at the service.

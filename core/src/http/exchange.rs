@@ -42,6 +42,8 @@ pub(crate) struct Reply {
     pub(crate) body: Vec<u8>,
     /// Why the body is incomplete or unusable.
     pub(crate) cut: Option<Cause>,
+    /// What ended the call before the whole response was read, if it had arrived by then.
+    pub(crate) ended_by: Option<Cause>,
     /// How much of the request the kernel had taken: a response may come early.
     pub(crate) sent: Sent,
     /// When the whole response had been read.
@@ -66,6 +68,7 @@ impl Default for Reply {
             head: Vec::new(),
             body: Vec::new(),
             cut: None,
+            ended_by: None,
             sent: Sent::All,
             at: Instant::now(),
             timings: Timings::default(),

@@ -35,8 +35,8 @@ pub(crate) enum Wrote {
     Some(usize),
     /// The peer accepts no more; it may have responded before.
     Broken,
-    /// Nothing could be written for one slice, and there is something to read: perhaps a response to a request that the peer has
-    /// stopped reading.
+    /// Nothing could be written for one slice, or the call has ended, and there is something to read: perhaps a response to a request
+    /// that the peer has stopped reading.
     ResponseWaiting,
 }
 
@@ -51,8 +51,28 @@ impl Socket {
         Ok(Socket { stream })
     }
 
-    /// Reads some bytes; 0 means that the peer closed.
+    /// Reads some bytes; 0 means that the peer closed. Once the call has ended, only what had arrived by then.
     pub(crate) fn read(&self, call: &CallInFlight, buf: &mut [u8]) -> Result<usize, Cause> {
+        self.read_in_time(call, buf).or_else(|cause| self.read_late(call, buf, cause))
+    }
+
+    fn read_late(&self, call: &CallInFlight, buf: &mut [u8], cause: Cause) -> Result<usize, Cause> {
+        let unread = call.unread_when_ended(cause.clone(), || self.arrived())?;
+        let read = match unread.min(buf.len()) {
+            // The connection's end may be the response's.
+            0 => self.receive_at_once(&mut [0; 1], RecvFlags::PEEK).ok().filter(|n| *n == 0),
+            room => self.read_at_once(&mut buf[..room]),
+        };
+        call.note_read_late(read.unwrap_or(0));
+        read.ok_or(cause)
+    }
+
+    /// How many bytes have arrived and are unread.
+    fn arrived(&self) -> usize {
+        rustix::io::ioctl_fionread(&self.stream).map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX))
+    }
+
+    fn read_in_time(&self, call: &CallInFlight, buf: &mut [u8]) -> Result<usize, Cause> {
         loop {
             call.check_before_io()?;
             match (&self.stream).read(buf) {
@@ -69,6 +89,17 @@ impl Socket {
 
     /// Passes some bytes to the kernel.
     pub(crate) fn write(&self, call: &CallInFlight, bytes: &[u8]) -> Result<Wrote, Cause> {
+        self.write_in_time(call, bytes).or_else(|cause| {
+            // Once: what arrives while that is read does not count.
+            let is_first = call.ended_by().is_none();
+            match call.unread_when_ended(cause.clone(), || self.arrived())? {
+                1.. if is_first => Ok(Wrote::ResponseWaiting),
+                _ => Err(cause),
+            }
+        })
+    }
+
+    fn write_in_time(&self, call: &CallInFlight, bytes: &[u8]) -> Result<Wrote, Cause> {
         loop {
             call.check_before_io()?;
             // std sends with MSG_NOSIGNAL, so a peer that has closed raises no SIGPIPE in the host program.

@@ -15,7 +15,8 @@ impl Client {
     /// Waits until a job is `completed`, `archived` or `failed`, and returns its last record.
     ///
     /// A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) does not end
-    /// the wait. After a message of this client, also one that is sent during the wait, a finished record counts only once a poll that
+    /// the wait. If the deadline passes although a poll was due before (the process was stopped), that poll is made, with the call's
+    /// `timeout`. After a message of this client, also one that is sent during the wait, a finished record counts only once a poll that
     /// began after it saw the job active (any status that is not terminal) or `settle` has passed.
     ///
     /// # Errors

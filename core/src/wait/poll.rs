@@ -31,7 +31,9 @@ impl Poller {
         let began = self.elapsed();
         let left = match self.state.deadline() {
             Some(end) if began < end => Some(end - began),
-            Some(_) if !self.must_poll => return Err(self.timed_out(&Redactor::new(&shared.secrets(call)))),
+            Some(_) if !(self.must_poll || self.state.lacks_a_poll()) => {
+                return Err(self.timed_out(&Redactor::new(&shared.secrets(call))));
+            }
             _ => None,
         };
         (self.must_poll, self.retry_after) = (false, None);

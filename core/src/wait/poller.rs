@@ -109,9 +109,15 @@ impl Poller {
     }
 
     /// The time left until the wait's deadline, for programs whose polls queue for a thread. `None` if the wait has no deadline, or
-    /// if it was resumed and has not polled yet.
+    /// if it polls once more regardless of it: it was resumed, or the deadline passed although a poll was due before.
     pub fn time_left(&self) -> Option<Duration> {
-        self.state.deadline().filter(|_| !self.must_poll).map(|end| end.saturating_sub(self.elapsed()))
+        let left = self.state.deadline().filter(|_| !self.must_poll)?.saturating_sub(self.elapsed());
+        (!left.is_zero() || !self.state.lacks_a_poll()).then_some(left)
+    }
+
+    /// Makes no poll for this long, because the service wants none; the wait still ends at its deadline.
+    pub(crate) fn put_off(&mut self, pause: Duration) {
+        self.state.due = self.state.due.max(self.elapsed().saturating_add(pause));
     }
 
     /// The pause that the service asked for when the last poll failed.

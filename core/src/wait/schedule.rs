@@ -204,6 +204,12 @@ impl PollState {
         self.schedule.timeout
     }
 
+    /// Whether a poll that was due before the deadline has not been made. A wait whose deadline passed like that polls once more: its
+    /// process was stopped, or its program came late.
+    pub(crate) fn lacks_a_poll(&self) -> bool {
+        self.deadline().is_some_and(|end| self.due < end)
+    }
+
     /// Whether a terminal status now is the result of the message, not of the one before.
     pub(crate) fn has_settled(&self, now: Duration) -> bool {
         now >= self.settle_until

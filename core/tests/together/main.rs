@@ -40,6 +40,7 @@ mod out_of_threads;
 mod previous_result;
 mod quoted_prompts;
 mod responses;
+mod stopped_process;
 mod stray_responses;
 #[cfg(target_os = "linux")]
 mod system_calls;

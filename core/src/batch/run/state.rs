@@ -248,8 +248,12 @@ impl State {
                 return PollTask::WaitUntil(due);
             }
             self.polls.pop();
-            let poller = self.pollers[at as usize].take().expect("each poll that is due has its poller");
+            let mut poller = self.pollers[at as usize].take().expect("each poll that is due has its poller");
             // A poll is put off while the service wants none, but a wait still ends at its deadline.
+            if self.no_polls_until > now {
+                let pause = self.no_polls_until.saturating_sub(now);
+                poller.put_off(Duration::from_millis(u64::try_from(pause).unwrap_or(0)));
+            }
             let deadline = match poller.time_left() {
                 Some(Duration::ZERO) => now,
                 // The millisecond of the deadline has to be over, too.

@@ -223,6 +223,22 @@ fn a_wait_polls_once_more_shortly_before_its_deadline() {
 }
 
 #[test]
+fn a_wait_lacks_a_poll_until_it_has_made_the_last_one_that_was_due_before_its_deadline() {
+    let schedule = Schedule { timeout: Some(seconds(100.0)), ..SCHEDULE };
+    let mut state = PollState::new("j", schedule, None);
+    assert!(state.lacks_a_poll(), "the first is due at once");
+    show(&mut state, seconds(95.0), "active", 0.5);
+    assert!(state.lacks_a_poll(), "the last is due at 99 s");
+    show(&mut state, seconds(130.0), "active", 0.5);
+    assert!(!state.lacks_a_poll(), "it came late, and there is no other");
+    assert!(!PollState::new("j", Schedule { timeout: None, ..SCHEDULE }, None).lacks_a_poll());
+
+    let mut state = PollState::new("j", schedule, None);
+    state.observe(seconds(90.0), Seen::Failed { why: "429", retry_after: Some(seconds(20.0)) }, 0.5);
+    assert!(!state.lacks_a_poll(), "the service wants none before the deadline");
+}
+
+#[test]
 fn undocumented_statuses_are_counted_escaped_and_limited() {
     let mut state = PollState::new("j", SCHEDULE, None);
     state.observe(seconds(1.0), Seen::Job { job: &job("\\u001b[2J"), status: "\u{1b}[2J", is_current: true }, 0.5);
