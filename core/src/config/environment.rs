@@ -17,17 +17,24 @@ impl Environment {
         Environment(Some(variables.iter().map(|(name, value)| ((*name).into(), value.into())).collect()))
     }
 
+    /// # Errors
+    /// It is not text.
     pub(crate) fn get(&self, name: &str) -> Result<Option<String>, Error> {
+        match self.get_os(name).map(OsString::into_string) {
+            None => Ok(None),
+            Some(Ok(text)) => Ok(Some(text)),
+            Some(Err(_)) => Err(Error::invalid(format!("{name} is not valid UTF-8"))),
+        }
+    }
+
+    /// The same for a path, which need not be text.
+    pub(crate) fn get_os(&self, name: &str) -> Option<OsString> {
         let value = match &self.0 {
             Some(variables) => variables.get(name).cloned(),
             None if crate::os::privilege::is_raised() => None,
             None => std::env::var_os(name),
         };
-        match value.filter(|value| !value.is_empty()).map(OsString::into_string) {
-            None => Ok(None),
-            Some(Ok(text)) => Ok(Some(text)),
-            Some(Err(_)) => Err(Error::invalid(format!("{name} is not valid UTF-8"))),
-        }
+        value.filter(|value| !value.is_empty())
     }
 }
 

@@ -3,18 +3,20 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::path::Path;
 
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls_native_certs::{load_certs_from_paths, load_native_certs};
 
+use crate::config::environment::Environment;
 use crate::http::cause::Cause;
 use crate::os::descriptor::above_standard;
-use crate::os::privilege;
 use crate::text::describe;
 
 /// OpenSSL's variables that replace the platform's store.
-const VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+const VARIABLES: [&str; 2] = [FILE, "SSL_CERT_DIR"];
+const FILE: &str = "SSL_CERT_FILE";
 
 /// Reads them all. Where the platform has no store, as in slim containers, Mozilla's roots are used; but not if one of the variables
 /// is set, because then a variable with a wrong path would go unnoticed.
@@ -23,15 +25,13 @@ const VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 /// `Tls`: the variables lead to no certificate and there is no `ca_file`, or a certificate cannot be used.
 pub(crate) fn load(extra: &[CertificateDer<'static>]) -> Result<RootCertStore, Cause> {
     let mut roots = RootCertStore::empty();
-    let set: Vec<_> = VARIABLES.into_iter().filter_map(|name| Some((name, env::var_os(name)?))).collect();
-    // A program with more rights than the user who started it ignores the variables.
-    let set = if set.is_empty() || privilege::is_raised() {
-        above_standard(|| read_store(&mut roots, !set.is_empty()));
-        Vec::new()
+    let environment = Environment::default();
+    let set: Vec<_> = VARIABLES.into_iter().filter_map(|name| Some((name, environment.get_os(name)?))).collect();
+    if set.is_empty() {
+        above_standard(|| read_store(&mut roots));
     } else {
-        roots.add_parsable_certificates(above_standard(load_native_certs).certs);
-        set
-    };
+        roots.add_parsable_certificates(above_standard(|| read_named(&set)));
+    }
     if roots.is_empty() {
         if set.is_empty() {
             roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
@@ -49,15 +49,36 @@ pub(crate) fn load(extra: &[CertificateDer<'static>]) -> Result<RootCertStore, C
     Ok(roots)
 }
 
+/// The certificates in the file and in the folders that the variables name.
+fn read_named(set: &[(&str, OsString)]) -> Vec<CertificateDer<'static>> {
+    let mut certs = Vec::new();
+    for (name, value) in set {
+        if *name == FILE {
+            certs.extend(load_certs_from_paths(Some(Path::new(value)), None).certs);
+        } else {
+            let folders = env::split_paths(value).filter(|folder| !folder.as_os_str().is_empty());
+            certs.extend(folders.flat_map(|folder| load_certs_from_paths(None, Some(&folder)).certs));
+        }
+    }
+    // The file is often one of the folder's.
+    certs.sort_unstable_by(|a, b| a.cmp(b));
+    certs.dedup();
+    certs
+}
+
 /// The platform's store, regardless of the variables: its bundle, one file, or where there is none with certificates the files of its
 /// folders. On Debian both hold the same certificates, and a folder of 292 names takes twice as long as everything else of a program's
 /// first TLS request.
-fn read_store(roots: &mut RootCertStore, variables_are_set: bool) {
-    // With the variables set, both crates would read the files that they name.
-    if cfg!(target_os = "macos") && !variables_are_set {
+fn read_store(roots: &mut RootCertStore) {
+    // Both crates read the variables themselves, and without our rule: the first also an empty one, the other also in a program with
+    // more rights than the user who started it.
+    let present: Vec<OsString> = VARIABLES.into_iter().filter_map(env::var_os).collect();
+    if cfg!(target_os = "macos") && present.is_empty() {
         // The store is no file there.
         roots.add_parsable_certificates(load_native_certs().certs);
-    } else if let Some(bundle) = (!variables_are_set).then(openssl_probe::probe).and_then(|found| found.cert_file) {
+    } else if present.iter().all(|value| value.is_empty())
+        && let Some(bundle) = openssl_probe::probe().cert_file
+    {
         roots.add_parsable_certificates(load_certs_from_paths(Some(&bundle), None).certs);
     }
     if roots.is_empty() {

@@ -63,6 +63,23 @@ fn ssl_cert_variables_are_used_and_one_that_leads_nowhere_is_named() {
             assert!(output_with(&emulator, &set).contains("ok job_demo"), "ca_file is added to the others");
         }
     }
+    // Such as compose's ${SSL_CERT_FILE:-}: an empty variable counts as not set.
+    for empty in [&[("SSL_CERT_FILE", "")][..], &[("SSL_CERT_DIR", "")], &[("SSL_CERT_FILE", ""), ("SSL_CERT_DIR", "")]]
+    {
+        let text = output_with(&emulator, empty);
+        assert!(text.contains("signed by an unknown authority"), "the platform's or the bundled are read: {text}");
+    }
+    let file_right_folder_empty = [("SSL_CERT_FILE", good.as_str()), ("SSL_CERT_DIR", "")];
+    let file_empty_folder_right = [("SSL_CERT_FILE", ""), ("SSL_CERT_DIR", folder.to_str().unwrap())];
+    let two_folders = format!("{}::{}", place("empty"), folder.to_str().unwrap());
+    for set in
+        [file_right_folder_empty, file_empty_folder_right, [("SSL_CERT_FILE", ""), ("SSL_CERT_DIR", &two_folders)]]
+    {
+        assert!(output_with(&emulator, &set).contains("ok job_demo"), "{set:?}");
+    }
+    let file_empty_folder_wrong = [("SSL_CERT_FILE", ""), ("SSL_CERT_DIR", ":")];
+    let none = output_with(&emulator, &file_empty_folder_wrong);
+    assert!(none.contains("no certificate authority was found in SSL_CERT_DIR=:)"), "{none}");
     let file_wrong_folder_right = [("SSL_CERT_FILE", "/nonexistent"), ("SSL_CERT_DIR", folder.to_str().unwrap())];
     assert!(output_with(&emulator, &file_wrong_folder_right).contains("ok job_demo"));
     std::fs::remove_dir_all(folder).unwrap();
@@ -134,6 +151,16 @@ fn without_a_bundle_that_has_certificates_the_folder_is_read() {
     {
         let Some(text) = output_in_its_own_etc(&format!("{folder}; {bundle}"), &[]) else { return };
         assert!(text.contains("ok job_demo"), "{bundle}: {text}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn with_empty_variables_the_platforms_store_is_read() {
+    for store in ["/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/certs/0a1b2c3d.0"] {
+        let script = format!("export SSL_CERT_FILE= SSL_CERT_DIR=; mkdir -p /etc/ssl/certs; cp $CA {store}");
+        let Some(text) = output_in_its_own_etc(&script, &[]) else { return };
+        assert!(text.contains("ok job_demo"), "{store}: {text}");
     }
 }
 
