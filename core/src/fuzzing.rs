@@ -102,7 +102,8 @@ pub fn base_url(text: &str, allow_plaintext: bool) -> Result<(bool, String, u16,
 
 /// A proxy's host, its port, and its `user:password`.
 pub fn proxy(text: &str) -> Result<(String, u16, Option<Vec<u8>>), Error> {
-    Proxy::parse("proxy", text).map(|it| (it.host, it.port, it.credentials.map(|credentials| credentials.to_vec())))
+    Proxy::parse("proxy", text)
+        .map(|it| (it.host, it.port, it.credentials.map(|credentials| credentials.pair().to_vec())))
 }
 
 /// A journal's checksum of a line: of the text before it.

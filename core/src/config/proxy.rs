@@ -1,12 +1,13 @@
 //! Which proxy a client uses: decided once, reading the environment as curl does.
 
 use std::fmt;
-use std::net::IpAddr;
 
+use percent_encoding::percent_decode_str;
 use zeroize::Zeroizing;
 
 use crate::config::endpoint::{Endpoint, is_loopback};
 use crate::config::environment::Environment;
+use crate::config::no_proxy::is_exempt;
 use crate::error::Error;
 
 /// An HTTP proxy, for CONNECT tunnels.
@@ -14,8 +15,7 @@ use crate::error::Error;
 pub(crate) struct Proxy {
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// `user:password`, percent-decoded, for `Proxy-Authorization: Basic`.
-    pub(crate) credentials: Option<Zeroizing<Vec<u8>>>,
+    pub(crate) credentials: Option<Credentials>,
 }
 
 impl Proxy {
@@ -52,14 +52,17 @@ impl Proxy {
             host: endpoint.host,
             // curl's default for a proxy that names no port.
             port: if has_port { endpoint.port } else { 1080 },
-            credentials: user.map(percent_decoded),
+            credentials: user.and_then(Credentials::parse),
         })
     }
 
-    /// The password; empty if the proxy has none.
-    pub(crate) fn password(&self) -> &[u8] {
-        let credentials = self.credentials.as_ref().map_or(&[][..], |credentials| credentials);
-        credentials.iter().position(|byte| *byte == b':').map_or(b"", |colon| &credentials[colon + 1..])
+    /// The password, or else the user name, which is a token then; empty if there are no credentials.
+    pub(crate) fn secret(&self) -> &[u8] {
+        let Some(Credentials { pair, colon }) = &self.credentials else { return b"" };
+        match &pair[colon + 1..] {
+            b"" => &pair[..*colon],
+            password => password,
+        }
     }
 
     /// Checks that this proxy may be used for this endpoint.
@@ -108,68 +111,32 @@ impl fmt::Debug for Proxy {
     }
 }
 
-/// `NO_PROXY`: names (which cover their subdomains), addresses, CIDR blocks, or `*`, split by commas or spaces.
-fn is_exempt(list: &str, endpoint: &Endpoint) -> bool {
-    let host = endpoint.host.trim_end_matches('.');
-    let address = host.parse::<IpAddr>().ok();
-    list.split([',', ' ', '\t']).filter(|entry| !entry.is_empty()).any(|entry| {
-        if entry == "*" {
-            return true;
-        }
-        if let Some(address) = address {
-            let entry = entry.trim_start_matches('[').trim_end_matches(']');
-            return match entry.split_once('/') {
-                Some((network, bits)) => is_in_block(address, network, bits),
-                None => entry.parse() == Ok(address),
-            };
-        }
-        let (name, port) = match entry.rsplit_once(':') {
-            Some((name, port)) => (name, Some(port)),
-            None => (entry, None),
-        };
-        if port.is_some_and(|port| port.parse() != Ok(endpoint.port)) {
-            return false;
-        }
-        let name = name.trim_start_matches('.').trim_end_matches('.');
-        let tail = host.len().checked_sub(name.len()).and_then(|at| host.get(at..).map(|tail| (at, tail)));
-        tail.is_some_and(|(at, tail)| {
-            tail.eq_ignore_ascii_case(name) && (at == 0 || host.as_bytes()[at - 1] == b'.') && !name.is_empty()
-        })
-    })
+/// What a proxy gets as `Proxy-Authorization: Basic`.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Credentials {
+    /// `user:password`, percent-decoded.
+    pair: Zeroizing<Vec<u8>>,
+    /// Where the user name ends and the colon is.
+    colon: usize,
 }
 
-fn is_in_block(address: IpAddr, network: &str, bits: &str) -> bool {
-    let (Ok(network), Ok(bits)) = (network.parse::<IpAddr>(), bits.parse::<u32>()) else {
-        return false;
-    };
-    match (address, network) {
-        (IpAddr::V4(a), IpAddr::V4(n)) if bits <= 32 => {
-            (u32::from(a) ^ u32::from(n)).checked_shr(32 - bits).unwrap_or(0) == 0
-        }
-        (IpAddr::V6(a), IpAddr::V6(n)) if bits <= 128 => {
-            (u128::from(a) ^ u128::from(n)).checked_shr(128 - bits).unwrap_or(0) == 0
-        }
-        _ => false,
+impl Credentials {
+    /// Of the part of a URL before the `@`; `None` if that is empty. A malformed escape stays as it is.
+    fn parse(userinfo: &str) -> Option<Credentials> {
+        let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));
+        // Allocated once: a vector that grows leaves copies behind that are not wiped.
+        let mut pair = Zeroizing::new(Vec::with_capacity(userinfo.len() + 1));
+        pair.extend(percent_decode_str(user));
+        let colon = pair.len();
+        // RFC 7617 2: also without a password.
+        pair.push(b':');
+        pair.extend(percent_decode_str(password));
+        (!userinfo.is_empty()).then_some(Credentials { pair, colon })
     }
-}
 
-fn percent_decoded(text: &str) -> Zeroizing<Vec<u8>> {
-    let mut out = Zeroizing::new(Vec::with_capacity(text.len()));
-    let mut bytes = text.as_bytes();
-    while let Some((&first, rest)) = bytes.split_first() {
-        let hex = rest.get(..2).filter(|_| first == b'%').and_then(|h| std::str::from_utf8(h).ok());
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                out.push(byte);
-                bytes = &rest[2..];
-            }
-            None => {
-                out.push(first);
-                bytes = rest;
-            }
-        }
+    pub(crate) fn pair(&self) -> &[u8] {
+        &self.pair
     }
-    out
 }
 
 #[cfg(test)]
@@ -204,29 +171,6 @@ mod tests {
     }
 
     #[test]
-    fn no_proxy_entries_cover_the_same_hosts_as_in_curl() {
-        for (url, list, exempt) in [
-            ("https://api.example.com", "*", true),
-            ("https://api.example.com", "other.com, example.com", true),
-            ("https://api.example.com", ".example.com", true),
-            ("https://api.example.com", "API.EXAMPLE.COM.", true),
-            ("https://api.example.com", "ample.com", false),
-            ("https://api.example.com", "api.example.com:443", true),
-            ("https://api.example.com", "api.example.com:8443", false),
-            ("https://example.com", "api.example.com", false),
-            ("https://10.1.2.3", "10.0.0.0/8", true),
-            ("https://10.1.2.3", "11.0.0.0/8", false),
-            ("https://10.1.2.3", "0.0.0.0/0", true),
-            ("https://10.1.2.3", "10.1.2.3", true),
-            ("https://[2001:db8::1]", "2001:db8::/32", true),
-            ("https://[2001:db8::1]", "[2001:db8::1]", true),
-        ] {
-            let proxy = chosen(url, &[("ALL_PROXY", "http://p:1"), ("NO_PROXY", list)]).unwrap();
-            assert_eq!(proxy.is_none(), exempt, "{url} against {list}");
-        }
-    }
-
-    #[test]
     fn a_proxy_that_cannot_be_used_is_an_error_and_never_bypassed() {
         for text in
             ["socks5://p:1", "socks5h://p:1", "https://p:1", "ftp://p:1", "http://", "http://p:1/x", "http://u:pw@"]
@@ -249,9 +193,44 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_decoded_and_not_shown() {
-        let proxy = Proxy::parse("proxy", "http://us%40er:p%3Aw@h:8").unwrap();
-        assert_eq!(proxy.credentials.as_deref().map(Vec::as_slice), Some(b"us@er:p:w".as_slice()));
-        assert_eq!(format!("{proxy:?}"), "Proxy(h:8, credentials: true)");
+    fn credentials_are_a_pair_of_which_malformed_escapes_stay_as_they_are() {
+        for (userinfo, pair) in [
+            ("us%40er:p%3Aw", Some("us@er:p:w")),
+            ("user:p:w", Some("user:p:w")),
+            ("user:p@w", Some("user:p@w")),
+            // RFC 7617 2: the pair always has its colon.
+            ("token", Some("token:")),
+            ("token:", Some("token:")),
+            (":pw", Some(":pw")),
+            ("", None),
+            ("u:%zz%+f%-1% 1%", Some("u:%zz%+f%-1% 1%")),
+            ("u:100%", Some("u:100%")),
+            ("u:%4", Some("u:%4")),
+            ("%7E%7e:%25zz", Some("~~:%zz")),
+        ] {
+            let proxy = Proxy::parse("proxy", &format!("http://{userinfo}@h:8")).unwrap();
+            let found = proxy.credentials.as_ref().map(|it| String::from_utf8(it.pair().to_vec()).unwrap());
+            assert_eq!(found.as_deref(), pair, "{userinfo}");
+        }
+    }
+
+    #[test]
+    fn without_a_password_the_user_name_is_the_secret() {
+        for (userinfo, secret) in [
+            ("user:hunter2", "hunter2"),
+            ("user:a:b", "a:b"),
+            ("us%3Aer:hunter2", "hunter2"),
+            ("tok%65n", "token"),
+            ("token:", "token"),
+            (":pw", "pw"),
+            (":", ""),
+            ("", ""),
+        ] {
+            let proxy = Proxy::parse("proxy", &format!("http://{userinfo}@h:8")).unwrap();
+            assert_eq!(proxy.secret(), secret.as_bytes(), "{userinfo}");
+            let shown = format!("{proxy:?}");
+            assert!(shown.starts_with("Proxy(h:8, credentials: ") && !shown.contains("hunter2"), "{shown}");
+            assert!(!shown.contains("token"), "{shown}");
+        }
     }
 }

@@ -53,7 +53,7 @@ fn request(proxy: &Proxy, to: &Endpoint) -> Zeroizing<Vec<u8>> {
     let mut request = Zeroizing::new(Vec::with_capacity(512));
     request.extend_from_slice(format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n").as_bytes());
     if let Some(credentials) = &proxy.credentials {
-        let encoded = Zeroizing::new(BASE64_STANDARD.encode(credentials.as_slice()));
+        let encoded = Zeroizing::new(BASE64_STANDARD.encode(credentials.pair()));
         request.extend_from_slice(b"Proxy-Authorization: Basic ");
         request.extend_from_slice(encoded.as_bytes());
         request.extend_from_slice(b"\r\n");

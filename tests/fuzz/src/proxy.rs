@@ -20,7 +20,9 @@ pub fn check(data: &[u8]) {
     assert!(theirs.port().is_none_or(|theirs| theirs == port), "{text:?}: {port}");
     let path = theirs.path().trim_matches('/');
     assert_eq!((path, theirs.query(), theirs.fragment()), ("", None, None), "{text:?}");
-    assert_eq!(credentials.is_some(), full.contains('@'), "{text:?}");
+    let userinfo = full.rsplit_once('@').map(|(before, _)| before.split_once("://").expect("it has a scheme").1);
+    assert_eq!(credentials.is_some(), userinfo.is_some_and(|userinfo| !userinfo.is_empty()), "{text:?}");
+    assert!(credentials.is_none_or(|pair| pair.contains(&b':')), "{text:?}");
 }
 
 fn no_error_has_a_password(text: &str) {
