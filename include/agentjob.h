@@ -1805,13 +1805,13 @@ agentjob_delivery agentjob_error_delivery(const agentjob_error *error);
 /**
  * The HTTP status of the service's response.
  * @param error the error
- * @return 100 to 999; 0 if no response was read, and for NULL
+ * @return 100 to 999; 0 if no response was read, as when a proxy refused, and for NULL
  * @since 0.1.0
  */
 AGENTJOB_API int32_t agentjob_error_http_status(const agentjob_error *error);
 
 /**
- * How long the service asks you to wait before the next request (Retry-After).
+ * How long the service, or a proxy that refused, asks you to wait before the next request (Retry-After).
  * @param error the error
  * @return milliseconds; -1 if it does not ask, and for NULL
  * @since 0.1.0
@@ -1827,13 +1827,15 @@ AGENTJOB_API int64_t agentjob_error_retry_after_ms(const agentjob_error *error);
 AGENTJOB_API const char *agentjob_error_request_id(const agentjob_error *error);
 
 /**
- * The start of the response's body, at most 8 KiB. It is the service's text and was not checked.
+ * The start of the response's body, at most 8 KiB. It is the text of the service, or of a proxy that refused, and was not checked.
  * @param error the error
  * @param len gets the length in bytes, without the NUL at the end; may be NULL
  * @return borrowed from the error; NULL, and 0 in *len, if there is none
  * @since 0.1.0
  */
-AGENTJOB_API const char *agentjob_error_body(const agentjob_error *error, size_t *len);
+AGENTJOB_API
+const char *agentjob_error_body(const agentjob_error *error,
+                                size_t *len);
 
 /**
  * How many requests the call made.

@@ -137,7 +137,7 @@ public:
     /** What happened to the message, and so whether sending it again is safe. */
     agentjob_delivery delivery() const noexcept { return handle_ ? agentjob_error_delivery(get()) : refused_; }
     const char *delivery_name() const noexcept { return agentjob_delivery_name(delivery()); }
-    /** The HTTP status of the response; 0 if none was read. */
+    /** The HTTP status of the service's response; 0 if none was read, as when a proxy refused. */
     int http_status() const noexcept { return agentjob_error_http_status(get()); }
     std::optional<std::chrono::milliseconds> retry_after() const {
         const std::int64_t ms = agentjob_error_retry_after_ms(get());

@@ -21,8 +21,8 @@ use crate::text::escape;
 /// Everything that can go wrong in a call. Its text is a sentence or two: what failed, for which job, and what to do. Its parts
 /// can be read one by one: [`reason`](Error::reason), [`hint`](Error::hint), [`delivery`](Error::delivery) and the facts.
 ///
-/// It never holds the key or the proxy's password: where the service quotes one, in whatever encoding, it says `***`. It holds
-/// no prompt either, unless the service's own words quote it.
+/// It never holds the key or the proxy's password (without one, its user name): where the service quotes one, in whatever
+/// encoding, it says `***`. It holds no prompt either, unless the service's own words quote it.
 #[derive(Clone, thiserror::Error)]
 #[error("{}", self.message())]
 pub struct Error(Box<Parts>);
@@ -145,13 +145,13 @@ impl Error {
 
     pub(crate) fn with_response(
         self,
-        status: u16,
+        status: impl Into<Option<u16>>,
         retry_after: Option<Duration>,
         request_id: Option<String>,
         body: Option<String>,
     ) -> Error {
         self.changed(|parts| {
-            parts.http_status = Some(status);
+            parts.http_status = status.into();
             parts.retry_after = retry_after;
             parts.request_id = request_id;
             parts.body = body;
@@ -297,12 +297,12 @@ impl Error {
         self.0.delivery
     }
 
-    /// The status of the response, when one was read.
+    /// The status of the service's response, when one was read. That of a proxy that refused is in the reason.
     pub fn http_status(&self) -> Option<u16> {
         self.0.http_status
     }
 
-    /// How long the service asked to wait (`Retry-After`, RFC 9110 10.2.3), in either of its forms.
+    /// How long the service, or a proxy that refused, asked to wait (`Retry-After`, RFC 9110 10.2.3), in either of its forms.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
@@ -312,7 +312,8 @@ impl Error {
         self.0.request_id.as_deref()
     }
 
-    /// The text of the response's body, at most 8 KiB of it, without the key. Otherwise it is the service's text, unchecked.
+    /// The text of the response's body, at most 8 KiB of it, without the key. Otherwise it is the text of the service, or of a proxy
+    /// that refused, unchecked.
     pub fn body(&self) -> Option<&str> {
         self.0.body.as_deref()
     }

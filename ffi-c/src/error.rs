@@ -144,7 +144,7 @@ pub unsafe extern "C" fn agentjob_error_delivery(error: *const agentjob_error) -
 
 /// The HTTP status of the service's response.
 /// @param error the error
-/// @return 100 to 999; 0 if no response was read, and for NULL
+/// @return 100 to 999; 0 if no response was read, as when a proxy refused, and for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_error_http_status(error: *const agentjob_error) -> i32 {
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn agentjob_error_http_status(error: *const agentjob_error
     unsafe { read(error, 0, |error| error.0.http_status) }
 }
 
-/// How long the service asks you to wait before the next request (Retry-After).
+/// How long the service, or a proxy that refused, asks you to wait before the next request (Retry-After).
 /// @param error the error
 /// @return milliseconds; -1 if it does not ask, and for NULL
 /// @since 0.1.0
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn agentjob_error_request_id(error: *const agentjob_error)
     unsafe { read(error, NO_TEXT, |error| borrow(error.0.request_id.as_ref())) }
 }
 
-/// The start of the response's body, at most 8 KiB. It is the service's text and was not checked.
+/// The start of the response's body, at most 8 KiB. It is the text of the service, or of a proxy that refused, and was not checked.
 /// @param error the error
 /// @param len gets the length in bytes, without the NUL at the end; may be NULL
 /// @return borrowed from the error; NULL, and 0 in *len, if there is none

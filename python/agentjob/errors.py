@@ -61,13 +61,13 @@ class Error(Exception):
     delivery: "typing.Optional[types.Delivery]" = None
     """What happened to the message: not_sent, rejected, unknown or accepted. None if the call was not to deliver one."""
     http_status: "typing.Optional[int]" = None
-    """The status of the response, if one was read."""
+    """The status of the service's response, if one was read. The status of a proxy that refused is in `reason`."""
     retry_after: "typing.Optional[float]" = None
-    """How many seconds the service asked to wait."""
+    """How many seconds the service, or a proxy that refused, asked to wait."""
     request_id: "typing.Optional[str]" = None
     """The service's id of the request, to quote to its operators."""
     body: "typing.Optional[str]" = None
-    """The text of the response's body, at most 8 KiB of it: the service's text, unchecked."""
+    """The text of the response's body, at most 8 KiB of it: the text of the service, or of a proxy that refused, unchecked."""
     attempts: int = 0
     """How many requests the call made."""
     elapsed: float = 0.0

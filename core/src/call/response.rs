@@ -4,11 +4,12 @@ use std::time::{Duration, SystemTime};
 
 use crate::call::error_body::{bounded_text, service_message};
 use crate::call::response_text::{Hint, hint, incomplete_record, returned, unusable_record};
-use crate::call::retry_after::parse_retry_after;
+use crate::call::retry_after::{parse_retry_after, retry_after_text};
 use crate::delivery::{Delivery, Sent, Situation, delivery};
 use crate::error::{Error, ErrorKind};
 use crate::http::cause::Cause;
 use crate::http::exchange::{Broken, Reply};
+use crate::http::response_headers::ResponseHeaders;
 use crate::job::{Job, NoJob};
 use crate::operation::Operation;
 use crate::redact::Redactor;
@@ -33,7 +34,7 @@ pub(crate) fn read(
     let read = match ended {
         Ok(reply) if (200..300).contains(&reply.status) => read_record(operation, reply, redactor, check),
         Ok(reply) => Err(refused(operation, &reply, redactor)),
-        Err(broken) => Err(no_response(operation, &broken)),
+        Err(broken) => Err(no_response(operation, &broken, redactor)),
     };
     read.map_err(|Failure { situation, error }| Failure { situation, error: error.redacted(redactor) })
 }
@@ -108,14 +109,14 @@ fn no_record(
 ) -> Failure {
     let error = failed(operation, kind, situation, reason);
     let request_id = reply.headers.request_id(redactor);
-    Failure { situation, error: error.with_response(reply.status, asked_to_wait(reply), request_id, None) }
+    Failure { situation, error: error.with_response(reply.status, asked_to_wait(&reply.headers), request_id, None) }
 }
 
 /// A status that is no success.
 fn refused(operation: &Operation<'_>, reply: &Reply, redactor: &Redactor<'_>) -> Failure {
     let situation = Situation::Status(reply.status, reply.sent);
     let kind = ErrorKind::of_status(reply.status);
-    let (is_cut, asked) = (reply.cut.is_some(), asked_to_wait(reply));
+    let (is_cut, asked) = (reply.cut.is_some(), asked_to_wait(&reply.headers));
     let said = service_message(&reply.body, is_cut, redactor);
     let error = failed(operation, kind, situation, returned(reply.status, said.as_deref()));
     let error = error.with_unquoted_reason(returned(reply.status, None));
@@ -129,7 +130,7 @@ fn refused(operation: &Operation<'_>, reply: &Reply, redactor: &Redactor<'_>) ->
 }
 
 /// No response, or none that could be read.
-fn no_response(operation: &Operation<'_>, broken: &Broken) -> Failure {
+fn no_response(operation: &Operation<'_>, broken: &Broken, redactor: &Redactor<'_>) -> Failure {
     let Broken { cause, sent } = broken;
     let situation = match (cause, sent) {
         // A caller who went away wants no other attempt, and after a bug none is made.
@@ -142,9 +143,20 @@ fn no_response(operation: &Operation<'_>, broken: &Broken) -> Failure {
         (Cause::Stale, Sent::Nothing) => Situation::StaleConnection,
         (_, Sent::Nothing) => Situation::NoConnection,
     };
-    let error = failed(operation, cause.kind(), situation, cause.reason());
+    let refused = if let Cause::TunnelRefused(refused) = cause { Some(&**refused) } else { None };
+    let said = refused.and_then(|refused| service_message(&refused.body, refused.cut, redactor));
+    let reason = refused.map_or_else(|| cause.reason(), |refused| refused.reason(said.as_deref()));
+    let error = failed(operation, cause.kind(), situation, reason).with_hint_if_any(cause.hint());
     let error = if cause.is_a_setting() { error.with_wrong_setting() } else { error };
-    Failure { situation, error: error.with_hint_if_any(cause.hint()) }
+    let Some(refused) = refused else { return Failure { situation, error } };
+    // Without a status: that would be the service's.
+    let (asked, body) = (asked_to_wait(&refused.headers), bounded_text(&refused.body, refused.cut, redactor));
+    let error = error.with_unquoted_reason(cause.reason()).with_response(None, asked, None, body);
+    let error = match asked {
+        Some(asked) if !cause.is_a_setting() => error.with_time_hint(retry_after_text(asked, SystemTime::now())),
+        _ => error,
+    };
+    Failure { situation, error }
 }
 
 fn failed(operation: &Operation<'_>, kind: ErrorKind, situation: Situation, reason: String) -> Error {
@@ -152,18 +164,17 @@ fn failed(operation: &Operation<'_>, kind: ErrorKind, situation: Situation, reas
     Error::new(kind, reason).about(operation.subject()).with_delivery(verdict)
 }
 
-/// How long the service asked to wait.
-fn asked_to_wait(reply: &Reply) -> Option<Duration> {
+/// How long the response asks to wait.
+fn asked_to_wait(headers: &ResponseHeaders) -> Option<Duration> {
     let now = SystemTime::now();
     // Where two gateways each say how long, the longer one is right for both.
-    reply.headers.all("retry-after").filter_map(|value| parse_retry_after(value, reply.headers.text("date"), now)).max()
+    headers.all("retry-after").filter_map(|value| parse_retry_after(value, headers.text("date"), now)).max()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::call::prompt::Prompt;
-    use crate::http::response_headers::ResponseHeaders;
 
     const SEND: Operation<'_> = Operation::SendMessage { job_id: "job_1", prompt: Prompt::Text("p") };
     const GET: Operation<'_> = Operation::GetJob { job_id: "job_1" };

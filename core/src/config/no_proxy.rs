@@ -63,7 +63,7 @@ fn decimal<T: FromStr>(digits: &str) -> Option<T> {
 mod tests {
     use super::*;
 
-    /// The rows of curl's tests/unit/unit1614.c, each of which it proves of `NO_PROXY`.
+    /// Most are rows of curl's own unit test 1614.
     #[test]
     fn no_proxy_entries_cover_the_same_hosts_as_in_curl() {
         for (host, list, exempt) in [

@@ -45,6 +45,11 @@ impl RequestHead {
         Ok(RequestHead::new(self.user_agent.clone(), self.headers.merged(headers)?))
     }
 
+    /// The `User-Agent`, which a proxy gets, too.
+    pub(crate) fn user_agent(&self) -> &str {
+        &self.user_agent
+    }
+
     /// The caller's own headers.
     pub(crate) fn headers(&self) -> &Headers {
         &self.headers

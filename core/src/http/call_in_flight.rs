@@ -202,6 +202,11 @@ impl CallInFlight {
         ([key, if self.is_post { head.post_lines() } else { head.get_lines() }], key.len() + head.secret_end())
     }
 
+    /// What a request for a tunnel has of the header lines.
+    pub(crate) fn user_agent(&self) -> &str {
+        self.request_head.user_agent()
+    }
+
     /// Notes that the whole response has been read, and returns when.
     pub(crate) fn note_response_read(&self) -> Instant {
         let now = Instant::now();

@@ -4,6 +4,7 @@ use std::io;
 
 use crate::error::internal::{INTERNAL_HINT, internal_reason};
 use crate::error::kind::ErrorKind;
+use crate::http::response_headers::ResponseHeaders;
 
 /// What ended an exchange, or cut its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,10 +15,12 @@ pub(crate) enum Cause {
     Connect { to: String, why: String },
     /// Connecting took longer than `connect_timeout`.
     ConnectTimeout,
-    /// The proxy refused, or its response made no sense. A clause that follows "the proxy".
+    /// The proxy cannot be reached, or its response made no sense. A clause that follows "the proxy".
     Proxy(String),
-    /// The proxy refused the login (407).
-    ProxyLogin { credentials: bool },
+    /// Connecting took too long, and the proxy is why. A clause that follows "the proxy".
+    ProxyTimeout(String),
+    /// The proxy's response is not a tunnel.
+    TunnelRefused(Box<TunnelRefused>),
     /// The process has no descriptor or thread left for a connection.
     Resources(String),
     /// The TLS handshake failed, and what helps, if anything is known to.
@@ -44,15 +47,56 @@ pub(crate) enum Cause {
     Bug(String),
 }
 
+/// A proxy's response to CONNECT that is not a success.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TunnelRefused {
+    pub(crate) status: u16,
+    pub(crate) headers: ResponseHeaders,
+    pub(crate) body: Vec<u8>,
+    /// The body's end is missing.
+    pub(crate) cut: bool,
+    /// The proxy got a user name and a password.
+    pub(crate) with_credentials: bool,
+    /// The tunnel was to be for https on its own port, which every proxy may allow.
+    pub(crate) for_https: bool,
+}
+
+impl TunnelRefused {
+    /// What happened, as an error's reason. `said`: the proxy's own message.
+    pub(crate) fn reason(&self, said: Option<&str>) -> String {
+        let what = match (self.status, self.with_credentials) {
+            (407, true) => "refused the user name or password",
+            (407, false) => "requires a user name and password",
+            _ => "refused the tunnel",
+        };
+        match said {
+            Some(said) => format!("the proxy {what} ({}: {said})", self.status),
+            None => format!("the proxy {what} ({})", self.status),
+        }
+    }
+
+    /// The statuses are those of proxies that do not know the method, or do not allow it for this port.
+    fn hint(&self) -> &'static str {
+        match (self.status, self.for_https) {
+            (400 | 403 | 404 | 405 | 501, false) => ONLY_CONNECT,
+            _ => CHECK_PROXY,
+        }
+    }
+}
+
+const CHECK_PROXY: &str = "Check the option proxy, or the proxy in the environment, which trust_env = false ignores.";
+const ONLY_CONNECT: &str = "agentjob asks a proxy only for tunnels (CONNECT), and many proxies allow those only to port 443. \
+    Use https on port 443, or reach the service without a proxy (NO_PROXY).";
+
 impl Cause {
     /// The kind of an error that it makes.
     pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             Cause::Resolve { .. } | Cause::Connect { .. } | Cause::Resources(_) => ErrorKind::Connect,
-            Cause::Proxy(_) | Cause::ProxyLogin { .. } => ErrorKind::Connect,
+            Cause::Proxy(_) | Cause::TunnelRefused(_) => ErrorKind::Connect,
             Cause::Tls { .. } | Cause::ClientRefused { .. } => ErrorKind::Tls,
             Cause::Stale | Cause::Lost(_) => ErrorKind::ConnectionLost,
-            Cause::ConnectTimeout | Cause::Timeout => ErrorKind::Timeout,
+            Cause::ConnectTimeout | Cause::ProxyTimeout(_) | Cause::Timeout => ErrorKind::Timeout,
             Cause::Cancelled => ErrorKind::Cancelled,
             Cause::Closed => ErrorKind::Closed,
             Cause::Garbled(_) | Cause::TooLarge { .. } | Cause::NoMemory { .. } => ErrorKind::InvalidResponse,
@@ -63,7 +107,11 @@ impl Cause {
     /// Whether a setting has to change first, so that another request cannot succeed: the one place that says so for what happens
     /// before there is a response. For responses [`ErrorKind::is_a_setting`] does.
     pub(crate) fn is_a_setting(&self) -> bool {
-        matches!(self, Cause::ProxyLogin { .. } | Cause::Tls { .. } | Cause::ClientRefused { .. })
+        match self {
+            Cause::TunnelRefused(refused) => refused.status == 407,
+            Cause::Tls { .. } | Cause::ClientRefused { .. } => true,
+            _ => false,
+        }
     }
 
     /// What happened, as an error's reason.
@@ -72,9 +120,8 @@ impl Cause {
             Cause::Resolve { host, why } => format!("could not resolve the host name {host} ({why})"),
             Cause::Connect { to, why } => format!("no connection to {to} ({why})"),
             Cause::ConnectTimeout => "connecting timed out (connect_timeout)".to_owned(),
-            Cause::Proxy(why) => format!("the proxy {why}"),
-            Cause::ProxyLogin { credentials: true } => "the proxy refused the user name or password (407)".to_owned(),
-            Cause::ProxyLogin { credentials: false } => "the proxy requires a user name and password (407)".to_owned(),
+            Cause::Proxy(why) | Cause::ProxyTimeout(why) => format!("the proxy {why}"),
+            Cause::TunnelRefused(refused) => refused.reason(None),
             Cause::Resources(why) => format!("could not open a connection ({why})"),
             Cause::Tls { why, .. } | Cause::ClientRefused { why, .. } => format!("no TLS connection ({why})"),
             Cause::Stale => "the kept connection had been closed".to_owned(),
@@ -93,9 +140,8 @@ impl Cause {
     pub(crate) fn hint(&self) -> Option<&'static str> {
         match self {
             Cause::Resolve { .. } | Cause::Connect { .. } => Some("Check base_url and the network."),
-            Cause::Proxy(_) | Cause::ProxyLogin { .. } => {
-                Some("Check the option proxy, or the proxy in the environment, which trust_env = false ignores.")
-            }
+            Cause::Proxy(_) | Cause::ProxyTimeout(_) => Some(CHECK_PROXY),
+            Cause::TunnelRefused(refused) => Some(refused.hint()),
             Cause::Tls { hint, .. } | Cause::ClientRefused { hint, .. } => *hint,
             Cause::Bug(_) => Some(INTERNAL_HINT),
             _ => None,

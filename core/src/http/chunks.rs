@@ -44,11 +44,23 @@ pub(crate) struct Chunks {
     /// The current chunk's size, then how much of it is left.
     left: u64,
     skipped: usize,
+    /// The sizes stay with the data, because ureq reads them.
+    keeps_sizes: bool,
 }
 
 impl Chunks {
     pub(crate) fn new() -> Chunks {
-        Chunks { at: At::Size, left: 0, skipped: 0 }
+        Chunks { at: At::Size, left: 0, skipped: 0, keeps_sizes: true }
+    }
+
+    /// One of which only the data is kept.
+    pub(crate) fn without_sizes() -> Chunks {
+        Chunks { keeps_sizes: false, ..Chunks::new() }
+    }
+
+    /// Whether the last chunk and the trailers have come.
+    pub(crate) fn ended(&self) -> bool {
+        self.at == At::End
     }
 
     /// Checks the next bytes and shortens them in place: sizes and data stay, extensions and trailers go.
@@ -72,8 +84,10 @@ impl Chunks {
             let byte = bytes[from];
             from += 1;
             if self.is_kept(byte)? {
-                bytes[to] = byte;
-                to += 1;
+                if self.keeps_sizes {
+                    bytes[to] = byte;
+                    to += 1;
+                }
             } else {
                 self.skipped += 1;
                 if self.skipped > MAX_SKIPPED {
@@ -160,6 +174,23 @@ mod tests {
                 assert_eq!(shortened(body.as_bytes(), piece), Ok((form.to_owned(), extra)), "{body:.30?} by {piece}");
             }
         }
+    }
+
+    #[test]
+    fn without_their_sizes_chunks_are_their_data_however_they_arrive() {
+        let body = b"5;x=y\r\nbusy \r\n00b\r\nfrom \r\n now\r\n0\r\nTrailer: x\r\n\r\nmore";
+        for piece in 1..=body.len() {
+            let (mut chunks, mut data) = (Chunks::without_sizes(), Vec::new());
+            for piece in body.chunks(piece) {
+                let mut piece = piece.to_vec();
+                let kept = chunks.take(&mut piece).unwrap().kept;
+                data.extend_from_slice(&piece[..kept]);
+            }
+            assert_eq!((data.as_slice(), chunks.ended()), (&b"busy from \r\n now"[..], true), "by {piece}");
+        }
+        let mut chunks = Chunks::without_sizes();
+        chunks.take(&mut b"3\r\nabc\r\n0\r\n\r".to_vec()).unwrap();
+        assert!(!chunks.ended());
     }
 
     #[test]

@@ -19,16 +19,13 @@ use crate::http::connector::{NoResolver, ServiceConnector};
 use crate::http::exchange::{Broken, Exchange, Reply};
 use crate::http::framing::Framing;
 use crate::http::interrupt::{self, Interrupts};
-use crate::http::response_body::{self, MAX_ERROR_BODY_BYTES};
+use crate::http::response_body::{self, MAX_ERROR_BODY_BYTES, MAX_ERROR_BODY_TIME};
 use crate::http::response_headers::ResponseHeaders;
 use crate::os::flag::Flag;
 use crate::os::process::PerProcess;
 use crate::redact::Redactor;
 use crate::text::describe;
 
-/// How long to wait for an error's body once its head has been read: the status decides everything, and the caller should have
-/// the error within a second.
-const MAX_ERROR_BODY_TIME: Duration = Duration::from_millis(900);
 /// How many connections are kept for the next calls.
 const MAX_KEPT: usize = 32;
 /// How long a connection is kept.

@@ -49,6 +49,9 @@ impl ServiceConnector {
                     Cause::Resolve { .. } | Cause::Connect { .. } => {
                         Cause::Proxy(format!("cannot be reached: {}", cause.reason()))
                     }
+                    Cause::ConnectTimeout | Cause::Timeout => {
+                        Cause::ProxyTimeout(format!("cannot be reached: {}", cause.reason()))
+                    }
                     other => other,
                 })?;
                 tunnel::open(call, &socket, proxy, to)?;

@@ -9,7 +9,7 @@ use crate::http::framing::Framing;
 use crate::http::response_head::{self, ResponseHead, Search};
 
 /// How many interim responses (1xx) may precede the final one.
-const MAX_INTERIM: u32 = 1000;
+pub(crate) const MAX_INTERIM: u32 = 1000;
 
 /// A response that is arriving.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Incoming {
                     buffers.input_consume(end);
                     (*search, *interim) = (Search::default(), *interim + 1);
                     if *interim > MAX_INTERIM {
-                        return Err(format!("more than {MAX_INTERIM} interim responses (1xx) came first"));
+                        return Err(too_many_interim());
                     }
                 }
                 Ok(Taken::default())
@@ -96,6 +96,10 @@ impl Incoming {
         }
         Ok(Taken { ready: true, surplus, head: Some(head) })
     }
+}
+
+pub(crate) fn too_many_interim() -> String {
+    format!("more than {MAX_INTERIM} interim responses (1xx) came first")
 }
 
 fn take_chunks(chunks: &mut Chunks, buffers: &mut RequestBuffers, count: usize) -> Result<Taken, String> {

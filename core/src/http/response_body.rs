@@ -1,12 +1,16 @@
 //! A response's body, read up to a limit.
 
 use std::io::{self, Read};
+use std::time::Duration;
 
 use crate::http::call_in_flight::CallInFlight;
 use crate::http::cause::Cause;
 
 /// How much of an error's body is read.
 pub(crate) const MAX_ERROR_BODY_BYTES: usize = 64 << 10;
+/// How long to wait for an error's body once its head has been read: the status decides everything, and the caller should have
+/// the error within a second.
+pub(crate) const MAX_ERROR_BODY_TIME: Duration = Duration::from_millis(900);
 /// The first allocation for a body of unknown length.
 const USUAL_BODY_BYTES: u64 = 1 << 10;
 /// The largest first allocation, whatever length the response declares.

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use memchr::{memchr, memchr2};
 
 use crate::http::canonical::CanonicalHead;
-use crate::http::framing::{Declared, Framing, trim};
+use crate::http::framing::{Decided, Declared, Framing, trim};
 
 /// The longest head that is accepted, in bytes.
 pub(crate) const MAX_BYTES: usize = 64 << 10;
@@ -125,6 +125,18 @@ fn may_begin_a_head(start: &[u8]) -> bool {
 /// # Errors
 /// Why it cannot be parsed, as a clause. Then nothing is known about the message.
 pub(crate) fn parse(bytes: &[u8]) -> Result<ResponseHead, String> {
+    parse_after(false, bytes)
+}
+
+/// The same of a response to CONNECT. A success is a tunnel and has no body, whatever its head declares (RFC 9110 9.3.6).
+///
+/// # Errors
+/// Why it cannot be parsed, as a clause.
+pub(crate) fn parse_for_connect(bytes: &[u8]) -> Result<ResponseHead, String> {
+    parse_after(true, bytes)
+}
+
+fn parse_after(connect: bool, bytes: &[u8]) -> Result<ResponseHead, String> {
     let mut lines = Lines(bytes);
     let mut first = lines.next();
     while first.is_some_and(<[u8]>::is_empty) {
@@ -168,7 +180,10 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<ResponseHead, String> {
             fields.push((name, String::from_utf8_lossy(value).into_owned()));
         }
     }
-    let decided = declared.decide(status, minor_version)?;
+    let decided = match connect && (200..300).contains(&status) {
+        true => Decided { framing: Framing::Empty, reusable: true },
+        false => declared.decide(status, minor_version)?,
+    };
     Ok(ResponseHead { status, framing: decided.framing, reusable: decided.reusable, fields, raw: Vec::new() })
 }
 

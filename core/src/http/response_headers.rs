@@ -7,7 +7,7 @@ use crate::redact::Redactor;
 const MAX_REQUEST_ID_CHARS: usize = 256;
 
 /// The header fields that were kept of a response.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct ResponseHeaders(Vec<Field>);
 
 impl ResponseHeaders {

@@ -1,4 +1,5 @@
-//! A tunnel through an HTTP proxy (RFC 9110 9.3.6), requested before anything of the actual request is sent.
+//! A tunnel through an HTTP proxy (RFC 9110 9.3.6), requested before anything of the actual request is sent. The proxy's response
+//! is read by the same grammar as the service's.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -7,72 +8,134 @@ use zeroize::Zeroizing;
 use crate::config::endpoint::Endpoint;
 use crate::config::proxy::Proxy;
 use crate::http::call_in_flight::CallInFlight;
-use crate::http::cause::Cause;
+use crate::http::cause::{Cause, TunnelRefused};
+use crate::http::chunks::Chunks;
+use crate::http::framing::Framing;
+use crate::http::incoming::{MAX_INTERIM, too_many_interim};
+use crate::http::response_body::{MAX_ERROR_BODY_BYTES, MAX_ERROR_BODY_TIME};
+use crate::http::response_head::{ResponseHead, Search, parse_for_connect};
+use crate::http::response_headers::ResponseHeaders;
 use crate::http::socket::{Socket, Wrote};
 
-/// The longest head of a proxy's response, in bytes; it has no body.
-const MAX_HEAD_BYTES: usize = 16 << 10;
+/// The port of the tunnels that proxies allow by default.
+const HTTPS_PORT: u16 = 443;
 
 /// Asks the proxy at the other end of `socket` for a tunnel to the service.
 pub(crate) fn open(call: &CallInFlight, socket: &Socket, proxy: &Proxy, to: &Endpoint) -> Result<(), Cause> {
-    let lost = |cause| match cause {
+    write(call, socket, &request(call, proxy, to)).map_err(named)?;
+    let (head, rest) = read_head(call, socket).map_err(named)?;
+    if !(200..300).contains(&head.status) {
+        let (body, cut) = read_body(call, socket, &head.framing, rest);
+        return Err(Cause::TunnelRefused(Box::new(TunnelRefused {
+            status: head.status,
+            headers: ResponseHeaders::new(head.fields),
+            body,
+            cut,
+            with_credentials: proxy.credentials.is_some(),
+            for_https: to.https && to.port == HTTPS_PORT,
+        })));
+    }
+    // A service sends nothing before it has a request, so more bytes cannot be its own.
+    if rest.is_empty() { Ok(()) } else { Err(Cause::Proxy("sent more than a response".to_owned())) }
+}
+
+/// A failure on the way to the proxy, not to the service.
+fn named(cause: Cause) -> Cause {
+    match cause {
         Cause::Lost(why) => Cause::Proxy(format!("closed the connection ({why})")),
+        Cause::ConnectTimeout => Cause::ProxyTimeout("did not respond in time (connect_timeout)".to_owned()),
+        Cause::Timeout => Cause::ProxyTimeout("did not respond in time (timeout)".to_owned()),
         other => other,
-    };
-    let request = request(proxy, to);
-    let mut rest = request.as_slice();
-    while !rest.is_empty() {
-        match socket.write(call, rest).map_err(lost)? {
-            Wrote::Some(n) => rest = &rest[n..],
+    }
+}
+
+fn request(call: &CallInFlight, proxy: &Proxy, to: &Endpoint) -> Zeroizing<Vec<u8>> {
+    let host = if to.host.contains(':') { format!("[{}]", to.host) } else { to.host.clone() };
+    let authority = format!("{host}:{}", to.port);
+    let login = proxy.credentials.as_ref().map(|it| Zeroizing::new(BASE64_STANDARD.encode(it.pair())));
+    let login = login.as_ref().map(|login| ["Proxy-Authorization: Basic ", login, "\r\n"]);
+    let first = ["CONNECT ", &authority, " HTTP/1.1\r\nHost: ", &authority, "\r\n"];
+    let last = ["User-Agent: ", call.user_agent(), "\r\n\r\n"];
+    let parts: Vec<&str> = first.into_iter().chain(login.into_iter().flatten()).chain(last).collect();
+    // Allocated once: a string that grows leaves copies behind that are not wiped.
+    Zeroizing::new(parts.concat().into_bytes())
+}
+
+fn write(call: &CallInFlight, socket: &Socket, mut request: &[u8]) -> Result<(), Cause> {
+    while !request.is_empty() {
+        match socket.write(call, request)? {
+            Wrote::Some(n) => request = &request[n..],
+            // Its response may say why.
             Wrote::Broken | Wrote::ResponseWaiting => break,
         }
     }
-    let mut head = Vec::with_capacity(1024);
+    Ok(())
+}
+
+/// The final head of the response, and what came behind it.
+fn read_head(call: &CallInFlight, socket: &Socket) -> Result<(ResponseHead, Vec<u8>), Cause> {
+    let garbled = |why: String| Cause::Proxy(format!("sent a response that is not valid ({why})"));
+    let (mut input, mut search, mut interim) = (Vec::new(), Search::default(), 0);
     loop {
-        let mut piece = [0; 1024];
-        match socket.read(call, &mut piece).map_err(lost)? {
-            0 => return Err(Cause::Proxy("closed the connection without a response".to_owned())),
-            n => head.extend_from_slice(&piece[..n]),
+        while let Some(end) = search.end(&input).map_err(garbled)? {
+            let head = parse_for_connect(&input[..end]).map_err(garbled)?;
+            input.drain(..end);
+            if !head.is_interim() {
+                return Ok((head, input));
+            }
+            (search, interim) = (Search::default(), interim + 1);
+            if interim > MAX_INTERIM {
+                return Err(garbled(too_many_interim()));
+            }
         }
-        if let Some(end) = head.windows(4).position(|window| window == b"\r\n\r\n") {
-            // A service sends nothing before it has a request, so more bytes cannot be its own.
-            let rest = head.len() - end - 4;
-            return check_status(&head, proxy).and_then(|()| {
-                if rest == 0 { Ok(()) } else { Err(Cause::Proxy("sent more than a response".to_owned())) }
-            });
+        let piece = read(call, socket)?;
+        if piece.is_empty() {
+            return Err(Cause::Proxy("closed the connection without a response".to_owned()));
         }
-        if head.len() > MAX_HEAD_BYTES || !looks_like_http(&head) {
-            return Err(Cause::Proxy("sent a response that is not HTTP".to_owned()));
-        }
+        input.extend_from_slice(&piece);
     }
 }
 
-fn request(proxy: &Proxy, to: &Endpoint) -> Zeroizing<Vec<u8>> {
-    let host = if to.host.contains(':') { format!("[{}]", to.host) } else { to.host.clone() };
-    let authority = format!("{host}:{}", to.port);
-    let mut request = Zeroizing::new(Vec::with_capacity(512));
-    request.extend_from_slice(format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n").as_bytes());
-    if let Some(credentials) = &proxy.credentials {
-        let encoded = Zeroizing::new(BASE64_STANDARD.encode(credentials.pair()));
-        request.extend_from_slice(b"Proxy-Authorization: Basic ");
-        request.extend_from_slice(encoded.as_bytes());
-        request.extend_from_slice(b"\r\n");
+/// The body of a refusal, as much of it as is read of any error's, and whether its end is missing.
+fn read_body(call: &CallInFlight, socket: &Socket, framing: &Framing, came: Vec<u8>) -> (Vec<u8>, bool) {
+    call.limit_phase(MAX_ERROR_BODY_TIME);
+    let (mut body, mut piece, mut chunks) = (Vec::new(), came, Chunks::without_sizes());
+    loop {
+        let ended = match framing {
+            Framing::Empty => return (body, false),
+            Framing::Unreadable(_) => return (body, true),
+            Framing::UntilClose => false,
+            Framing::Length(length) => {
+                let left = usize::try_from(*length).unwrap_or(usize::MAX) - body.len();
+                piece.truncate(left);
+                piece.len() == left
+            }
+            Framing::Chunked => match chunks.take(&mut piece) {
+                Ok(shortened) => {
+                    piece.truncate(shortened.kept);
+                    chunks.ended()
+                }
+                Err(_) => return (body, true),
+            },
+        };
+        body.append(&mut piece);
+        if ended || body.len() > MAX_ERROR_BODY_BYTES {
+            let cut = !ended || body.len() > MAX_ERROR_BODY_BYTES;
+            body.truncate(MAX_ERROR_BODY_BYTES);
+            return (body, cut);
+        }
+        piece = match read(call, socket) {
+            Ok(piece) if piece.is_empty() => return (body, *framing != Framing::UntilClose),
+            Ok(piece) => piece,
+            Err(_) => return (body, true),
+        };
     }
-    request.extend_from_slice(b"\r\n");
-    request
 }
 
-fn looks_like_http(head: &[u8]) -> bool {
-    let start = b"HTTP/1.";
-    head.iter().zip(start).all(|(a, b)| a == b)
-}
-
-fn check_status(head: &[u8], proxy: &Proxy) -> Result<(), Cause> {
-    let status = looks_like_http(head).then(|| head.get(9..12)).flatten();
-    match status.and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<u16>().ok()) {
-        Some(200..=299) => Ok(()),
-        Some(407) => Err(Cause::ProxyLogin { credentials: proxy.credentials.is_some() }),
-        Some(status) => Err(Cause::Proxy(format!("refused the tunnel ({status})"))),
-        None => Err(Cause::Proxy("sent a response that is not HTTP".to_owned())),
-    }
+/// Some bytes; none if the proxy closed.
+fn read(call: &CallInFlight, socket: &Socket) -> Result<Vec<u8>, Cause> {
+    let mut piece = vec![0; 4096];
+    let n = socket.read(call, &mut piece)?;
+    piece.truncate(n);
+    Ok(piece)
 }

@@ -229,26 +229,30 @@ fn without_digests(journal: &str) -> String {
 }
 
 #[test]
-fn a_password_that_the_proxy_quotes_is_redacted() {
-    let password = "walrus5ginger8comet2";
+fn a_password_or_a_token_that_the_proxy_quotes_is_redacted() {
+    let secret = "walrus5ginger8comet2";
     let proxy = Service::start();
-    let url = format!("http://user:{password}@{}", proxy.address);
-    let builder = Client::builder().base_url("http://service.example").api_key(KEYS[1]).project_id("p").proxy(url);
-    let builder = builder.allow_plaintext(true).max_retries(0);
-    let mut seen = format!("{builder:?}");
-    let client = builder.build().unwrap();
-    for place in [
-        "HTTP/1.1 407 {K}\r\nProxy-Authenticate: {K}\r\nContent-Length: {N}\r\n\r\n{K}",
-        "HTTP/1.1 502 {K}\r\nX-Request-Id: {K}\r\n\r\n{K}",
-        "HTTP/1.1 200 {K}\r\nX-Request-Id: {K}\r\n\r\n{K}",
-        "HTTP/1.1 {K}\r\n\r\n",
-        "{K}\r\n\r\n",
-    ] {
-        for (_, encode) in ENCODINGS {
-            proxy.responses([response(place, &encode(password))]);
-            seen.push_str(&all_of(&client.send_message("job_1", "p").unwrap_err()));
+    // Without a password the user name is the secret.
+    for userinfo in [format!("user:{secret}"), secret.to_owned(), format!("{secret}:"), format!(":{secret}")] {
+        let url = format!("http://{userinfo}@{}", proxy.address);
+        let builder = Client::builder().base_url("http://service.example").api_key(KEYS[1]).project_id("p").proxy(url);
+        let builder = builder.allow_plaintext(true).max_retries(0);
+        let mut seen = format!("{builder:?}");
+        let client = builder.build().unwrap();
+        for place in [
+            "HTTP/1.1 407 {K}\r\nProxy-Authenticate: {K}\r\nContent-Length: {N}\r\n\r\n{K}",
+            "HTTP/1.1 403 {K}\r\nContent-Length: {N}\r\n\r\n{\"error\":\"you sent {K}\"}",
+            "HTTP/1.1 502 {K}\r\nX-Request-Id: {K}\r\n\r\nyou sent {K}",
+            "HTTP/1.1 200 {K}\r\nX-Request-Id: {K}\r\n\r\n{K}",
+            "HTTP/1.1 {K}\r\n\r\n",
+            "{K}\r\n\r\n",
+        ] {
+            for (_, encode) in ENCODINGS {
+                proxy.responses([response(place, &encode(secret))]);
+                seen.push_str(&all_of(&client.send_message("job_1", "p").unwrap_err()));
+            }
         }
+        assert!(seen.contains("the proxy") && seen.contains("you sent ***"), "{seen}");
+        assert!(!shows(&seen, secret), "{userinfo}: {seen}");
     }
-    assert!(seen.contains("the proxy"), "{seen}");
-    assert!(!shows(&seen, password), "{seen}");
 }

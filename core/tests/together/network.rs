@@ -34,26 +34,141 @@ fn messages_go_through_a_proxy_over_tls() {
 }
 
 #[test]
+fn a_proxy_gets_the_user_agent_with_its_suffix() {
+    let emulator = emulator("{}");
+    let proxy = proxy(Manner::Tunnel);
+    let client = builder(&emulator).proxy(&proxy.url).user_agent_suffix("nightly/2").build().unwrap();
+    client.send_message(JOB, "p").unwrap();
+    let address = emulator.address();
+    let agent = concat!("User-Agent: agentjob/", env!("CARGO_PKG_VERSION"), " nightly/2");
+    let login = "Proxy-Authorization: Basic dXNAZXI6aHVudGVyMg==";
+    let lines = [&format!("CONNECT {address} HTTP/1.1"), &*format!("Host: {address}"), login, agent, "", ""];
+    assert_eq!(*proxy.heads.lock().unwrap(), [lines.join("\r\n")]);
+}
+
+/// RFC 9112 2.2 and 5.2, RFC 9110 15.2 and 9.3.6: whatever of it a service's response may have.
+#[test]
+fn a_tunnel_opens_after_bare_line_feeds_interim_responses_folds_and_a_length() {
+    for begin in [
+        "HTTP/1.1 200 Connection established\n\n",
+        "\r\nHTTP/1.0 200\nVia: a\n b\n\n",
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\n\nHTTP/1.1 200 OK\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: five\r\nTransfer-Encoding: gzip\r\n\r\n",
+    ] {
+        let emulator = emulator("{}");
+        let proxy = proxy(Manner::TunnelAfter(begin));
+        let client = builder(&emulator).proxy(&proxy.url).max_retries(0).build().unwrap();
+        client.send_message(JOB, "p").unwrap_or_else(|error| panic!("{begin:?}: {error}"));
+        assert_eq!(emulator.ledger().len(), 1);
+    }
+}
+
+#[test]
 fn a_proxy_that_refuses_or_sends_nonsense_is_named_and_nothing_was_sent() {
+    use Manner::{Hold, Respond};
+    let garbled = "sent a response that is not valid";
     for (manner, clause) in [
         (
-            Manner::Respond("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"),
-            "refused the user name or password (407)",
+            Respond("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"),
+            "refused the user name or password (407)".to_owned(),
         ),
-        (Manner::Respond("HTTP/1.1 403 Forbidden\r\n\r\n"), "refused the tunnel (403)"),
-        (Manner::Respond("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 3\r\n\r\nabc"), "refused the tunnel (502)"),
-        (Manner::Respond("SSH-2.0-OpenSSH\r\n\r\n"), "sent a response that is not HTTP"),
-        (Manner::Respond("HTTP/1.1 200 OK\r\n\r\nand more"), "sent more than a response"),
-        (Manner::Respond(""), "closed the connection"),
+        (Respond("HTTP/1.1 403 Forbidden\r\n\r\n"), "refused the tunnel (403).".to_owned()),
+        (
+            Respond("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 3\r\n\r\nabc"),
+            "refused the tunnel (502: abc)".to_owned(),
+        ),
+        (Respond("HTTP/1.1 101 Switching Protocols\r\n\r\n"), "refused the tunnel (101).".to_owned()),
+        (Hold("HTTP/1.1 403 Forbidden\nContent-Length: 0\n\n"), "refused the tunnel (403).".to_owned()),
+        (Hold("SSH-2.0-OpenSSH\r\n"), format!("{garbled} (it is not HTTP/1.1)")),
+        (Hold("220 mail.example.com"), format!("{garbled} (it is not HTTP/1.1)")),
+        (Hold("HTTP/1.1 2000 OK\r\n\r\n"), format!("{garbled} (it is not HTTP/1.1)")),
+        (Hold("HTTP/1.1 200 OK\r\nno field\r\n\r\n"), format!("{garbled} (a line of its head is not a header field)")),
+        (Hold("HTTP/1.1 200 OK\r\n\r\nand more"), "sent more than a response".to_owned()),
+        (Respond(""), "closed the connection".to_owned()),
+        (Respond("HTTP/1.1 200 OK\r\nVia"), "closed the connection".to_owned()),
     ] {
         let emulator = emulator("{}");
         let proxy = proxy(manner);
         let client = builder(&emulator).proxy(&proxy.url).max_retries(0).build().unwrap();
         let error = client.send_message(JOB, "p").unwrap_err();
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::Connect, Some(Delivery::NotSent)), "{error}");
+        assert_eq!((error.http_status(), error.request_id()), (None, None), "the service returned none");
         assert!(error.message().contains(&format!("the proxy {clause}")), "{error}");
         assert!(!error.message().contains("hunter2"), "{error}");
         assert!(emulator.ledger().is_empty());
+    }
+}
+
+#[test]
+fn an_error_has_what_the_proxy_says_bounded_and_without_the_password() {
+    const PAGE: &str = "HTTP/1.1 403 Forbidden\r\nX-Request-Id: 7\r\n\r\n<html>Only with a User-Agent</html>";
+    for (response, reason, body) in [
+        ("HTTP/1.1 403 Forbidden\r\n\r\nnot from here\nline 2", "(403: not from here)", "not from here\nline 2"),
+        (PAGE, "(403)", "<html>Only with a User-Agent</html>"),
+        (
+            "HTTP/1.1 407 x\r\nContent-Length: 22\r\n\r\n{\"error\":\"no hunter2\"}",
+            "refused the user name or password (407: no ***)",
+            "{\"error\":\"no ***\"}",
+        ),
+        (
+            "HTTP/1.1 503 x\nTransfer-Encoding: chunked\n\n8;x=y\r\nbusy hun\r\n004\r\nter2\r\n0\r\nTrailer: x\r\n\r\n",
+            "(503: busy ***)",
+            "busy ***",
+        ),
+        // Cut off: what there is counts.
+        ("HTTP/1.1 403 x\r\nContent-Length: 100\r\n\r\nno", "(403: no)", "no"),
+        ("HTTP/1.1 403 x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nno", "(403: no)", "no"),
+        ("HTTP/1.1 403 x\r\nContent-Length: 2\r\n\r\nnothing", "(403: no)", "no"),
+    ] {
+        let emulator = emulator("{}");
+        let proxy = proxy(Manner::Respond(response));
+        let client = builder(&emulator).proxy(&proxy.url).max_retries(0).build().unwrap();
+        let error = client.send_message(JOB, "p").unwrap_err();
+        assert!(error.reason().starts_with("the proxy ") && error.reason().ends_with(reason), "{error}");
+        assert_eq!((error.body(), error.http_status(), error.request_id()), (Some(body), None, None), "{error}");
+        assert!(error.unquoted_reason().contains(" (4") || error.unquoted_reason().contains(" (503)"), "{error}");
+        assert!(!error.unquoted_reason().contains(':'), "what an event has: {}", error.unquoted_reason());
+    }
+    let long = format!("HTTP/1.1 403 x\r\nContent-Length: 900000\r\n\r\n{}", "x".repeat(900_000));
+    let proxy = proxy(Manner::Respond(Box::leak(long.into_boxed_str())));
+    let client = builder(&emulator("{}")).proxy(&proxy.url).max_retries(0).build().unwrap();
+    let error = client.get_job(JOB).unwrap_err();
+    assert_eq!(error.body().map(str::len), Some(8 << 10));
+    assert!(error.message().len() < 700, "{error}");
+}
+
+#[test]
+fn a_proxy_that_says_when_to_retry_is_not_asked_before_that() {
+    let busy = "HTTP/1.1 503 Busy\r\nRetry-After: 3600\r\nContent-Length: 0\r\n\r\n";
+    let (emulator, proxy) = (emulator("{}"), proxy(Manner::Respond(busy)));
+    let error = builder(&emulator).proxy(&proxy.url).build().unwrap().send_message(JOB, "p").unwrap_err();
+    assert_eq!(error.retry_after(), Some(ms(3_600_000)));
+    assert!(error.message().contains("the proxy refused the tunnel (503). Retry after 3600 s ("), "{error}");
+    assert!(error.message().ends_with("It is safe to send it again."), "{error}");
+    assert_eq!(proxy.asked.load(Ordering::SeqCst), 1, "max_retry_after is shorter");
+}
+
+/// squid's default rules, for one, allow CONNECT only to port 443.
+#[test]
+fn a_proxy_that_refuses_a_tunnel_to_another_port_than_443_gets_the_reason_named() {
+    let only = "agentjob asks a proxy only for tunnels (CONNECT), and many proxies allow those only to port 443. \
+        Use https on port 443, or reach the service without a proxy (NO_PROXY).";
+    let general = "Check the option proxy, or the proxy in the environment, which trust_env = false ignores.";
+    for (base_url, status, hint) in [
+        ("http://service.invalid", 403, only),
+        ("http://service.invalid:443", 405, only),
+        ("https://service.invalid:8443", 403, only),
+        ("https://service.invalid", 403, general),
+        ("https://service.invalid", 405, general),
+        ("http://service.invalid", 502, general),
+        ("http://service.invalid", 407, general),
+    ] {
+        let response = format!("HTTP/1.1 {status} x\r\nContent-Length: 0\r\n\r\n");
+        let proxy = proxy(Manner::Respond(Box::leak(response.into_boxed_str())));
+        let client = Client::builder().base_url(base_url).api_key("k").project_id("p").allow_plaintext(true);
+        let error = client.proxy(&proxy.url).max_retries(0).build().unwrap().send_message(JOB, "p").unwrap_err();
+        assert_eq!(error.hint(), Some(hint), "{base_url} {status}: {error}");
     }
 }
 
@@ -100,7 +215,14 @@ fn a_silent_or_dripping_proxy_ends_with_the_connect_timeout() {
         let (took, ended) = timed(|| client.send_message(JOB, "p"));
         let error = ended.unwrap_err();
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::Timeout, Some(Delivery::NotSent)));
+        assert_eq!(error.reason(), "the proxy did not respond in time (connect_timeout)");
+        assert!(error.hint().is_some_and(|hint| hint.contains("option proxy")), "{error}");
         assert!(took >= ms(300) && took < ms(15_000), "{took:?}");
+        // The whole call may have less time than the connection.
+        let client = builder(&emulator).proxy(&proxy.url).max_retries(0).timeout(ms(300)).build().unwrap();
+        let error = client.send_message(JOB, "p").unwrap_err();
+        assert_eq!((error.kind(), error.delivery()), (ErrorKind::Timeout, Some(Delivery::NotSent)));
+        assert_eq!(error.reason(), "the proxy did not respond in time (timeout)");
     }
 }
 

@@ -70,6 +70,19 @@ fn the_framing_follows_rfc_9112() {
 }
 
 #[test]
+fn a_tunnel_has_no_body_whatever_its_head_declares() {
+    for lines in ["Content-Length: 5\r\n", "Content-Length: x\n", "Transfer-Encoding: gzip\r\n", ""] {
+        for status in [200, 204, 299] {
+            let head = parse_for_connect(format!("HTTP/1.1 {status}\n{lines}\n").as_bytes()).unwrap();
+            assert_eq!((head.status, head.framing), (status, Framing::Empty), "{lines:?}");
+        }
+    }
+    let refused = parse_for_connect(b"HTTP/1.1 403\nContent-Length: 5\n\n").unwrap();
+    assert_eq!(refused.framing, Framing::Length(5));
+    assert!(parse_for_connect(b"HTTP/1.1 403\nContent-Length: x\n\n").is_err());
+}
+
+#[test]
 fn the_canonical_head_is_never_longer_than_the_original() {
     for text in [
         "HTTP/1.1 200\n\n",
