@@ -174,7 +174,10 @@ def test_a_terminal_that_cannot_encode_the_line_gets_replacements(style):
     assert "\\" not in "".join(line[1:] for line in drawn(shown)), "but for the spinner"
 
 
-@pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)], ids=["colours", "NO_COLOR"])
+COLOURED = [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"FORCE_COLOR": ""}, True)]
+
+
+@pytest.mark.parametrize(("environment", "coloured"), COLOURED, ids=["colours", "NO_COLOR", "NO_COLOR=", "FORCE_COLOR="])
 def test_rich_has_colours_unless_they_are_not_wanted(environment, coloured):
     pytest.importorskip("rich")
     with Emulator(jobs=[BUSY]) as emulator:

@@ -4,6 +4,8 @@ rich styles the line, and `progress` writes it. rich's own live display hides th
 Ctrl-Z or a kill, and it draws from a thread whose errors are tracebacks.
 """
 
+import os
+
 from rich.console import Console
 from rich.text import Text
 
@@ -12,10 +14,13 @@ COLOURS = {"active": "cyan", "completed": "green", "archived": "green", "failed"
 
 
 class Styled:
-    """Styles the parts of a line for one terminal. rich handles NO_COLOR and finds out which colours the terminal has."""
+    """Styles the parts of a line for one terminal. rich finds out which colours the terminal has."""
 
     def __init__(self, stream):
-        self._console = Console(file=stream, highlight=False)
+        # An empty variable counts as not set. rich takes an empty FORCE_COLOR for "no terminal", and before 14 an empty NO_COLOR for
+        # "no colours".
+        plain, is_terminal = bool(os.environ.get("NO_COLOR")), True if os.environ.get("FORCE_COLOR") == "" else None
+        self._console = Console(file=stream, highlight=False, no_color=plain, force_terminal=is_terminal)
         utf = self._console.encoding.lower().startswith("utf")
         self.frames = FRAMES if utf else "|/-\\"
         self.bar = "━━─" if utf else "#=-"

@@ -143,7 +143,7 @@ fn start(config: Config, flags: &Flags) -> Result<(Emulator, Vec<PemFile>), (i32
         let emulator = Emulator::start_tls_with(config, &options).map_err(cannot("listen"))?;
         let write = |kind: &str, pem: Option<&str>| {
             let name = format!("agentjob-emulator-{}-{}{kind}.pem", std::process::id(), emulator.address().port());
-            let path = std::env::temp_dir().join(name);
+            let path = temporary_folder().join(name);
             // Never follows a link that another user left under this name. Clients refuse a key that others can read.
             std::fs::OpenOptions::new()
                 .write(true)
@@ -162,6 +162,12 @@ fn start(config: Config, flags: &Flags) -> Result<(Emulator, Vec<PemFile>), (i32
     }
     #[cfg(not(feature = "tls"))]
     unreachable!("this build has no flag for it")
+}
+
+/// An empty TMPDIR counts as not set. std takes it for the current folder, where another program would not find the file.
+#[cfg(feature = "tls")]
+fn temporary_folder() -> std::path::PathBuf {
+    Some(std::env::temp_dir()).filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| "/tmp".into())
 }
 
 fn announce(listening: &Listening) -> io::Result<()> {

@@ -11,9 +11,13 @@ use common::{limited, port_of_its_own};
 const PROGRAM: &str = env!("CARGO_BIN_EXE_agentjob-emulator");
 
 fn spawn(args: &[&str]) -> Child {
+    spawn_with(args, &[])
+}
+
+fn spawn_with(args: &[&str], variables: &[(&str, &str)]) -> Child {
     limited();
     let mut command = Command::new(PROGRAM);
-    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(args).envs(variables.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().expect("the program starts")
 }
 
@@ -73,13 +77,17 @@ fn a_mistake_is_one_sentence_and_status_2() {
 #[cfg(feature = "tls")]
 #[test]
 fn over_tls_it_names_a_file_with_its_authority() {
-    let mut child = spawn(&["--until-stdin-closes", "--tls"]);
-    let line = BufReader::new(child.stdout.take().unwrap()).lines().next().unwrap().unwrap();
-    let listening: Listening = serde_json::from_str(&line).unwrap();
-    assert!(listening.base_url.starts_with("https://localhost:"));
-    let file = listening.ca_file.unwrap();
-    assert!(std::fs::read_to_string(&file).unwrap().starts_with("-----BEGIN CERTIFICATE-----"));
-    drop(child.stdin.take());
-    assert_eq!(child.wait().unwrap().code(), Some(0));
-    assert!(!std::path::Path::new(&file).exists());
+    // An empty TMPDIR counts as not set: its file is not in whatever folder the program was started in.
+    for variables in [&[][..], &[("TMPDIR", "")]] {
+        let mut child = spawn_with(&["--until-stdin-closes", "--tls"], variables);
+        let line = BufReader::new(child.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+        let listening: Listening = serde_json::from_str(&line).unwrap();
+        assert!(listening.base_url.starts_with("https://localhost:"));
+        let file = listening.ca_file.unwrap();
+        assert!(std::path::Path::new(&file).is_absolute(), "{file}");
+        assert!(std::fs::read_to_string(&file).unwrap().starts_with("-----BEGIN CERTIFICATE-----"));
+        drop(child.stdin.take());
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        assert!(!std::path::Path::new(&file).exists());
+    }
 }
