@@ -17,7 +17,12 @@ fn spawn(args: &[&str]) -> Child {
 fn spawn_with(args: &[&str], variables: &[(&str, &str)]) -> Child {
     limited();
     let mut command = Command::new(PROGRAM);
-    command.args(args).envs(variables.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(args)
+        .envs(variables.iter().copied())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command.spawn().expect("the program starts")
 }
 
