@@ -1,5 +1,7 @@
 //! What went wrong in TLS, by the type of rustls' error, because its own texts contain names of Rust types.
 
+use std::net::IpAddr;
+
 use rustls::pki_types::UnixTime;
 use rustls::{AlertDescription, CertificateError, Error};
 
@@ -15,6 +17,14 @@ type Hint = Option<&'static str>;
 
 const AUTHORITY: Hint = Some("If the authority is your own, give its certificate as ca_file.");
 const NAME: Hint = Some("Use a host in base_url that the certificate is for.");
+const WILDCARD: Hint =
+    Some("Use a host in base_url that the certificate is for. Its * stands for exactly one part of a name.");
+/// RFC 9525 section 2: clients check the subject alternative names, and no longer the common name.
+const NO_NAME: Hint =
+    Some("The service's operators have to get a certificate with a subject alternative name for the host in base_url.");
+const NO_ADDRESS: Hint = Some(
+    "The service's operators have to get a certificate with this address as a subject alternative name of type IP.",
+);
 const CLOCK: Hint = Some("Check this machine's clock.");
 const SERVICE: Hint = Some("The service's operators have to renew its certificate.");
 const SCHEME: Hint = Some("Check the scheme and the port of base_url.");
@@ -85,9 +95,7 @@ fn certificate(fault: &CertificateError) -> (String, Hint) {
             (format!("it is not valid before {}", day(*not_before)), CLOCK)
         }
         CertificateError::NotValidForName => ("it is for another name".to_owned(), NAME),
-        CertificateError::NotValidForNameContext { expected, presented } => {
-            (format!("it is not for {} but {}", describe(&expected.to_str()), names(presented)), NAME)
-        }
+        CertificateError::NotValidForNameContext { expected, presented } => wrong_name(&expected.to_str(), presented),
         CertificateError::Revoked => ("it was revoked".to_owned(), SERVICE),
         CertificateError::BadEncoding => ("it is damaged".to_owned(), None),
         CertificateError::BadSignature => ("its signature is wrong".to_owned(), AUTHORITY),
@@ -143,20 +151,39 @@ fn refusal(alert: AlertDescription, certified: bool) -> (String, Hint) {
     (format!("the service refused TLS: {why}"), hint)
 }
 
-/// The names that a certificate is for. rustls has them only as texts in a notation of its own; a name in another notation is
-/// left out.
-fn names(presented: &[String]) -> String {
-    let plain = |name: &String| {
-        let inner = name.strip_prefix("DnsName(\"").and_then(|rest| rest.strip_suffix("\")"));
-        let address = || name.strip_prefix("IpAddress(").and_then(|rest| rest.strip_suffix(')'));
-        inner.or_else(address).map(describe)
+/// The certificate is for none of the names that it would have to be for. rustls has its subject alternative names only as texts
+/// in a notation of its own; one in another notation is not a host's.
+fn wrong_name(host: &str, presented: &[String]) -> (String, Hint) {
+    let dns = |entry: &'_ String| -> Option<String> {
+        entry.strip_prefix("DnsName(\"")?.strip_suffix("\")").map(str::to_owned)
     };
-    let all: Vec<String> = presented.iter().filter_map(plain).collect();
-    match &all[..] {
-        [] => "for no name".to_owned(),
-        few if few.len() <= MAX_NAMES => format!("for {}", few.join(", ")),
-        many => format!("for {} and {} more", many[..MAX_NAMES].join(", "), many.len() - MAX_NAMES),
+    let address = |entry: &'_ String| -> Option<String> {
+        entry.strip_prefix("IpAddress(")?.strip_suffix(')').map(str::to_owned)
+    };
+    let names: Vec<String> = presented.iter().filter_map(|entry| dns(entry).or_else(|| address(entry))).collect();
+    let shown = describe(host);
+    if presented.is_empty() {
+        return (
+            format!("it is not for {shown}: it has no subject alternative names, and its common name does not count"),
+            NO_NAME,
+        );
     }
+    if names.is_empty() {
+        return (format!("it is not for {shown}: none of its subject alternative names is a host"), NO_NAME);
+    }
+    if host.parse::<IpAddr>().is_ok() && presented.iter().filter_map(dns).any(|name| name == host) {
+        return (format!("it has {shown} as a DNS name, not as an IP address"), NO_ADDRESS);
+    }
+    let wildcard = |name: &String| {
+        name.strip_prefix("*.").is_some_and(|parent| host == parent || host.ends_with(&format!(".{parent}")))
+    };
+    let hint = if names.iter().any(wildcard) { WILDCARD } else { NAME };
+    let listed = names.iter().take(MAX_NAMES).map(|name| describe(name)).collect::<Vec<_>>().join(", ");
+    let more = match names.len().saturating_sub(MAX_NAMES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (format!("it is not for {shown} but for {listed}{more}"), hint)
 }
 
 fn day(time: UnixTime) -> String {
@@ -208,6 +235,50 @@ mod tests {
             for name in names {
                 assert!(!why.contains(name), "{why} holds {name}");
             }
+        }
+    }
+
+    #[test]
+    fn a_certificate_that_is_not_for_the_host_says_what_it_is_for_and_what_helps() {
+        let hostile = format!("DnsName(\"{}\u{1b}[31m\u{202e}\nx\")", "n".repeat(290));
+        let many: Vec<String> = (0..10_000).map(|n| format!("DnsName(\"{}{n}\")", "n".repeat(400))).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        for (host, presented, words, hint) in [
+            (
+                "a.example",
+                &[][..],
+                "it is not for a.example: it has no subject alternative names, and its common name does not count",
+                NO_NAME,
+            ),
+            ("10.0.0.1", &[], "it is not for 10.0.0.1: it has no subject", NO_NAME),
+            (
+                "a.example",
+                &["DirectoryName", "Unsupported(0x01)", "UniformResourceIdentifier(\"https://a.example\")"],
+                "it is not for a.example: none of its subject alternative names is a host",
+                NO_NAME,
+            ),
+            ("a.example", &["IpAddress(10.0.0.1)"], "it is not for a.example but for 10.0.0.1", NAME),
+            ("10.0.0.1", &["DnsName(\"a.example\")"], "it is not for 10.0.0.1 but for a.example", NAME),
+            (
+                "10.0.0.1",
+                &["DnsName(\"a.example\")", "DnsName(\"10.0.0.1\")"],
+                "it has 10.0.0.1 as a DNS name, not as an IP address",
+                NO_ADDRESS,
+            ),
+            ("::1", &["DnsName(\"::1\")"], "it has ::1 as a DNS name, not as an IP address", NO_ADDRESS),
+            ("a.b.example", &["DnsName(\"*.example\")"], "it is not for a.b.example but for *.example", WILDCARD),
+            ("example", &["DnsName(\"*.example\")"], "it is not for example but for *.example", WILDCARD),
+            ("a.other", &["DnsName(\"*.example\")"], "it is not for a.other but for *.example", NAME),
+            ("an.example", &["DnsName(\"*.n.example\")"], "but for *.n.example", NAME),
+            ("a.example", &[&hostile], "n\\u{1b}[31m\\u{202e}\\nx", NAME),
+            ("a.example", &many, "… and 9997 more", NAME),
+        ] {
+            let expected = rustls::pki_types::ServerName::try_from(host).unwrap().to_owned();
+            let presented = presented.iter().map(|name| (*name).to_owned()).collect();
+            let fault = CertificateError::NotValidForNameContext { expected, presented };
+            let (why, helps) = explain(&Error::InvalidCertificate(fault), false);
+            assert!(why.contains(words) && why.len() < 1200, "{why}");
+            assert_eq!(helps, hint, "{why}");
         }
     }
 

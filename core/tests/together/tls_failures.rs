@@ -15,10 +15,18 @@ fn is_plain(message: &str) -> bool {
 }
 
 #[test]
-fn a_certificate_of_another_name_an_expired_one_and_an_unknown_authority_are_refused_in_plain_words() {
+fn a_certificate_of_another_name_without_names_expired_or_of_an_unknown_authority_is_refused_in_plain_words() {
     let expired = TlsOptions { expired: true, ..TlsOptions::default() };
     let other = TlsOptions { names: vec!["other.example".into()], ..TlsOptions::default() };
+    let nameless = TlsOptions { names: Vec::new(), ..TlsOptions::default() };
+    let address = TlsOptions { names: vec!["127.0.0.1".into()], ..TlsOptions::default() };
     for (options, reason, hint) in [
+        (
+            nameless,
+            "it has no subject alternative names, and its common name does not count",
+            "with a subject alternative name for the host",
+        ),
+        (address, "it is not for localhost but for 127.0.0.1", "Use a host in base_url"),
         (expired, "the service's certificate was refused: it expired on ", "renew its certificate"),
         (other, "it is not for localhost but for other.example", "Use a host in base_url"),
     ] {
