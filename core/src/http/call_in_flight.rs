@@ -20,6 +20,7 @@ use crate::delivery::Sent;
 use crate::http::cause::Cause;
 use crate::http::exchange::Exchange;
 use crate::http::interrupt::Interrupts;
+use crate::http::keep_alive;
 use crate::http::response_head::ResponseHead;
 
 thread_local! {
@@ -45,8 +46,6 @@ pub(crate) struct CallInFlight {
     is_post: bool,
     /// The response's head is kept as it came.
     pub(crate) keeps_head: bool,
-    /// A kept connection that has been idle for longer is not used.
-    max_idle: Duration,
     sent: Cell<Sent>,
     /// The response's head; ureq gets a shortened one.
     response_head: RefCell<Option<ResponseHead>>,
@@ -90,12 +89,7 @@ pub(crate) enum Phase {
 }
 
 impl CallInFlight {
-    pub(crate) fn new(
-        interrupts: Interrupts,
-        exchange: &Exchange<'_>,
-        config: &Config,
-        max_idle: Duration,
-    ) -> CallInFlight {
+    pub(crate) fn new(interrupts: Interrupts, exchange: &Exchange<'_>, config: &Config) -> CallInFlight {
         CallInFlight {
             interrupts,
             key: exchange.key.clone(),
@@ -110,7 +104,6 @@ impl CallInFlight {
             pid: exchange.pid,
             is_post: exchange.body.is_some(),
             keeps_head: exchange.call.meta.is_some(),
-            max_idle,
             sent: Cell::new(Sent::Nothing),
             response_head: RefCell::new(None),
             response_read_at: Cell::new(None),
@@ -130,7 +123,7 @@ impl CallInFlight {
         let (new_connection, timed) = (false, false);
         let exchange =
             Exchange { path, key, head, body: None, now, deadline, new_connection, pid, timed, call: &options };
-        CallInFlight::new(Interrupts::new(&Arc::default(), &options), &exchange, &config, Duration::MAX)
+        CallInFlight::new(Interrupts::new(&Arc::default(), &options), &exchange, &config)
     }
 
     /// Makes this the thread's call until the guard is dropped. The guard restores the former one: a control may make a call
@@ -191,9 +184,10 @@ impl CallInFlight {
         self.phase_deadline.set(self.deadline.min(Instant::now() + length));
     }
 
-    /// Whether a kept connection that was last used then may carry this request.
-    pub(crate) fn may_reuse(&self, last_used: Instant) -> bool {
-        !self.new_connection && self.began.saturating_duration_since(last_used) <= self.max_idle
+    /// Whether a kept connection that was last used then may carry this request. `idle_timeout` is the service's, in seconds.
+    pub(crate) fn may_reuse(&self, last_used: Instant, idle_timeout: Option<u64>) -> bool {
+        let idle = self.began.saturating_duration_since(last_used);
+        !self.new_connection && keep_alive::may_reuse(idle, self.is_post, idle_timeout)
     }
 
     /// The header lines that the transport adds, that of the key first, and where in all of them the secrets end.

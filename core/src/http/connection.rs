@@ -34,6 +34,8 @@ pub(crate) struct Connection {
     /// It has carried a response before, so it may have died while it was idle.
     reused: bool,
     last_used: Instant,
+    /// After how many idle seconds the service closes it, as a response on it said last.
+    idle_timeout: Option<u64>,
     /// ureq has not written the request's first line yet.
     awaits_first_line: bool,
     /// Nothing of the request has been passed to the kernel yet.
@@ -60,6 +62,7 @@ impl Connection {
             pid,
             reused: false,
             last_used: Instant::now(),
+            idle_timeout: None,
             awaits_first_line: true,
             unwritten: true,
             incoming: Incoming::new(),
@@ -206,6 +209,7 @@ impl Connection {
         self.no_more_requests |= taken.surplus;
         if let Some(head) = taken.head {
             self.no_more_requests |= !head.reusable;
+            self.idle_timeout = head.idle_timeout.or(self.idle_timeout);
             call.put_response_head(head);
         }
         Ok(taken.ready)
@@ -303,7 +307,7 @@ impl Transport for Connection {
             return false;
         }
         if self.unwritten {
-            return call.may_reuse(self.last_used);
+            return call.may_reuse(self.last_used, self.idle_timeout);
         }
         // TLS has already deciphered bytes behind the response; the next request would read them as its own.
         if self.tls.as_mut().is_some_and(|tls| !tls::is_drained(tls)) {

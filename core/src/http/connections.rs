@@ -19,6 +19,7 @@ use crate::http::connector::{NoResolver, ServiceConnector};
 use crate::http::exchange::{Broken, Exchange, Reply};
 use crate::http::framing::Framing;
 use crate::http::interrupt::{self, Interrupts};
+use crate::http::keep_alive::MAX_IDLE;
 use crate::http::response_body::{self, MAX_ERROR_BODY_BYTES, MAX_ERROR_BODY_TIME};
 use crate::http::response_headers::ResponseHeaders;
 use crate::os::flag::Flag;
@@ -28,11 +29,6 @@ use crate::text::describe;
 
 /// How many connections are kept for the next calls.
 const MAX_KEPT: usize = 32;
-/// How long a connection is kept.
-const MAX_IDLE: Duration = Duration::from_secs(30);
-/// How long a connection may have been idle before it carries a message: common servers close theirs after 5 s, and a message
-/// that crosses that close on the wire would end as `unknown`.
-const MAX_IDLE_FOR_POST: Duration = Duration::from_secs(4);
 
 /// A client's connections, one pool per process that uses the client.
 pub(crate) struct Connections {
@@ -50,9 +46,8 @@ impl Connections {
 
     /// Makes one request, and never a second one.
     pub(crate) fn exchange(&self, config: &Config, exchange: Exchange<'_>) -> Result<Reply, Broken> {
-        let max_idle = if exchange.body.is_some() { MAX_IDLE_FOR_POST } else { MAX_IDLE };
         let interrupts = Interrupts::new(&self.closed, exchange.call);
-        let call = Rc::new(CallInFlight::new(interrupts, &exchange, config, max_idle));
+        let call = Rc::new(CallInFlight::new(interrupts, &exchange, config));
         let agents = self.agents.get(exchange.pid, || RwLock::new(new_agent(config)));
         let agent = agents.read().unwrap_or_else(PoisonError::into_inner).clone();
         let entered = call.enter();

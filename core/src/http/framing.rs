@@ -1,5 +1,7 @@
 //! Where a response's body ends (RFC 9112 section 6.3), and whether the connection can be used again after it.
 
+use crate::http::field_value::{decimal, list, trim};
+use crate::http::keep_alive::KeepAlive;
 use crate::text::describe;
 
 /// Where the body ends (RFC 9112 section 6.3).
@@ -24,8 +26,9 @@ pub(crate) struct Declared {
     length: Option<Result<u64, ()>>,
     /// The transfer codings, in one list.
     codings: Option<String>,
-    keep_alive: bool,
+    persistent: bool,
     close: bool,
+    keep_alive: KeepAlive,
 }
 
 /// What follows from a whole head.
@@ -33,12 +36,14 @@ pub(crate) struct Decided {
     pub(crate) framing: Framing,
     /// Whether the connection may carry another request after this response.
     pub(crate) reusable: bool,
+    /// After how many idle seconds the service closes the connection, if it says so.
+    pub(crate) idle_timeout: Option<u64>,
 }
 
 impl Declared {
     /// Nothing declared yet. HTTP/1.1 keeps a connection by default, HTTP/1.0 does not.
     pub(crate) fn new(minor_version: u8) -> Declared {
-        Declared { keep_alive: minor_version > 0, ..Declared::default() }
+        Declared { persistent: minor_version > 0, ..Declared::default() }
     }
 
     /// Takes in one field, and returns whether it was one of those that count here.
@@ -47,8 +52,9 @@ impl Declared {
             10 if name.eq_ignore_ascii_case(b"connection") => {
                 let mut options = list(value);
                 self.close |= options.clone().any(|option| option.eq_ignore_ascii_case(b"close"));
-                self.keep_alive |= options.any(|option| option.eq_ignore_ascii_case(b"keep-alive"));
+                self.persistent |= options.any(|option| option.eq_ignore_ascii_case(b"keep-alive"));
             }
+            10 if name.eq_ignore_ascii_case(b"keep-alive") => self.keep_alive.take(value),
             14 if name.eq_ignore_ascii_case(b"content-length") => {
                 // Several times the same number is one number; anything else is an error (RFC 9112 6.3).
                 for number in value.split(|byte| *byte == b',').map(|element| decimal(trim(element))) {
@@ -71,8 +77,9 @@ impl Declared {
     /// # Errors
     /// The response must be discarded, as a clause.
     pub(crate) fn decide(self, status: u16, minor_version: u8) -> Result<Decided, String> {
-        let reusable = self.keep_alive && !self.close;
-        let decided = |framing, reusable| Ok(Decided { framing, reusable });
+        let reusable = self.persistent && !self.close && !self.keep_alive.is_over();
+        let idle_timeout = self.keep_alive.timeout;
+        let decided = |framing, reusable| Ok(Decided { framing, reusable, idle_timeout });
         if matches!(status, 100..=199 | 204 | 304) {
             // These have no body, whatever they declare; but a service that declares one may also send it.
             let declares_a_body = self.codings.is_some() || !matches!(self.length, None | Some(Ok(0)));
@@ -95,28 +102,4 @@ impl Declared {
             (None, None) => decided(Framing::UntilClose, false),
         }
     }
-}
-
-/// The elements of a list (RFC 9110 5.6.1), empty ones ignored.
-fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
-    value.split(|byte| *byte == b',').map(trim).filter(|element| !element.is_empty())
-}
-
-/// `1*DIGIT`, and nothing else.
-fn decimal(digits: &[u8]) -> Result<u64, ()> {
-    if digits.is_empty() {
-        return Err(());
-    }
-    digits.iter().try_fold(0u64, |number, byte| {
-        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0')).ok_or(())?;
-        number.checked_mul(10).and_then(|number| number.checked_add(digit)).ok_or(())
-    })
-}
-
-/// The bytes without the spaces and tabs around them.
-pub(crate) fn trim(mut bytes: &[u8]) -> &[u8] {
-    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = bytes {
-        bytes = rest;
-    }
-    bytes
 }

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use memchr::{memchr, memchr2};
 
 use crate::http::canonical::CanonicalHead;
-use crate::http::framing::{Decided, Declared, Framing, trim};
+use crate::http::field_value::trim;
+use crate::http::framing::{Decided, Declared, Framing};
 
 /// The longest head that is accepted, in bytes.
 pub(crate) const MAX_BYTES: usize = 64 << 10;
@@ -33,6 +34,8 @@ pub(crate) struct ResponseHead {
     pub(crate) framing: Framing,
     /// Whether the connection may carry another request after this response.
     pub(crate) reusable: bool,
+    /// After how many idle seconds the service closes the connection, if it says so.
+    pub(crate) idle_timeout: Option<u64>,
     pub(crate) fields: Vec<Field>,
     /// The head's bytes, if the caller wants all of its fields.
     pub(crate) raw: Vec<u8>,
@@ -180,11 +183,11 @@ fn parse_after(connect: bool, bytes: &[u8]) -> Result<ResponseHead, String> {
             fields.push((name, String::from_utf8_lossy(value).into_owned()));
         }
     }
-    let decided = match connect && (200..300).contains(&status) {
-        true => Decided { framing: Framing::Empty, reusable: true },
+    let Decided { framing, reusable, idle_timeout } = match connect && (200..300).contains(&status) {
+        true => Decided { framing: Framing::Empty, reusable: true, idle_timeout: None },
         false => declared.decide(status, minor_version)?,
     };
-    Ok(ResponseHead { status, framing: decided.framing, reusable: decided.reusable, fields, raw: Vec::new() })
+    Ok(ResponseHead { status, framing, reusable, idle_timeout, fields, raw: Vec::new() })
 }
 
 /// The minor version and the status of `HTTP/1.1 200 OK`, with or without the reason.

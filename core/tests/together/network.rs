@@ -310,6 +310,28 @@ fn a_connection_that_died_while_idle_costs_nothing() {
 }
 
 #[test]
+fn a_message_takes_a_new_connection_when_the_service_may_be_closing_the_idle_one() {
+    for (keep_alive, pause, connections) in [
+        ("timeout=60", 0, 1),
+        ("timeout=2", 1100, 2),
+        // A second is not enough for any message.
+        ("timeout=1", 0, 2),
+        ("timeout=0", 0, 2),
+        ("timeout=60, max=0", 0, 2),
+        ("timeout=60, max=1", 0, 1),
+        ("timeout=soon", 0, 1),
+    ] {
+        let rules = format!(r#"{{"rules": [{{"headers": {{"Keep-Alive": "{keep_alive}"}}}}]}}"#);
+        let emulator = emulator(&rules);
+        let client = client(&emulator);
+        client.send_message(JOB, "p").unwrap();
+        std::thread::sleep(ms(pause));
+        client.send_message(JOB, "q").unwrap();
+        assert_eq!((emulator.ledger().len(), emulator.requests().connections), (2, connections), "{keep_alive}");
+    }
+}
+
+#[test]
 fn large_prompts_arrive_whole_plain_and_over_tls() {
     let prompt: String = (0..400_000).map(|n| format!("{n:07}\u{e9}\n")).collect();
     assert!(prompt.len() < 4 << 20);

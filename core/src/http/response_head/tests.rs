@@ -16,6 +16,25 @@ fn read(text: &str) -> Result<ResponseHead, String> {
 }
 
 #[test]
+fn the_services_idle_timeout_counts_if_the_connection_is_reusable_otherwise() {
+    for (lines, idle_timeout, reusable) in [
+        ("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\n", Some(5), true),
+        ("HTTP/1.1 200 OK\r\nkeep-alive:timeout=5,\r\n max=99\r\nKEEP-ALIVE: timeout=3\r\n", Some(3), true),
+        ("HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: timeout=soon\r\n", None, true),
+        ("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=0\r\n", Some(0), false),
+        ("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5, max=0\r\n", Some(5), false),
+        ("HTTP/1.1 200 OK\r\nConnection: close\r\nKeep-Alive: timeout=5\r\n", Some(5), false),
+        ("HTTP/1.0 200 OK\r\nKeep-Alive: timeout=5\r\n", Some(5), false),
+        ("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: timeout=5\r\n", Some(5), true),
+        ("HTTP/1.1 200 OK\r\nX-Alive-On: timeout=5\r\n", None, true),
+    ] {
+        let text = format!("{lines}Content-Length: 0\r\n\r\n");
+        let head = read(&text).unwrap_or_else(|why| panic!("{text:?}: {why}"));
+        assert_eq!((head.idle_timeout, head.reusable), (idle_timeout, reusable), "{text:?}");
+    }
+}
+
+#[test]
 fn the_framing_follows_rfc_9112() {
     use Framing::*;
     let unreadable = |codings: &str| Unreadable(format!("its Transfer-Encoding is not supported ({codings})"));
