@@ -52,11 +52,15 @@
  * Threads     Any number of threads may use one client and one cancel token at once, and may read one job, one error, one call,
  *             one event of a batch and one status at once. Only one thread at a time may use options, a call that is being
  *             changed, a poller or a batch. No object is bound to the thread that made it. While an object is freed, and
- *             afterwards, no thread may use it.
+ *             afterwards, no thread may use it. A thread that is cancelled (pthread_cancel) during a call is cancelled after it: the
+ *             call ends as usual, *out and *err are written, and the thread ends at its next cancellation point. Cleanup handlers,
+ *             C++ destructors and destructors of thread-specific data may make calls. No thread that calls this library may be
+ *             asynchronously cancelable (PTHREAD_CANCEL_ASYNCHRONOUS).
  *
  * Callbacks   Run on the thread that makes the call, and never after it has returned. An event function also runs on the threads of a
- *             batch and of agentjob_poller_start(), and never after the batch is freed or the poll is finished. A callback must not throw a C++ exception or longjmp: either ends the
- *             process.
+ *             batch and of agentjob_poller_start(), and never after the batch is freed or the poll is finished. A callback is not
+ *             cancelled either. It must not throw a C++ exception, longjmp, enable cancellation or call pthread_exit(): each ends
+ *             the process.
  *
  * Event loops A wait needs no thread of yours: agentjob_poller_start() polls without blocking, and agentjob_poller_fd() becomes readable
  *             when the poll has ended; agentjob_batch_fd() is readable when a batch has an event. ffi-c/examples has loop_poll.c, for
@@ -733,7 +737,7 @@ typedef struct agentjob_poller agentjob_poller;
  * A function that receives events.
  *
  * It runs on the thread that makes the call, so several threads call it at once if several use the client. A batch calls it on
- * its own threads. It must return soon, and must not throw or longjmp.
+ * its own threads. It must return soon, and must not throw, longjmp or end its thread.
  * @param json one object, like {"event":"attempt","operation":"send_message","job_id":"job_123","attempt":1}, borrowed until
  * you return. It never contains the API key, a prompt or a body. Times are in seconds. Later versions may add keys and events.
  * @param user_data the pointer that was passed with the function

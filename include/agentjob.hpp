@@ -25,7 +25,8 @@
  *             exception is discarded. An exception that leaves an event function is also discarded, because a log must not hide
  *             whether a message arrived.
  * Threads     As in C: any number of threads may share a client, a cancel_token, a job, an error, and a call that no thread
- *             changes. A signal handler may call cancel_token::trigger().
+ *             changes. A signal handler may call cancel_token::trigger(). A thread that is cancelled (pthread_cancel) is cancelled
+ *             after its call, and then its objects are destroyed as by an exception.
  */
 #ifndef AGENTJOB_HPP
 #define AGENTJOB_HPP

@@ -10,6 +10,7 @@ use crate::handle::{self, place, read, required};
 use crate::options::agentjob_options;
 use crate::result::{Delivers, guard};
 use crate::text::{NO_TEXT, Text, text};
+use crate::thread_cancel;
 
 /// A client of one project of one service. It keeps connections open for the next call.
 ///
@@ -83,7 +84,12 @@ pub unsafe extern "C" fn agentjob_client_set_api_key(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_client_close(client: *const agentjob_client) {
     // SAFETY: the header's contract.
-    unsafe { read(client, (), |client| client.client.close()) }
+    unsafe {
+        read(client, (), |client| {
+            let _held = thread_cancel::hold();
+            client.client.close();
+        })
+    }
 }
 
 /// Whether agentjob_client_close() was called.

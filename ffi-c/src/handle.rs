@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use agentjob_core::Error;
 
 use crate::panic::guard_or;
+use crate::thread_cancel;
 
 /// A getter: what `get` returns for the object behind `handle`, or `absent` for NULL and after a panic.
 ///
@@ -66,6 +67,7 @@ pub(crate) fn give<T>(value: T) -> *mut T {
 /// # Safety
 /// `handle` is NULL, or an object from [`give`] that is not used again.
 pub(crate) unsafe fn free<T>(handle: *mut T) {
+    let _held = thread_cancel::hold();
     guard_or((), || {
         if !handle.is_null() {
             // SAFETY: `give` made it from a Box, and the caller gives it up.

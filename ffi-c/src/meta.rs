@@ -12,6 +12,7 @@ use crate::error::agentjob_error;
 use crate::handle::{null, read};
 use crate::result::{Delivers, guard};
 use crate::text::{NO_TEXT, Text, borrow, read_sized, text};
+use crate::thread_cancel;
 
 /// The metadata of a success: what the response was besides its record. You get it in an agentjob_meta_fn and must not free it.
 /// @since 0.1.0
@@ -79,6 +80,7 @@ unsafe impl Sync for Receiver {}
 impl Receiver {
     fn receive(&self, meta: &ResponseMeta) {
         let meta = agentjob_meta::new(meta.clone());
+        thread_cancel::hold_for_good();
         // SAFETY: the program passed this function for this purpose, with its own user data. The metadata lives until it returns.
         unsafe { (self.receive)(&raw const meta, self.user_data) }
     }

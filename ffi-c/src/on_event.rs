@@ -10,11 +10,12 @@ use crate::error::agentjob_error;
 use crate::handle::null;
 use crate::options::{agentjob_options, set};
 use crate::result::{Delivers, guard};
+use crate::thread_cancel;
 
 /// A function that receives events.
 ///
 /// It runs on the thread that makes the call, so several threads call it at once if several use the client. A batch calls it on
-/// its own threads. It must return soon, and must not throw or longjmp.
+/// its own threads. It must return soon, and must not throw, longjmp or end its thread.
 /// @param json one object, like {"event":"attempt","operation":"send_message","job_id":"job_123","attempt":1}, borrowed until
 /// you return. It never contains the API key, a prompt or a body. Times are in seconds. Later versions may add keys and events.
 /// @param user_data the pointer that was passed with the function
@@ -43,6 +44,7 @@ impl Listener {
     fn notify(&self, event: &Event<'_>) {
         // JSON escapes every control character, so it has no NUL.
         let json = CString::new(event.to_json()).unwrap_or_default();
+        thread_cancel::hold_for_good();
         // SAFETY: the program passed this function for this purpose, with its own user data.
         unsafe { (self.on_event)(json.as_ptr(), self.user_data) }
     }
@@ -51,6 +53,7 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Some(destroy) = self.destroy {
+            thread_cancel::hold_for_good();
             // SAFETY: the program passed this function for this purpose, and nothing uses the user data afterwards.
             unsafe { destroy(self.user_data) }
         }

@@ -11,6 +11,7 @@ use crate::error::agentjob_error;
 use crate::handle::required_mut;
 use crate::job::agentjob_job;
 use crate::result::{Delivers, guard};
+use crate::thread_cancel;
 
 /// A function that receives a job's records during agentjob_client_wait() and agentjob_client_send_and_wait(): the first record,
 /// and then each one that differs from the previous one.
@@ -47,6 +48,7 @@ impl Control for Progress {
 
     fn update(&self, job: &Job) -> Result<(), Interrupted> {
         let job = agentjob_job::new(job.clone());
+        thread_cancel::hold_for_good();
         // SAFETY: the program passed this function for this purpose, with its own user data. The record lives until it returns.
         match unsafe { (self.progress)(&raw const job, self.user_data) } {
             0 => Ok(()),

@@ -8,6 +8,7 @@ use crate::code::agentjob_code;
 use crate::error::agentjob_error;
 use crate::handle::give;
 use crate::panic::catch;
+use crate::thread_cancel;
 
 /// Whether a function delivers a message; if it does, each of its errors has a delivery verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub(crate) enum Delivers {
     Message,
 }
 
-/// Runs the body of a function that can fail, and catches its panics. Every such function starts with this call;
+/// Runs the body of a function that can fail, catches its panics, and holds back the thread's cancellation. Every such function starts with this call;
 /// `tests/guarded.rs` reads the sources and fails for one that does not.
 ///
 /// # Safety
@@ -37,6 +38,7 @@ unsafe fn guarded(
     delivers: Delivers,
     body: &mut dyn FnMut() -> Result<(), Error>,
 ) -> agentjob_code {
+    let _held = thread_cancel::hold();
     let result = catch(body).unwrap_or_else(|panic| Err(Error::internal(&panic, delivers == Delivers::Message)));
     let (code, error) = match result {
         Ok(()) => (agentjob_code::AGENTJOB_OK, ptr::null_mut()),

@@ -5,6 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
+use std::mem::ManuallyDrop;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,7 +25,9 @@ use crate::http::keep_alive;
 use crate::http::response_head::ResponseHead;
 
 thread_local! {
-    static CURRENT: RefCell<Option<Rc<CallInFlight>>> = const { RefCell::new(None) };
+    // Without a destructor, so that a thread that is ending can still make calls: C programs do in the destructors of their own
+    // thread-specific data. Nothing leaks, because `Entered` empties it.
+    static CURRENT: ManuallyDrop<RefCell<Option<Rc<CallInFlight>>>> = const { ManuallyDrop::new(RefCell::new(None)) };
 }
 
 /// One request of a call, from before the connection is made until the response is read.
@@ -129,7 +132,7 @@ impl CallInFlight {
     /// Makes this the thread's call until the guard is dropped. The guard restores the former one: a control may make a call
     /// of its own while another is in flight.
     pub(crate) fn enter(self: &Rc<CallInFlight>) -> Entered {
-        Entered(CURRENT.replace(Some(self.clone())))
+        Entered(CURRENT.with(|current| current.replace(Some(self.clone()))))
     }
 
     /// Checks everything that may end the call: after each slice of waiting, and after a signal.
@@ -301,7 +304,7 @@ impl CallInFlight {
 
 /// The call in flight on this thread, if any.
 pub(crate) fn current() -> Option<Rc<CallInFlight>> {
-    CURRENT.with_borrow(Clone::clone)
+    CURRENT.with(|current| current.borrow().clone())
 }
 
 /// Restores the thread's former call when it is dropped.
@@ -309,6 +312,6 @@ pub(crate) struct Entered(Option<Rc<CallInFlight>>);
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        CURRENT.set(self.0.take());
+        CURRENT.with(|current| current.replace(self.0.take()));
     }
 }

@@ -17,6 +17,7 @@ use crate::milliseconds::MAX_MS;
 use crate::panic::guard_or;
 use crate::result::{Delivers, guard};
 use crate::text::text;
+use crate::thread_cancel;
 
 /// Many messages, each sent at most once, even if the process crashes.
 ///
@@ -261,6 +262,7 @@ pub unsafe extern "C" fn agentjob_batch_stop(batch: *mut agentjob_batch) {
     // SAFETY: the header's contract.
     unsafe {
         read(batch, (), |batch| {
+            let _held = thread_cancel::hold();
             if let State::Running(batch) = &batch.state {
                 batch.stop();
             }
