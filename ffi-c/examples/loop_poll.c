@@ -48,8 +48,8 @@ int main(int argc, char **argv) {
         return 2;
     }
     size_t jobs = (size_t)argc - 1, left = jobs;
-    wait *waits = calloc(jobs, sizeof *waits);
-    struct pollfd *fds = calloc(jobs, sizeof *fds);
+    wait *waits = (wait *)calloc(jobs, sizeof *waits);
+    struct pollfd *fds = (struct pollfd *)calloc(jobs, sizeof *fds);
     if (waits == NULL || fds == NULL) {
         return 2;
     }

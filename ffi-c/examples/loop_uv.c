@@ -70,7 +70,7 @@ int main(int argc, char **argv) {
     }
     uv_loop_t *loop = uv_default_loop();
     size_t jobs = (size_t)argc - 1;
-    wait *waits = calloc(jobs, sizeof *waits);
+    wait *waits = (wait *)calloc(jobs, sizeof *waits);
     if (waits == NULL) {
         return 2;
     }

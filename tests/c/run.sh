@@ -31,21 +31,34 @@ $ended$(sed 's/^/        /' "$log")"
     rm -f "$log"
 }
 
+# accepted COMPILER LANGUAGE FLAG...: those of the flags that this compiler has.
+accepted() {
+    compiler=$1
+    language=$2
+    shift 2
+    for flag; do
+        ! $compiler -Werror "$flag" -fsyntax-only -x "$language" /dev/null 2>/dev/null || printf '%s ' "$flag"
+    done
+}
+
 # The C++ headers in one standard, alone and in every program.
 wrappers() {
     for header in agentjob.hpp agentjob_batch.hpp agentjob_types.hpp; do
-        try "$header alone, $cxx $standard" $cxx -std=$standard $warnings -x c++ $include/$header
+        try "$header alone, $cxx $standard" $cxx -std=$standard $warnings $of_cxx -x c++ $include/$header
         try "$header twice, $cxx $standard" $cxx -std=$standard $warnings -include $include/$header -x c++ $include/$header
     done
     # Compilers check templates only where they are used. support.hpp is no model of Effective C++, but the headers are.
     for source in *.cpp ../../ffi-c/examples/*.cpp; do
-        try "${source##*/}, $cxx $standard -Weffc++" sh -c "said=\$($cxx -std=$standard $warnings -Weffc++ -Wno-error=effc++ $source 2>&1) ||
+        try "${source##*/}, $cxx $standard, more warnings" sh -c "said=\$($cxx -std=$standard $warnings $of_cxx $no_errors $source 2>&1) ||
             { echo \"\$said\"; exit 1; }; ! echo \"\$said\" | grep '/include/agentjob'"
     done
 }
 
 headers() {
     warnings="-Wall -Wextra -Wpedantic -Wconversion -Werror -fsyntax-only -pthread -I$include"
+    # What programs turn on besides: -Wpadded and -Wweak-vtables are about every C++ header, so they are not here.
+    more="-Wsign-conversion -Wshadow -Wundef -Wcast-qual -Wcast-align -Wmissing-declarations -Wredundant-decls -Wswitch-enum -Wfloat-equal
+        -Wdouble-promotion -Wduplicated-cond -Wduplicated-branches -Wlogical-op -Wnull-dereference -Wdocumentation"
     for pair in "$CC $CXX" "clang clang++"; do
         cc=${pair% *}
         cxx=${pair#* }
@@ -53,13 +66,20 @@ headers() {
             echo "SKIPPED headers with $cc and $cxx: they are not installed (apt-get install clang)"
             continue
         fi
+        of_c=$(accepted "$cc" c $more -Wc++-compat -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wbad-function-cast)
+        of_cxx=$(accepted "$cxx" c++ $more -Weffc++ -Wold-style-cast -Wuseless-cast -Wnon-virtual-dtor -Woverloaded-virtual -Wsuggest-override \
+            -Wextra-semi -Wzero-as-null-pointer-constant -Wnoexcept -Wredundant-tags -Wmismatched-tags -Wctor-dtor-privacy -Wsign-promo)
+        no_errors=$(echo "$of_cxx" | sed 's/-W/-Wno-error=/g')
         header=$include/agentjob.h
-        for standard in c99 c11 c17; do
-            try "agentjob.h alone, $cc $standard" $cc -std=$standard $warnings -Wstrict-prototypes -Wc++-compat -x c $header
+        for standard in c99 c11 c17 $(accepted "$cc" c -std=c23 | sed 's/-std=//'); do
+            try "agentjob.h alone, $cc $standard" $cc -std=$standard $warnings $of_c -x c $header
             try "agentjob.h twice, $cc $standard" $cc -std=$standard $warnings -include $header -x c $header
         done
+        for source in ../../ffi-c/examples/batch.c ../../ffi-c/examples/follow_up.c ../../ffi-c/examples/loop_poll.c; do
+            try "${source##*/}, $cc -Wc++-compat" $cc -std=c11 -D_XOPEN_SOURCE=700 $warnings -Wc++-compat $source
+        done
         for standard in c++11 c++14 c++17 c++20; do
-            try "agentjob.h alone, $cxx $standard" $cxx -std=$standard $warnings -x c++ $header
+            try "agentjob.h alone, $cxx $standard" $cxx -std=$standard $warnings $of_cxx -x c++ $header
             try "agentjob.h twice, $cxx $standard" $cxx -std=$standard $warnings -include $header -x c++ $header
         done
         # These take the most time, so the two standards are checked beside each other.
