@@ -75,13 +75,13 @@ impl Journal {
     /// Reads every line. Returns the damaged tail, if there is one: the next line must be [`recovered`].
     ///
     /// # Errors
-    /// `Journal` for any other damage, with the line's number; what `each` returns.
+    /// `Journal` for any other damage, with the line's number, or if the file can't be truncated or synced; what `each` returns.
     pub(crate) fn replay(
         &self,
         each: impl FnMut(u64, LineSpan, Line<'_>) -> Result<(), Error>,
     ) -> Result<Option<DamagedTail>, Error> {
         let read = read_lines(&self.path, &self.file, each)?;
-        let cannot = |error| problem(&self.path, &format!("cannot be read ({error})"));
+        let cannot = |error: std::io::Error| self.cannot_write(&error.to_string());
         // This frees what a killed run had reserved.
         self.file.set_len(read.at).map_err(cannot)?;
         // An earlier run may have left lines that aren't synced, and this run relies on them.
@@ -249,10 +249,36 @@ impl Journal {
 
     fn cannot_write(&self, why: &str) -> Error {
         problem(&self.path, &format!("cannot be written ({why})"))
-            .with_hint("Fix that, then run the batch again: it continues where it stopped.")
+            .with_hint("No message is sent without its line in the journal. Fix that, then run the batch again: it continues where it stopped.")
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::fd::OwnedFd;
+
+    #[test]
+    fn a_journal_that_cannot_be_truncated_or_synced_cannot_be_written() {
+        let path = std::env::temp_dir().join(format!("agentjob-unsynced-{}", std::process::id()));
+        let mut journal = Journal::open(&path).unwrap();
+        let expected = |step: &str, error: &Error| {
+            let start = format!("journal {:?} cannot be written (", path.to_string_lossy());
+            assert!(error.message().starts_with(&start) && error.message().contains("(os error"), "{step}: {error}");
+            assert!(error.message().contains("No message is sent without its line in the journal."), "{step}: {error}");
+        };
+        // Of a descriptor that is only for reading, ftruncate fails.
+        journal.file = File::open(&path).unwrap();
+        expected("truncated", &journal.replay(|_, _, _| Ok(())).unwrap_err());
+        // Of a pipe, fsync fails.
+        journal.file = File::from(OwnedFd::from(std::io::pipe().unwrap().1));
+        expected("synced", &journal.sync(1).unwrap_err());
+        expected("and nothing is written any more", &journal.append_all([]).unwrap_err());
+        fs::remove_file(path).unwrap();
+    }
 }

@@ -71,7 +71,8 @@ impl LockedFile {
             return Err(problem(&path, "was replaced while it was opened").with_hint("Try again."));
         }
         if create {
-            sync_folder(&path).map_err(|error| failed("is in a folder that cannot be synced", error))?;
+            sync_folder(&path)
+                .map_err(|error| failed("cannot be written, for its folder could not be synced", error))?;
         }
         Ok(LockedFile { path, file, identity })
     }
