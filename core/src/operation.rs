@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::call::prompt::Prompt;
 use crate::error::Error;
 use crate::error::sentence::Subject;
-use crate::text::describe;
+use crate::text::{describe, hidden_edge};
 
 /// The longest id that is accepted, in bytes. The contract names no format, but servers bound the size of a request's head.
 const MAX_ID_BYTES: usize = 1024;
@@ -100,7 +100,7 @@ pub(crate) fn jobs_path(base: &str, project_id: &str) -> String {
     path
 }
 
-/// Refuses an id that would not name one path segment.
+/// Refuses an id that would not name one path segment, or that has something around it that cannot be seen.
 pub(crate) fn check_id(name: &str, id: &str) -> Result<(), Error> {
     let reason = match id {
         "" => format!("{name} is empty"),
@@ -111,7 +111,10 @@ pub(crate) fn check_id(name: &str, id: &str) -> Result<(), Error> {
         _ if let Some((at, control)) = id.char_indices().find(|(_, char)| char.is_control()) => {
             format!("{name} contains a control character (U+{:04X} at byte {at})", control as u32)
         }
-        _ => return Ok(()),
+        _ => match hidden_edge(id) {
+            Some(edge) => format!("{name} {edge}"),
+            None => return Ok(()),
+        },
     };
     Err(Error::invalid(reason).with_hint("Give the id as the service shows it."))
 }
@@ -175,6 +178,11 @@ mod tests {
             (send(".", "p"), "job_id is \".\""),
             (send("a\0b", "p"), "job_id contains a control character (U+0000 at byte 1)"),
             (send(&long, "p"), "job_id is 1025 bytes long"),
+            (send(" j", "p"), "job_id begins with white space (U+0020). Give the id as the service shows it."),
+            (send("j\u{a0}", "p"), "job_id ends with white space (U+00A0)"),
+            (send("j\u{200b}", "p"), "job_id ends with an invisible character (U+200B)"),
+            (send("\u{feff}j", "p"), "job_id begins with an invisible character (U+FEFF)"),
+            (Operation::GetJob { job_id: "j " }, "job_id ends with white space (U+0020)"),
             (send("j", ""), "prompt is empty"),
             (send("j", "123456"), "prompt is 6 bytes long. At most 5"),
             (Operation::CreateJob { prompt: "".into() }, "prompt is empty"),

@@ -41,6 +41,21 @@ pub(crate) fn describe(text: &str) -> String {
     }
 }
 
+/// What is around a name and cannot be seen, as a clause: `ends with an invisible character (U+FEFF)`. A spreadsheet or a web page
+/// that a name was copied from leaves it there, and the name is another one with it.
+pub(crate) fn hidden_edge(name: &str) -> Option<String> {
+    let edges = [("begins", name.chars().next()), ("ends", name.chars().next_back())];
+    edges.into_iter().find_map(|(edge, char)| {
+        let char = char?;
+        let what = match char {
+            _ if char.is_whitespace() => "white space",
+            _ if is_hidden(char) => "an invisible character",
+            _ => return None,
+        };
+        Some(format!("{edge} with {what} (U+{:04X})", char as u32))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -612,7 +612,8 @@ def read_headers(name: str, text: str) -> dict[str, str]:
 
 def read_batch_list(path: str | PathLike[str], *, format: str | None = None, extra: bool = False) -> list[BatchItem]:
     """The messages of a file, for Client.send_all: JSON objects with job_id, prompt and, optionally, key, one per line or in one
-    array; or CSV or TSV with a header that names these columns. Each has its line.
+    array; or CSV or TSV with a header that names these columns, in which a field with a separator, a quote or a line break is quoted
+    as a whole (RFC 4180). Each has its line.
 
     path: the file, UTF-8.
     format: "json" or "jsonl", "csv" or "tsv"; None for what the file's name suggests: .csv, .tsv, and JSON for all others.

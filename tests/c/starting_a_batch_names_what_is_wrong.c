@@ -37,6 +37,8 @@ static agentjob_batch *with(const agentjob_client *client, const folder *place, 
 
 static void messages(const agentjob_client *client, const folder *place) {
     refused_at(with(client, place, "", "p", 1, NULL, 0), "item 3: job_id is empty", 3, 0);
+    refused_at(with(client, place, "job_3 ", "p", 1, NULL, 0), "item 3: job_id ends with white space (U+0020)", 3, 0);
+    refused_at(with(client, place, "job_3", "p", 1, " k", 0), "item 3: key begins with white space (U+0020)", 3, 0);
     refused_at(with(client, place, "job_3", "", 0, NULL, 17), "line 17: prompt is empty", 3, 17);
     refused_at(with(client, place, "job_3", NULL, 0, NULL, 17), "line 17: prompt is empty", 3, 17);
     refused_at(with(client, place, "job_3", "p", 1, "", 0), "item 3: key is empty", 3, 0);

@@ -28,9 +28,13 @@ int main(void) {
     refused(batch, csv, "messages.csv cannot be read", 0);
     write_file(csv, "job_id,prompt\njob_1,one\njob_2\n");
     refused(batch, csv, "messages.csv, line 3: the line has 1 field, but the header has 2", 3);
+    write_file(csv, "job_id,prompt\njob_1, \"one\"\n");
+    refused(batch, csv, "messages.csv, line 2, column 8: a quote is inside a field that does not begin with one; quote the whole field", 2);
+    write_file(csv, "job_id,prompt\njob_1\xc2\xa0,one\n");
+    refused(batch, csv, "messages.csv, line 2: job_id ends with white space (U+00A0).", 2);
     write_file(lines, "{\"job_id\": \"job_3\", \"promt\": \"three\"}\n");
     refused(batch, lines, "messages.jsonl, line 1, column 1: prompt is missing; unknown field \"promt\"", 1);
-    write_file(csv, "job_id,prompt,key\njob_1,one,\njob_2,\"two, \"\"too\"\"\",k\n");
+    write_file(csv, "job_id,prompt,key,,\njob_1,one,,,\n,,,,\njob_2,\"two, \"\"too\"\"\",k,,\n,,,,\n");
     write_file(lines, "{\"job_id\": \"job_3\", \"prompt\": \"three\"}\n");
     CHECK_OK(agentjob_batch_add_file(batch, csv, false, &err), err);
     CHECK_OK(agentjob_batch_add_file(batch, lines, false, &err), err);

@@ -16,7 +16,7 @@ JSONL = {
     "empty": (b"", "FILE contains no messages"),
     "blank lines alone": (b"\n  \n\r\n", "FILE contains no messages"),
     "not UTF-8": (GOOD + b"\xe9\n", "FILE, line 2, column 1: not valid UTF-8. Save the file as UTF-8."),
-    "UTF-16": (GOOD.decode().encode("utf-16"), "FILE, line 1, column 1: not valid UTF-8. Save the file as UTF-8."),
+    "UTF-16": (GOOD.decode().encode("utf-16"), "FILE is UTF-16. Save it as UTF-8."),
     "not JSON": (GOOD + b"\nnope", "FILE, line 3, column 2: not JSON: expected a value"),
     "two on a line": (GOOD[:-1] + GOOD, "FILE, line 1, column 28: not JSON: expected the end"),
     "a raw tab": (b'{"job_id":"a","prompt":"\t"}', "FILE, line 1, column 25: not JSON: expected no control character in a text"),
@@ -73,6 +73,27 @@ CSV = {
     "an empty prompt": (b'job_id,prompt\n"a",\n', "FILE, line 2: prompt is empty. Give at least one character."),
     "an empty job": (b"job_id,prompt\n,x\nb,\n", "FILE, line 2: job_id is empty (and 1 more wrong line). Give the id as the service shows it."),
     "an open quote": (b'job_id,prompt\na,x\nb,"x\ny\n', "FILE, line 3, column 3: a quoted field begins here and is never closed"),
+    "a space before a quote": (
+        b'job_id,prompt\njob_1, "Fix it"\n',
+        "FILE, line 2, column 8: a quote is inside a field that does not begin with one; quote the whole field, without a space before it,"
+        ' and write a quote inside it as ""',
+    ),
+    "a space before a job": (
+        b"job_id,prompt\n job_1,x\n",
+        "FILE, line 2: job_id begins with white space (U+0020). Give the id as the service shows it.",
+    ),
+    "a no-break space after a key": (
+        b"job_id,prompt,key\na,x,k\xc2\xa0\n",
+        "FILE, line 2: key ends with white space (U+00A0). Give the key without it.",
+    ),
+    "text without a column": (
+        b"job_id,prompt,,\na,x,y,\n",
+        "FILE, line 2: the line has text in column 3, for which the header has no name. Quote a field that contains the separator.",
+    ),
+    "joined files": (
+        b"job_id,prompt\na,x\njob_id,prompt\nb,y\n",
+        "FILE, line 3: the line is the header again, as where files were joined. Remove it.",
+    ),
     "a quote inside": (
         b'job_id,prompt\na,"x"y\n',
         'FILE, line 2, column 6: text follows a closing quote; write a quote inside a quoted field as ""',
@@ -136,6 +157,20 @@ def test_a_json_array_and_tsv(tmp_path):
     items = [{"job_id": "a", "prompt": "x"}, {"job_id": "b", "prompt": "y", "key": "k"}]
     assert read_batch_list(array) == [{**item, "line": line} for item, line in zip(items, (2, 6))]
     assert read_batch_list(str(tsv)) == [{**item, "line": line} for item, line in zip(items, (2, 3))]
+
+
+def test_what_a_spreadsheet_adds_is_skipped(tmp_path):
+    path = tmp_path / "messages.csv"
+    path.write_bytes(b"sep=,\r\njob_id,prompt,,\r\na,x,,\r\n,,,\r\n")
+    assert read_batch_list(path) == [{"job_id": "a", "prompt": "x", "line": 3}]
+
+
+def test_an_id_with_a_space_behind_it_is_refused_in_a_list_of_the_program_too(emulator, tmp_path):
+    client = emulator.client()
+    with pytest.raises(InvalidArgumentError, match=r"^item 1: job_id ends with white space \(U\+0020\)"):
+        client.send_all([("job_demo ", "go")], journal=tmp_path / "journal")
+    with pytest.raises(InvalidArgumentError, match=r"^job_id ends with an invisible character \(U\+200B\)"):
+        client.poller("job_demo\u200b")
 
 
 def test_other_columns_are_kept_as_metadata_if_the_program_says_so(tmp_path):

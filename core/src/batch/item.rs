@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::error::sentence::item_name;
 use crate::json::value::Json;
 use crate::operation::Operation;
-use crate::text::describe;
+use crate::text::{describe, hidden_edge};
 
 /// The longest key of an item, in bytes.
 const MAX_KEY_BYTES: usize = 1024;
@@ -40,7 +40,8 @@ impl BatchItem {
         BatchItem { job_id: job_id.into(), prompt: prompt.into(), key: None, line: None, extra: None }
     }
 
-    /// A name that is unique in the batch: 1 to 1024 bytes. An item with a key is known by it at any place in the list.
+    /// A name that is unique in the batch: 1 to 1024 bytes, without white space or invisible characters around it. An item with a key
+    /// is known by it at any place in the list.
     pub fn with_key(mut self, key: impl Into<Box<str>>) -> BatchItem {
         self.key = Some(key.into());
         self
@@ -227,6 +228,10 @@ impl ItemChecks {
             let hint = format!("At most {MAX_KEY_BYTES} bytes are allowed.");
             return Err(Error::invalid(format!("key is {} bytes long", key.len())).with_hint(hint));
         }
+        if let Some(edge) = hidden_edge(key) {
+            // With it the message would be another one, which a later run with the right key sends again.
+            return Err(Error::invalid(format!("key {edge}")).with_hint("Give the key without it."));
+        }
         let id = Digest::of(&[b"key", key.as_bytes()]);
         match self.keys.entry(id) {
             Entry::Occupied(first) => {
@@ -309,6 +314,8 @@ mod tests {
             (item("job_1", "123456").with_line(17), "line 17: prompt is 6 bytes long. At most 5"),
             (item("job_1", "p").with_key("").with_line(4), "line 4: key is empty"),
             (item("job_1", "p").with_key("x".repeat(1025)), "item 2: key is 1025 bytes long"),
+            (item("job_1 ", "p"), "item 2: job_id ends with white space (U+0020)"),
+            (item("job_1", "p").with_key("k\u{200b}"), "item 2: key ends with an invisible character (U+200B)"),
             (item("job_1", "p").with_extra("{,}"), "item 2: extra is not JSON. Give the text of one JSON value."),
             (
                 item("job_1", "p").with_line(9).with_extra(format!("\"{}\"", "x".repeat(4095))),

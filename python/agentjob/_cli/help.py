@@ -68,7 +68,8 @@ FILE_FORMATS = """\
 the file; every line is checked before anything is sent:
   JSONL   one object per line: {"job_id": "job_1", "prompt": "Add tests", "key": "an optional name of your own"}
   JSON    the same objects in one array
-  CSV     a header, job_id,prompt or job_id,prompt,key, then one record per message; TSV the same with tabs
+  CSV     a header, job_id,prompt or job_id,prompt,key, then one record per message; TSV the same with tabs.
+          A field with a separator, a quote or a line break is quoted: job_1,"Say ""hi"" to all"; no space before the quote
   Other columns are refused, because one may be a mistyped name; --extra keeps them as the message's own metadata.
   A message without a key is identified by its content and its position: add new messages at the end.
 

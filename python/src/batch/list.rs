@@ -16,7 +16,8 @@ use crate::signals::blocking;
 use crate::watcher::Watcher;
 
 /// The messages of a file, as dicts (types.BatchItem) for Client.send_all: JSON objects with job_id, prompt and, optionally, key, one
-/// per line or in one array; or CSV or TSV with a header that names these columns.
+/// per line or in one array; or CSV or TSV with a header that names these columns, in which a field with a separator, a quote or a line
+/// break is quoted as a whole (RFC 4180).
 ///
 /// path: the file, UTF-8.
 /// format: "json" or "jsonl", "csv" or "tsv"; None for what the file's name suggests: .csv, .tsv, and JSON for all others.

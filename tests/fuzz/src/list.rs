@@ -51,14 +51,22 @@ fn json(content: &[u8], items: &[BatchItem], keeps_extra: bool) {
 
 fn table(content: &[u8], separator: u8, items: &[BatchItem]) {
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+    // A spreadsheet's line, which names the separator.
+    let named = [b"sep=", &[separator][..]].concat();
+    let content = content
+        .strip_prefix(&named[..])
+        .filter(|rest| rest.starts_with(b"\r") || rest.starts_with(b"\n"))
+        .unwrap_or(content);
     let mut reader = csv::ReaderBuilder::new().delimiter(separator).flexible(true).from_reader(content);
     let Ok(names) = reader.headers().cloned() else { return };
+    let named = names.iter().rposition(|name| !name.trim().is_empty()).map_or(0, |last| last + 1);
     let column = |name: &str| names.iter().position(|known| known.trim() == name);
     let Ok(records) = reader.records().collect::<Result<Vec<_>, _>>() else { return };
-    // Ours skips lines of spaces; theirs only empty ones.
-    let records: Vec<_> = records.iter().filter(|record| record.iter().any(|field| !field.trim().is_empty())).collect();
+    // Ours skips rows of empty fields; theirs only empty lines.
+    let records: Vec<_> = records.iter().filter(|record| record.iter().any(|field| !field.is_empty())).collect();
     assert_eq!(records.len(), items.len());
     for (record, item) in records.iter().zip(items) {
+        assert!(record.iter().skip(named).all(str::is_empty), "no text is lost");
         let field = |name| column(name).and_then(|at| record.get(at));
         assert_eq!(field("job_id"), Some(item.job_id()));
         assert_eq!(field("prompt"), Some(item.prompt()));

@@ -1,5 +1,9 @@
 //! Records by RFC 4180, strictly, with the line on which each begins, and any byte between two fields: a comma in CSV, a tab in TSV.
 //!
+//! A quote inside a field that isn't quoted is refused in both. In CSV it is mostly a space before a quote, and the quotes would be
+//! sent. TSV from a program that doesn't quote at all may have it, too; but of a field that begins with a quote nothing says whether
+//! that program meant it, so such a list is refused where it can be told.
+//!
 //! Strict is why this isn't the `csv` crate: its reader accepts a quote that is never closed and text behind a closing quote
 //! (BurntSushi/rust-csv issue 77), so one missing quote would make the rest of the list one long prompt.
 
@@ -17,7 +21,7 @@ pub(crate) struct Records<'a> {
 pub(crate) type Record<'a> = (u64, Vec<Cow<'a, str>>);
 
 /// What is wrong with a record, and where: the line and the character, both from 1.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WrongRecord {
     pub(crate) line: u64,
     pub(crate) column: u64,
@@ -26,10 +30,13 @@ pub(crate) struct WrongRecord {
 
 const NEVER_CLOSED: &str = "a quoted field begins here and is never closed";
 const TEXT_AFTER_QUOTE: &str = r#"text follows a closing quote; write a quote inside a quoted field as """#;
+const QUOTE_INSIDE: &str = r#"a quote is inside a field that does not begin with one; quote the whole field, without a space before it, and write a quote inside it as """#;
+const BYTE_ORDER_MARK: &str = "a byte order mark (U+FEFF) is before the line, as where files were joined; remove it";
 
 impl<'a> Records<'a> {
-    pub(crate) fn new(text: &'a str, separator: char) -> Records<'a> {
-        Records { text, rest: text, line: 1, separator }
+    /// The records of a text that begins on this line.
+    pub(crate) fn new(text: &'a str, line: u64, separator: char) -> Records<'a> {
+        Records { text, rest: text, line, separator }
     }
 
     /// There are no more records.
@@ -39,6 +46,9 @@ impl<'a> Records<'a> {
 
     fn fields(&mut self) -> Result<Vec<Cow<'a, str>>, WrongRecord> {
         let mut fields = Vec::new();
+        if self.rest.starts_with('\u{feff}') {
+            return Err(self.wrong(BYTE_ORDER_MARK));
+        }
         loop {
             fields.push(self.field()?);
             match self.rest.strip_prefix(self.separator) {
@@ -52,7 +62,13 @@ impl<'a> Records<'a> {
         let ends = [self.separator, '\r', '\n'];
         let Some(quoted) = self.rest.strip_prefix('"') else {
             let field = self.advance(self.rest.find(ends).unwrap_or(self.rest.len()));
-            return Ok(Cow::Borrowed(field));
+            return match field.find('"') {
+                Some(quote) => {
+                    self.rest = &self.text[self.text.len() - self.rest.len() - field.len() + quote..];
+                    Err(self.wrong(QUOTE_INSIDE))
+                }
+                None => Ok(Cow::Borrowed(field)),
+            };
         };
         let closing = closing_quote(quoted).ok_or_else(|| self.wrong(NEVER_CLOSED))?;
         self.rest = quoted;
@@ -125,7 +141,7 @@ mod tests {
 
     fn records(text: &str) -> Vec<Owned> {
         let owned = |(line, fields): Record<'_>| (line, fields.into_iter().map(Cow::into_owned).collect());
-        Records::new(text, ',').map(|record| record.map(owned)).collect()
+        Records::new(text, 1, ',').map(|record| record.map(owned)).collect()
     }
 
     fn good(line: u64, fields: &[&str]) -> Owned {
@@ -155,7 +171,7 @@ mod tests {
 
     #[test]
     fn quotes_are_read_strictly() {
-        assert_eq!(records(r#""a ""b"", c","""",a "b"#), [good(1, &[r#"a "b", c"#, "\"", "a \"b"])]);
+        assert_eq!(records(r#""a ""b"", c","""",a b"#), [good(1, &[r#"a "b", c"#, "\"", "a b"])]);
         assert_eq!(records("a\né,\"b\nc\n"), [good(1, &["a"]), wrong(2, 3, NEVER_CLOSED)]);
         assert_eq!(records("a\n\"b\"c\nd\n"), [good(1, &["a"]), wrong(2, 4, TEXT_AFTER_QUOTE)]);
         assert_eq!(records("\"b\"\"\n"), [wrong(1, 1, NEVER_CLOSED)]);
@@ -163,8 +179,25 @@ mod tests {
     }
 
     #[test]
+    fn a_quote_inside_a_field_that_is_not_quoted_is_refused() {
+        assert_eq!(records("a\njob_1, \"Fix it\"\n"), [good(1, &["a"]), wrong(2, 8, QUOTE_INSIDE)]);
+        assert_eq!(records("é 5\" disk,b"), [wrong(1, 4, QUOTE_INSIDE)]);
+        let mut in_tsv = Records::new("job_1\tSay \"hi\"", 1, '\t');
+        assert_eq!(in_tsv.next(), Some(Err(WrongRecord { line: 1, column: 11, what: QUOTE_INSIDE })));
+        assert_eq!(in_tsv.next(), None);
+    }
+
+    #[test]
+    fn a_byte_order_mark_between_joined_files_is_refused() {
+        let mark = wrong(2, 1, BYTE_ORDER_MARK);
+        assert_eq!(records("a,b\n\u{feff}a,b\n"), [good(1, &["a", "b"]), mark.clone()]);
+        assert_eq!(records("a,b\n\u{feff}\"a\",b\n"), [good(1, &["a", "b"]), mark]);
+        assert_eq!(records("a,b\u{feff}\n"), [good(1, &["a", "b\u{feff}"])], "a prompt may have one");
+    }
+
+    #[test]
     fn a_tab_may_separate_the_fields() {
-        let records: Vec<_> = Records::new("a\tb,c\n\"x\ty\"\t\n", '\t').collect();
+        let records: Vec<_> = Records::new("a\tb,c\n\"x\ty\"\t\n", 1, '\t').collect();
         let expected = [(1, vec!["a".into(), "b,c".into()]), (2, vec!["x\ty".into(), "".into()])];
         assert_eq!(records, expected.map(Ok));
     }

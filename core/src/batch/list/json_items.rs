@@ -32,8 +32,12 @@ pub(crate) fn json_items(text: &str, keeps_extra: bool) -> Items<'_> {
 
 /// One object per line. Blank lines are passed over.
 fn line_items(text: &str, keeps_extra: bool) -> impl Iterator<Item = Result<BatchItem, Wrong>> {
-    // Not `lines`: a text in JSON may contain other line ends of Unicode, and a `\r` before the end is white space to JSON.
-    let lines = (1..).zip(text.split('\n')).filter(|(_, line)| !line.trim().is_empty());
+    // Not `lines`: a text in JSON may contain other line ends of Unicode, and a `\r` before the end is white space to JSON. It is
+    // the line end of a text that has no other.
+    let end = if text.contains('\n') { '\n' } else { '\r' };
+    // Each of several files that were joined may begin with a byte order mark.
+    let lines = text.split(end).map(|line| line.strip_prefix('\u{feff}').unwrap_or(line));
+    let lines = (1..).zip(lines).filter(|(_, line)| !line.trim().is_empty());
     lines.map(move |(number, line)| {
         let value = Json::read(line).map_err(|flaw| wrong(line, number, flaw, "line"))?;
         if !value.as_str().starts_with('{') {
@@ -204,6 +208,12 @@ fn noun(value: Json<'_>) -> &'static str {
 fn wrong(text: &str, line: u64, flaw: Flaw, whole: &str) -> Wrong {
     let place = Place::before(text, line);
     match flaw {
+        Flaw::Expected { what: "the end", at }
+            if whole == "line" && text.starts_with('{') && text.get(at..).is_some_and(|rest| rest.starts_with(',')) =>
+        {
+            let error = Error::invalid("not JSON: a comma follows the object");
+            place.moved(at).wrong(error.with_hint("Remove it, or write one array of objects."))
+        }
         Flaw::Expected { what, at } => place.moved(at).wrong(Error::invalid(format!("not JSON: expected {what}"))),
         Flaw::TooDeep => Wrong::on(line, Error::invalid(format!("the JSON nests deeper than {MAX_DEPTH} levels"))),
         Flaw::Ended | Flaw::Stopped => {

@@ -14,9 +14,12 @@ pub enum ListFormat {
     /// them in one array.
     Json,
     /// CSV (RFC 4180) with a header that names the columns `job_id`, `prompt` and, optionally, `key`, in any order. An empty key is
-    /// none.
+    /// none. A field with a comma, a quote or a line break is quoted as a whole, without a space before it, and its quotes are
+    /// doubled; any other quote is refused. Skipped are rows whose fields are all empty, empty columns behind the last one with a
+    /// name, and a first line `sep=,`.
     Csv,
-    /// The same with a tab between two columns, as spreadsheets write it: a field with a tab, a quote or a line break is quoted.
+    /// The same with a tab between two columns: a field with a tab, a quote or a line break is quoted. A program that doesn't quote
+    /// writes another format: its quotes are refused.
     Tsv,
 }
 

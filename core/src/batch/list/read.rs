@@ -56,13 +56,23 @@ impl BatchItem {
         let format = options.format.unwrap_or_else(|| ListFormat::of_path(name));
         let name = escape(name);
         let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
-        let text = str::from_utf8(content).map_err(|error| {
-            let (before, _) = content.split_at(error.valid_up_to());
+        if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 1..=255, ..] | [1..=255, 0, ..] = content {
+            return Err(Error::invalid(format!("{name} is UTF-16")).with_hint("Save it as UTF-8."));
+        }
+        let wrong_at = |at: usize, error: Error| {
+            let (before, _) = content.split_at(at);
             let line_start = before.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |end| end + 1);
             let column = String::from_utf8_lossy(&before[line_start..]).chars().count() as u64 + 1;
-            let error = Error::invalid("not valid UTF-8").with_hint("Save the file as UTF-8.");
             error.about(Subject::Line { file: name.to_string(), line: line_ends(before) + 1, column: Some(column) })
+        };
+        let text = str::from_utf8(content).map_err(|error| {
+            wrong_at(error.valid_up_to(), Error::invalid("not valid UTF-8").with_hint("Save the file as UTF-8."))
         })?;
+        // JSON has no control characters in its texts anyway.
+        if let Some(at) = text.find('\0').filter(|_| format != ListFormat::Json) {
+            let error = Error::invalid("a zero byte, which no text has").with_hint("The file may be damaged.");
+            return Err(wrong_at(at, error));
+        }
         match format {
             ListFormat::Json => collect(&name, json_items(text, options.extra)).map_err(|error| {
                 let header = text.lines().next().unwrap_or_default();

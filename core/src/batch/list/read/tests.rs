@@ -36,6 +36,14 @@ fn a_wrong_line_of_json_is_named_with_what_is_wrong() {
             &format!("{GOOD}[\"a\",\"x\"]"),
             "FILE, line 2: the line is a list. Write one JSON object per line, or one array of objects.",
         ),
+        (
+            "{\"job_id\":\"a\",\"prompt\":\"x\"},\n{\"job_id\":\"b\",\"prompt\":\"x\"}",
+            "FILE, line 1, column 28: not JSON: a comma follows the object. Remove it, or write one array of objects.",
+        ),
+        (
+            "{\"job_id\":\"a\\ufeff\",\"prompt\":\"x\"}",
+            "FILE, line 1: job_id ends with an invisible character (U+FEFF). Give the id as the service shows it.",
+        ),
         ("{\"prompt\":\"x\"}", "FILE, line 1, column 1: job_id is missing"),
         (" {\"job_id\":\"a\"}", "FILE, line 1, column 2: prompt is missing"),
         ("{\"job_id\":\"a\",\"promt\":\"x\"}", "FILE, line 1, column 1: prompt is missing; unknown field \"promt\""),
@@ -133,6 +141,51 @@ fn a_wrong_line_of_csv_is_named_with_what_is_wrong() {
                 .to_owned(),
         ),
         (
+            "job_id,prompt\njob_1, \"Fix it\"\n",
+            "FILE, line 2, column 8: a quote is inside a field that does not begin with one; quote the whole field, without a space \
+            before it, and write a quote inside it as \"\""
+                .to_owned(),
+        ),
+        (
+            "job_id,prompt\n a,x\nb,x\n",
+            "FILE, line 2: job_id begins with white space (U+0020). Give the id as the service shows it.".to_owned(),
+        ),
+        (
+            "job_id,prompt,key\na,x,k\u{a0}\n",
+            "FILE, line 2: key ends with white space (U+00A0). Give the key without it.".to_owned(),
+        ),
+        (
+            "job_id,prompt,,\na,x,,\n,y,,\n",
+            "FILE, line 3: job_id is empty. Give the id as the service shows it.".to_owned(),
+        ),
+        (
+            "job_id,prompt,,\na,x,please,\n",
+            "FILE, line 2: the line has text in column 3, for which the header has no name. Quote a field that contains the separator."
+                .to_owned(),
+        ),
+        ("job_id,prompt,,\na,x,\n", "FILE, line 2: the line has 3 fields, but the header has 2".to_owned()),
+        (
+            ",job_id,prompt\n0,a,x\n",
+            format!("FILE, line 1: column 1 of the header has no name; the option extra (--extra) keeps it{COLUMNS}"),
+        ),
+        (
+            "job_id,prompt\na,x\njob_id, prompt\nb,y\n",
+            "FILE, line 3: the line is the header again, as where files were joined. Remove it.".to_owned(),
+        ),
+        (
+            "job_id,prompt\na,x\n\u{feff}job_id,prompt\nb,y\n",
+            "FILE, line 3, column 1: a byte order mark (U+FEFF) is before the line, as where files were joined; remove it".to_owned(),
+        ),
+        (
+            "sep=;\njob_id;prompt\na;x\n",
+            "FILE, line 1: the columns are separated by ';'. Its columns are separated by semicolons: save the list with commas."
+                .to_owned(),
+        ),
+        (
+            "job_id,prompt\na,x\nb,\"y\0\"\n",
+            "FILE, line 3, column 5: a zero byte, which no text has. The file may be damaged.".to_owned(),
+        ),
+        (
             "key,job_id,prompt\nk,a,x\n,a,x\n,a,x\nk,a,x\n",
             "FILE, line 5: key \"k\" is also the key of line 2. Give each item its own key.".to_owned(),
         ),
@@ -149,7 +202,13 @@ fn a_list_that_is_not_utf_8_is_refused() {
     let expected = "FILE, line 2, column 4: not valid UTF-8. Save the file as UTF-8.";
     assert_eq!(error(b"job_id,prompt\n\xc3\xa9a,\xe9\n", ListFormat::Csv), expected);
     let utf_16: Vec<u8> = format!("\u{feff}{GOOD}").encode_utf16().flat_map(u16::to_le_bytes).collect();
-    assert_eq!(error(&utf_16, ListFormat::Json), "FILE, line 1, column 1: not valid UTF-8. Save the file as UTF-8.");
+    for utf_16 in [&utf_16[..], &utf_16[2..]] {
+        let swapped: Vec<u8> = utf_16.chunks(2).flat_map(|pair| [pair[1], pair[0]]).collect();
+        for format in [ListFormat::Json, ListFormat::Csv] {
+            assert_eq!(error(utf_16, format), "FILE is UTF-16. Save it as UTF-8.");
+            assert_eq!(error(&swapped, format), "FILE is UTF-16. Save it as UTF-8.");
+        }
+    }
 }
 
 #[test]
@@ -176,6 +235,34 @@ fn csv_may_have_any_order_of_columns_long_prompts_and_lines_in_quotes() {
         BatchItem::new("b", long).with_key("k").with_line(5),
     ];
     assert_eq!(items, expected);
+}
+
+#[test]
+fn what_a_spreadsheet_adds_to_a_list_is_skipped() {
+    let expected = [BatchItem::new("a", "x").with_line(2), BatchItem::new("b", "y, z").with_key("k").with_line(4)];
+    for (content, first_line) in [
+        ("job_id,prompt,key,,\na,x,,,\n,,,,\nb,\"y, z\",k,,\n,,,,\n,,,,\n", 0),
+        ("job_id,prompt,key,\r\na,x,,\r\n,\r\nb,\"y, z\",k\r\n,,,,,,,\r\n", 0),
+        ("sep=,\njob_id,prompt,key\na,x,\n\nb,\"y, z\",k\n", 1),
+        ("sep=,\rjob_id,prompt,key\ra,x,\r\rb,\"y, z\",k\r", 1),
+    ] {
+        for extra in [false, true] {
+            let options = ListOptions::new().format(ListFormat::Csv).extra(extra);
+            let items = BatchItem::parse_list(content.as_bytes(), "FILE", &options).unwrap();
+            let expected: Vec<_> =
+                expected.iter().map(|item| item.clone().with_line(item.line().unwrap() + first_line)).collect();
+            assert_eq!(items, expected, "{content:?}");
+        }
+    }
+}
+
+#[test]
+fn json_lines_of_joined_files_and_of_an_old_mac_are_read() {
+    let joined = format!("\u{feff}{GOOD}\u{feff}{GOOD}\u{feff}");
+    for content in [joined, GOOD.repeat(2).replace('\n', "\r")] {
+        let items = BatchItem::parse_list(content.as_bytes(), "FILE", &ListFormat::Json.into()).unwrap();
+        assert_eq!(items, [1, 2].map(|line| BatchItem::new("a", "x").with_line(line)), "{content:?}");
+    }
 }
 
 #[test]
