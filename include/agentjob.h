@@ -2077,8 +2077,8 @@ void agentjob_batch_free(agentjob_batch *batch);
  * @param job_id the job's id
  * @param prompt the message, UTF-8, at least 1 byte; a NUL byte in it is sent like any other byte
  * @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED
- * @param key a name that is unique in the batch, 1 to 1024 bytes, by which the journal recognizes the message at any position;
- * or NULL to recognize it by its content and position
+ * @param key a name that is unique in the batch, 1 to 1024 bytes, without white space or invisible characters around it, by which the
+ * journal recognizes the message at any position; or NULL to recognize it by its content and position
  * @param line the line of your input file, for error messages; 0 for none
  * @param err gets the error; may be NULL
  * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
@@ -2110,7 +2110,9 @@ agentjob_code agentjob_batch_set_item_extra(agentjob_batch *batch,
 /**
  * Adds the messages of a file, each with its line. Nothing is sent. A file whose name ends in .csv or .tsv has a header that names
  * the columns job_id, prompt and, optionally, key, separated by commas or tabs; any other file has JSON objects with these fields,
- * one per line or all in one array. The whole file is read and checked: after an error none of its messages was added.
+ * one per line or all in one array. In .csv and .tsv a field with a separator, a quote or a line break is quoted as a whole, and its
+ * quotes are doubled (RFC 4180); any other quote is refused. The whole file is read and checked: after an error none of its
+ * messages was added.
  * @param batch a batch that was not started
  * @param path the path of the file
  * @param extra what to do with other columns or fields: true keeps those of each message as one JSON object, its metadata (see

@@ -61,7 +61,7 @@ impl Shared {
     fn logs(&self, level: EventLevel) -> bool {
         match level {
             EventLevel::Debug => self.config.log >= LogLevel::Debug,
-            EventLevel::Info => self.config.log >= LogLevel::Info,
+            EventLevel::Info | EventLevel::Warning => self.config.log >= LogLevel::Info,
         }
     }
 

@@ -108,6 +108,8 @@ class PollEvent(OfBatch):
     """The job's status, when it could be read."""
     reason: Optional[str]
     """Why it could not be read."""
+    consecutive_failures: int
+    """How many polls in a row, up to this one, failed alike: with the same kind of error and HTTP status. 0 if it succeeded."""
     elapsed: float
     """Seconds since the wait began."""
     next: Optional[float]

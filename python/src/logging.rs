@@ -53,6 +53,7 @@ impl Log {
         match event.level() {
             EventLevel::Debug => DEBUG,
             EventLevel::Info => INFO,
+            EventLevel::Warning => WARNING,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::arguments::{Refused, callback};
 use crate::batch::records;
 use crate::convert;
 use crate::errors::add_note;
-use crate::logging::Log;
+use crate::logging::{self, Log};
 use crate::main_thread::runs_signal_handlers;
 
 /// Calls a program's callbacks, and its signal handlers. An exception from one of them ends the call: it is kept here, and raised
@@ -84,11 +84,11 @@ impl Watcher {
     }
 
     /// How much a batch must report of its calls.
-    pub(crate) fn batch_level(&self) -> Option<EventLevel> {
+    pub(crate) fn batch_level(&self) -> EventLevel {
         match &self.log {
-            _ if self.wants_responses() => Some(EventLevel::Debug),
-            Some(_) => Some(EventLevel::Info),
-            None => None,
+            _ if self.wants_responses() => EventLevel::Debug,
+            Some(_) => EventLevel::Info,
+            None => EventLevel::Warning,
         }
     }
 
@@ -150,12 +150,18 @@ impl Control for Watcher {
         // Of a batch's pause it gets the update.
         let is_update = matches!(event, Event::Paused { .. } | Event::Resumed);
         let log = self.log.as_ref().filter(|log| log.takes(event) && !is_update);
-        if log.is_none() && self.on_event.is_none() {
+        let is_warning = event.level() == EventLevel::Warning;
+        if log.is_none() && self.on_event.is_none() && !is_warning {
             return Ok(());
         }
         self.run(|py| {
             let record = convert::event(py, event)?;
-            log.map_or(Ok(()), |log| log.write(py, event, &record))?;
+            match log {
+                Some(log) => log.write(py, event, &record)?,
+                // Most programs log no less than this, so the logger is asked only now.
+                None if is_warning => logging::warning(py, event.to_string(), &record)?,
+                None => {}
+            }
             self.on_event.as_ref().map_or(Ok(()), |on_event| on_event.call1(py, (record,)).map(drop))
         })
     }

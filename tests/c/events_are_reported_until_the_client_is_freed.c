@@ -22,7 +22,7 @@ static void destroy(void *user_data) {
 
 int main(void) {
     struct received received = {0, 0, "", ""}, unused = {0, 0, "", ""};
-    emulator service = emulator_start("{}");
+    emulator service = emulator_start("{\"rules\": [{\"method\": \"GET\", \"from\": 6}, {\"method\": \"GET\", \"status\": 200, \"body\": \"<html>\"}]}");
     agentjob_error *err = NULL;
     agentjob_options *options = emulator_options(&service);
     CHECK_OK(agentjob_options_set_on_event(options, receive, &unused, destroy, &err), err);
@@ -42,6 +42,17 @@ int main(void) {
     CHECK_HOLDS(received.last, "\"timings\":{\"connect\":");
     CHECK_HOLDS(received.last, "\"first_byte\":");
     CHECK(strstr(received.last, "secret plan") == NULL);
+
+    /* Of polls that fail alike, the events say how many in a row. */
+    agentjob_poller *poller = NULL;
+    bool done = false;
+    CHECK_OK(agentjob_poller_new(client, service.job_id, NULL, &poller, &err), err);
+    for (int polls = 0; polls < 5; polls++) {
+        CHECK_OK(agentjob_poller_poll(poller, client, NULL, &done, &err), err);
+    }
+    CHECK_HOLDS(received.last, "\"polls\":5,\"status\":null,\"reason\":\"the record in the response (200) cannot be used: it is not JSON");
+    CHECK_HOLDS(received.last, "\"consecutive_failures\":5,");
+    agentjob_poller_free(poller);
     agentjob_client_free(client);
     CHECK_INT(received.destroyed, 1);
     CHECK_INT(unused.events, 0);

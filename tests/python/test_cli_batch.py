@@ -472,6 +472,14 @@ def test_quiet_reports_only_a_bad_end(folder):
         assert send_all(emulator, "--quiet")[2] == "agentjob: 3 messages: 2 accepted, 1 rejected, 0 left\n"
 
 
+def test_polls_that_get_a_login_page_are_reported_once_for_all_jobs(folder):
+    messages(3)
+    with service(3, rules=[{"method": "GET", "status": 200, "body": "<html>Log in</html>"}]) as emulator:
+        _, outcomes, err = send_all(emulator, "--wait", "--wait-timeout", "1", *QUICK)
+    assert len(outcomes) == 3 and all("polls failed" in outcome["error"]["reason"] for outcome in outcomes)
+    assert len(re.findall(r"^agentjob: job job_\d: 5 polls in a row failed: the record in the response", err, re.MULTILINE)) == 1
+
+
 def test_events_are_objects(folder):
     messages(3)
     with service(3, work_ms=300, rules=[{**LOST, "nth": 1}]) as emulator:

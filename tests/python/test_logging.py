@@ -1,5 +1,6 @@
 """The standard logger `agentjob`, for programs that use `logging`."""
 
+import asyncio
 import logging
 import pathlib
 import re
@@ -7,6 +8,9 @@ import threading
 
 import pytest
 from conftest import QUICK
+
+import agentjob
+from agentjob.aio import AsyncClient
 
 
 def test_retries_and_polls_are_logged_at_info_and_requests_at_debug(emulator, caplog):
@@ -37,12 +41,47 @@ def test_the_levels_are_those_of_the_table_in_docs_events(emulator, caplog, tmp_
     rows = re.findall(r"^\| `([A-Z]+)` \| (.*?) \|", table, re.MULTILINE)
     promised = {(level, event) for level, events in rows for event in events.split(", ")}
     refused = {"method": "POST", "nth": 2, "status": 429, "headers": {"Retry-After": "1"}}
-    emulator.reset(work_ms=300, rules=[{"method": "GET", "nth": 1, "status": 503}, refused])
+    away = {"method": "GET", "path": "/v2/agent/*/job/job_away", "status": 200, "body": "<html>Log in</html>"}
+    emulator.reset(work_ms=300, rules=[away, {"method": "GET", "nth": 1, "status": 503}, refused])
     with caplog.at_level(logging.DEBUG, "agentjob"):
         emulator.client().get_job("job_demo")
         emulator.client().send_and_wait("job_demo", "go", **QUICK)
         list(emulator.client().send_all([("job_demo", "go on")], journal=tmp_path / "journal"))
+        with pytest.raises(agentjob.WaitTimeoutError):
+            emulator.client().wait("job_away", timeout=1, min_interval=0.02, max_interval=0.02)
     assert {(record.levelname, record.agentjob["event"]) for record in caplog.records} == promised
+
+
+def async_wait(client):
+    async def main():
+        async with AsyncClient.of(client) as ours:
+            await ours.wait("job_demo", **QUICK)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("wait", [lambda client: client.wait("job_demo", **QUICK), async_wait], ids=["Client", "AsyncClient"])
+@pytest.mark.parametrize("level", [logging.INFO, logging.WARNING])
+def test_a_wait_whose_every_poll_gets_a_login_page_warns_once(emulator, caplog, level, wait):
+    pages = {"method": "GET", "status": 200, "body": "<html>Log in</html>"}
+    emulator.reset(rules=[{"method": "GET", "from": 8}, pages])
+    with caplog.at_level(level, "agentjob"):
+        wait(emulator.client())
+    (warning,) = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert warning.agentjob["consecutive_failures"] == 5 and warning.agentjob["polls"] == 5
+    assert "the record in the response (200) cannot be used" in warning.getMessage() and "(5 in a row failed alike)" in warning.getMessage()
+    assert "Log in" not in caplog.text and (level == logging.INFO or len(caplog.records) == 1)
+
+
+@pytest.mark.parametrize("level", [logging.INFO, logging.WARNING])
+def test_a_batch_whose_polls_get_a_login_page_warns_once_of_each_job(emulator, caplog, level, tmp_path):
+    pages = {"method": "GET", "status": 200, "body": "<html>Log in</html>"}
+    emulator.reset(rules=[{"method": "GET", "from": 8}, pages], work_ms=1)
+    with caplog.at_level(level, "agentjob"):
+        outcomes = list(emulator.client().send_all([("job_demo", "go")], journal=tmp_path / "journal", wait=True, settle=0.02, **QUICK))
+    assert outcomes[0]["job"]["status"] == "completed"
+    (warning,) = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert warning.agentjob["consecutive_failures"] == 5 and warning.agentjob["item"] == 1
 
 
 def test_what_logs_does_not_see_the_key_or_the_prompt(emulator, caplog):

@@ -5,17 +5,12 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::batch::item_limits::{check_extra, check_key};
 use crate::batch::journal::digest::Digest;
 use crate::error::Error;
 use crate::error::sentence::item_name;
-use crate::json::value::Json;
 use crate::operation::Operation;
-use crate::text::{describe, hidden_edge};
-
-/// The longest key of an item, in bytes.
-const MAX_KEY_BYTES: usize = 1024;
-/// The longest metadata of an item, in bytes of JSON.
-const MAX_EXTRA_BYTES: usize = 4096;
+use crate::text::describe;
 
 /// One message of a batch.
 #[derive(Clone, PartialEq, Eq)]
@@ -220,18 +215,7 @@ impl ItemChecks {
         let Some(key) = &item.key else {
             return Ok(derived_id(at as u64 + 1, &item.job_id, &item.prompt));
         };
-        if key.is_empty() {
-            let hint = format!("Give 1 to {MAX_KEY_BYTES} bytes, or no key.");
-            return Err(Error::invalid("key is empty").with_hint(hint));
-        }
-        if key.len() > MAX_KEY_BYTES {
-            let hint = format!("At most {MAX_KEY_BYTES} bytes are allowed.");
-            return Err(Error::invalid(format!("key is {} bytes long", key.len())).with_hint(hint));
-        }
-        if let Some(edge) = hidden_edge(key) {
-            // With it the message would be another one, which a later run with the right key sends again.
-            return Err(Error::invalid(format!("key {edge}")).with_hint("Give the key without it."));
-        }
+        check_key(key)?;
         let id = Digest::of(&[b"key", key.as_bytes()]);
         match self.keys.entry(id) {
             Entry::Occupied(first) => {
@@ -245,17 +229,6 @@ impl ItemChecks {
                 Ok(id)
             }
         }
-    }
-}
-
-fn check_extra(json: &str) -> Result<(), Error> {
-    if json.len() > MAX_EXTRA_BYTES {
-        let hint = format!("At most {MAX_EXTRA_BYTES} bytes of JSON are allowed.");
-        return Err(Error::invalid(format!("extra is {} bytes long", json.len())).with_hint(hint));
-    }
-    match Json::parse(json) {
-        Some(_) => Ok(()),
-        None => Err(Error::invalid("extra is not JSON").with_hint("Give the text of one JSON value.")),
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::call::timings::{Timings, seconds_to_the_microsecond};
 use crate::text::{describe, escape};
+use crate::wait::failing::is_reported;
 
 /// What happens during a call. An event never contains the key, a prompt or a body. Its texts are as they came, without secrets;
 /// `to_string()` escapes them.
@@ -76,6 +77,8 @@ pub enum Event<'a> {
         status: Option<Cow<'a, str>>,
         /// Why the poll failed: the error's [`reason`](crate::Error::reason), without the service's own words.
         reason: Option<Cow<'a, str>>,
+        /// How many polls in a row, up to this one, failed alike: with the same kind of error and HTTP status. 0 if it succeeded.
+        consecutive_failures: u32,
         /// How long the wait has lasted.
         elapsed: Duration,
         /// The time until the next poll; `None` if the job is done.
@@ -104,6 +107,8 @@ pub enum EventLevel {
     Debug,
     /// What a person may want to know: retries, polls and pauses.
     Info,
+    /// What a person should know: the fifth poll in a row that failed alike. What they have in common may never pass.
+    Warning,
 }
 
 impl Event<'_> {
@@ -119,9 +124,11 @@ impl Event<'_> {
         }
     }
 
-    /// How much it matters: attempts and responses are [`Debug`](EventLevel::Debug), the others [`Info`](EventLevel::Info).
+    /// How much it matters: attempts and responses are [`Debug`](EventLevel::Debug), the fifth poll in a row that failed alike
+    /// is a [`Warning`](EventLevel::Warning), the others [`Info`](EventLevel::Info).
     pub fn level(&self) -> EventLevel {
         match self {
+            Event::Poll { consecutive_failures, .. } if is_reported(*consecutive_failures) => EventLevel::Warning,
             Event::Attempt { .. } | Event::Response { .. } => EventLevel::Debug,
             _ => EventLevel::Info,
         }
@@ -143,9 +150,9 @@ impl Event<'_> {
             Event::Retry { operation, job_id, attempt, delay, reason, item } => {
                 Event::Retry { operation, job_id: own(job_id), attempt, delay, reason: own(reason), item }
             }
-            Event::Poll { job_id, polls, status, reason, elapsed, next, item } => {
+            Event::Poll { job_id, polls, status, reason, consecutive_failures, elapsed, next, item } => {
                 let (job_id, status, reason) = (own(job_id), status.map(own), reason.map(own));
-                Event::Poll { job_id, polls, status, reason, elapsed, next, item }
+                Event::Poll { job_id, polls, status, reason, consecutive_failures, elapsed, next, item }
             }
             Event::Paused { reason, pause, error } => Event::Paused { reason, pause, error: own(error) },
             Event::Resumed => Event::Resumed,
@@ -190,11 +197,12 @@ impl Event<'_> {
                 put("delay", seconds(*delay));
                 put("reason", (**reason).into());
             }
-            Event::Poll { job_id, polls, status, reason, elapsed, next, .. } => {
+            Event::Poll { job_id, polls, status, reason, consecutive_failures, elapsed, next, .. } => {
                 put("job_id", (**job_id).into());
                 put("polls", (*polls).into());
                 put("status", status.as_deref().into());
                 put("reason", reason.as_deref().into());
+                put("consecutive_failures", (*consecutive_failures).into());
                 put("elapsed", seconds(*elapsed));
                 put("next", next.map_or(Value::Null, seconds));
             }
@@ -235,9 +243,12 @@ impl fmt::Display for Event<'_> {
                 let (job_id, of_item, reason) = (escape(job_id), OfItem(*item), escape(reason));
                 write!(f, "{operation} {job_id}{of_item}: request {attempt} failed ({reason}); retrying in {delay:.1?}")
             }
-            Event::Poll { job_id, polls, status, reason, elapsed, next, item } => {
+            Event::Poll { job_id, polls, status, reason, consecutive_failures, elapsed, next, item } => {
                 let seen = describe(status.as_deref().or(reason.as_deref()).unwrap_or("nothing"));
                 write!(f, "wait {}{}: poll {polls} after {elapsed:.1?}: {seen}", escape(job_id), OfItem(*item))?;
+                if *consecutive_failures > 1 {
+                    write!(f, " ({consecutive_failures} in a row failed alike)")?;
+                }
                 next.map_or(Ok(()), |next| write!(f, "; next in {next:.1?}"))
             }
             Event::Paused { reason, pause, error } => {

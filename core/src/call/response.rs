@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::call::error_body::{bounded_text, service_message};
+use crate::call::error_body::{BYTE_ORDER_MARK, bounded_text, service_message};
 use crate::call::response_text::{Hint, hint, incomplete_record, returned, unusable_record};
 use crate::call::retry_after::{parse_retry_after, retry_after_text};
 use crate::delivery::{Delivery, Sent, Situation, delivery};
@@ -84,6 +84,7 @@ fn record_of(
     redactor: &Redactor<'_>,
     check: &mut dyn FnMut() -> Result<(), Cause>,
 ) -> Result<Job, Unusable> {
+    let body = without_mark(body);
     let (bytes, mut ended) = (body.len(), None);
     let read = Job::read_asking(body, &mut || check().map_err(|cause| ended = Some(cause)).is_ok());
     let job = read.map_err(|no_job| match no_job {
@@ -96,6 +97,14 @@ fn record_of(
         return Err(Unusable::Wrong(format!("it is of another job ({})", describe(&redactor.redact(job.id())))));
     }
     Ok(job)
+}
+
+/// The body without a byte order mark, which a reader of JSON may ignore (RFC 8259 8.1).
+fn without_mark(mut body: Vec<u8>) -> Vec<u8> {
+    if body.starts_with(BYTE_ORDER_MARK) {
+        body.drain(..BYTE_ORDER_MARK.len());
+    }
+    body
 }
 
 /// A 2xx without a record that can be used.
@@ -271,6 +280,9 @@ mod tests {
         }
         let record = r#"{"id":"job_1","status":"active"}"#;
         assert!(read(&SEND, Ok(reply(202, record)), &NO_SECRETS, &mut || Ok(())).is_ok(), "any 2xx with a record");
+        let marked = reply(200, &format!("\u{feff}{record}"));
+        let job = read(&SEND, Ok(marked), &NO_SECRETS, &mut || Ok(())).unwrap();
+        assert!(job.to_json().starts_with('{'), "without its byte order mark");
         let create = Operation::CreateJob { prompt: Prompt::Text("p") };
         assert!(
             read(&create, Ok(reply(201, record)), &NO_SECRETS, &mut || Ok(())).is_ok(),

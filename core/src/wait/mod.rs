@@ -2,6 +2,7 @@
 
 pub(crate) mod background;
 pub(crate) mod client;
+pub(crate) mod failing;
 pub(crate) mod options;
 mod poll;
 pub(crate) mod poller;

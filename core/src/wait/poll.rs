@@ -1,5 +1,6 @@
 //! One poll of a wait: no thread, no callback, no sleeping. `wait`, `watch`, C and asyncio are built on it.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use crate::call::event::Event;
@@ -43,12 +44,14 @@ impl Poller {
         let now = self.elapsed();
         let secrets = shared.secrets(call);
         let redactor = Redactor::new(&secrets);
+        let mut alike = 0;
         let (progress, reason) = match polled {
             Ok(job) => {
                 let seen = Seen::Job { job: &job, status: &job.redacted_status(&redactor), is_current };
                 let progress = self.state.observe(now, seen, jitter::draw());
                 self.changed = self.differs(&job, shared, call)?;
                 self.job = Some(job);
+                self.failing.end();
                 (progress, None)
             }
             Err(error) if !self.is_passing(&error, now) => {
@@ -64,7 +67,11 @@ impl Poller {
             }
             Err(error) => {
                 self.retry_after = error.retry_after();
-                let seen = Seen::Failed { why: &label(&error), retry_after: error.retry_after() };
+                let label = label(&error);
+                // A poll that the wait's own deadline cut short says nothing.
+                let is_cut = error.kind() == ErrorKind::Timeout && self.state.deadline().is_some_and(|end| now >= end);
+                alike = if is_cut { 1 } else { self.failing.add(&label, &error) };
+                let seen = Seen::Failed { why: &label, retry_after: error.retry_after() };
                 (self.state.observe(now, seen, jitter::draw()), Some(error.unquoted_reason().to_owned()))
             }
         };
@@ -82,6 +89,7 @@ impl Poller {
                 }
             }),
             reason: reason.as_deref().map(Into::into),
+            consecutive_failures: alike,
             elapsed: now,
             next: (!self.done).then(|| self.due_in()),
             item: call.item,
@@ -119,20 +127,30 @@ impl Poller {
 
     fn timed_out(&self, redactor: &Redactor<'_>) -> Error {
         let lasted = format!("{:.1} s ({})", self.elapsed().as_secs_f64(), self.state.summary());
-        let (reason, hint) = match (self.previous_result(), self.state.last_status()) {
+        let (reason, again) = match (self.previous_result(), self.state.last_status()) {
             (Some(status), _) => (
                 format!("the job showed {status}, which may be its previous result, after {lasted}"),
-                "Wait again to keep waiting.",
+                Some("Wait again to keep waiting."),
             ),
             (None, Some(status)) => (
                 format!("the job was still {status} after {lasted}"),
-                "The end of a wait does not stop the job: wait again to keep waiting.",
+                Some("The end of a wait does not stop the job: wait again to keep waiting."),
             ),
-            (None, None) => {
-                (format!("no poll had read the job after {lasted}"), "Check base_url, the network and the service.")
-            }
+            (None, None) => (format!("no poll had read the job after {lasted}"), None),
         };
-        self.ended(self.error(ErrorKind::WaitTimeout, reason).with_hint(hint), redactor)
+        let (reason, unquoted) = self.failing.added_to(reason);
+        let hint: Cow<'static, str> = match (self.failing.hint(), again) {
+            (Some(cause), Some(again)) => format!("{cause} {again}").into(),
+            (Some(cause), None) => cause.into_owned().into(),
+            (None, Some(again)) => again.into(),
+            (None, None) => "Check base_url, the network and the service.".into(),
+        };
+        let error = self.error(ErrorKind::WaitTimeout, reason).with_hint(hint);
+        let error = match unquoted {
+            Some(unquoted) => error.with_unquoted_reason(unquoted),
+            None => error,
+        };
+        self.ended(error, redactor)
     }
 
     /// The error for a wait that its caller ended.

@@ -11,6 +11,7 @@ use crate::job::Job;
 use crate::operation::check_id;
 use crate::redact::Redactor;
 use crate::timestamp::now_unix_ms;
+use crate::wait::failing::Failing;
 use crate::wait::resume_text::SavedWait;
 use crate::wait::schedule::{Accepted, PollState, Progress, Schedule};
 
@@ -43,6 +44,8 @@ pub struct Poller {
     pub(super) must_poll: bool,
     /// The pause that the service asked for when the last poll failed.
     pub(super) retry_after: Option<Duration>,
+    /// Not in its text: another process counts again.
+    pub(super) failing: Failing,
     /// The number of the last delivery that the state knows; a later one is another message.
     pub(super) last_delivery: u64,
 }
@@ -88,6 +91,7 @@ impl Poller {
             done: false,
             must_poll: false,
             retry_after: None,
+            failing: Failing::default(),
             last_delivery: 0,
         }
     }

@@ -98,6 +98,33 @@ fn the_owner_gets_the_events_of_the_level_that_it_asks_for() {
 }
 
 #[test]
+fn a_batch_whose_polls_get_a_login_page_warns_once_for_each_job() {
+    let page = r#","rules":[{"method":"GET","status":200,"body":"<html>Log in</html>"}]"#;
+    let (service, folder) = (service(2, page), Folder::new());
+    let options = BatchOptions::new(folder.journal()).wait(quick().timeout(Duration::from_secs(1)));
+    let mut batch = client(&service).send_all(items(2), &options.call_events(EventLevel::Warning)).unwrap();
+    let (mut warned, mut reasons) = (Vec::new(), Vec::new());
+    loop {
+        match batch.next_event(Duration::MAX).unwrap() {
+            BatchEvent::Call(event) => {
+                assert!(matches!(event, Event::Poll { consecutive_failures: 5, .. }), "{event}");
+                warned.push(event.item().unwrap());
+            }
+            BatchEvent::Outcome(outcome) => reasons.push(outcome.error().unwrap().reason().to_owned()),
+            BatchEvent::Finished => break,
+            _ => {}
+        }
+    }
+    warned.sort_unstable();
+    assert_eq!(warned, [1, 2]);
+    assert!(
+        reasons.len() == 2
+            && reasons.iter().all(|reason| reason.contains(" polls failed: the record in the response (200)")),
+        "{reasons:?}"
+    );
+}
+
+#[test]
 fn events_that_nobody_takes_change_no_outcome() {
     // Three events a message: more of them than are kept.
     let (service, folder) = (service(5_000, ""), Folder::in_memory());

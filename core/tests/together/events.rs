@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use agentjob_core::{
-    BatchItem, BatchOptions, Client, ClientBuilder, Delivery, ErrorKind, Event, EventHandler, Timings,
+    BatchItem, BatchOptions, CallOptions, Client, ClientBuilder, Delivery, ErrorKind, Event, EventHandler, EventLevel,
+    Poller, Timings,
 };
 use agentjob_emulator::{Config, Emulator};
 
@@ -236,6 +237,37 @@ fn heard_of_a_paused_batch() -> Heard {
     assert_eq!(batch.count(), 1);
     heard.0.lock().unwrap().retain(|event| event.item().is_none());
     heard
+}
+
+#[test]
+fn polls_that_get_a_login_page_are_counted_and_the_fifth_is_a_warning() {
+    let heard = Heard::default();
+    let emulator = emulator(
+        r#"{"rules": [{"method": "GET", "from": 10}, {"method": "GET", "nth": 8, "status": 503},
+            {"method": "GET", "status": 200, "body": "<html>Log in</html>"}]}"#,
+    );
+    let client = builder(&emulator).on_event(heard.handler()).build().unwrap();
+    let mut poller = client.poller(JOB, &quick()).unwrap();
+    for _ in 0..7 {
+        assert_eq!(poller.poll(&client, &CallOptions::new()).unwrap(), None);
+    }
+    let mut poller: Poller = poller.to_string().parse().unwrap();
+    while poller.poll(&client, &CallOptions::new()).unwrap().is_none() {}
+    let heard = heard.0.lock().unwrap();
+    let polls: Vec<_> = heard.iter().filter(|event| event.name() == "poll").collect();
+    let counts = polls.iter().map(|event| match event {
+        Event::Poll { consecutive_failures, .. } => (*consecutive_failures, event.level() == EventLevel::Warning),
+        _ => unreachable!(),
+    });
+    let expected = [1, 2, 3, 4, 5, 6, 7, 1, 1, 0].map(|count| (count, count == 5));
+    assert_eq!(counts.collect::<Vec<_>>(), expected, "another failure, and a resumed wait, count again");
+    let line = polls[4].to_string();
+    assert!(
+        line.contains("cannot be used: it is not JSON") && line.contains(" (5 in a row failed alike); next in "),
+        "{line}"
+    );
+    assert!(!line.contains("Log in") && !polls[4].to_json().contains("Log in"));
+    assert!(polls[4].to_json().contains(",\"consecutive_failures\":5,"));
 }
 
 #[test]

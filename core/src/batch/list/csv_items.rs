@@ -197,3 +197,6 @@ impl Columns {
         (!members.is_empty()).then(|| format!("{{{}}}", members.join(",")))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 import os
 import time
 
-from ..progress import REDRAW_SECONDS, Progress
+from ..progress import REDRAW_SECONDS, Progress, failing
 from ..terminal import Plain, printable, style_for, write
 from .describe import finish, paused, plural, problem_of, recovered, repeated, sentence
 from .frame import frame
@@ -16,6 +16,8 @@ CLEARED_SECONDS = 0.02
 READER_SECONDS, LONGEST_SECONDS = 0.04, 0.3
 #: A new estimate of a time is ignored if it is this close to the one on display, so that the display does not flicker.
 STEADY = {"pause": 1.5, "finish": 30.0}
+#: How many different reasons of failing polls are reported.
+MOST_REASONS = 10
 #: Erases the screen from the first of the batch's lines, where the cursor is.
 ERASE = "\r\x1b[J"
 EXITED = "exited at once; the next run lists the messages that were in flight"
@@ -40,12 +42,20 @@ class BatchProgress(Progress):
         self._steady = {}
         self._drawn_at = 0.0
         self._width = None  # the terminal's width then
+        self._reasons = set()  # of the failing polls that were reported
         self._waiting = ""  # text to print with the next frame, in one write, so that the lines never disappear
 
     def begins(self, progress, earlier):
         done = f"; {earlier} done by earlier runs" if earlier else ""
         self.say(plural(progress["items"], "message") + done)
         self._due = time.monotonic() + (REDRAW_SECONDS if self._live else LINE_SECONDS)
+
+    def on_event(self, event):
+        """Reports polls that keep failing, each reason once: they are of many jobs, and fail alike."""
+        warning = failing(event)
+        if warning is not None and warning not in self._reasons and len(self._reasons) < MOST_REASONS:
+            self._reasons.add(warning)
+            self.say(f"job {event['job_id']}: {warning}")
 
     def on_update(self, update):
         if update["event"] == "recovered":

@@ -69,8 +69,8 @@ class Run:
         self.stop, self.outcomes = Stop(report), Outcomes(options, report)
         self.failure = None  # the error that stopped the batch
         self._batch = None
-        #: What the client's on_event is set to. Without it the batch keeps no events.
-        self.on_event = self._on_event if options.json_events else None
+        #: What the client's on_event is set to. Without it the batch keeps no events; a person only needs those of polls.
+        self.on_event = self._on_event if options.json_events else report.on_event if options.wait else None
 
     def follow(self, batch, summary):
         self._batch = batch

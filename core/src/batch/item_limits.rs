@@ -1,0 +1,37 @@
+//! What a key and the metadata of an item may be.
+
+use crate::error::Error;
+use crate::json::value::Json;
+use crate::text::hidden_edge;
+
+/// The longest key of an item, in bytes.
+const MAX_KEY_BYTES: usize = 1024;
+/// The longest metadata of an item, in bytes of JSON.
+const MAX_EXTRA_BYTES: usize = 4096;
+
+pub(crate) fn check_key(key: &str) -> Result<(), Error> {
+    if key.is_empty() {
+        let hint = format!("Give 1 to {MAX_KEY_BYTES} bytes, or no key.");
+        return Err(Error::invalid("key is empty").with_hint(hint));
+    }
+    if key.len() > MAX_KEY_BYTES {
+        let hint = format!("At most {MAX_KEY_BYTES} bytes are allowed.");
+        return Err(Error::invalid(format!("key is {} bytes long", key.len())).with_hint(hint));
+    }
+    match hidden_edge(key) {
+        // With it the message would be another one, which a later run with the right key sends again.
+        Some(edge) => Err(Error::invalid(format!("key {edge}")).with_hint("Give the key without it.")),
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn check_extra(json: &str) -> Result<(), Error> {
+    if json.len() > MAX_EXTRA_BYTES {
+        let hint = format!("At most {MAX_EXTRA_BYTES} bytes of JSON are allowed.");
+        return Err(Error::invalid(format!("extra is {} bytes long", json.len())).with_hint(hint));
+    }
+    match Json::parse(json) {
+        Some(_) => Ok(()),
+        None => Err(Error::invalid("extra is not JSON").with_hint("Give the text of one JSON value.")),
+    }
+}

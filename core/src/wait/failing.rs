@@ -1,0 +1,127 @@
+//! The failed polls at the end of a wait: how many in a row failed alike, and what the wait's end says of them. Pure.
+
+use std::borrow::Cow;
+
+use crate::error::{Error, ErrorKind};
+
+/// After how many polls in a row that failed alike a person gets a warning, once: what they have in common may never pass.
+const REPORTED: u32 = 5;
+
+/// Whether a person gets a warning when so many polls in a row have failed alike.
+pub(crate) fn is_reported(alike: u32) -> bool {
+    alike == REPORTED
+}
+
+/// The polls that failed since the last one that succeeded.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Failing(Option<Box<Failed>>);
+
+/// The last of them.
+#[derive(Debug, Clone)]
+struct Failed {
+    /// The name by which failed polls are counted: those with the same one failed alike.
+    label: String,
+    /// How many in a row have it.
+    alike: u32,
+    kind: ErrorKind,
+    reason: String,
+    /// The reason without the service's own words.
+    unquoted: String,
+    hint: Option<String>,
+}
+
+impl Failing {
+    /// A poll succeeded.
+    pub(crate) fn end(&mut self) {
+        self.0 = None;
+    }
+
+    /// A poll failed. Returns how many in a row have failed alike.
+    pub(crate) fn add(&mut self, label: &str, error: &Error) -> u32 {
+        let before = self.0.take().filter(|last| last.label == label).map_or(0, |last| last.alike);
+        let alike = before.saturating_add(1);
+        self.0 = Some(Box::new(Failed {
+            label: label.to_owned(),
+            alike,
+            kind: error.kind(),
+            reason: error.reason().to_owned(),
+            unquoted: error.unquoted_reason().to_owned(),
+            hint: error.hint().map(str::to_owned),
+        }));
+        alike
+    }
+
+    /// Adds to the reason of a wait that timed out why its last polls failed: with the service's own words, and without.
+    pub(crate) fn added_to(&self, reason: String) -> (String, Option<String>) {
+        let Some(last) = self.0.as_deref() else { return (reason, None) };
+        let polls = if last.alike == 1 { "poll".to_owned() } else { format!("{} polls", last.alike) };
+        let with = |why: &str| format!("{reason}; the last {polls} failed: {why}");
+        (with(&last.reason), Some(with(&last.unquoted)))
+    }
+
+    /// What helps against it. `None` if no poll failed since one succeeded.
+    pub(crate) fn hint(&self) -> Option<Cow<'_, str>> {
+        let last = self.0.as_deref()?;
+        if let Some(hint) = &last.hint {
+            return Some(hint.into());
+        }
+        Some(Cow::Borrowed(match last.kind {
+            ErrorKind::InvalidResponse => {
+                "Check base_url: a proxy, a gateway or a login page may respond in the service's place."
+            }
+            ErrorKind::Server => "The service, or a gateway in front of it, has to be fixed first.",
+            ErrorKind::ConnectionLost | ErrorKind::Timeout => "Check the network and the service.",
+            _ => "Check base_url, the network and the service.",
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(kind: ErrorKind, reason: &str) -> Error {
+        Error::new(kind, reason)
+    }
+
+    #[test]
+    fn a_person_is_reported_once_of_each_row_of_polls_that_failed_alike() {
+        let mut failing = Failing::default();
+        let (refused, empty) = (error(ErrorKind::Connect, "refused"), error(ErrorKind::InvalidResponse, "empty"));
+        let mut polls = |label: &str, error: &Error, times: usize| -> Vec<bool> {
+            (0..times).map(|_| is_reported(failing.add(label, error))).collect()
+        };
+        assert_eq!(polls("connect", &refused, 4), [false; 4]);
+        assert_eq!(polls("invalid_response (200)", &empty, 7), [false, false, false, false, true, false, false]);
+        assert_eq!(polls("connect", &refused, 5), [false, false, false, false, true], "another row");
+        failing.end();
+        assert_eq!(failing.add("connect", &refused), 1);
+    }
+
+    #[test]
+    fn the_end_of_a_wait_says_what_the_last_polls_said_and_what_helps() {
+        let mut failing = Failing::default();
+        assert_eq!(failing.added_to("x".to_owned()), ("x".to_owned(), None));
+        assert_eq!(failing.hint(), None);
+        let busy = error(ErrorKind::Server, "the service returned 503 (busy)");
+        failing.add("server (503)", &busy.with_unquoted_reason("the service returned 503".to_owned()));
+        let (quoted, unquoted) = failing.added_to("x".to_owned());
+        assert_eq!(quoted, "x; the last poll failed: the service returned 503 (busy)");
+        assert_eq!(unquoted.as_deref(), Some("x; the last poll failed: the service returned 503"));
+        let refused = error(ErrorKind::Connect, "no connection").with_hint("Check base_url and the network.");
+        failing.add("connect", &refused);
+        failing.add("connect", &refused);
+        assert_eq!(failing.added_to("x".to_owned()).0, "x; the last 2 polls failed: no connection");
+        for (kind, hint) in [
+            (ErrorKind::InvalidResponse, "Check base_url: a proxy"),
+            (ErrorKind::Server, "The service, or a gateway"),
+            (ErrorKind::Timeout, "Check the network and the service."),
+            (ErrorKind::NotFound, "Check base_url, the network and the service."),
+        ] {
+            failing.add("x", &error(kind, "why"));
+            assert!(failing.hint().unwrap().starts_with(hint), "{kind}");
+        }
+        failing.add("connect", &refused);
+        assert_eq!(failing.hint().as_deref(), Some("Check base_url and the network."), "the poll's own");
+    }
+}
