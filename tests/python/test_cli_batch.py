@@ -476,7 +476,7 @@ def test_polls_that_get_a_login_page_are_reported_once_for_all_jobs(folder):
     messages(3)
     with service(3, rules=[{"method": "GET", "status": 200, "body": "<html>Log in</html>"}]) as emulator:
         _, outcomes, err = send_all(emulator, "--wait", "--wait-timeout", "1", *QUICK)
-    assert len(outcomes) == 3 and all("polls failed" in outcome["error"]["reason"] for outcome in outcomes)
+    assert len(outcomes) == 3 and all("the last poll failed" in outcome["error"]["reason"] for outcome in outcomes)
     assert len(re.findall(r"^agentjob: job job_\d: 5 polls in a row failed: the record in the response", err, re.MULTILINE)) == 1
 
 

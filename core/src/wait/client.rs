@@ -20,8 +20,9 @@ impl Client {
     /// began after it saw the job active (any status that is not terminal) or `settle` has passed.
     ///
     /// # Errors
-    /// `WaitTimeout` at the deadline, with the last record unless that may be the previous result; `Authentication`,
-    /// `PermissionDenied`, `NotFound`, `BadRequest`, `Tls`, `Redirect`, `Cancelled`, `Closed`, `InvalidArgument`.
+    /// `WaitTimeout` at the deadline, with the last record unless that may be the previous result, and with why the last poll failed, if
+    /// it did; `Authentication`, `PermissionDenied`, `NotFound`, `BadRequest`, `Tls`, `Redirect`, `Cancelled`, `Closed`,
+    /// `InvalidArgument`.
     pub fn wait(&self, job_id: &str, options: &WaitOptions) -> Result<Job, Error> {
         let mut poller = self.poller(job_id, options)?;
         self.run(&mut poller, options)

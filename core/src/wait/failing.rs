@@ -51,11 +51,10 @@ impl Failing {
         alike
     }
 
-    /// Adds to the reason of a wait that timed out why its last polls failed: with the service's own words, and without.
+    /// Adds to the reason of a wait that timed out why its last poll failed: with the service's own words, and without.
     pub(crate) fn added_to(&self, reason: String) -> (String, Option<String>) {
         let Some(last) = self.0.as_deref() else { return (reason, None) };
-        let polls = if last.alike == 1 { "poll".to_owned() } else { format!("{} polls", last.alike) };
-        let with = |why: &str| format!("{reason}; the last {polls} failed: {why}");
+        let with = |why: &str| format!("{reason}; the last poll failed: {why}");
         (with(&last.reason), Some(with(&last.unquoted)))
     }
 
@@ -99,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_wait_says_what_the_last_polls_said_and_what_helps() {
+    fn the_end_of_a_wait_says_what_the_last_poll_said_and_what_helps() {
         let mut failing = Failing::default();
         assert_eq!(failing.added_to("x".to_owned()), ("x".to_owned(), None));
         assert_eq!(failing.hint(), None);
@@ -111,7 +110,7 @@ mod tests {
         let refused = error(ErrorKind::Connect, "no connection").with_hint("Check base_url and the network.");
         failing.add("connect", &refused);
         failing.add("connect", &refused);
-        assert_eq!(failing.added_to("x".to_owned()).0, "x; the last 2 polls failed: no connection");
+        assert_eq!(failing.added_to("x".to_owned()).0, "x; the last poll failed: no connection");
         for (kind, hint) in [
             (ErrorKind::InvalidResponse, "Check base_url: a proxy"),
             (ErrorKind::Server, "The service, or a gateway"),

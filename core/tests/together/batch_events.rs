@@ -119,7 +119,7 @@ fn a_batch_whose_polls_get_a_login_page_warns_once_for_each_job() {
     assert_eq!(warned, [1, 2]);
     assert!(
         reasons.len() == 2
-            && reasons.iter().all(|reason| reason.contains(" polls failed: the record in the response (200)")),
+            && reasons.iter().all(|reason| reason.contains("the last poll failed: the record in the response (200)")),
         "{reasons:?}"
     );
 }
