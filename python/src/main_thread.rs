@@ -29,6 +29,13 @@ fn is_main(py: Python<'_>) -> PyResult<bool> {
     // Until the program loads `threading` it has one thread.
     let loaded = py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?;
     let Some(threading) = loaded.get_item("threading")? else { return Ok(true) };
-    let this = py.import("_thread")?.call_method0("get_ident")?;
-    threading.call_method0("main_thread")?.getattr("ident")?.eq(this)
+    let (this, main) = (py.import("_thread")?, threading.call_method0("main_thread")?);
+    if main.getattr("ident")?.eq(this.call_method0("get_ident")?)? {
+        return Ok(true);
+    }
+    // gevent's get_ident tells greenlets apart, and many of them run on the main thread. Not every platform has native ids.
+    match this.getattr_opt("get_native_id")? {
+        Some(native) => main.getattr("native_id")?.eq(native.call0()?),
+        None => Ok(false),
+    }
 }

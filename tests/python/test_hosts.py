@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -11,7 +12,7 @@ import zipapp
 import pytest
 
 import agentjob
-from conftest import PATIENCE
+from conftest import PATIENCE, arrived, wait_for
 
 
 def run(program, *arguments, **options):
@@ -56,6 +57,28 @@ def test_gevents_thread_pool_runs_calls_beside_other_greenlets(emulator):
     assert ran.returncode == 0, ran.stderr  # where gevent prints the exception of the cancelled call, too
     assert ran.stdout.splitlines() == ["active active active active active False", "timeout", "cancelled"]
     assert len(emulator.ledger()) == 11
+
+
+def test_ctrl_c_ends_a_call_of_a_greenlet_on_the_main_thread(emulator):
+    pytest.importorskip("gevent")
+    program = """
+        from gevent import monkey
+        monkey.patch_all()
+        import agentjob, gevent
+
+        def wait():
+            try:
+                agentjob.Client(trust_env=False).wait("job_busy", min_interval=600, max_interval=600)
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)
+
+        gevent.spawn(wait).join()
+    """
+    environment = {**os.environ, **emulator.environment()}
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], env=environment, stdout=subprocess.PIPE, text=True)
+    wait_for(lambda: arrived(emulator), "it waits")
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=PATIENCE)[0] == "interrupted\n"
 
 
 SUBINTERPRETER = """
