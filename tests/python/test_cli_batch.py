@@ -270,7 +270,7 @@ def test_each_failure_is_one_line_with_its_place_and_the_error(folder):
 
 def test_a_platform_without_some_of_the_signals_has_batches(folder):
     messages(2)
-    program = "import signal, sys; del signal.SIGHUP, signal.SIGTSTP; from agentjob._cli.main import main; sys.exit(main())"
+    program = "import signal, sys; del signal.SIGHUP, signal.SIGTSTP; from agentjob.__main__ import main; sys.exit(main())"
     with service(2) as emulator:
         command = [sys.executable, "-c", program, "batch", "run", "messages.jsonl", "--journal", "night"]
         status, out, err = run(emulator, command=command)

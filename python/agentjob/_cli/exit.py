@@ -1,18 +1,19 @@
 """The exit statuses: one table, for the commands and for their help."""
 
 DONE, JOB_FAILED, USAGE, FAILED, WAIT_TIMED_OUT, DELIVERY_UNKNOWN, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+BY_SIGNALS = "interrupted by Ctrl-C (143 by SIGTERM, 129 by SIGHUP)"
 
 #: What each status means: for one message, for a batch, for batch status, for a decision, for batch export, and for
 #: batch report. In a batch the first that applies counts.
 TABLE = (
     (
         INTERRUPTED,
-        "interrupted",
-        "interrupted (143 by SIGTERM, 129 by SIGHUP); the batch can be resumed",
-        "interrupted",
-        "interrupted",
-        "interrupted",
-        "interrupted",
+        BY_SIGNALS,
+        f"{BY_SIGNALS}; the batch can be resumed",
+        BY_SIGNALS,
+        BY_SIGNALS,
+        BY_SIGNALS,
+        BY_SIGNALS,
     ),
     (
         USAGE,
@@ -68,13 +69,22 @@ COLUMNS = {
 SHORT = """\
 exit status: 0 done, 1 the job failed, 2 wrong usage, 3 rejected or failed,
   4 the wait timed out, 5 the message may have arrived, 130 interrupted
+  (143 by SIGTERM, 129 by SIGHUP)
 """
 #: By the error's kind, where that decides.
-KINDS = {"interrupted": INTERRUPTED, "invalid_argument": USAGE, "wait_timeout": WAIT_TIMED_OUT}
+KINDS = {"invalid_argument": USAGE, "wait_timeout": WAIT_TIMED_OUT}
+
+
+def of_signal(number):
+    """The exit status of a command that a signal ended, as a shell shows it."""
+    return 128 + number
 
 
 def of_error(error):
     """The exit status of a command that an error ended."""
+    number = getattr(error, "signal", None)
+    if number is not None:
+        return of_signal(number)
     return KINDS.get(error.kind, DELIVERY_UNKNOWN if error.delivery == "unknown" else FAILED)
 
 

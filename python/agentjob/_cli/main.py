@@ -19,7 +19,8 @@ from .progress import Progress
 from .prompt import read_prompt
 from .record import pretty
 from .terminal import write
-from .wait import Interrupted, Wait, command, job_words
+from .signals import SIGNALS
+from .wait import Interrupted, Wait, add_known, command, delivered, job_words
 
 
 def main(argv=None):
@@ -30,29 +31,35 @@ def main(argv=None):
         getattr(sys, "set_int_max_str_digits", int)(0)
     report, options = Progress(), None
     try:
-        if argv[:1] == ["emulator"]:
-            return serve_emulator("agentjob emulator", argv[1:])
-        options = parser().parse_args(argv)
-        if options.command is None:
-            write(sys.stderr, parser().format_help())
-            return exit.USAGE
-        options.words = argv  # for the command that resumes a batch
-        report = report_for(options)
-        return function_of(options.command)(options, report)
-    except errors.Error as error:
-        return fail(error, options, report)
+        try:
+            if argv[:1] == ["emulator"]:
+                return serve_emulator("agentjob emulator", argv[1:])
+            options = parser().parse_args(argv)
+            if options.command is None:
+                write(sys.stderr, parser().format_help())
+                return exit.USAGE
+            options.words = argv  # for the command that resumes a batch
+            options.delivery = None  # what is known of the command's message, whatever ends the command
+            report = report_for(options)
+            status = function_of(options.command)(options, report)
+            SIGNALS.over()
+            return status
+        except errors.Error as error:
+            return fail(error, options, report)
+        except Exception as error:
+            # Python would exit with 1, which means that the job failed.
+            return fail(errors.InternalError(f"{type(error).__name__}: {error}"), options, report)
     except KeyboardInterrupt as interrupt:
         return fail(Interrupted(interrupt), options, report)
-    except Exception as error:
-        # Python would exit with 1, which means that the job failed.
-        report.fail(errors.InternalError(f"{type(error).__name__}: {error}"))
-        return exit.FAILED
     finally:
+        SIGNALS.over()
         report.end()
 
 
 def fail(error, options, report):
     """Reports the error that ended a command, and for a message that may have arrived the command that shows its job."""
+    SIGNALS.over()
+    add_known(error, options)
     if error.delivery == "unknown" and getattr(options, "command", None) == "send":
         error.check = command(options, "get", *job_words(options.job))
     report.fail(error)
@@ -79,10 +86,11 @@ def report_for(options):
 
 
 def send(options, report):
+    options.delivery = "not_sent"
     prompt = read_prompt(options.prompt)
     with client(options, report) as service:
         if not options.wait:
-            return show(service._record_json(options.job, prompt), report, delivered=True)
+            return show(delivered(options, lambda: service._record_json(options.job, prompt)), report, delivered=True)
         wait = Wait(options, service, report)
         wait.message(options.job, prompt)
     return finish(wait, report, delivered=True)
@@ -110,10 +118,11 @@ def get(options, report):
 
 
 def create(options, report):
+    options.delivery = "not_sent"
     prompt = read_prompt(options.prompt)
     with client(options, report) as service:
         if not options.wait:
-            return show(service._record_json(prompt=prompt), report, delivered=True)
+            return show(delivered(options, lambda: service._record_json(prompt=prompt)), report, delivered=True)
         wait = Wait(options, service, report)
         wait.new_job(prompt)
     return finish(wait, report, delivered=True)

@@ -34,6 +34,9 @@ def emit(text):
     except (OSError, ValueError) as error:
         give_up(1)
         return error
+    except KeyboardInterrupt:
+        give_up(1)  # a reader that does not read would block the exit, too
+        raise
     return None
 
 

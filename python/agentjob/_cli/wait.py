@@ -3,28 +3,48 @@
 import json
 import shlex
 import time
+from signal import SIGINT
 
 from .. import _wait, errors
 from .._native import add_note
 from .flags import CLIENT, SCHEDULE
 from .headers import without_value
+from .signals import name_of, number_of
 
 
 class Interrupted(errors.Error):
-    """Ctrl-C, as an error with the same attributes as the others."""
+    """A signal that ended the command, as an error with the same attributes as the others."""
 
     kind = "interrupted"
 
     def __init__(self, interrupt):
-        super().__init__("interrupted")
+        self.signal = number_of(interrupt)
+        super().__init__("interrupted" if self.signal == SIGINT else f"interrupted by {name_of(self.signal)}")
         # The library adds both if a message was in flight.
         self.delivery = getattr(interrupt, "delivery", None)
         self.remarks = getattr(interrupt, "__notes__", [])
 
 
-def accepted(error, remark=True):
-    """Adds the verdict to a wait's error: the message before the wait was accepted. remark: the error's sentence does not say so."""
-    add_note(error, "accepted")
+def delivered(options, send):
+    """Makes the call that delivers the command's message. A signal that comes just before it, or just after, gets no verdict from the
+    call; options.delivery has what is true then."""
+    options.delivery = "unknown"
+    done = send()
+    options.delivery = "accepted"
+    return done
+
+
+def add_known(error, options):
+    """Adds what is known of the command's message to an error without a verdict."""
+    known = getattr(options, "delivery", None)
+    if error.delivery is None and known is not None:
+        # After wrong usage everybody knows.
+        add_verdict(error, known, remark=not isinstance(error, errors.InvalidArgumentError))
+
+
+def add_verdict(error, verdict, remark=True):
+    """Adds the verdict to an error. remark: the error's sentence does not say it."""
+    add_note(error, verdict)
     if remark:
         error.remarks = error.__notes__
 
@@ -44,20 +64,18 @@ class Wait:
         self._job_id = None
         self.poller = None
         self._last = None
-        self._delivered = None  # whether a message was accepted; None without a message
 
     def message(self, job_id, prompt):
         """Sends a message, and waits for its result."""
-        self._job_id, self._delivered = job_id, False
-        return self._follow(lambda: self._service._send_and_poll(job_id, prompt, **self._schedule))
+        self._job_id = job_id
+        return self._follow(lambda: delivered(self._options, lambda: self._service._send_and_poll(job_id, prompt, **self._schedule)))
 
     def new_job(self, prompt):
         """Creates a job, and waits until it is done."""
-        self._delivered = False
 
         def create():
-            job = self._service.create_job(prompt)
-            self._job_id, self._delivered = job["id"], True
+            job = delivered(self._options, lambda: self._service.create_job(prompt))
+            self._job_id = job["id"]
             self._report.say(f"created job {job['id']}")
             self._update(job)
             # Of the same client: it knows that the job is new, so it treats a 404 as transient.
@@ -78,7 +96,6 @@ class Wait:
         try:
             self.poller = poller = start()
             self._job_id = poller.job_id
-            self._delivered = None if self._delivered is None else True
             for job in _wait.records(poller):
                 if job is not None:
                     self._update(job)
@@ -91,9 +108,9 @@ class Wait:
             raise self._interrupted(Interrupted(interrupt)) from None
         except errors.Error as error:
             timed_out = isinstance(error, errors.WaitTimeoutError)
-            if self._delivered:
+            if self._options.delivery == "accepted":
                 # The error of a wait after a message says so itself, but a wait for a new job is like one for any job.
-                accepted(error, remark=self._options.command == "create")
+                add_verdict(error, "accepted", remark=self._options.command == "create")
             if timed_out:
                 error.resume = self._wait_again()
             raise
@@ -104,11 +121,11 @@ class Wait:
             self._report.on_update(job)
 
     def _interrupted(self, error):
-        if self._delivered and error.delivery is None:
-            accepted(error)
+        add_known(error, self._options)
         if self.poller is not None:
-            error.attempts, error.elapsed = self.poller.polls + bool(self._delivered), self.poller.elapsed
-        waits = self._delivered is None or error.delivery == "accepted"
+            sent = self._options.delivery == "accepted"
+            error.attempts, error.elapsed = self.poller.polls + sent, self.poller.elapsed
+        waits = error.delivery in (None, "accepted")
         if self._resumable and waits and self._job_id is not None:
             # Without a poller the response to the message was lost, but the client remembers that the message was accepted.
             poller = self.poller or self._service.poller(self._job_id, **self._schedule)

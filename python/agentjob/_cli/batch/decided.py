@@ -8,6 +8,7 @@ from ..._native import batch_status, parse_item_name
 from .. import exit
 from ..output import print_result
 from ..prompt import prompt_of
+from ..signals import SIGNALS
 from ..terminal import printable
 from .describe import place, plural
 from .status import run_command
@@ -32,9 +33,14 @@ def read_prompt_file(file):
     return prompt_of(content(file), f"in {name_of(file)}")
 
 
-def show(decisions, options, report, prompt_file=None):
-    """Prints decisions that are in the journal, and returns the exit status. prompt_file: the file of their new prompt, as a shell
-    reads it."""
+def decide(write, options, report, prompt_file=None):
+    """Writes decisions into the journal and prints them, and returns the exit status. A signal ends the command before that or after
+    it: what is decided is printed. prompt_file: the file of the decisions' new prompt, as a shell reads it."""
+    with SIGNALS.held():
+        return show(write(), options, report, prompt_file)
+
+
+def show(decisions, options, report, prompt_file):
     report.end()
     if options.json:
         print_result(json.dumps(decisions, indent=2) + "\n", NOT_PRINTED)

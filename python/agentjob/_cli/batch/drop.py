@@ -1,8 +1,9 @@
 """`agentjob batch drop`: the batch is done with messages that no run is to send."""
 
 from ..._native import batch_drop
-from .decided import items_of, show
+from .decided import decide, items_of
 
 
 def main(options, report):
-    return show(batch_drop(options.run, items_of(options.items)), options, report)
+    items = items_of(options.items)
+    return decide(lambda: batch_drop(options.run, items), options, report)

@@ -10,7 +10,7 @@ from ..flags import CLIENT
 from ..headers import headers
 from ..output import print_result
 from ..terminal import printable
-from .decided import items_of, show
+from .decided import decide, items_of
 from .describe import place
 
 #: Why one job cannot be read, while others can. After any other failure the next job would not be read either.
@@ -27,7 +27,7 @@ def main(options, report):
             report.say("nothing was decided, because not every job could be read")
         if not all_read or options.resolution is None:
             return exit.DONE if all_read else exit.FAILED
-    return show(batch_resolve(options.run, items, options.resolution), options, report)
+    return decide(lambda: batch_resolve(options.run, items, options.resolution), options, report)
 
 
 def check(items, options, report):

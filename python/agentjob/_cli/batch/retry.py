@@ -3,11 +3,12 @@
 import shlex
 
 from ..._native import batch_retry
-from .decided import items_of, read_prompt_file, show
+from .decided import decide, items_of, read_prompt_file
 
 
 def main(options, report):
     file = options.prompt_file
     prompt = None if file is None else read_prompt_file(file)
-    decisions = batch_retry(options.run, items_of(options.items), prompt)
-    return show(decisions, options, report, "FILE" if file == "-" else file and shlex.quote(file))
+    items = items_of(options.items)
+    again = "FILE" if file == "-" else file and shlex.quote(file)
+    return decide(lambda: batch_retry(options.run, items, prompt), options, report, again)

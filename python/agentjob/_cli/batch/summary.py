@@ -43,7 +43,7 @@ class Summary:
     def status(self):
         """The exit status: the first that applies in the table's order."""
         if self.signal is not None:
-            return 128 + self.signal
+            return exit.of_signal(self.signal)
         if self.progress["unknown"] or self._unknown:
             return exit.DELIVERY_UNKNOWN
         if self.failure is not None or self.progress["rejected"] or self._unseen:

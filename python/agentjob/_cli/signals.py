@@ -1,0 +1,97 @@
+"""The signals that end a command: Ctrl-C, SIGTERM and SIGHUP, all in one way.
+
+Of the library's users only the command line installs handlers. As a container's first process it gets no signal without one.
+"""
+
+import contextlib
+import os
+import signal
+import time
+
+from . import exit
+
+#: A second signal within this time is an echo of the first one: a parent process passes on what the terminal sent to both.
+ECHO_SECONDS = 0.15
+
+
+class Interrupt(KeyboardInterrupt):
+    """A signal, raised where it found the command. A call that it ends adds the message's verdict."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+
+def number_of(interrupt):
+    """The number of the signal that raised a KeyboardInterrupt."""
+    return getattr(interrupt, "number", signal.SIGINT)
+
+
+def name_of(number):
+    return signal.Signals(number).name
+
+
+def handle(number, handler):
+    """Sets a handler, and returns a function that takes it back; None without such a signal. A signal that the parent ignores, as
+    nohup and a shell's & do, stays ignored."""
+    if number is None or signal.getsignal(number) == signal.SIG_IGN:
+        return None
+    before = signal.signal(number, handler)
+    return lambda: signal.signal(number, before)
+
+
+class Signals:
+    """What the command does about them: the first one interrupts it, or does what `first` says; the second one exits at once."""
+
+    def __init__(self):
+        self.number = None  # the first one's
+        self._at = 0.0
+        self._first, self._last_words = self._interrupt, str
+
+    def install(self):
+        with contextlib.suppress(ValueError):  # a thread other than the main one cannot
+            for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+                handle(getattr(signal, name, None), self._on_signal)  # not every platform has all of them
+
+    @contextlib.contextmanager
+    def first(self, does, last_words=str):
+        """Meanwhile the first signal calls `does`, and raises nothing. last_words: returns what to write when the second one exits."""
+        before = self._first, self._last_words
+        self._first, self._last_words = does, last_words
+        try:
+            yield self
+        finally:
+            self._first, self._last_words = before
+
+    @contextlib.contextmanager
+    def held(self):
+        """What takes no time, and has to be done as a whole: a signal interrupts the command after it."""
+        with self.first(lambda: None):
+            yield
+        if self.number is not None:
+            self._interrupt()
+
+    def over(self):
+        """The command is over, and reports how it ended. A signal must not keep it from that, and can only make it exit at once."""
+        self._first, self._last_words = (lambda: None), str
+
+    def _on_signal(self, number, _):
+        if self.number is None:
+            self.number, self._at = number, time.monotonic()
+            self._first()
+        elif time.monotonic() - self._at >= ECHO_SECONDS:
+            write(self._last_words())
+            os._exit(exit.of_signal(self.number))
+
+    def _interrupt(self):
+        raise Interrupt(self.number)
+
+
+def write(text):
+    """Writes to stderr from a handler: not through sys.stderr, which may be in the middle of a write."""
+    with contextlib.suppress(OSError):
+        os.write(2, text.encode(errors="replace"))
+
+
+#: Those of this process.
+SIGNALS = Signals()

@@ -1,0 +1,254 @@
+"""The signals that end a command of the command line: Ctrl-C, SIGTERM and SIGHUP, all in one way. Those of a batch: test_cli_batch.py."""
+
+import fcntl
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import termios
+import textwrap
+import time
+
+import pytest
+
+from conftest import PATIENCE, arrived, read_until, tried, wait_for
+from test_cli import QUICK, run, start
+from test_cli_batch import folder, messages, service  # noqa: F401, a fixture
+
+SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+STALL = {"fault": {"do": "stall", "at": "request"}}
+NOT_SENT = "agentjob: the message was not sent, so it may be sent again\n"
+MAY_HAVE_ARRIVED = "agentjob: the message may have arrived; check the job before you send it again\n"
+ACCEPTED = "agentjob: the message was accepted; do not send it again\n"
+
+
+def interrupted(number):
+    """The first line of a command that this signal ended."""
+    return "agentjob: interrupted\n" if number == signal.SIGINT else f"agentjob: interrupted by {signal.Signals(number).name}\n"
+
+
+def ended(process, number):
+    """The stderr of a command that this signal ends, with the exit status that a shell shows then, and without a result."""
+    process.send_signal(number)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (128 + number, "") and "Traceback" not in err, err
+    return err
+
+
+@SIGNALS
+def test_a_signal_during_a_send_reports_the_verdict_and_exits_with_its_number(emulator, number):
+    emulator.reset(rules=[STALL])
+    shown = "to see whether it arrived:\n  agentjob get job_demo\n"
+    for words, check in ((["send", "job_demo", "go"], shown), (["send", "job_demo", "go", "--wait"], shown), (["create", "go"], "")):
+        before = arrived(emulator)
+        process = start(emulator, *words)
+        wait_for(lambda: arrived(emulator) == before + 1, "the message is there")
+        assert ended(process, number).endswith(interrupted(number) + MAY_HAVE_ARRIVED + check)
+
+
+@SIGNALS
+def test_a_signal_during_a_wait_prints_the_command_that_resumes(emulator, number):
+    for words in (["wait", "job_busy", "--min-interval", "0.5"], ["send", "job_busy", "go", "--wait", "--min-interval", "0.5"]):
+        emulator.reset(work_ms=600_000, jobs=[{"id": "job_busy", "status": "active"}])
+        process = start(emulator, *words)
+        read_until(process.stderr, "active")
+        err = ended(process, number)
+        assert err.startswith(interrupted(number) + (ACCEPTED if words[0] == "send" else "") + "to keep waiting:\n  agentjob wait ")
+        emulator.reset(jobs=[{"id": "job_busy"}])
+        status, out, err = run(emulator, *shlex.split(err.splitlines()[-1])[1:])
+        assert (status, json.loads(out)["status"]) == (0, "completed"), err
+
+
+def test_a_signal_during_a_get_a_demo_and_the_emulator_exits_with_its_number(emulator):
+    emulator.reset(rules=[STALL])
+    process = start(emulator, "get", "job_demo")
+    wait_for(lambda: arrived(emulator) == 1, "the request is there")
+    assert ended(process, signal.SIGTERM) == interrupted(signal.SIGTERM)
+    process = start(None, "demo")
+    read_until(process.stderr, "active")
+    assert ended(process, signal.SIGTERM).endswith(interrupted(signal.SIGTERM) + ACCEPTED)
+    process = start(None, "emulator")
+    process.stdout.readline()
+    assert ended(process, signal.SIGTERM) == interrupted(signal.SIGTERM)
+
+
+def test_a_signal_is_an_event_with_the_verdict(emulator):
+    emulator.reset(rules=[STALL])
+    process = start(emulator, "send", "job_demo", "go", "--json-events")
+    wait_for(lambda: arrived(emulator) == 1, "the message is there")
+    error = json.loads(ended(process, signal.SIGHUP).splitlines()[-1])
+    assert (error["event"], error["kind"], error["delivery"]) == ("error", "interrupted", "unknown")
+    assert error["message"] == "interrupted by SIGHUP"
+
+
+@pytest.mark.parametrize("words", [["send", "job_demo", "-"], ["create", "-"]], ids=" ".join)
+def test_a_signal_while_the_prompt_is_read_says_that_nothing_was_sent(emulator, words):
+    process = start(emulator, *words)
+    wait_until_it_reads(process)
+    assert ended(process, signal.SIGTERM) == interrupted(signal.SIGTERM) + NOT_SENT
+    process = start(emulator, *words, "--json-events")
+    wait_until_it_reads(process)
+    assert json.loads(ended(process, signal.SIGTERM))["delivery"] == "not_sent"
+    assert emulator.requests()["total"] == 0
+
+
+def test_a_signal_while_a_batch_reads_its_list_exits_with_its_number(emulator, tmp_path):
+    process = start(emulator, "batch", "run", "-", "--journal", str(tmp_path / "night"))
+    wait_until_it_reads(process)
+    assert ended(process, signal.SIGTERM) == interrupted(signal.SIGTERM)
+    assert not (tmp_path / "night").exists()
+
+
+def test_a_signal_while_the_record_is_printed_says_that_the_message_was_accepted(emulator):
+    emulator.reset(rules=[{"status": 200, "json": {"id": "job_demo", "status": "active", "long": "x" * 1_000_000}}])
+    process = start(emulator, "send", "job_demo", "go")
+    process.stdout.read(1)  # it prints, and no more is read
+    process.send_signal(signal.SIGTERM)
+    process.wait(PATIENCE)  # the pipe is still full
+    assert (process.returncode, process.stderr.read()) == (143, interrupted(signal.SIGTERM) + ACCEPTED)
+
+
+#: Runs a command with a signal at a certain moment, which no test can meet from outside.
+AT = """
+import os, signal, sys, agentjob
+from agentjob import _cli
+from agentjob._cli import main, output, prompt, wait
+from agentjob.__main__ import main as run
+
+def now():
+    os.kill(os.getpid(), signal.SIGTERM)
+
+def before(module, name):
+    function = getattr(module, name)
+    setattr(module, name, lambda *given, **named: (now(), function(*given, **named))[1])
+
+def after(module, name):
+    function = getattr(module, name)
+    setattr(module, name, lambda *given, **named: (function(*given, **named), now())[0])
+
+{when}
+sys.exit(run())
+"""
+
+
+@pytest.mark.parametrize(
+    ("when", "words", "expected"),
+    [
+        ("before(main, 'client')", ["send", "job_demo", "go"], interrupted(signal.SIGTERM) + NOT_SENT),
+        ("before(main, 'emit')", ["send", "job_demo", "go"], interrupted(signal.SIGTERM) + ACCEPTED),
+        ("before(main, 'emit')", ["create", "go"], interrupted(signal.SIGTERM) + ACCEPTED),
+        ("before(main, 'finish')", ["create", "go", "--wait", *QUICK], interrupted(signal.SIGTERM) + ACCEPTED),
+    ],
+    ids=["before the call", "after a send", "after a create", "after a wait"],
+)
+def test_a_signal_between_two_steps_has_the_verdict(emulator, when, words, expected):
+    emulator.reset(work_ms=20)
+    status, out, err = run(emulator, command=[sys.executable, "-c", AT.format(when=when), *words])
+    assert (status, out) == (143, "") and err.endswith(expected), err
+
+
+def test_a_signal_while_an_error_is_reported_does_not_hide_it(emulator):
+    emulator.reset(rules=[{"fault": {"do": "close", "at": "request"}}])
+    for when in ("before(main, 'add_known')", "before(main.Progress, 'fail')", "after(main.Progress, 'end')"):
+        status, out, err = run(emulator, command=[sys.executable, "-c", AT.format(when=when), "send", "job_demo", "go"])
+        assert (status, out) == (5, "") and "Check the job" in err and err.endswith("  agentjob get job_demo\n"), err
+
+
+def test_a_signal_when_the_result_is_printed_changes_nothing(emulator):
+    status, out, err = run(emulator, command=[sys.executable, "-c", AT.format(when="before(sys, 'exit')"), "get", "job_demo"])
+    assert (status, json.loads(out)["id"], err) == (0, "job_demo", "")
+
+
+def test_a_signal_while_a_decision_is_written_does_not_hide_it(folder):
+    messages(1)
+    with service(1, rules=[{"fault": {"do": "close", "at": "request"}}]) as emulator:
+        assert run(emulator, "batch", "run", "messages.jsonl", "--journal", "night")[0] == 5
+        when = "from agentjob._cli.batch import resolve; after(resolve, 'batch_resolve')"
+        words = ["batch", "resolve", "night", "1", "--arrived"]
+        status, out, err = run(emulator, command=[sys.executable, "-c", AT.format(when=when), *words])
+        assert (status, out, err) == (143, "item 1 (job_1): arrived\n", interrupted(signal.SIGTERM))
+
+
+def test_a_signal_that_comes_twice_is_one(emulator):
+    emulator.reset(rules=[STALL])
+
+    def attempt(n):
+        before = arrived(emulator)
+        process = start(emulator, "send", "job_demo", "go")
+        wait_for(lambda: arrived(emulator) == before + 1, "the message is there")
+        for number in (signal.SIGTERM, signal.SIGHUP):  # as systemd and `timeout` send them
+            process.send_signal(number)
+        _, err = process.communicate(timeout=PATIENCE)
+        # Of two that are pending the kernel delivers the one with the lower number first.
+        assert process.returncode in (143, 129) and MAY_HAVE_ARRIVED in err and "Traceback" not in err
+
+    tried(5, attempt)
+
+
+def test_a_second_signal_ends_a_report_that_blocks(emulator):
+    emulator.reset(rules=[STALL])
+    read, write = os.pipe()
+    filled = os.write(write, b"x" * 65536)
+    process = start(emulator, "send", "job_demo", "go", stderr=write)
+    os.close(write)
+    wait_for(lambda: arrived(emulator) == 1, "the message is there")
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.3)  # the time is what is tested: a second signal sooner than this counts as the first one's echo
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(PATIENCE) == 143 and filled == 65536
+    os.close(read)
+
+
+@pytest.mark.parametrize("name", ["INT", "TERM", "HUP"])
+def test_a_signal_that_the_parent_ignores_stays_ignored(emulator, name):
+    emulator.reset(rules=[{"status": 200, "delay_ms": 700, "json": {"id": "job_demo", "status": "active"}}])
+    command = ["sh", "-c", f"trap '' {name}; exec {shlex.quote(sys.executable)} -m agentjob get job_demo"]
+    process = start(emulator, command=command)
+    wait_for(lambda: emulator.requests()["total"] == 1, "the request is there")
+    process.send_signal(getattr(signal, "SIG" + name))
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, json.loads(out)["id"], err) == (0, "job_demo", "")
+
+
+def test_the_first_process_of_a_container_ends_on_a_signal(emulator):
+    """The kernel drops a signal for which such a process has no handler."""
+    container = ["unshare", "--pid", "--fork", "--kill-child"]
+    if shutil.which("unshare") is None or subprocess.run([*container, "true"], capture_output=True).returncode:
+        pytest.skip("no process namespace can be made here")
+    emulator.reset(rules=[{**STALL, "method": "POST"}], jobs=[{"id": "job_demo"}, {"id": "job_busy", "status": "active"}])
+    ends = {
+        "send job_demo go": (lambda process: wait_for(lambda: arrived(emulator), "it sends"), MAY_HAVE_ARRIVED),
+        "wait job_busy": (lambda process: read_until(process.stderr, "active"), "to keep waiting:\n  agentjob wait --resume "),
+        "emulator": (lambda process: process.stdout.readline(), interrupted(signal.SIGTERM)),
+    }
+    for words, (until, says) in ends.items():
+        process = start(emulator, command=[*container, sys.executable, "-m", "agentjob", *words.split()])
+        until(process)
+        (first,) = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        assert re.search(r"^NSpid:.*\t1$", pathlib.Path(f"/proc/{first}/status").read_text(), re.M)
+        os.kill(int(first), signal.SIGTERM)
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 143 and interrupted(signal.SIGTERM) in err and says in err, err
+
+
+def test_only_the_command_line_handles_signals():
+    code = """
+        import signal, agentjob, agentjob.aio, agentjob.testing
+        with agentjob.testing.Emulator() as emulator, emulator.client() as client:
+            client.get_job(emulator.job_id)
+        print([signal.getsignal(number) == signal.SIG_DFL for number in (signal.SIGTERM, signal.SIGHUP)])
+    """
+    ran = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=PATIENCE)
+    assert ran.stdout == "[True, True]\n", ran.stderr
+
+
+def wait_until_it_reads(process):
+    """Writes to a command's stdin, and waits until it has read that and wants more."""
+    process.stdin.write("x")
+    process.stdin.flush()
+    wait_for(lambda: fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)) == bytes(4), "it reads")
