@@ -17,7 +17,8 @@ its own.
 
 Cancelling a task ends its call within 100 ms, except for a batch that is just starting, which reads its items and its journal
 first. Cancelling does not take a message back: the cancellation carries the delivery verdict in its `delivery` attribute and in a
-note (shown by Python 3.11 and later).
+note (shown by Python 3.11 and later). Catch it in the coroutine that sends, because event loops may raise another one in its place, as
+`asyncio.gather(return_exceptions=True)` does, or none, as a TaskGroup. So the logger `agentjob` gets the verdict, too.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from typing import Any, AsyncGenerator, Awaitable, Callable, Iterable, Mapping, 
 from . import _native, _wait
 from ._aio.batch import AsyncBatch, cancelled, close_and_wait
 from ._aio.call import delivering, pause, run
+from ._aio.message import INFO, Message
 from ._aio.poller import AsyncPoller
 from ._aio.threads import MAX_THREADS, Threads
 from ._aio.watch import AsyncWatch
@@ -245,7 +247,7 @@ class AsyncClient:
             awaitable.
         """
         send = partial(self._client.send_message, job_id, prompt, timeout=timeout, headers=headers)
-        return await self._run(send, timeout, delivers=True, meta=meta)
+        return await self._run(send, timeout, delivers=Message("send_message", job_id), meta=meta)
 
     async def get_job(
         self,
@@ -278,7 +280,7 @@ class AsyncClient:
             awaitable.
         """
         create = partial(self._client.create_job, prompt, timeout=timeout, headers=headers)
-        return await self._run(create, timeout, delivers=True, meta=meta)
+        return await self._run(create, timeout, delivers=Message("create_job"), meta=meta)
 
     async def wait(
         self,
@@ -343,12 +345,13 @@ class AsyncClient:
             settle=settle,
             headers=headers,
         )
-        poller = await self._run(send, delivers=True, meta=meta)
+        message = Message("send_message", job_id)
+        poller = await self._run(send, delivers=message, meta=meta)
         try:
             return await self._follow(poller, check, on_update, meta)
         except BaseException as error:
-            # Also to a cancellation, and to what on_update raised.
-            _native.add_note(error, "accepted")
+            # Also to a cancellation, which is usual in a wait, and so no warning, and to what on_update raised.
+            message.accepted(error, INFO)
             raise
 
     def watch(
@@ -496,15 +499,15 @@ class AsyncClient:
         await self._poll(poller, meta)
 
     async def _poll(self, poller: Poller, meta: Optional[OnMeta] = None) -> Optional[Job]:
-        return await self._made(poller.poll, poller._call_token(), False, meta)
+        return await self._made(poller.poll, poller._call_token(), None, meta)
 
     async def _run(
-        self, call: Callable[..., T], timeout: Optional[float] = None, delivers: bool = False, meta: Optional[OnMeta] = None
+        self, call: Callable[..., T], timeout: Optional[float] = None, delivers: Optional[Message] = None, meta: Optional[OnMeta] = None
     ) -> T:
-        return await self._made(call, self._client._call_token(timeout, delivers=delivers), delivers, meta)
+        return await self._made(call, self._client._call_token(timeout, delivers=delivers is not None), delivers, meta)
 
-    async def _made(self, call: Callable[..., T], token: CancelToken, delivers: bool, meta: Optional[OnMeta]) -> T:
-        _check(False, None, meta, delivers=delivers)
+    async def _made(self, call: Callable[..., T], token: CancelToken, delivers: Optional[Message], meta: Optional[OnMeta]) -> T:
+        _check(False, None, meta, delivers=delivers is not None)
         if meta is None:
             return await run(self._threads, partial(call, cancel=token), token, delivers)
         seen: list[ResponseMeta] = []
@@ -513,8 +516,8 @@ class AsyncClient:
             for one in seen:
                 await _notify(meta, one)
         except BaseException as error:
-            if delivers:
-                _native.add_note(error, "accepted")
+            if delivers is not None:
+                delivers.accepted(error)
             raise
         return result
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import logging
 import os
 import pickle
 import threading
@@ -484,3 +485,86 @@ def test_a_forked_child_has_threads_of_its_own(emulator):
 
 def anyio_cancelled(run):
     return asyncio.CancelledError if run is RUNNERS["anyio on asyncio"] else trio.Cancelled
+
+
+async def by_gather(send, in_flight):
+    task = asyncio.ensure_future(send())
+    await in_flight()
+    task.cancel()
+    (error,) = await asyncio.gather(task, return_exceptions=True)
+    assert isinstance(error, asyncio.CancelledError) and not hasattr(error, "delivery"), "gather makes its own"
+
+
+async def by_task_group(send, in_flight):
+    with pytest.raises(BaseException) as raised:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(send())
+            await in_flight()
+            raise ZeroDivisionError
+    assert [type(error) for error in raised.value.exceptions] == [ZeroDivisionError]
+
+
+async def by_nursery(send, in_flight):
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(send)
+        await in_flight()
+        nursery.cancel_scope.cancel()
+
+
+def swallowed(emulator, caplog, swallow, sending):
+    """What is logged of a message whose task is cancelled while it is in flight, by what swallows the cancellation."""
+    caught, client = [], client_of(emulator)
+
+    async def send():
+        try:
+            await sending(client)
+        except BaseException as error:
+            caught.append(error.delivery)
+            raise
+
+    async def in_flight():
+        while not arrived(emulator):
+            await (trio.sleep(0.005) if in_trio() else asyncio.sleep(0.005))
+
+    with caplog.at_level(logging.INFO, "agentjob"):
+        RUNNERS["trio" if swallow is by_nursery else "asyncio"](lambda: swallow(send, in_flight))
+    (record,) = (record for record in caplog.records if record.agentjob["event"] == "cancelled")
+    assert caught == [record.agentjob["delivery"]], "the coroutine itself can catch it"
+    return record
+
+
+@pytest.mark.parametrize("swallow", [by_gather, by_task_group, by_nursery], ids=["gather", "TaskGroup", "nursery"])
+def test_the_verdict_of_a_message_is_logged_where_its_cancellation_is_swallowed(caplog, swallow):
+    if swallow is by_task_group and not hasattr(asyncio, "TaskGroup"):
+        pytest.skip("asyncio.TaskGroup came with Python 3.11")
+    with stalled() as emulator:
+        record = swallowed(emulator, caplog, swallow, lambda client: client.send_message("job_demo", "a secret plan"))
+    assert record.agentjob == {"event": "cancelled", "operation": "send_message", "job_id": "job_demo", "delivery": "unknown"}
+    assert (record.levelname, record.getMessage()) == (
+        "WARNING",
+        "message to job job_demo may have arrived: the task that sent it was cancelled. Check the job before you send it again.",
+    )
+
+
+def test_the_verdict_of_a_new_job_and_of_a_message_that_is_waited_for_is_logged(emulator, caplog):
+    with stalled() as silent:
+        record = swallowed(silent, caplog, by_gather, lambda client: client.create_job("a secret plan"))
+    assert (record.levelname, record.getMessage()) == (
+        "WARNING",
+        "new job may have been created: the task that sent it was cancelled. Check the project's jobs before you create it again.",
+    )
+    caplog.clear()
+    emulator.reset(work_ms=60_000)
+
+    async def stop_waiting():
+        client, seen = client_of(emulator), asyncio.Event()
+        task = asyncio.ensure_future(client.send_and_wait("job_demo", "go", on_update=lambda _: seen.set(), min_interval=60))
+        await seen.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    with caplog.at_level(logging.INFO, "agentjob"):
+        asyncio.run(stop_waiting())
+    assert [(record.levelname, record.getMessage()) for record in caplog.records if record.agentjob["event"] == "cancelled"] == [
+        ("INFO", "message to job job_demo was accepted, but the task that sent it was cancelled. Do not send it again.")
+    ]

@@ -135,7 +135,7 @@ class AsyncBatch:
 
     async def _run(self, work: Callable[[CancelToken], None]) -> None:
         token = CancelToken()
-        await run(self._threads, partial(work, token), token, False)
+        await run(self._threads, partial(work, token), token)
 
     # These run on the batch's own thread.
 
@@ -176,7 +176,7 @@ async def close_and_wait(threads: Threads, closing: Batch | Client) -> None:
     token = CancelToken()
     try:
         with _shield() if again else contextlib.nullcontext():
-            await run(threads, partial(closing._close, token), token, False)
+            await run(threads, partial(closing._close, token), token)
     except BaseException:
         if again:
             closing._abort()

@@ -2,8 +2,8 @@
 
 A call's timeout includes the time that it queues for a thread. If it times out in the queue, it leaves the queue and raises the
 core's own error: no request was made. When a task is cancelled, so is its call's token; the thread notices within 100 ms, and then
-the cancellation continues, with a note of the message's delivery verdict. So no thread works for a caller that is gone, and the
-verdict is always known.
+the cancellation continues, with a note of the message's delivery verdict, which is logged, too. So no thread works for a caller that
+is gone, and the verdict is always known.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Awaitable, Callable, TypeVar
 
 from .. import _native
 from .event_loop import Loop, Wake, running_loop, wait_for
+from .message import Message
 from .threads import Threads
 
 T = TypeVar("T")
@@ -46,16 +47,16 @@ def _delivering(method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitabl
     return call
 
 
-async def run(threads: Threads, work: Callable[[], T], token: _native.CancelToken, delivers: bool) -> T:
+async def run(threads: Threads, work: Callable[[], T], token: _native.CancelToken, delivers: Message | None = None) -> T:
     """Runs `work` on a thread, beside the running event loop. Cancelling `token` must end `work`. If the token is of one call, the
-    call's timeout is the token's."""
+    call's timeout is the token's. delivers: the message that `work` delivers."""
     # First: without a running loop nothing starts.
     loop = running_loop()
     return await loop.protected(_run)(loop, threads, work, token, delivers)
 
 
 async def _run(
-    loop: Loop, threads: Threads, work: Callable[[], T], token: _native.CancelToken, delivers: bool
+    loop: Loop, threads: Threads, work: Callable[[], T], token: _native.CancelToken, delivers: Message | None
 ) -> T:
     context = contextvars.copy_context()
     try:
@@ -78,7 +79,8 @@ async def _run(
         # If it is still in the queue, it never starts.
         future.cancel()
         await loop.outlast(future)
-        _note(cancelled, _verdict(future) if delivers else None)
+        if delivers is not None:
+            delivers.cancelled(cancelled, _verdict(future))
         raise
     except BaseException:
         # The coroutine was closed, perhaps with its loop.
