@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+/// What some editors put before a text in a file. It is no part of the text.
+pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
+
 /// The text with control characters and invisible characters written as escapes (`\n`, `\u{202e}`): what drives a terminal,
 /// separates lines and paragraphs, changes the direction of writing, or has no width, tag characters included. Errors, events
 /// as text and log lines are escaped already; this is for other text from outside, such as a record's.

@@ -177,6 +177,15 @@ def test_the_command_line_takes_headers_as_flags_files_and_a_variable(emulator, 
     assert emulator.requests()["total"] == 1
 
 
+def test_a_byte_order_mark_before_a_file_of_headers_is_no_part_of_them(emulator, tmp_path):
+    file = tmp_path / "headers"
+    for text in ("X-Tenant: acme\n", "# for the gateway\nX-Tenant: acme\n"):
+        file.write_text(text, "utf-8-sig")
+        status, _, err = run(emulator, "get", "--header", f"@{file}", "job_demo")
+        assert (status, err) == (0, "")
+    assert sent(emulator, "x-tenant") == [["acme"], ["acme"]]
+
+
 def test_commands_that_are_printed_have_no_header_values(emulator, tmp_path):
     emulator.reset(jobs=[{"id": "job_busy", "status": "active"}])
     header = ["--header", f"X-Session: {SECRET}"]

@@ -229,6 +229,11 @@ def run_lane(driver, chosen, options, folder):
     folder.mkdir()
     (folder / "key").write_text(plain["api_key"] + "\n")
     (folder / "key").chmod(0o600)
+    mark = b"\xef\xbb\xbf"
+    (folder / "marked key").write_bytes(mark + (folder / "key").read_bytes())
+    (folder / "marked.pem").write_bytes(mark + pathlib.Path(mutual["client_cert"]).read_bytes())
+    for name in ("marked key", "marked.pem"):
+        (folder / name).chmod(0o600)
     (folder / "empty.pem").write_text("no certificate\n")
     (folder / "empty.pem").chmod(0o600)
     kept = nothing_listens()
@@ -237,6 +242,8 @@ def run_lane(driver, chosen, options, folder):
         "refused": f"http://127.0.0.1:{refused}",
         "base_url": plain["base_url"],
         "key_file": str(folder / "key"),
+        "marked_key_file": str(folder / "marked key"),
+        "marked_cert": str(folder / "marked.pem"),
         "empty_file": str(folder / "empty.pem"),
         "no_file": str(folder / "nothing"),
         "ca_file": over_tls["ca_file"],

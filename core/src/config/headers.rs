@@ -5,6 +5,7 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 use crate::error::Error;
+use crate::text::BYTE_ORDER_MARK;
 
 /// How many extra headers a request may have.
 pub const MAX_HEADERS: usize = 64;
@@ -111,14 +112,15 @@ impl Headers {
         self.0.iter().map(|field| (&*field.name, &**field.value))
     }
 
-    /// Reads headers from lines `Name: value`. Empty lines, and lines that begin with `#`, count as none. `name` is the argument,
-    /// variable or file that the text comes from, for errors.
+    /// Reads headers from lines `Name: value`. Empty lines, lines that begin with `#`, and a byte order mark before the first count as
+    /// none. `name` is the argument, variable or file that the text comes from, for errors.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names the line: it has no colon, it repeats a name, or
     /// [`set`](Headers::set) refuses it.
     pub fn parse(name: &str, text: &str) -> Result<Headers, Error> {
         let mut headers = Headers::new();
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         let is_one_line = !text.trim_end_matches(['\r', '\n']).contains('\n');
         for (number, line) in text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).enumerate() {
             if line.trim_matches([' ', '\t']).is_empty() || line.starts_with('#') {

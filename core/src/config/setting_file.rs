@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use crate::call::control::{Control, SLICE};
 use crate::error::{Error, ErrorKind};
 use crate::os::descriptor::above_standard;
-use crate::text::escape;
+use crate::text::{BYTE_ORDER_MARK, escape};
 
 /// How long to wait for the end of a pipe: the program that writes it may ask a person for a passphrase.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(60);
@@ -55,7 +55,8 @@ impl<'a> SettingFile<'a> {
         )))
     }
 
-    /// Reads the file up to `limit` bytes, because a device may have no end. `control` is checked at least every 50 ms.
+    /// Reads the file up to `limit` bytes, because a device may have no end; without a byte order mark, which editors put before a
+    /// text. `control` is checked at least every 50 ms.
     ///
     /// # Errors
     /// It cannot be read, is longer than `limit`, or does not end within `wait`; or the control cancelled.
@@ -72,7 +73,12 @@ impl<'a> SettingFile<'a> {
         while bytes.len() <= limit {
             self.wait(deadline, control)?;
             match self.file.read(&mut *piece) {
-                Ok(0) => return Ok(bytes),
+                Ok(0) => {
+                    if bytes.starts_with(BYTE_ORDER_MARK.as_bytes()) {
+                        bytes.drain(..BYTE_ORDER_MARK.len());
+                    }
+                    return Ok(bytes);
+                }
                 Ok(n) => {
                     let room = limit + 1 - bytes.len();
                     bytes.extend_from_slice(&piece[..n.min(room)]);

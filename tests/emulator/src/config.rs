@@ -95,7 +95,8 @@ impl Config {
     /// # Errors
     /// One sentence that begins with the field it is about.
     pub fn from_json(text: &str) -> Result<Self, ConfigError> {
-        let value: Value = serde_json::from_str(text)
+        // An editor may have put a byte order mark before it.
+        let value: Value = serde_json::from_str(text.strip_prefix('\u{feff}').unwrap_or(text))
             .map_err(|error| ConfigError(format!("the configuration is no JSON: {error}")))?;
         let Value::Object(mut fields) = value else {
             return Err(ConfigError("the configuration must be a JSON object".into()));
@@ -209,5 +210,6 @@ mod tests {
     #[test]
     fn an_empty_object_is_the_default() {
         assert_eq!(Config::from_json("{}"), Ok(Config::default()));
+        assert_eq!(Config::from_json("\u{feff}{}"), Ok(Config::default()), "with a byte order mark");
     }
 }

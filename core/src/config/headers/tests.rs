@@ -103,6 +103,9 @@ fn the_last_one_of_a_name_wins_whatever_its_case() {
 fn lines_are_read_as_curl_reads_them() {
     let read = Headers::parse("AGENTJOB_HEADERS", "# a comment\r\nX-Tenant: acme\r\n\n  \nB:c: d\t\n").unwrap();
     assert_eq!(text_of(&read), "X-Tenant: acme\r\nB: c: d\r\n");
+    let read = Headers::parse("F", "\u{feff}X-Tenant: a\nB: \u{feff}").unwrap_err();
+    assert!(read.message().starts_with("line 2 of F: the value of header B "), "{read}");
+    assert_eq!(text_of(&Headers::parse("F", "\u{feff}X-Tenant: a\n").unwrap()), "X-Tenant: a\r\n");
     assert!(Headers::parse("F", "").unwrap().is_empty());
     for (text, sentence) in [
         ("marker9", "F: a header has no colon. Write it as Name: value."),
