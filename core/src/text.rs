@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// What some editors put before a text in a file. It is no part of the text.
+/// What some editors put before a text in a file, and some servers before a response. It is no part of the text.
 pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// The text with control characters and invisible characters written as escapes (`\n`, `\u{202e}`): what drives a terminal,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::call::error_body::{BYTE_ORDER_MARK, bounded_text, service_message};
+use crate::call::error_body::{bounded_text, service_message};
 use crate::call::response_text::{Hint, hint, incomplete_record, returned, unusable_record};
 use crate::call::retry_after::{parse_retry_after, retry_after_text};
 use crate::delivery::{Delivery, Sent, Situation, delivery};
@@ -13,7 +13,7 @@ use crate::http::response_headers::ResponseHeaders;
 use crate::job::{Job, NoJob};
 use crate::operation::Operation;
 use crate::redact::Redactor;
-use crate::text::describe;
+use crate::text::{BYTE_ORDER_MARK, describe};
 
 /// A request that failed.
 #[derive(Debug)]
@@ -101,7 +101,7 @@ fn record_of(
 
 /// The body without a byte order mark, which a reader of JSON may ignore (RFC 8259 8.1).
 fn without_mark(mut body: Vec<u8>) -> Vec<u8> {
-    if body.starts_with(BYTE_ORDER_MARK) {
+    if body.starts_with(BYTE_ORDER_MARK.as_bytes()) {
         body.drain(..BYTE_ORDER_MARK.len());
     }
     body
