@@ -203,7 +203,7 @@ def test_a_key_file_that_others_can_read_is_refused_with_the_command_that_fixes_
 def test_invisible_characters_of_the_service_are_escaped_on_a_terminal(emulator):
     hidden = "\u2028\u061c\u200b\u202e\u2066\U000e0041\x1b[2J\x9b"
     emulator.reset(rules=[{"status": 404, "json": {"error": f"no{hidden} job"}}])
-    for words in (["get", "job" + hidden[:-5]], ["wait", "job" + hidden[:-5]]):
+    for words in (["get", f"job{hidden[:-5]}1"], ["wait", f"job{hidden[:-5]}1"]):
         status, _, err = run(emulator, *words)
         assert status == 3 and "\\u{202e}" in err and "\\u{e0041}" in err, err
         assert not [char for char in hidden if char in err and char not in "[2J"], ascii(err)

@@ -85,7 +85,7 @@ def test_every_message_is_sent_once_and_reported_as_it_completes(folder):
 
 
 def test_other_columns_are_printed_with_the_outcome_if_a_flag_says_so(folder):
-    (folder / "issues.tsv").write_text('job_id\tprompt\ttitle\njob_1\tone\tA "title"\njob_2\ttwo\tAnother\n')
+    (folder / "issues.tsv").write_text('job_id\tprompt\ttitle\njob_1\tone\t"A ""title"""\njob_2\ttwo\tAnother\n')
     with service(2) as emulator:
         status, outcomes, err = send_all(emulator, file="issues.tsv")
         assert (status, outcomes) == (2, []) and 'unknown column "title" (the nearest known one is' in err
