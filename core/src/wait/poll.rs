@@ -29,16 +29,17 @@ impl Poller {
             return Ok(self.job.clone());
         }
         self.changed = false;
-        let began = self.elapsed();
+        let (began, poll_began) = (self.elapsed(), Instant::now());
+        let queued = call.started_at.map_or(Duration::ZERO, |at| poll_began.saturating_duration_since(at));
         let left = match self.state.deadline() {
             Some(end) if began < end => Some(end - began),
-            Some(_) if !(self.must_poll || self.state.lacks_a_poll()) => {
+            // A poll that was in time, and queued until the deadline had passed, is not made.
+            Some(end) if !self.must_poll && (began.saturating_sub(queued) < end || !self.state.lacks_a_poll()) => {
                 return Err(self.timed_out(&Redactor::new(&shared.secrets(call))));
             }
             _ => None,
         };
         (self.must_poll, self.retry_after) = (false, None);
-        let poll_began = Instant::now();
         let polled = get_job(shared, self.job_id(), call, left, poll_began);
         let is_current = self.take_in(shared.recent_deliveries.of(self.job_id()), poll_began);
         let now = self.elapsed();

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::support::{JOB, client, emulator, given_time, limited, ms, until, with_authority};
 use agentjob_core::{CallOptions, Client, Control, Delivery, Error, ErrorKind, Interrupted, Job, WaitOptions};
@@ -169,6 +169,8 @@ fn a_wait_whose_deadline_passed_while_nothing_ran_polls_once_more() {
     );
     let client = client(&emulator);
     let options = WaitOptions::new().timeout(ms(200)).min_interval(ms(50));
+    let queued = client.poller("job_busy", &options).unwrap();
+    let asked_in_time = CallOptions::new().started_at(Instant::now());
     for (job, ends) in [(JOB, true), ("job_busy", false)] {
         let mut poller = client.poller(job, &options).unwrap();
         assert!(poller.time_left().is_some(), "the deadline is ahead");
@@ -188,4 +190,7 @@ fn a_wait_whose_deadline_passed_while_nothing_ran_polls_once_more() {
             }
         }
     }
+    let polls = emulator.requests().total;
+    assert_eq!(queued.clone().poll(&client, &asked_in_time).unwrap_err().kind(), ErrorKind::WaitTimeout);
+    assert_eq!(emulator.requests().total, polls, "a poll that queued until the deadline had passed is not made");
 }
