@@ -102,7 +102,7 @@ def test_a_key_file_is_this_users_alone_unless_it_may_be_shared(monkeypatch, tmp
 
 def test_a_log_line_escapes_invisible_characters(emulator, caplog):
     caplog.set_level("DEBUG", logger="agentjob")
-    job = "job\u2028\u202e\u200b\U000e0041"
+    job = "job\u2028\u202e\u200b\U000e00411"
     with pytest.raises(agentjob.NotFoundError) as caught:
         emulator.client().wait(job, timeout=5)
     assert caplog.messages and all(message.isprintable() for message in [*caplog.messages, str(caught.value)])
