@@ -59,7 +59,7 @@ fn table(content: &[u8], separator: u8, items: &[BatchItem]) {
         .unwrap_or(content);
     let mut reader = csv::ReaderBuilder::new().delimiter(separator).flexible(true).from_reader(content);
     let Ok(names) = reader.headers().cloned() else { return };
-    let named = names.iter().rposition(|name| !name.trim().is_empty()).map_or(0, |last| last + 1);
+    let named = (1..).zip(&names).filter(|(_, name)| !name.trim().is_empty()).last().map_or(0, |(count, _)| count);
     let column = |name: &str| names.iter().position(|known| known.trim() == name);
     let Ok(records) = reader.records().collect::<Result<Vec<_>, _>>() else { return };
     // Ours skips rows of empty fields; theirs only empty lines.
