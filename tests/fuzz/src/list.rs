@@ -57,13 +57,15 @@ fn table(content: &[u8], separator: u8, items: &[BatchItem]) {
         .strip_prefix(&named[..])
         .filter(|rest| rest.starts_with(b"\r") || rest.starts_with(b"\n"))
         .unwrap_or(content);
-    let mut reader = csv::ReaderBuilder::new().delimiter(separator).flexible(true).from_reader(content);
-    let Ok(names) = reader.headers().cloned() else { return };
-    let named = (1..).zip(&names).filter(|(_, name)| !name.trim().is_empty()).last().map_or(0, |(count, _)| count);
-    let column = |name: &str| names.iter().position(|known| known.trim() == name);
+    let mut reader =
+        csv::ReaderBuilder::new().delimiter(separator).flexible(true).has_headers(false).from_reader(content);
     let Ok(records) = reader.records().collect::<Result<Vec<_>, _>>() else { return };
     // Ours skips rows of empty fields; theirs only empty lines.
-    let records: Vec<_> = records.iter().filter(|record| record.iter().any(|field| !field.is_empty())).collect();
+    let mut records = records.iter().filter(|record| record.iter().any(|field| !field.is_empty()));
+    let Some(names) = records.next() else { return };
+    let named = (1..).zip(names).filter(|(_, name)| !name.trim().is_empty()).last().map_or(0, |(count, _)| count);
+    let column = |name: &str| names.iter().position(|known| known.trim() == name);
+    let records: Vec<_> = records.collect();
     assert_eq!(records.len(), items.len());
     for (record, item) in records.iter().zip(items) {
         assert!(record.iter().skip(named).all(str::is_empty), "no text is lost");

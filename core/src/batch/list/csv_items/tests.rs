@@ -122,6 +122,7 @@ fn what_a_spreadsheet_adds_to_a_list_is_skipped() {
     for (content, first_line) in [
         ("job_id,prompt,key,,\na,x,,,\n,,,,\nb,\"y, z\",k,,\n,,,,\n,,,,\n", 0),
         ("job_id,prompt,key,\r\na,x,,\r\n,\r\nb,\"y, z\",k\r\n,,,,,,,\r\n", 0),
+        (",,\njob_id,prompt,key\na,x,\n\nb,\"y, z\",k\n", 1),
         ("sep=,\njob_id,prompt,key\na,x,\n\nb,\"y, z\",k\n", 1),
         ("sep=,\rjob_id,prompt,key\ra,x,\r\rb,\"y, z\",k\r", 1),
     ] {
