@@ -737,7 +737,7 @@ typedef struct agentjob_poller agentjob_poller;
  * A function that receives events.
  *
  * It runs on the thread that makes the call, so several threads call it at once if several use the client. A batch calls it on
- * its own threads. It must return soon, and must not throw, longjmp or end its thread.
+ * its own threads. It must return soon, and must not throw, longjmp, enable cancellation or end its thread.
  * @param json one object, like {"event":"attempt","operation":"send_message","job_id":"job_123","attempt":1}, borrowed until
  * you return. It never contains the API key, a prompt or a body. Times are in seconds. Later versions may add keys and events.
  * @param user_data the pointer that was passed with the function
@@ -757,7 +757,7 @@ typedef void (*agentjob_destroy_fn)(void *user_data);
  * and then each one that differs from the previous one.
  *
  * It runs on the thread that makes the call, never after the call returned. No lock is held, so it may use the client. It must
- * not throw or longjmp, and must not free anything that the call uses.
+ * not throw, longjmp, enable cancellation or end its thread, and must not free anything that the call uses.
  * @param job the record, borrowed until you return; agentjob_job_clone() keeps it
  * @param user_data the pointer that was passed with the function
  * @return 0 to continue; any other number ends the call with AGENTJOB_ERR_CANCELLED
@@ -768,8 +768,8 @@ typedef int32_t (*agentjob_job_progress_fn)(const agentjob_job *job, void *user_
 /**
  * A function that receives the metadata of a success.
  *
- * It runs on the thread that makes the call, before the call returns. No lock is held, so it may use the client. It must not throw
- * or longjmp, and must not free anything that the call uses.
+ * It runs on the thread that makes the call, before the call returns. No lock is held, so it may use the client. It must not throw,
+ * longjmp, enable cancellation or end its thread, and must not free anything that the call uses.
  * @param meta the metadata, borrowed until you return
  * @param user_data the pointer that was passed with the function
  * @since 0.1.0
@@ -1921,7 +1921,8 @@ AGENTJOB_API uint64_t agentjob_poller_due_in_ms(const agentjob_poller *poller);
 
 /**
  * Polls the job once, now, even if no poll is due. A poll that fails for a transient reason (connection, timeout, 408, 429, 5xx,
- * a 2xx that is not this job's record) is counted and is not an error.
+ * a 2xx that is not this job's record) is counted and is not an error. If the deadline was exceeded although a poll was due
+ * before, that poll is made, with the call's timeout.
  *
  * Records and texts that were borrowed from the poller become invalid.
  * @param poller the poller

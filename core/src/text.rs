@@ -5,6 +5,11 @@ use std::borrow::Cow;
 /// What some editors put before a text in a file, and some servers before a response. It is no part of the text.
 pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
 
+/// A text without a byte order mark at its beginning.
+pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(bytes)
+}
+
 /// The text with control characters and invisible characters written as escapes (`\n`, `\u{202e}`): what drives a terminal,
 /// separates lines and paragraphs, changes the direction of writing, or has no width, tag characters included. Errors, events
 /// as text and log lines are escaped already; this is for other text from outside, such as a record's.

@@ -58,8 +58,8 @@ pub enum agentjob_phase {
 
 /// A function that receives the metadata of a success.
 ///
-/// It runs on the thread that makes the call, before the call returns. No lock is held, so it may use the client. It must not throw
-/// or longjmp, and must not free anything that the call uses.
+/// It runs on the thread that makes the call, before the call returns. No lock is held, so it may use the client. It must not throw,
+/// longjmp, enable cancellation or end its thread, and must not free anything that the call uses.
 /// @param meta the metadata, borrowed until you return
 /// @param user_data the pointer that was passed with the function
 /// @since 0.1.0

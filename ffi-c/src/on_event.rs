@@ -15,7 +15,7 @@ use crate::thread_cancel;
 /// A function that receives events.
 ///
 /// It runs on the thread that makes the call, so several threads call it at once if several use the client. A batch calls it on
-/// its own threads. It must return soon, and must not throw, longjmp or end its thread.
+/// its own threads. It must return soon, and must not throw, longjmp, enable cancellation or end its thread.
 /// @param json one object, like {"event":"attempt","operation":"send_message","job_id":"job_123","attempt":1}, borrowed until
 /// you return. It never contains the API key, a prompt or a body. Times are in seconds. Later versions may add keys and events.
 /// @param user_data the pointer that was passed with the function

@@ -17,7 +17,7 @@ use crate::thread_cancel;
 /// and then each one that differs from the previous one.
 ///
 /// It runs on the thread that makes the call, never after the call returned. No lock is held, so it may use the client. It must
-/// not throw or longjmp, and must not free anything that the call uses.
+/// not throw, longjmp, enable cancellation or end its thread, and must not free anything that the call uses.
 /// @param job the record, borrowed until you return; agentjob_job_clone() keeps it
 /// @param user_data the pointer that was passed with the function
 /// @return 0 to continue; any other number ends the call with AGENTJOB_ERR_CANCELLED

@@ -93,7 +93,7 @@ impl Poller {
     ///
     /// timeout: total seconds of this poll instead of the client's. meta: called with the response's metadata if the poll succeeds.
     /// cancel: a CancelToken that can end it. A poll that fails for a transient reason is counted and returns None. Raises
-    /// WaitTimeoutError once the wait has timed out.
+    /// WaitTimeoutError once the wait has timed out; if a poll was due before and was not made, it is made first.
     #[pyo3(signature = (*, timeout=None, meta=None, cancel=None))]
     fn poll<'py>(
         &self,
@@ -116,7 +116,7 @@ impl Poller {
         })
     }
 
-    /// A token for the next poll, whose time starts now and ends with the wait's at the latest; see Client._call_token.
+    /// A token for the next poll, whose time starts now and ends with the wait's, if that is ahead; see Client._call_token.
     fn _call_token(&self) -> CancelToken {
         let timeout = self.caller.core().timeout();
         CancelToken::of_call(self.state().time_left().map_or(timeout, |left| timeout.min(left)))

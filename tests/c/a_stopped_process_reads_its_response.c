@@ -16,7 +16,9 @@ int main(void) {
             agentjob_call *call = agentjob_call_new();
             CHECK_OK(agentjob_call_set_timeout_ms(call, 1000, &err), err);
             agentjob_job *job = NULL;
+            uint64_t began = now_ms();
             CHECK_OK(agentjob_client_send_message(client, service.job_id, "Go on", AGENTJOB_NUL_TERMINATED, call, &job, &err), err);
+            CHECK(now_ms() - began > 1000);
             agentjob_job_free(job);
             agentjob_call_free(call);
             agentjob_client_free(client);

@@ -35,7 +35,7 @@ def stop(emulator, process, requests, pause):
 
     wait_for(lambda: made() >= requests or process.poll() is not None, "it made its requests")
     process.send_signal(signal.SIGSTOP)
-    wait_for(lambda: arrived(emulator) >= requests, "the service responded")
+    wait_for(lambda: arrived(emulator) >= requests, "the service is about to respond")
     time.sleep(pause)
     process.send_signal(signal.SIGCONT)
 
@@ -49,7 +49,8 @@ def test_a_response_that_came_while_the_process_was_stopped_is_read(emulator, tm
     def attempt(n):
         jobs = [{"id": "job_demo"}, *({"id": f"job_{n}"} for n in range(4))]
         emulator.reset(jobs=jobs, rules=[{"delay_ms": 400}])
-        code = f"import agentjob, sys\nclient = agentjob.Client(trust_env=False)\n{source}"
+        code = f"import agentjob, sys, time\nbegan = time.monotonic()\nclient = agentjob.Client(trust_env=False)\n{source}"
+        code += "\nprint(time.monotonic() - began > 1)"
         process = subprocess.Popen(
             [sys.executable, "-c", code, str(tmp_path / f"journal{n}")],
             env={**os.environ, **emulator.environment()},
@@ -59,7 +60,7 @@ def test_a_response_that_came_while_the_process_was_stopped_is_read(emulator, tm
         )
         stop(emulator, process, requests, 1.2)
         out, err = process.communicate(timeout=PATIENCE)
-        assert (out, process.returncode) == (printed, 0), err
+        assert (out, process.returncode) == (f"{printed}True\n", 0), err
 
     # A machine that stalls for more than a second lets a call time out before it is stopped.
     tried(5, attempt)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::json::value::Json;
 use crate::redact::Redactor;
-use crate::text::{BYTE_ORDER_MARK, describe};
+use crate::text::{describe, without_mark};
 
 /// How much of an error's body is kept.
 const MAX_KEPT_BYTES: usize = 8 << 10;
@@ -14,7 +14,7 @@ const MAX_MESSAGE_DEPTH: u32 = 8;
 /// The body of an error as text, without secrets and bounded. Bytes that are not UTF-8 are replaced. `cut`: the body's end is
 /// missing.
 pub(crate) fn bounded_text(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> Option<String> {
-    let body = body.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(body);
+    let body = without_mark(body);
     if body.is_empty() {
         return None;
     }
@@ -31,7 +31,7 @@ pub(crate) fn bounded_text(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> O
 /// The service's message in an error's body, fit for a sentence and without secrets: `{"error": …}`, problem+json (RFC 9457),
 /// `{"message": …}`, `{"error": {"message": …}}`, or the first line of plain text. HTML is a gateway's page and has no message.
 pub(crate) fn service_message(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> Option<String> {
-    let body = beginning(body.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(body), MAX_KEPT_BYTES, cut);
+    let body = beginning(without_mark(body), MAX_KEPT_BYTES, cut);
     let message = match Json::read(&body.0) {
         Ok(json) => redactor.redact(&message_of(json, MAX_MESSAGE_DEPTH)?).into_owned(),
         // A secret may be folded over several lines, so all of them are redacted.

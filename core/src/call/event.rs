@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use crate::call::timings::{Timings, seconds_to_the_microsecond};
 use crate::text::{describe, escape};
-use crate::wait::failing::is_reported;
+
+/// After how many polls in a row that failed alike there is a warning, once: what they have in common may never pass.
+const WARNS_AT: u32 = 5;
 
 /// What happens during a call. An event never contains the key, a prompt or a body. Its texts are as they came, without secrets;
 /// `to_string()` escapes them.
@@ -128,7 +130,7 @@ impl Event<'_> {
     /// is a [`Warning`](EventLevel::Warning), the others [`Info`](EventLevel::Info).
     pub fn level(&self) -> EventLevel {
         match self {
-            Event::Poll { consecutive_failures, .. } if is_reported(*consecutive_failures) => EventLevel::Warning,
+            Event::Poll { consecutive_failures: WARNS_AT, .. } => EventLevel::Warning,
             Event::Attempt { .. } | Event::Response { .. } => EventLevel::Debug,
             _ => EventLevel::Info,
         }

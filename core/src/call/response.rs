@@ -13,7 +13,7 @@ use crate::http::response_headers::ResponseHeaders;
 use crate::job::{Job, NoJob};
 use crate::operation::Operation;
 use crate::redact::Redactor;
-use crate::text::{BYTE_ORDER_MARK, describe};
+use crate::text::{self, describe};
 
 /// A request that failed.
 #[derive(Debug)]
@@ -101,9 +101,8 @@ fn record_of(
 
 /// The body without a byte order mark, which a reader of JSON may ignore (RFC 8259 8.1).
 fn without_mark(mut body: Vec<u8>) -> Vec<u8> {
-    if body.starts_with(BYTE_ORDER_MARK.as_bytes()) {
-        body.drain(..BYTE_ORDER_MARK.len());
-    }
+    let mark = body.len() - text::without_mark(&body).len();
+    body.drain(..mark);
     body
 }
 

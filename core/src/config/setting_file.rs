@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use crate::call::control::{Control, SLICE};
 use crate::error::{Error, ErrorKind};
 use crate::os::descriptor::above_standard;
-use crate::text::{BYTE_ORDER_MARK, escape};
+use crate::text::{escape, without_mark};
 
 /// How long to wait for the end of a pipe: the program that writes it may ask a person for a passphrase.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(60);
@@ -74,9 +74,8 @@ impl<'a> SettingFile<'a> {
             self.wait(deadline, control)?;
             match self.file.read(&mut *piece) {
                 Ok(0) => {
-                    if bytes.starts_with(BYTE_ORDER_MARK.as_bytes()) {
-                        bytes.drain(..BYTE_ORDER_MARK.len());
-                    }
+                    let mark = bytes.len() - without_mark(&bytes).len();
+                    bytes.drain(..mark);
                     return Ok(bytes);
                 }
                 Ok(n) => {

@@ -64,7 +64,7 @@ pub(crate) struct CallInFlight {
 /// A call that has ended, whose response may have arrived before.
 struct Late {
     cause: Cause,
-    /// How many bytes of what had arrived are still unread.
+    /// How many bytes may still be read.
     unread: usize,
 }
 
@@ -261,7 +261,7 @@ impl CallInFlight {
         self.sent.get()
     }
 
-    /// How many bytes of what had arrived when the call ended may still be read; `arrived` counts them, the first time. The process
+    /// How many bytes may still be read: as many as had arrived when the call ended; `arrived` counts them, the first time. The process
     /// may have been stopped while the response came (Ctrl-Z, a frozen container), and a response decides the verdict.
     /// What arrives later does not count, or a service that never stops sending would keep the call from ending.
     ///
@@ -279,7 +279,7 @@ impl CallInFlight {
         Ok(self.late.borrow_mut().get_or_insert_with(|| Late { cause, unread: arrived() }).unread)
     }
 
-    /// Notes that some of the bytes that had arrived were read.
+    /// Notes that some of those bytes were read.
     pub(crate) fn note_read_late(&self, count: usize) {
         if let Some(late) = &mut *self.late.borrow_mut() {
             late.unread = late.unread.saturating_sub(count);
@@ -289,6 +289,11 @@ impl CallInFlight {
     /// What ended the call, if its response was still read after that.
     pub(crate) fn ended_by(&self) -> Option<Cause> {
         self.late.borrow().as_ref().map(|late| late.cause.clone())
+    }
+
+    /// The caller's wish to end the call, after which the rest of the response was read: how that failed does not matter.
+    pub(crate) fn interrupted_by(&self) -> Option<Cause> {
+        self.ended_by().filter(|cause| matches!(cause, Cause::Cancelled | Cause::Closed))
     }
 
     /// Keeps the first failure, which a `ureq::Error` could not carry, and returns an error that makes ureq stop.

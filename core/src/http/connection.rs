@@ -19,7 +19,7 @@ use crate::http::socket::{Idle, Socket, Wrote};
 use crate::http::tls::{self, Waiting};
 use crate::http::tls_failure;
 
-/// How often what arrives while a request is being written is read, before the call is checked again: TLS's own records may never end.
+/// How many early reads are made before the call is checked again: TLS's own records may never end.
 const MAX_EARLY_READS: u32 = 1000;
 
 /// A connection, plain or TLS.

@@ -67,7 +67,7 @@ impl Connections {
         exchange: Exchange<'_>,
         call: &CallInFlight,
     ) -> Result<Reply, Broken> {
-        let broken = |cause| Broken { cause, sent: call.sent() };
+        let broken = |cause| Broken { cause: call.interrupted_by().unwrap_or(cause), sent: call.sent() };
         let uri = self.uri(exchange.path).map_err(|error| broken(Cause::Bug(error.to_string())))?;
         // The transport adds the other header lines; see config/request_head.rs.
         let responded = match exchange.body {
@@ -96,6 +96,7 @@ impl Connections {
             )));
         }
         let at = call.response_read_at().unwrap_or_else(Instant::now);
+        let cut = cut.map(|cut| call.interrupted_by().unwrap_or(cut));
         let ended_by = call.ended_by().filter(|_| cut.is_none());
         let (sent, timings) = (call.sent(), call.timings());
         Ok(Reply { status, headers, head: head.raw, body, cut, ended_by, sent, at, timings })

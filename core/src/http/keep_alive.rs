@@ -52,7 +52,7 @@ impl KeepAlive {
 pub(crate) fn may_reuse(idle: Duration, is_post: bool, timeout: Option<u64>) -> bool {
     let timeout = timeout.map(Duration::from_secs);
     match is_post {
-        // With a timeout of a second there is no time that is safe, not even none at all: the message may arrive after it.
+        // With a timeout of a second no message is safe, even at once: it may arrive after it.
         true => idle <= MAX_IDLE_FOR_POST && timeout.is_none_or(|timeout| timeout > MARGIN && idle <= timeout - MARGIN),
         false => idle <= MAX_IDLE && timeout.is_none_or(|timeout| idle <= timeout),
     }

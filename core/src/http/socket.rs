@@ -53,7 +53,10 @@ impl Socket {
 
     /// Reads some bytes; 0 means that the peer closed. Once the call has ended, only what had arrived by then.
     pub(crate) fn read(&self, call: &CallInFlight, buf: &mut [u8]) -> Result<usize, Cause> {
-        self.read_in_time(call, buf).or_else(|cause| self.read_late(call, buf, cause))
+        match call.ended_by() {
+            Some(cause) => self.read_late(call, buf, cause),
+            None => self.read_in_time(call, buf).or_else(|cause| self.read_late(call, buf, cause)),
+        }
     }
 
     fn read_late(&self, call: &CallInFlight, buf: &mut [u8], cause: Cause) -> Result<usize, Cause> {
@@ -89,12 +92,13 @@ impl Socket {
 
     /// Passes some bytes to the kernel.
     pub(crate) fn write(&self, call: &CallInFlight, bytes: &[u8]) -> Result<Wrote, Cause> {
+        if let Some(cause) = call.ended_by() {
+            return Err(cause);
+        }
         self.write_in_time(call, bytes).or_else(|cause| {
-            // Once: what arrives while that is read does not count.
-            let is_first = call.ended_by().is_none();
             match call.unread_when_ended(cause.clone(), || self.arrived())? {
-                1.. if is_first => Ok(Wrote::ResponseWaiting),
-                _ => Err(cause),
+                0 => Err(cause),
+                _ => Ok(Wrote::ResponseWaiting),
             }
         })
     }

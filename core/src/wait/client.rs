@@ -119,7 +119,7 @@ impl Poller {
     /// counted and returns `None`.
     ///
     /// # Errors
-    /// [`WaitTimeout`](crate::ErrorKind::WaitTimeout) at the deadline, with the last record unless that may be the previous result;
+    /// [`WaitTimeout`](crate::ErrorKind::WaitTimeout) at the deadline (a poll that was due before it and was not made is made first), with the last record unless that may be the previous result;
     /// the errors of `get_job` that another poll would not change (401, 403, 404 and other 4xx); `Cancelled`, `Closed`.
     pub fn poll(&mut self, client: &Client, call: &CallOptions) -> Result<Option<Job>, Error> {
         self.poll_with(&client.shared, call)

@@ -4,14 +4,6 @@ use std::borrow::Cow;
 
 use crate::error::{Error, ErrorKind};
 
-/// After how many polls in a row that failed alike a person gets a warning, once: what they have in common may never pass.
-const REPORTED: u32 = 5;
-
-/// Whether a person gets a warning when so many polls in a row have failed alike.
-pub(crate) fn is_reported(alike: u32) -> bool {
-    alike == REPORTED
-}
-
 /// The polls that failed since the last one that succeeded.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Failing(Option<Box<Failed>>);
@@ -27,6 +19,7 @@ struct Failed {
     reason: String,
     /// The reason without the service's own words.
     unquoted: String,
+    /// What helps, unless that is a time, which has passed when the wait ends.
     hint: Option<String>,
 }
 
@@ -46,9 +39,20 @@ impl Failing {
             kind: error.kind(),
             reason: error.reason().to_owned(),
             unquoted: error.unquoted_reason().to_owned(),
-            hint: error.hint().map(str::to_owned),
+            hint: error.hint().filter(|_| error.retry_after().is_none()).map(str::to_owned),
         }));
         alike
+    }
+
+    /// A poll was cut short by the wait's own deadline, which says nothing of the service. Returns how many in a row have failed alike.
+    pub(crate) fn add_cut(&mut self, label: &str) -> u32 {
+        match self.0.as_deref_mut().filter(|last| last.label == label) {
+            Some(last) => {
+                last.alike = last.alike.saturating_add(1);
+                last.alike
+            }
+            None => 1,
+        }
     }
 
     /// Adds to the reason of a wait that timed out why its last poll failed: with the service's own words, and without.
@@ -68,6 +72,7 @@ impl Failing {
             ErrorKind::InvalidResponse => {
                 "Check base_url: a proxy, a gateway or a login page may respond in the service's place."
             }
+            ErrorKind::RateLimit => "The service limits how often it is asked.",
             ErrorKind::Server => "The service, or a gateway in front of it, has to be fixed first.",
             ErrorKind::ConnectionLost | ErrorKind::Timeout => "Check the network and the service.",
             _ => "Check base_url, the network and the service.",
@@ -78,23 +83,50 @@ impl Failing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn error(kind: ErrorKind, reason: &str) -> Error {
         Error::new(kind, reason)
     }
 
     #[test]
-    fn a_person_is_reported_once_of_each_row_of_polls_that_failed_alike() {
+    fn polls_in_a_row_that_failed_alike_are_counted_until_one_differs() {
         let mut failing = Failing::default();
         let (refused, empty) = (error(ErrorKind::Connect, "refused"), error(ErrorKind::InvalidResponse, "empty"));
-        let mut polls = |label: &str, error: &Error, times: usize| -> Vec<bool> {
-            (0..times).map(|_| is_reported(failing.add(label, error))).collect()
-        };
-        assert_eq!(polls("connect", &refused, 4), [false; 4]);
-        assert_eq!(polls("invalid_response (200)", &empty, 7), [false, false, false, false, true, false, false]);
-        assert_eq!(polls("connect", &refused, 5), [false, false, false, false, true], "another row");
+        let mut polls =
+            |label: &str, error: &Error| -> Vec<u32> { (0..3).map(|_| failing.add(label, error)).collect() };
+        assert_eq!(polls("connect", &refused), [1, 2, 3]);
+        assert_eq!(polls("invalid_response (200)", &empty), [1, 2, 3]);
+        assert_eq!(polls("connect", &refused), [1, 2, 3], "another row");
         failing.end();
         assert_eq!(failing.add("connect", &refused), 1);
+    }
+
+    #[test]
+    fn a_poll_that_the_deadline_cuts_short_counts_but_is_not_quoted() {
+        let mut failing = Failing::default();
+        assert_eq!(failing.add_cut("timeout"), 1);
+        assert_eq!(failing.hint(), None, "it says nothing of the service");
+        let slow = error(ErrorKind::Timeout, "slow");
+        assert_eq!((failing.add("timeout", &slow), failing.add_cut("timeout")), (1, 2));
+        assert_eq!(failing.added_to("x".to_owned()).0, "x; the last poll failed: slow");
+        let busy = error(ErrorKind::Server, "busy");
+        assert_eq!((failing.add("server (503)", &busy), failing.add_cut("timeout")), (1, 1));
+        assert_eq!(failing.added_to("x".to_owned()).0, "x; the last poll failed: busy");
+    }
+
+    #[test]
+    fn a_time_to_retry_at_is_not_repeated_when_it_may_have_passed() {
+        let mut failing = Failing::default();
+        let limited = error(ErrorKind::RateLimit, "the service returned 429").with_response(
+            429,
+            Some(Duration::from_secs(60)),
+            None,
+            None,
+        );
+        let limited = limited.with_time_hint("Retry after 60 s.".to_owned());
+        failing.add("rate_limit (429)", &limited);
+        assert_eq!(failing.hint().as_deref(), Some("The service limits how often it is asked."));
     }
 
     #[test]

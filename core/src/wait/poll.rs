@@ -69,9 +69,8 @@ impl Poller {
             Err(error) => {
                 self.retry_after = error.retry_after();
                 let label = label(&error);
-                // A poll that the wait's own deadline cut short says nothing.
-                let is_cut = error.kind() == ErrorKind::Timeout && self.state.deadline().is_some_and(|end| now >= end);
-                alike = if is_cut { 1 } else { self.failing.add(&label, &error) };
+                let is_cut = error.kind() == ErrorKind::Timeout && left.is_some_and(|left| now - began >= left);
+                alike = if is_cut { self.failing.add_cut(&label) } else { self.failing.add(&label, &error) };
                 let seen = Seen::Failed { why: &label, retry_after: error.retry_after() };
                 (self.state.observe(now, seen, jitter::draw()), Some(error.unquoted_reason().to_owned()))
             }

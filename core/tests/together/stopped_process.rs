@@ -14,10 +14,13 @@ use agentjob_emulator::{Config, Emulator};
 /// Long enough to send a request on a starved machine.
 const TIMEOUT: Duration = ms(300);
 
+/// The timeout of a call that is cancelled; it is not reached.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Runs nothing of the call from the first check on at which the service has its request, until the service has responded and the call has timed out; then lets it
 /// continue, or ends it. The calling thread is the only one of a call, so this is what SIGSTOP does.
 struct Stop {
-    /// Whether the service has responded; `None` before it has the request.
+    /// Whether the service has responded, or is about to; `None` before it has the request.
     responded: Box<dyn Fn() -> Option<bool> + Send + Sync>,
     /// How long the response may need to arrive.
     pause: Duration,
@@ -33,7 +36,7 @@ impl Stop {
     ) -> CallOptions {
         let stopped = AtomicBool::new(false);
         let stop = Stop { responded: Box::new(responded), pause, ends_the_call, stopped };
-        CallOptions::new().timeout(TIMEOUT).control(Arc::new(stop))
+        CallOptions::new().timeout(if ends_the_call { PATIENCE } else { TIMEOUT }).control(Arc::new(stop))
     }
 }
 
@@ -41,19 +44,23 @@ impl Control for Stop {
     fn check(&self) -> Result<(), Interrupted> {
         if (self.responded)().is_some() && !self.stopped.swap(true, Ordering::SeqCst) {
             until("the service has responded", || (self.responded)() == Some(true));
-            sleep(self.pause + TIMEOUT);
+            sleep(self.pause);
             if self.ends_the_call {
                 return Err(Interrupted);
             }
+            sleep(TIMEOUT);
         }
         Ok(())
     }
 }
 
-/// Whether the emulator has responded to the first request that it read.
+/// Whether the emulator has decided how to respond to the first request that it read.
 fn has_responded(emulator: &Emulator) -> Option<bool> {
     let requests = emulator.requests().requests;
-    requests.first().filter(|request| request.complete).map(|request| request.status.is_some())
+    requests
+        .first()
+        .filter(|request| request.complete)
+        .map(|request| request.status.or(request.fault.as_ref().map(|_| 0)).is_some())
 }
 
 /// Stops the process during a call to this emulator, for as long as its response needs to arrive.
@@ -64,8 +71,11 @@ fn stopped(
     call: impl Fn(&Client, &CallOptions) -> Result<Job, Error>,
     is_as_it_should_be: impl Fn(&Result<Job, Error>) -> bool,
 ) {
-    given_time(ms(50), |pause| {
-        let config = format!(r#"{{"rules": [{{"delay_ms": 100, {rule}}}]}}"#);
+    given_time(ms(150), |pause| {
+        let config = match rule.contains("delay_ms") {
+            true => format!(r#"{{"rules": [{{{rule}}}]}}"#),
+            false => format!(r#"{{"rules": [{{"delay_ms": 100, {rule}}}]}}"#),
+        };
         let emulator = match tls {
             true => Emulator::start_tls(Config::from_json(&config).unwrap()).unwrap(),
             false => emulator(&config),
@@ -125,10 +135,19 @@ fn a_stopped_call_that_is_cancelled_then_says_what_the_response_said() {
         (r#""framing": "chunked""#, Delivery::Accepted),
         (r#""status": 409"#, Delivery::Rejected),
         (r#""status": 502"#, Delivery::Unknown),
+        // It ends with what has arrived, and as a call that is cancelled, whatever that was.
+        (r#""fault": {"do": "stall", "at": "response:20", "process": true}"#, Delivery::Unknown),
+        (r#""fault": {"do": "close", "at": "response:20", "process": true}"#, Delivery::Unknown),
+        (r#""fault": {"do": "stall", "at": "response:250", "process": true}"#, Delivery::Accepted),
+        (r#""interim": "HTTP/1.1 102 Processing\r\n\r\n", "delay_ms": 30000"#, Delivery::Unknown),
+        (r#""endless": "body""#, Delivery::Accepted),
+        (r#""headers": {"Transfer-Encoding": "nonsense"}"#, Delivery::Accepted),
     ] {
         stopped(rule, false, true, send, |ended| {
             let error = ended.as_ref().unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Cancelled);
+            assert_eq!(error.kind(), ErrorKind::Cancelled, "{rule}: {error}");
+            // A stall ends after 30 s.
+            assert!(error.elapsed() < Duration::from_secs(20), "{rule}: {error}");
             error.delivery() == Some(verdict)
         });
     }

@@ -72,7 +72,7 @@ impl LockedFile {
         }
         if create {
             sync_folder(&path)
-                .map_err(|error| failed("cannot be written, for its folder could not be synced", error))?;
+                .map_err(|error| failed("cannot be written, because its folder could not be synced", error))?;
         }
         Ok(LockedFile { path, file, identity })
     }

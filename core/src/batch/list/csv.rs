@@ -9,6 +9,8 @@
 
 use std::borrow::Cow;
 
+use crate::text::BYTE_ORDER_MARK;
+
 /// The records of a text. After a record that is wrong there are no more: where the next one begins is unknown.
 pub(crate) struct Records<'a> {
     text: &'a str,
@@ -31,7 +33,7 @@ pub(crate) struct WrongRecord {
 const NEVER_CLOSED: &str = "a quoted field begins here and is never closed";
 const TEXT_AFTER_QUOTE: &str = r#"text follows a closing quote; write a quote inside a quoted field as """#;
 const QUOTE_INSIDE: &str = r#"a quote is inside a field that does not begin with one; quote the whole field, without a space before it, and write a quote inside it as """#;
-const BYTE_ORDER_MARK: &str = "a byte order mark (U+FEFF) is before the line, as where files were joined; remove it";
+const MARK_INSIDE: &str = "a byte order mark (U+FEFF) is before the line, as where files were joined; remove it";
 
 impl<'a> Records<'a> {
     /// The records of a text that begins on this line.
@@ -46,8 +48,8 @@ impl<'a> Records<'a> {
 
     fn fields(&mut self) -> Result<Vec<Cow<'a, str>>, WrongRecord> {
         let mut fields = Vec::new();
-        if self.rest.starts_with('\u{feff}') {
-            return Err(self.wrong(BYTE_ORDER_MARK));
+        if self.rest.starts_with(BYTE_ORDER_MARK) {
+            return Err(self.wrong(MARK_INSIDE));
         }
         loop {
             fields.push(self.field()?);
@@ -189,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_byte_order_mark_between_joined_files_is_refused() {
-        let mark = wrong(2, 1, BYTE_ORDER_MARK);
+        let mark = wrong(2, 1, MARK_INSIDE);
         assert_eq!(records("a,b\n\u{feff}a,b\n"), [good(1, &["a", "b"]), mark.clone()]);
         assert_eq!(records("a,b\n\u{feff}\"a\",b\n"), [good(1, &["a", "b"]), mark]);
         assert_eq!(records("a,b\u{feff}\n"), [good(1, &["a", "b\u{feff}"])], "a prompt may have one");

@@ -12,7 +12,7 @@ use crate::json::scan::{Flaw, MAX_DEPTH};
 use crate::json::text::JsonText;
 use crate::json::tokens::JsonToken;
 use crate::json::value::Json;
-use crate::text::describe;
+use crate::text::{BYTE_ORDER_MARK, describe};
 
 /// Each item, or what is wrong with a line.
 type Items<'a> = Box<dyn Iterator<Item = Result<BatchItem, Wrong>> + 'a>;
@@ -36,7 +36,7 @@ fn line_items(text: &str, keeps_extra: bool) -> impl Iterator<Item = Result<Batc
     // the line end of a text that has no other.
     let end = if text.contains('\n') { '\n' } else { '\r' };
     // Each of several files that were joined may begin with a byte order mark.
-    let lines = text.split(end).map(|line| line.strip_prefix('\u{feff}').unwrap_or(line));
+    let lines = text.split(end).map(|line| line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line));
     let lines = (1..).zip(lines).filter(|(_, line)| !line.trim().is_empty());
     lines.map(move |(number, line)| {
         let value = Json::read(line).map_err(|flaw| wrong(line, number, flaw, "line"))?;

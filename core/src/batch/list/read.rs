@@ -12,7 +12,7 @@ use crate::batch::list::options::{ListFormat, ListOptions};
 use crate::batch::list::wrong::Wrong;
 use crate::error::Error;
 use crate::error::sentence::Subject;
-use crate::text::{BYTE_ORDER_MARK, escape};
+use crate::text::{escape, without_mark};
 
 impl BatchItem {
     /// Reads a file of messages. Each item has its [line](BatchItem::line).
@@ -55,7 +55,7 @@ impl BatchItem {
     pub fn parse_list(content: &[u8], name: &str, options: &ListOptions) -> Result<Vec<BatchItem>, Error> {
         let format = options.format.unwrap_or_else(|| ListFormat::of_path(name));
         let name = escape(name);
-        let content = content.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(content);
+        let content = without_mark(content);
         if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 1..=255, ..] | [1..=255, 0, ..] = content {
             return Err(Error::invalid(format!("{name} is UTF-16")).with_hint("Save it as UTF-8."));
         }
