@@ -1,4 +1,4 @@
-//! What no text about a call may have: the keys, the proxy's password or token, the values of the caller's own headers.
+//! What no text about a call may have: the keys, the proxy's password or token, also in its login, the values of the caller's own headers.
 
 use std::sync::Arc;
 
@@ -25,6 +25,6 @@ impl Secrets for CallSecrets<'_> {
     fn secrets(&self) -> Vec<&[u8]> {
         let headers = self.config.request_head.headers().secrets();
         let own = self.call.headers.iter().flat_map(|headers| headers.secrets());
-        self.keys.all().chain(self.config.proxy.as_ref().map(Proxy::secret)).chain(headers).chain(own).collect()
+        self.keys.all().chain(self.config.proxy.iter().flat_map(Proxy::secrets)).chain(headers).chain(own).collect()
     }
 }

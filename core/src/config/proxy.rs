@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use percent_encoding::percent_decode_str;
 use zeroize::Zeroizing;
 
@@ -56,9 +58,15 @@ impl Proxy {
         })
     }
 
+    /// What a text must not have: the secret; and the login, in which a secret that is too short to be looked for in every encoding
+    /// would not be recognised.
+    pub(crate) fn secrets(&self) -> [&[u8]; 2] {
+        [self.secret(), self.credentials.as_ref().map_or(b"", |it| it.login().as_bytes())]
+    }
+
     /// The password, or else the user name, which is a token then; empty if there are no credentials.
-    pub(crate) fn secret(&self) -> &[u8] {
-        let Some(Credentials { pair, colon }) = &self.credentials else { return b"" };
+    fn secret(&self) -> &[u8] {
+        let Some(Credentials { pair, colon, .. }) = &self.credentials else { return b"" };
         match &pair[colon + 1..] {
             b"" => &pair[..*colon],
             password => password,
@@ -118,6 +126,8 @@ pub(crate) struct Credentials {
     pair: Zeroizing<Vec<u8>>,
     /// Where the user name ends and the colon is.
     colon: usize,
+    /// The pair in base64.
+    login: Zeroizing<String>,
 }
 
 impl Credentials {
@@ -131,11 +141,18 @@ impl Credentials {
         // RFC 7617 2: also without a password.
         pair.push(b':');
         pair.extend(percent_decode_str(password));
-        (!userinfo.is_empty()).then_some(Credentials { pair, colon })
+        let login = Zeroizing::new(BASE64_STANDARD.encode(&pair));
+        (!userinfo.is_empty()).then_some(Credentials { pair, colon, login })
     }
 
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn pair(&self) -> &[u8] {
         &self.pair
+    }
+
+    /// What the header has behind `Basic`.
+    pub(crate) fn login(&self) -> &str {
+        &self.login
     }
 }
 

@@ -1,8 +1,6 @@
 //! A tunnel through an HTTP proxy (RFC 9110 9.3.6), requested before anything of the actual request is sent. The proxy's response
 //! is read by the same grammar as the service's.
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use zeroize::Zeroizing;
 
 use crate::config::endpoint::Endpoint;
@@ -52,8 +50,7 @@ fn named(cause: Cause) -> Cause {
 fn request(call: &CallInFlight, proxy: &Proxy, to: &Endpoint) -> Zeroizing<Vec<u8>> {
     let host = if to.host.contains(':') { format!("[{}]", to.host) } else { to.host.clone() };
     let authority = format!("{host}:{}", to.port);
-    let login = proxy.credentials.as_ref().map(|it| Zeroizing::new(BASE64_STANDARD.encode(it.pair())));
-    let login = login.as_ref().map(|login| ["Proxy-Authorization: Basic ", login, "\r\n"]);
+    let login = proxy.credentials.as_ref().map(|it| ["Proxy-Authorization: Basic ", it.login(), "\r\n"]);
     let first = ["CONNECT ", &authority, " HTTP/1.1\r\nHost: ", &authority, "\r\n"];
     let last = ["User-Agent: ", call.user_agent(), "\r\n\r\n"];
     let parts: Vec<&str> = first.into_iter().chain(login.into_iter().flatten()).chain(last).collect();

@@ -6,6 +6,9 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
 use crate::batches::Folder;
 use crate::quoting::{ENCODINGS, KEYS, Service, shows};
 use agentjob_core::{
@@ -254,5 +257,34 @@ fn a_password_or_a_token_that_the_proxy_quotes_is_redacted() {
         }
         assert!(seen.contains("the proxy") && seen.contains("you sent ***"), "{seen}");
         assert!(!shows(&seen, secret), "{userinfo}: {seen}");
+    }
+}
+
+#[test]
+fn a_request_that_the_proxy_quotes_shows_no_short_password_or_token() {
+    let proxy = Service::start();
+    // Too short to be looked for in each encoding; but this one is the client's own.
+    for (userinfo, pair) in [
+        ("ann:hunter2", "ann:hunter2"),
+        ("us%40er:hunter2", "us@er:hunter2"),
+        ("ann:pw", "ann:pw"),
+        ("tok", "tok:"),
+        ("tok:", "tok:"),
+        (":pw", ":pw"),
+        ("u:p", "u:p"),
+    ] {
+        let url = format!("http://{userinfo}@{}", proxy.address);
+        let builder = Client::builder().base_url("http://service.example").api_key(KEYS[1]).project_id("p").proxy(url);
+        let client = builder.allow_plaintext(true).max_retries(0).build().unwrap();
+        let login = BASE64_STANDARD.encode(pair);
+        for (name, encode) in &ENCODINGS[..if login.len() < 8 { 1 } else { ENCODINGS.len() }] {
+            let head = format!("CONNECT service.example:80 HTTP/1.1\r\nProxy-Authorization: Basic {login}\r\n");
+            let body = format!("<pre>{}</pre>", head.replace(&login, &encode(&login)));
+            proxy.responses([response("HTTP/1.1 403 x\r\nContent-Length: {N}\r\n\r\n{K}", &body)]);
+            let seen = all_of(&client.send_message("job_1", "p").unwrap_err());
+            assert!(seen.contains("CONNECT service.example:80") && seen.contains("***"), "{userinfo}, {name}: {seen}");
+            let bare = login.trim_end_matches('=');
+            assert!(!seen.contains(bare) && !(bare.len() > 5 && shows(&seen, bare)), "{userinfo}, {name}: {seen}");
+        }
     }
 }
