@@ -351,7 +351,7 @@ class AsyncClient:
             return await self._follow(poller, check, on_update, meta)
         except BaseException as error:
             # Also to a cancellation, which is usual in a wait, and so no warning, and to what on_update raised.
-            message.accepted(error, INFO)
+            message.ended(error, "accepted", INFO)
             raise
 
     def watch(
@@ -517,7 +517,7 @@ class AsyncClient:
                 await _notify(meta, one)
         except BaseException as error:
             if delivers is not None:
-                delivers.accepted(error)
+                delivers.ended(error, "accepted")
             raise
         return result
 

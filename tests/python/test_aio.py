@@ -6,6 +6,7 @@ import gc
 import logging
 import os
 import pickle
+import sys
 import threading
 import time
 
@@ -568,3 +569,31 @@ def test_the_verdict_of_a_new_job_and_of_a_message_that_is_waited_for_is_logged(
     assert [(record.levelname, record.getMessage()) for record in caplog.records if record.agentjob["event"] == "cancelled"] == [
         ("INFO", "message to job job_demo was accepted, but the task that sent it was cancelled. Do not send it again.")
     ]
+
+
+def test_an_exit_in_a_callback_has_the_verdict_and_is_no_cancellation(emulator, caplog, run):
+    async def main():
+        client, leave = client_of(emulator), lambda _: sys.exit(7)
+        waits = [client.send_and_wait("job_demo", "go", **{name: leave}) for name in ("on_update", "meta")]
+        for call in (*waits, client.send_message("job_demo", "go", meta=leave), client.create_job("go", meta=leave)):
+            with pytest.raises(SystemExit) as exit:
+                await call
+            assert (exit.value.code, exit.value.delivery) == (7, "accepted")
+
+    with caplog.at_level(logging.INFO, "agentjob"):
+        run(main)
+    assert "cancelled" not in caplog.text
+
+
+def test_a_coroutine_that_is_closed_after_its_message_is_logged(emulator, caplog):
+    emulator.reset(work_ms=60_000)
+    loop = asyncio.new_event_loop()
+    waiting = client_of(emulator).send_and_wait("job_demo", "go", on_update=lambda _: loop.stop(), min_interval=60)
+    task = loop.create_task(waiting)
+    loop.run_forever()
+    with caplog.at_level(logging.INFO, "agentjob"):
+        waiting.close()
+    task.cancel()
+    loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
+    loop.close()
+    assert "was accepted, but the task that sent it was cancelled" in caplog.text

@@ -80,7 +80,7 @@ async def _run(
         future.cancel()
         await loop.outlast(future)
         if delivers is not None:
-            delivers.cancelled(cancelled, _verdict(future))
+            delivers.ended(cancelled, _verdict(future))
         raise
     except BaseException:
         # The coroutine was closed, perhaps with its loop.

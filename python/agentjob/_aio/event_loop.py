@@ -118,6 +118,12 @@ class _Trio:
         return False  # it ends its tasks, and with them their calls, before it ends
 
 
+def is_cancellation(error: BaseException) -> bool:
+    """Whether it ends a coroutine from outside: its loop's cancellation, or its close(), perhaps after the loop's end."""
+    trio = sys.modules.get("trio")
+    return isinstance(error, (asyncio.CancelledError, GeneratorExit)) or (trio is not None and isinstance(error, trio.Cancelled))
+
+
 def running_loop() -> Loop:
     return _Trio(sys.modules["trio"]) if in_trio() else _Asyncio()
 

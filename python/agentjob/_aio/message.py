@@ -7,6 +7,7 @@ import sys
 from typing import NamedTuple
 
 from .. import _native
+from .event_loop import is_cancellation
 
 #: What each verdict says of a message and of a new job, and the advice after it.
 SENTENCES = {
@@ -24,22 +25,15 @@ class Message(NamedTuple):
     operation: str
     job_id: object = ""
 
-    def accepted(self, error: BaseException, level: int = WARNING) -> None:
-        """Adds the verdict to an error after the call."""
-        if isinstance(error, Exception):
-            _native.add_note(error, "accepted")
-        else:
-            self.cancelled(error, "accepted", level)
-
-    def cancelled(self, cancelled: BaseException, verdict: str | None, level: int = WARNING) -> None:
-        """Adds the verdict to a cancellation, and logs it if sending again could do harm: event loops often drop a cancellation, or
-        raise another one in its place. asyncio's gather(return_exceptions=True) and TaskGroup do, and trio's cancel scopes."""
+    def ended(self, error: BaseException, verdict: str | None, level: int = WARNING) -> None:
+        """Adds the verdict to what ended the call from outside, or came after it. A cancellation is logged, too, if sending again could
+        do harm: event loops often drop one, or raise another one in its place. asyncio's gather(return_exceptions=True) and TaskGroup
+        do, and trio's cancel scopes. All else reaches the program, also Ctrl-C and what a callback raises."""
         if verdict is None:
             return
-        _native.add_note(cancelled, verdict)
+        _native.add_note(error, verdict)
         known, logging = SENTENCES.get((self.operation, verdict)), sys.modules.get("logging")
-        # Ctrl-C reaches the program: trio raises it in the main task.
-        if known is None or logging is None or isinstance(cancelled, KeyboardInterrupt):
+        if known is None or logging is None or not is_cancellation(error):
             return
         subject = f"message to job {_native.escape(str(self.job_id))}" if self.operation == "send_message" else "new job"
         sentence = f"{subject} {known[0]} the task that sent it was cancelled. {known[1]}"
