@@ -1,6 +1,6 @@
 """The signals that end a command: Ctrl-C, SIGTERM and SIGHUP, all in one way.
 
-Of the library's users only the command line installs handlers. As a container's first process it gets no signal without one.
+Only the command line installs handlers; the library never does. As a container's first process it gets no signal without one.
 """
 
 import contextlib

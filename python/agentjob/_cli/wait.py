@@ -38,7 +38,7 @@ def add_known(error, options):
     """Adds what is known of the command's message to an error without a verdict."""
     known = getattr(options, "delivery", None)
     if error.delivery is None and known is not None:
-        # After wrong usage everybody knows.
+        # A usage error implies that nothing was sent.
         add_verdict(error, known, remark=not isinstance(error, errors.InvalidArgumentError))
 
 
