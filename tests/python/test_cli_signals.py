@@ -130,6 +130,18 @@ def after(module, name):
     function = getattr(module, name)
     setattr(module, name, lambda *given, **named: (function(*given, **named), now())[0])
 
+def in_exit_of_the_client():
+    make = main.client
+    class Closing:
+        def __init__(self, *given):
+            self.service = make(*given)
+        def __enter__(self):
+            return self.service.__enter__()
+        def __exit__(self, *raised):
+            now()
+            return self.service.__exit__(*raised)
+    main.client = Closing
+
 {when}
 sys.exit(run())
 """
@@ -153,9 +165,40 @@ def test_a_signal_between_two_steps_has_the_verdict(emulator, when, words, expec
 
 def test_a_signal_while_an_error_is_reported_does_not_hide_it(emulator):
     emulator.reset(rules=[{"fault": {"do": "close", "at": "request"}}])
-    for when in ("before(main, 'add_known')", "before(main.Progress, 'fail')", "after(main.Progress, 'end')"):
+    moments = ("before(main, 'fail')", "before(main, 'add_known')", "before(main.Progress, 'fail')", "after(main.Progress, 'end')")
+    for when in moments:
         status, out, err = run(emulator, command=[sys.executable, "-c", AT.format(when=when), "send", "job_demo", "go"])
         assert (status, out) == (5, "") and "Check the job" in err and err.endswith("  agentjob get job_demo\n"), err
+
+
+@pytest.mark.parametrize(
+    "words", [["send", "job_demo", "go"], ["send", "job_demo", "go", "--wait"], ["create", "go"], ["get", "job_demo"]], ids=" ".join
+)
+def test_a_signal_while_the_client_closes_after_an_error_does_not_hide_it(emulator, words):
+    emulator.reset(rules=[{"status": 409, "json": {"error": "the job is busy"}}])
+    at = AT.format(when="in_exit_of_the_client()")
+    status, out, err = run(emulator, command=[sys.executable, "-c", at, *words, "--json-events"])
+    error = json.loads(err.splitlines()[-1])
+    assert (status, out, error["kind"], error["http_status"]) == (3, "", "conflict", 409), err
+    assert error["delivery"] == (None if words[0] == "get" else "rejected")
+
+
+def test_a_signal_while_the_client_closes_after_a_wait_has_the_verdict(emulator):
+    emulator.reset(work_ms=20)
+    command = [sys.executable, "-c", AT.format(when="in_exit_of_the_client()"), "send", "job_demo", "go", "--wait", *QUICK]
+    status, out, err = run(emulator, command=command)
+    assert (status, out) == (143, "") and err.endswith(interrupted(signal.SIGTERM) + ACCEPTED), err
+
+
+def test_a_signal_after_a_job_that_could_not_be_checked_is_an_interruption(folder):
+    messages(1)
+    with service(1, rules=[{"fault": {"do": "close", "at": "request"}}]) as emulator:
+        assert run(emulator, "batch", "run", "messages.jsonl", "--journal", "night")[0] == 5
+        emulator.reset(jobs=[])
+        when = "from agentjob._cli.batch import resolve; before(resolve, 'place')"
+        words = ["batch", "resolve", "night", "all", "--check"]
+        status, _, err = run(emulator, command=[sys.executable, "-c", AT.format(when=when), *words])
+        assert (status, err) == (143, interrupted(signal.SIGTERM))
 
 
 def test_a_signal_when_the_result_is_printed_changes_nothing(emulator):

@@ -50,10 +50,17 @@ def main(argv=None):
             # Python would exit with 1, which means that the job failed.
             return fail(errors.InternalError(f"{type(error).__name__}: {error}"), options, report)
     except KeyboardInterrupt as interrupt:
-        return fail(Interrupted(interrupt), options, report)
+        return fail(ended_by(interrupt), options, report)
     finally:
         SIGNALS.over()
         report.end()
+
+
+def ended_by(interrupt):
+    """What a signal's exception reports: the error that was about to end the command when the signal came, perhaps while the client
+    closed; or else the signal."""
+    error = interrupt.__context__
+    return error if isinstance(error, errors.Error) else Interrupted(interrupt)
 
 
 def fail(error, options, report):

@@ -45,12 +45,15 @@ def check(items, options, report):
         check_service(options.run, service)
         for message in messages:
             shown = {name: message[name] for name in ("item", "key", "job_id", "state", "at", "reason")}
+            job, failure = None, None
             try:
-                shown.update(job=service.get_job(message["job_id"]), error=None)
+                job = service.get_job(message["job_id"])
             except OF_ITS_JOB as error:
+                failure = error  # handled below: a signal in here would count as one that came while an error ended the command
+            if failure is not None:
                 all_read = False
-                shown.update(job=None, error=error_facts(error))
-                report.say(f"{place(message)}: {error}")
+                report.say(f"{place(message)}: {failure}")
+            shown.update(job=job, error=failure and error_facts(failure))
             print_result(json.dumps(shown) + "\n", "the record could not be written")
     return all_read
 
