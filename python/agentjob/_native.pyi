@@ -384,6 +384,10 @@ class Client:
     def _keeping(self, companion: object) -> Client:
         """This client, which keeps an object alive: for agentjob.testing."""
 
+    def _warning_to(self, on_warning: Callable[[Event], object]) -> Client:
+        """This client, which reports to a callable the events that a log has as warnings, and collects no others for that: for the
+        command line."""
+
     def _record_json(self, job_id: str | None = None, prompt: str | None = None) -> str:
         """The record of a call as the service wrote it: of a message, of a new job (no job_id), or of a job (no prompt). For the
         command line."""

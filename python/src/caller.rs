@@ -7,25 +7,26 @@ use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::detached::Detached;
-use crate::watcher::{Callbacks, Watcher};
+use crate::watcher::{Callbacks, Listeners, Watcher};
 
 /// A client as its methods, pollers and watches hold it.
 pub(crate) struct Caller {
     core: Detached<Client>,
-    on_event: Option<Py<PyAny>>,
+    listeners: Listeners,
     /// What must live as long as the client and what it makes: the callable that returns its key, the emulator that it is of.
     companion: Option<Py<PyAny>>,
 }
 
 impl Caller {
     pub(crate) fn new(core: Client, on_event: Option<Py<PyAny>>, companion: Option<Py<PyAny>>) -> Caller {
-        Caller { core: Detached::new(core), on_event, companion }
+        Caller { core: Detached::new(core), listeners: Listeners { on_event, on_warning: None }, companion }
     }
 
     /// The same client with other options; without an `on_event` of their own they keep this one.
     pub(crate) fn with(&self, py: Python<'_>, core: Client, on_event: Option<Py<PyAny>>) -> Caller {
-        let on_event = on_event.or_else(|| self.on_event.as_ref().map(|call| call.clone_ref(py)));
-        Caller::new(core, on_event, self.companion(py))
+        let kept = self.listeners.clone_ref(py);
+        let listeners = Listeners { on_event: on_event.or(kept.on_event), ..kept };
+        Caller { core: Detached::new(core), listeners, companion: self.companion(py) }
     }
 
     pub(crate) fn share(&self, py: Python<'_>) -> Caller {
@@ -39,6 +40,13 @@ impl Caller {
         Ok(Caller { companion: Some(both.into_any().unbind()), ..self.share(py) })
     }
 
+    /// The same client, whose warnings are reported to a callable, too.
+    pub(crate) fn warning_to(&self, on_warning: &Bound<'_, PyAny>) -> Caller {
+        let mut caller = self.share(on_warning.py());
+        caller.listeners.on_warning = Some(on_warning.clone().unbind());
+        caller
+    }
+
     /// What a watch or a batch must keep alive, too.
     pub(crate) fn companion(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.companion.as_ref().map(|companion| companion.clone_ref(py))
@@ -50,11 +58,11 @@ impl Caller {
 
     /// `delivers`: the call is to deliver a message.
     pub(crate) fn watcher(&self, py: Python<'_>, callbacks: Callbacks, delivers: bool) -> PyResult<Arc<Watcher>> {
-        Watcher::new(py, self.on_event.as_ref().map(|call| call.clone_ref(py)), callbacks, delivers)
+        Watcher::new(py, self.listeners.clone_ref(py), callbacks, delivers)
     }
 
     /// For the garbage collector.
     pub(crate) fn traverse(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        self.on_event.iter().chain(&self.companion).try_for_each(|object| visit.call(object))
+        self.listeners.iter().chain(&self.companion).try_for_each(|object| visit.call(object))
     }
 }

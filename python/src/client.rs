@@ -593,6 +593,12 @@ impl Client {
         Ok(Client { caller: self.caller.keeping(companion)?, kept: self.kept.clone_ref(companion.py()) })
     }
 
+    /// This client, which reports to a callable the events that a log has as warnings, and collects no others for that: for the command
+    /// line.
+    fn _warning_to(&self, on_warning: &Bound<'_, PyAny>) -> Client {
+        Client { caller: self.caller.warning_to(on_warning), kept: self.kept.clone_ref(on_warning.py()) }
+    }
+
     /// The record of a call as the service wrote it: of a message, of a new job (no job_id), or of a job (no prompt). For the command
     /// line.
     #[pyo3(signature = (job_id=None, prompt=None))]

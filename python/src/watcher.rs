@@ -18,13 +18,33 @@ use crate::main_thread::runs_signal_handlers;
 /// instead of the call's own result.
 #[derive(Default)]
 pub(crate) struct Watcher {
-    on_event: Option<Py<PyAny>>,
+    listeners: Listeners,
     callbacks: Callbacks,
     log: Option<Log>,
     raised: Mutex<Option<PyErr>>,
 }
 
-/// What one call takes besides its client's `on_event`.
+/// What a client calls for the events of its calls.
+#[derive(Default)]
+pub(crate) struct Listeners {
+    pub(crate) on_event: Option<Py<PyAny>>,
+    /// Gets the warnings alone: the command line's own.
+    pub(crate) on_warning: Option<Py<PyAny>>,
+}
+
+impl Listeners {
+    pub(crate) fn clone_ref(&self, py: Python<'_>) -> Listeners {
+        let [on_event, on_warning] =
+            [&self.on_event, &self.on_warning].map(|call| call.as_ref().map(|call| call.clone_ref(py)));
+        Listeners { on_event, on_warning }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Py<PyAny>> {
+        self.on_event.iter().chain(&self.on_warning)
+    }
+}
+
+/// What one call takes besides its client's listeners.
 #[derive(Default)]
 pub(crate) struct Callbacks {
     pub(crate) on_update: Option<Py<PyAny>>,
@@ -46,7 +66,7 @@ impl Watcher {
     /// `delivers`: the call is to deliver a message.
     pub(crate) fn new(
         py: Python<'_>,
-        on_event: Option<Py<PyAny>>,
+        listeners: Listeners,
         callbacks: Callbacks,
         delivers: bool,
     ) -> PyResult<Arc<Watcher>> {
@@ -55,15 +75,13 @@ impl Watcher {
                 add_note(raised.value(py), Delivery::NotSent);
             }
         })?;
-        Ok(Arc::new(Watcher { on_event, callbacks, log, raised: Mutex::default() }))
+        Ok(Arc::new(Watcher { listeners, callbacks, log, raised: Mutex::default() }))
     }
 
     /// For the garbage collector.
     pub(crate) fn traverse(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        [&self.on_event, &self.callbacks.on_update, &self.callbacks.meta]
-            .into_iter()
-            .flatten()
-            .try_for_each(|call| visit.call(call))
+        let callbacks = [&self.callbacks.on_update, &self.callbacks.meta];
+        self.listeners.iter().chain(callbacks.into_iter().flatten()).try_for_each(|call| visit.call(call))
     }
 
     /// The exception that ended the call, if one did.
@@ -151,7 +169,7 @@ impl Control for Watcher {
         let is_update = matches!(event, Event::Paused { .. } | Event::Resumed);
         let log = self.log.as_ref().filter(|log| log.takes(event) && !is_update);
         let is_warning = event.level() == EventLevel::Warning;
-        if log.is_none() && self.on_event.is_none() && !is_warning {
+        if log.is_none() && self.listeners.on_event.is_none() && !is_warning {
             return Ok(());
         }
         self.run(|py| {
@@ -162,12 +180,14 @@ impl Control for Watcher {
                 None if is_warning => logging::warning(py, event.to_string(), &record)?,
                 None => {}
             }
-            self.on_event.as_ref().map_or(Ok(()), |on_event| on_event.call1(py, (record,)).map(drop))
+            let on_warning = self.listeners.on_warning.iter().filter(|_| is_warning);
+            let mut heard = self.listeners.on_event.iter().chain(on_warning);
+            heard.try_for_each(|call| call.call1(py, (&record,)).map(drop))
         })
     }
 
     fn wants_responses(&self) -> bool {
-        self.on_event.is_some() || self.log.as_ref().is_some_and(Log::is_debug)
+        self.listeners.on_event.is_some() || self.log.as_ref().is_some_and(Log::is_debug)
     }
 
     fn update(&self, job: &Job) -> Result<(), Interrupted> {

@@ -124,3 +124,18 @@ def test_a_single_calls_events_have_no_item(emulator):
     with pytest.raises(agentjob.RateLimitError):
         emulator.client(on_event=heard.append, max_retries=0).send_message("job_1", "one")
     assert heard and all("item" not in event for event in heard)
+
+
+def test_a_batch_whose_client_only_listens_to_warnings_reports_nothing_else(emulator, journal):
+    rules = [{"method": "GET", "status": 200, "body": "<html>Log in</html>"}]
+    emulator.reset(rules=rules, jobs=[{"id": "job_1"}, {"id": "job_2"}])
+    heard = []
+    client = emulator.client()._warning_to(heard.append)
+    outcomes = list(client.send_all(MESSAGES, journal=journal, wait=True, timeout=1, **QUICK))
+    assert [outcome["delivery"] for outcome in outcomes] == ["accepted"] * 2
+    assert sorted((event["event"], event["consecutive_failures"], event["item"]) for event in heard) == [("poll", 5, 1), ("poll", 5, 2)]
+    heard_all, warned = [], []
+    client = emulator.client(on_event=heard_all.append)._warning_to(warned.append).with_options(wait_timeout=1)
+    with pytest.raises(agentjob.WaitTimeoutError):
+        client.wait("job_1", **QUICK)
+    assert len(warned) == 1 and warned[0] in heard_all and len(heard_all) > 10

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from agentjob._cli.batch.run import Run, report_for
 from agentjob._cli.batch.summary import Summary
 from agentjob.testing import Emulator
 from conftest import PATIENCE, read_until, tried, wait_for
@@ -478,6 +479,8 @@ def test_polls_that_get_a_login_page_are_reported_once_for_all_jobs(folder):
         _, outcomes, err = send_all(emulator, "--wait", "--wait-timeout", "1", *QUICK)
     assert len(outcomes) == 3 and all("the last poll failed" in outcome["error"]["reason"] for outcome in outcomes)
     assert len(re.findall(r"^agentjob: job job_\d: 5 polls in a row failed: the record in the response", err, re.MULTILINE)) == 1
+    options = SimpleNamespace(json_events=False, wait=True, quiet=False, json=True)
+    assert Run(options, report_for(options)).on_event is None, "events other than warnings are neither timed nor kept"
 
 
 def test_events_are_objects(folder):

@@ -13,6 +13,9 @@ class JsonEvents:
         # ASCII only: it fits any encoding and has no control characters.
         write(sys.stderr, as_json(event) + "\n")
 
+    def on_warning(self, event):
+        pass  # on_event has it
+
     def on_update(self, job):
         self.on_event({"event": "update", "job": job})
 

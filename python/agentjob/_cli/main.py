@@ -179,7 +179,7 @@ COMMANDS = {
 def client(options, report):
     settings = {name: getattr(options, name) for name in CLIENT}
     settings["headers"] = headers(options.header)
-    return Client(**settings, user_agent_suffix="cli", on_event=report.on_event)
+    return Client(**settings, user_agent_suffix="cli", on_event=report.on_event)._warning_to(report.on_warning)
 
 
 def finish(wait, report, delivered=False):

@@ -8,15 +8,11 @@ import time
 from .terminal import Plain, columns_of, cut, is_live, printable, style_for, write
 
 REDRAW_SECONDS = 0.08
-#: How many polls in a row must have failed alike for a line about it: the one whose event the core calls a warning.
-FAILURES_REPORTED = 5
 
 
 def failing(event):
-    """The sentence for a poll that failed like the ones before it; None for all other events."""
-    if event["event"] != "poll" or event["consecutive_failures"] != FAILURES_REPORTED:
-        return None
-    return f"{FAILURES_REPORTED} polls in a row failed: {event['reason']}; still waiting"
+    """The sentence for a warning: polls that keep failing alike."""
+    return f"{event['consecutive_failures']} polls in a row failed: {event['reason']}; still waiting"
 
 
 class Progress:
@@ -48,9 +44,6 @@ class Progress:
             self._began = min(self._began, time.monotonic() - event["elapsed"])
             seen = event["status"]
             self._show(seen or "poll failed: " + event["reason"], failing=seen is None)
-            warning = failing(event)
-            if warning is not None:
-                self.say(warning)
         elif event["event"] == "retry":
             self._show("retrying after " + event["reason"], failing=True)
             self._next = "next attempt", time.monotonic() + event["delay"]
@@ -60,6 +53,10 @@ class Progress:
             self._show("polling" if self._state in ("starting", "sending") else self._state, self._failing)
         else:
             self._show("sending")
+
+    def on_warning(self, event):
+        """What the client warns of."""
+        self.say(failing(event))
 
     def on_update(self, job):
         """A wait has a new record. Its poll's event has reported it already, but the response to a message has no event."""

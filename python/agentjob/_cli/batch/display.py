@@ -50,10 +50,10 @@ class BatchProgress(Progress):
         self.say(plural(progress["items"], "message") + done)
         self._due = time.monotonic() + (REDRAW_SECONDS if self._live else LINE_SECONDS)
 
-    def on_event(self, event):
+    def on_warning(self, event):
         """Reports polls that keep failing, each reason once: they are of many jobs, and fail alike."""
         warning = failing(event)
-        if warning is not None and warning not in self._reasons and len(self._reasons) < MOST_REASONS:
+        if warning not in self._reasons and len(self._reasons) < MOST_REASONS:
             self._reasons.add(warning)
             self.say(f"job {event['job_id']}: {warning}")
 

@@ -26,7 +26,8 @@ def main(options, report):
     settings = {name: getattr(options, name, None) for name in CLIENT}
     settings["headers"] = headers(options.header)
     summary, run = Summary(options), Run(options, report)
-    with run.stop, Client(**settings, user_agent_suffix="cli", on_event=run.on_event) as service:
+    settings.update(user_agent_suffix="cli", on_event=run.on_event)
+    with run.stop, Client(**settings)._warning_to(report.on_warning) as service:
         with begin(service, items, options, run.on_update) as batch:
             del items  # the batch has them
             run.follow(batch, summary)
@@ -69,8 +70,8 @@ class Run:
         self.stop, self.outcomes = Stop(report), Outcomes(options, report)
         self.failure = None  # the error that stopped the batch
         self._batch = None
-        #: What the client's on_event is set to. Without it the batch keeps no events; a person only needs those of polls.
-        self.on_event = self._on_event if options.json_events else report.on_event if options.wait else None
+        #: What the client's on_event is set to. Without it the batch keeps no events but warnings.
+        self.on_event = self._on_event if options.json_events else None
 
     def follow(self, batch, summary):
         self._batch = batch
