@@ -17,8 +17,8 @@ pub(crate) enum Delivers {
     Message,
 }
 
-/// Runs the body of a function that can fail, catches its panics, and holds back the thread's cancellation. Every such function starts with this call;
-/// `tests/guarded.rs` reads the sources and fails for one that does not.
+/// Runs the body of a function that can fail, catches its panics, and holds back the thread's cancellation. Every such function starts
+/// with this call; `tests/guarded.rs` reads the sources and fails for one that does not.
 ///
 /// # Safety
 /// `err` is NULL or points to memory for one pointer.

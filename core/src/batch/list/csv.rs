@@ -2,7 +2,7 @@
 //!
 //! A quote inside a field that isn't quoted is refused in both. In CSV it is mostly a space before a quote, and the quotes would be
 //! sent. TSV from a program that doesn't quote at all may have it, too; but of a field that begins with a quote nothing says whether
-//! that program meant it, so such a list is refused where it can be told.
+//! that program meant it, so such a list is refused where it can be noticed.
 //!
 //! Strict is why this isn't the `csv` crate: its reader accepts a quote that is never closed and text behind a closing quote
 //! (BurntSushi/rust-csv issue 77), so one missing quote would make the rest of the list one long prompt.
