@@ -1858,12 +1858,14 @@ AGENTJOB_API uint32_t agentjob_error_attempts(const agentjob_error *error);
 AGENTJOB_API uint64_t agentjob_error_elapsed_ms(const agentjob_error *error);
 
 /**
- * The job's last record that a wait received before it ended with this error.
+ * The job's last record that a wait received before it ended with this error; or the record of the job that was created, if the call
+ * was ended when its response was there.
  * @param error the error
  * @return borrowed from the error; NULL if there is none, or if that may be the job's previous result
  * @since 0.1.0
  */
-AGENTJOB_API const agentjob_job *agentjob_error_job(const agentjob_error *error);
+AGENTJOB_API
+const agentjob_job *agentjob_error_job(const agentjob_error *error);
 
 /**
  * A new reference to the same error: to keep one that is borrowed from an event of a batch, or to hand it to another thread.

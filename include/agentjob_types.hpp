@@ -151,7 +151,8 @@ public:
     }
     std::uint32_t attempts() const noexcept { return agentjob_error_attempts(get()); }
     std::chrono::milliseconds elapsed() const noexcept { return detail::duration(agentjob_error_elapsed_ms(get())); }
-    /** The last record that a wait received; none if that may be the previous result. */
+    /** The last record that a wait received; none if that may be the previous result. Or that of the job that was created, if the call was
+        ended when its response was there. */
     std::optional<agentjob::job> job() const {
         const agentjob_job *last = agentjob_error_job(get());
         return last ? std::optional(agentjob::job(agentjob_job_clone(last))) : std::nullopt;

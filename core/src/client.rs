@@ -15,7 +15,9 @@ use crate::config::settings::Config;
 use crate::error::Error;
 use crate::job::Job;
 use crate::operation::Operation;
+use crate::redact::Redactor;
 use crate::shared::Shared;
+use crate::text::describe;
 
 /// A client for one project of one service. Cloning is cheap; clones share connections.
 ///
@@ -86,9 +88,15 @@ impl Client {
     /// [`create_job`](Client::create_job) with settings for this call.
     ///
     /// # Errors
-    /// Those of `create_job`, and `Cancelled`.
+    /// Those of `create_job`, and `Cancelled`. If that comes when the response is there, [`job`](Error::job) is the new job's record.
     pub fn create_job_with<'a>(&self, prompt: impl Into<Prompt<'a>>, call: &CallOptions) -> Result<Job, Error> {
         execute(&self.shared, &Operation::CreateJob { prompt: prompt.into() }, call, None)
+    }
+
+    /// A text of the service as errors quote it: without secrets, escaped and shortened.
+    #[doc(hidden)]
+    pub fn redact(&self, text: &str, call: &CallOptions) -> String {
+        describe(&Redactor::new(&self.shared.secrets(call)).redact(text))
     }
 
     /// Returns a client with the same connections and other settings. Closing one of the two closes both.

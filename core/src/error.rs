@@ -328,7 +328,8 @@ impl Error {
         self.0.elapsed
     }
 
-    /// The last record that was seen before a wait ended with this error; none if that may be the previous result.
+    /// The last record that was seen before a wait ended with this error; none if that may be the previous result. Or that of the job
+    /// that was created, if the caller ended the call when its response was there.
     pub fn job(&self) -> Option<&Job> {
         self.0.job.as_ref()
     }

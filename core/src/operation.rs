@@ -34,7 +34,7 @@ impl<'a> Operation<'a> {
         match self {
             Operation::SendMessage { job_id, .. } => Subject::Message(describe(job_id)),
             Operation::GetJob { job_id } => Subject::Job(describe(job_id)),
-            Operation::CreateJob { .. } => Subject::NewJob,
+            Operation::CreateJob { .. } => Subject::NewJob(String::new()),
         }
     }
 

@@ -203,7 +203,8 @@ pub unsafe extern "C" fn agentjob_error_elapsed_ms(error: *const agentjob_error)
     unsafe { read(error, 0, |error| error.0.elapsed_ms) }
 }
 
-/// The job's last record that a wait received before it ended with this error.
+/// The job's last record that a wait received before it ended with this error; or the record of the job that was created, if the call
+/// was ended when its response was there.
 /// @param error the error
 /// @return borrowed from the error; NULL if there is none, or if that may be the job's previous result
 /// @since 0.1.0

@@ -189,7 +189,8 @@ class Client:
         cancel: CancelToken | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Job:
-        """Creates a job, and returns its record. Errors are those of send_message.
+        """Creates a job, and returns its record. Errors are those of send_message. What ends the call when the response is there (Ctrl-C,
+        a cancellation, an exception of a callback) has the new job's record as its `job`, and its id in a note.
 
         timeout: total seconds of this call instead of the client's.
         meta: called with the response's metadata, on the calling thread, when the call succeeds.
@@ -391,6 +392,9 @@ class Client:
     def _record_json(self, job_id: str | None = None, prompt: str | None = None) -> str:
         """The record of a call as the service wrote it: of a message, of a new job (no job_id), or of a job (no prompt). For the
         command line."""
+
+    def _add_new_job(self, exception: BaseException, job: Job, headers: Mapping[str, str] | None) -> str:
+        """Adds the job that was created to the exception that ended the call of agentjob.aio, and returns its id, without secrets."""
 
     def _call_token(self, timeout: float | None = None, *, delivers: bool = False) -> CancelToken:
         """A token for one call, whose time starts now, before the call queues for a thread: for agentjob.aio."""

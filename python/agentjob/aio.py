@@ -280,7 +280,8 @@ class AsyncClient:
             awaitable.
         """
         create = partial(self._client.create_job, prompt, timeout=timeout, headers=headers)
-        return await self._run(create, timeout, delivers=Message("create_job"), meta=meta)
+        created = partial(self._client._add_new_job, headers=headers)
+        return await self._run(create, timeout, delivers=Message("create_job", created=created), meta=meta)
 
     async def wait(
         self,
@@ -517,7 +518,7 @@ class AsyncClient:
                 await _notify(meta, one)
         except BaseException as error:
             if delivers is not None:
-                delivers.ended(error, "accepted")
+                delivers.ended(error, "accepted", record=result)
             raise
         return result
 

@@ -73,7 +73,8 @@ class Error(Exception):
     elapsed: float = 0.0
     """How many seconds the call took."""
     job: "typing.Optional[types.Job]" = None
-    """The last record that a wait read; None if that may be the job's previous result."""
+    """The last record that a wait read; None if that may be the job's previous result. Or the record of the job that was created, if the
+    call was ended when its response was there."""
     item: "typing.Optional[int]" = None
     """The number, from 1, of the batch's item that the error is about."""
     line: "typing.Optional[int]" = None

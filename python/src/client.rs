@@ -611,7 +611,18 @@ impl Client {
         guarded(py, || request::record_json(&self.caller, py, job_id, prompt))
     }
 
+    /// Adds the job that was created to the exception that ended the call of agentjob.aio, and returns its id, without secrets.
+    fn _add_new_job(
+        &self,
+        exception: &Bound<'_, PyAny>,
+        job: Bound<'_, PyDict>,
+        headers: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        guarded(exception.py(), || request::add_new_job(&self.caller, exception, job, headers))
+    }
+
     /// A token for one call, whose time starts now, before the call queues for a thread: for agentjob.aio.
+
     #[pyo3(signature = (timeout=None, *, delivers=false))]
     fn _call_token(&self, py: Python<'_>, timeout: Option<Number>, delivers: bool) -> PyResult<CancelToken> {
         let timeout = match timeout {

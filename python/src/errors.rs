@@ -100,6 +100,20 @@ pub(crate) fn note_verdict(exception: &Bound<'_, PyAny>, delivery: &str) {
     }
 }
 
+/// Adds the job that was created to the exception that ended the call: its record as `job`, and a note with its id, which is redacted.
+pub(crate) fn note_id(exception: &Bound<'_, PyAny>, id: &str, record: Option<Bound<'_, PyDict>>) {
+    // As in `add_note`.
+    let _ = try_note_id(exception, id, record);
+}
+
+fn try_note_id(exception: &Bound<'_, PyAny>, id: &str, record: Option<Bound<'_, PyDict>>) -> PyResult<()> {
+    let name = intern!(exception.py(), "job");
+    if exception.getattr_opt(name)?.is_none_or(|own| own.is_none()) {
+        exception.setattr(name, record)?;
+    }
+    append_note(exception, format!("agentjob: the new job is {id}"))
+}
+
 /// Adds the message's verdict to an exception: as its `delivery`, and as a note that says whether to send the message again. An
 /// exception that has another `delivery` already is about another message, and keeps it.
 pub(crate) fn add_note(exception: &Bound<'_, PyAny>, verdict: Delivery) {
@@ -120,7 +134,11 @@ fn try_note(exception: &Bound<'_, PyAny>, verdict: Delivery) -> PyResult<()> {
         Delivery::Unknown => "the message may have arrived; check the job before you send it again",
         Delivery::Accepted => "the message was accepted; do not send it again",
     };
-    let note = format!("agentjob: {}{said}", if other { "about the call that raised this: " } else { "" });
+    append_note(exception, format!("agentjob: {}{said}", if other { "about the call that raised this: " } else { "" }))
+}
+
+fn append_note(exception: &Bound<'_, PyAny>, note: String) -> PyResult<()> {
+    let py = exception.py();
     let notes = match exception.getattr_opt(intern!(py, "__notes__"))? {
         Some(notes) => notes.cast_into::<PyList>()?,
         // Python 3.11 and later show `__notes__` in tracebacks. Older versions do not, but a program can read them.

@@ -1,18 +1,20 @@
 //! How a method makes one request: arguments in, the core without the GIL, a dict or an exception out.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use agentjob_core::{CallOptions, Client, Delivery, EncodedPrompt, Error, Job};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arguments::{Argument, Number, Refused, encoded, text};
 use crate::caller::Caller;
 use crate::convert;
-use crate::errors::add_note;
+use crate::errors::{add_note, note_id};
 use crate::options::call_options;
 use crate::signals::blocking;
-use crate::watcher::Callbacks;
+use crate::watcher::{Callbacks, Watcher};
 
 /// A call's own options.
 pub(crate) struct Call<'py> {
@@ -49,7 +51,49 @@ pub(crate) fn create_job<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = prompt.py();
     let prompt = encoded("prompt", prompt).map_err(|refused| refused.raised(py, true))?;
-    request(py, caller, call, true, |core, call| core.create_job_with(&prompt, call))
+    let (watcher, options) = prepared(py, caller, call, true)?;
+    let job = creating(py, caller, (&watcher, &options), &prompt)?;
+    returned(py, &job, true).inspect_err(|raised| note_new_job(py, caller, &options, raised, &job))
+}
+
+/// A call that creates a job. An exception that ends it when its response is there gets the record: nothing else has the job's id.
+fn creating(
+    py: Python<'_>,
+    caller: &Caller,
+    (watcher, options): (&Watcher, &CallOptions),
+    prompt: &EncodedPrompt,
+) -> PyResult<Job> {
+    let mut created = None;
+    let ended = blocking(py, watcher, true, || {
+        let ended = caller.core().create_job_with(prompt, options);
+        created = ended.as_ref().map_or_else(|error| error.job().cloned(), |job| Some(job.clone()));
+        ended
+    });
+    ended.inspect_err(|raised| {
+        if let Some(job) = &created {
+            note_new_job(py, caller, options, raised, job);
+        }
+    })
+}
+
+fn note_new_job(py: Python<'_>, caller: &Caller, options: &CallOptions, raised: &PyErr, job: &Job) {
+    // If there is no memory for the record, the note with its id still stands.
+    note_id(raised.value(py), &caller.core().redact(job.id(), options), convert::job(py, job).ok());
+}
+
+/// The same for a call that agentjob.aio made. Returns the job's id, without secrets.
+pub(crate) fn add_new_job(
+    caller: &Caller,
+    exception: &Bound<'_, PyAny>,
+    job: Bound<'_, PyDict>,
+    headers: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let options =
+        call_options(&Arc::default(), None, None, headers).map_err(|refused| refused.raised(job.py(), false))?;
+    let id: String = job.as_any().get_item(intern!(job.py(), "id"))?.extract()?;
+    let id = caller.core().redact(&id, &options);
+    note_id(exception, &id, Some(job));
+    Ok(id)
 }
 
 /// A call as the command line makes it, which prints the record as the service wrote it. Without a prompt it reads the job; without
@@ -69,12 +113,16 @@ pub(crate) fn record_json<'py>(
     let watcher = caller.watcher(py, Callbacks::default(), delivers)?;
     let options = call_options(&watcher, None, None, None).map_err(|refused| refused.raised(py, delivers))?;
     let core = caller.core();
-    let job = blocking(py, &watcher, delivers, || match (&job_id, &prompt) {
-        (Some(job_id), Some(prompt)) => core.send_message_with(job_id, prompt, &options),
-        (None, Some(prompt)) => core.create_job_with(prompt, &options),
-        (job_id, None) => core.get_job_with(job_id.as_deref().unwrap_or_default(), &options),
-    })?;
-    Ok(job.to_json())
+    let job = match (&job_id, &prompt) {
+        (Some(job_id), Some(prompt)) => {
+            blocking(py, &watcher, true, || core.send_message_with(job_id, prompt, &options))
+        }
+        (None, Some(prompt)) => creating(py, caller, (&watcher, &options), prompt),
+        (job_id, None) => {
+            blocking(py, &watcher, false, || core.get_job_with(job_id.as_deref().unwrap_or_default(), &options))
+        }
+    };
+    Ok(job?.to_json())
 }
 
 fn request<'py>(
@@ -84,12 +132,18 @@ fn request<'py>(
     delivers: bool,
     make: impl FnOnce(&Client, &CallOptions) -> Result<Job, Error> + Send,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let (watcher, options) = prepared(py, caller, call, delivers)?;
+    let job = blocking(py, &watcher, delivers, || make(caller.core(), &options))?;
+    returned(py, &job, delivers)
+}
+
+/// What a call needs besides its arguments.
+fn prepared(py: Python<'_>, caller: &Caller, call: Call<'_>, delivers: bool) -> PyResult<(Arc<Watcher>, CallOptions)> {
     let callbacks = Callbacks::meta(call.meta).map_err(|refused| refused.raised(py, delivers))?;
     let watcher = caller.watcher(py, callbacks, delivers)?;
     let options = call_options(&watcher, call.timeout, call.cancel, call.headers)
         .map_err(|refused| refused.raised(py, delivers))?;
-    let job = blocking(py, &watcher, delivers, || make(caller.core(), &options))?;
-    returned(py, &job, delivers)
+    Ok((watcher, options))
 }
 
 /// The record that a call returns. `delivers`: the call delivered a message, so an error here must say that.

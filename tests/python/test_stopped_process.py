@@ -27,8 +27,9 @@ print({outcome["delivery"] for outcome in client.send_all(items, journal=sys.arg
 """
 
 
-def stop(emulator, process, requests, pause):
-    """Stops a process when it has made so many requests, until all have their responses and its deadlines have passed."""
+def stop(emulator, process, requests, pause, number=signal.SIGCONT):
+    """Stops a process when it has made so many requests, until all have their responses and its deadlines have passed. It gets a signal
+    before it continues."""
 
     def made():
         return sum(request["complete"] for request in emulator.requests()["requests"])
@@ -37,6 +38,7 @@ def stop(emulator, process, requests, pause):
     process.send_signal(signal.SIGSTOP)
     wait_for(lambda: arrived(emulator) >= requests, "the service is about to respond")
     time.sleep(pause)
+    process.send_signal(number)
     process.send_signal(signal.SIGCONT)
 
 

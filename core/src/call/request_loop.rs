@@ -17,6 +17,7 @@ use crate::config::request_head::RequestHead;
 use crate::delivery::{Delivery, Situation};
 use crate::duration::check_time;
 use crate::error::Error;
+use crate::error::sentence::Subject;
 use crate::http::cause::Cause;
 use crate::http::exchange::{Exchange, Reply};
 use crate::http::header_fields::header_fields;
@@ -25,6 +26,7 @@ use crate::job::Job;
 use crate::operation::Operation;
 use crate::redact::Redactor;
 use crate::shared::Shared;
+use crate::text::describe;
 
 /// Checks the arguments, then makes the call's requests until one settles it. `max_retries` overrides the client's.
 pub(crate) fn execute(
@@ -174,10 +176,10 @@ impl<'a> RequestLoop<'a> {
         let read = response::read(self.operation, ended, &redactor, check);
         // After the verdict: an event handler that ends the call must not change what is known about the message.
         if let Err(cause) = response.map_or(Ok(()), |event| self.shared.notify(call, &event)) {
-            return Err(self.interrupted_after(cause, &read));
+            return Err(self.interrupted_after(cause, &read, &redactor));
         }
         if let Some(cause @ (Cause::Cancelled | Cause::Closed)) = ended_by {
-            return Err(self.interrupted_after(cause, &read));
+            return Err(self.interrupted_after(cause, &read, &redactor));
         }
         if let (Ok(job), Some(meta), Some(handler)) = (&read, meta, &call.meta) {
             handler(&meta.of_job(job));
@@ -217,8 +219,8 @@ impl<'a> RequestLoop<'a> {
         }
     }
 
-    /// The caller ended the call when it had a response.
-    fn interrupted_after(&mut self, cause: Cause, read: &Result<Job, Failure>) -> Error {
+    /// The caller ended the call when it had a response. The record of a new job is the only thing that has its id.
+    fn interrupted_after(&mut self, cause: Cause, read: &Result<Job, Failure>, redactor: &Redactor<'_>) -> Error {
         self.verdict = match read {
             Ok(_) => self.operation.delivers().then_some(Delivery::Accepted),
             Err(failure) => failure.error.delivery(),
@@ -226,7 +228,13 @@ impl<'a> RequestLoop<'a> {
         if matches!(self.verdict, Some(Delivery::Accepted | Delivery::Unknown)) {
             self.remember(read.as_ref().ok());
         }
-        self.interrupted(cause)
+        let error = self.interrupted(cause);
+        match read {
+            Ok(job) if self.operation.job_id().is_empty() => {
+                error.about(Subject::NewJob(describe(&redactor.redact(job.id())))).with_job(Some(job.clone()))
+            }
+            _ => error,
+        }
     }
 
     /// A call may have timed out while it was queued.

@@ -15,8 +15,8 @@ pub(crate) enum Subject {
     Message(String),
     /// A message of a batch, which itself decides whether to send it again.
     BatchMessage(String),
-    /// A job to create.
-    NewJob,
+    /// A job to create, and its id once the service has said it; `""` before.
+    NewJob(String),
     /// The record of this job.
     Job(String),
     /// The wait for this job; `after_message`: for the outcome of a message that was accepted.
@@ -35,9 +35,10 @@ impl Subject {
         match self {
             Subject::Message(job_id)
             | Subject::BatchMessage(job_id)
+            | Subject::NewJob(job_id)
             | Subject::Job(job_id)
             | Subject::Wait { job_id, .. } => *job_id = change(job_id),
-            Subject::Named | Subject::NewJob | Subject::Batch(_) => {}
+            Subject::Named | Subject::Batch(_) => {}
             Subject::Item { .. } | Subject::Line { .. } => {}
         }
     }
@@ -93,8 +94,12 @@ impl Sentence<'_> {
             Subject::Message(job_id) | Subject::BatchMessage(job_id) => {
                 format!("message to job {job_id} {}", self.outcome("was not sent", "may have arrived", "was accepted"))
             }
-            Subject::NewJob => {
-                format!("new job {}", self.outcome("was not created", "may have been created", "was created"))
+            Subject::NewJob(job_id) => {
+                let space = if job_id.is_empty() { "" } else { " " };
+                format!(
+                    "new job{space}{job_id} {}",
+                    self.outcome("was not created", "may have been created", "was created")
+                )
             }
             Subject::Job(job_id) if accepted => {
                 format!("message to job {job_id} was accepted, but the job could not be read: ")
@@ -141,7 +146,7 @@ impl Sentence<'_> {
             (_, Some(Delivery::Rejected)) if self.hint_is_time => None,
             (Subject::BatchMessage(_), Some(Delivery::NotSent)) => None,
             (Subject::BatchMessage(_), Some(Delivery::Rejected)) => Some("A later run does not send it again."),
-            (Subject::NewJob, Some(delivery)) => Some(match delivery {
+            (Subject::NewJob(_), Some(delivery)) => Some(match delivery {
                 Delivery::NotSent => "It is safe to create it again.",
                 Delivery::Rejected => "You can create it again once that is fixed.",
                 Delivery::Unknown => "Check the project's jobs before you create it again.",
@@ -168,7 +173,8 @@ mod tests {
 
     #[test]
     fn every_verdict_has_its_beginning_and_its_advice() {
-        let (message, new_job) = (Subject::Message("j".into()), Subject::NewJob);
+        let (message, new_job) = (Subject::Message("j".into()), Subject::NewJob(String::new()));
+        let known = Subject::NewJob("j".into());
         let in_batch = Subject::BatchMessage("j".into());
         let rows = [
             (&message, NotSent, "message to job j was not sent: why. It is safe to send it again."),
@@ -187,6 +193,7 @@ mod tests {
                 "new job may have been created: why. Check the project's jobs before you create it again.",
             ),
             (&new_job, Accepted, "new job was created, but why. Do not create it again."),
+            (&known, Accepted, "new job j was created, but why. Do not create it again."),
         ];
         for (subject, delivery, expected) in rows {
             assert_eq!(text(subject, ErrorKind::Connect, Some(delivery), None), expected);

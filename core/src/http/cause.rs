@@ -84,7 +84,8 @@ impl TunnelRefused {
     }
 }
 
-const CHECK_PROXY: &str = "Check the option proxy, or the proxy in the environment, which trust_env = false ignores.";
+pub(crate) const CHECK_PROXY: &str =
+    "Check the option proxy, or the proxy in the environment, which trust_env = false ignores.";
 const ONLY_CONNECT: &str = "agentjob asks a proxy only for tunnels (CONNECT), and many proxies allow those only to port 443. \
     Use https on port 443, or reach the service without a proxy (NO_PROXY).";
 

@@ -18,6 +18,7 @@ use crate::http::incoming::Incoming;
 use crate::http::socket::{Idle, Socket, Wrote};
 use crate::http::tls::{self, Waiting};
 use crate::http::tls_failure;
+use crate::http::tunnel::surplus;
 
 /// How many early reads are made before the call is checked again: TLS's own records may never end.
 const MAX_EARLY_READS: u32 = 1000;
@@ -26,6 +27,8 @@ const MAX_EARLY_READS: u32 = 1000;
 pub(crate) struct Connection {
     socket: Socket,
     tls: Option<Box<ClientConnection>>,
+    /// It goes through a proxy's tunnel.
+    tunnelled: bool,
     /// The client has a certificate.
     certified: bool,
     buffers: RequestBuffers,
@@ -53,10 +56,17 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(socket: Socket, tls: Option<ClientConnection>, certified: bool, pid: u32) -> Connection {
+    pub(crate) fn new(
+        socket: Socket,
+        tls: Option<ClientConnection>,
+        tunnelled: bool,
+        certified: bool,
+        pid: u32,
+    ) -> Connection {
         Connection {
             socket,
             tls: tls.map(Box::new),
+            tunnelled,
             certified,
             buffers: RequestBuffers::default(),
             pid,
@@ -82,6 +92,10 @@ impl Connection {
         if self.unwritten && self.reused && !self.is_alive() {
             self.dead = true;
             return Err(Cause::Stale);
+        }
+        if self.unwritten && self.tunnelled && self.tls.is_none() && self.socket.idle() == Idle::Readable {
+            self.dead = true;
+            return Err(surplus());
         }
         self.unwritten = false;
         let flushed = if self.tls.is_some() { self.flush_tls(call) } else { self.flush_plain(call) };

@@ -33,8 +33,12 @@ pub(crate) fn open(call: &CallInFlight, socket: &Socket, proxy: &Proxy, to: &End
             for_https: to.https && to.port == HTTPS_PORT,
         })));
     }
-    // A service sends nothing before it has a request, so more bytes cannot be its own.
-    if rest.is_empty() { Ok(()) } else { Err(Cause::Proxy("sent more than a response".to_owned())) }
+    if rest.is_empty() { Ok(()) } else { Err(surplus()) }
+}
+
+/// There are more bytes than the proxy's response before the request is written. A service sends nothing then, so they are not its own.
+pub(crate) fn surplus() -> Cause {
+    Cause::Proxy("sent more than a response".to_owned())
 }
 
 /// A failure on the way to the proxy, not to the service.

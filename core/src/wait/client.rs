@@ -15,8 +15,8 @@ impl Client {
     /// Waits until a job is `completed`, `archived` or `failed`, and returns its last record.
     ///
     /// A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) does not end
-    /// the wait. If the deadline passes although a poll was due before (the process was stopped), that poll is made, with the call's
-    /// `timeout`. After a message of this client, also one that is sent during the wait, a finished record counts only once a poll that
+    /// the wait. If the deadline passes although a poll was due before, or a poll ends more than a second after it (the process was
+    /// stopped), one more poll is made, with the call's `timeout`. After a message of this client, also one that is sent during the wait, a finished record counts only once a poll that
     /// began after it saw the job active (any status that is not terminal) or `settle` has passed.
     ///
     /// # Errors
@@ -119,7 +119,8 @@ impl Poller {
     /// counted and returns `None`.
     ///
     /// # Errors
-    /// [`WaitTimeout`](crate::ErrorKind::WaitTimeout) at the deadline (a poll that was due before it and was not made is made first), with the last record unless that may be the previous result;
+    /// [`WaitTimeout`](crate::ErrorKind::WaitTimeout) at the deadline, with the last record unless that may be the previous result (one more
+    /// poll is made first if one that was due before it was not made, or one ended more than a second after it);
     /// the errors of `get_job` that another poll would not change (401, 403, 404 and other 4xx); `Cancelled`, `Closed`.
     pub fn poll(&mut self, client: &Client, call: &CallOptions) -> Result<Option<Job>, Error> {
         self.poll_with(&client.shared, call)

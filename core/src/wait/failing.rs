@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, ErrorKind};
+use crate::http::cause::CHECK_PROXY;
 
 /// The polls that failed since the last one that succeeded.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +22,8 @@ struct Failed {
     unquoted: String,
     /// What helps, unless that is a time, which has passed when the wait ends.
     hint: Option<String>,
+    /// It asked to wait: without a connection, that was a proxy.
+    asked_to_wait: bool,
 }
 
 impl Failing {
@@ -40,6 +43,7 @@ impl Failing {
             reason: error.reason().to_owned(),
             unquoted: error.unquoted_reason().to_owned(),
             hint: error.hint().filter(|_| error.retry_after().is_none()).map(str::to_owned),
+            asked_to_wait: error.retry_after().is_some(),
         }));
         alike
     }
@@ -74,6 +78,7 @@ impl Failing {
             }
             ErrorKind::RateLimit => "The service limits how often it is asked.",
             ErrorKind::Server => "The service, or a gateway in front of it, has to be fixed first.",
+            ErrorKind::Connect if last.asked_to_wait => CHECK_PROXY,
             ErrorKind::ConnectionLost | ErrorKind::Timeout => "Check the network and the service.",
             _ => "Check base_url, the network and the service.",
         }))
@@ -127,6 +132,10 @@ mod tests {
         let limited = limited.with_time_hint("Retry after 60 s.".to_owned());
         failing.add("rate_limit (429)", &limited);
         assert_eq!(failing.hint().as_deref(), Some("The service limits how often it is asked."));
+        let proxy = error(ErrorKind::Connect, "the proxy refused the tunnel (503)");
+        let proxy = proxy.with_response(None, Some(Duration::from_secs(1)), None, None);
+        failing.add("connect", &proxy.with_time_hint("Retry after 1 s.".to_owned()));
+        assert_eq!(failing.hint().as_deref(), Some(CHECK_PROXY));
     }
 
     #[test]

@@ -19,6 +19,10 @@ use crate::text::describe;
 use crate::wait::poller::Poller;
 use crate::wait::schedule::{Progress, Seen};
 
+/// A poll that ends this long after the deadline, which cuts polls short, was stopped with its process, and shows the job as it was
+/// long before. The wait polls once more.
+const STOPPED: Duration = Duration::from_secs(1);
+
 /// A longer status, in bytes, is shortened in an event.
 const MAX_EVENT_STATUS_BYTES: usize = 300;
 
@@ -98,7 +102,9 @@ impl Poller {
         if self.done {
             return Ok(self.job.clone());
         }
-        if self.state.deadline().is_some_and(|end| now >= end) { Err(self.timed_out(&redactor)) } else { Ok(None) }
+        let Some(late) = self.state.deadline().and_then(|end| now.checked_sub(end)) else { return Ok(None) };
+        self.must_poll = left.is_some() && late >= STOPPED && self.retry_after.is_none();
+        if self.must_poll { Ok(None) } else { Err(self.timed_out(&redactor)) }
     }
 
     /// Whether a record differs from the one before.

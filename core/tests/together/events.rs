@@ -291,14 +291,17 @@ fn a_response_has_its_facts() {
     assert!(line.ends_with(&format!("({bytes} bytes, request id r-7)")), "{line}");
 }
 
+/// Ends a call at its response.
+struct Stop;
+
+impl agentjob_core::Control for Stop {
+    fn event(&self, event: &Event<'_>) -> Result<(), agentjob_core::Interrupted> {
+        if event.name() == "response" { Err(agentjob_core::Interrupted) } else { Ok(()) }
+    }
+}
+
 #[test]
 fn an_observer_that_ends_the_call_at_its_response_does_not_change_the_verdict() {
-    struct Stop;
-    impl agentjob_core::Control for Stop {
-        fn event(&self, event: &Event<'_>) -> Result<(), agentjob_core::Interrupted> {
-            if event.name() == "response" { Err(agentjob_core::Interrupted) } else { Ok(()) }
-        }
-    }
     for (rule, verdict) in [
         (r#"{"nth": 9}"#, Delivery::Accepted),
         (r#"{"status": 404}"#, Delivery::Rejected),
@@ -314,4 +317,21 @@ fn an_observer_that_ends_the_call_at_its_response_does_not_change_the_verdict() 
         let error = client.get_job_with(JOB, &call).unwrap_err();
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::Cancelled, None), "{rule} {error}");
     }
+}
+
+#[test]
+fn what_ends_the_creation_of_a_job_at_its_response_has_the_job() {
+    let emulator = emulator(
+        r#"{"api_key": "secret_of_29", "rules": [{"nth": 2, "status": 201, "json": {"id": "a secret_of_29\nb", "status": "active"}}]}"#,
+    );
+    let client = builder(&emulator).api_key("secret_of_29").build().unwrap();
+    let call = agentjob_core::CallOptions::new().control(Arc::new(Stop));
+    let error = client.create_job_with("p", &call).unwrap_err();
+    assert_eq!(error.job().unwrap().id(), emulator.ledger()[0].job_id);
+    assert!(error.message().starts_with("new job job_1 was created, but the call was cancelled."), "{error}");
+    let error = client.create_job_with("p", &call).unwrap_err();
+    assert_eq!(error.job().unwrap().id(), "a secret_of_29\nb", "the record is the service's own data");
+    assert!(error.message().starts_with(r"new job a ***\nb was created, but "), "{error}");
+    // That of a message may be its previous result.
+    assert!(client.send_message_with(JOB, "p", &call).unwrap_err().job().is_none());
 }

@@ -68,6 +68,11 @@ fn a_tunnel_opens_after_bare_line_feeds_interim_responses_folds_and_a_length() {
 fn a_proxy_that_refuses_or_sends_nonsense_is_named_and_nothing_was_sent() {
     use Manner::{Hold, Respond};
     let garbled = "sent a response that is not valid";
+    // All that is read at once, and behind it a response to a request that was not written yet.
+    let head = format!("HTTP/1.1 200 OK\r\nVia: {}\r\n\r\n", "x".repeat(4096 - 26));
+    assert_eq!(head.len(), 4096);
+    let record = r#"{"id": "job_demo", "status": "active"}"#;
+    let surplus = format!("{head}HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{record}", record.len());
     for (manner, clause) in [
         (
             Respond("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"),
@@ -85,6 +90,7 @@ fn a_proxy_that_refuses_or_sends_nonsense_is_named_and_nothing_was_sent() {
         (Hold("HTTP/1.1 2000 OK\r\n\r\n"), format!("{garbled} (it is not HTTP/1.1)")),
         (Hold("HTTP/1.1 200 OK\r\nno field\r\n\r\n"), format!("{garbled} (a line of its head is not a header field)")),
         (Hold("HTTP/1.1 200 OK\r\n\r\nand more"), "sent more than a response".to_owned()),
+        (Hold(Box::leak(surplus.into_boxed_str())), "sent more than a response".to_owned()),
         (Respond(""), "closed the connection".to_owned()),
         (Respond("HTTP/1.1 200 OK\r\nVia"), "closed the connection".to_owned()),
     ] {

@@ -153,6 +153,17 @@ fn a_stopped_call_that_is_cancelled_then_says_what_the_response_said() {
     }
 }
 
+#[test]
+fn a_stopped_call_that_is_cancelled_then_has_the_new_job() {
+    let create = |client: &Client, options: &CallOptions| client.create_job_with("p", options);
+    stopped(r#""framing": "length""#, false, true, create, |ended| {
+        let error = ended.as_ref().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
+        let id = error.job().map(|job| job.id().to_owned());
+        id.is_some_and(|id| error.message().starts_with(&format!("new job {id} was created, but ")))
+    });
+}
+
 /// More than the socket buffers of both ends hold.
 const BEYOND_BUFFERS: usize = 16 << 20;
 
@@ -179,6 +190,58 @@ fn an_early_refusal_that_came_while_the_process_was_stopped_counts() {
         (error.http_status() == Some(413)).then_some(error)
     });
     assert_eq!(ended.delivery(), Some(Delivery::Rejected), "{ended}");
+}
+
+/// Stops the process when the service has its first poll, until long after the wait's deadline.
+struct InAPoll {
+    emulator: Arc<Emulator>,
+    until: Instant,
+}
+
+impl Control for InAPoll {
+    fn check(&self) -> Result<(), Interrupted> {
+        if has_responded(&self.emulator).is_some() {
+            sleep(self.until.saturating_duration_since(Instant::now()));
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_wait_that_was_stopped_in_a_poll_until_after_its_deadline_polls_once_more() {
+    std::thread::scope(|threads| {
+        for (first_poll, then) in [
+            // Its response was right when the service sent it.
+            (r#""json": {"id": "job_demo", "status": "active"}, "status": 200, "delay_ms": 300"#, "completed"),
+            (r#""fault": {"do": "stall", "at": "request", "ms": 30000}"#, "completed"),
+            (r#""status": 503, "delay_ms": 300"#, "completed"),
+            (r#""status": 503, "headers": {"Retry-After": "1"}, "delay_ms": 300"#, "wait_timeout"),
+        ] {
+            threads.spawn(move || given_time(ms(200), |timeout| stopped_in_a_poll(first_poll, then, timeout)));
+        }
+    });
+}
+
+/// Whether the process was stopped, and what followed from that is right.
+fn stopped_in_a_poll(first_poll: &str, then: &str, timeout: Duration) -> Option<()> {
+    let emulator = Arc::new(emulator(&format!(
+        r#"{{"jobs": [{{"id": "job_demo", "status": "completed"}}], "rules": [{{"nth": 1, {first_poll}}}]}}"#
+    )));
+    let client = client(&emulator);
+    let mut poller = client.poller(JOB, &WaitOptions::new().timeout(timeout)).unwrap();
+    let until = Instant::now() + timeout + ms(1200);
+    let stop = CallOptions::new().control(Arc::new(InAPoll { emulator: Arc::clone(&emulator), until }));
+    let mut polled = poller.poll(&client, &stop);
+    if Instant::now() < until {
+        return None;
+    }
+    if let Ok(None) = polled {
+        assert_eq!((poller.due_in(), poller.time_left()), (Duration::ZERO, None));
+        polled = poller.poll(&client, &CallOptions::new());
+    }
+    let ended = polled.map_or_else(|error| error.kind().to_string(), |job| job.unwrap().status().as_str().to_owned());
+    assert_eq!(ended, then, "{first_poll}");
+    Some(())
 }
 
 #[test]

@@ -80,7 +80,8 @@ async def _run(
         future.cancel()
         await loop.outlast(future)
         if delivers is not None:
-            delivers.ended(cancelled, _verdict(future))
+            verdict, record = _known(future)
+            delivers.ended(cancelled, verdict, record=record)
         raise
     except BaseException:
         # The coroutine was closed, perhaps with its loop.
@@ -106,12 +107,14 @@ async def pause(threads: Threads, seconds: float) -> None:
         threads.sleepers.difference_update(armed)
 
 
-def _verdict(future: Future[Any]) -> str | None:
-    """The delivery verdict of a call that has ended."""
+def _known(future: Future[Any]) -> tuple[str | None, Any]:
+    """The delivery verdict of a call that has ended, and what it returned or would have."""
     if future.cancelled():
-        return "not_sent"
+        return "not_sent", None
     error = future.exception()
-    return "accepted" if error is None else getattr(error, "delivery", None)
+    if error is None:
+        return "accepted", future.result()
+    return getattr(error, "delivery", None), getattr(error, "job", None)
 
 
 def _note(error: BaseException, verdict: str | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from .. import _native
 from .event_loop import is_cancellation
@@ -24,20 +24,26 @@ class Message(NamedTuple):
 
     operation: str
     job_id: object = ""
+    #: Adds the record of a new job to an exception, and returns its id.
+    created: Callable[[BaseException, Any], str] | None = None
 
-    def ended(self, error: BaseException, verdict: str | None, level: int = WARNING) -> None:
+    def ended(self, error: BaseException, verdict: str | None, level: int = WARNING, record: object = None) -> None:
         """Adds the verdict to what ended the call from outside, or came after it. A cancellation is logged, too, if sending again could
         do harm: event loops often drop one, or raise another one in its place. asyncio's gather(return_exceptions=True) and TaskGroup
-        do, and trio's cancel scopes. All else reaches the program, also Ctrl-C and what a callback raises."""
+        do, and trio's cancel scopes. All else reaches the program, also Ctrl-C and what a callback raises. record: what the call returned."""
         if verdict is None:
             return
         _native.add_note(error, verdict)
+        new_job = None if record is None or self.created is None else self.created(error, record)
         known, logging = SENTENCES.get((self.operation, verdict)), sys.modules.get("logging")
         if known is None or logging is None or not is_cancellation(error):
             return
-        subject = f"message to job {_native.escape(str(self.job_id))}" if self.operation == "send_message" else "new job"
+        if self.operation == "send_message":
+            subject = f"message to job {_native.escape(str(self.job_id))}"
+        else:
+            subject = f"new job {new_job}" if new_job else "new job"
         sentence = f"{subject} {known[0]} the task that sent it was cancelled. {known[1]}"
-        facts = {"event": "cancelled", "operation": self.operation, "job_id": self.job_id, "delivery": verdict}
+        facts = {"event": "cancelled", "operation": self.operation, "job_id": new_job or self.job_id, "delivery": verdict}
         # The cancellation continues, whatever a program's handler does.
         with contextlib.suppress(Exception):
             logging.getLogger("agentjob").log(level, "%s", sentence, extra={"agentjob": facts})

@@ -69,6 +69,8 @@ def fail(error, options, report):
     add_known(error, options)
     if error.delivery == "unknown" and getattr(options, "command", None) == "send":
         error.check = command(options, "get", *job_words(options.job))
+    if isinstance(error, Interrupted) and error.job is not None:
+        report.on_update(error.job)
     report.fail(error)
     return exit.of_error(error)
 

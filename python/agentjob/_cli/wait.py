@@ -22,6 +22,7 @@ class Interrupted(errors.Error):
         super().__init__("interrupted" if self.signal == SIGINT else f"interrupted by {name_of(self.signal)}")
         # The library adds both if a message was in flight.
         self.delivery = getattr(interrupt, "delivery", None)
+        self.job = getattr(interrupt, "job", None)  # the one that was created, if it is not known otherwise
         self.remarks = getattr(interrupt, "__notes__", [])
 
 
@@ -122,6 +123,8 @@ class Wait:
 
     def _interrupted(self, error):
         add_known(error, self._options)
+        if error.job is not None:
+            self._job_id = error.job["id"]
         if self.poller is not None:
             sent = self._options.delivery == "accepted"
             error.attempts, error.elapsed = self.poller.polls + sent, self.poller.elapsed

@@ -1,0 +1,132 @@
+"""What ends the creation of a job when its response is there has the job: nothing else has its id."""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import agentjob.aio
+from conftest import PATIENCE, tried
+from test_aio import RUNNERS, anyio
+from test_stopped_process import stop
+
+ACCEPTED = "agentjob: the message was accepted; do not send it again"
+
+
+def fail(_):
+    raise RuntimeError("of the program")
+
+
+def interrupt(_):
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("ends", [fail, interrupt], ids=["exception", "Ctrl-C"])
+@pytest.mark.parametrize("where", ["on_event", "meta"])
+def test_a_callback_that_ends_the_call_at_its_response_gets_the_job(emulator, ends, where):
+    def on_event(event):
+        if event["event"] == "response":
+            ends(event)
+
+    given = {"on_event": on_event} if where == "on_event" else {}
+    client = emulator.client(**given)
+    with pytest.raises((RuntimeError, KeyboardInterrupt)) as raised:
+        client.create_job("go", **({"meta": ends} if where == "meta" else {}))
+    (message,) = emulator.ledger()
+    assert (raised.value.job["id"], raised.value.delivery) == (message["job_id"], "accepted")
+    assert raised.value.__notes__ == [ACCEPTED, f"agentjob: the new job is {message['job_id']}"]
+    # A message's record may be that of its previous result.
+    with pytest.raises((RuntimeError, KeyboardInterrupt)) as raised:
+        client.send_message("job_demo", "go", **({"meta": ends} if where == "meta" else {}))
+    assert not hasattr(raised.value, "job") and raised.value.__notes__ == [ACCEPTED]
+
+
+def test_an_id_that_quotes_a_secret_is_redacted_in_the_note(emulator):
+    emulator.reset(rules=[{"status": 201, "json": {"id": f"a {emulator.api_key}\n", "status": "active"}}])
+    with pytest.raises(RuntimeError) as raised:
+        emulator.client().create_job("go", meta=fail)
+    assert raised.value.__notes__[1] == "agentjob: the new job is a ***\\n"
+    assert raised.value.job["id"] == f"a {emulator.api_key}\n"
+
+
+def until_cancelled():
+    """Blocks the thread of a call at its response until its task was cancelled; and what cancels the task then."""
+    at_response, cancelled = threading.Event(), threading.Event()
+
+    def on_event(event):
+        if event["event"] == "response":
+            at_response.set()
+            assert cancelled.wait(PATIENCE)
+
+    async def cancel(scope):
+        while not at_response.is_set():
+            await anyio.sleep(0.005)
+        scope.cancel()
+        cancelled.set()
+
+    return on_event, cancel
+
+
+@pytest.mark.parametrize("library", ["anyio on asyncio", "anyio on trio"])
+@pytest.mark.parametrize("when", ["at the response", "in meta"])
+def test_a_cancelled_task_has_the_job_and_logs_it(emulator, caplog, library, when):
+    on_event, cancel = until_cancelled()
+    at_response = when == "at the response"
+    client = agentjob.aio.AsyncClient.of(emulator.client(**({"on_event": on_event} if at_response else {})))
+    caught = []
+
+    async def main():
+        async with anyio.create_task_group() as tasks:
+
+            async def meta(_):
+                tasks.cancel_scope.cancel()
+                await anyio.sleep(PATIENCE)
+
+            if at_response:
+                tasks.start_soon(cancel, tasks.cancel_scope)
+            try:
+                await client.create_job("go", meta=None if at_response else meta)
+            except BaseException as error:
+                caught.append(error)
+                raise
+
+    with caplog.at_level(logging.INFO, "agentjob"):
+        RUNNERS[library](main)
+    (message,) = emulator.ledger()
+    assert (caught[0].job["id"], caught[0].delivery) == (message["job_id"], "accepted")
+    (record,) = (record for record in caplog.records if record.agentjob["event"] == "cancelled")
+    expected = f"new job {message['job_id']} was created, but the task that sent it was cancelled. Do not create it again."
+    assert (record.levelname, record.getMessage(), record.agentjob["job_id"]) == ("WARNING", expected, message["job_id"])
+
+
+@pytest.mark.parametrize("flags", [[], ["--wait", "--settle", "0"], ["--json-events"]], ids=" ".join)
+def test_a_signal_that_meets_the_response_of_a_create_prints_the_job(emulator, flags):
+    def attempt(n):
+        emulator.reset(rules=[{"method": "POST", "delay_ms": 300}], work_ms=0)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "agentjob", "create", "go", *flags],
+            env={**os.environ, **emulator.environment()},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        stop(emulator, process, 1, 0.5 * 2**n, signal.SIGTERM)
+        out, err = process.communicate(timeout=PATIENCE)
+        (message,) = emulator.ledger()
+        assert (process.returncode, out) == (143, ""), err
+        if "--json-events" in flags:
+            *_, update, error = map(json.loads, err.splitlines())
+            assert (update["event"], error["delivery"]) == ("update", "accepted"), err
+            assert update["job"]["id"] == message["job_id"]
+        else:
+            assert f"{ACCEPTED}\nagentjob: the new job is {message['job_id']}\n" in err
+        if "--wait" in flags:
+            assert f'"job_id":"{message["job_id"]}"' in err.splitlines()[-1], "the command that resumes"
+
+    # A machine that stalls lets the signal come before the response has arrived.
+    tried(5, attempt)
