@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs parts of the Makefile one after the other, then prints a table: what ran, what was skipped and how long each part took.
+"""Runs parts of the Makefile, then prints a table: what ran, what was skipped and how long each part took. They run one after the
+other, but a part that only builds runs beside the next one.
 
     parts.py PART...        each PART is a target of the Makefile; `make test` and `make check` call this
 
@@ -16,10 +17,11 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 from failures import failures
-from running import run
+from running import end_all, run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 #: The limit of one part, in seconds. No part needs nearly as long, even with nothing built: this ends a part that hangs.
@@ -28,6 +30,8 @@ LIMIT = 40 * 60
 SKIPPED = re.compile(r"(?:^|\s)SKIPPED:? ?(.*)")
 #: The parts that run one test with ONLY=…
 ONLY = {"test-rust", "test-c", "test-python", "test-vectors", "test-readme"}
+#: What only builds, and most of that on one core: the next part runs beside it.
+BUILDS = {"sizes"}
 #: How often a test that failed is run again.
 AGAIN = 2
 #: How many tests may fail and then pass in one run. With more, something is wrong with the code or the machine.
@@ -43,6 +47,14 @@ class Part:
         self.name, self.result, self.skipped = name, "not run", []
         self.failed, self.flaky, self.last_lines = [], [], []
         self.wall = self.cpu = 0.0
+        self.beside = None
+
+    def start(self, beside):
+        """Runs the part on a thread, beside another one, whose CPU time includes that of this one."""
+        self.beside = beside
+        thread = threading.Thread(target=self.run)
+        thread.start()
+        return thread
 
     def run(self):
         print(f"\n=== {self.name}", flush=True)
@@ -61,7 +73,8 @@ class Part:
             self.result = "interrupted"
             raise
         finally:
-            self.wall, self.cpu = time.monotonic() - began, cpu() - before
+            self.wall = time.monotonic() - began
+            self.cpu = 0.0 if self.beside else cpu() - before
 
     def run_failed_again(self):
         """Runs each test that failed by itself, unless the part is red in any case: it hung, something failed that is no test, or more
@@ -95,7 +108,7 @@ def cpu():
 
 
 def environment():
-    """This process's environment without the job server of `make -j`, since the parts run one after the other, and without make's
+    """This process's environment without the job server of `make -j`, since that is for one make alone, and without make's
     short flags: with -n, -t or -i every part would pass."""
     flags = os.environ.get("MAKEFLAGS", "").split(" ")
     kept = [flag for flag in flags[1:] if not flag.startswith(("--jobserver", "-j"))]
@@ -106,7 +119,7 @@ def clock(seconds):
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
-def table(parts):
+def table(parts, wall):
     print()
     for part in parts:
         for what in part.skipped:
@@ -114,8 +127,10 @@ def table(parts):
     print(f"\n{'part':16}{'result':10}{'time':>8}{'CPU':>8}{'skipped':>10}{'flaky':>8}")
     for part in parts:
         skipped, flaky = len(part.skipped) or "", len(part.flaky) or ""
-        print(f"{part.name:16}{part.result:10}{clock(part.wall):>8}{clock(part.cpu):>8}{skipped:>10}{flaky:>8}")
-    wall, used = sum(part.wall for part in parts), sum(part.cpu for part in parts)
+        used = "" if part.beside else clock(part.cpu)
+        beside = f"  beside {part.beside}" if part.beside else ""
+        print(f"{part.name:16}{part.result:10}{clock(part.wall):>8}{used:>8}{skipped:>10}{flaky:>8}{beside}")
+    used = sum(part.cpu for part in parts)
     skipped, flaky = (sum(len(getattr(part, kind)) for part in parts) or "" for kind in ("skipped", "flaky"))
     print(f"{'total':16}{'':10}{clock(wall):>8}{clock(used):>8}{skipped:>10}{flaky:>8}")
 
@@ -137,6 +152,23 @@ def tree():
     """The commit, and whether nothing differs from it."""
     changes = git("status", "--porcelain")
     return {"commit": git("rev-parse", "HEAD"), "clean": None if changes is None else not changes}
+
+
+def run_all(parts):
+    """Runs the parts, one after the other but for the builds."""
+    building = []
+    try:
+        for part, following in zip(parts, [*parts[1:], None]):
+            if part.name in BUILDS and following is not None:
+                building.append(part.start(following.name))
+                continue
+            part.run()
+            while building:
+                building.pop().join()
+    except KeyboardInterrupt:
+        end_all()
+        for thread in building:
+            thread.join()
 
 
 def write_results(parts, wrong, began_with, path):
@@ -174,18 +206,14 @@ def git(*arguments):
 def main(names, results=ROOT / "build" / "parts.json"):
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     began_with = tree()
-    parts = [Part(name) for name in names]
-    try:
-        for part in parts:
-            part.run()
-    except KeyboardInterrupt:
-        pass
+    parts, began = [Part(name) for name in names], time.monotonic()
+    run_all(parts)
     wrong = [part.name for part in parts if part.result != "ok"]
     flaky = sum(len(part.flaky) for part in parts)
     if flaky > FLAKY_ALLOWED:
         wrong.append(f"{flaky} tests are flaky, at most {FLAKY_ALLOWED} may be")
     write_results(parts, wrong, began_with, results)
-    table(parts)
+    table(parts, time.monotonic() - began)
     lines = list(reasons(parts))
     for line in lines[:LISTED]:
         print(line[:400])

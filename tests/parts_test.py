@@ -168,6 +168,23 @@ status=$(head -n 1 "$1")
 [ $# -eq 1 ] || rm "$1"
 exit "$status"
 """
+#: Instead of make: `sizes` passes only if `test-c` runs beside it. Beside a file `interrupt`, `test-c` interrupts the run.
+BESIDE = """#!/bin/sh
+cd "$(dirname "$0")"
+case "$2" in
+sizes)
+    echo $$ >building
+    n=0
+    until [ -e tested ]; do n=$((n + 1)); [ $n -lt 600 ] || exit 2; sleep 0.05; done
+    ;;
+test-c)
+    until [ -e building ]; do sleep 0.05; done
+    if [ -e interrupt ]; then kill -INT "$PPID"; sleep 60; fi
+    echo >tested
+    ;;
+esac
+echo "1 passed"
+"""
 TEST = "FAILED  shared/{}\n        {}.c:1: 1 == 2\n"
 ONE = "2\n" + TEST.format("a", "a")
 PASSED = "0\nok      shared/a\n1 passed, 0 failed\n"
@@ -212,8 +229,6 @@ RUNS = [
 ]
 
 
-
-
 def run(outputs, names=("test-c",)):
     """The exit status of parts.py, the calls of make, what is printed, and parts.json."""
     with tempfile.TemporaryDirectory() as folder:
@@ -227,6 +242,28 @@ def run(outputs, names=("test-c",)):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             status = parts.main(names, folder / "parts.json")
         return status, (folder / "calls").read_text().splitlines(), printed.getvalue(), json.loads((folder / "parts.json").read_text())
+
+
+def beside():
+    """The part that builds runs beside the next one, and an interrupted run leaves neither of them."""
+    for interrupted in (False, True):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "make").write_text(BESIDE)
+            (folder / "make").chmod(0o700)
+            if interrupted:
+                (folder / "interrupt").touch()
+            os.environ["MAKE"] = str(folder / "make")
+            with contextlib.redirect_stdout(io.StringIO()):
+                parts.main(("sizes", "test-c", "test-rust"), folder / "parts.json")
+            results = [part["result"] for part in json.loads((folder / "parts.json").read_text())["parts"]]
+            if not interrupted:
+                assert results == ["ok"] * 3, f"a build beside the tests: {results}"
+                continue
+            assert results[1:] == ["interrupted", "not run"] and results[0] != "ok", f"an interrupted run: {results}"
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int((folder / "building").read_text()), 0)
+                raise AssertionError("an interrupted run left a build")
 
 
 def main():
@@ -246,9 +283,12 @@ def main():
     assert "4 tests are flaky, at most 3 may be" in printed, f"four flaky tests: {printed}"
     hung = parts.Part("test-c")
     hung.result, hung.failed = "FAILED: ended after 40 minutes", failures(TEST.format("a", "a"))
+    make = parts.make
     parts.make = lambda *_, **__: ("ok", PASSED)
     hung.run_failed_again()
     assert hung.failed and hung.result != "ok", "a part that hung after a test failed"
+    parts.make = make
+    beside()
     print(f"ok      the failures in {len(CASES)} outputs, and {len(RUNS) + 1} runs of parts.py")
 
 

@@ -7,6 +7,10 @@ import sys
 import threading
 
 
+#: The commands that run now.
+RUNNING = set()
+
+
 def run(command, limit, on_line, environment=None):
     """The result of a command: ok, FAILED, or that it was ended after `limit` seconds. `on_line` gets each line that it prints."""
     # Its own session, so that `end` reaches every process that it started.
@@ -20,6 +24,7 @@ def run(command, limit, on_line, environment=None):
         errors="replace",
         start_new_session=True,
     )
+    RUNNING.add(process)
     reader = threading.Thread(target=copy, args=(process.stdout, on_line), daemon=True)
     reader.start()
     result = "interrupted"
@@ -28,6 +33,7 @@ def run(command, limit, on_line, environment=None):
     except subprocess.TimeoutExpired:
         result = f"FAILED: ended after {limit // 60} minutes"
     finally:
+        RUNNING.discard(process)
         if result != "ok":
             end(process)
         # A process that it left behind may keep its output open forever.
@@ -40,6 +46,12 @@ def copy(stream, on_line):
         sys.stdout.write(line)
         sys.stdout.flush()
         on_line(line)
+
+
+def end_all():
+    """Ends the commands that other threads run."""
+    for process in list(RUNNING):
+        end(process)
 
 
 def end(process):
