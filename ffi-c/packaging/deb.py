@@ -80,7 +80,7 @@ def unpack(wheel, tree):
         archive.extractall(packages)
     command = tree / "usr/bin/agentjob"
     command.parent.mkdir(parents=True)
-    command.write_text("#!/usr/bin/python3\nimport sys\n\nfrom agentjob.__main__ import main\n\nsys.exit(main())\n")
+    command.write_text("#!/usr/bin/python3\nimport sys\n\nfrom agentjob.__main__ import console\n\nsys.exit(console())\n")
     command.chmod(0o755)
     for name, place in {"agentjob.bash": "bash-completion/completions/agentjob", "agentjob.zsh": "zsh/vendor-completions/_agentjob"}.items():
         target = tree / "usr/share" / place

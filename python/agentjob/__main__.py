@@ -1,25 +1,36 @@
 """`python -m agentjob` and the `agentjob` script: see `_cli.main`."""
 
+import signal
 import sys
 
-from ._cli import exit
 from ._cli.output import buffer_streams, settle
-from ._cli.signals import SIGNALS, number_of
+from ._cli.signals import SIGNALS, handle_all
 
 
 def main() -> int:
-    SIGNALS.install()
+    """Runs the command line in a program, which handles signals itself afterwards."""
+    return run(lambda before: before())
+
+
+def console() -> int:
+    """Runs the command line as a process that ends with it. Python's own end takes handlers back, and a signal would still kill a
+    command that has reported how it ended: so it ignores them."""
+    return run(lambda before: handle_all(signal.SIG_IGN))
+
+
+def run(at_end):
+    before = SIGNALS.install()
     try:
         buffer_streams()
-        from ._cli.main import main as run
+        from ._cli.main import main
 
-        return run()
-    except KeyboardInterrupt as interrupt:  # a signal while the modules load
-        return exit.of_signal(number_of(interrupt))
+        return main()
     finally:
         SIGNALS.over()
         settle()
+        at_end(before)
+        SIGNALS.reported()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(console())

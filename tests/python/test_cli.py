@@ -1,5 +1,6 @@
 """The command line, as its own process."""
 
+import contextlib
 import json
 import os
 import re
@@ -32,6 +33,22 @@ def run(emulator, *words, stdin="", **options):
     out, err = process.communicate(stdin, timeout=PATIENCE)
     assert "Traceback" not in err
     return process.returncode, out, err
+
+
+@contextlib.contextmanager
+def full_pipe():
+    """A pipe that nobody reads, and that takes no more."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(write, b"x" * 4096)
+    os.set_blocking(write, True)
+    try:
+        yield write
+    finally:
+        os.close(read)
+        os.close(write)
 
 
 def test_a_wait_whose_every_poll_gets_a_login_page_says_so_once(emulator):

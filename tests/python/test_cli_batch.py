@@ -17,7 +17,7 @@ from agentjob._cli.batch.run import Run, report_for
 from agentjob._cli.batch.summary import Summary
 from agentjob.testing import Emulator
 from conftest import PATIENCE, read_until, tried, wait_for
-from test_cli import QUICK, run, start
+from test_cli import QUICK, full_pipe, run, start
 from test_cli_events import ERROR_KEYS
 
 KEYS = ["item", "line", "key", "job_id", "delivery", "job", "error", "earlier", "extra"]
@@ -271,7 +271,7 @@ def test_each_failure_is_one_line_with_its_place_and_the_error(folder):
 
 def test_a_platform_without_some_of_the_signals_has_batches(folder):
     messages(2)
-    program = "import signal, sys; del signal.SIGHUP, signal.SIGTSTP; from agentjob.__main__ import main; sys.exit(main())"
+    program = "import signal, sys; del signal.SIGHUP, signal.SIGTSTP; from agentjob.__main__ import console; sys.exit(console())"
     with service(2) as emulator:
         command = [sys.executable, "-c", program, "batch", "run", "messages.jsonl", "--journal", "night"]
         status, out, err = run(emulator, command=command)
@@ -330,6 +330,23 @@ def test_a_second_signal_exits_at_once(folder):
         assert process.returncode == 130 and time.monotonic() - began < PATIENCE
         assert err == "agentjob: exited at once; the next run lists the messages that were in flight\n"
         assert run(emulator, "batch", "status", "night")[0] == 5
+
+
+@pytest.mark.parametrize("flags", [[], ["--json-events"]], ids=["text", "events"])
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_signal_ends_a_batch_whose_output_nobody_reads(stream, flags, folder):
+    messages(30)
+    with service(30, rules=[{"method": "POST", "delay_ms": 300}]) as emulator, full_pipe() as full:
+        process = start(emulator, "batch", "run", "messages.jsonl", "--journal", "night", *flags, **{stream: full})
+        wait_for(lambda: len(emulator.ledger()) >= 4, "messages came")
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 143 and (stream == "stderr" or "exited at once" in err.splitlines()[-1])
+        sent = len(emulator.ledger())
+        progress = json.loads(run(emulator, "batch", "status", "night", "--json")[1])["progress"]
+        assert sent < 30 and progress["accepted"] + progress["unknown"] == sent, "it sent nothing more"
+        send_all(emulator)
+        assert set(times_sent(emulator).values()) == {1} and len(emulator.ledger()) == 30
 
 
 def test_a_signal_that_comes_twice_is_one(folder):

@@ -13,7 +13,7 @@ from test_cli import QUICK, run, start
 
 #: An error's keys: all but the response's body and the job's record.
 ERROR_KEYS = [name for name in Error().to_dict() if name not in ("body", "job")]
-FACTS = ["event", *ERROR_KEYS, "resume"]
+FACTS = ["event", *ERROR_KEYS, "resume", "check"]
 
 
 def events(err):

@@ -1,5 +1,6 @@
 """The signals that end a command of the command line: Ctrl-C, SIGTERM and SIGHUP, all in one way. Those of a batch: test_cli_batch.py."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -16,13 +17,14 @@ import textwrap
 import pytest
 
 from conftest import PATIENCE, arrived, read_until, tried, wait_for
-from test_cli import QUICK, run, start
+from test_cli import QUICK, full_pipe, run, start
 from test_cli_batch import folder, messages, service  # noqa: F401, a fixture
 
 SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 STALL = {"fault": {"do": "stall", "at": "request"}}
 NOT_SENT = "agentjob: the message was not sent, so it may be sent again\n"
 MAY_HAVE_ARRIVED = "agentjob: the message may have arrived; check the job before you send it again\n"
+MAY_HAVE_BEEN_CREATED = "agentjob: the job may have been created; check the project's jobs before you create it again\n"
 ACCEPTED = "agentjob: the message was accepted; do not send it again\n"
 
 
@@ -42,12 +44,13 @@ def ended(process, number):
 @SIGNALS
 def test_a_signal_during_a_send_reports_the_verdict_and_exits_with_its_number(emulator, number):
     emulator.reset(rules=[STALL])
-    shown = "to see whether it arrived:\n  agentjob get job_demo\n"
-    for words, check in ((["send", "job_demo", "go"], shown), (["send", "job_demo", "go", "--wait"], shown), (["create", "go"], "")):
+    to_check = MAY_HAVE_ARRIVED + "to see whether it arrived:\n  agentjob get job_demo\n"
+    for words in (["send", "job_demo", "go"], ["send", "job_demo", "go", "--wait"], ["create", "go"], ["create", "go", "--wait"]):
         before = arrived(emulator)
         process = start(emulator, *words)
         wait_for(lambda: arrived(emulator) == before + 1, "the message is there")
-        assert ended(process, number).endswith(interrupted(number) + MAY_HAVE_ARRIVED + check)
+        said = MAY_HAVE_BEEN_CREATED if words[0] == "create" else to_check
+        assert ended(process, number).endswith(interrupted(number) + said)
 
 
 @SIGNALS
@@ -83,6 +86,8 @@ def test_a_signal_is_an_event_with_the_verdict(emulator):
     error = json.loads(ended(process, signal.SIGHUP).splitlines()[-1])
     assert (error["event"], error["kind"], error["delivery"]) == ("error", "interrupted", "unknown")
     assert error["message"] == "interrupted by SIGHUP"
+    assert (error["resume"], error["check"]) == (None, "agentjob get job_demo")
+    assert (error["attempts"], error["elapsed"]) == (None, None), "neither is 0"
 
 
 @pytest.mark.parametrize("words", [["send", "job_demo", "-"], ["create", "-"]], ids=" ".join)
@@ -117,7 +122,7 @@ AT = """
 import os, signal, sys, agentjob
 from agentjob import _cli
 from agentjob._cli import main, output, prompt, wait
-from agentjob.__main__ import main as run
+from agentjob.__main__ import console as run
 
 def now():
     os.kill(os.getpid(), signal.SIGTERM)
@@ -129,6 +134,10 @@ def before(module, name):
 def after(module, name):
     function = getattr(module, name)
     setattr(module, name, lambda *given, **named: (function(*given, **named), now())[0])
+
+class Late:  # Python deletes it when it has taken the handlers back
+    def __del__(self, kill=os.kill, to=(os.getpid(), signal.SIGTERM)):
+        kill(*to)
 
 def in_exit_of_the_client():
     make = main.client
@@ -150,17 +159,90 @@ sys.exit(run())
 @pytest.mark.parametrize(
     ("when", "words", "expected"),
     [
+        ("before(main, 'parser')", ["send", "job_demo", "go"], interrupted(signal.SIGTERM) + NOT_SENT),
+        ("before(main, 'report_for')", ["create", "go"], interrupted(signal.SIGTERM) + NOT_SENT),
         ("before(main, 'client')", ["send", "job_demo", "go"], interrupted(signal.SIGTERM) + NOT_SENT),
         ("before(main, 'emit')", ["send", "job_demo", "go"], interrupted(signal.SIGTERM) + ACCEPTED),
         ("before(main, 'emit')", ["create", "go"], interrupted(signal.SIGTERM) + ACCEPTED),
         ("before(main, 'finish')", ["create", "go", "--wait", *QUICK], interrupted(signal.SIGTERM) + ACCEPTED),
     ],
-    ids=["before the call", "after a send", "after a create", "after a wait"],
+    ids=["before the flags are parsed", "while modules load", "before the call", "after a send", "after a create", "after a wait"],
 )
 def test_a_signal_between_two_steps_has_the_verdict(emulator, when, words, expected):
     emulator.reset(work_ms=20)
     status, out, err = run(emulator, command=[sys.executable, "-c", AT.format(when=when), *words])
     assert (status, out) == (143, "") and err.endswith(expected), err
+
+
+#: Sends a signal when Python looks for a module, or inside what Python calls meanwhile, where an exception would get lost.
+LOADING = """
+import os, signal, sys, weakref
+
+class Value:
+    pass
+
+def now(*_):
+    os.kill(os.getpid(), signal.SIGTERM)
+
+class Finder:
+    def find_spec(name, *_):
+        if name == {module!r}:
+            value = Value()
+            finalizer = weakref.ref(value, now)
+            {how}
+
+sys.meta_path.insert(0, Finder)
+from agentjob.__main__ import console
+sys.exit(console())
+"""
+
+
+@pytest.mark.parametrize("how", ["now()", "del value"])
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("agentjob._cli.main", ["send", "job_demo", "go"]),
+        ("agentjob._cli.arguments", ["create", "-"]),
+        ("agentjob._cli.batch.run", ["batch", "run", "-", "--journal", "night"]),
+    ],
+    ids=["at the start", "its flags", "a batch's"],
+)
+def test_a_signal_while_modules_load_is_reported_with_the_verdict(emulator, module, words, how):
+    for flags in ([], ["--json-events"]):
+        command = [sys.executable, "-c", LOADING.format(module=module, how=how), *words, *flags]
+        status, out, err = run(emulator, command=command)
+        assert (status, out, emulator.requests()["total"]) == (143, "", 0), err
+        if not flags:
+            assert err == interrupted(signal.SIGTERM) + (NOT_SENT if words[0] != "batch" else "")
+            continue
+        error = json.loads(err)
+        assert (error["kind"], error["message"]) == ("interrupted", "interrupted by SIGTERM")
+        assert error["delivery"] == ("not_sent" if words[0] != "batch" else None)
+
+
+def test_a_prompt_that_looks_like_a_flag_changes_no_report(emulator):
+    command = [sys.executable, "-c", AT.format(when="before(main, 'parser')"), "send", "job_demo", "--", "--json-events"]
+    status, out, err = run(emulator, command=command)
+    assert (status, out, err) == (143, "", interrupted(signal.SIGTERM) + NOT_SENT)
+
+
+def test_a_signal_while_python_shuts_down_changes_nothing(emulator):
+    for words in (["send", "job_demo", "go"], ["get", "job_demo"], ["get", "job_gone"], ["--version"], ["send"]):
+        quiet = run(emulator, *words)
+        assert run(emulator, command=[sys.executable, "-c", AT.format(when="late = Late()"), *words])[0] == quiet[0]
+
+
+def test_after_the_command_line_a_program_handles_its_signals_again(emulator):
+    code = """
+        import signal, sys
+        from agentjob.__main__ import main
+        numbers = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+        before = [signal.getsignal(number) for number in numbers]
+        for _ in range(2):
+            assert main() == 0 and [signal.getsignal(number) for number in numbers] == before
+    """
+    status, _, err = run(emulator, command=[sys.executable, "-c", textwrap.dedent(code), "get", "job_demo"])
+    assert (status, err) == (0, "")
 
 
 def test_a_signal_while_an_error_is_reported_does_not_hide_it(emulator):
@@ -232,21 +314,32 @@ def test_a_signal_that_comes_twice_is_one(emulator):
     tried(5, attempt)
 
 
-def test_a_second_signal_ends_a_report_that_blocks(emulator):
+def test_a_second_signal_ends_a_report_that_blocks(folder):
+    messages(1)
+    when = "from agentjob._cli import signals; signals.REPORT_SECONDS = 1e6"
+    with service(1, rules=[STALL]) as emulator:
+        for n, words in enumerate((["send", "job_1", "go"], ["batch", "run", "messages.jsonl", "--journal", "night"]), 1):
+            with full_pipe() as stderr:
+                process = start(emulator, command=[sys.executable, "-c", AT.format(when=when), *words], stderr=stderr)
+                wait_for(lambda: arrived(emulator) == n, "the message is there")
+                for _ in range(20):
+                    process.send_signal(signal.SIGTERM)  # for 0.15 s it counts as the first one's echo
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(0.3)
+                        break
+                assert process.returncode == 143
+
+
+def test_one_signal_ends_a_report_that_blocks(emulator):
     emulator.reset(rules=[STALL])
-    read, write = os.pipe()
-    filled = os.write(write, b"x" * 65536)
-    process = start(emulator, "send", "job_demo", "go", stderr=write)
-    os.close(write)
-    wait_for(lambda: arrived(emulator) == 1, "the message is there")
-
-    def ends():
-        process.send_signal(signal.SIGTERM)  # for 0.15 s it counts as the first one's echo
-        return process.poll() is not None
-
-    wait_for(ends, "it exits")
-    assert process.returncode == 143 and filled == 65536
-    os.close(read)
+    commands = ["send", "job_demo", "go"], ["send", "job_demo", "go", "--wait"], ["create", "go", "--json-events"], ["get", "job_demo"]
+    at = [sys.executable, "-c", AT.format(when="now = lambda: print(flush=True); before(main, 'client')")]
+    with full_pipe() as stderr:
+        processes = [start(emulator, command=[*at, *words], stderr=stderr) for words in commands]
+        for process in processes:
+            process.stdout.readline()  # from here on it sends, or waits to write its progress
+            process.send_signal(signal.SIGTERM)
+        assert [process.wait(PATIENCE) for process in processes] == [143] * len(processes)
 
 
 @pytest.mark.parametrize("name", ["INT", "TERM", "HUP"])

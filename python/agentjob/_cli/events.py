@@ -26,7 +26,8 @@ class JsonEvents:
         pass
 
     def fail(self, error):
-        self.on_event({"event": "error", **error_facts(error), "resume": getattr(error, "resume", None)})
+        commands = {name: getattr(error, name, None) for name in ("resume", "check")}
+        self.on_event({"event": "error", **error_facts(error), **commands})
 
     def end(self):
         pass

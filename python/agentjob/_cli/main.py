@@ -5,6 +5,8 @@ writes progress to stderr: a `progress.Progress` or an `events.JsonEvents`; a ba
 load the modules of `batch`.
 """
 
+import argparse
+import itertools
 import sys
 
 from .. import errors
@@ -23,36 +25,42 @@ from .signals import SIGNALS
 from .wait import Interrupted, Wait, add_known, command, delivered, job_words
 
 
+#: There is no id to check.
+NEW_JOB_UNKNOWN = "agentjob: the job may have been created; check the project's jobs before you create it again"
+
+
 def main(argv=None):
     """Runs a command line, and returns its exit status."""
     if argv is None:
         argv = sys.argv[1:]
         # A record may contain an integer of any length, but Python 3.11 and later print at most 4300 digits.
         getattr(sys, "set_int_max_str_digits", int)(0)
-    report, options = Progress(), None
+    # What is reported until the command line is parsed. words: for the command that resumes a batch. delivery: what is known of the
+    # command's message, whatever ends the command.
+    options = argparse.Namespace(words=argv, delivery="not_sent" if argv[:1] in (["send"], ["create"]) else None)
+    report = JsonEvents() if "--json-events" in itertools.takewhile("--".__ne__, argv) else Progress()
     try:
         try:
+            SIGNALS.start()
             if argv[:1] == ["emulator"]:
                 return serve_emulator("agentjob emulator", argv[1:])
-            options = parser().parse_args(argv)
+            parser().parse_args(argv, options)
             if options.command is None:
                 write(sys.stderr, parser().format_help())
                 return exit.USAGE
-            options.words = argv  # for the command that resumes a batch
-            options.delivery = None  # what is known of the command's message, whatever ends the command
-            report = report_for(options)
-            status = function_of(options.command)(options, report)
-            SIGNALS.over()
-            return status
+            with SIGNALS.held():  # these load modules
+                report, function = report_for(options), function_of(options.command)
+            return function(options, report)
         except errors.Error as error:
             return fail(error, options, report)
         except Exception as error:
             # Python would exit with 1, which means that the job failed.
             return fail(errors.InternalError(f"{type(error).__name__}: {error}"), options, report)
+        finally:
+            SIGNALS.over()
     except KeyboardInterrupt as interrupt:
         return fail(ended_by(interrupt), options, report)
     finally:
-        SIGNALS.over()
         report.end()
 
 
@@ -64,11 +72,13 @@ def ended_by(interrupt):
 
 
 def fail(error, options, report):
-    """Reports the error that ended a command, and for a message that may have arrived the command that shows its job."""
+    """Reports the error that ended a command, and what shows whether a message arrived that may have."""
     SIGNALS.over()
     add_known(error, options)
-    if error.delivery == "unknown" and getattr(options, "command", None) == "send":
+    if error.delivery == "unknown" and options.command == "send":
         error.check = command(options, "get", *job_words(options.job))
+    elif error.delivery == "unknown" and options.command == "create" and hasattr(error, "remarks"):
+        error.remarks = [NEW_JOB_UNKNOWN]
     if isinstance(error, Interrupted) and error.job is not None:
         report.on_update(error.job)
     report.fail(error)
@@ -95,7 +105,6 @@ def report_for(options):
 
 
 def send(options, report):
-    options.delivery = "not_sent"
     prompt = read_prompt(options.prompt)
     with client(options, report) as service:
         if not options.wait:
@@ -127,7 +136,6 @@ def get(options, report):
 
 
 def create(options, report):
-    options.delivery = "not_sent"
     prompt = read_prompt(options.prompt)
     with client(options, report) as service:
         if not options.wait:
@@ -195,6 +203,7 @@ def show(record, report, delivered=False):
     report.end()
     broken = emit(pretty(record))
     if broken is None:
+        SIGNALS.over()
         return exit.DONE
     if delivered:
         failure = OutputError("the record could not be written, but the message was accepted; do not send it again")

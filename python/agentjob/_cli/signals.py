@@ -5,6 +5,7 @@ Only the command line installs handlers; the library never does. As a container'
 
 import contextlib
 import os
+import select
 import signal
 import time
 
@@ -12,6 +13,10 @@ from . import exit
 
 #: A second signal within this time is an echo of the first one: a parent process passes on what the terminal sent to both.
 ECHO_SECONDS = 0.15
+#: How long a command may take to write its report after a signal. A reader that does not read must not keep it for longer.
+REPORT_SECONDS = 3.0
+#: The numbers of the signals. Not every platform has all of them.
+ENDING = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
 
 
 class Interrupt(KeyboardInterrupt):
@@ -40,18 +45,32 @@ def handle(number, handler):
     return lambda: signal.signal(number, before)
 
 
+def handle_all(handler):
+    """Sets the handler of all of them, and returns a function that takes it back."""
+    before = contextlib.ExitStack()
+    with contextlib.suppress(ValueError):  # a thread other than the main one cannot
+        for again in filter(None, (handle(number, handler) for number in ENDING)):
+            before.callback(again)
+    return before.close
+
+
 class Signals:
     """What the command does about them: the first one interrupts it, or does what `first` says; the second one exits at once."""
 
     def __init__(self):
         self.number = None  # the first one's
         self._at = 0.0
-        self._first, self._last_words = self._interrupt, str
+        self._first, self._last_words = None, str
 
     def install(self):
-        with contextlib.suppress(ValueError):  # a thread other than the main one cannot
-            for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-                handle(getattr(signal, name, None), self._on_signal)  # not every platform has all of them
+        """Until `start` a signal is only noted: what raises while a module loads may get lost in Python's own code for that."""
+        self.__init__()
+        return handle_all(self._on_signal)
+
+    def start(self):
+        """From here on a signal interrupts the command. One that came before does so here."""
+        self._first = self._interrupt
+        self._interrupt_if_noted()
 
     @contextlib.contextmanager
     def first(self, does, last_words=str):
@@ -68,29 +87,50 @@ class Signals:
         """What takes no time, and has to be done as a whole: a signal interrupts the command after it."""
         with self.first(lambda: None):
             yield
-        if self.number is not None:
-            self._interrupt()
+        self._interrupt_if_noted()
+
+    def goes_on(self):
+        """The command makes progress: after a signal it has REPORT_SECONDS from here until it exits at once."""
+        if self.number is not None and hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, self._exit)
+            signal.setitimer(signal.ITIMER_REAL, REPORT_SECONDS)
 
     def over(self):
         """The command is over, and reports how it ended. A signal must not keep it from that, and can only make it exit at once."""
         self._first, self._last_words = (lambda: None), str
 
+    def reported(self):
+        """All is written."""
+        if self.number is not None and hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
     def _on_signal(self, number, _):
         if self.number is None:
             self.number, self._at = number, time.monotonic()
-            self._first()
+            if self._first is not None:
+                self.goes_on()
+                self._first()
         elif time.monotonic() - self._at >= ECHO_SECONDS:
-            write(self._last_words())
-            os._exit(exit.of_signal(self.number))
+            self._exit()
+
+    def _exit(self, *_):
+        write(self._last_words())
+        os._exit(exit.of_signal(self.number))
+
+    def _interrupt_if_noted(self):
+        if self.number is not None:
+            self.goes_on()
+            self._interrupt()
 
     def _interrupt(self):
         raise Interrupt(self.number)
 
 
 def write(text):
-    """Writes to stderr from a handler: not through sys.stderr, which may be in the middle of a write."""
-    with contextlib.suppress(OSError):
-        os.write(2, text.encode(errors="replace"))
+    """Writes to stderr from a handler, if that does not block: not through sys.stderr, which may be in the middle of a write."""
+    with contextlib.suppress(OSError, ValueError):
+        if select.select([], [2], [], 0)[1]:
+            os.write(2, text.encode(errors="replace"))
 
 
 #: Those of this process.

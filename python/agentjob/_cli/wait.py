@@ -24,6 +24,7 @@ class Interrupted(errors.Error):
         self.delivery = getattr(interrupt, "delivery", None)
         self.job = getattr(interrupt, "job", None)  # the one that was created, if it is not known otherwise
         self.remarks = getattr(interrupt, "__notes__", [])
+        self.attempts = self.elapsed = None  # of a call that a signal ended neither is known
 
 
 def delivered(options, send):
@@ -37,10 +38,9 @@ def delivered(options, send):
 
 def add_known(error, options):
     """Adds what is known of the command's message to an error without a verdict."""
-    known = getattr(options, "delivery", None)
-    if error.delivery is None and known is not None:
+    if error.delivery is None and options.delivery is not None:
         # A usage error implies that nothing was sent.
-        add_verdict(error, known, remark=not isinstance(error, errors.InvalidArgumentError))
+        add_verdict(error, options.delivery, remark=not isinstance(error, errors.InvalidArgumentError))
 
 
 def add_verdict(error, verdict, remark=True):

@@ -4,6 +4,7 @@ from ... import errors
 from ..._native import Client
 from ..flags import CLIENT, SCHEDULE
 from ..headers import headers
+from ..signals import SIGNALS
 from .decided import read_prompt_file
 from .display import BatchProgress
 from .events import BatchEvents
@@ -74,8 +75,9 @@ class Run:
         self.on_event = self._on_event if options.json_events else None
 
     def follow(self, batch, summary):
-        self._batch = batch
+        self._batch = self.stop.batch = batch
         while not batch.finished:
+            SIGNALS.goes_on()
             if self.stop.wanted:
                 self.stop.wanted = False
                 self._report.stopping(batch.progress(), self.stop.name)

@@ -16,7 +16,8 @@ class Stop:
     def __init__(self, report):
         self._report = report
         self.signal = None
-        self.wanted = False  # whether the batch still has to be stopped
+        self.wanted = False  # whether the batch still has to be stopped, or to report that it stops
+        self.batch = None
         self._before = contextlib.ExitStack()
 
     @property
@@ -35,6 +36,8 @@ class Stop:
 
     def _on_first(self):
         self.signal, self.wanted = SIGNALS.number, True
+        if self.batch is not None:
+            self.batch.stop()  # here, for a reader that does not read may keep the main loop
 
     def _on_suspend(self, number, _):
         """Ctrl-Z: clears the live lines before the shell writes its prompt."""

@@ -80,6 +80,7 @@ class Summary:
             "held": self._held,
             "unknown": self._unknown,
             "resume": self.command() if self._unfinished or self._timed_out else None,
+            "check": self._resolve() if self._unknown else None,
         }
 
     def command(self):
