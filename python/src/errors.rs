@@ -27,7 +27,13 @@ pub(crate) fn raised_with(py: Python<'_>, error: &Error, delivery: Option<Delive
             raised
         }
         own => {
-            let raised = exception(py, error, delivery).unwrap_or_else(|failed| failed);
+            let raised = exception(py, error, delivery).unwrap_or_else(|failed| {
+                // A signal's exception, from code of Python that makes the error.
+                if let Some(delivery) = delivery {
+                    add_note(failed.value(py), delivery);
+                }
+                failed
+            });
             if let Some(own) = own {
                 raised.set_cause(py, Some(own.exception(py)));
             }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use agentjob_core::KeyFunction;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyWeakrefMethods, PyWeakrefReference};
 use pyo3::{PyTraverseError, PyVisit};
@@ -30,7 +30,9 @@ impl KeyKeeper {
 pub(crate) fn key_function(given: &Bound<'_, PyAny>) -> PyResult<(KeyFunction, Py<PyAny>)> {
     let py = given.py();
     let inspect = py.import("inspect");
-    if inspect.and_then(|inspect| inspect.call_method1("iscoroutinefunction", (given,))?.is_truthy()).unwrap_or(false) {
+    let is_async = inspect.and_then(|inspect| inspect.call_method1("iscoroutinefunction", (given,))?.is_truthy());
+    // A callable that Python cannot look into is taken as it is. Any other exception is a signal's.
+    if is_async.or_else(|error| if error.is_instance_of::<PyException>(py) { Ok(false) } else { Err(error) })? {
         let sentence = "api_key is a coroutine function; give a function that returns the key and is not async";
         return Err(PyTypeError::new_err(sentence));
     }

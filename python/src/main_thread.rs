@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::process;
 
+use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -18,11 +19,17 @@ pub(crate) fn runs_signal_handlers() -> bool {
     MAIN.get().is_none_or(|(main, pid)| main || pid != process::id())
 }
 
-/// Finds out, once for each thread, whether this is the main thread.
-pub(crate) fn identify(py: Python<'_>) {
+/// Finds out, once for each thread, whether this is the main thread. Python runs meanwhile, and so may a signal handler, whose
+/// exception is returned.
+pub(crate) fn identify(py: Python<'_>) -> PyResult<()> {
     if MAIN.get().is_none() {
-        MAIN.set(Some((is_main(py).unwrap_or(true), process::id())));
+        let main = match is_main(py) {
+            Err(error) if !error.is_instance_of::<PyAttributeError>(py) => return Err(error),
+            found => found.unwrap_or(true),
+        };
+        MAIN.set(Some((main, process::id())));
     }
+    Ok(())
 }
 
 fn is_main(py: Python<'_>) -> PyResult<bool> {

@@ -22,7 +22,11 @@ pub(crate) fn blocking<T: Send>(
     delivers: bool,
     call: impl FnOnce() -> Result<T, Error> + Send,
 ) -> PyResult<T> {
-    main_thread::identify(py);
+    main_thread::identify(py).inspect_err(|raised| {
+        if delivers {
+            add_note(raised.value(py), Delivery::NotSent);
+        }
+    })?;
     let ended = py.detach(|| caught(delivers, call));
     // A signal that arrives together with the response is handled here, where the verdict is known, and not a line later.
     let raised = watcher.take_raised().or_else(|| py.check_signals().err());

@@ -114,9 +114,9 @@ def client(emulator):
 class Script:
     """A Python program beside the test, with the emulator's variables set. It says `ready` before what is to be disturbed."""
 
-    def __init__(self, emulator, source):
+    def __init__(self, emulator, source, client="client = agentjob.Client(trust_env=False)\n"):
         environment = {**os.environ, **emulator.environment()}
-        code = "import agentjob, sys, time\nclient = agentjob.Client(trust_env=False)\n" + textwrap.dedent(source)
+        code = "import agentjob, sys, time\n" + client + textwrap.dedent(source)
         self.process = subprocess.Popen(
             [sys.executable, "-c", code],
             env=environment,
