@@ -37,7 +37,7 @@ def run(emulator, *words, stdin="", **options):
 
 @contextlib.contextmanager
 def full_pipe():
-    """A pipe that nobody reads, and that takes no more."""
+    """A pipe that takes no more, and has a reader that does not read."""
     read, write = os.pipe()
     os.set_blocking(write, False)
     with contextlib.suppress(BlockingIOError):

@@ -509,6 +509,7 @@ def test_events_are_objects(folder):
     assert events[0]["event"] == "begin" and events[0]["earlier"] == 0 and events[0]["progress"]["items"] == 3
     end = events[-1]
     assert end["event"] == "summary" and end["status"] == 5 and end["resume"] is None
+    assert end["check"] == "agentjob batch resolve night 1 --check"
     assert end["unknown"] == [{"item": 1, "line": 1, "job_id": "job_1"}] and end["progress"]["unknown"] == 1
     requests = [(event["event"], event["item"], event.get("status")) for event in events if event["event"] in ("attempt", "response")]
     assert {("attempt", 1, None), ("attempt", 2, None), ("response", 2, 200), ("attempt", 3, None), ("response", 3, 200)} <= set(requests)

@@ -220,6 +220,16 @@ def test_a_signal_while_modules_load_is_reported_with_the_verdict(emulator, modu
         assert error["delivery"] == ("not_sent" if words[0] != "batch" else None)
 
 
+def test_a_signal_whose_exception_gets_lost_is_reported_after_a_while(emulator):
+    emulator.reset(rules=[STALL])
+    when = "import weakref; prompt.prompt = object.__new__(type('Prompt', (), {})); finalizer = weakref.ref(prompt.prompt, lambda _: now())"
+    when += "; own = main.read_prompt; main.read_prompt = lambda text: (delattr(prompt, 'prompt'), own(text))[1]"
+    process = start(emulator, command=[sys.executable, "-c", AT.format(when=when), "send", "job_demo", "go"])
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 143 and err.startswith("Exception ignored in"), err
+    assert err.endswith(interrupted(signal.SIGTERM) + MAY_HAVE_ARRIVED + "to see whether it arrived:\n  agentjob get job_demo\n")
+
+
 def test_a_prompt_that_looks_like_a_flag_changes_no_report(emulator):
     command = [sys.executable, "-c", AT.format(when="before(main, 'parser')"), "send", "job_demo", "--", "--json-events"]
     status, out, err = run(emulator, command=command)

@@ -92,7 +92,7 @@ class Signals:
     def goes_on(self):
         """The command makes progress: after a signal it has REPORT_SECONDS from here until it exits at once."""
         if self.number is not None and hasattr(signal, "setitimer"):
-            signal.signal(signal.SIGALRM, self._exit)
+            signal.signal(signal.SIGALRM, self._on_alarm)
             signal.setitimer(signal.ITIMER_REAL, REPORT_SECONDS)
 
     def over(self):
@@ -113,7 +113,12 @@ class Signals:
         elif time.monotonic() - self._at >= ECHO_SECONDS:
             self._exit()
 
-    def _exit(self, *_):
+    def _on_alarm(self, *_):
+        if self._first == self._interrupt:  # nothing has caught the exception: it got lost, as one in a finalizer does
+            self._interrupt_if_noted()
+        self._exit()
+
+    def _exit(self):
         write(self._last_words())
         os._exit(exit.of_signal(self.number))
 
