@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::call::prompt::Prompt;
 use crate::error::Error;
 use crate::error::sentence::Subject;
-use crate::text::{describe, hidden_edge};
+use crate::text::{describe, hidden_edge, hidden_inside};
 
 /// The longest id that is accepted, in bytes. The contract names no format, but servers bound the size of a request's head.
 const MAX_ID_BYTES: usize = 1024;
@@ -100,7 +100,7 @@ pub(crate) fn jobs_path(base: &str, project_id: &str) -> String {
     path
 }
 
-/// Refuses an id that would not name one path segment, or that has something around it that cannot be seen.
+/// Refuses an id that would not name one path segment, or that has something around it or in it that cannot be seen.
 pub(crate) fn check_id(name: &str, id: &str) -> Result<(), Error> {
     let reason = match id {
         "" => format!("{name} is empty"),
@@ -111,8 +111,8 @@ pub(crate) fn check_id(name: &str, id: &str) -> Result<(), Error> {
         _ if let Some((at, control)) = id.char_indices().find(|(_, char)| char.is_control()) => {
             format!("{name} contains a control character (U+{:04X} at byte {at})", control as u32)
         }
-        _ => match hidden_edge(id) {
-            Some(edge) => format!("{name} {edge}"),
+        _ => match hidden_edge(id).or_else(|| hidden_inside(id)) {
+            Some(hidden) => format!("{name} {hidden}"),
             None => return Ok(()),
         },
     };
@@ -183,6 +183,17 @@ mod tests {
             (send("j\u{200b}", "p"), "job_id ends with an invisible character (U+200B)"),
             (send("\u{feff}j", "p"), "job_id begins with an invisible character (U+FEFF)"),
             (Operation::GetJob { job_id: "j " }, "job_id ends with white space (U+0020)"),
+            (
+                Operation::GetJob { job_id: "jé\u{200b}b" },
+                "job_id contains an invisible character (U+200B at byte 3). Give the id as the service shows it.",
+            ),
+            (send("j\u{ad}b", "p"), "job_id contains an invisible character (U+00AD at byte 1)"),
+            (send("j\u{feff}b", "p"), "job_id contains an invisible character (U+FEFF at byte 1)"),
+            (send("j\u{200d}b", "p"), "job_id contains an invisible character (U+200D at byte 1)"),
+            (send("j\u{202e}b", "p"), "job_id contains an invisible character (U+202E at byte 1)"),
+            (send("j\u{e0041}b", "p"), "job_id contains an invisible character (U+E0041 at byte 1)"),
+            (send("j\u{a0}b", "p"), "job_id contains white space other than a space (U+00A0 at byte 1)"),
+            (send("j\u{2028}b", "p"), "job_id contains white space other than a space (U+2028 at byte 1)"),
             (send("j", ""), "prompt is empty"),
             (send("j", "123456"), "prompt is 6 bytes long. At most 5"),
             (Operation::CreateJob { prompt: "".into() }, "prompt is empty"),
@@ -190,6 +201,10 @@ mod tests {
             let error = operation.check(5).unwrap_err();
             assert!(error.message().starts_with(start), "{error}");
         }
-        send("job 1/é", "12345").check(5).unwrap();
+        // The contract names no format. A joiner is a part of what is seen here.
+        for id in ["job 1/é", "\u{1f469}\u{200d}\u{1f4bb}", "می\u{200c}خواهم", "\u{26a0}\u{fe0f}", "e\u{301}", "漢字"]
+        {
+            send(id, "12345").check(5).unwrap();
+        }
     }
 }

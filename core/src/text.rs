@@ -64,6 +64,24 @@ pub(crate) fn hidden_edge(name: &str) -> Option<String> {
     })
 }
 
+/// What is inside a name and cannot be seen, as a clause: `contains an invisible character (U+200B at byte 3)`. A space can be seen.
+/// So can a joiner, by what it does to the character before it, if that is a part of an emoji or of a word that is spelled with one.
+pub(crate) fn hidden_inside(name: &str) -> Option<String> {
+    let mut before = '\0';
+    let (at, char) = name.char_indices().find(|(_, char)| {
+        let is_spelling = matches!(char, '\u{200c}' | '\u{200d}') && !before.is_ascii();
+        before = *char;
+        *char != ' ' && (char.is_whitespace() || is_hidden(*char)) && !is_spelling
+    })?;
+    let what = if char.is_whitespace() { "white space other than a space" } else { "an invisible character" };
+    Some(format!("contains {what} (U+{:04X} at byte {at})", char as u32))
+}
+
+/// A name as a person reads it aloud: in lower case, without white space and what cannot be seen.
+pub(crate) fn folded(name: &str) -> String {
+    name.chars().filter(|char| !char.is_whitespace() && !is_hidden(*char)).flat_map(char::to_lowercase).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
