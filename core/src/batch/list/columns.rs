@@ -1,7 +1,7 @@
 //! The columns that a list may have, and which of them an unknown one comes nearest to.
 
 use crate::batch::item::BatchItem;
-use crate::text::describe;
+use crate::text::{describe, folded};
 
 /// How many changes make another name of a known one. A name this near is a mistyped one, and never a message.
 const NEAR: usize = 2;
@@ -17,6 +17,21 @@ pub(crate) fn unknown(noun: &str, name: &str) -> String {
 /// The name that was perhaps meant to be `wanted`.
 pub(crate) fn mistyped<'a>(wanted: &str, mut names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     names.find(|name| !BatchItem::FIELDS.contains(name) && distance(wanted, name) <= NEAR)
+}
+
+/// The known field of whose name another one is only a different spelling. If a list has both, either may be the one that was meant.
+pub(crate) fn spelled_alike(name: &str) -> Option<usize> {
+    let folded = folded(name);
+    BatchItem::FIELDS.iter().position(|known| *known == folded && *known != name)
+}
+
+/// That a list has both names.
+pub(crate) fn both(whole: &str, field: usize, name: &str) -> String {
+    let known = BatchItem::FIELDS[field];
+    let name: String = name.chars().take(MAX_COMPARED).collect();
+    format!(
+        "the {whole} has both {known:?} and {name:?}, which differ only in case or white space: rename or remove one"
+    )
 }
 
 /// How many letters and digits to insert, delete or replace to get from one name to the other, in any case (Levenshtein).

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::batch::item::BatchItem;
-use crate::batch::list::columns::{mistyped, unknown};
+use crate::batch::list::columns::{both, mistyped, spelled_alike, unknown};
 use crate::batch::list::csv::{Record, Records, WrongRecord};
 use crate::batch::list::wrong::Wrong;
 use crate::error::Error;
@@ -140,6 +140,11 @@ impl Columns {
         };
         let job_id = find("job_id").ok_or_else(|| missing("job_id"))?;
         let prompt = find("prompt").ok_or_else(|| missing("prompt"))?;
+        for name in &names {
+            if let Some(field) = spelled_alike(name).filter(|field| find(BatchItem::FIELDS[*field]).is_some()) {
+                return Err(both("header", field, name));
+            }
+        }
         let is_other = |name: &str| !BatchItem::FIELDS.contains(&name);
         if let Some(at) = names.iter().position(|name| is_other(name) && !keeps_extra) {
             let name = names[at];

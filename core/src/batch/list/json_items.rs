@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::batch::item::BatchItem;
-use crate::batch::list::columns::{mistyped, unknown};
+use crate::batch::list::columns::{both, mistyped, spelled_alike, unknown};
 use crate::batch::list::csv::line_ends;
 use crate::batch::list::wrong::Wrong;
 use crate::error::Error;
@@ -101,7 +101,14 @@ impl<'a> Place<'a> {
 
     /// The item of the object that begins here.
     fn item(self, object: Json<'_>, keeps_extra: bool) -> Result<BatchItem, Wrong> {
-        let Fields { known: [job_id, prompt, key], other } = self.fields(object)?;
+        let Fields { known, other } = self.fields(object)?;
+        for (name, _) in &other {
+            let text = name.decode();
+            if let Some(field) = spelled_alike(&text).filter(|field| known[*field].is_some()) {
+                return Err(self.of(name.as_written()).wrong(Error::invalid(both("object", field, &text))));
+            }
+        }
+        let [job_id, prompt, key] = known;
         let missing = |wanted: &str| {
             let names: Vec<String> = other.iter().map(|(name, _)| name.decode().into_owned()).collect();
             // A name that is nearly right explains why one is missing. Any other may be a message, which no error may quote.

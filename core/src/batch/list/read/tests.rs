@@ -1,6 +1,7 @@
 //! Every way in which a list can be wrong, and the sentence that says so.
 
 use super::*;
+use crate::operation::Operation;
 
 const GOOD: &str = "{\"job_id\":\"a\",\"prompt\":\"x\"}\n";
 
@@ -263,6 +264,53 @@ fn other_columns_with_too_much_text_or_two_of_one_name_are_refused() {
     let twice = br#"{"job_id":"a","prompt":"x","repo":1,"r\u0065po":2}"#;
     let error = BatchItem::parse_list(twice, "FILE", &json).unwrap_err();
     assert_eq!(error.message(), "FILE, line 1, column 38: a field occurs twice");
+}
+
+#[test]
+fn a_second_column_that_differs_from_a_known_one_only_in_case_or_white_space_is_refused_also_with_others() {
+    for (content, format, expected) in [
+        ("job_id,prompt,Prompt\na,x,y\n", ListFormat::Csv, "line 1: the header has both \"prompt\" and \"Prompt\""),
+        ("job_id,PROM PT,prompt\na,x,y\n", ListFormat::Csv, "line 1: the header has both \"prompt\" and \"PROM PT\""),
+        (
+            "job_id\tprompt\tkey\tKey\u{200b}\na\tx\t\tk\n",
+            ListFormat::Tsv,
+            "line 1: the header has both \"key\" and \"Key\\u{200b}\"",
+        ),
+        (
+            r#"{"Prompt":"y","job_id":"a","prompt":"x"}"#,
+            ListFormat::Json,
+            "line 1, column 3: the object has both \"prompt\" and \"Prompt\"",
+        ),
+        (
+            r#"[{"job_id":"a","prompt":"x","prompt\u00a0":"y"}]"#,
+            ListFormat::Json,
+            "line 1, column 30: the object has both \"prompt\" and \"prompt\\u{a0}\"",
+        ),
+    ] {
+        for extra in [false, true] {
+            let options = ListOptions::new().format(format).extra(extra);
+            let error = BatchItem::parse_list(content.as_bytes(), "FILE", &options).unwrap_err();
+            let expected = format!("FILE, {expected}, which differ only in case or white space: rename or remove one");
+            assert!(error.message().starts_with(&expected), "{error}");
+        }
+    }
+    // Two of the other columns are the program's own matter.
+    let own = br#"{"job_id":"a","prompt":"x","ID":1,"id":2}"#;
+    assert!(BatchItem::parse_list(own, "FILE", &ListOptions::new().extra(true)).is_ok());
+}
+
+#[test]
+fn a_prompt_of_white_space_or_with_a_zero_byte_is_a_message_as_in_a_call() {
+    for (content, prompt) in [
+        (r#"{"job_id":"a","prompt":"  "}"#, "  "),
+        (r#"{"job_id":"a","prompt":"\n"}"#, "\n"),
+        (r#"{"job_id":"a","prompt":"x\u0000"}"#, "x\0"),
+    ] {
+        let items = BatchItem::parse_list(content.as_bytes(), "FILE", &ListFormat::Json.into()).unwrap();
+        assert_eq!(items[0].prompt(), prompt);
+        let call = Operation::SendMessage { job_id: "a", prompt: prompt.into() };
+        assert!(call.check(usize::MAX).is_ok());
+    }
 }
 
 #[test]
