@@ -6,11 +6,11 @@ use std::str::FromStr;
 use crate::config::endpoint::Endpoint;
 
 /// Whether the list names the endpoint: names (which cover their subdomains), addresses, CIDR blocks, or `*`, split by commas or
-/// spaces. Each may end in a port; an IPv6 address needs brackets then.
+/// white space. Each may end in a port; an IPv6 address needs brackets then.
 pub(crate) fn is_exempt(list: &str, endpoint: &Endpoint) -> bool {
     let host = endpoint.host.trim_end_matches('.');
     let address = host.parse::<IpAddr>().ok();
-    list.split([',', ' ', '\t']).filter(|entry| !entry.is_empty()).any(|entry| {
+    list.split(|char: char| char == ',' || char.is_whitespace()).filter(|entry| !entry.is_empty()).any(|entry| {
         let (place, port) = split_port(entry);
         let covers = || address.map_or_else(|| covers_name(place, host), |address| covers_address(place, address));
         entry == "*" || (port.is_none_or(|port| decimal(port) == Some(endpoint.port)) && covers())
@@ -150,6 +150,14 @@ mod tests {
             // Go has `*` anywhere, and curl had spaces between entries until 2024.
             ("https://api.example.com", "localhost, *", true),
             ("https://api.example.com", "localhost .example.com", true),
+            // So does every other white space: a list in a file of settings may have a line for each entry. Go and Python have it
+            // beside a comma.
+            ("https://api.example.com", "localhost,\n  .example.com\n", true),
+            ("https://api.example.com", "localhost\r\napi.example.com\r\n10.0.0.0/8", true),
+            ("https://10.1.2.3", "localhost\r\napi.example.com\r\n10.0.0.0/8", true),
+            ("https://api.example.com", "\n*\n", true),
+            ("https://api.example.com", "localhost\u{b}\u{c}\u{a0}api.example.com", true),
+            ("https://api.example.com", "api.\nexample.org", false),
         ] {
             assert_eq!(is_exempted(url, list), exempt, "{url} against {list}");
         }
