@@ -42,6 +42,11 @@ impl Proxy {
             Some((user, authority)) => (Some(user), authority),
             None => (None, rest),
         };
+        // They end the host and the port (RFC 3986 3.2), so this user name or password may be the path of another host.
+        if user.is_some_and(|user| user.contains(['/', '?', '#'])) {
+            let error = Error::invalid(format!("{name} has a \"/\", \"?\" or \"#\" before an \"@\""));
+            return Err(error.with_hint("In a user name or a password write %2F, %3F or %23 for it."));
+        }
         let authority = authority.trim_end_matches('/');
         // An endpoint without a path is exactly a host and a port.
         let endpoint =
@@ -198,6 +203,29 @@ mod tests {
         }
         // An exempt host needs no proxy, so an unusable one does not matter.
         assert_eq!(chosen("https://a.example", &[("ALL_PROXY", "socks5://p:1"), ("NO_PROXY", "*")]).unwrap(), None);
+    }
+
+    #[test]
+    fn what_ends_the_host_of_a_url_is_not_read_as_a_part_of_the_password() {
+        for text in [
+            "http://host/path@x:80",
+            "http://u:hunter2/@h:1",
+            "http://u:hunt/er2@h:1",
+            "http://u:hunt?er2@h:1",
+            "http://u:hunt#er2@h:1",
+            "u:hunt/er2@h:1",
+            "http://h:1/hunter2@",
+            "http://h:1?hunter2@x",
+        ] {
+            let error = chosen("https://a.example", &[("ALL_PROXY", text)]).unwrap_err();
+            assert_eq!(
+                error.message(),
+                "ALL_PROXY has a \"/\", \"?\" or \"#\" before an \"@\". In a user name or a password write %2F, %3F or %23 for it.",
+                "{text}"
+            );
+        }
+        let proxy = Proxy::parse("proxy", "http://u:%2F%3F%23@h:8").unwrap();
+        assert_eq!(proxy.credentials.unwrap().pair(), b"u:/?#");
     }
 
     #[test]
