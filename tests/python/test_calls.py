@@ -21,6 +21,18 @@ def test_the_readme_snippet(emulator, monkeypatch):
     assert [message["prompt"] for message in emulator.ledger()] == ["Also cover the error cases"]
 
 
+def test_a_proxy_of_the_environment_is_not_for_this_machine_and_one_that_is_given_is(emulator, monkeypatch):
+    """As docs/how-to/proxy-and-ca.md says."""
+    for name, value in emulator.environment().items():
+        monkeypatch.setenv(name, value)
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert agentjob.Client().get_job("job_demo")["id"] == "job_demo"
+    monkeypatch.setenv("NO_PROXY", "*")
+    with pytest.raises(agentjob.ConnectError, match="proxy"):
+        agentjob.Client(proxy="http://127.0.0.1:9", max_retries=0).get_job("job_demo")
+
+
 def test_a_message_returns_the_record_as_a_plain_dict(emulator, client):
     job = client.send_message("job_demo", "naïve → 日本 🎉 \0 \"quotes\"")
     assert type(job) is dict and type(job["source"]) is dict
