@@ -7,6 +7,8 @@ use std::process::{Child, Command, Stdio};
 
 use agentjob_emulator::Listening;
 use common::{limited, port_of_its_own};
+#[cfg(target_os = "linux")]
+use nix::{sys::signal::Signal, unistd::Pid};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_agentjob-emulator");
 
@@ -54,6 +56,30 @@ fn it_reads_its_configuration_from_stdin() {
     assert_eq!((listening.project_id.as_str(), listening.job_id.as_str()), ("p", "mine"));
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+/// The kernel drops a signal for which such a process has no handler.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_ends_it_as_the_first_process_of_a_container() {
+    let container = ["--pid", "--fork", "--kill-child"];
+    if !Command::new("unshare").args(container).arg("true").output().is_ok_and(|output| output.status.success()) {
+        // Not eprintln!, whose output the test harness hides.
+        return drop(writeln!(std::io::stderr(), "SKIPPED: no process namespace can be made here"));
+    }
+    limited();
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        let mut command = Command::new("unshare");
+        command.args(container).args([PROGRAM, "--until-stdin-closes"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // Closed if this test fails, so that nothing is left. Waiting for the child would close it otherwise.
+        let _stdin = child.stdin.take();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let first = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
+        nix::sys::signal::kill(Pid::from_raw(first.trim().parse().unwrap()), signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(128 + signal as i32), "{signal}");
+    }
 }
 
 #[test]
