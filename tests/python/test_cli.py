@@ -220,10 +220,18 @@ def test_a_key_file_that_others_can_read_is_refused_with_the_command_that_fixes_
 def test_invisible_characters_of_the_service_are_escaped_on_a_terminal(emulator):
     hidden = "\u2028\u061c\u200b\u202e\u2066\U000e0041\x1b[2J\x9b"
     emulator.reset(rules=[{"status": 404, "json": {"error": f"no{hidden} job"}}])
-    for words in (["get", f"job{hidden[:-5]}1"], ["wait", f"job{hidden[:-5]}1"]):
-        status, _, err = run(emulator, *words)
+    for command in ("get", "wait"):
+        status, _, err = run(emulator, command, "job_1")
         assert status == 3 and "\\u{202e}" in err and "\\u{e0041}" in err, err
         assert not [char for char in hidden if char in err and char not in "[2J"], ascii(err)
+
+
+def test_an_invisible_character_in_a_job_id_is_named_before_anything_is_sent(emulator):
+    for words in (["get"], ["wait"], ["send"], ["send", "--wait"]):
+        status, _, err = run(emulator, *words, "job_\u200bdemo", *["go"] * (words[0] == "send"))
+        sentence = "job_id contains an invisible character (U+200B at byte 4). Give the id as the service shows it."
+        assert status == 2 and err.startswith(f"agentjob: {sentence}\n"), err
+    assert emulator.requests()["total"] == 0
 
 
 def test_a_reader_that_goes_away_is_no_error(emulator):

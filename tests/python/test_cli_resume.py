@@ -122,7 +122,7 @@ def test_no_fresh_wait_is_advised_where_it_would_take_the_previous_result(emulat
 
 
 def test_the_hint_is_ascii_whatever_the_job_is_called(emulator):
-    job_id = "jöb\u202e 'x'"
+    job_id = "jöb 👩\u200d💻 'x'"
     emulator.reset(jobs=[{"id": job_id, "status": "active"}])
     err = interrupted(emulator, "wait", job_id, "--min-interval", "0.2")
     assert err.partition(HINT)[2].isascii()

@@ -102,8 +102,10 @@ def test_a_key_file_is_this_users_alone_unless_it_may_be_shared(monkeypatch, tmp
 
 def test_a_log_line_escapes_invisible_characters(emulator, caplog):
     caplog.set_level("DEBUG", logger="agentjob")
-    job = "job\u2028\u202e\u200b\U000e00411"
+    emulator.reset(rules=[{"status": 404, "json": {"error": "no\u2028\u202e\u200b\U000e0041 job"}}])
+    job = "👩\u200d💻"
     with pytest.raises(agentjob.NotFoundError) as caught:
         emulator.client().wait(job, timeout=5)
     assert caplog.messages and all(message.isprintable() for message in [*caplog.messages, str(caught.value)])
-    assert "job\\u{2028}\\u{202e}\\u{200b}\\u{e0041}" in caplog.messages[0]
+    assert "👩\\u{200d}💻" in caplog.messages[0]
+    assert "no\\u{2028}\\u{202e}\\u{200b}\\u{e0041} job" in str(caught.value)
