@@ -62,6 +62,31 @@ def test_a_wait_whose_every_poll_gets_a_login_page_says_so_once(emulator):
     assert "in a row" not in run(emulator, *wait, "--quiet")[2]
 
 
+#: `agentjob demo` with an emulator whose every poll gets a login page, in a second.
+DEMO = """
+import sys
+from agentjob import testing
+from agentjob._cli import main
+
+class LoginPage(testing.Emulator):
+    def __init__(self, **options):
+        super().__init__(**options, rules=[{"method": "GET", "status": 200, "body": "<html>Log in</html>"}])
+
+class Quick(main.Wait):
+    def __init__(self, options, *given):
+        options.min_interval, options.max_interval, options.wait_timeout = 0.02, 0.1, 1.0
+        super().__init__(options, *given)
+
+testing.Emulator, main.Wait = LoginPage, Quick
+sys.exit(main.main())
+"""
+
+
+def test_a_demo_whose_polls_keep_failing_says_so_once_as_any_wait(emulator):
+    status, _, err = run(None, command=[sys.executable, "-c", DEMO, "demo"])
+    assert status == 4 and err.count("agentjob: 5 polls in a row failed: ") == 1, err
+
+
 def test_send_prints_the_record(emulator):
     status, out, err = run(emulator, "send", "job_demo", "Also cover the error cases")
     assert (status, err) == (0, "")

@@ -10,12 +10,12 @@ import itertools
 import sys
 
 from .. import errors
-from .._native import Client, serve_emulator
+from .._native import serve_emulator
 from . import exit
 from .arguments import parser
+from .client import client
 from .events import JsonEvents
-from .flags import CLIENT, SCHEDULE
-from .headers import headers
+from .flags import SCHEDULE
 from .output import OutputError, emit, print_result
 from .progress import Progress
 from .prompt import read_prompt
@@ -157,7 +157,7 @@ def demo(options, report):
 
     prompt = "Also cover the error cases"
     options.min_interval = 0.5
-    with Emulator(work_ms=3000) as emulator, emulator.client(on_event=report.on_event) as service:
+    with Emulator(work_ms=3000) as emulator, emulator.client(on_event=report.on_event)._warning_to(report.on_warning) as service:
         report.say(f"an emulator of the service listens at {emulator.base_url}")
         report.say(f"sending to {emulator.job_id}: {prompt}")
         wait = Wait(options, service, report)
@@ -184,12 +184,6 @@ COMMANDS = {
     "demo": demo,
     "completion": completion,
 }
-
-
-def client(options, report):
-    settings = {name: getattr(options, name) for name in CLIENT}
-    settings["headers"] = headers(options.header)
-    return Client(**settings, user_agent_suffix="cli", on_event=report.on_event)._warning_to(report.on_warning)
 
 
 def finish(wait, report, delivered=False):

@@ -3,11 +3,10 @@
 import json
 
 from ... import errors
-from ..._native import Client, batch_export, batch_resolve, batch_status
+from ..._native import batch_export, batch_resolve, batch_status
 from .. import exit
+from ..client import client
 from ..events import error_facts
-from ..flags import CLIENT
-from ..headers import headers
 from ..output import print_result
 from ..terminal import printable
 from .decided import decide, items_of
@@ -39,9 +38,7 @@ def check(items, options, report):
         report.say("no message may have arrived: there is nothing to check")
         return True
     all_read = True
-    settings = {name: getattr(options, name, None) for name in CLIENT}
-    settings["headers"] = headers(options.header)
-    with Client(**settings, user_agent_suffix="cli", on_event=report.on_event) as service:
+    with client(options, report) as service:
         check_service(options.run, service)
         for message in messages:
             shown = {name: message[name] for name in ("item", "key", "job_id", "state", "at", "reason")}

@@ -1,9 +1,8 @@
 """`agentjob batch run`: sends the messages of a file, each at most once."""
 
 from ... import errors
-from ..._native import Client
-from ..flags import CLIENT, SCHEDULE
-from ..headers import headers
+from ..client import client
+from ..flags import SCHEDULE
 from ..signals import SIGNALS
 from .decided import read_prompt_file
 from .display import BatchProgress
@@ -24,11 +23,8 @@ def report_for(options):
 def main(options, report):
     """Runs the batch, and returns the exit status."""
     items = read_items(options.file, options.format, options.extra)
-    settings = {name: getattr(options, name, None) for name in CLIENT}
-    settings["headers"] = headers(options.header)
     summary, run = Summary(options), Run(options, report)
-    settings.update(user_agent_suffix="cli", on_event=run.on_event)
-    with run.stop, Client(**settings)._warning_to(report.on_warning) as service:
+    with run.stop, client(options, report, on_event=run.on_event) as service:
         with begin(service, items, options, run.on_update) as batch:
             del items  # the batch has them
             run.follow(batch, summary)
