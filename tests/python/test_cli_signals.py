@@ -163,7 +163,7 @@ sys.exit(run())
         ("before(main, 'report_for')", ["create", "go"], interrupted(signal.SIGTERM) + NOT_SENT),
         ("before(main, 'client')", ["send", "job_demo", "go"], interrupted(signal.SIGTERM) + NOT_SENT),
         ("before(main, 'emit')", ["send", "job_demo", "go"], interrupted(signal.SIGTERM) + ACCEPTED),
-        ("before(main, 'emit')", ["create", "go"], interrupted(signal.SIGTERM) + ACCEPTED),
+        ("before(main, 'emit')", ["create", "go"], interrupted(signal.SIGTERM) + ACCEPTED + "agentjob: the new job is job_1\n"),
         ("before(main, 'finish')", ["create", "go", "--wait", *QUICK], interrupted(signal.SIGTERM) + ACCEPTED),
     ],
     ids=["before the flags are parsed", "while modules load", "before the call", "after a send", "after a create", "after a wait"],

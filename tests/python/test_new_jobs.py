@@ -104,17 +104,21 @@ def test_a_cancelled_task_has_the_job_and_logs_it(emulator, caplog, library, whe
     assert (record.levelname, record.getMessage(), record.agentjob["job_id"]) == ("WARNING", expected, message["job_id"])
 
 
+def start(emulator, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE):
+    return subprocess.Popen(
+        [sys.executable, "-m", "agentjob", *words],
+        env={**os.environ, **emulator.environment()},
+        stdout=stdout,
+        stderr=stderr,
+        encoding="utf-8",
+    )
+
+
 @pytest.mark.parametrize("flags", [[], ["--wait", "--settle", "0"], ["--json-events"]], ids=" ".join)
 def test_a_signal_that_meets_the_response_of_a_create_prints_the_job(emulator, flags):
     def attempt(n):
         emulator.reset(rules=[{"method": "POST", "delay_ms": 300}], work_ms=0)
-        process = subprocess.Popen(
-            [sys.executable, "-m", "agentjob", "create", "go", *flags],
-            env={**os.environ, **emulator.environment()},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-        )
+        process = start(emulator, "create", "go", *flags)
         stop(emulator, process, 1, 0.5 * 2**n, signal.SIGTERM)
         out, err = process.communicate(timeout=PATIENCE)
         (message,) = emulator.ledger()
@@ -130,3 +134,31 @@ def test_a_signal_that_meets_the_response_of_a_create_prints_the_job(emulator, f
 
     # A machine that stalls lets the signal come before the response has arrived.
     tried(5, attempt)
+
+
+@pytest.mark.parametrize("flags", [[], ["--json-events"]], ids=" ".join)
+def test_a_signal_while_the_record_of_a_new_job_is_printed_names_it(emulator, tmp_path, flags):
+    emulator.reset(rules=[{"status": 201, "json": {"id": "job_9", "status": "active", "long": "x" * 1_000_000}}])
+    with open(tmp_path / "stderr", "w") as stderr:
+        process = start(emulator, "create", "go", *flags, stderr=stderr)
+    process.stdout.read(1)  # it prints, and no more is read
+    process.send_signal(signal.SIGTERM)
+    process.wait(PATIENCE)
+    process.stdout.close()
+    err = (tmp_path / "stderr").read_text(encoding="utf-8")
+    assert process.returncode == 143, err
+    if flags:
+        *_, update, error = map(json.loads, err.splitlines())
+        assert (update["job"]["id"], error["delivery"]) == ("job_9", "accepted")
+    else:
+        assert err == f"agentjob: interrupted by SIGTERM\n{ACCEPTED}\nagentjob: the new job is job_9\n"
+
+
+@pytest.mark.parametrize("flags", [[], ["--wait", "--quiet", "--settle", "0"], ["--json-events"]], ids=" ".join)
+def test_a_new_job_whose_record_cannot_be_printed_is_named(emulator, flags):
+    emulator.reset(work_ms=0)
+    with open("/dev/full", "w") as full:
+        _, err = (process := start(emulator, "create", "go", *flags, stdout=full)).communicate(timeout=PATIENCE)
+    (message,) = emulator.ledger()
+    said = f"the record could not be written, but job {message['job_id']} was created; do not create it again"
+    assert process.returncode == 5 and said in err, err

@@ -7,6 +7,7 @@ load the modules of `batch`.
 
 import argparse
 import itertools
+import json
 import sys
 
 from .. import errors
@@ -22,7 +23,7 @@ from .prompt import read_prompt
 from .record import pretty
 from .terminal import write
 from .signals import SIGNALS
-from .wait import Interrupted, Wait, add_known, command, delivered, job_words
+from .wait import Interrupted, Wait, add_known, command, delivered, job_words, note_created
 
 
 #: There is no id to check.
@@ -108,10 +109,10 @@ def send(options, report):
     prompt = read_prompt(options.prompt)
     with client(options, report) as service:
         if not options.wait:
-            return show(delivered(options, lambda: service._record_json(options.job, prompt)), report, delivered=True)
+            return show(delivered(options, lambda: service._record_json(options.job, prompt)), report, delivers="message")
         wait = Wait(options, service, report)
         wait.message(options.job, prompt)
-    return finish(wait, report, delivered=True)
+    return finish(wait, report, delivers="message")
 
 
 def wait(options, report):
@@ -139,10 +140,10 @@ def create(options, report):
     prompt = read_prompt(options.prompt)
     with client(options, report) as service:
         if not options.wait:
-            return show(delivered(options, lambda: service._record_json(prompt=prompt)), report, delivered=True)
+            return show(delivered(options, lambda: service._record_json(prompt=prompt)), report, delivers="new job")
         wait = Wait(options, service, report)
         wait.new_job(prompt)
-    return finish(wait, report, delivered=True)
+    return finish(wait, report, delivers="new job")
 
 
 def help(options, report):
@@ -186,21 +187,30 @@ COMMANDS = {
 }
 
 
-def finish(wait, report, delivered=False):
+def finish(wait, report, delivers=None):
     """Prints a wait's last record."""
-    status = show(wait.poller._record_json, report, delivered)
+    status = show(wait.poller._record_json, report, delivers)
     return exit.JOB_FAILED if wait.poller.job["status"] == "failed" else status
 
 
-def show(record, report, delivered=False):
-    """Prints a record on stdout."""
+def show(record, report, delivers=None):
+    """Prints a record on stdout. delivers: what the command delivered, "message" or "new job"."""
     report.end()
-    broken = emit(pretty(record))
+    created = json.loads(record) if delivers == "new job" else None
+    try:
+        broken = emit(pretty(record))
+    except KeyboardInterrupt as interrupt:
+        if created:
+            note_created(interrupt, created)
+        raise
     if broken is None:
         SIGNALS.over()
         return exit.DONE
-    if delivered:
-        failure = OutputError("the record could not be written, but the message was accepted; do not send it again")
+    if delivers:
+        if created:
+            report.on_update(created)
+        known = f"job {created['id']} was created; do not create it again" if created else "the message was accepted; do not send it again"
+        failure = OutputError(f"the record could not be written, but {known}")
         failure.delivery = "accepted"
         report.fail(failure)
         # A script that sends again after a failure must not do so here. It checks the job, and so gets the record.

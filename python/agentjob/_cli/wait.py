@@ -47,7 +47,13 @@ def add_verdict(error, verdict, remark=True):
     """Adds the verdict to an error. remark: the error's sentence does not say it."""
     add_note(error, verdict)
     if remark:
-        error.remarks = error.__notes__
+        error.remarks = [*error.__notes__, *getattr(error, "remarks", ())]
+
+
+def note_created(interrupt, job):
+    """Adds the job that was created to a signal's exception, as the library does where the signal meets the response."""
+    interrupt.job = job
+    interrupt.__notes__ = [*getattr(interrupt, "__notes__", ()), f"agentjob: the new job is {job['id']}"]
 
 
 class Wait:
