@@ -90,11 +90,9 @@ impl Connection {
             return Ok(());
         }
         if self.unwritten && self.reused && !self.is_alive() {
-            self.dead = true;
             return Err(Cause::Stale);
         }
         if self.unwritten && self.tunnelled && self.tls.is_none() && self.socket.idle() == Idle::Readable {
-            self.dead = true;
             return Err(surplus());
         }
         self.unwritten = false;
