@@ -179,7 +179,7 @@ sizes)
     ;;
 test-c)
     until [ -e building ]; do sleep 0.05; done
-    if [ -e interrupt ]; then kill -INT "$PPID"; sleep 60; fi
+    if [ -e interrupt ]; then kill -TERM "$PPID"; sleep 60; fi
     echo >tested
     ;;
 esac
