@@ -138,7 +138,8 @@ def test_a_signal_that_meets_the_response_of_a_create_prints_the_job(emulator, f
 
 @pytest.mark.parametrize("flags", [[], ["--json-events"]], ids=" ".join)
 def test_a_signal_while_the_record_of_a_new_job_is_printed_names_it(emulator, tmp_path, flags):
-    emulator.reset(rules=[{"status": 201, "json": {"id": "job_9", "status": "active", "long": "x" * 1_000_000}}])
+    job_id = f"\x1b[2J {emulator.api_key}"  # the service may choose any
+    emulator.reset(rules=[{"status": 201, "json": {"id": job_id, "status": "active", "long": "x" * 1_000_000}}])
     with open(tmp_path / "stderr", "w") as stderr:
         process = start(emulator, "create", "go", *flags, stderr=stderr)
     process.stdout.read(1)  # it prints, and no more is read
@@ -149,9 +150,9 @@ def test_a_signal_while_the_record_of_a_new_job_is_printed_names_it(emulator, tm
     assert process.returncode == 143, err
     if flags:
         *_, update, error = map(json.loads, err.splitlines())
-        assert (update["job"]["id"], error["delivery"]) == ("job_9", "accepted")
+        assert (update["job"]["id"], error["delivery"]) == (job_id, "accepted")
     else:
-        assert err == f"agentjob: interrupted by SIGTERM\n{ACCEPTED}\nagentjob: the new job is job_9\n"
+        assert err == f"agentjob: interrupted by SIGTERM\n{ACCEPTED}\nagentjob: the new job is \\u{{1b}}[2J ***\n"
 
 
 @pytest.mark.parametrize("flags", [[], ["--wait", "--quiet", "--settle", "0"], ["--json-events"]], ids=" ".join)

@@ -23,7 +23,7 @@ from .prompt import read_prompt
 from .record import pretty
 from .terminal import write
 from .signals import SIGNALS
-from .wait import Interrupted, Wait, add_known, command, delivered, job_words, note_created
+from .wait import Interrupted, Wait, add_known, command, delivered, job_words
 
 
 #: There is no id to check.
@@ -140,10 +140,11 @@ def create(options, report):
     prompt = read_prompt(options.prompt)
     with client(options, report) as service:
         if not options.wait:
-            return show(delivered(options, lambda: service._record_json(prompt=prompt)), report, delivers="new job")
+            record = delivered(options, lambda: service._record_json(prompt=prompt))
+            return show(record, report, delivers="new job", service=service)
         wait = Wait(options, service, report)
         wait.new_job(prompt)
-    return finish(wait, report, delivers="new job")
+    return finish(wait, report, delivers="new job", service=service)
 
 
 def help(options, report):
@@ -187,21 +188,21 @@ COMMANDS = {
 }
 
 
-def finish(wait, report, delivers=None):
+def finish(wait, report, delivers=None, service=None):
     """Prints a wait's last record."""
-    status = show(wait.poller._record_json, report, delivers)
+    status = show(wait.poller._record_json, report, delivers, service)
     return exit.JOB_FAILED if wait.poller.job["status"] == "failed" else status
 
 
-def show(record, report, delivers=None):
-    """Prints a record on stdout. delivers: what the command delivered, "message" or "new job"."""
+def show(record, report, delivers=None, service=None):
+    """Prints a record on stdout. delivers: what the command delivered, "message" or "new job". service: the client that created that job."""
     report.end()
     created = json.loads(record) if delivers == "new job" else None
     try:
         broken = emit(pretty(record))
     except KeyboardInterrupt as interrupt:
         if created:
-            note_created(interrupt, created)
+            service._add_new_job(interrupt, created, None)
         raise
     if broken is None:
         SIGNALS.over()

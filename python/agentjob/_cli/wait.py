@@ -50,12 +50,6 @@ def add_verdict(error, verdict, remark=True):
         error.remarks = [*error.__notes__, *getattr(error, "remarks", ())]
 
 
-def note_created(interrupt, job):
-    """Adds the job that was created to a signal's exception, as the library does where the signal meets the response."""
-    interrupt.job = job
-    interrupt.__notes__ = [*getattr(interrupt, "__notes__", ()), f"agentjob: the new job is {job['id']}"]
-
-
 class Wait:
     """One wait. Its errors are those of Client.send_and_wait and Client.wait.
 
