@@ -34,7 +34,10 @@ class Message(NamedTuple):
         if verdict is None:
             return
         _native.add_note(error, verdict)
-        new_job = None if record is None or self.created is None else self.created(error, record)
+        new_job = None
+        if record is not None and self.created is not None:
+            with contextlib.suppress(Exception):  # a callback's exception may have a `job` that is something else
+                new_job = self.created(error, record)
         known, logging = SENTENCES.get((self.operation, verdict)), sys.modules.get("logging")
         if known is None or logging is None or not is_cancellation(error):
             return
