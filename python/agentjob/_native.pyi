@@ -539,7 +539,8 @@ class Poller:
 
         timeout: total seconds of this poll instead of the client's. meta: called with the response's metadata if the poll succeeds.
         cancel: a token that can end it. A poll that fails for a transient reason is counted and returns None. Raises
-        WaitTimeoutError once the wait has timed out; if a poll was due before and was not made, it is made first.
+        WaitTimeoutError once the wait has timed out; one more poll is made first if one that was due before was not made, or one ended
+        more than a second later.
         """
 
     def _call_token(self) -> CancelToken: ...

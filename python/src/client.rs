@@ -622,7 +622,6 @@ impl Client {
     }
 
     /// A token for one call, whose time starts now, before the call queues for a thread: for agentjob.aio.
-
     #[pyo3(signature = (timeout=None, *, delivers=false))]
     fn _call_token(&self, py: Python<'_>, timeout: Option<Number>, delivers: bool) -> PyResult<CancelToken> {
         let timeout = match timeout {

@@ -150,8 +150,8 @@ mod tests {
             // Go has `*` anywhere, and curl had spaces between entries until 2024.
             ("https://api.example.com", "localhost, *", true),
             ("https://api.example.com", "localhost .example.com", true),
-            // So does every other white space: a list in a file of settings may have a line for each entry. Go and Python have it
-            // beside a comma.
+            // Any other white space separates entries, too: a list in a file of settings may have a line for each one. Go and
+            // Python ignore it beside a comma.
             ("https://api.example.com", "localhost,\n  .example.com\n", true),
             ("https://api.example.com", "localhost\r\napi.example.com\r\n10.0.0.0/8", true),
             ("https://10.1.2.3", "localhost\r\napi.example.com\r\n10.0.0.0/8", true),

@@ -16,8 +16,9 @@ impl Client {
     ///
     /// A poll that fails for a passing reason (connection, timeout, 408, 429, 5xx, a 2xx that is not this job's record) does not end
     /// the wait. If the deadline passes although a poll was due before, or a poll ends more than a second after it (the process was
-    /// stopped), one more poll is made, with the call's `timeout`. After a message of this client, also one that is sent during the wait, a finished record counts only once a poll that
-    /// began after it saw the job active (any status that is not terminal) or `settle` has passed.
+    /// stopped), one more poll is made, with the call's `timeout`. After a message of this client, also one that is sent during the
+    /// wait, a finished record counts only once a poll that began after it saw the job active (any status that is not terminal) or
+    /// `settle` has passed.
     ///
     /// # Errors
     /// `WaitTimeout` at the deadline, with the last record unless that may be the previous result, and with why the last poll failed, if

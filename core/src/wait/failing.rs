@@ -22,7 +22,7 @@ struct Failed {
     unquoted: String,
     /// What helps, unless that is a time, which has passed when the wait ends.
     hint: Option<String>,
-    /// It asked to wait: without a connection, that was a proxy.
+    /// The response asked to wait. That of a failed connection is a proxy's.
     asked_to_wait: bool,
 }
 

@@ -113,7 +113,7 @@ impl Poller {
     }
 
     /// The time left until the wait's deadline, for programs whose polls queue for a thread. `None` if the wait has no deadline, or
-    /// if it polls once more regardless of it: it was resumed, or its process was stopped until after the deadline.
+    /// if it polls once more regardless of it: it was resumed, a poll that was due before the deadline was not made, or one ended long after it.
     pub fn time_left(&self) -> Option<Duration> {
         let left = self.state.deadline().filter(|_| !self.must_poll)?.saturating_sub(self.elapsed());
         (!left.is_zero() || !self.state.lacks_a_poll()).then_some(left)
