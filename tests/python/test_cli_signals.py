@@ -332,7 +332,7 @@ def test_a_second_signal_ends_a_report_that_blocks(folder):
             with full_pipe() as stderr:
                 process = start(emulator, command=[sys.executable, "-c", AT.format(when=when), *words], stderr=stderr)
                 wait_for(lambda: arrived(emulator) == n, "the message is there")
-                for _ in range(20):
+                for _ in range(PATIENCE * 3):
                     process.send_signal(signal.SIGTERM)  # for 0.15 s it counts as the first one's echo
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         process.wait(0.3)
