@@ -250,9 +250,15 @@ def test_after_the_command_line_a_program_handles_its_signals_again(emulator):
         before = [signal.getsignal(number) for number in numbers]
         for _ in range(2):
             assert main() == 0 and [signal.getsignal(number) for number in numbers] == before
+        import os
+        from agentjob._cli import main as command_line
+        signal.signal(signal.SIGALRM, own := lambda *_: None)
+        command_line.client = lambda *_: os.kill(os.getpid(), signal.SIGTERM)
+        assert main() == 143 and signal.getsignal(signal.SIGALRM) == own
+        assert [signal.getsignal(number) for number in numbers] == before
     """
     status, _, err = run(emulator, command=[sys.executable, "-c", textwrap.dedent(code), "get", "job_demo"])
-    assert (status, err) == (0, "")
+    assert (status, err) == (0, interrupted(signal.SIGTERM))
 
 
 def test_a_signal_while_an_error_is_reported_does_not_hide_it(emulator):

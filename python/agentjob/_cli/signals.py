@@ -61,6 +61,7 @@ class Signals:
         self.number = None  # the first one's
         self._at = 0.0
         self._first, self._last_words = None, str
+        self._alarm_before = None  # the program's handler of SIGALRM, while ours is set
 
     def install(self):
         """Until `start` a signal is only noted: what raises while a module loads may get lost in Python's own code for that."""
@@ -84,15 +85,17 @@ class Signals:
 
     @contextlib.contextmanager
     def held(self):
-        """What takes no time, and has to be done as a whole: a signal interrupts the command after it."""
+        """What has to be done as a whole, in well below REPORT_SECONDS: a signal interrupts the command after it."""
         with self.first(lambda: None):
             yield
         self._interrupt_if_noted()
 
-    def goes_on(self):
+    def made_progress(self):
         """The command makes progress: after a signal it has REPORT_SECONDS from here until it exits at once."""
         if self.number is not None and hasattr(signal, "setitimer"):
-            signal.signal(signal.SIGALRM, self._on_alarm)
+            before = signal.signal(signal.SIGALRM, self._on_alarm)
+            if before != self._on_alarm:
+                self._alarm_before = before
             signal.setitimer(signal.ITIMER_REAL, REPORT_SECONDS)
 
     def over(self):
@@ -101,14 +104,15 @@ class Signals:
 
     def reported(self):
         """All is written."""
-        if self.number is not None and hasattr(signal, "setitimer"):
+        if self._alarm_before is not None:
             signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, self._alarm_before)
 
     def _on_signal(self, number, _):
         if self.number is None:
             self.number, self._at = number, time.monotonic()
             if self._first is not None:
-                self.goes_on()
+                self.made_progress()
                 self._first()
         elif time.monotonic() - self._at >= ECHO_SECONDS:
             self._exit()
@@ -124,7 +128,7 @@ class Signals:
 
     def _interrupt_if_noted(self):
         if self.number is not None:
-            self.goes_on()
+            self.made_progress()
             self._interrupt()
 
     def _interrupt(self):

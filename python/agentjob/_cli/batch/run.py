@@ -73,7 +73,7 @@ class Run:
     def follow(self, batch, summary):
         self._batch = self.stop.batch = batch
         while not batch.finished:
-            SIGNALS.goes_on()
+            SIGNALS.made_progress()
             if self.stop.wanted:
                 self.stop.wanted = False
                 self._report.stopping(batch.progress(), self.stop.name)
