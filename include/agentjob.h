@@ -1278,7 +1278,8 @@ agentjob_code agentjob_client_get_job(const agentjob_client *client,
                                       agentjob_error **err);
 
 /**
- * Creates a job and returns its record. After an error agentjob_error_delivery() says whether the job may exist.
+ * Creates a job and returns its record. After an error agentjob_error_delivery() says whether the job may exist; if the call was
+ * cancelled or the client closed when the response was there, agentjob_error_job() is the job's record.
  * @param client the client
  * @param prompt the job's first instruction, UTF-8, at least 1 byte; a NUL byte in it is sent like any other byte
  * @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED
@@ -1924,7 +1925,7 @@ AGENTJOB_API uint64_t agentjob_poller_due_in_ms(const agentjob_poller *poller);
 /**
  * Polls the job once, now, even if no poll is due. A poll that fails for a transient reason (connection, timeout, 408, 429, 5xx,
  * a 2xx that is not this job's record) is counted and is not an error. If the deadline was exceeded although a poll was due
- * before, that poll is made, with the call's timeout.
+ * before, or during a poll that ended more than a second later, one more poll is made, with the call's timeout.
  *
  * Records and texts that were borrowed from the poller become invalid.
  * @param poller the poller

@@ -88,7 +88,8 @@ impl Client {
     /// [`create_job`](Client::create_job) with settings for this call.
     ///
     /// # Errors
-    /// Those of `create_job`, and `Cancelled`. If that comes when the response is there, [`job`](Error::job) is the new job's record.
+    /// Those of `create_job`, and `Cancelled`. If that or `Closed` comes when the response is there, [`job`](Error::job) is the new
+    /// job's record.
     pub fn create_job_with<'a>(&self, prompt: impl Into<Prompt<'a>>, call: &CallOptions) -> Result<Job, Error> {
         execute(&self.shared, &Operation::CreateJob { prompt: prompt.into() }, call, None)
     }

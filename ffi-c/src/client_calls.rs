@@ -78,7 +78,8 @@ pub unsafe extern "C" fn agentjob_client_get_job(
     }
 }
 
-/// Creates a job and returns its record. After an error agentjob_error_delivery() says whether the job may exist.
+/// Creates a job and returns its record. After an error agentjob_error_delivery() says whether the job may exist; if the call was
+/// cancelled or the client closed when the response was there, agentjob_error_job() is the job's record.
 /// @param client the client
 /// @param prompt the job's first instruction, UTF-8, at least 1 byte; a NUL byte in it is sent like any other byte
 /// @param prompt_len its length in bytes, or AGENTJOB_NUL_TERMINATED

@@ -108,7 +108,7 @@ pub unsafe extern "C" fn agentjob_poller_due_in_ms(poller: *const agentjob_polle
 
 /// Polls the job once, now, even if no poll is due. A poll that fails for a transient reason (connection, timeout, 408, 429, 5xx,
 /// a 2xx that is not this job's record) is counted and is not an error. If the deadline was exceeded although a poll was due
-/// before, that poll is made, with the call's timeout.
+/// before, or during a poll that ended more than a second later, one more poll is made, with the call's timeout.
 ///
 /// Records and texts that were borrowed from the poller become invalid.
 /// @param poller the poller

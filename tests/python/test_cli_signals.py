@@ -13,6 +13,7 @@ import subprocess
 import sys
 import termios
 import textwrap
+import time
 
 import pytest
 
@@ -119,9 +120,9 @@ def test_a_signal_while_the_record_is_printed_says_that_the_message_was_accepted
 
 #: Runs a command with a signal at a certain moment, which no test can meet from outside.
 AT = """
-import os, signal, sys, agentjob
+import os, signal, sys, time, agentjob
 from agentjob import _cli
-from agentjob._cli import main, output, prompt, wait
+from agentjob._cli import main, output, prompt, signals, wait
 from agentjob.__main__ import console as run
 
 def now():
@@ -314,6 +315,36 @@ def test_a_signal_while_a_decision_is_written_does_not_hide_it(folder):
         assert (status, out, err) == (143, "item 1 (job_1): arrived\n", interrupted(signal.SIGTERM))
 
 
+def test_a_signal_does_not_limit_the_time_that_a_batch_and_a_decision_need(folder):
+    messages(1)
+    long = "signals.REPORT_SECONDS = 0.2; from agentjob._cli.batch import {0} as place; own = place.{1}"
+    long += "; place.{1} = lambda *given, **named: (now(), time.sleep(0.7), own(*given, **named))[2]"
+    with service(1, rules=[{"fault": {"do": "close", "at": "request"}}]) as emulator:
+        words = ["batch", "run", "messages.jsonl", "--journal", "night"]
+        status, _, err = run(emulator, command=[sys.executable, "-c", AT.format(when=long.format("run", "begin")), *words])
+        assert status == 143 and "exited at once" not in err and err.endswith("agentjob batch run messages.jsonl --journal night\n"), err
+        assert run(emulator, *words)[0] == 5
+        words = ["batch", "resolve", "night", "1", "--arrived"]
+        status, out, err = run(emulator, command=[sys.executable, "-c", AT.format(when=long.format("resolve", "batch_resolve")), *words])
+        assert (status, out, err) == (143, "item 1 (job_1): arrived\n", interrupted(signal.SIGTERM))
+
+
+def test_the_time_in_which_the_process_is_stopped_does_not_count_for_the_report(folder):
+    messages(4)
+    when = "signals.REPORT_SECONDS = 0.5"
+    with service(4, rules=[{"delay_ms": 1500}]) as emulator:
+        words = ["batch", "run", "messages.jsonl", "--journal", "night"]
+        process = start(emulator, command=[sys.executable, "-c", AT.format(when=when), *words])
+        wait_for(lambda: arrived(emulator) == 4, "the messages are there")
+        process.send_signal(signal.SIGTERM)
+        read_until(process.stderr, "stopping")
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.8)  # the time is what is tested
+        process.send_signal(signal.SIGCONT)
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 143 and "exited at once" not in err and "4 accepted" in err, err
+
+
 def test_a_signal_that_comes_twice_is_one(emulator):
     emulator.reset(rules=[STALL])
 
@@ -332,7 +363,7 @@ def test_a_signal_that_comes_twice_is_one(emulator):
 
 def test_a_second_signal_ends_a_report_that_blocks(folder):
     messages(1)
-    when = "from agentjob._cli import signals; signals.REPORT_SECONDS = 1e6"
+    when = "signals.REPORT_SECONDS = 1e6"
     with service(1, rules=[STALL]) as emulator:
         for n, words in enumerate((["send", "job_1", "go"], ["batch", "run", "messages.jsonl", "--journal", "night"]), 1):
             with full_pipe() as stderr:

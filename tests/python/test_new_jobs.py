@@ -161,5 +161,32 @@ def test_a_new_job_whose_record_cannot_be_printed_is_named(emulator, flags):
     with open("/dev/full", "w") as full:
         _, err = (process := start(emulator, "create", "go", *flags, stdout=full)).communicate(timeout=PATIENCE)
     (message,) = emulator.ledger()
-    said = f"the record could not be written, but job {message['job_id']} was created; do not create it again"
-    assert process.returncode == 5 and said in err, err
+    assert process.returncode == 5 and "the record could not be written, but the job was created; do not create it again" in err, err
+    if "--json-events" in flags:
+        *_, update, error = map(json.loads, err.splitlines())
+        assert (update["job"]["id"], error["delivery"]) == (message["job_id"], "accepted")
+    else:
+        assert err.endswith(f"agentjob: the new job is {message['job_id']}\n")
+
+
+def test_a_job_of_a_callbacks_own_exception_does_not_replace_a_cancellation(emulator, caplog):
+    on_event, cancel = until_cancelled()
+
+    class Own(Exception):
+        job, delivery = "nightly", "accepted"
+
+    def ends(event):
+        on_event(event)
+        if event["event"] == "response":
+            raise Own
+
+    client = agentjob.aio.AsyncClient.of(emulator.client(on_event=ends))
+
+    async def main():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(cancel, tasks.cancel_scope)
+            await client.create_job("go")
+
+    with caplog.at_level(logging.INFO, "agentjob"):
+        RUNNERS["anyio on asyncio"](main)
+    assert "was created, but the task that sent it was cancelled" in caplog.text

@@ -230,7 +230,7 @@ impl<'a> RequestLoop<'a> {
         }
         let error = self.interrupted(cause);
         match read {
-            Ok(job) if self.operation.job_id().is_empty() => {
+            Ok(job) if matches!(self.operation, Operation::CreateJob { .. }) => {
                 error.about(Subject::NewJob(describe(&redactor.redact(job.id())))).with_job(Some(job.clone()))
             }
             _ => error,

@@ -37,6 +37,7 @@ pub(crate) fn open(call: &CallInFlight, socket: &Socket, proxy: &Proxy, to: &End
 }
 
 /// There are more bytes than the proxy's response before the request is written. A service sends nothing then, so they are not its own.
+/// Over TLS they break the handshake.
 pub(crate) fn surplus() -> Cause {
     Cause::Proxy("sent more than a response".to_owned())
 }

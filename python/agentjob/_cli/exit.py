@@ -85,7 +85,9 @@ def of_error(error):
     number = getattr(error, "signal", None)
     if number is not None:
         return of_signal(number)
-    return KINDS.get(error.kind, DELIVERY_UNKNOWN if error.delivery == "unknown" else FAILED)
+    status = KINDS.get(error.kind, DELIVERY_UNKNOWN if error.delivery == "unknown" else FAILED)
+    # An id of a new job that cannot be waited for: its user gave nothing wrong, and something was sent.
+    return FAILED if status == USAGE and error.delivery == "accepted" else status
 
 
 def help_for(command):

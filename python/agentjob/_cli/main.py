@@ -68,6 +68,8 @@ def main(argv=None):
 def ended_by(interrupt):
     """What a signal's exception reports: the error that was about to end the command when the signal came, perhaps while the client
     closed; or else the signal."""
+    while isinstance(interrupt.__context__, KeyboardInterrupt):
+        interrupt = interrupt.__context__  # raised again, because it seemed lost; this one has what is known
     error = interrupt.__context__
     return error if isinstance(error, errors.Error) else Interrupted(interrupt)
 
@@ -109,10 +111,10 @@ def send(options, report):
     prompt = read_prompt(options.prompt)
     with client(options, report) as service:
         if not options.wait:
-            return show(delivered(options, lambda: service._record_json(options.job, prompt)), report, delivers="message")
+            return show(delivered(options, lambda: service._record_json(options.job, prompt)), report, delivers=True)
         wait = Wait(options, service, report)
         wait.message(options.job, prompt)
-    return finish(wait, report, delivers="message")
+    return finish(wait, report, delivers=True)
 
 
 def wait(options, report):
@@ -141,10 +143,10 @@ def create(options, report):
     with client(options, report) as service:
         if not options.wait:
             record = delivered(options, lambda: service._record_json(prompt=prompt))
-            return show(record, report, delivers="new job", service=service)
+            return show(record, report, delivers=True, creator=service)
         wait = Wait(options, service, report)
         wait.new_job(prompt)
-    return finish(wait, report, delivers="new job", service=service)
+    return finish(wait, report, delivers=True, creator=service)
 
 
 def help(options, report):
@@ -188,31 +190,32 @@ COMMANDS = {
 }
 
 
-def finish(wait, report, delivers=None, service=None):
+def finish(wait, report, delivers=False, creator=None):
     """Prints a wait's last record."""
-    status = show(wait.poller._record_json, report, delivers, service)
+    status = show(wait.poller._record_json, report, delivers, creator)
     return exit.JOB_FAILED if wait.poller.job["status"] == "failed" else status
 
 
-def show(record, report, delivers=None, service=None):
-    """Prints a record on stdout. delivers: what the command delivered, "message" or "new job". service: the client that created that job."""
-    report.end()
-    created = json.loads(record) if delivers == "new job" else None
+def show(record, report, delivers=False, creator=None):
+    """Prints a record on stdout. delivers: the command delivered a message. creator: the client that created the job."""
     try:
+        report.end()
         broken = emit(pretty(record))
     except KeyboardInterrupt as interrupt:
-        if created:
-            service._add_new_job(interrupt, created, None)
+        if creator:
+            creator._add_new_job(interrupt, json.loads(record), None)
         raise
     if broken is None:
         SIGNALS.over()
         return exit.DONE
     if delivers:
-        if created:
-            report.on_update(created)
-        known = f"job {created['id']} was created; do not create it again" if created else "the message was accepted; do not send it again"
+        known = "the job was created; do not create it again" if creator else "the message was accepted; do not send it again"
         failure = OutputError(f"the record could not be written, but {known}")
         failure.delivery = "accepted"
+        if creator:
+            creator._add_new_job(failure, json.loads(record), None)
+            failure.remarks = failure.__notes__
+            report.on_update(failure.job)
         report.fail(failure)
         # A script that sends again after a failure must not do so here. It checks the job, and so gets the record.
         return exit.DELIVERY_UNKNOWN

@@ -13,8 +13,11 @@ from . import exit
 
 #: A second signal within this time is an echo of the first one: a parent process passes on what the terminal sent to both.
 ECHO_SECONDS = 0.15
-#: How long a command may take to write its report after a signal. A reader that does not read must not keep it for longer.
+#: How long a command may take to end after a signal, without the time that a batch and a decision need. A reader that does not read must
+#: not keep it for longer.
 REPORT_SECONDS = 3.0
+#: An alarm that is this late found the process stopped (Ctrl-Z, a frozen container), which is no time to report in.
+LATE_SECONDS = 0.1
 #: The numbers of the signals. Not every platform has all of them.
 ENDING = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
 
@@ -58,14 +61,18 @@ class Signals:
     """What the command does about them: the first one interrupts it, or does what `first` says; the second one exits at once."""
 
     def __init__(self):
+        self._reset()
+
+    def _reset(self):
         self.number = None  # the first one's
         self._at = 0.0
         self._first, self._last_words = None, str
+        self._limited, self._due = True, 0.0
         self._alarm_before = None  # the program's handler of SIGALRM, while ours is set
 
     def install(self):
         """Until `start` a signal is only noted: what raises while a module loads may get lost in Python's own code for that."""
-        self.__init__()
+        self._reset()
         return handle_all(self._on_signal)
 
     def start(self):
@@ -85,18 +92,30 @@ class Signals:
 
     @contextlib.contextmanager
     def held(self):
-        """What has to be done as a whole, in well below REPORT_SECONDS: a signal interrupts the command after it."""
+        """What has to be done as a whole: a signal interrupts the command after it."""
         with self.first(lambda: None):
             yield
         self._interrupt_if_noted()
 
-    def made_progress(self):
-        """The command makes progress: after a signal it has REPORT_SECONDS from here until it exits at once."""
-        if self.number is not None and hasattr(signal, "setitimer"):
-            before = signal.signal(signal.SIGALRM, self._on_alarm)
-            if before != self._on_alarm:
-                self._alarm_before = before
-            signal.setitimer(signal.ITIMER_REAL, REPORT_SECONDS)
+    @contextlib.contextmanager
+    def limit(self, applies):
+        """Whether REPORT_SECONDS limit the command meanwhile. They begin again whenever that changes."""
+        before, self._limited = self._limited, applies
+        self._set_alarm()
+        try:
+            yield
+        finally:
+            self._limited = before
+            self._set_alarm()
+
+    def _set_alarm(self):
+        if self.number is None or not hasattr(signal, "setitimer"):
+            return
+        before = signal.signal(signal.SIGALRM, self._on_alarm)
+        if before != self._on_alarm:
+            self._alarm_before = before
+        self._due = time.monotonic() + REPORT_SECONDS
+        signal.setitimer(signal.ITIMER_REAL, REPORT_SECONDS if self._limited else 0)
 
     def over(self):
         """The command is over, and reports how it ended. A signal must not keep it from that, and can only make it exit at once."""
@@ -112,12 +131,14 @@ class Signals:
         if self.number is None:
             self.number, self._at = number, time.monotonic()
             if self._first is not None:
-                self.made_progress()
+                self._set_alarm()
                 self._first()
         elif time.monotonic() - self._at >= ECHO_SECONDS:
             self._exit()
 
     def _on_alarm(self, *_):
+        if time.monotonic() - self._due >= LATE_SECONDS:
+            return self._set_alarm()
         if self._first == self._interrupt:  # nothing has caught the exception: it got lost, as one in a finalizer does
             self._interrupt_if_noted()
         self._exit()
@@ -128,7 +149,7 @@ class Signals:
 
     def _interrupt_if_noted(self):
         if self.number is not None:
-            self.made_progress()
+            self._set_alarm()
             self._interrupt()
 
     def _interrupt(self):

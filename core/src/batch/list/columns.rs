@@ -30,7 +30,7 @@ pub(crate) fn both(whole: &str, field: usize, name: &str) -> String {
     let known = BatchItem::FIELDS[field];
     let name: String = name.chars().take(MAX_COMPARED).collect();
     format!(
-        "the {whole} has both {known:?} and {name:?}, which differ only in case or white space: rename or remove one"
+        "the {whole} has both {known:?} and {name:?}, which differ only in case, white space or invisible characters: rename or remove one"
     )
 }
 

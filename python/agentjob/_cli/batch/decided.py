@@ -37,7 +37,9 @@ def decide(write, options, report, prompt_file=None):
     """Writes decisions into the journal and prints them, and returns the exit status. A signal ends the command before that or after
     it: what is decided is printed. prompt_file: the file of the decisions' new prompt, as a shell reads it."""
     with SIGNALS.held():
-        return show(write(), options, report, prompt_file)
+        with SIGNALS.limit(False):
+            decisions = write()
+        return show(decisions, options, report, prompt_file)
 
 
 def show(decisions, options, report, prompt_file):

@@ -25,7 +25,8 @@ def main(options, report):
     items = read_items(options.file, options.format, options.extra)
     summary, run = Summary(options), Run(options, report)
     with run.stop, client(options, report, on_event=run.on_event) as service:
-        with begin(service, items, options, run.on_update) as batch:
+        # Reading the journal, and the responses that a batch that stops awaits, take their time.
+        with SIGNALS.limit(False), begin(service, items, options, run.on_update) as batch, SIGNALS.limit(True):
             del items  # the batch has them
             run.follow(batch, summary)
             summary.progress, summary.signal, summary.failure = batch.progress(), run.stop.signal, run.failure
@@ -73,13 +74,13 @@ class Run:
     def follow(self, batch, summary):
         self._batch = self.stop.batch = batch
         while not batch.finished:
-            SIGNALS.made_progress()
             if self.stop.wanted:
                 self.stop.wanted = False
                 self._report.stopping(batch.progress(), self.stop.name)
                 batch.stop()
             try:
-                outcome = batch.next_event(EVENT_SECONDS)
+                with SIGNALS.limit(False):
+                    outcome = batch.next_event(EVENT_SECONDS)
             except errors.Error as error:
                 self.failure = self.failure or error
                 break
@@ -92,17 +93,19 @@ class Run:
         self._begin(batch.progress())
 
     def on_update(self, update):
-        # These come before the outcomes of earlier runs; `repeated` even before anything is sent.
-        if update["event"] not in ("recovered", "repeated"):
-            self._begin(update["progress"])
-        self._report.on_update(update)
+        with SIGNALS.limit(True):
+            # These come before the outcomes of earlier runs; `repeated` even before anything is sent.
+            if update["event"] not in ("recovered", "repeated"):
+                self._begin(update["progress"])
+            self._report.on_update(update)
 
     def _on_event(self, event):
-        # It comes after the outcomes of earlier runs.
-        self._begin(self._batch.progress())
-        # A pause is an update, too, which says more.
-        if event["event"] not in ("paused", "resumed"):
-            self._report.on_event(event)
+        with SIGNALS.limit(True):
+            # It comes after the outcomes of earlier runs.
+            self._begin(self._batch.progress())
+            # A pause is an update, too, which says more.
+            if event["event"] not in ("paused", "resumed"):
+                self._report.on_event(event)
 
     def _begin(self, progress):
         """The outcomes of earlier runs come first, and are counted by now."""

@@ -290,7 +290,9 @@ fn a_second_column_that_differs_from_a_known_one_only_in_case_or_white_space_is_
         for extra in [false, true] {
             let options = ListOptions::new().format(format).extra(extra);
             let error = BatchItem::parse_list(content.as_bytes(), "FILE", &options).unwrap_err();
-            let expected = format!("FILE, {expected}, which differ only in case or white space: rename or remove one");
+            let expected = format!(
+                "FILE, {expected}, which differ only in case, white space or invisible characters: rename or remove one"
+            );
             assert!(error.message().starts_with(&expected), "{error}");
         }
     }
