@@ -602,12 +602,12 @@ impl Client {
     /// The record of a call as the service wrote it: of a message, of a new job (no job_id), or of a job (no prompt). For the command
     /// line.
     #[pyo3(signature = (job_id=None, prompt=None))]
-    fn _record_json(
+    fn _record_json<'py>(
         &self,
-        py: Python<'_>,
-        job_id: Option<Bound<'_, PyAny>>,
-        prompt: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<String> {
+        py: Python<'py>,
+        job_id: Option<Bound<'py, PyAny>>,
+        prompt: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyString>> {
         guarded(py, || request::record_json(&self.caller, py, job_id, prompt))
     }
 

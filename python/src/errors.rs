@@ -114,10 +114,12 @@ pub(crate) fn note_id(exception: &Bound<'_, PyAny>, id: &str, record: Option<Bou
 
 fn try_note_id(exception: &Bound<'_, PyAny>, id: &str, record: Option<Bound<'_, PyDict>>) -> PyResult<()> {
     let name = intern!(exception.py(), "job");
-    if exception.getattr_opt(name)?.is_none_or(|own| own.is_none()) {
+    let own = exception.getattr_opt(name)?.filter(|job| !job.is_none());
+    let other = own.is_some_and(|own| record.as_ref().is_none_or(|record| own.eq(record).is_ok_and(|same| !same)));
+    if !other {
         exception.setattr(name, record)?;
     }
-    append_note(exception, format!("agentjob: the new job is {id}"))
+    append_note(exception, format!("agentjob: {}the new job is {id}", of_this_call(other)))
 }
 
 /// Adds the message's verdict to an exception: as its `delivery`, and as a note that says whether to send the message again. An
@@ -140,7 +142,12 @@ fn try_note(exception: &Bound<'_, PyAny>, verdict: Delivery) -> PyResult<()> {
         Delivery::Unknown => "the message may have arrived; check the job before you send it again",
         Delivery::Accepted => "the message was accepted; do not send it again",
     };
-    append_note(exception, format!("agentjob: {}{said}", if other { "about the call that raised this: " } else { "" }))
+    append_note(exception, format!("agentjob: {}{said}", of_this_call(other)))
+}
+
+/// What a note begins with if the exception already is about another call, as one that a program raises again is.
+fn of_this_call(other: bool) -> &'static str {
+    if other { "about the call that raised this: " } else { "" }
 }
 
 fn append_note(exception: &Bound<'_, PyAny>, note: String) -> PyResult<()> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentjob_core::{CallOptions, Client, Delivery, EncodedPrompt, Error, Job};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 
 use crate::arguments::{Argument, Number, Refused, encoded, text};
 use crate::caller::Caller;
@@ -103,7 +103,7 @@ pub(crate) fn record_json<'py>(
     py: Python<'py>,
     job_id: Option<Bound<'py, PyAny>>,
     prompt: Option<Bound<'py, PyAny>>,
-) -> PyResult<String> {
+) -> PyResult<Bound<'py, PyString>> {
     let delivers = prompt.is_some();
     let read = || -> Result<_, Refused> {
         let job_id = job_id.as_ref().map(|given| text("job_id", given)).transpose()?;
@@ -122,7 +122,12 @@ pub(crate) fn record_json<'py>(
             blocking(py, &watcher, false, || core.get_job_with(job_id.as_deref().unwrap_or_default(), &options))
         }
     };
-    Ok(job?.to_json())
+    let job = job?;
+    handed_over(py, Ok(PyString::new(py, &job.to_json())), delivers).inspect_err(|raised| {
+        if delivers && job_id.is_none() {
+            note_new_job(py, caller, &options, raised, &job);
+        }
+    })
 }
 
 fn request<'py>(
@@ -148,7 +153,13 @@ fn prepared(py: Python<'_>, caller: &Caller, call: Call<'_>, delivers: bool) -> 
 
 /// The record that a call returns. `delivers`: the call delivered a message, so an error here must say that.
 pub(crate) fn returned<'py>(py: Python<'py>, job: &Job, delivers: bool) -> PyResult<Bound<'py, PyDict>> {
-    convert::job(py, job).inspect_err(|raised| {
+    handed_over(py, convert::job(py, job), delivers)
+}
+
+/// What was made of a record for Python. A long one takes its time, and a signal that came meanwhile is handled here, where the verdict is
+/// known.
+fn handed_over<T>(py: Python<'_>, made: PyResult<T>, delivers: bool) -> PyResult<T> {
+    made.and_then(|made| py.check_signals().map(|()| made)).inspect_err(|raised| {
         if delivers {
             add_note(raised.value(py), Delivery::Accepted);
         }

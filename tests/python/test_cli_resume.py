@@ -163,3 +163,14 @@ def test_flags_that_the_resume_text_contains_are_refused_beside_it(emulator, bes
     words = hinted(interrupted(emulator, "wait", "job_busy"))
     status, out, err = run(emulator, *words, *beside)
     assert (status, out) == (2, "") and f"leave out {beside[0].replace('job_demo', 'JOB')}:" in err
+
+
+@pytest.mark.parametrize("form", ["--proxy {}", "--proxy={}"])
+def test_a_command_that_is_printed_has_no_password_of_a_proxy(emulator, tmp_path, form):
+    flags = form.format("http://me:sup3rs3cret@127.0.0.1:9").split()
+    (tmp_path / "list.jsonl").write_text('{"job_id": "job_demo", "prompt": "go"}\n')
+    batch = ["batch", "run", str(tmp_path / "list.jsonl"), "--journal", str(tmp_path / "night"), "--max-outage", "0.1"]
+    for words in (["wait", "job_demo", "--wait-timeout", "0.2"], batch):
+        for events in ([], ["--json-events"]):
+            _, _, err = run(emulator, *words, *flags, *events)
+            assert "http://***@127.0.0.1:9" in err and "sup3rs3cret" not in err, err

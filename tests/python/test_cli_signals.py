@@ -254,8 +254,9 @@ def test_after_the_command_line_a_program_handles_its_signals_again(emulator):
         import os
         from agentjob._cli import main as command_line
         signal.signal(signal.SIGALRM, own := lambda *_: None)
+        signal.setitimer(signal.ITIMER_REAL, 1000)
         command_line.client = lambda *_: os.kill(os.getpid(), signal.SIGTERM)
-        assert main() == 143 and signal.getsignal(signal.SIGALRM) == own
+        assert main() == 143 and signal.getsignal(signal.SIGALRM) == own and signal.getitimer(signal.ITIMER_REAL)[0] > 900
         assert [signal.getsignal(number) for number in numbers] == before
     """
     status, _, err = run(emulator, command=[sys.executable, "-c", textwrap.dedent(code), "get", "job_demo"])
@@ -300,6 +301,31 @@ def test_a_signal_after_a_job_that_could_not_be_checked_is_an_interruption(folde
         assert (status, err) == (143, interrupted(signal.SIGTERM))
 
 
+def test_a_signal_after_the_record_was_read_changes_nothing(emulator):
+    for words in (["send", "job_demo", "go"], ["create", "go"], ["get", "job_demo"]):
+        for _ in range(5):
+            process = start(emulator, *words)
+            record = ""
+            while not record.endswith("}\n"):
+                record += os.read(process.stdout.fileno(), 1 << 16).decode()
+            process.send_signal(signal.SIGTERM)
+            out, err = process.communicate(timeout=PATIENCE)
+            assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_a_signal_while_a_long_event_is_written_leaves_no_half_of_a_line(emulator):
+    emulator.reset(rules=[{"status": 200, "json": {"id": "job_demo", "status": "active", "long": "x" * 200_000}}])
+    process = start(emulator, "wait", "job_demo", "--json-events")
+    room = fcntl.fcntl(process.stderr, fcntl.F_GETPIPE_SZ) if hasattr(fcntl, "F_GETPIPE_SZ") else 1 << 16
+    waiting = lambda: int.from_bytes(fcntl.ioctl(process.stderr, termios.FIONREAD, bytes(4)), sys.byteorder)  # noqa: E731
+    wait_for(lambda: waiting() > room // 2, "it writes a line that is longer than the pipe")
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=PATIENCE)
+    *_, update, error = map(json.loads, err.splitlines())
+    assert (process.returncode, out, update["event"], error["kind"]) == (143, "", "update", "interrupted")
+    assert error["resume"].startswith("agentjob wait --resume ")
+
+
 def test_a_signal_when_the_result_is_printed_changes_nothing(emulator):
     status, out, err = run(emulator, command=[sys.executable, "-c", AT.format(when="before(sys, 'exit')"), "get", "job_demo"])
     assert (status, json.loads(out)["id"], err) == (0, "job_demo", "")
@@ -312,7 +338,7 @@ def test_a_signal_while_a_decision_is_written_does_not_hide_it(folder):
         when = "from agentjob._cli.batch import resolve; after(resolve, 'batch_resolve')"
         words = ["batch", "resolve", "night", "1", "--arrived"]
         status, out, err = run(emulator, command=[sys.executable, "-c", AT.format(when=when), *words])
-        assert (status, out, err) == (143, "item 1 (job_1): arrived\n", interrupted(signal.SIGTERM))
+        assert (status, out, err) == (0, "item 1 (job_1): arrived\n", "")
 
 
 def test_a_signal_does_not_limit_the_time_that_a_batch_and_a_decision_need(folder):
@@ -326,7 +352,7 @@ def test_a_signal_does_not_limit_the_time_that_a_batch_and_a_decision_need(folde
         assert run(emulator, *words)[0] == 5
         words = ["batch", "resolve", "night", "1", "--arrived"]
         status, out, err = run(emulator, command=[sys.executable, "-c", AT.format(when=long.format("resolve", "batch_resolve")), *words])
-        assert (status, out, err) == (143, "item 1 (job_1): arrived\n", interrupted(signal.SIGTERM))
+        assert (status, out, err) == (0, "item 1 (job_1): arrived\n", "")
 
 
 def test_the_time_in_which_the_process_is_stopped_does_not_count_for_the_report(folder):

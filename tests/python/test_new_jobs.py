@@ -46,6 +46,37 @@ def test_a_callback_that_ends_the_call_at_its_response_gets_the_job(emulator, en
     assert not hasattr(raised.value, "job") and raised.value.__notes__ == [ACCEPTED]
 
 
+def test_an_exception_that_is_raised_for_another_new_job_again_says_so(emulator):
+    own = RuntimeError("of the program")
+
+    def again(_):
+        raise own
+
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            emulator.client().create_job("go", meta=again)
+    first, second = emulator.ledger()
+    assert own.job["id"] == first["job_id"]
+    notes = [f"agentjob: the new job is {first['job_id']}", f"agentjob: about the call that raised this: the new job is {second['job_id']}"]
+    assert own.__notes__ == [ACCEPTED, *notes]
+
+
+def test_a_signal_while_a_long_record_is_made_a_dict_has_the_verdict_and_the_job(emulator):
+    numbers = list(range(300_000))
+    emulator.reset(rules=[{"status": 200, "json": {"id": "job_demo", "status": "active", "numbers": numbers}}])
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for creates in (False, True):
+            with pytest.raises(KeyboardInterrupt) as raised:
+                client, soon = emulator.client(), {"meta": lambda _: signal.setitimer(signal.ITIMER_REAL, 0.001)}
+                client.create_job("go", **soon) if creates else client.send_message("job_demo", "go", **soon)
+                signal.pause()
+            assert raised.value.delivery == "accepted"
+            assert not creates or raised.value.job["id"] == "job_demo"
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_an_id_that_quotes_a_secret_is_redacted_in_the_note(emulator):
     emulator.reset(rules=[{"status": 201, "json": {"id": f"a {emulator.api_key}\n", "status": "active"}}])
     with pytest.raises(RuntimeError) as raised:

@@ -3,6 +3,7 @@
 import sys
 
 from .record import as_json
+from .signals import SIGNALS
 from .terminal import write
 
 
@@ -10,8 +11,9 @@ class JsonEvents:
     """Reports like `progress.Progress`, but for programs: the client's events, a wait's records, and the error at the end."""
 
     def on_event(self, event):
-        # ASCII only: it fits any encoding and has no control characters.
-        write(sys.stderr, as_json(event) + "\n")
+        with SIGNALS.held():  # half of a line is no JSON
+            # ASCII only: it fits any encoding and has no control characters.
+            write(sys.stderr, as_json(event) + "\n")
 
     def on_warning(self, event):
         pass  # on_event has it

@@ -27,23 +27,5 @@ def content(path):
         raise invalid(f"the headers in {path} cannot be read: {why}") from None
 
 
-def without_value(text):
-    """A --header for a command that is printed: a value may be a secret."""
-    return text if text.startswith("@") else text.partition(":")[0] + ": ***"
-
-
-def without_values(words):
-    """The words of a command line, printed."""
-    shown, before = [], None
-    for word in words:
-        if before == "--header":
-            word = without_value(word)
-        elif word.startswith("--header="):
-            word = "--header=" + without_value(word[len("--header=") :])
-        shown.append(word)
-        before = word
-    return shown
-
-
 def invalid(reason):
     return errors.InvalidArgumentError(reason, {"reason": reason, "hint": None, "delivery": None})

@@ -206,7 +206,6 @@ def show(record, report, delivers=False, creator=None):
             creator._add_new_job(interrupt, json.loads(record), None)
         raise
     if broken is None:
-        SIGNALS.over()
         return exit.DONE
     if delivers:
         known = "the job was created; do not create it again" if creator else "the message was accepted; do not send it again"

@@ -2,9 +2,11 @@
 
 import io
 import os
+import select
 import sys
 
 from .. import errors
+from .signals import SIGNALS
 
 
 class OutputError(errors.Error):
@@ -24,13 +26,21 @@ def buffer_streams():
             setattr(sys, name, io.TextIOWrapper(buffered, stream.encoding, stream.errors, line_buffering=True))
 
 
-def emit(text):
-    """Writes a command's result. Returns None, or the OSError or ValueError that prevented it."""
+def emit(text, last=True):
+    """Writes a command's result. Returns None, or the OSError or ValueError that prevented it. last: with all of it written the command is
+    over, and a signal changes nothing."""
     if sys.stdout is None:
         return ValueError("standard output is closed")
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        with SIGNALS.held() as interruptible:
+            sys.stdout.flush()
+            for piece in pieces(text):
+                with interruptible():
+                    select.select([], [sys.stdout], [])
+                sys.stdout.write(piece)
+                sys.stdout.flush()
+            if last:
+                SIGNALS.over()
     except (OSError, ValueError) as error:
         give_up(1)
         return error
@@ -38,6 +48,12 @@ def emit(text):
         give_up(1)  # a reader that does not read would block the exit, too
         raise
     return None
+
+
+def pieces(text):
+    """The parts of a text that can be written without waiting where select says that there is room."""
+    size = select.PIPE_BUF // 4  # in characters, which take up to 4 bytes in any encoding that a locale has
+    return (text[at : at + size] for at in range(0, len(text), size))
 
 
 def print_result(text, failure):

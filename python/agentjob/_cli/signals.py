@@ -68,7 +68,7 @@ class Signals:
         self._at = 0.0
         self._first, self._last_words = None, str
         self._limited, self._due = True, 0.0
-        self._alarm_before = None  # the program's handler of SIGALRM, while ours is set
+        self._alarm_before = None  # the program's handler of SIGALRM, and its timer, while ours are set
 
     def install(self):
         """Until `start` a signal is only noted: what raises while a module loads may get lost in Python's own code for that."""
@@ -88,14 +88,29 @@ class Signals:
         try:
             yield self
         finally:
-            self._first, self._last_words = before
+            if self._first is does:  # not when the command is over
+                self._first, self._last_words = before
 
     @contextlib.contextmanager
     def held(self):
-        """What has to be done as a whole: a signal interrupts the command after it."""
-        with self.first(lambda: None):
-            yield
-        self._interrupt_if_noted()
+        """What has to be done as a whole: the first signal is only noted, and does after it what it would have done, unless the command is
+        over then. Yields a context in which it does that at once."""
+        does, noted = self._first, self.number
+
+        def now():
+            if self.number != noted and does is not None:
+                does()
+
+        @contextlib.contextmanager
+        def interruptible():
+            with self.first(does, self._last_words):
+                now()
+                yield
+
+        with self.first(lambda: None, self._last_words):
+            yield interruptible
+        if self._first is does:
+            now()
 
     @contextlib.contextmanager
     def limit(self, applies):
@@ -111,11 +126,11 @@ class Signals:
     def _set_alarm(self):
         if self.number is None or not hasattr(signal, "setitimer"):
             return
-        before = signal.signal(signal.SIGALRM, self._on_alarm)
-        if before != self._on_alarm:
-            self._alarm_before = before
+        handler = signal.signal(signal.SIGALRM, self._on_alarm)
         self._due = time.monotonic() + REPORT_SECONDS
-        signal.setitimer(signal.ITIMER_REAL, REPORT_SECONDS if self._limited else 0)
+        timer = signal.setitimer(signal.ITIMER_REAL, REPORT_SECONDS if self._limited else 0)
+        if handler != self._on_alarm:
+            self._alarm_before = handler, timer
 
     def over(self):
         """The command is over, and reports how it ended. A signal must not keep it from that, and can only make it exit at once."""
@@ -124,8 +139,10 @@ class Signals:
     def reported(self):
         """All is written."""
         if self._alarm_before is not None:
+            handler, timer = self._alarm_before
             signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, self._alarm_before)
+            signal.signal(signal.SIGALRM, handler)
+            signal.setitimer(signal.ITIMER_REAL, *timer)
 
     def _on_signal(self, number, _):
         if self.number is None:

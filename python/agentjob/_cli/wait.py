@@ -8,7 +8,7 @@ from signal import SIGINT
 from .. import _wait, errors
 from .._native import add_note
 from .flags import CLIENT, SCHEDULE
-from .headers import without_value
+from .printed import without_secrets
 from .signals import name_of, number_of
 
 
@@ -162,8 +162,8 @@ def command(options, name, *words):
         elif given not in (None, False):
             flags += [flag, str(given)]
     for text in options.header or ():
-        flags += ["--header", without_value(text)]
-    return shlex.join(["agentjob", name, *flags, *words])
+        flags += ["--header", text]
+    return shlex.join(["agentjob", name, *without_secrets(flags), *words])
 
 
 def state_of(poller):

@@ -4,6 +4,8 @@ mod common;
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
+#[cfg(target_os = "linux")]
+use std::time::Duration;
 
 use agentjob_emulator::Listening;
 use common::{limited, port_of_its_own};
@@ -80,6 +82,36 @@ fn a_signal_ends_it_as_the_first_process_of_a_container() {
         nix::sys::signal::kill(Pid::from_raw(first.trim().parse().unwrap()), signal).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(128 + signal as i32), "{signal}");
     }
+}
+
+#[cfg(all(target_os = "linux", feature = "tls"))]
+#[test]
+fn a_signal_ends_it_and_leaves_no_file() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        let mut child = spawn(&["--tls", "--until-stdin-closes"]);
+        let _stdin = child.stdin.take();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let file = line.split("\"ca_file\":\"").nth(1).unwrap().split('"').next().unwrap();
+        assert!(std::path::Path::new(file).exists(), "{line}");
+        nix::sys::signal::kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(128 + signal as i32), "{signal}");
+        assert!(!std::path::Path::new(file).exists(), "{signal}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_ends_it_while_it_reads_its_configuration() {
+    let mut child = spawn(&["--config", "-"]);
+    let _stdin = child.stdin.take();
+    // Its thread that waits for signals is there before it reads.
+    let waits = || std::fs::read_dir(format!("/proc/{}/task", child.id())).is_ok_and(|tasks| tasks.count() > 1);
+    while !waits() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    nix::sys::signal::kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
 #[test]

@@ -34,8 +34,8 @@ def read_prompt_file(file):
 
 
 def decide(write, options, report, prompt_file=None):
-    """Writes decisions into the journal and prints them, and returns the exit status. A signal ends the command before that or after
-    it: what is decided is printed. prompt_file: the file of the decisions' new prompt, as a shell reads it."""
+    """Writes decisions into the journal and prints them, and returns the exit status. A signal ends the command before
+    that, or changes nothing: what is decided is printed. prompt_file: the file of the decisions' new prompt, as a shell reads it."""
     with SIGNALS.held():
         with SIGNALS.limit(False):
             decisions = write()

@@ -30,7 +30,7 @@ class Outcomes:
         # ASCII only: it fits any encoding and has no control characters.
         error = outcome["error"]
         line = as_json({**outcome, "error": error and error_facts(error)})
-        broken = emit(line + "\n")
+        broken = emit(line + "\n", last=False)
         if broken is None:
             return None
         self.reader_left = isinstance(broken, BrokenPipeError)

@@ -3,7 +3,7 @@
 import shlex
 
 from .. import exit
-from ..headers import without_values
+from ..printed import without_secrets
 from ..terminal import printable
 from .describe import place, plural, sentence
 
@@ -85,7 +85,7 @@ class Summary:
 
     def command(self):
         """The command that resumes the batch. It does not send unknown messages again."""
-        words = [word for word in without_values(self._options.words) if word != "--resend-unknown"]
+        words = [word for word in without_secrets(self._options.words) if word != "--resend-unknown"]
         return printable(shlex.join(["agentjob", *words]))
 
     def _resolve(self):
