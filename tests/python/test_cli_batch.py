@@ -336,7 +336,7 @@ def test_a_second_signal_exits_at_once(folder):
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_signal_ends_a_batch_whose_output_nobody_reads(stream, flags, folder):
     messages(30)
-    with service(30, rules=[{"method": "POST", "delay_ms": 300}]) as emulator, full_pipe() as full:
+    with service(30, rules=[{"method": "POST", "delay_ms": 600}]) as emulator, full_pipe() as full:
         process = start(emulator, "batch", "run", "messages.jsonl", "--journal", "night", *flags, **{stream: full})
         wait_for(lambda: len(emulator.ledger()) >= 4, "messages came")
         process.send_signal(signal.SIGTERM)

@@ -93,24 +93,24 @@ class Signals:
 
     @contextlib.contextmanager
     def held(self):
-        """What has to be done as a whole: the first signal is only noted, and does after it what it would have done, unless the command is
-        over then. Yields a context in which it does that at once."""
-        does, noted = self._first, self.number
-
-        def now():
-            if self.number != noted and does is not None:
-                does()
+        """What has to be done as a whole: a signal that would interrupt the command does that after it, unless the command is over then.
+        Yields a context in which it does that at once."""
+        before, noted = self._first, self.number
+        if before != self._interrupt:  # what else a signal does interrupts nothing
+            yield contextlib.nullcontext
+            return
 
         @contextlib.contextmanager
         def interruptible():
-            with self.first(does, self._last_words):
-                now()
+            with self.first(before, self._last_words):
+                if self.number != noted:
+                    self._interrupt()
                 yield
 
         with self.first(lambda: None, self._last_words):
             yield interruptible
-        if self._first is does:
-            now()
+        if self._first is before and self.number != noted:
+            self._interrupt()
 
     @contextlib.contextmanager
     def limit(self, applies):
