@@ -284,7 +284,7 @@ $(BUILD)/venv.stamp: tests/python/requirements.txt
 WHEEL := maturin build --quiet --release --locked --compression-level 9
 # The wheel is built again whenever one of these files is newer.
 PACKAGE := Cargo.toml Cargo.lock pyproject.toml README.md python/THIRD-PARTY-NOTICES $(shell find core/src python tests/emulator/src \
-		-name '*.rs' -o -name 'page.*' -o -name '*.py' -o -name '*.pyi' -o -name Cargo.toml -o -path '*/completions/agentjob.*')
+		-name '*.rs' -o -name 'page.*' -o -name '*.py' -o -name '*.pyi' -o -name Cargo.toml)
 $(BUILD)/wheel.stamp: $(BUILD)/venv.stamp $(PACKAGE)
 	rm -rf "$(BUILD)/wheels"
 	$(HARDENED) $(BIN)/$(WHEEL) --out "$(BUILD)/wheels"

@@ -82,10 +82,6 @@ def unpack(wheel, tree):
     command.parent.mkdir(parents=True)
     command.write_text("#!/usr/bin/python3\nimport sys\n\nfrom agentjob.__main__ import console\n\nsys.exit(console())\n")
     command.chmod(0o755)
-    for name, place in {"agentjob.bash": "bash-completion/completions/agentjob", "agentjob.zsh": "zsh/vendor-completions/_agentjob"}.items():
-        target = tree / "usr/share" / place
-        target.parent.mkdir(parents=True)
-        shutil.copyfile(packages / "agentjob/_cli/completions" / name, target)
 
 
 def documents(name, tree, notices):

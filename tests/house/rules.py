@@ -43,7 +43,6 @@ MAY_BE_LONG = {
 #: Files whose text is not ours.
 NO_PROSE_OF_OURS = (
     "LICENSE", "core/LICENSE", "ffi-c/LICENSE", "ffi-c/THIRD-PARTY", "python/THIRD-PARTY", "ffi-c/packaging/notices-head",
-    "python/agentjob/_cli/completions/",
 )  # fmt: skip
 
 #: Documents that no clone has. Comments cite docs/contract.md, with its heading, or an RFC.

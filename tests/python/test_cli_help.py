@@ -1,7 +1,5 @@
 """The command line's help, and what a shell completes."""
 
-import importlib
-import pathlib
 import re
 import shlex
 import shutil
@@ -11,7 +9,6 @@ import sys
 import pytest
 
 import agentjob
-from agentjob._cli import completion
 from agentjob._cli.arguments import SHELLS, parser
 from agentjob._cli.help import BATCH_COMMANDS, COMMANDS, EXAMPLES
 from agentjob._cli.suggest import commands_of
@@ -105,22 +102,10 @@ def test_zsh_reads_its_script():
     assert (done.stdout, done.stderr) == ("_shtab_agentjob -N agentjob\n", "")
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_the_completion_scripts_are_what_shtab_makes_of_the_parser(shell, tools):
-    assert run(None, "completion", shell)[1] == tools.script(shell), "run python/tools/completions.py"
-
-
-@pytest.fixture
-def tools(monkeypatch):
-    pytest.importorskip("shtab")
-    monkeypatch.syspath_prepend(str(pathlib.Path(__file__).parents[2] / "python" / "tools"))
-    return importlib.import_module("completions")
-
-
-def test_a_package_without_the_scripts_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr("agentjob._cli.completion.__file__", str(tmp_path / "completion.py"))
-    with pytest.raises(agentjob.Error, match="completion script for bash cannot be read"):
-        completion.script("bash")
+def test_without_shtab_the_completion_says_what_to_install(tmp_path):
+    (tmp_path / "shtab.py").write_text("raise ImportError")
+    status, out, err = run(None, "completion", "bash", env={"PYTHONPATH": str(tmp_path)})
+    assert (status, out, err) == (3, "", "agentjob: the script is made by shtab, which is not installed. Install agentjob[cli].\n")
 
 
 @pytest.mark.parametrize("name", ["send", "create", "get"])

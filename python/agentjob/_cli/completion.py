@@ -1,14 +1,35 @@
-"""`agentjob completion`: the scripts beside this file, which `python/tools/completions.py` generates with shtab."""
+"""`agentjob completion`: a script that completes commands and flags, made by shtab from the command line's own parser."""
 
-from pathlib import Path
+from .. import errors
+from .arguments import parser
 
-from .output import OutputError
+#: The metavars that stand for a file.
+FILES = ("FILE", "RUN")
+
+
+class MissingError(errors.Error):
+    """A package that is needed is not installed."""
+
+    kind = "missing"
 
 
 def script(shell):
     """The completion script for a shell."""
-    path = Path(__file__).with_name("completions") / f"agentjob.{shell}"
     try:
-        return path.read_text("utf-8")
-    except OSError as error:
-        raise OutputError(f"the package's completion script for {shell} cannot be read: {error}") from None
+        import shtab
+    except ImportError:
+        raise MissingError("the script is made by shtab, which is not installed. Install agentjob[cli].") from None
+    top = parser()
+    prepare(top, shtab.FILE)
+    return shtab.complete(top, shell)
+
+
+def prepare(command, file):
+    """Completes what stands for a file, here and in the commands of a group."""
+    for action in command._actions:
+        if action.metavar in FILES:
+            action.complete = file
+        elif action.metavar == "COMMAND":
+            action.help = "command"  # the help lists the commands in its description instead
+            for sub in action.choices.values():
+                prepare(sub, file)
