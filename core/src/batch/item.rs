@@ -104,16 +104,6 @@ pub(crate) struct Planned {
     pub(crate) first_for_job: u32,
     /// Whether its job's result may be another message's.
     pub(crate) lacks_own_result: bool,
-    /// Only of an item that was retried with another prompt.
-    earlier: Option<Box<EarlierPrompts>>,
-}
-
-/// The prompts that an item had before its last one.
-#[derive(Default)]
-struct EarlierPrompts {
-    known: Vec<Box<str>>,
-    /// Whether there are others, which this run doesn't have.
-    is_incomplete: bool,
 }
 
 impl Planned {
@@ -152,32 +142,9 @@ impl Planned {
 
     /// Sends this prompt instead of the list's.
     pub(crate) fn replace_prompt(&mut self, prompt: &str, digest: Digest) {
-        let before = std::mem::replace(&mut self.item.prompt, prompt.into());
+        self.item.prompt = prompt.into();
         self.prompt_digest = digest;
-        self.earlier.get_or_insert_default().known.push(before);
     }
-
-    /// It was sent with this prompt before.
-    pub(crate) fn had_prompt(&mut self, prompt: &str) {
-        self.earlier.get_or_insert_default().known.push(prompt.into());
-    }
-
-    /// It was sent with prompts that this run doesn't have.
-    pub(crate) fn lacks_prompts(&mut self) {
-        self.earlier.get_or_insert_default().is_incomplete = true;
-    }
-}
-
-/// Every prompt for the job of the item at this place: those of the list, and those that were replaced. None stands for prompts
-/// that this run doesn't have.
-pub(crate) fn prompts_for_job(items: &[Planned], at: usize) -> impl Iterator<Item = Option<&str>> {
-    chain(items, items[at].first_for_job).flat_map(|at| {
-        let item = &items[at as usize];
-        let earlier = item.earlier.as_deref();
-        let known = earlier.into_iter().flat_map(|earlier| &earlier.known).map(|prompt| Some(&**prompt));
-        let missing = earlier.filter(|earlier| earlier.is_incomplete).map(|_| None);
-        std::iter::once(Some(item.prompt())).chain(known).chain(missing)
-    })
 }
 
 /// The items for one job, from this one on.
@@ -252,15 +219,7 @@ pub(crate) fn plan(items: impl IntoIterator<Item = BatchItem>, max_prompt_bytes:
             previous.first_for_job
         });
         let prompt_digest = Digest::of(&[item.prompt.as_bytes()]);
-        planned.push(Planned {
-            item,
-            id,
-            prompt_digest,
-            next_for_job: None,
-            first_for_job,
-            lacks_own_result: false,
-            earlier: None,
-        });
+        planned.push(Planned { item, id, prompt_digest, next_for_job: None, first_for_job, lacks_own_result: false });
     }
     Ok(planned)
 }
@@ -289,7 +248,10 @@ mod tests {
             (item("job_1", "p").with_key("x".repeat(1025)), "item 2: key is 1025 bytes long"),
             (item("job_1 ", "p"), "item 2: job_id ends with white space (U+0020)"),
             (item("job_1", "p").with_key("k\u{200b}"), "item 2: key ends with an invisible character (U+200B)"),
-            (item("job_1", "p").with_extra("{,}"), "item 2: extra is not JSON. Give the text of one JSON value."),
+            (
+                item("job_1", "p").with_extra("{,}"),
+                "item 2: extra is not JSON (key must be a string at line 1 column 2). Give the text of one JSON value.",
+            ),
             (
                 item("job_1", "p").with_line(9).with_extra(format!("\"{}\"", "x".repeat(4095))),
                 "line 9: extra is 4097 bytes long. At most 4096 bytes of JSON are allowed.",

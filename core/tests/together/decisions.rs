@@ -361,30 +361,6 @@ fn a_message_without_a_key_is_never_one_that_has_a_key() {
 }
 
 #[test]
-fn a_record_that_quotes_a_prompt_which_the_run_lacks_is_not_stored() {
-    let record = r#"{"id":"job_1","status":"completed","prLink":"https://example.com/confidential-words"}"#;
-    let rule = format!(
-        r#","rules":[{{"method":"POST","nth":1,"status":400}},{{"method":"POST","status":200,"body":{}}}]"#,
-        serde_json::to_string(record).unwrap()
-    );
-    for lacks in [false, true] {
-        let (service, folder) = (service(1, &rule), Folder::new());
-        let options = BatchOptions::new(folder.journal());
-        let first = if lacks { "confidential words" } else { "plain" };
-        run(&client(&service), vec![BatchItem::new("job_1", first)], &options);
-        batch_retry(folder.journal(), &numbers(&[1]), Some("better")).unwrap();
-        // The run has the first prompt only if it is in the list.
-        let (list, options) = match lacks {
-            true => ("better", options),
-            false => ("plain", options.retry_prompt("better")),
-        };
-        run(&client(&service), vec![BatchItem::new("job_1", list)], &options);
-        let journal = std::fs::read_to_string(folder.journal()).unwrap();
-        assert_eq!(journal.contains("confidential"), !lacks, "{journal}");
-    }
-}
-
-#[test]
 fn a_message_that_arrived_gets_no_other_messages_result() {
     let (service, folder) = after_failures();
     batch_resolve(folder.journal(), &numbers(&[2]), Resolution::Arrived).unwrap();

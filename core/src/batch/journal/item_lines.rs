@@ -63,7 +63,7 @@ pub(crate) fn outcome(
 ) -> LineWriter {
     let mut writer = begin(outcome.delivery.as_str(), at, item);
     if let Some(job) = outcome.job {
-        writer = writer.json("job", &filter.record(job));
+        writer = writer.json("job", &filter.record(item.job_id(), job));
     }
     if let Some(error) = outcome.error {
         writer = writer.reason(&Reason::of(error), filter.name(error.request_id()));
@@ -113,7 +113,7 @@ pub(crate) fn finished(
 ) -> LineWriter {
     let writer = begin("finished", at, item);
     match job {
-        Some(job) => writer.json("job", &filter.record(job)).stamp(now),
+        Some(job) => writer.json("job", &filter.record(item.job_id(), job)).stamp(now),
         None => writer.stamp(now),
     }
 }

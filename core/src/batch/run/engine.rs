@@ -75,14 +75,10 @@ impl Engine {
         on.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Writes a line with what may be stored of a response about this item.
-    pub(crate) fn with_record_filter(
-        &self,
-        place: usize,
-        write: impl FnOnce(&RecordFilter<'_>) -> LineWriter,
-    ) -> LineWriter {
+    /// Writes a line with what may be stored of a response.
+    pub(crate) fn with_record_filter(&self, write: impl FnOnce(&RecordFilter<'_>) -> LineWriter) -> LineWriter {
         let call = self.options.call();
         let secrets = self.shared.secrets(&call);
-        write(&RecordFilter::new(&self.items, place, &Redactor::new(&secrets).finder()))
+        write(&RecordFilter { is_secret: &Redactor::new(&secrets).finder() })
     }
 }

@@ -29,8 +29,7 @@ impl Engine {
     /// run polls the job again.
     pub(crate) fn record_finished(&self, at: u32, job: Option<&Job>) {
         let (place, now) = (at as usize, self.clock.stamp());
-        let line =
-            self.with_record_filter(place, |filter| item_lines::finished(place, &self.items[place], job, filter, now));
+        let line = self.with_record_filter(|filter| item_lines::finished(place, &self.items[place], job, filter, now));
         if let Err(error) = self.journal.append(line) {
             self.stop(Some(error));
         }

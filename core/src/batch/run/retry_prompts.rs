@@ -40,7 +40,6 @@ pub(crate) fn take_prompts(
             continue;
         }
         decided.extend(earlier);
-        let listed = item.prompt_digest;
         if history.prompt != item.prompt_digest {
             match by_digest.get(&history.prompt) {
                 Some(prompt) => {
@@ -55,13 +54,7 @@ pub(crate) fn take_prompts(
                     let hint = "Give that prompt again (retry_prompts, or --prompt-file), or put it into the list.";
                     return Err(Error::invalid(reason).with_hint(hint).in_item(at as u64 + 1, item.line()));
                 }
-                None => item.lacks_prompts(),
-            }
-        }
-        for digest in earlier.iter().filter(|digest| **digest != listed) {
-            match by_digest.get(digest) {
-                Some(prompt) => item.had_prompt(prompt),
-                None => item.lacks_prompts(),
+                None => {}
             }
         }
     }

@@ -87,7 +87,7 @@ impl Engine {
         let now = self.clock.stamp();
         let line = match item.own_key() {
             None => item_lines::sending(place, item, None, now),
-            key => self.with_record_filter(place, |filter| item_lines::sending(place, item, filter.name(key), now)),
+            key => self.with_record_filter(|filter| item_lines::sending(place, item, filter.name(key), now)),
         };
         let written = self.journal.append_sending(line);
         if let Err(error) = written.and_then(|span| self.sync(span, ["sending_written", "sending_synced"])) {
@@ -148,7 +148,7 @@ impl Engine {
         let (place, item, now) = (at as usize, &self.items[at as usize], self.clock.stamp());
         let (job, error, poller) = (sent.job.as_ref(), sent.error.as_ref(), sent.poller.as_ref());
         let outcome = item_lines::Outcome { delivery: sent.delivery, job, error, poller };
-        let line = self.with_record_filter(place, |filter| item_lines::outcome(place, item, &outcome, filter, now));
+        let line = self.with_record_filter(|filter| item_lines::outcome(place, item, &outcome, filter, now));
         let written = self.journal.append_outcome(line, || item_lines::short_outcome(place, item, &outcome, now));
         if let Err(error) = written.and_then(|span| self.sync(span, ["ended_written", "ended_synced"])) {
             self.stop(Some(error));
