@@ -1,31 +1,24 @@
-//! Removes secrets from text before anyone sees it, in whatever encoding a service, a gateway or a proxy quotes them.
-//!
-//! A text and a secret are compared in a plain form: escapes decoded to any depth, white space and invisible characters removed, case
-//! ignored. Base64, hex and lists of numbers in the text are decoded and compared in the same way, and so is what those contain. So the
-//! order in which a service escaped, wrapped or folded its input does not matter.
+//! Removes secrets from text before anyone sees it: as they are, as the escapes of JSON, C, URLs and HTML write them, and in base64.
 
-mod plain_form;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
+use base64::Engine as _;
+use base64::prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD};
+use memchr::memmem;
 use zeroize::Zeroizing;
-
-use crate::redact::plain_form::{BASE64, HEX, LONGEST_ESCAPE, Unit, decoded, max_length, numbers, plain, units};
 
 /// What replaces a secret.
 const REDACTED: &str = "***";
 /// A shorter secret occurs in many words by chance: it is removed only where it stands alone, and only unencoded.
 const MIN_SEARCHED: usize = 8;
-/// A piece of a secret of this many characters is removed, too, because it would help an attacker; or of half its characters if that is
-/// less, but at least `MIN_SEARCHED`.
-const PIECE: usize = 16;
 /// A truncated text that ends in at least this many of a secret's first characters was cut inside the secret.
 const MIN_CUT: usize = 6;
-/// How many encodings may be nested: base64 of a header that contains base64 needs two.
-const MAX_ENCODINGS: usize = 2;
+/// The longest escape, in bytes.
+const LONGEST_ESCAPE: usize = 8;
 
 /// What is secret.
 pub(crate) trait Secrets {
@@ -51,37 +44,27 @@ impl<'s> Redactor<'s> {
         Redactor { secrets }
     }
 
-    /// The text with `***` for each secret in it, however it is escaped, encoded or folded; the text itself if it has none. Redact before
-    /// you shorten a text: the rest of a secret might not be recognised.
+    /// The text with `***` for each secret in it; the text itself if it has none. Redact before you shorten a text: the rest of a secret
+    /// is not recognised.
     pub(crate) fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.redact_all(text, false)
+        replaced(text, self.searched().find(text, false))
     }
 
     /// The same for a truncated text: it also removes the beginning of a secret at its end.
     pub(crate) fn redact_cut<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.redact_all(text, true)
+        replaced(text, self.searched().find(text, true))
     }
 
     /// A function that says whether [`redact`](Redactor::redact) would remove anything from a text; faster for many texts.
     pub(crate) fn finder(&self) -> impl Fn(&str) -> bool + use<'s> {
-        let searched: Vec<_> = self.searched().collect();
-        move |text| {
-            let mut found = Vec::new();
-            searched.iter().any(|secret| {
-                secret.find(text, false, &mut found);
-                !found.is_empty()
-            })
-        }
+        let searched = self.searched();
+        move |text| !searched.find(text, false).is_empty()
     }
 
-    fn redact_all<'t>(&self, text: &'t str, cut: bool) -> Cow<'t, str> {
-        let mut found = Vec::new();
-        self.searched().for_each(|secret| secret.find(text, cut, &mut found));
-        if found.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(replaced(text, found)) }
-    }
-
-    fn searched(&self) -> impl Iterator<Item = SearchedSecret<'s>> + use<'s> {
-        self.secrets.secrets().into_iter().filter(|secret| !secret.is_empty()).map(SearchedSecret::of)
+    fn searched(&self) -> Searched<'s> {
+        let secrets = self.secrets.secrets().into_iter().filter(|secret| !secret.is_empty());
+        let (long, short): (Vec<_>, Vec<_>) = secrets.partition(|secret| secret.len() >= MIN_SEARCHED);
+        Searched { short, forms: long.into_iter().flat_map(forms).collect() }
     }
 }
 
@@ -91,7 +74,10 @@ impl std::fmt::Debug for Redactor<'_> {
     }
 }
 
-fn replaced(text: &str, mut found: Vec<Range<usize>>) -> String {
+fn replaced(text: &str, mut found: Vec<Range<usize>>) -> Cow<'_, str> {
+    if found.is_empty() {
+        return Cow::Borrowed(text);
+    }
     found.sort_unstable_by_key(|range| range.start);
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
@@ -103,125 +89,130 @@ fn replaced(text: &str, mut found: Vec<Range<usize>>) -> String {
         end = end.max(range.end);
     }
     out.push_str(&text[end..]);
-    out
+    Cow::Owned(out)
 }
 
-/// A secret, prepared for the search.
-struct SearchedSecret<'s> {
-    raw: &'s [u8],
-    /// `None` if the secret is too short.
-    pieces: Option<Pieces>,
+/// What is searched for.
+struct Searched<'s> {
+    short: Vec<&'s [u8]>,
+    /// Every other secret, as it is and in base64.
+    forms: Vec<Zeroizing<Vec<u8>>>,
 }
 
-impl<'s> SearchedSecret<'s> {
-    fn of(secret: &'s [u8]) -> SearchedSecret<'s> {
-        SearchedSecret { raw: secret, pieces: (secret.len() >= MIN_SEARCHED).then(|| Pieces::of(secret)) }
+impl Searched<'_> {
+    /// Where the text has a secret. `cut`: also where its end is the beginning of one.
+    fn find(&self, text: &str, cut: bool) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        for secret in &self.short {
+            let places = memmem::find_iter(text.as_bytes(), secret).map(|at| at..at + secret.len());
+            found.extend(places.filter(|place| stands_alone(text, place)));
+        }
+        if !self.forms.is_empty() {
+            self.find_forms(text.as_bytes(), |at| at, cut, &mut found);
+            for (first, escape) in ESCAPES {
+                if text.contains(first) {
+                    let (decoded, places) = decoded(text.as_bytes(), escape);
+                    self.find_forms(&decoded, |at| places[at], cut, &mut found);
+                }
+            }
+        }
+        // A secret that is not UTF-8 may be found inside a character.
+        found.retain(|place| text.is_char_boundary(place.start) && text.is_char_boundary(place.end));
+        found
     }
 
-    /// Finds where the secret is in the text.
-    fn find(&self, text: &str, cut: bool, found: &mut Vec<Range<usize>>) {
-        if let Ok(secret) = std::str::from_utf8(self.raw) {
-            let raw = text.match_indices(secret).map(|(at, _)| at..at + secret.len());
-            found.extend(raw.filter(|range| secret.len() >= MIN_SEARCHED || stands_alone(text, range)));
-        }
-        let Some(pieces) = &self.pieces else { return };
-        pieces.find_encoded(&plain(units(text.as_bytes())), cut, MAX_ENCODINGS, found);
-        if max_length(numbers(text.as_bytes())) >= pieces.shortest(cut) {
-            pieces.find_encoded(&plain(numbers(text.as_bytes())), cut, MAX_ENCODINGS, found);
+    /// The same in a decoded text. `place`: where each of its bytes was written.
+    fn find_forms(&self, decoded: &[u8], place: impl Fn(usize) -> usize, cut: bool, found: &mut Vec<Range<usize>>) {
+        for form in &self.forms {
+            found.extend(memmem::find_iter(decoded, form).map(|at| place(at)..place(at + form.len())));
+            if cut {
+                // Even if the text was cut inside an escape.
+                let tail = decoded.len().saturating_sub(form.len() + LONGEST_ESCAPE);
+                let begun = memmem::find(&decoded[tail..], &form[..MIN_CUT]);
+                found.extend(begun.map(|at| place(tail + at)..place(decoded.len())));
+            }
         }
     }
 }
 
 /// Whether there is no letter or digit directly before or after.
-fn stands_alone(text: &str, range: &Range<usize>) -> bool {
+fn stands_alone(text: &str, place: &Range<usize>) -> bool {
     let apart = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
-    apart(text[..range.start].chars().next_back()) && apart(text[range.end..].chars().next())
+    let around = text.get(..place.start).zip(text.get(place.end..));
+    around.is_some_and(|(before, behind)| apart(before.chars().next_back()) && apart(behind.chars().next()))
 }
 
-/// A secret in its plain form, and where its pieces begin, sorted by the pieces for binary search.
-struct Pieces {
-    secret: Zeroizing<Vec<u8>>,
-    length: usize,
-    sorted: Vec<usize>,
-}
-
-impl Pieces {
-    fn of(secret: &[u8]) -> Pieces {
-        let secret = folded(&plain(units(secret)));
-        let length = secret.len().min((secret.len() / 2).clamp(MIN_SEARCHED, PIECE));
-        let mut sorted: Vec<usize> = if length == 0 { Vec::new() } else { (0..=secret.len() - length).collect() };
-        sorted.sort_unstable_by_key(|at| &secret[*at..*at + length]);
-        Pieces { secret, length, sorted }
-    }
-
-    fn has(&self, piece: &[u8]) -> bool {
-        self.sorted.binary_search_by(|at| self.secret[*at..*at + self.length].cmp(piece)).is_ok()
-    }
-
-    /// Finds the secret in a text's plain form, and in what the text encodes.
-    fn find_encoded(&self, text: &[Unit], cut: bool, encodings: usize, found: &mut Vec<Range<usize>>) {
-        if text.len() < self.shortest(cut) {
-            return;
-        }
-        self.find(text, found);
-        if cut {
-            self.find_cut(text, found);
-        }
-        if encodings > 0 {
-            for encoding in [BASE64, HEX] {
-                for skipped in 0..encoding.period() {
-                    // Most texts encode nothing that is long enough; check that before anything is stored.
-                    if max_length(decoded(text, encoding, skipped)) >= self.shortest(cut) {
-                        self.find_encoded(&plain(decoded(text, encoding, skipped)), cut, encodings - 1, found);
-                    }
-                }
+/// A secret as it is, and what every base64 of a text with it has, whatever is before and behind it there.
+fn forms(secret: &[u8]) -> impl Iterator<Item = Zeroizing<Vec<u8>>> {
+    let encoded = [BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD].into_iter().flat_map(move |base64| {
+        // So many bytes before it share a character with its first byte, or none.
+        (0..3).map(move |before| {
+            let text = Zeroizing::new([&[0; 2][..before], secret].concat());
+            let mut encoded = Zeroizing::new(base64.encode(&*text).into_bytes());
+            if text.len() % 3 != 0 {
+                encoded.pop();
             }
-        }
-    }
+            encoded.drain(..[0, 2, 3][before]);
+            encoded
+        })
+    });
+    [Zeroizing::new(secret.to_vec())].into_iter().chain(encoded)
+}
 
-    /// The length of the shortest plain form in which anything can be found.
-    fn shortest(&self, cut: bool) -> usize {
-        if cut { self.length.min(MIN_CUT) } else { self.length }
-    }
+/// Reads the escape that a text begins with: the ASCII character that it stands for, and its length.
+type Escape = fn(&[u8]) -> Option<(u8, usize)>;
 
-    /// Finds the secret's pieces in a text's plain form. Pieces that overlap or touch are joined.
-    fn find(&self, text: &[Unit], found: &mut Vec<Range<usize>>) {
-        if self.length == 0 {
-            return;
-        }
-        let mut run = 0..0;
-        for (at, piece) in folded(text).windows(self.length).enumerate() {
-            if self.has(piece) {
-                if at > run.end {
-                    found.extend(place(&text[run]));
-                    run = at..at;
-                }
-                run.end = at + self.length;
-            }
-        }
-        found.extend(place(&text[run]));
-    }
+/// The first byte of each kind of escape, and what reads it.
+const ESCAPES: [(char, Escape); 3] = [('\\', backslash), ('%', percent), ('&', entity)];
 
-    /// Finds the secret's beginning at the end of a truncated text, which may be inside an escape.
-    fn find_cut(&self, text: &[Unit], found: &mut Vec<Range<usize>>) {
-        let end = &text[text.len().saturating_sub(self.length + LONGEST_ESCAPE)..];
-        let Some(begin) = self.secret.get(..MIN_CUT) else { return };
-        if let Some(at) = folded(end).windows(MIN_CUT).position(|window| window == begin) {
-            found.extend(span(&end[at..]));
-        }
+/// A text in which each escape of one kind is decoded; where each of its bytes was written, and where the last one ended.
+fn decoded(text: &[u8], escape: Escape) -> (Zeroizing<Vec<u8>>, Vec<usize>) {
+    let (mut decoded, mut places, mut at) = (Zeroizing::new(Vec::with_capacity(text.len())), Vec::new(), 0);
+    while at < text.len() {
+        let (byte, length) = escape(&text[at..]).unwrap_or((text[at], 1));
+        decoded.push(byte);
+        places.push(at);
+        at += length;
+    }
+    places.push(at);
+    (decoded, places)
+}
+
+/// JSON's and C's: `\/`, `\u002F`, `\x2F`, `\057`.
+fn backslash(text: &[u8]) -> Option<(u8, usize)> {
+    match text {
+        [b'\\', b'u' | b'U', digits @ ..] => Some((code(digits.get(..4)?, 16)?, 6)),
+        [b'\\', b'x' | b'X', digits @ ..] => Some((code(digits.get(..2)?, 16)?, 4)),
+        [b'\\', digits @ ..] if matches!(digits, [b'0'..=b'7', ..]) => Some((code(digits.get(..3)?, 8)?, 4)),
+        [b'\\', byte, ..] if byte.is_ascii() => Some((*byte, 2)),
+        _ => None,
     }
 }
 
-/// The bytes, in lower case.
-fn folded(units: &[Unit]) -> Zeroizing<Vec<u8>> {
-    Zeroizing::new(units.iter().map(|unit| unit.0.to_ascii_lowercase()).collect())
+/// Those of URLs: `%2F`.
+fn percent(text: &[u8]) -> Option<(u8, usize)> {
+    let digits = text.strip_prefix(b"%")?.get(..2)?;
+    Some((code(digits, 16)?, 3))
 }
 
-fn span(units: &[Unit]) -> Option<Range<usize>> {
-    Some(units.first()?.1 as usize..units.last()?.2 as usize)
+/// HTML's: `&#47;`, `&#x2F;`, and the characters that have to be escaped there by their names.
+fn entity(text: &[u8]) -> Option<(u8, usize)> {
+    let name = text.strip_prefix(b"&")?;
+    let name = &name[..name.iter().take(LONGEST_ESCAPE).position(|byte| *byte == b';')?];
+    let byte = match name {
+        b"amp" => b'&',
+        b"lt" => b'<',
+        b"gt" => b'>',
+        b"quot" => b'"',
+        b"apos" => b'\'',
+        [b'#', b'x' | b'X', digits @ ..] => code(digits, 16)?,
+        [b'#', digits @ ..] => code(digits, 10)?,
+        _ => return None,
+    };
+    Some((byte, name.len() + 2))
 }
 
-/// Where a match is in the text. A secret that is mostly escapes may have a very short plain form, so too short matches do not count.
-fn place(units: &[Unit]) -> Option<Range<usize>> {
-    span(units).filter(|range| range.len() >= MIN_SEARCHED)
+fn code(digits: &[u8], radix: u32) -> Option<u8> {
+    let code = u32::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok()?;
+    u8::try_from(code).ok().filter(u8::is_ascii)
 }

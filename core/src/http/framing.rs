@@ -2,7 +2,10 @@
 
 use crate::http::field_value::{decimal, list, trim};
 use crate::http::keep_alive::KeepAlive;
-use crate::text::describe;
+use crate::text::escape;
+
+/// The longest list of codings that an error quotes, in bytes.
+const MAX_QUOTED: usize = 100;
 
 /// Where the body ends (RFC 9112 section 6.3).
 #[derive(Debug, PartialEq, Eq)]
@@ -90,7 +93,10 @@ impl Declared {
                 let mut elements = list(codings.as_bytes());
                 let chunked = elements.next().is_some_and(|first| first.eq_ignore_ascii_case(b"chunked"));
                 if minor_version == 0 || !chunked || elements.next().is_some() {
-                    let why = format!("its Transfer-Encoding is not supported ({})", describe(&codings));
+                    // Quoted whole or not at all: of a secret that is cut, the rest would not be recognised.
+                    let quoted = Some(&codings).filter(|codings| codings.len() <= MAX_QUOTED);
+                    let quoted = quoted.map_or_else(String::new, |codings| format!(" ({})", escape(codings)));
+                    let why = format!("its Transfer-Encoding is not supported{quoted}");
                     return decided(Framing::Unreadable(why), false);
                 }
                 // A response that declares both may be smuggled (RFC 9112 6.3): do not trust the rest of the connection.
