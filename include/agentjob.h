@@ -1712,10 +1712,10 @@ AGENTJOB_API int64_t agentjob_job_archived_at_unix_ms(const agentjob_job *job);
 
 /**
  * The whole record as compact JSON: the documented keys in their order, null where the service left one out, then the keys that
- * this version does not know, unchanged and in the service's order. It is made when it is first requested.
+ * this version does not know, unchanged and in the service's order.
  * @param job the record
  * @param len gets the length in bytes, without the NUL at the end; may be NULL
- * @return borrowed from the record; NULL, and 0 in *len, for a NULL record and if there is no memory for it
+ * @return borrowed from the record; NULL, and 0 in *len, only for a NULL record
  * @since 0.1.0
  */
 AGENTJOB_API

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::http::buffers::RequestBuffers;
 use crate::http::incoming::Incoming;
 use crate::http::response_head;
-use crate::job::{Job, NoJob};
+use crate::job::Job;
 use crate::redact::{Redactor, Secrets};
 
 /// A response as it is passed to ureq.
@@ -71,10 +71,7 @@ pub fn response<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Response {
 
 /// Reads a job's record; what is wrong with it, as a clause.
 pub fn record(json: &[u8]) -> Result<Job, String> {
-    Job::read(json.to_vec()).map_err(|why| match why {
-        NoJob::Wrong(why) => why,
-        NoJob::Stopped | NoJob::NoMemory => unreachable!("nothing stops this, and the record is small"),
-    })
+    Job::read(json.to_vec())
 }
 
 /// What is kept of an error's body: its text, and the service's message in it.

@@ -84,12 +84,8 @@ pub use duration::{MAX_TIMEOUT, duration_from_seconds, duration_from_seconds_or_
 pub use error::internal::panic_text;
 pub use error::{Error, ErrorKind};
 #[doc(hidden)]
-pub use job::TextField;
-pub use job::fields::{Field, Fields};
+pub use job::record::TextField;
 pub use job::{Job, JobStatus};
-pub use json::text::JsonText;
-pub use json::tokens::{JsonToken, JsonTokens};
-pub use json::value::Json;
 #[doc(hidden)]
 pub use os::thread;
 pub use text::escape;

@@ -1,16 +1,14 @@
-//! The job record in C. The documented texts are the core's, which keeps a NUL after each; the record's JSON is made once, when
-//! it is first requested.
+//! The job record in C. Its texts are the core's, which keeps a NUL after each.
 
 use std::ffi::c_char;
 use std::ptr;
-use std::sync::{Arc, OnceLock};
 
 use agentjob_core::{Job, TextField};
 
 use crate::handle::{self, read, write_if_wanted};
 use crate::panic::guard_or;
 use crate::status::agentjob_status;
-use crate::text::{NO_TEXT, Text, read_sized};
+use crate::text::NO_TEXT;
 
 /// A job's record: what the service said about the job at one moment. It never changes.
 ///
@@ -18,32 +16,38 @@ use crate::text::{NO_TEXT, Text, read_sized};
 /// agentjob_error_job(), agentjob_poller_job(), agentjob_batch_event_job() or a progress function is borrowed;
 /// agentjob_job_clone() keeps it. Several threads may read it at once. Texts are borrowed from it and are valid until it is freed.
 /// @since 0.1.0
-pub struct agentjob_job(Arc<Record>);
-
-struct Record {
-    job: Job,
-    json: OnceLock<Text>,
-}
+pub struct agentjob_job(Job);
 
 impl agentjob_job {
     pub(crate) fn new(job: Job) -> agentjob_job {
-        agentjob_job(Arc::new(Record { job, json: OnceLock::new() }))
+        agentjob_job(job)
     }
 
     /// A documented text, NULL where the record has none.
     fn text(&self, field: TextField) -> *const c_char {
-        self.0.job.text_with_nul(field).map_or(NO_TEXT, |text| text.as_ptr().cast())
+        pointer(self.0.text_with_nul(field))
     }
 }
 
-impl Record {
-    /// The record's JSON; none if there is no memory for it.
-    fn json(&self) -> Option<&Text> {
-        if self.json.get().is_none() {
-            // The core leaves room for the NUL. If another thread was faster, its text stays.
-            let _ = self.json.set(Text::new(self.job.try_to_json().ok()?));
-        }
-        self.json.get()
+/// The text for C, NULL where there is none.
+fn pointer(text_with_nul: Option<&str>) -> *const c_char {
+    text_with_nul.map_or(NO_TEXT, |text| text.as_ptr().cast())
+}
+
+/// The text that a function returns, and its length in `*len`.
+///
+/// # Safety
+/// As for [`read`]; `len` is NULL, or memory for one length.
+unsafe fn read_with_nul<'a>(
+    job: *const agentjob_job,
+    len: *mut usize,
+    get: impl FnOnce(&'a Job) -> Option<&'a str>,
+) -> *const c_char {
+    // SAFETY: the caller promises the same.
+    unsafe {
+        let text = read(job, None, |job| get(&job.0));
+        write_if_wanted(len, text.map_or(0, |text| text.len() - 1));
+        pointer(text)
     }
 }
 
@@ -101,11 +105,7 @@ pub unsafe extern "C" fn agentjob_job_text(job: *const agentjob_job, field: i32,
     guard_or(NO_TEXT, || {
         let field = FIELDS.iter().find(|row| row.0 as i32 == field).map(|row| row.1);
         // SAFETY: the header's contract.
-        unsafe {
-            let text = read(job, None, |job| job.0.job.text_with_nul(field?));
-            write_if_wanted(len, text.map_or(0, |text| text.len() - 1));
-            text.map_or(NO_TEXT, |text| text.as_ptr().cast())
-        }
+        unsafe { read_with_nul(job, len, |job| job.text_with_nul(field?)) }
     })
 }
 
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn agentjob_job_id(job: *const agentjob_job) -> *const c_c
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_status(job: *const agentjob_job) -> agentjob_status {
     // SAFETY: the header's contract.
-    unsafe { read(job, agentjob_status::AGENTJOB_STATUS_UNKNOWN, |job| agentjob_status::from(job.0.job.status())) }
+    unsafe { read(job, agentjob_status::AGENTJOB_STATUS_UNKNOWN, |job| agentjob_status::from(job.0.status())) }
 }
 
 /// The job's status as the service spells it, including one that this version does not know.
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn agentjob_job_status_name(job: *const agentjob_job) -> *
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_is_terminal(job: *const agentjob_job) -> bool {
     // SAFETY: the header's contract.
-    unsafe { read(job, false, |job| job.0.job.is_terminal()) }
+    unsafe { read(job, false, |job| job.0.is_terminal()) }
 }
 
 /// The repository that the job works on, usually a full URL.
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn agentjob_job_created_at(job: *const agentjob_job) -> *c
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_created_at_unix_ms(job: *const agentjob_job) -> i64 {
     // SAFETY: the header's contract.
-    unsafe { read(job, -1, |job| since_1970(job.0.job.created_at_unix_ms())) }
+    unsafe { read(job, -1, |job| since_1970(job.0.created_at_unix_ms())) }
 }
 
 /// When the job was archived, as the service wrote it (ISO 8601).
@@ -226,19 +226,19 @@ pub unsafe extern "C" fn agentjob_job_archived_at(job: *const agentjob_job) -> *
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_archived_at_unix_ms(job: *const agentjob_job) -> i64 {
     // SAFETY: the header's contract.
-    unsafe { read(job, -1, |job| since_1970(job.0.job.archived_at_unix_ms())) }
+    unsafe { read(job, -1, |job| since_1970(job.0.archived_at_unix_ms())) }
 }
 
 /// The whole record as compact JSON: the documented keys in their order, null where the service left one out, then the keys that
-/// this version does not know, unchanged and in the service's order. It is made when it is first requested.
+/// this version does not know, unchanged and in the service's order.
 /// @param job the record
 /// @param len gets the length in bytes, without the NUL at the end; may be NULL
-/// @return borrowed from the record; NULL, and 0 in *len, for a NULL record and if there is no memory for it
+/// @return borrowed from the record; NULL, and 0 in *len, only for a NULL record
 /// @since 0.1.0
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_json(job: *const agentjob_job, len: *mut usize) -> *const c_char {
     // SAFETY: the header's contract.
-    unsafe { read_sized(job, len, |job| job.0.json()) }
+    unsafe { read_with_nul(job, len, |job| Some(job.json_with_nul())) }
 }
 
 /// Another handle to the same record, to keep a borrowed one. It is cheap: both share the record's memory.
@@ -249,7 +249,7 @@ pub unsafe extern "C" fn agentjob_job_json(job: *const agentjob_job, len: *mut u
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agentjob_job_clone(job: *const agentjob_job) -> *mut agentjob_job {
     // SAFETY: the header's contract.
-    unsafe { read(job, ptr::null_mut(), |job| handle::give(agentjob_job(Arc::clone(&job.0)))) }
+    unsafe { read(job, ptr::null_mut(), |job| handle::give(agentjob_job(job.0.clone()))) }
 }
 
 /// Frees a record of yours, not a borrowed one, and with it the texts that are borrowed from it.

@@ -145,7 +145,7 @@ impl Poller {
     /// The last record as the service wrote it, for the command line.
     #[getter]
     fn _record_json(&self) -> Option<String> {
-        self.state().job().map(core::Job::to_json)
+        self.state().job().map(|job| job.to_json().to_owned())
     }
 
     /// Whether the job is done.

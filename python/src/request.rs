@@ -123,7 +123,7 @@ pub(crate) fn record_json<'py>(
         }
     };
     let job = job?;
-    handed_over(py, Ok(PyString::new(py, &job.to_json())), delivers).inspect_err(|raised| {
+    handed_over(py, Ok(PyString::new(py, job.to_json())), delivers).inspect_err(|raised| {
         if delivers && job_id.is_none() {
             note_new_job(py, caller, &options, raised, &job);
         }

@@ -11,6 +11,7 @@ use pyo3::{IntoPyObjectExt, intern};
 
 use crate::arguments::{Flag, Integer, Number, Refused, callback, headers, path, text};
 use crate::caller::Caller;
+use crate::convert;
 use crate::key_function::key_function;
 use crate::options::wait_timeout;
 use crate::signals::blocking;
@@ -145,6 +146,7 @@ impl<'py> Settings<'py> {
         let watcher = Arc::new(Watcher::default());
         let builder = builder.control(watcher.clone());
         let core = blocking(py, &watcher, false, || builder.build())?;
+        convert::prepare(py)?;
         let kept = self.kept(py, &core)?.unbind();
         Ok((Caller::new(core, on_event, keeper), kept))
     }

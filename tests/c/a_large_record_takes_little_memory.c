@@ -1,6 +1,6 @@
 /*
- * A record of 8 MB takes at most four times its size, including its JSON and its texts for C. If there is no memory for it, the call
- * fails with an error that has its verdict; the process does not end.
+ * A record of 8 MB takes at most four times its size, including its JSON and its texts for C. If there is no memory to read it, the
+ * call fails with an error that has its verdict; the process does not end.
  */
 #include <sys/resource.h>
 #ifdef __linux__
@@ -88,12 +88,11 @@ static bool memory_can_be_limited(void) {
     return much == NULL;
 }
 
-/* However little memory there is, the process survives and the verdict is true. */
+/* If the response does not fit into memory, the process survives and the verdict is true. */
 static void what_memory_has_no_room_for_is_an_error(const raw_server *server) {
     struct rlimit all;
     CHECK(getrlimit(RLIMIT_AS, &all) == 0);
-    int sent = 0, lost = 0, without_json = 0;
-    for (long room = 2 * MIB; room <= 50 * MIB; room += MIB) {
+    for (long room = MIB; room <= 6 * MIB; room += MIB) {
         agentjob_error *err = NULL;
         agentjob_job *job = NULL;
         agentjob_client *client = client_of(server);
@@ -101,25 +100,14 @@ static void what_memory_has_no_room_for_is_an_error(const raw_server *server) {
         little.rlim_cur = (rlim_t)(memory("VmSize:") + room);
         CHECK(setrlimit(RLIMIT_AS, &little) == 0);
         agentjob_code code = agentjob_client_send_message(client, "job_demo", "p", 1, NULL, &job, &err);
-        const char *json = agentjob_job_json(job, NULL);
         CHECK(setrlimit(RLIMIT_AS, &all) == 0);
-        if (code == AGENTJOB_OK) {
-            read_all_of_it(job);
-            sent++;
-            without_json += json == NULL;
-            CHECK(agentjob_job_json(job, NULL) != NULL); /* there is memory again */
-        } else {
-            CHECK_INT(code, AGENTJOB_ERR_INVALID_RESPONSE);
-            CHECK_INT(agentjob_error_delivery(err), AGENTJOB_DELIVERY_ACCEPTED);
-            CHECK_HOLDS(agentjob_error_message(err), "out of memory for a response");
-            lost++;
-        }
+        CHECK_INT(code, AGENTJOB_ERR_INVALID_RESPONSE);
+        CHECK_INT(agentjob_error_delivery(err), AGENTJOB_DELIVERY_ACCEPTED);
+        CHECK_HOLDS(agentjob_error_message(err), "out of memory for a response");
+        CHECK(job == NULL);
         agentjob_error_free(err);
-        agentjob_job_free(job);
         agentjob_client_free(client);
     }
-    printf("%d sent, %d of them without JSON, %d lost\n", sent, without_json, lost);
-    CHECK(sent > 0 && lost > 0 && without_json > 0);
 }
 
 int main(void) {

@@ -138,10 +138,10 @@ def test_a_closed_client_cannot_be_entered(emulator):
     asyncio.run(main())
 
 
-def test_a_source_that_is_no_object_is_none(emulator, client):
+def test_a_source_that_is_no_object_has_no_fields(emulator, client):
     emulator.reset(rules=[{"status": 200, "json": {"id": "job_demo", "status": "active", "source": ["x"], "other": {"source": "y"}}}])
     job = client.get_job("job_demo")
-    assert job["source"] is None and job["other"] == {"source": "y"}
+    assert job["source"] == {"repository": None, "ref": None} and job["other"] == {"source": "y"}
     emulator.reset(rules=[{"status": 200, "json": {"id": "job_demo", "status": "active", "source": {"source": "z"}}}])
     assert client.get_job("job_demo")["source"] == {"repository": None, "ref": None, "source": "z"}
 

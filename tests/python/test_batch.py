@@ -59,7 +59,9 @@ def test_a_batch_is_sent_once_and_a_second_run_sends_none_of_it(client, emulator
 
     again = by_item(client.send_all(items, journal=os.fspath(journal)))
     assert all(outcome.pop("earlier") for outcome in again)
-    assert [(o["key"], o["delivery"], o["job"]) for o in again] == [(o["key"], o["delivery"], o["job"]) for o in first]
+    stored = ("id", "status", "prLink", "createdAt", "archivedAt")
+    known = [[(o["key"], o["delivery"], *(o["job"] and map(o["job"].get, stored) or ())) for o in run] for run in (first, again)]
+    assert known[0] == known[1]
     # The service's own words are not in the journal.
     assert type(again[6]["error"]) is agentjob.NotFoundError and "job nobody was rejected: the service returned 404. Check" in str(again[6]["error"])
     assert (again[6]["error"].delivery, again[6]["error"].http_status) == ("rejected", 404)

@@ -55,7 +55,7 @@ def test_a_wait_whose_every_poll_gets_a_login_page_says_so_once(emulator):
     emulator.reset(rules=[{"method": "GET", "status": 200, "body": "<html>Log in</html>"}])
     wait = ["wait", "job_demo", *QUICK, "--wait-timeout", "1"]
     status, _, err = run(emulator, *wait)
-    why = "the record in the response (200) cannot be used: it is not JSON (a value is expected at byte 0)"
+    why = "the record in the response (200) cannot be used: it is not JSON (expected value at line 1 column 1)"
     assert status == 4 and err.count(f"agentjob: 5 polls in a row failed: {why}; still waiting\n") == 1
     assert re.search(r"; the last poll failed: " + re.escape(why) + r"\. Check base_url: a proxy", err)
     assert "Log in" not in err

@@ -114,7 +114,7 @@ def test_metadata_with_half_a_character_is_refused_before_anything_is_sent(folde
         file.write('{"job_id":"job_1","prompt":"a"}\n{"job_id":"job_1","prompt":"b","n":["\\ud800"]}\n')
     with service(1) as emulator:
         status, _, err = send_all(emulator, "--extra")
-        assert status == 2 and "messages.jsonl, line 2, column 36: a field contains half a character" in err
+        assert status == 2 and "messages.jsonl, line 2: extra contains half a character" in err
         assert emulator.ledger() == []
 
 

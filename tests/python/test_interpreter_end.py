@@ -25,8 +25,9 @@ CALLS = {
     "a batch": 'list(client.send_all([("job_demo", "go")], journal=sys.argv[1], grace=0.1))',
     "a batch that waits for its jobs": 'list(client.send_all([("job_busy", "go")], journal=sys.argv[1], wait=True))',
     "a name lookup": """
+        other = agentjob.Client(base_url="https://agentjob.invalid", max_retries=100, api_key="k", project_id="p")
         arrived.set()
-        agentjob.Client(base_url="https://agentjob.invalid", max_retries=100, api_key="k", project_id="p").get_job("job_demo")
+        other.get_job("job_demo")
     """,
     "a coroutine in a loop of its own": """
         import asyncio

@@ -1,13 +1,19 @@
 //! What a key and the metadata of an item may be.
 
+use std::borrow::Cow;
+
 use crate::error::Error;
-use crate::json::value::Json;
+use crate::json::with_whole_characters;
 use crate::text::hidden_edge;
 
 /// The longest key of an item, in bytes.
 const MAX_KEY_BYTES: usize = 1024;
 /// The longest metadata of an item, in bytes of JSON.
 const MAX_EXTRA_BYTES: usize = 4096;
+
+/// What is wrong with a text that ends in the middle of a surrogate pair, as a clause.
+pub(crate) const HALF_A_CHARACTER: &str =
+    "contains half a character: an escape from \\ud800 to \\udfff without its other half";
 
 pub(crate) fn check_key(key: &str) -> Result<(), Error> {
     if key.is_empty() {
@@ -30,8 +36,15 @@ pub(crate) fn check_extra(json: &str) -> Result<(), Error> {
         let hint = format!("At most {MAX_EXTRA_BYTES} bytes of JSON are allowed.");
         return Err(Error::invalid(format!("extra is {} bytes long", json.len())).with_hint(hint));
     }
-    match Json::parse(json) {
-        Some(_) => Ok(()),
-        None => Err(Error::invalid("extra is not JSON").with_hint("Give the text of one JSON value.")),
+    if matches!(with_whole_characters(json), Cow::Owned(_)) {
+        return Err(Error::invalid(format!("extra {HALF_A_CHARACTER}")));
+    }
+    // What becomes a value here can be read in every language: also its numbers are in range.
+    match serde_json::from_str::<serde_json::Value>(json) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let error = Error::invalid(format!("extra is not JSON ({error})"));
+            Err(error.with_hint("Give the text of one JSON value."))
+        }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::json::value::Json;
+use serde_json::Value;
+
+use crate::json::with_whole_characters;
 use crate::redact::Redactor;
 use crate::text::{describe, without_mark};
 
@@ -32,8 +34,8 @@ pub(crate) fn bounded_text(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> O
 /// `{"message": …}`, `{"error": {"message": …}}`, or the first line of plain text. HTML is a gateway's page and has no message.
 pub(crate) fn service_message(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> Option<String> {
     let body = beginning(without_mark(body), MAX_KEPT_BYTES, cut);
-    let message = match Json::read(&body.0) {
-        Ok(json) => redactor.redact(&message_of(json, MAX_MESSAGE_DEPTH)?).into_owned(),
+    let message = match serde_json::from_str(&with_whole_characters(&body.0)) {
+        Ok(json) => redactor.redact(message_of(&json, MAX_MESSAGE_DEPTH)?).into_owned(),
         // A secret may be folded over several lines, so all of them are redacted.
         Err(_) => redacted(&body, redactor).trim().lines().next()?.trim().to_owned(),
     };
@@ -51,13 +53,13 @@ fn redacted((text, cut): &(Cow<'_, str>, bool), redactor: &Redactor<'_>) -> Stri
 }
 
 /// The value itself if it is text, or else the first text among its members of these names, at most this many levels deep.
-fn message_of(json: Json<'_>, levels: u32) -> Option<Cow<'_, str>> {
-    if let Some(text) = json.as_text() {
-        return Some(text.decode()).filter(|text| !text.is_empty());
+fn message_of(json: &Value, levels: u32) -> Option<&str> {
+    if let Value::String(text) = json {
+        return Some(&**text).filter(|text| !text.is_empty());
     }
     let names = ["error", "message", "detail", "title", "error_description"];
     let below = levels.checked_sub(1)?;
-    names.iter().find_map(|name| message_of(json.member(name)?, below))
+    names.iter().find_map(|name| message_of(json.get(name)?, below))
 }
 
 #[cfg(test)]

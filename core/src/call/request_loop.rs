@@ -170,10 +170,7 @@ impl<'a> RequestLoop<'a> {
         let response = ended.as_ref().ok().filter(|_| wants_event).map(|reply| self.response(reply, now, &redactor));
         let meta = ended.as_ref().ok().filter(|_| call.meta.is_some()).map(|reply| self.meta(reply, &redactor));
         let ended_by = ended.as_ref().ok().and_then(|reply| reply.ended_by.clone());
-        let mut check = self.shared.connections.checks(call, Some(deadline));
-        // A response that was read although the call had ended is there as a whole: it decides what is known about the message.
-        let check = &mut || if ended_by.is_none() { check() } else { Ok(()) };
-        let read = response::read(self.operation, ended, &redactor, check);
+        let read = response::read(self.operation, ended, &redactor);
         // After the verdict: an event handler that ends the call must not change what is known about the message.
         if let Err(cause) = response.map_or(Ok(()), |event| self.shared.notify(call, &event)) {
             return Err(self.interrupted_after(cause, &read, &redactor));

@@ -10,10 +10,10 @@ use crate::error::{Error, ErrorKind};
 use crate::http::cause::Cause;
 use crate::http::exchange::{Broken, Reply};
 use crate::http::response_headers::ResponseHeaders;
-use crate::job::{Job, NoJob};
+use crate::job::Job;
 use crate::operation::Operation;
 use crate::redact::Redactor;
-use crate::text::{self, describe};
+use crate::text::{describe, without_mark};
 
 /// A request that failed.
 #[derive(Debug)]
@@ -23,16 +23,14 @@ pub(crate) struct Failure {
 }
 
 /// Turns an exchange's result into a job or an error. No part of an error holds a secret: what is shortened was redacted before, and at the end
-/// each part is. A record is the service's own data and is returned as it is. While a long record is read, `check` is called
-/// now and then, and says what has ended the call.
+/// each part is. A record is the service's own data and is returned as it is.
 pub(crate) fn read(
     operation: &Operation<'_>,
     ended: Result<Reply, Broken>,
     redactor: &Redactor<'_>,
-    check: &mut dyn FnMut() -> Result<(), Cause>,
 ) -> Result<Job, Failure> {
     let read = match ended {
-        Ok(reply) if (200..300).contains(&reply.status) => read_record(operation, reply, redactor, check),
+        Ok(reply) if (200..300).contains(&reply.status) => read_record(operation, reply, redactor),
         Ok(reply) => Err(refused(operation, &reply, redactor)),
         Err(broken) => Err(no_response(operation, &broken, redactor)),
     };
@@ -45,23 +43,12 @@ pub(crate) fn interrupted(operation: &Operation<'_>, cause: &Cause, verdict: Opt
 }
 
 /// A 2xx: any of them with a readable record of the right job is a success (docs/contract.md, "Operations").
-fn read_record(
-    operation: &Operation<'_>,
-    mut reply: Reply,
-    redactor: &Redactor<'_>,
-    check: &mut dyn FnMut() -> Result<(), Cause>,
-) -> Result<Job, Failure> {
-    let cause = match reply.cut.take() {
-        Some(cause) => cause,
-        None => match record_of(operation, std::mem::take(&mut reply.body), redactor, check) {
-            Ok(job) => return Ok(job),
-            Err(Unusable::Wrong(why)) => {
-                let reason = unusable_record(reply.status, &why);
-                let situation = Situation::NoRecord;
-                return Err(no_record(operation, &reply, redactor, ErrorKind::InvalidResponse, situation, reason));
-            }
-            Err(Unusable::Cut(cause)) => cause,
-        },
+fn read_record(operation: &Operation<'_>, mut reply: Reply, redactor: &Redactor<'_>) -> Result<Job, Failure> {
+    let Some(cause) = &reply.cut else {
+        return record_of(operation, std::mem::take(&mut reply.body), redactor).map_err(|why| {
+            let reason = unusable_record(reply.status, &why);
+            no_record(operation, &reply, redactor, ErrorKind::InvalidResponse, Situation::NoRecord, reason)
+        });
     };
     // A record that was asked for may be asked for again when it was lost on the way.
     let is_final = matches!(cause, Cause::Cancelled | Cause::Closed | Cause::TooLarge { .. } | Cause::NoMemory { .. });
@@ -70,40 +57,15 @@ fn read_record(
     Err(no_record(operation, &reply, redactor, cause.kind(), situation, reason))
 }
 
-/// Why a record is not used.
-enum Unusable {
-    /// It came whole, and this is wrong with it.
-    Wrong(String),
-    /// It was not read to its end.
-    Cut(Cause),
-}
-
-fn record_of(
-    operation: &Operation<'_>,
-    body: Vec<u8>,
-    redactor: &Redactor<'_>,
-    check: &mut dyn FnMut() -> Result<(), Cause>,
-) -> Result<Job, Unusable> {
-    let body = without_mark(body);
-    let (bytes, mut ended) = (body.len(), None);
-    let read = Job::read_asking(body, &mut || check().map_err(|cause| ended = Some(cause)).is_ok());
-    let job = read.map_err(|no_job| match no_job {
-        NoJob::Wrong(why) => Unusable::Wrong(why),
-        NoJob::NoMemory => Unusable::Cut(Cause::NoMemory { bytes }),
-        NoJob::Stopped => Unusable::Cut(ended.unwrap_or(Cause::Timeout)),
-    })?;
+/// The record in a body, or what is wrong with it, as a clause. A byte order mark before it may be ignored (RFC 8259 8.1).
+fn record_of(operation: &Operation<'_>, mut body: Vec<u8>, redactor: &Redactor<'_>) -> Result<Job, String> {
+    body.drain(..body.len() - without_mark(&body).len());
+    let job = Job::read(body)?;
     let asked = operation.job_id();
     if !asked.is_empty() && job.id() != asked {
-        return Err(Unusable::Wrong(format!("it is of another job ({})", describe(&redactor.redact(job.id())))));
+        return Err(format!("it is of another job ({})", describe(&redactor.redact(job.id()))));
     }
     Ok(job)
-}
-
-/// The body without a byte order mark, which a reader of JSON may ignore (RFC 8259 8.1).
-fn without_mark(mut body: Vec<u8>) -> Vec<u8> {
-    let mark = body.len() - text::without_mark(&body).len();
-    body.drain(..mark);
-    body
 }
 
 /// A 2xx without a record that can be used.
@@ -194,7 +156,7 @@ mod tests {
     const NO_SECRETS: Redactor<'_> = Redactor::new(&[]);
 
     fn failure(operation: &Operation<'_>, ended: Result<Reply, Broken>) -> Failure {
-        read(operation, ended, &NO_SECRETS, &mut || Ok(())).unwrap_err()
+        read(operation, ended, &NO_SECRETS).unwrap_err()
     }
 
     #[test]
@@ -278,13 +240,13 @@ mod tests {
             assert_eq!(failure.error.kind(), ErrorKind::InvalidResponse, "{body}");
         }
         let record = r#"{"id":"job_1","status":"active"}"#;
-        assert!(read(&SEND, Ok(reply(202, record)), &NO_SECRETS, &mut || Ok(())).is_ok(), "any 2xx with a record");
+        assert!(read(&SEND, Ok(reply(202, record)), &NO_SECRETS).is_ok(), "any 2xx with a record");
         let marked = reply(200, &format!("\u{feff}{record}"));
-        let job = read(&SEND, Ok(marked), &NO_SECRETS, &mut || Ok(())).unwrap();
+        let job = read(&SEND, Ok(marked), &NO_SECRETS).unwrap();
         assert!(job.to_json().starts_with('{'), "without its byte order mark");
         let create = Operation::CreateJob { prompt: Prompt::Text("p") };
         assert!(
-            read(&create, Ok(reply(201, record)), &NO_SECRETS, &mut || Ok(())).is_ok(),
+            read(&create, Ok(reply(201, record)), &NO_SECRETS).is_ok(),
             "a new job's id is the service's to choose"
         );
     }
@@ -296,7 +258,7 @@ mod tests {
             [("job_1", true), (r"job\u005f1", true), ("job_2", false), ("JOB_1", false), ("job_1 ", false)]
         {
             for operation in [&SEND, &GET] {
-                let ended = read(operation, Ok(record(id)), &NO_SECRETS, &mut || Ok(()));
+                let ended = read(operation, Ok(record(id)), &NO_SECRETS);
                 assert_eq!(ended.is_ok(), same, "{id:?}");
                 if let Err(failure) = ended {
                     assert_eq!(failure.error.kind(), ErrorKind::InvalidResponse);
@@ -304,26 +266,6 @@ mod tests {
                     assert!(failure.error.reason().contains("it is of another job"), "{}", failure.error);
                 }
             }
-        }
-    }
-
-    #[test]
-    fn what_ends_the_call_while_its_record_is_read_leaves_the_message_accepted() {
-        let body = format!(r#"{{"id":"job_1","status":"active","x":[{}0]}}"#, "0,".repeat(100_000));
-        for (cause, kind) in [
-            (Cause::Cancelled, ErrorKind::Cancelled),
-            (Cause::Closed, ErrorKind::Closed),
-            (Cause::Timeout, ErrorKind::Timeout),
-        ] {
-            let mut asked = 0;
-            let mut check = || {
-                asked += 1;
-                if asked < 2 { Ok(()) } else { Err(cause.clone()) }
-            };
-            let failure = read(&SEND, Ok(reply(200, &body)), &NO_SECRETS, &mut check).unwrap_err();
-            assert_eq!(failure.error.kind(), kind);
-            assert_eq!(failure.error.delivery(), Some(Delivery::Accepted));
-            assert!(asked == 2, "it is asked only while a record is read");
         }
     }
 

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use ureq::Agent;
 use ureq::http::{self, Method, Request, Uri, uri};
 
-use crate::call::control::SLICE;
 use crate::call::options::CallOptions;
 use crate::call::secrets::CallSecrets;
 use crate::config::settings::Config;
@@ -114,27 +113,6 @@ impl Connections {
     /// Checks the flags that may end a call, before it begins: closed, cancelled.
     pub(crate) fn check_flags(&self, call: &CallOptions) -> Result<(), Cause> {
         interrupt::check_flags((!call.ignores_close).then_some(&*self.closed), call.cancel.as_ref())
-    }
-
-    /// A check for a call that computes instead of waiting: flags and deadline each time, the control once per [`SLICE`].
-    pub(crate) fn checks<'a>(
-        &'a self,
-        call: &'a CallOptions,
-        deadline: Option<Instant>,
-    ) -> impl FnMut() -> Result<(), Cause> + 'a {
-        let mut slice_began = None;
-        move || {
-            self.check_flags(call)?;
-            let now = Instant::now();
-            if deadline.is_some_and(|deadline| now >= deadline) {
-                return Err(Cause::Timeout);
-            }
-            if now.duration_since(*slice_began.get_or_insert(now)) >= SLICE {
-                slice_began = Some(now);
-                return Interrupts::new(&self.closed, call).check();
-            }
-            Ok(())
-        }
     }
 
     /// Sleeps; whatever may end the call ends the sleep within one [`SLICE`].

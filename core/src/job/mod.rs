@@ -1,19 +1,13 @@
 //! The job record (docs/contract.md, "Job record"): the service's JSON, kept whole, with typed accessors.
 
-pub(crate) mod fields;
-mod keys;
-mod layout;
-mod record;
+pub(crate) mod record;
 
 use std::borrow::Cow;
-use std::collections::TryReserveError;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use crate::job::fields::{Field, Fields};
-use crate::job::keys::{Key, SourceKey};
-use crate::job::record::{Record, Unread};
-use crate::json::scan::{Continue, Flaw, MAX_DEPTH, Scanner};
+use crate::job::record::{Record, TextField, required};
+use crate::json::{each_member, text, with_whole_characters};
 use crate::redact::Redactor;
 use crate::timestamp::unix_ms;
 
@@ -34,19 +28,14 @@ pub enum JobStatus {
 }
 
 impl JobStatus {
-    fn parse(status: &str) -> Result<Self, TryReserveError> {
-        Ok(match status {
+    fn parse(status: &str) -> JobStatus {
+        match status {
             "active" => JobStatus::Active,
             "completed" => JobStatus::Completed,
             "archived" => JobStatus::Archived,
             "failed" => JobStatus::Failed,
-            other => {
-                let mut kept = String::new();
-                kept.try_reserve_exact(other.len())?;
-                kept.push_str(other);
-                JobStatus::Other(kept.into_boxed_str())
-            }
-        })
+            other => JobStatus::Other(other.into()),
+        }
     }
 
     /// The status as the service writes it.
@@ -75,69 +64,39 @@ impl fmt::Display for JobStatus {
 /// One record of a job: an immutable snapshot. Cloning is cheap; clones share it.
 ///
 /// The record always has the documented keys, `null` where the service left them out. Keys that this version does not know are kept
-/// as they came. Two records are equal if they have the same fields with the same values, however the JSON was written.
+/// as they came. Two records are equal if [`to_json`](Job::to_json) is.
 #[derive(Debug, Clone)]
 pub struct Job(Arc<Kept>);
 
 #[derive(Debug)]
 struct Kept {
+    /// The service's JSON.
+    response: String,
+    /// Followed by a NUL, for C.
+    id: String,
     status: JobStatus,
-    record: Record,
-}
-
-/// A documented field that is a text; for the C library.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TextField {
-    Id,
-    Status,
-    SourceRepository,
-    SourceRef,
-    Model,
-    PrLink,
-    CreatedAt,
-    ArchivedAt,
-}
-
-/// Why a response is not a job's record.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum NoJob {
-    /// What is wrong with it, as a clause.
-    Wrong(String),
-    /// The caller stopped the reading.
-    Stopped,
-    /// There is no memory to keep it.
-    NoMemory,
+    /// Made when it is asked for.
+    record: OnceLock<Record>,
 }
 
 impl Job {
-    /// Reads a record from JSON.
-    pub(crate) fn read(json: Vec<u8>) -> Result<Job, NoJob> {
-        Job::read_asking(json, &mut || true)
-    }
-
-    /// Reads a record from the service's JSON. `proceed` is asked now and then whether to continue.
-    pub(crate) fn read_asking(json: Vec<u8>, proceed: Continue<'_>) -> Result<Job, NoJob> {
-        let Ok(text) = String::from_utf8(json) else { return Err(NoJob::wrong("it is not UTF-8")) };
-        if text.is_empty() {
-            return Err(NoJob::wrong("it is empty"));
+    /// Reads a record from the service's JSON.
+    ///
+    /// # Errors
+    /// What is wrong with it, as a clause.
+    pub(crate) fn read(json: Vec<u8>) -> Result<Job, String> {
+        let mut response = String::from_utf8(json).map_err(|_| "it is not UTF-8")?;
+        if let Cow::Owned(whole) = with_whole_characters(&response) {
+            response = whole;
         }
-        if !text.trim_ascii_start().starts_with('{') {
-            let mut scanner = Scanner::asking(&text, proceed);
-            scanner.value(0).and_then(|_| scanner.end())?;
-            return Err(NoJob::wrong("it is JSON, but not an object"));
-        }
-        let mut kept = Arc::new(Kept { status: JobStatus::Active, record: Record::default() });
-        let Kept { status, record } = Arc::get_mut(&mut kept).expect("no clone exists yet");
-        record.fill(text, proceed)?;
-        *status = JobStatus::parse(required_text(record, Key::Status)?).map_err(|_| NoJob::NoMemory)?;
-        required_text(record, Key::Id)?;
-        Ok(Job(kept))
+        let [id, status] = required(&response)?;
+        let (status, id) = (JobStatus::parse(&required_text("status", status)?), required_text("id", id)? + "\0");
+        Ok(Job(Arc::new(Kept { id: id.into_owned(), status, record: OnceLock::new(), response })))
     }
 
     /// The job's id.
     pub fn id(&self) -> &str {
-        self.text(TextField::Id).unwrap_or_default()
+        self.0.id.strip_suffix('\0').unwrap_or_default()
     }
 
     /// The job's status.
@@ -200,35 +159,35 @@ impl Job {
         unix_ms(self.archived_at()?)
     }
 
-    /// Any field of the record by its key, also one that this version does not know. `None` if the record does not have it.
-    pub fn get(&self, key: &str) -> Option<Field<'_>> {
-        self.fields().filter(|(known, _)| *known == key).last().map(|(_, field)| field)
+    /// Any field of the record by its key, also one that this version does not know: its JSON, as the service wrote it. `None` if the
+    /// record does not have it.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        let mut found = None;
+        each_member(self.to_json(), |name, value| {
+            if text(name).is_some_and(|name| name == key) {
+                found = Some(value);
+            }
+        })
+        .expect("the record was checked");
+        found
     }
 
-    /// The whole record: the documented fields in their order, then the others in the service's order.
-    pub fn fields(&self) -> Fields<'_> {
-        Fields::of_record(&self.0.record)
+    /// The whole record as compact JSON: the documented keys in their order, `null` where the service left one out, then the others as
+    /// the service wrote them.
+    pub fn to_json(&self) -> &str {
+        self.json_with_nul().strip_suffix('\0').unwrap_or_default()
     }
 
-    /// The whole record as compact JSON, with the documented keys first.
-    ///
-    /// # Panics
-    /// There is no memory for it; see [`try_to_json`](Job::try_to_json).
-    pub fn to_json(&self) -> String {
-        self.try_to_json().expect("memory for the record as JSON")
+    /// The same, followed by a NUL, for C.
+    #[doc(hidden)]
+    pub fn json_with_nul(&self) -> &str {
+        self.record().json_with_nul()
     }
 
-    /// [`to_json`](Job::to_json) for records so large that memory may run out.
-    ///
-    /// # Errors
-    /// There is no memory for it.
-    pub fn try_to_json(&self) -> Result<String, TryReserveError> {
-        self.0.record.to_json()
-    }
-
-    /// Whether both have the same fields with the same values. `None` if the caller stopped the comparison.
-    pub(crate) fn same_as(&self, other: &Job, proceed: Continue<'_>) -> Option<bool> {
-        if Arc::ptr_eq(&self.0, &other.0) { Some(true) } else { self.0.record.same_as(&other.0.record, proceed) }
+    /// The service's JSON as it came, for a program that has its own parser.
+    #[doc(hidden)]
+    pub fn response(&self) -> &str {
+        &self.0.response
     }
 
     fn text(&self, field: TextField) -> Option<&str> {
@@ -238,60 +197,28 @@ impl Job {
     /// A documented field's text followed by a NUL, for C.
     #[doc(hidden)]
     pub fn text_with_nul(&self, field: TextField) -> Option<&str> {
-        let record = &self.0.record;
-        let key = match field {
-            TextField::SourceRepository => return record.source_text_with_nul(SourceKey::Repository),
-            TextField::SourceRef => return record.source_text_with_nul(SourceKey::Ref),
-            TextField::Id => Key::Id,
-            TextField::Status => Key::Status,
-            TextField::Model => Key::Model,
-            TextField::PrLink => Key::PrLink,
-            TextField::CreatedAt => Key::CreatedAt,
-            TextField::ArchivedAt => Key::ArchivedAt,
-        };
-        record.text_with_nul(key)
+        if field == TextField::Id { Some(&self.0.id) } else { self.record().text_with_nul(field) }
+    }
+
+    fn record(&self) -> &Record {
+        self.0.record.get_or_init(|| Record::of(&self.0.response))
     }
 }
 
 impl PartialEq for Job {
     fn eq(&self, other: &Job) -> bool {
-        self.same_as(other, &mut || true) == Some(true)
+        self.0.response == other.0.response || self.to_json() == other.to_json()
     }
 }
 
-impl NoJob {
-    fn wrong(clause: impl Into<String>) -> NoJob {
-        NoJob::Wrong(clause.into())
-    }
-}
+impl Eq for Job {}
 
-impl From<Flaw> for NoJob {
-    fn from(flaw: Flaw) -> NoJob {
-        match flaw {
-            Flaw::Ended => NoJob::wrong("its JSON ends too early"),
-            Flaw::Expected { what, at } => NoJob::wrong(format!("it is not JSON ({what} is expected at byte {at})")),
-            Flaw::TooDeep => NoJob::wrong(format!("its JSON nests deeper than {MAX_DEPTH} levels")),
-            Flaw::Stopped => NoJob::Stopped,
-        }
-    }
-}
-
-impl From<Unread> for NoJob {
-    fn from(unread: Unread) -> NoJob {
-        match unread {
-            Unread::Flaw(flaw) => flaw.into(),
-            Unread::NoMemory => NoJob::NoMemory,
-        }
-    }
-}
-
-fn required_text(record: &Record, key: Key) -> Result<&str, NoJob> {
-    let name = key.name();
-    match Field::of(record, key) {
-        Field::Text("") => Err(NoJob::wrong(format!("its {name:?} is empty"))),
-        Field::Text(text) => Ok(text),
-        Field::Json(json) if json.is_null() => Err(NoJob::wrong(format!("it has no {name:?}"))),
-        _ => Err(NoJob::wrong(format!("its {name:?} is not a string"))),
+fn required_text<'a>(name: &str, value: Option<&'a str>) -> Result<Cow<'a, str>, String> {
+    match value.map(text) {
+        Some(Some(text)) if text.is_empty() => Err(format!("its {name:?} is empty")),
+        Some(Some(text)) => Ok(text),
+        Some(None) if value != Some("null") => Err(format!("its {name:?} is not a string")),
+        _ => Err(format!("it has no {name:?}")),
     }
 }
 

@@ -54,7 +54,7 @@ impl Poller {
             Ok(job) => {
                 let seen = Seen::Job { job: &job, status: &job.redacted_status(&redactor), is_current };
                 let progress = self.state.observe(now, seen, jitter::draw());
-                self.changed = self.differs(&job, shared, call)?;
+                self.changed = self.job.as_ref() != Some(&job);
                 self.job = Some(job);
                 self.failing.end();
                 (progress, None)
@@ -105,16 +105,6 @@ impl Poller {
         let Some(late) = self.state.deadline().and_then(|end| now.checked_sub(end)) else { return Ok(None) };
         self.must_poll = left.is_some() && late >= STOPPED && self.retry_after.is_none();
         if self.must_poll { Ok(None) } else { Err(self.timed_out(&redactor)) }
-    }
-
-    /// Whether a record differs from the one before.
-    fn differs(&self, job: &Job, shared: &Shared, call: &CallOptions) -> Result<bool, Error> {
-        let Some(before) = &self.job else { return Ok(true) };
-        let mut ended = None;
-        let mut check = shared.connections.checks(call, None);
-        let same = before.same_as(job, &mut || check().map_err(|cause| ended = Some(cause)).is_ok());
-        same.map(|same| !same)
-            .ok_or_else(|| self.interrupted(ended.unwrap_or(Cause::Cancelled), &Redactor::new(&shared.secrets(call))))
     }
 
     /// Whether the wait continues after a failed poll.

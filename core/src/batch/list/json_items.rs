@@ -1,17 +1,17 @@
 //! The messages of a list of JSON objects with the fields `job_id`, `prompt` and, optionally, `key`: one per line, or in one array.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
+use serde_json::value::RawValue;
+
 use crate::batch::item::BatchItem;
+use crate::batch::item_limits::HALF_A_CHARACTER;
 use crate::batch::list::columns::{both, mistyped, spelled_alike, unknown};
 use crate::batch::list::csv::line_ends;
 use crate::batch::list::wrong::Wrong;
 use crate::error::Error;
-use crate::json::compact::{push_compact, push_quoted};
-use crate::json::scan::{Flaw, MAX_DEPTH};
-use crate::json::text::JsonText;
-use crate::json::tokens::JsonToken;
-use crate::json::value::Json;
+use crate::json::{self, each_member, push_compact};
 use crate::text::{BYTE_ORDER_MARK, describe};
 
 /// Each item, or what is wrong with a line.
@@ -23,10 +23,10 @@ pub(crate) fn json_items(text: &str, keeps_extra: bool) -> Items<'_> {
     if !text.trim_start().starts_with('[') {
         return Box::new(line_items(text, keeps_extra));
     }
-    match Json::read(text) {
-        Ok(array) => Box::new(array_items(text, array, keeps_extra)),
+    match serde_json::from_str(text) {
+        Ok(elements) => Box::new(array_items(text, elements, keeps_extra)),
         // Without its end an array can't be divided into items.
-        Err(flaw) => Box::new([Err(wrong(text, 1, flaw, "list"))].into_iter()),
+        Err(error) => Box::new([Err(not_json(text, 1, &error, "list"))].into_iter()),
     }
 }
 
@@ -39,27 +39,27 @@ fn line_items(text: &str, keeps_extra: bool) -> impl Iterator<Item = Result<Batc
     let lines = text.split(end).map(|line| line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line));
     let lines = (1..).zip(lines).filter(|(_, line)| !line.trim().is_empty());
     lines.map(move |(number, line)| {
-        let value = Json::read(line).map_err(|flaw| wrong(line, number, flaw, "line"))?;
-        if !value.as_str().starts_with('{') {
-            let error = Error::invalid(format!("the line is {}", noun(value)));
+        let value: &RawValue = serde_json::from_str(line).map_err(|error| not_json(line, number, &error, "line"))?;
+        if !value.get().starts_with('{') {
+            let error = Error::invalid(format!("the line is {}", noun(value.get())));
             return Err(Wrong::on(number, error.with_hint("Write one JSON object per line, or one array of objects.")));
         }
-        Place::before(line, number).of(value.as_str()).item(value, keeps_extra)
+        Place::before(line, number).of(value.get()).item(value.get(), keeps_extra)
     })
 }
 
 fn array_items<'a>(
     text: &'a str,
-    array: Json<'a>,
+    elements: Vec<&'a RawValue>,
     keeps_extra: bool,
 ) -> impl Iterator<Item = Result<BatchItem, Wrong>> {
     let mut place = Place::before(text, 1);
-    array.elements().map(move |value| {
-        place = place.of(value.as_str());
-        if value.as_str().starts_with('{') {
-            return place.item(value, keeps_extra);
+    elements.into_iter().map(move |value| {
+        place = place.of(value.get());
+        if value.get().starts_with('{') {
+            return place.item(value.get(), keeps_extra);
         }
-        let error = Error::invalid(format!("the array has {}", noun(value)));
+        let error = Error::invalid(format!("the array has {}", noun(value.get())));
         Err(place.wrong(error.with_hint("Write one JSON object per message.")))
     })
 }
@@ -100,17 +100,17 @@ impl<'a> Place<'a> {
     }
 
     /// The item of the object that begins here.
-    fn item(self, object: Json<'_>, keeps_extra: bool) -> Result<BatchItem, Wrong> {
+    fn item(self, object: &str, keeps_extra: bool) -> Result<BatchItem, Wrong> {
         let Fields { known, other } = self.fields(object)?;
         for (name, _) in &other {
-            let text = name.decode();
+            let text = decoded(name);
             if let Some(field) = spelled_alike(&text).filter(|field| known[*field].is_some()) {
-                return Err(self.of(name.as_written()).wrong(Error::invalid(both("object", field, &text))));
+                return Err(self.of(&name[1..]).wrong(Error::invalid(both("object", field, &text))));
             }
         }
         let [job_id, prompt, key] = known;
         let missing = |wanted: &str| {
-            let names: Vec<String> = other.iter().map(|(name, _)| name.decode().into_owned()).collect();
+            let names: Vec<Cow<'_, str>> = other.iter().map(|(name, _)| decoded(name)).collect();
             // A name that is nearly right explains why one is missing. Any other may be a message, which no error may quote.
             let instead = mistyped(wanted, names.iter().map(|name| &**name));
             let instead = instead.map_or_else(String::new, |name| format!("; unknown field {:?}", describe(name)));
@@ -118,90 +118,80 @@ impl<'a> Place<'a> {
         };
         let job_id = self.text("job_id", job_id.ok_or_else(|| missing("job_id"))?)?;
         let mut item = BatchItem::new(job_id, self.text("prompt", prompt.ok_or_else(|| missing("prompt"))?)?);
-        if let Some(key) = key.filter(|key| !key.is_null()) {
+        if let Some(key) = key.filter(|key| *key != "null") {
             item = item.with_key(self.text("key", key)?);
         }
         if let Some((name, _)) = other.first() {
             if !keeps_extra {
-                let reason = format!("{}; the option extra (--extra) keeps it", unknown("field", &name.decode()));
+                let reason = format!("{}; the option extra (--extra) keeps it", unknown("field", &decoded(name)));
                 let error = Error::invalid(reason).with_hint("The fields are job_id, prompt and key.");
-                return Err(self.of(name.as_written()).wrong(error));
-            }
-            if let Some((_, value)) = other.iter().find(|(name, value)| has_lone_surrogate(*name, *value)) {
-                return Err(self.of(value.as_str()).wrong(Error::invalid(half_a_character("a field"))));
+                return Err(self.of(&name[1..]).wrong(error));
             }
             item = item.with_extra(object_of(&other));
         }
         Ok(item.with_line(self.line))
     }
 
-    /// The object's fields. Our own reader and not serde's: it keeps a field that occurs twice, where a map would drop one message
-    /// silently.
-    fn fields<'j>(self, object: Json<'j>) -> Result<Fields<'j>, Wrong> {
+    /// The object's fields. A map would keep one of two fields with the same name, and drop a message silently.
+    fn fields<'j>(self, object: &'j str) -> Result<Fields<'j>, Wrong> {
         let mut fields = Fields { known: [None; _], other: Vec::new() };
-        let mut names = HashSet::new();
-        for (name, value) in object.members() {
-            let twice = match BatchItem::FIELDS.iter().position(|field| name == *field) {
-                Some(field) => fields.known[field].replace(value).is_some(),
+        let (mut names, mut twice) = (HashSet::new(), None);
+        each_member(object, |name, value| {
+            let text = decoded(name);
+            let known = BatchItem::FIELDS.iter().position(|field| text == *field);
+            let is_new = match known {
+                Some(field) => fields.known[field].replace(value).is_none(),
                 None => {
                     fields.other.push((name, value));
-                    !names.insert(name.decode())
+                    names.insert(text)
                 }
             };
-            if twice {
-                // Only a known name is quoted: another one may be a message.
-                let known = BatchItem::FIELDS.into_iter().find(|field| name == *field);
-                let which = known.map_or_else(|| "a field".to_owned(), |name| format!("the field {name}"));
-                return Err(self.of(name.as_written()).wrong(Error::invalid(format!("{which} occurs twice"))));
+            if !is_new {
+                twice.get_or_insert((name, known));
             }
-        }
-        Ok(fields)
-    }
-
-    fn text(self, name: &str, value: Json<'_>) -> Result<Box<str>, Wrong> {
-        let refused = |reason: String| self.of(value.as_str()).wrong(Error::invalid(reason));
-        let text = value.as_text().ok_or_else(|| refused(format!("{name} must be a string, not {}", noun(value))))?;
-        // Decoding would replace it, and so send another prompt than the file has.
-        if text.has_lone_surrogate() {
-            return Err(refused(half_a_character(name)));
-        }
-        Ok(text.decode().into())
-    }
-}
-
-/// The fields of an object, in the order of [`BatchItem::FIELDS`], and all others.
-struct Fields<'a> {
-    known: [Option<Json<'a>>; BatchItem::FIELDS.len()],
-    other: Vec<(JsonText<'a>, Json<'a>)>,
-}
-
-/// Whether a field has one, in its name or anywhere in its value.
-fn has_lone_surrogate(name: JsonText<'_>, value: Json<'_>) -> bool {
-    name.has_lone_surrogate()
-        || value.tokens().any(|token| match token {
-            JsonToken::Key(text) | JsonToken::Text(text) => text.has_lone_surrogate(),
-            _ => false,
         })
+        .expect("the object was checked");
+        let Some((name, known)) = twice else { return Ok(fields) };
+        // Only a known name is quoted: another one may be a message.
+        let which =
+            known.map_or_else(|| "a field".to_owned(), |field| format!("the field {}", BatchItem::FIELDS[field]));
+        Err(self.of(&name[1..]).wrong(Error::invalid(format!("{which} occurs twice"))))
+    }
+
+    fn text(self, name: &str, value: &str) -> Result<Box<str>, Wrong> {
+        let refused = |reason: String| Err(self.of(value).wrong(Error::invalid(reason)));
+        match json::text(value) {
+            Some(text) => Ok(text.into()),
+            None if value.starts_with('"') => refused(format!("{name} {HALF_A_CHARACTER}")),
+            None => refused(format!("{name} must be a string, not {}", noun(value))),
+        }
+    }
 }
 
-fn half_a_character(what: &str) -> String {
-    format!("{what} contains half a character: an escape from \\ud800 to \\udfff without its other half")
+/// The fields of an object, in the order of [`BatchItem::FIELDS`], and all others, as they are written.
+struct Fields<'a> {
+    known: [Option<&'a str>; BatchItem::FIELDS.len()],
+    other: Vec<(&'a str, &'a str)>,
+}
+
+/// A field's name; one with half a character as it is written.
+fn decoded(name: &str) -> Cow<'_, str> {
+    json::text(name).unwrap_or(Cow::Borrowed(name))
 }
 
 /// These members as an object, without white space.
-fn object_of(members: &[(JsonText<'_>, Json<'_>)]) -> String {
+fn object_of(members: &[(&str, &str)]) -> String {
     let mut object = String::from("{");
     for (name, value) in members {
         object.push_str(if object.len() > 1 { "," } else { "" });
-        push_quoted(&mut object, *name);
-        object.push(':');
-        push_compact(&mut object, *value);
+        object.extend([*name, ":"]);
+        push_compact(&mut object, value);
     }
     object + "}"
 }
 
-fn noun(value: Json<'_>) -> &'static str {
-    match value.as_str().as_bytes().first() {
+fn noun(value: &str) -> &'static str {
+    match value.as_bytes().first() {
         Some(b'{') => "an object",
         Some(b'[') => "a list",
         Some(b'"') => "a string",
@@ -211,20 +201,19 @@ fn noun(value: Json<'_>) -> &'static str {
     }
 }
 
-/// Why a text that begins on this line is not JSON.
-fn wrong(text: &str, line: u64, flaw: Flaw, whole: &str) -> Wrong {
+/// Why a text that begins on this line is not JSON. serde_json counts lines and bytes from 1.
+fn not_json(text: &str, line: u64, error: &serde_json::Error, whole: &str) -> Wrong {
     let place = Place::before(text, line);
-    match flaw {
-        Flaw::Expected { what: "the end", at }
-            if whole == "line" && text.starts_with('{') && text.get(at..).is_some_and(|rest| rest.starts_with(',')) =>
-        {
-            let error = Error::invalid("not JSON: a comma follows the object");
-            place.moved(at).wrong(error.with_hint("Remove it, or write one array of objects."))
-        }
-        Flaw::Expected { what, at } => place.moved(at).wrong(Error::invalid(format!("not JSON: expected {what}"))),
-        Flaw::TooDeep => Wrong::on(line, Error::invalid(format!("the JSON nests deeper than {MAX_DEPTH} levels"))),
-        Flaw::Ended | Flaw::Stopped => {
-            place.moved(text.trim_end().len()).wrong(Error::invalid(format!("not JSON: the {whole} ends too early")))
-        }
+    if error.is_eof() {
+        let error = Error::invalid(format!("not JSON: the {whole} ends too early"));
+        return place.moved(text.trim_end().len()).wrong(error);
     }
+    let before: usize = text.split_inclusive('\n').take(error.line() - 1).map(str::len).sum();
+    let at = before + error.column().saturating_sub(1);
+    if whole == "line" && text.starts_with('{') && text.get(at..).is_some_and(|rest| rest.starts_with(',')) {
+        let wrong = Error::invalid("not JSON: a comma follows the object");
+        return place.moved(at).wrong(wrong.with_hint("Remove it, or write one array of objects."));
+    }
+    let (what, at_end) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
+    place.moved(at).wrong(Error::invalid(format!("not JSON: {}", what.strip_suffix(&at_end).unwrap_or(&what))))
 }

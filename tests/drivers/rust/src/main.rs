@@ -53,7 +53,7 @@ fn call(settings: &Settings) -> Result<String, Error> {
     }
     let wait = wait_options(settings)?.call(options.clone());
 
-    let record = |job: Job| job.to_json();
+    let record = |job: Job| job.to_json().to_owned();
     match text("operation") {
         "send_message" => client.send_message_with(job_id, prompt, &options).map(record),
         "get_job" => client.get_job_with(job_id, &options).map(record),
@@ -169,7 +169,7 @@ fn error_json(error: &Error) -> String {
         "body": error.body(),
         "attempts": error.attempts(),
     });
-    let job = error.job().map_or_else(|| "null".to_owned(), Job::to_json);
+    let job = error.job().map_or("null", Job::to_json);
     let facts = facts.to_string();
     format!("{},\"job\":{job}}}", facts.strip_suffix('}').expect("an object ends"))
 }

