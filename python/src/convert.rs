@@ -10,8 +10,8 @@ use pyo3::types::{PyDict, PyString};
 /// A job's record, with the documented keys that the service left out.
 pub(crate) fn job<'py>(py: Python<'py>, job: &Job) -> PyResult<Bound<'py, PyDict>> {
     let record = json(py, job.response().trim_ascii_start())?.cast_into::<PyDict>()?;
-    add_missing(&record, &[intern!(py, "id"), intern!(py, "status"), intern!(py, "model"), intern!(py, "prLink")])?;
-    add_missing(&record, &[intern!(py, "createdAt"), intern!(py, "archivedAt")])?;
+    let may_lack = [intern!(py, "model"), intern!(py, "prLink"), intern!(py, "createdAt"), intern!(py, "archivedAt")];
+    add_missing(&record, &may_lack)?;
     let source = match record.get_item(intern!(py, "source"))?.map(Bound::cast_into) {
         Some(Ok(source)) => source,
         // A `source` of another type is as none.
