@@ -70,7 +70,7 @@
  *             value for NULL. The details also go to stderr.
  *
  * Memory      A call takes at most four times the size of its response (agentjob_options_set_max_response_bytes), including the
- *             record's JSON. If there is no memory for a response, the call returns AGENTJOB_ERR_INVALID_RESPONSE with its verdict.
+ *             record's JSON. If there is no memory to read a response, the call returns AGENTJOB_ERR_INVALID_RESPONSE with its verdict.
  *
  * Stack       Every call fits in a stack of 64 KiB, not counting callbacks. The deepest one, a TLS handshake, takes 48 KiB.
  *

@@ -51,20 +51,20 @@ pub(crate) fn text(value: &str) -> Option<Cow<'_, str>> {
 
 /// JSON whose strings have only whole characters: half of a surrogate pair (`\ud83d` alone) becomes U+FFFD. JavaScript leaves halves
 /// where it cuts a text, and strict parsers refuse them.
-pub(crate) fn with_whole_characters(json: &str) -> Cow<'_, str> {
-    let (mut whole, mut at) = (Cow::Borrowed(json), 0);
+pub(crate) fn with_whole_characters(mut json: String) -> String {
+    let mut at = 0;
     while let Some(found) = json.get(at..).and_then(|rest| rest.find('\\')) {
         at += found;
-        at += match (code_unit(json, at), code_unit(json, at + 6)) {
+        at += match (code_unit(&json, at), code_unit(&json, at + 6)) {
             (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => 12,
             (Some(0xd800..0xe000), _) => {
-                whole.to_mut().replace_range(at..at + 6, "\\ufffd");
+                json.replace_range(at..at + 6, "\\ufffd");
                 6
             }
             _ => 2,
         };
     }
-    whole
+    json
 }
 
 fn code_unit(json: &str, at: usize) -> Option<u32> {
@@ -166,7 +166,7 @@ mod tests {
             ("\"\\é\"", "\"\\é\""),
             ("\"\\u12", "\"\\u12"),
         ] {
-            assert_eq!(with_whole_characters(json), whole);
+            assert_eq!(with_whole_characters(json.to_owned()), whole);
         }
     }
 

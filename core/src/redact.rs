@@ -17,8 +17,10 @@ const REDACTED: &str = "***";
 const MIN_SEARCHED: usize = 8;
 /// A truncated text that ends in at least this many of a secret's first characters was cut inside the secret.
 const MIN_CUT: usize = 6;
-/// The longest escape, in bytes.
+/// The longest escape that is decoded, in bytes, without the last one.
 const LONGEST_ESCAPE: usize = 8;
+/// How many characters of a text are read where only its beginning is shown.
+const MAX_BEGINNING: usize = 4096;
 
 /// What is secret.
 pub(crate) trait Secrets {
@@ -53,6 +55,14 @@ impl<'s> Redactor<'s> {
     /// The same for a truncated text: it also removes the beginning of a secret at its end.
     pub(crate) fn redact_cut<'t>(&self, text: &'t str) -> Cow<'t, str> {
         replaced(text, self.searched().find(text, true))
+    }
+
+    /// The beginning of a text of any length, in the same way: as much as a sentence or an event shows.
+    pub(crate) fn redact_beginning<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match text.char_indices().nth(MAX_BEGINNING) {
+            Some((end, _)) => self.redact_cut(&text[..end]),
+            None => self.redact(text),
+        }
     }
 
     /// A function that says whether [`redact`](Redactor::redact) would remove anything from a text; faster for many texts.

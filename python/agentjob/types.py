@@ -61,8 +61,8 @@ class Job(TypedDict):
     id: str
     status: str
     """active; completed, archived or failed, which are terminal; or a status that this version does not know."""
-    source: Optional[Source]
-    """None if the service sent something else than an object."""
+    source: Source
+    """Without fields if the service sent no object."""
     model: Optional[str]
     prLink: Optional[str]
     """The pull request: None while the job is active, and None when no file changed."""

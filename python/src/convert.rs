@@ -1,7 +1,7 @@
 //! JSON as Python objects, made by Python's own json module.
 
 use agentjob_core::{Event, Job};
-use pyo3::exceptions::{PyStopIteration, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -39,12 +39,13 @@ pub(crate) fn event<'py>(py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'
     Ok(json(py, &event.to_json())?.cast_into()?)
 }
 
-/// Any JSON of our own.
+/// Any JSON that was checked.
 pub(crate) fn json<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
-    // In most cases no code of Python runs: at the interpreter's end that would end a daemon thread inside of ours, which is a crash.
+    // Usually this runs no code of Python. In such code the interpreter's end would end a daemon thread, and the process would crash.
     match scan(py)?.call1((json, 0)) {
         Ok(value_and_end) => value_and_end.get_item(0),
-        Err(error) if error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyStopIteration>(py) => {
+        // An int with more digits than Python converts.
+        Err(error) if error.is_instance_of::<PyValueError>(py) => {
             py.import(intern!(py, "agentjob._json"))?.call_method1(intern!(py, "loads"), (json,))
         }
         Err(error) => Err(error),

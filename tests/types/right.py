@@ -27,8 +27,7 @@ def waits(client: agentjob.Client) -> None:
     client.with_options(wait_timeout=math.inf, lateness=0.1)
     with client.watch("job_1") as watch:
         for job in watch:
-            source = job["source"]
-            print(job["status"], source["ref"] if source else None)
+            print(job["status"], job["source"]["ref"])
     watch.close()
 
 

@@ -1,9 +1,9 @@
 //! What a key and the metadata of an item may be.
 
-use std::borrow::Cow;
+use serde::de::IgnoredAny;
 
 use crate::error::Error;
-use crate::json::with_whole_characters;
+use crate::json::{MAX_DEPTH, is_too_deep, with_whole_characters};
 use crate::text::hidden_edge;
 
 /// The longest key of an item, in bytes.
@@ -11,7 +11,7 @@ const MAX_KEY_BYTES: usize = 1024;
 /// The longest metadata of an item, in bytes of JSON.
 const MAX_EXTRA_BYTES: usize = 4096;
 
-/// What is wrong with a text that ends in the middle of a surrogate pair, as a clause.
+/// What is wrong with a text that has half of a surrogate pair, as a clause.
 pub(crate) const HALF_A_CHARACTER: &str =
     "contains half a character: an escape from \\ud800 to \\udfff without its other half";
 
@@ -36,11 +36,13 @@ pub(crate) fn check_extra(json: &str) -> Result<(), Error> {
         let hint = format!("At most {MAX_EXTRA_BYTES} bytes of JSON are allowed.");
         return Err(Error::invalid(format!("extra is {} bytes long", json.len())).with_hint(hint));
     }
-    if matches!(with_whole_characters(json), Cow::Owned(_)) {
+    if with_whole_characters(json.to_owned()) != json {
         return Err(Error::invalid(format!("extra {HALF_A_CHARACTER}")));
     }
-    // What becomes a value here can be read in every language: also its numbers are in range.
-    match serde_json::from_str::<serde_json::Value>(json) {
+    if is_too_deep(json) {
+        return Err(Error::invalid(format!("extra nests deeper than {MAX_DEPTH} levels")));
+    }
+    match serde_json::from_str::<IgnoredAny>(json) {
         Ok(_) => Ok(()),
         Err(error) => {
             let error = Error::invalid(format!("extra is not JSON ({error})"));

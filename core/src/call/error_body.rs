@@ -34,9 +34,8 @@ pub(crate) fn bounded_text(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> O
 /// `{"message": …}`, `{"error": {"message": …}}`, or the first line of plain text. HTML is a gateway's page and has no message.
 pub(crate) fn service_message(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> Option<String> {
     let body = beginning(without_mark(body), MAX_KEPT_BYTES, cut);
-    let message = match serde_json::from_str(&with_whole_characters(&body.0)) {
+    let message = match serde_json::from_str(&with_whole_characters(body.0.to_string())) {
         Ok(json) => redactor.redact(message_of(&json, MAX_MESSAGE_DEPTH)?).into_owned(),
-        // A secret may be folded over several lines, so all of them are redacted.
         Err(_) => redacted(&body, redactor).trim().lines().next()?.trim().to_owned(),
     };
     let markup = message.starts_with('<') || message.starts_with('{') || message.starts_with('[');

@@ -63,7 +63,7 @@ fn record_of(operation: &Operation<'_>, mut body: Vec<u8>, redactor: &Redactor<'
     let job = Job::read(body)?;
     let asked = operation.job_id();
     if !asked.is_empty() && job.id() != asked {
-        return Err(format!("it is of another job ({})", describe(&redactor.redact(job.id()))));
+        return Err(format!("it is of another job ({})", describe(&redactor.redact_beginning(job.id()))));
     }
     Ok(job)
 }

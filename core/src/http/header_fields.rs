@@ -83,7 +83,6 @@ mod tests {
                 vec![("set-cookie", "***"), ("x-csrf-token", "***"), ("x-api-key", "***")],
             ),
             ("X-Echo: key adm_zebra7quilt4 it is", vec![("x-echo", "key *** it is")]),
-            // Split over two lines of one name.
             ("Adm_zebra7quilt4: x", vec![("***", "x")]),
             ("Empty:", vec![("empty", "")]),
         ] {

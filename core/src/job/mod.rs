@@ -11,6 +11,9 @@ use crate::json::{each_member, text, with_whole_characters};
 use crate::redact::Redactor;
 use crate::timestamp::unix_ms;
 
+/// Unused capacity up to this is kept: freeing it may cost a copy.
+const MAX_SPARE_BYTES: usize = 16;
+
 /// The status of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -85,9 +88,9 @@ impl Job {
     /// # Errors
     /// What is wrong with it, as a clause.
     pub(crate) fn read(json: Vec<u8>) -> Result<Job, String> {
-        let mut response = String::from_utf8(json).map_err(|_| "it is not UTF-8")?;
-        if let Cow::Owned(whole) = with_whole_characters(&response) {
-            response = whole;
+        let mut response = with_whole_characters(String::from_utf8(json).map_err(|_| "it is not UTF-8")?);
+        if response.capacity() > response.len() + MAX_SPARE_BYTES {
+            response.shrink_to_fit();
         }
         let [id, status] = required(&response)?;
         let (status, id) = (JobStatus::parse(&required_text("status", status)?), required_text("id", id)? + "\0");
@@ -107,7 +110,7 @@ impl Job {
     /// The status without secrets: an undocumented one may be any text.
     pub(crate) fn redacted_status(&self, redactor: &Redactor<'_>) -> Cow<'_, str> {
         match &self.0.status {
-            JobStatus::Other(other) => redactor.redact(other),
+            JobStatus::Other(other) => redactor.redact_beginning(other),
             known => Cow::Borrowed(known.as_str()),
         }
     }
@@ -159,8 +162,8 @@ impl Job {
         unix_ms(self.archived_at()?)
     }
 
-    /// Any field of the record by its key, also one that this version does not know: its JSON, as the service wrote it. `None` if the
-    /// record does not have it.
+    /// Any field of the record by its key, also one that this version does not know: its JSON, as in [`to_json`](Job::to_json), so
+    /// `null` for a documented one that the service left out. `None` if the record does not have it.
     pub fn get(&self, key: &str) -> Option<&str> {
         let mut found = None;
         each_member(self.to_json(), |name, value| {
@@ -207,7 +210,8 @@ impl Job {
 
 impl PartialEq for Job {
     fn eq(&self, other: &Job) -> bool {
-        self.0.response == other.0.response || self.to_json() == other.to_json()
+        // Not kept: a wait compares every record with the one before, and long ones would stay in memory twice.
+        self.0.response == other.0.response || Record::of(&self.0.response) == Record::of(&other.0.response)
     }
 }
 
@@ -217,8 +221,8 @@ fn required_text<'a>(name: &str, value: Option<&'a str>) -> Result<Cow<'a, str>,
     match value.map(text) {
         Some(Some(text)) if text.is_empty() => Err(format!("its {name:?} is empty")),
         Some(Some(text)) => Ok(text),
-        Some(None) if value != Some("null") => Err(format!("its {name:?} is not a string")),
-        _ => Err(format!("it has no {name:?}")),
+        Some(None) => Err(format!("its {name:?} is not a string")),
+        None => Err(format!("it has no {name:?}")),
     }
 }
 

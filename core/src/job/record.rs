@@ -1,5 +1,5 @@
-//! What is read of a job's record: its id and status at once; the other fields, and its JSON with the documented ones in front, when they
-//! are asked for.
+//! What is read of a job's record. Its id and its status are read at once. The other fields, and its JSON with the documented ones in front,
+//! are read when a program asks for them.
 
 use std::ops::Range;
 
@@ -49,10 +49,11 @@ pub(crate) fn required(response: &str) -> Result<[Option<&str>; 2], String> {
     if response.is_empty() {
         return Err("it is empty".to_owned());
     }
-    if is_too_deep(response) {
+    let begins = response.trim_start();
+    if begins.starts_with(['{', '[']) && is_too_deep(response) {
         return Err(format!("its JSON nests deeper than {MAX_DEPTH} levels"));
     }
-    if !response.trim_start().starts_with('{') {
+    if !begins.starts_with('{') {
         let checked = serde_json::from_str::<IgnoredAny>(response);
         return Err(checked.map_or_else(not_json, |_| "it is JSON, but not an object".to_owned()));
     }
@@ -69,7 +70,7 @@ fn not_json(error: serde_json::Error) -> String {
 }
 
 /// A record in the form in which it is passed on. Both texts end in a NUL, for C.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     /// The whole record as compact JSON, with the documented keys in front.
     json: String,
@@ -93,6 +94,7 @@ impl Record {
         for (value, place) in record.known.iter().chain(&source.known).zip(&mut places) {
             if let Some(text) = text(value) {
                 let start = texts.len();
+                texts.reserve(text.len() + 1);
                 texts.extend([&text, "\0"]);
                 *place = Some(start..texts.len());
             }

@@ -30,6 +30,6 @@ def prepare(command, file):
         if action.metavar in FILES:
             action.complete = file
         elif action.metavar == "COMMAND":
-            action.help = "command"  # the help lists the commands in its description instead
+            action.help = "command"  # shtab needs one, and the parser has none, because its description lists the commands
             for sub in action.choices.values():
                 prepare(sub, file)

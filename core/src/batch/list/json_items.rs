@@ -201,7 +201,8 @@ fn noun(value: &str) -> &'static str {
     }
 }
 
-/// Why a text that begins on this line is not JSON. serde_json counts lines and bytes from 1.
+/// Why a text that begins on this line is not JSON. serde_json counts lines and bytes from 1; for a control character it names the byte
+/// before.
 fn not_json(text: &str, line: u64, error: &serde_json::Error, whole: &str) -> Wrong {
     let place = Place::before(text, line);
     if error.is_eof() {
