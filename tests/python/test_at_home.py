@@ -235,7 +235,7 @@ def test_fastapi_takes_a_job_as_its_response_model(emulator):
 def test_pydantic_takes_every_dict_of_a_job():
     pydantic = pytest.importorskip("pydantic")
     adapter = pydantic.TypeAdapter(types.Job)
-    record = {"id": "j", "status": "active", "source": None, "model": None, "prLink": None, "createdAt": None, "archivedAt": None}
+    record = {"id": "j", "status": "active", "source": {"repository": None, "ref": None}, "model": None, "prLink": None, "createdAt": None, "archivedAt": None}
     assert adapter.validate_python(record) == record
     with pytest.raises(pydantic.ValidationError):
         adapter.validate_python({"id": "j"})
