@@ -9,16 +9,16 @@ from ._cli.signals import SIGNALS, handle_all
 
 def main() -> int:
     """Runs the command line in a program, which handles signals itself afterwards."""
-    return run(lambda before: before())
+    return _run(lambda before: before())
 
 
 def console() -> int:
     """Runs the command line as a process that ends with it. Python's own end takes handlers back, and a signal would still kill a
     command that has reported how it ended: so it ignores them."""
-    return run(lambda before: handle_all(signal.SIG_IGN))
+    return _run(lambda before: handle_all(signal.SIG_IGN))
 
 
-def run(at_end):
+def _run(at_end):
     before = SIGNALS.install()
     try:
         buffer_streams()

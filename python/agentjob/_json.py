@@ -3,7 +3,7 @@
 import json
 
 #: The value at an index of a text, and where it ends. It is written in C.
-scan_once = json.JSONDecoder().scan_once
+scan_once = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def loads(text):
