@@ -24,7 +24,7 @@ def waits(client: agentjob.Client) -> None:
     client.wait("job_1", timeout="forever")  # wrong: only "client" is a text
     client.wait("job_1", tiemout=3)  # wrong: misspelt
     client.get_job("job_1")["prlink"]  # wrong: the key is prLink
-    client.get_job("job_1")["source"]["ref"]  # wrong: it may be None
+    client.get_job("job_1")["source"]["branch"]  # wrong: the key is ref
 
 
 async def asynchronous() -> str:
