@@ -228,7 +228,7 @@ impl<'a> RequestLoop<'a> {
         let error = self.interrupted(cause);
         match read {
             Ok(job) if matches!(self.operation, Operation::CreateJob { .. }) => {
-                error.about(Subject::NewJob(describe(&redactor.redact(job.id())))).with_job(Some(job.clone()))
+                error.about(Subject::NewJob(describe(&redactor.redact_beginning(job.id())))).with_job(Some(job.clone()))
             }
             _ => error,
         }

@@ -187,7 +187,7 @@ impl Job {
         self.record().json_with_nul()
     }
 
-    /// The service's JSON as it came, for a program that has its own parser.
+    /// The service's JSON, with whole characters only, for a face that has its own parser.
     #[doc(hidden)]
     pub fn response(&self) -> &str {
         &self.0.response

@@ -132,11 +132,12 @@ impl<'a, const N: usize> Object<'a, N> {
     /// Appends it to `json`, with the documented keys in front. `write_source` writes the value of `source`.
     fn write(&self, json: &mut String, write_source: impl Fn(&mut String)) {
         json.push('{');
-        for (key, value) in self.keys.iter().zip(self.known) {
-            json.extend(["\"", *key, "\":"]);
-            match *key {
-                "source" => write_source(json),
-                _ => push_compact(json, value),
+        for (key, value) in self.keys.into_iter().zip(self.known) {
+            json.extend(["\"", key, "\":"]);
+            if key == KEYS[SOURCE] {
+                write_source(json)
+            } else {
+                push_compact(json, value)
             }
             json.push(',');
         }

@@ -159,6 +159,23 @@ fn the_beginning_of_a_key_is_removed_from_the_end_of_a_truncated_text() {
 }
 
 #[test]
+fn of_a_text_of_any_length_only_the_beginning_is_read_and_a_key_at_its_end_is_removed() {
+    let secrets: [&[u8]; 1] = [b"adm_zebra7quilt4mango9"];
+    let redactor = Redactor::new(&secrets);
+    assert_eq!(redactor.redact_beginning("unknown key: adm_zebra7quilt4mango9!"), "unknown key: ***!");
+    for shown in 0..30 {
+        let before = "é".repeat(MAX_BEGINNING - shown);
+        let redacted =
+            redactor.redact_beginning(&format!("{before}adm_zebra7quilt4mango9{}", "x".repeat(1 << 20))).into_owned();
+        let end = redacted.strip_prefix(&before).expect("what is before the key stays");
+        match shown {
+            ..MIN_CUT => assert_eq!(end.len(), shown),
+            _ => assert!(end.starts_with("***") && end.len() <= 3 + shown.saturating_sub(22), "{shown}: {end}"),
+        }
+    }
+}
+
+#[test]
 fn the_longest_text_and_the_longest_key_are_redacted_quickly() {
     let (key, text) = ("k".repeat(4096), "k".repeat(64 << 10));
     let began = std::time::Instant::now();
