@@ -4,6 +4,8 @@ use std::fs::File;
 use std::path::Path;
 use std::str::FromStr;
 
+use serde_json::Value;
+
 use crate::batch::decisions::decision::Decision;
 use crate::batch::decisions::selection::{BatchRef, Selected, select};
 use crate::batch::journal::clock::Clock;
@@ -94,17 +96,17 @@ impl BatchExport {
             let cells = item.cells();
             match format {
                 ExportFormat::Csv => {
-                    let cells = cells.map(|cell| cell.map_or_else(String::new, |cell| quoted(&cell.text)));
+                    let cells = cells.map(|cell| match cell {
+                        Value::Null => String::new(),
+                        Value::String(text) => quoted(&text),
+                        number => number.to_string(),
+                    });
                     text.push_str(&cells.join(","));
                     text.push_str("\r\n");
                 }
                 ExportFormat::JsonLines => {
-                    let fields = COLUMNS.iter().zip(cells).map(|(name, cell)| {
-                        let value = cell.map_or_else(|| "null".to_owned(), Cell::json);
-                        format!("\"{name}\":{value}")
-                    });
-                    let fields: Vec<String> = fields.collect();
-                    text.push_str(&format!("{{{}}}\n", fields.join(",")));
+                    let fields = COLUMNS.iter().zip(cells).map(|(name, value)| format!("\"{name}\":{value}"));
+                    text.push_str(&format!("{{{}}}\n", fields.collect::<Vec<_>>().join(",")));
                 }
             }
         }
@@ -112,38 +114,21 @@ impl BatchExport {
     }
 }
 
-/// One value of an item.
-struct Cell {
-    text: String,
-    is_number: bool,
-}
-
-impl Cell {
-    fn json(self) -> String {
-        match self.is_number {
-            true => self.text,
-            false => serde_json::to_string(&self.text).expect("a string always becomes JSON"),
-        }
-    }
-}
-
 impl BatchExportItem {
-    fn cells(&self) -> [Option<Cell>; 11] {
-        let text = |text: &str| Some(Cell { text: text.to_owned(), is_number: false });
-        let number = |number: u64| Some(Cell { text: number.to_string(), is_number: true });
+    fn cells(&self) -> [Value; 11] {
         let job = self.job.as_ref();
         [
-            number(self.number),
-            text(&self.key),
-            text(&self.job_id),
-            text(self.state),
-            self.decision.as_ref().and_then(|(decision, _)| text(decision.as_str())),
-            self.decision.as_ref().and_then(|(_, at)| text(at)),
-            self.at.as_deref().and_then(text),
-            self.http_status.and_then(|status| number(status.into())),
-            self.reason.as_deref().and_then(text),
-            job.and_then(|job| text(job.status().as_str())),
-            job.and_then(Job::pr_link).and_then(text),
+            self.number.into(),
+            (*self.key).into(),
+            (*self.job_id).into(),
+            self.state.into(),
+            self.decision.as_ref().map(|(decision, _)| decision.as_str()).into(),
+            self.decision.as_ref().map(|(_, at)| &**at).into(),
+            self.at.as_deref().into(),
+            self.http_status.into(),
+            self.reason.as_deref().into(),
+            job.map(|job| job.status().as_str()).into(),
+            job.and_then(Job::pr_link).into(),
         ]
     }
 }
