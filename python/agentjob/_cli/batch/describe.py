@@ -6,6 +6,8 @@ import time
 from ..terminal import printable
 
 DAY = 24 * 3600
+#: How many items a command names one by one.
+FEW = 5
 
 
 def plural(count, word):
@@ -77,6 +79,11 @@ def place(outcome):
     """A message's name: its number in the list, which the commands that decide take, its job, and its line in the file."""
     line = "" if outcome.get("line") is None else f", line {outcome['line']}"
     return f"item {outcome['item']} ({printable(outcome['job_id'])}{line})"
+
+
+def names(items):
+    """The items, for a command: their numbers if they are few."""
+    return " ".join(str(item["item"]) for item in items) if len(items) <= FEW else "all"
 
 
 def problem_of(outcome):

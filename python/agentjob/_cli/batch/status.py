@@ -9,10 +9,8 @@ from ..._native import batch_status
 from .. import exit
 from ..output import print_result
 from ..terminal import printable
-from .describe import finish, paused, plural, sentence
+from .describe import finish, names, paused, plural, sentence
 
-#: How many items a command names one by one.
-FEW = 5
 #: How many unknown and rejected messages are listed.
 LISTED = 20
 
@@ -99,11 +97,6 @@ def run_command(status, run, prompt_file=None, in_it=0):
     files += ["FILE"] if status["new_prompts"] > in_it else []
     prompts = "".join(f" --prompt-file {file}" for file in files)
     return f"agentjob batch run FILE --journal {run}{rate}" + (" --wait" if status["waits"] else "") + prompts
-
-
-def names(items):
-    """The items, for a command: their numbers if they are few."""
-    return " ".join(str(item["item"]) for item in items) if len(items) <= FEW else "all"
 
 
 def describe_decision(made, now):

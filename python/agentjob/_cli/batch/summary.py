@@ -5,10 +5,8 @@ import shlex
 from .. import exit
 from ..printed import without_secrets
 from ..terminal import printable
-from .describe import place, plural, sentence
+from .describe import names, place, plural, sentence
 
-#: How many messages a command names one by one.
-FEW = 5
 #: How many messages are listed one by one.
 LISTED = 50
 
@@ -89,8 +87,7 @@ class Summary:
         return printable(shlex.join(["agentjob", *words]))
 
     def _resolve(self):
-        items = " ".join(str(item["item"]) for item in self._unknown) if len(self._unknown) <= FEW else "all"
-        return f"agentjob batch resolve {printable(self._journal)} {items} --check"
+        return f"agentjob batch resolve {printable(self._journal)} {names(self._unknown)} --check"
 
     @property
     def _journal(self):
