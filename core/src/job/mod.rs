@@ -31,7 +31,7 @@ pub enum JobStatus {
 }
 
 impl JobStatus {
-    fn parse(status: &str) -> JobStatus {
+    pub(crate) fn parse(status: &str) -> JobStatus {
         match status {
             "active" => JobStatus::Active,
             "completed" => JobStatus::Completed,

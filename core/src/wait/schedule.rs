@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::duration::{MAX_TIMEOUT, check_time, number_text};
 use crate::error::Error;
-use crate::job::Job;
+use crate::job::{Job, JobStatus};
 use crate::text::describe;
 
 /// Default deadline of a wait: 30 minutes.
@@ -298,7 +298,7 @@ impl PollState {
 
     /// The state without an undocumented last status, which is free text of the service.
     pub(crate) fn without_free_text(&self) -> PollState {
-        let documented = |status: &String| ["active", "completed", "archived", "failed"].contains(&status.as_str());
+        let documented = |status: &String| !matches!(JobStatus::parse(status), JobStatus::Other(_));
         PollState { last_status: self.last_status.clone().filter(documented), ..self.clone() }
     }
 
