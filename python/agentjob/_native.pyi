@@ -360,11 +360,11 @@ class Client:
         Leaving a with statement does the same.
         """
 
-    def _close(self, cancel: CancelToken) -> bool:
-        """close() for agentjob.aio: the token ends the wait. Returns whether no message is in flight any more."""
+    def _close(self, cancel: CancelToken) -> None:
+        """close() for agentjob.aio: the token ends the grace."""
 
-    def _abort(self) -> None:
-        """Ends the grace of its batches, for agentjob.aio: messages without a response are unknown."""
+    def _stop(self) -> bool:
+        """close() without the wait, for agentjob.aio. Returns whether a message is in flight."""
 
     def _send_and_poll(
         self,
@@ -475,8 +475,8 @@ class Batch(Iterator[BatchOutcome]):
     on_update, stop it: requests in flight still get their responses, and iterating again returns the remaining outcomes.
 
     Close the batch, or use it or its client in a with statement: that waits for the responses to messages in flight, for at most
-    grace. A batch that is garbage collected before its end stops and waits for them in the background; the interpreter waits for
-    that before it exits. Only one thread at a time may iterate. Any thread may call progress() and stop().
+    grace. Without that, a batch that is dropped before its end leaves them unknown to the next run. Only one thread at a time may
+    iterate. Any thread may call progress() and stop().
     """
 
     def __iter__(self) -> Self: ...
@@ -501,10 +501,7 @@ class Batch(Iterator[BatchOutcome]):
         """For agentjob.aio: waits for outcomes and updates, and returns all there are, as (is_outcome, dict)."""
 
     def _close(self, cancel: CancelToken) -> None:
-        """close() for agentjob.aio: the token ends the wait."""
-
-    def _abort(self) -> None:
-        """Ends the grace, for agentjob.aio: messages without a response are unknown."""
+        """close() for agentjob.aio: the token ends the grace."""
 
     @property
     def finished(self) -> bool:

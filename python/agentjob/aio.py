@@ -29,7 +29,7 @@ from types import TracebackType
 from typing import Any, AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Optional, TypeVar, Union
 
 from . import _native, _wait
-from ._aio.batch import AsyncBatch, cancelled, close_and_wait
+from ._aio.batch import AsyncBatch, close_and_wait
 from ._aio.call import delivering, pause, run
 from ._aio.message import INFO, Message
 from ._aio.poller import AsyncPoller
@@ -158,7 +158,7 @@ class AsyncClient:
         self, exc_type: Optional[type[BaseException]], exc: Optional[BaseException], traceback: Optional[TracebackType], /
     ) -> None:
         self.close()
-        if not self._client._close(cancelled()):
+        if self._client._stop():
             threads = Threads()
             try:
                 await close_and_wait(threads, self._client)
@@ -191,9 +191,9 @@ class AsyncClient:
         return self._client.max_retries
 
     def close(self) -> None:
-        """Ends every call of this client with ClosedError, also a wait that pauses, and refuses new ones. It does not block: the
-        responses to its batches' messages in flight arrive in the background. Leaving `async with` waits for them."""
-        self._client._close(cancelled())
+        """Ends every call of this client with ClosedError, also a wait that pauses, and refuses new ones. It does not block: a loop
+        over a batch still gets the responses to its messages in flight. Leaving `async with` waits for them."""
+        self._client._stop()
         self._threads.close()
 
     def with_options(

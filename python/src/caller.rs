@@ -1,6 +1,7 @@
 //! What every call of a client needs: the core's client, and the program's `on_event`.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use agentjob_core::Client;
 use pyo3::prelude::*;
@@ -15,18 +16,21 @@ pub(crate) struct Caller {
     listeners: Listeners,
     /// What must live as long as the client and what it makes: the callable that returns its key, the emulator that it is of.
     companion: Option<Py<PyAny>>,
+    in_with: Arc<AtomicBool>,
 }
 
 impl Caller {
     pub(crate) fn new(core: Client, on_event: Option<Py<PyAny>>, companion: Option<Py<PyAny>>) -> Caller {
-        Caller { core: Detached::new(core), listeners: Listeners { on_event, on_warning: None }, companion }
+        let listeners = Listeners { on_event, on_warning: None };
+        Caller { core: Detached::new(core), listeners, companion, in_with: Arc::default() }
     }
 
     /// The same client with other options; without an `on_event` of their own they keep this one.
     pub(crate) fn with(&self, py: Python<'_>, core: Client, on_event: Option<Py<PyAny>>) -> Caller {
         let kept = self.listeners.clone_ref(py);
         let listeners = Listeners { on_event: on_event.or(kept.on_event), ..kept };
-        Caller { core: Detached::new(core), listeners, companion: self.companion(py) }
+        let in_with = Arc::clone(&self.in_with);
+        Caller { core: Detached::new(core), listeners, companion: self.companion(py), in_with }
     }
 
     pub(crate) fn share(&self, py: Python<'_>) -> Caller {
@@ -50,6 +54,15 @@ impl Caller {
     /// What a watch or a batch must keep alive, too.
     pub(crate) fn companion(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.companion.as_ref().map(|companion| companion.clone_ref(py))
+    }
+
+    /// Whether the client was entered in a `with` statement: its end waits for batches that the program has dropped, too.
+    pub(crate) fn in_with(&self) -> &Arc<AtomicBool> {
+        &self.in_with
+    }
+
+    pub(crate) fn enter(&self) {
+        self.in_with.store(true, Ordering::SeqCst);
     }
 
     pub(crate) fn core(&self) -> &Client {

@@ -1,5 +1,7 @@
 //! `agentjob.Client`.
 
+use std::time::Duration;
+
 use agentjob_core as core;
 use agentjob_core::KeySource;
 use pyo3::prelude::*;
@@ -7,8 +9,8 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::arguments::{Flag, Given, Integer, Number, cancel_token};
-use crate::batch::background_close;
 use crate::batch::begin::{self, BatchSettings};
+use crate::batch::closing;
 use crate::batch::iterator::Batch;
 use crate::caller::Caller;
 use crate::cancel_token::CancelToken;
@@ -539,8 +541,8 @@ impl Client {
     /// Ends every call of this client, in every thread, with ClosedError, and refuses new ones.
     ///
     /// Its batches send no more messages. This waits for the responses to their messages in flight, for at most each batch's grace.
-    /// Iterating returns the remaining outcomes, then raises ClosedError. Ctrl-C ends the wait, and the messages without a response
-    /// continue in the background; after a second Ctrl-C they are unknown. Leaving a with statement does the same.
+    /// Iterating returns the remaining outcomes, then raises ClosedError. Ctrl-C during the wait ends the grace: the messages without a
+    /// response are unknown. Leaving a with statement does the same.
     ///
     /// >>> with agentjob.Client(base_url=client.base_url, api_key="k", project_id="p") as other:
     /// ...     other.closed
@@ -548,20 +550,23 @@ impl Client {
     /// >>> other.closed
     /// True
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        guarded(py, || background_close::close(py, self.caller.core(), None).map(drop))
+        guarded(py, || closing::close(py, self.caller.core(), None))
     }
 
-    /// The same for agentjob.aio: the token ends the wait. Returns whether no message is in flight any more.
-    fn _close(&self, py: Python<'_>, cancel: &Bound<'_, PyAny>) -> PyResult<bool> {
+    /// The same for agentjob.aio: the token ends the grace.
+    fn _close(&self, py: Python<'_>, cancel: &Bound<'_, PyAny>) -> PyResult<()> {
         guarded(py, || {
             let token = cancel_token("cancel", cancel).map_err(|refused| refused.raised(py, false))?;
-            background_close::close(py, self.caller.core(), Some(token.core()))
+            closing::close(py, self.caller.core(), Some(token.core()))
         })
     }
 
-    /// Ends the grace of the client's batches: messages without a response are unknown. For agentjob.aio.
-    fn _abort(&self) {
-        self.caller.core().batches().iter().for_each(core::BatchHandle::abort);
+    /// The same without the wait, for agentjob.aio. Returns whether a message is in flight.
+    fn _stop(&self, py: Python<'_>) -> bool {
+        py.detach(|| {
+            self.caller.core().close();
+            self.caller.core().batches().iter().any(|batch| !batch.wait(Duration::ZERO))
+        })
     }
 
     /// send_message, and the wait for its result as a Poller: for agentjob.aio and the command line.
@@ -664,6 +669,7 @@ impl Client {
     /// Raises ClosedError if the client was closed.
     fn __enter__(slf: Py<Self>, py: Python<'_>) -> PyResult<Py<Self>> {
         slf.get().check_open(py)?;
+        slf.get().caller.enter();
         Ok(slf)
     }
 

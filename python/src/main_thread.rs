@@ -19,6 +19,11 @@ pub(crate) fn runs_signal_handlers() -> bool {
     MAIN.get().is_none_or(|(main, pid)| main || pid != process::id())
 }
 
+/// Whether this is known to be the main thread: not on a thread of ours.
+pub(crate) fn is_main_thread() -> bool {
+    MAIN.get().is_some_and(|(main, _)| main)
+}
+
 /// Finds out, once for each thread, whether this is the main thread. Python runs meanwhile, and so may a signal handler, whose
 /// exception is returned.
 pub(crate) fn identify(py: Python<'_>) -> PyResult<()> {

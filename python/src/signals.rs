@@ -3,8 +3,6 @@
 use std::time::Duration;
 
 use agentjob_core::{Delivery, Error};
-use pyo3::exceptions::PyException;
-use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::errors::{self, add_note};
@@ -45,16 +43,6 @@ pub(crate) fn blocking<T: Send>(
             Err(raised)
         }
     }
-}
-
-/// Whether Ctrl-C or a cancellation is being handled: this runs in an `except`, a `finally` or the exit of a `with` statement that
-/// such an exception passes through. Another interruption is the second one then.
-pub(crate) fn is_interrupted(py: Python<'_>) -> bool {
-    let handled = || -> PyResult<bool> {
-        let exception = py.import(intern!(py, "sys"))?.call_method0(intern!(py, "exc_info"))?.get_item(1)?;
-        Ok(!exception.is_none() && !exception.is_instance_of::<PyException>())
-    };
-    handled().unwrap_or(false)
 }
 
 /// Blocks every signal but the thread's own faults on the calling thread, for a thread of agentjob.aio.

@@ -335,7 +335,7 @@ def test_a_journal_is_free_once_its_batch_is_over(client, journal):
     assert len(list(client.send_all(messages(2), journal=journal))) == 2
 
 
-def test_a_batch_that_is_let_go_of_ends_in_the_background_and_the_next_run_waits_for_it(client, emulator, journal):
+def test_the_next_run_of_a_client_in_a_with_statement_waits_for_a_batch_that_was_dropped(client, emulator, journal):
     def attempt(_):
         journal.unlink(missing_ok=True)
         jobs = [{"id": f"job_{n}"} for n in range(1, 11)]

@@ -1,8 +1,10 @@
-"""A batch that ends early gets the responses that are in flight, for its grace: the rows of the table in docs/reference/batches.md that are blocking
-Python's."""
+"""A batch that ends early gets the responses that are in flight, for its grace, or leaves the messages unknown: the rows of the table in
+docs/reference/batches.md, in blocking Python."""
 
+import contextlib
 import gc
 import os
+import signal
 import threading
 
 import pytest
@@ -153,23 +155,112 @@ def test_a_cancelled_token_awaits_them_and_comes_last(emulator, begin, journal):
     is_all_accepted(emulator, journal)
 
 
-def test_a_batch_without_references_waits_for_responses_in_the_background(emulator, begin, journal):
-    def attempt(_):
-        journal.unlink(missing_ok=True)
-        client = emulator.client()
-        cycle = [begin(client, LATE)]
-        cycle.append(cycle)
-        arrived(emulator)
-        del cycle
-        gc.collect()
-        assert agentjob.batch_status(journal)["progress"]["accepted"] == 1, "that does not block"
-        # The next run of the journal waits for it.
-        again = client.send_all(ITEMS, journal=journal, rate="1/d")
-        assert [next(again)["earlier"] for _ in range(1 + IN_FLIGHT)] == [True] * (1 + IN_FLIGHT)
-        is_all_accepted(emulator, journal)
-        again.close()
+def has_them_as_unknown(client, journal):
+    """The next run, which begins at once."""
+    with client.send_all(ITEMS, journal=journal, rate="1/d") as again:
+        earlier = [next(again) for _ in range(1 + IN_FLIGHT)]
+    assert sorted(outcome["delivery"] for outcome in earlier) == ["accepted"] + ["unknown"] * IN_FLIGHT
+    assert all(outcome["earlier"] for outcome in earlier)
 
-    tried(3, attempt)
+
+def test_an_exception_that_leaves_a_bare_loop_leaves_them_unknown_to_the_next_run(emulator, begin, journal):
+    client, enough = emulator.client(), Enough()
+    with pytest.raises(Enough) as caught, Timer() as timer:
+        for _ in begin(client, SILENT):
+            arrived(emulator)
+            raise enough
+    assert caught.value is enough and timer.took < GRACE / 2
+    is_all_unknown(emulator, journal)
+    has_them_as_unknown(client, journal)
+
+
+def test_an_exception_that_drops_the_batch_survives(emulator, begin, journal):
+    with pytest.raises(ZeroDivisionError):
+        [begin(emulator.client(), SILENT), arrived(emulator), 1 / 0]
+    is_all_unknown(emulator, journal)
+
+
+def test_a_batch_that_the_garbage_collector_finds_leaves_them_unknown_to_the_next_run(emulator, begin, journal):
+    client = emulator.client()
+    cycle = [begin(client, SILENT)]
+    cycle.append(cycle)
+    arrived(emulator)
+    del cycle
+    gc.collect()
+    is_all_unknown(emulator, journal)
+    has_them_as_unknown(client, journal)
+
+
+@pytest.mark.parametrize("end", ["del", "Ctrl-C in close"])
+def test_a_function_for_the_key_that_waits_for_the_thread_that_ends_the_batch(emulator, journal, end):
+    lock, called = threading.Lock(), threading.Event()
+
+    def key():
+        called.set()
+        with lock:
+            return emulator.api_key
+
+    prepare(emulator, [])
+    client = emulator.client(api_key=key)
+    with lock, Timer() as timer:
+        batch = client.send_all(ITEMS, journal=journal)
+        called.wait(PATIENCE)
+        if end == "del":
+            del batch
+        else:
+            with pytest.raises(Enough), interrupted_soon():
+                batch.close()
+    assert timer.took < GRACE / 2
+    wait_for(lambda: not agentjob.batch_status(journal)["running"], "the key's threads have unlocked it")
+    assert emulator.ledger() == []
+
+
+def test_a_function_for_the_key_that_drops_its_own_batch(emulator, journal):
+    held, begun, dropped = [], threading.Event(), threading.Event()
+
+    def key():
+        begun.wait(PATIENCE)
+        if held:
+            held.clear()
+            dropped.set()
+        return emulator.api_key
+
+    prepare(emulator, [])
+    client = emulator.client(api_key=key)
+    held.append(client.send_all(ITEMS, journal=journal, concurrency=1))
+    begun.set()
+    assert dropped.wait(PATIENCE)
+    wait_for(lambda: not agentjob.batch_status(journal)["running"], "its thread has unlocked the journal")
+
+
+@contextlib.contextmanager
+def interrupted_soon():
+    """A signal, as Ctrl-C is one, whose handler raises."""
+
+    def handle(*_):
+        raise Enough
+
+    before = signal.signal(signal.SIGUSR1, handle)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGUSR1))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
+
+
+@pytest.mark.parametrize("close", ["batch", "client"])
+def test_an_exception_of_a_signal_handler_in_close_ends_the_grace(emulator, begin, journal, close):
+    client = emulator.client()
+    batch = begin(client, SILENT)
+    next(batch)
+    arrived(emulator)
+    with pytest.raises(Enough), interrupted_soon(), Timer() as timer:
+        {"batch": batch, "client": client}[close].close()
+    assert timer.took < GRACE / 2
+    del batch
+    is_all_unknown(emulator, journal)
 
 
 #: How a program begins that is interrupted: Ctrl-C works there, however the tests were started.
@@ -217,12 +308,12 @@ try:
 finally:
     client.close()
 """,
-    "nothing": """
+}
+BARE_LOOP = """
 for outcome in client.send_all(ITEMS, **options):
     if outcome["item"] == 1:
         print("ready", flush=True)
-""",
-}
+"""
 
 
 @pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
@@ -242,26 +333,37 @@ def test_a_second_ctrl_c_ends_the_grace_at_once(emulator, program, journal, loop
     with Timer() as timer:
         interrupt_until_gone(running)
     assert timer.took < GRACE / 2
-    if loop == LOOPS["nothing"]:
-        # The program's end left them to the next run.
-        assert [item["reason"] for item in agentjob.batch_status(journal)["unknown"]] == [None] * IN_FLIGHT
-    else:
-        is_all_unknown(emulator, journal)
+    is_all_unknown(emulator, journal)
 
 
-@pytest.mark.parametrize("last", ["", "del batch\n"], ids=["held", "let go of"])
-def test_the_programs_end_awaits_them(emulator, program, journal, last):
+def test_ctrl_c_out_of_a_bare_loop_leaves_them_unknown(emulator, program, journal):
+    running = program(BARE_LOOP, SILENT)
+    running.wait_until_ready()
+    with Timer() as timer:
+        running.interrupt()
+        out, err, _ = running.end()
+    assert out == "" and err.rstrip().endswith("KeyboardInterrupt"), err
+    assert timer.took < GRACE / 2
+    is_all_unknown(emulator, journal)
+
+
+@pytest.mark.parametrize("last", ["", "del batch\n", "del client\n"], ids=["held", "let go of", "held without its client"])
+def test_the_programs_end_does_not_wait_for_them(emulator, program, journal, last):
     goes = journal.with_name("goes")
     running = program(
         f"""
 batch = client.send_all(ITEMS, **options)
 while not os.path.exists({str(goes)!r}):
     time.sleep(0.01)
-{last}"""
+{last}""",
+        SILENT,
     )
     goes.touch()
-    assert running.end() == ("", "", 0)
-    is_all_accepted(emulator, journal)
+    with Timer() as timer:
+        assert running.end() == ("", "", 0)
+    assert timer.took < GRACE / 2
+    # Whether the end wrote that down, or the next run finds it.
+    has_them_as_unknown(emulator.client(), journal)
 
 
 def close_client(client, batch):

@@ -1,5 +1,5 @@
-"""A batch that ends early gets the responses that are in flight, for its grace: the rows of the table in docs/reference/batches.md that are asyncio's, trio's
-and anyio's."""
+"""A batch that ends early gets the responses that are in flight, for its grace: the rows of the table in docs/reference/batches.md in asyncio, trio
+and anyio."""
 
 import asyncio
 import concurrent.futures
@@ -121,7 +121,7 @@ def test_a_cancellation_while_a_batch_is_entered_waits_for_the_responses_in_flig
 
 
 @pytest.mark.parametrize("cancel", CANCELS.values(), ids=CANCELS)
-def test_a_cancellation_out_of_a_bare_loop_leaves_them_to_the_background(emulator, begin, journal, cancel):
+def test_after_a_cancellation_out_of_a_bare_loop_iterating_again_awaits_them(emulator, begin, journal, cancel):
     def attempt(_):
         journal.unlink(missing_ok=True)
         client = client_of(emulator)
@@ -211,18 +211,21 @@ def test_break_and_an_exception_in_an_async_with_batch_await_them(emulator, run,
     run(main)
 
 
-def test_a_batch_without_references_waits_for_responses_in_the_background(emulator, run, begin, journal):
+def test_break_out_of_a_bare_loop_leaves_them_unknown_to_the_next_run(emulator, run, begin, journal):
+    client = client_of(emulator)
+
     async def main():
-        async for _ in begin(client_of(emulator)):
+        async for _ in begin(client, SILENT):
             await until(lambda: in_flight(emulator))
             break
         gc.collect()
 
-    run(main)
-    # The next run of the journal waits for it.
+    with Timer() as timer:
+        run(main)
+    assert timer.took < GRACE / 2
+    is_all_unknown(emulator, journal)
     again = emulator.client().send_all(ITEMS, journal=journal, rate="1/d")
-    assert [next(again)["earlier"] for _ in range(1 + IN_FLIGHT)] == [True] * (1 + IN_FLIGHT)
-    is_all_accepted(emulator, journal)
+    assert sorted(next(again)["delivery"] for _ in range(1 + IN_FLIGHT)) == ["accepted"] + ["unknown"] * IN_FLIGHT
 
 
 def test_a_thread_that_has_returned_an_outcome_holds_the_batch_no_longer(emulator, begin, journal, monkeypatch):
@@ -232,15 +235,15 @@ def test_a_thread_that_has_returned_an_outcome_holds_the_batch_no_longer(emulato
         set_result(future, result)
         time.sleep(1)
 
-    # Longer than the next run tries to lock a journal that nothing closes.
+    # Longer than it takes to see that the journal is locked.
     monkeypatch.setattr(concurrent.futures.Future, "set_result", and_stalls)
-    test_a_batch_without_references_waits_for_responses_in_the_background(emulator, RUNNERS["asyncio"], begin, journal)
+    test_break_out_of_a_bare_loop_leaves_them_unknown_to_the_next_run(emulator, RUNNERS["asyncio"], begin, journal)
 
 
 @pytest.mark.parametrize("loop", [in_a_client, in_a_batch])
-def test_a_closed_coroutine_leaves_the_wait_to_the_background(emulator, begin, journal, loop):
+def test_a_coroutine_that_is_closed_ends_the_grace(emulator, begin, journal, loop):
     client = client_of(emulator)
-    batch = begin(client)
+    batch = begin(client, SILENT)
 
     async def main():
         coroutine = loop(client, batch)()
@@ -251,16 +254,19 @@ def test_a_closed_coroutine_leaves_the_wait_to_the_background(emulator, begin, j
             if awaited.done():
                 awaited = context.run(coroutine.send, None)
             await asyncio.sleep(0.005)
-        coroutine.close()
+        with Timer() as timer:
+            coroutine.close()
+        assert timer.took < GRACE / 2
 
     asyncio.run(main())
+    wait_for(lambda: len(agentjob.batch_status(journal)["unknown"]) == IN_FLIGHT, "the messages are given up")
     del batch
     gc.collect()
     wait_for(lambda: not agentjob.batch_status(journal)["running"], "it is gone")
-    is_all_accepted(emulator, journal)
+    is_all_unknown(emulator, journal)
 
 
-def test_close_does_not_block_and_leaves_them_to_the_background(emulator, run, begin, journal):
+def test_close_does_not_block_and_the_loop_awaits_them(emulator, run, begin, journal):
     async def main():
         client = client_of(emulator)
         batch = begin(client, LATE)
@@ -307,31 +313,54 @@ def test_a_second_cancellation_of_an_asyncio_task_ends_the_grace(emulator, begin
     is_all_unknown(emulator, journal)
 
 
-def test_a_first_cancellation_of_an_exit_leaves_them_to_the_background(emulator, run, begin, journal):
-    grace = 3
-
+def test_a_cancellation_of_aclose_ends_the_grace(emulator, run, begin, journal):
     async def main():
-        async with contextlib.AsyncExitStack() as stack:
-            batch = await stack.enter_async_context(begin(client_of(emulator), SILENT, grace=grace))
-            await until(lambda: in_flight(emulator))
-            with Timer() as timer:
+        batch = begin(client_of(emulator), SILENT)
+        await batch.__anext__()
+        await until(lambda: in_flight(emulator))
+        with Timer() as timer:
+            if in_trio():
+                with trio.move_on_after(0.1):
+                    await batch.aclose()
+            else:
                 with contextlib.suppress(asyncio.TimeoutError):
-                    if in_trio():
-                        with trio.move_on_after(0.1):
-                            await batch.aclose()
-                    else:
-                        await asyncio.wait_for(batch.aclose(), 0.1)
-            assert timer.took < grace
+                    await asyncio.wait_for(batch.aclose(), 0.1)
+        assert timer.took < GRACE / 2 and batch.finished
+        is_all_unknown(emulator, journal)
 
-    def attempt(_):
-        journal.unlink(missing_ok=True)
+    run(main)
+
+
+def test_an_aclose_that_is_cancelled_before_it_has_a_thread_ends_the_grace(emulator, run, begin, journal):
+    async def main():
+        batch = begin(client_of(emulator), SILENT)
+        await batch.__anext__()
+        await until(lambda: in_flight(emulator))
+        if in_trio():
+            with trio.CancelScope() as scope:
+                scope.cancel()
+                await batch.aclose()
+        else:
+            # It reaches the task where that waits next.
+            asyncio.current_task().cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await batch.aclose()
+        is_all_unknown(emulator, journal)
+
+    with contextlib.suppress(asyncio.CancelledError):
         run(main)
 
-    tried(3, attempt)
-    # The journal is free when what is in flight is given up.
-    again = emulator.client().send_all(ITEMS, journal=journal, rate="1/d")
-    earlier = [next(again) for _ in range(1 + IN_FLIGHT)]
-    assert sorted(outcome["delivery"] for outcome in earlier) == ["accepted"] + ["unknown"] * IN_FLIGHT
+
+def test_leaving_a_client_ends_a_batch_that_was_dropped_and_idle(emulator, run, begin, journal):
+    async def main():
+        prepare(emulator, [])
+        async with client_of(emulator) as client:
+            async for _ in client.send_all(ITEMS, journal=journal, rate="1/d"):
+                break
+            gc.collect()
+        wait_for(lambda: not agentjob.batch_status(journal)["running"], "the journal is free")
+
+    run(main)
 
 
 #: Ctrl-C works in the program, however the tests were started.

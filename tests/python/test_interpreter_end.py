@@ -91,6 +91,70 @@ def test_the_end_is_no_crash_whatever_a_daemon_thread_is_in(service, call, tmp_p
     assert [(out, status) for out, _, status in ended] == [("ready\n", 0)] * ENDS, ended
 
 
+#: A batch whose key is a function, which its threads call all the time.
+WITH_A_FUNCTION = """
+import os, sys, time
+import agentjob
+
+def key():
+    time.sleep(0.002)
+    return os.environ["AGENTJOB_API_KEY"]
+
+class Late:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.2)
+
+client = agentjob.Client(api_key=key, trust_env=False)
+batch = client.send_all([(f"job_{{n}}", "go") for n in range(200)], journal=sys.argv[1], concurrency=8)
+next(batch)
+late = Late()
+{last}
+time.sleep({beside})
+print("ready", flush=True)
+"""
+
+
+@pytest.mark.parametrize("last", ["", "del client", "del batch"], ids=["held", "held without its client", "dropped"])
+def test_the_end_is_no_crash_while_a_batch_calls_a_function_for_its_key(service, tmp_path, last):
+    environment = {**os.environ, **service.environment(), "NO_PROXY": "127.0.0.1"}
+    running = []
+    for n in range(ENDS):
+        code = WITH_A_FUNCTION.format(last=last, beside=n * 0.003)
+        command = [sys.executable, "-c", code, str(tmp_path / f"{n}.journal")]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        running.append(subprocess.Popen(command, env=environment, text=True, **pipes))
+    ended = [(*process.communicate(timeout=3 * PATIENCE), process.returncode) for process in running]
+    assert ended == [("ready\n", "", 0)] * ENDS
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
+def test_the_end_of_a_forked_child_does_not_wait_for_its_parents_call_of_a_function(service, tmp_path):
+    code = """
+import os, sys, threading
+import agentjob
+
+called, go = threading.Event(), threading.Event()
+
+def key():
+    called.set()
+    go.wait()
+    return os.environ["AGENTJOB_API_KEY"]
+
+client = agentjob.Client(api_key=key, trust_env=False)
+batch = client.send_all([("job_1", "go")], journal=sys.argv[1])
+called.wait()
+child = os.fork()
+if child == 0:
+    sys.exit()
+print(os.waitpid(child, 0)[1])
+go.set()
+"""
+    environment = {**os.environ, **service.environment(), "NO_PROXY": "127.0.0.1"}
+    command = [sys.executable, "-W", "ignore", "-c", code, str(tmp_path / "journal")]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("0\n", "", 0)
+
+
 #: Event loops that have stopped when the program exits, each with a call that never gets a response. A daemon thread catches the error
 #: of its call: Python's own report of one may meet the end of stderr, and then Python aborts.
 ABANDONED = {

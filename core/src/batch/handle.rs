@@ -2,6 +2,7 @@
 //! so that closing it stops them.
 
 use std::fmt;
+use std::path::Path;
 use std::process;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -44,6 +45,11 @@ impl BatchHandle {
     /// outcome. It does not stop the batch, but it ends the calls of a stopped one when their grace has passed.
     pub fn wait(&self, timeout: Duration) -> bool {
         self.engine().is_none_or(|engine| engine.wait_until_idle(timeout))
+    }
+
+    /// Whether the batch is stopping and has this journal, given as an absolute path.
+    pub fn is_stopping_with(&self, journal: &Path) -> bool {
+        self.engine().is_some_and(|engine| engine.journal.path() == journal && engine.is_stopping())
     }
 
     fn engine(&self) -> Option<Arc<Engine>> {

@@ -21,7 +21,7 @@ class AsyncBatch:
 
     Iterating asynchronously returns the outcome of each message, those of earlier runs first. Close the batch, or use it or its
     client in an `async with` statement: that waits for the responses to messages in flight, for at most grace, even in a task or
-    scope that is cancelled. A batch that is garbage collected before its end stops, like a Batch.
+    scope that is cancelled. Without that, a batch that is dropped before its end leaves them unknown to the next run.
     """
 
     def __init__(
@@ -116,8 +116,7 @@ class AsyncBatch:
 
     async def aclose(self) -> None:
         """Stops the batch, and waits for the responses to its messages in flight, for at most grace. Then it is finished, and
-        another run may use its journal. Cancelling this moves the rest of the grace to the background; a second cancellation ends
-        the grace."""
+        another run may use its journal. Cancelling this ends the grace. While a cancellation is handled, another one does."""
         self.stop()
         self._claim()
         self._pending.clear()
@@ -167,22 +166,26 @@ async def close_and_wait(threads: Threads, closing: Batch | Client) -> None:
     """Closes a batch, or a client with its batches, and waits for the responses in flight, for at most the grace.
 
     While a cancellation is handled, the wait is shielded from it, because the grace limits it; another cancellation ends the grace.
-    A coroutine that is being closed must not wait: then the wait continues in the background.
+    A coroutine that is being closed must not wait, which ends the grace, too.
     """
     raised = sys.exc_info()[1]
     if isinstance(raised, GeneratorExit):
-        return
-    again = raised is not None and not isinstance(raised, Exception)
+        return _end_grace(closing)
+    is_cancelled = raised is not None and not isinstance(raised, Exception)
     token = CancelToken()
     try:
-        with _shield() if again else contextlib.nullcontext():
+        with _shield() if is_cancelled else contextlib.nullcontext():
             await run(threads, partial(closing._close, token), token)
     except BaseException:
-        if again:
-            closing._abort()
         # The wait may not have started.
-        closing._close(cancelled())
+        _end_grace(closing)
         raise
+
+
+def _end_grace(closing: Batch | Client) -> None:
+    token = CancelToken()
+    token.cancel()
+    closing._close(token)
 
 
 def _shield() -> contextlib.AbstractContextManager[Any]:
@@ -191,10 +194,3 @@ def _shield() -> contextlib.AbstractContextManager[Any]:
     scope: Any = getattr(library, "CancelScope", None)  # None without the library, or while it is being imported
     shield: contextlib.AbstractContextManager[Any] = contextlib.nullcontext() if scope is None else scope(shield=True)
     return shield
-
-
-def cancelled() -> CancelToken:
-    """A token that is cancelled already, so that nothing waits."""
-    token = CancelToken()
-    token.cancel()
-    return token

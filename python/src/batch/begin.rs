@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use agentjob_core as core;
-use agentjob_core::{BatchItem, BatchOptions, Control, Rate};
+use agentjob_core::{BatchHandle, BatchItem, BatchOptions, Rate};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -11,7 +11,7 @@ use crate::arguments::{
     Flag, Integer, Number, Refused, callback, cancel_token, headers as read_headers, path, strings, text,
 };
 use crate::batch::iterator::Batch;
-use crate::batch::{background_close, items, records};
+use crate::batch::{closing, items, records};
 use crate::caller::Caller;
 use crate::logging;
 use crate::options::WaitSchedule;
@@ -76,31 +76,22 @@ pub(crate) fn begin(
         Ok((settings.options(&journal)?, journal, callback("on_update", on_update)?))
     };
     let (options, journal, on_update) = read().map_err(|refused| refused.raised(py, false))?;
-    // The program may change its working directory while the batch runs.
-    let journal = std::path::absolute(&journal).unwrap_or(journal);
     let watcher = caller.watcher(py, Callbacks::on_update(on_update), false)?;
     let options = options.call_events(watcher.batch_level());
     let items = items::read(items)?;
     note_repeated(py, &items, &watcher)?;
-    background_close::wait_at_exit(py)?;
-    let (mut made, mut closing) = (None, background_close::take(&journal));
+    let journal = std::path::absolute(&journal).unwrap_or(journal);
+    let last_runs: Vec<BatchHandle> =
+        caller.core().batches().into_iter().filter(|batch| batch.is_stopping_with(&journal)).collect();
+    closing::wait(py, &last_runs, None)?;
+    let mut made = None;
     let begun = blocking(py, &watcher, false, || {
-        closing = background_close::wait_for(std::mem::take(&mut closing), || watcher.check().is_err());
         made = Some(caller.core().send_all(items, &options)?);
         Ok(())
     });
-    background_close::put(closing);
-    match (begun, made) {
-        (Ok(()), Some(batch)) => Ok(Batch::new(batch, watcher, journal, caller.companion(py))),
-        (Ok(()), None) => unreachable!("it is made or fails"),
-        (Err(raised), made) => {
-            // A signal arrived while the batch started.
-            if let Some(batch) = made {
-                background_close::start(batch, &journal);
-            }
-            Err(raised)
-        }
-    }
+    let made = made.map(|batch| Batch::new(py, batch, watcher, caller));
+    // A signal may have arrived while the batch started.
+    begun.map(|()| made.expect("it is made or fails"))
 }
 
 /// Reports messages that the list has twice, before anything is sent: as a warning to the logger, and to `on_update`. agentjob.aio has

@@ -1,6 +1,6 @@
 //! `agentjob.Batch`: a running batch, as an iterator.
 
-use std::path::PathBuf;
+use std::slice;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -13,11 +13,12 @@ use pyo3::{PyTraverseError, PyVisit};
 
 use crate::arguments::{Number, Refused, cancel_token};
 use crate::batch::running::{Event, Received, Running};
-use crate::batch::{background_close, records};
+use crate::batch::{closing, records};
+use crate::caller::Caller;
 use crate::errors;
 use crate::in_use::claim;
 use crate::panic::guarded;
-use crate::signals::{SLICE, blocking, is_interrupted};
+use crate::signals::{SLICE, blocking};
 use crate::watcher::Watcher;
 
 /// The most outcomes and updates that agentjob.aio takes at once.
@@ -30,8 +31,8 @@ const MAX_EVENTS: usize = 256;
 /// on_update, stop it: requests in flight still get their responses, and iterating again returns the remaining outcomes.
 ///
 /// Close the batch, or use it or its client in a with statement: that waits for the responses to messages in flight, for at most
-/// grace. A batch that is garbage collected before its end stops and waits for them in the background; the interpreter waits for
-/// that before it exits. Only one thread at a time may iterate. Any thread may call progress() and stop().
+/// grace. Without that, a batch that is dropped before its end leaves them unknown to the next run. Only one thread at a time may
+/// iterate. Any thread may call progress() and stop().
 ///
 /// >>> with client.send_all([("job_demo", "Add tests")], journal=journal, wait=True, min_interval=0.02) as batch:
 /// ...     while not batch.finished:
@@ -48,13 +49,9 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    pub(crate) fn new(
-        core: core::Batch,
-        watcher: Arc<Watcher>,
-        journal: PathBuf,
-        companion: Option<Py<PyAny>>,
-    ) -> Batch {
-        Batch { watcher, received: Mutex::default(), running: Running::new(core, journal), companion }
+    pub(crate) fn new(py: Python<'_>, core: core::Batch, watcher: Arc<Watcher>, caller: &Caller) -> Batch {
+        let running = Running::new(core, Arc::clone(caller.in_with()));
+        Batch { watcher, received: Mutex::default(), running, companion: caller.companion(py) }
     }
 
     fn check_owner(&self, py: Python<'_>) -> PyResult<()> {
@@ -126,30 +123,26 @@ impl Batch {
         });
     }
 
-    /// Stops the batch and waits for its threads to end, for about grace, or until the token is cancelled. After that it closes in
-    /// the background. A second interruption ends the grace.
+    /// Stops the batch and waits for the responses to its messages in flight: for its grace, until the token is cancelled, or until an
+    /// interruption.
     fn stop_and_wait(&self, py: Python<'_>, token: Option<&core::CancelToken>) -> PyResult<()> {
         if !self.running.is_owned() {
             return Ok(());
         }
-        let received = &mut *claim(&self.received, "batch")?;
+        let received = &mut *match claim(&self.received, "batch") {
+            Ok(received) => received,
+            Err(_) if token.is_some_and(core::CancelToken::is_cancelled) => {
+                // A thread of a coroutine that was closed has it for another moment.
+                self.running.handle.abort();
+                return Ok(());
+            }
+            Err(in_use) => return Err(in_use),
+        };
         self.running.handle.stop();
         *received = Received::default();
         self.running.set_finished();
-        let (mut closing, again) = (Vec::new(), is_interrupted(py));
-        let ended = blocking(py, &self.watcher, false, || {
-            closing = background_close::wait_for(self.running.close().into_iter().collect(), || {
-                if self.watcher.check().is_err() {
-                    if again {
-                        self.running.handle.abort();
-                    }
-                    return true;
-                }
-                token.is_some_and(core::CancelToken::is_cancelled)
-            });
-            Ok(())
-        });
-        background_close::put(closing);
+        let ended = closing::wait(py, slice::from_ref(&self.running.handle), token);
+        py.detach(|| self.running.close());
         ended
     }
 }
@@ -274,8 +267,7 @@ impl Batch {
     }
 
     /// Stops the batch, and waits for the responses to its messages in flight, for at most grace. Then it is finished, and another
-    /// run may use its journal. Outcomes that the program did not receive are in the journal. Ctrl-C during the wait moves the rest
-    /// of the grace to the background; a second Ctrl-C ends the grace.
+    /// run may use its journal. Outcomes that the program did not receive are in the journal. Ctrl-C during the wait ends the grace.
     ///
     /// >>> batch.close()
     /// >>> batch.finished, list(batch)
@@ -284,17 +276,12 @@ impl Batch {
         guarded(py, || self.stop_and_wait(py, None))
     }
 
-    /// The same for agentjob.aio: the token ends the wait.
+    /// The same for agentjob.aio: the token ends the grace.
     fn _close(&self, py: Python<'_>, cancel: Bound<'_, PyAny>) -> PyResult<()> {
         guarded(py, || {
             let token = cancel_token("cancel", &cancel).map_err(|refused: Refused| refused.raised(py, false))?.core();
             self.stop_and_wait(py, Some(token))
         })
-    }
-
-    /// Ends the grace: messages without a response are unknown. For agentjob.aio.
-    fn _abort(&self) {
-        self.running.handle.abort();
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {

@@ -1,20 +1,21 @@
-//! The core's batch, as its Python object holds it: shared with the interpreter's exit, and of use to the process that started it.
+//! The core's batch, as its Python object holds it: of use to the process that started it.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentjob_core::{self, Batch, BatchEvent, BatchHandle, BatchOutcome, BatchProgress, BatchUpdate, Error};
+use pyo3::prelude::*;
 
-use crate::batch::background_close::{self, ClosingBatch};
+use crate::batch::closing;
 
 pub(crate) struct Running {
-    journal: PathBuf,
     pid: u32,
     /// Held for a slice of a wait. `None` once the batch is finished: its journal is unlocked then.
-    core: background_close::Shared,
+    core: Mutex<Option<Batch>>,
+    /// Whether the end of its client's `with` statement waits for its messages in flight.
+    in_with: Arc<AtomicBool>,
     /// Stops the batch, whichever thread has the core.
     pub(crate) handle: BatchHandle,
     finished: AtomicBool,
@@ -37,12 +38,15 @@ pub(crate) enum Event {
 }
 
 impl Running {
-    pub(crate) fn new(core: Batch, journal: PathBuf) -> Running {
-        let progress = Mutex::new(core.progress());
-        let handle = core.handle();
-        let core = Arc::new(Mutex::new(Some(core)));
-        background_close::register(&core, &journal);
-        Running { journal, pid: std::process::id(), core, handle, finished: AtomicBool::new(false), progress }
+    pub(crate) fn new(core: Batch, in_with: Arc<AtomicBool>) -> Running {
+        Running {
+            pid: std::process::id(),
+            handle: core.handle(),
+            finished: AtomicBool::new(false),
+            progress: Mutex::new(core.progress()),
+            core: Mutex::new(Some(core)),
+            in_with,
+        }
     }
 
     /// Whether this is the process that started it. A forked child has its memory, and perhaps its locks, but not its threads.
@@ -99,10 +103,12 @@ impl Running {
         false
     }
 
-    /// Closes it in the background, unless it is closed.
-    pub(crate) fn close(&self) -> Option<ClosingBatch> {
+    /// Unlocks the journal, after the wait for the responses.
+    pub(crate) fn close(&self) {
         let core = guard(&self.core).take();
-        core.map(|core| ClosingBatch::start(core, &self.journal))
+        if let Some(core) = core {
+            closing::end(core);
+        }
     }
 
     /// Runs `work` with the core, unless the batch is finished.
@@ -119,8 +125,16 @@ impl Drop for Running {
     fn drop(&mut self) {
         // Only in a forked child can it be locked here: a thread of the parent was waiting. The batch is the parent's.
         let Some(core) = self.core.try_lock().ok().and_then(|mut core| core.take()) else { return };
-        // An exception that drops the batch must not wait here for responses.
-        background_close::start(core, &self.journal);
+        if self.in_with.load(Ordering::SeqCst) {
+            return core.detach();
+        }
+        let mut left = Some(core);
+        // Without the GIL: a function that returns the key may be waiting for it. Nothing here runs Python, where an exception may be
+        // pending.
+        let _ = Python::try_attach(|py| py.detach(|| left.take().map(closing::end)));
+        if let Some(core) = left {
+            core.detach();
+        }
     }
 }
 
