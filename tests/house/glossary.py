@@ -43,7 +43,7 @@ EVERYWHERE = [
     (r"troubled?|troubles", "service failure, outage", "after trouble"),
     (r"concern(?:s|ed|ing)?", "failure scope, or “about”", "The concern of a failure"),
     (r"owed", "must_poll", "A poll is owed"),
-    (r"leftovers?", "background close, or the files' own name", "The leftovers are closed"),
+    (r"leftovers?", "the batches that close, or the files' own name", "The leftovers are closed"),
     (r"(?:Unauthorized|Unauthenticated|Forbidden|TooManyRequests|RateLimited|InvalidRequest|ServiceTimeout)Error",
      "the names that users of other clients type: AuthenticationError, PermissionDeniedError, RateLimitError, BadRequestError, RequestTimeoutError",
      "except ForbiddenError"),
@@ -59,7 +59,7 @@ IN_FOLDERS = [
 
 #: Names of files and modules that say nothing about the field, and the names that replaced them.
 NAMES = {
-    "words": "describe", "shown": "escape", "owed": "must_poll", "leftovers": "background_close", "ending": "stop_errors",
+    "words": "describe", "shown": "escape", "owed": "must_poll", "leftovers": "closing", "ending": "stop_errors",
     "tuning": "client_options", "hold": "interrupts", "work": "engine", "gate": "circuit_breaker", "trouble": "service_failure",
     "concern": "failure_scope", "utils": "a name for the one idea", "helpers": "a name for the one idea", "misc": "a name for the one idea",
 }  # fmt: skip

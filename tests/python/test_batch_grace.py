@@ -155,12 +155,31 @@ def test_a_cancelled_token_awaits_them_and_comes_last(emulator, begin, journal):
     is_all_accepted(emulator, journal)
 
 
-def has_them_as_unknown(client, journal):
-    """The next run, which begins at once."""
-    with client.send_all(ITEMS, journal=journal, rate="1/d") as again:
-        earlier = [next(again) for _ in range(1 + IN_FLIGHT)]
-    assert sorted(outcome["delivery"] for outcome in earlier) == ["accepted"] + ["unknown"] * IN_FLIGHT
-    assert all(outcome["earlier"] for outcome in earlier)
+def next_run_reports(delivery, emulator, journal):
+    """Of all but the first message. It begins at once."""
+    before = sent(emulator)
+    with emulator.client().send_all(ITEMS, journal=journal, rate="1/d") as again:
+        earlier = [next(again) for _ in range(before)]
+    assert sorted(outcome["delivery"] for outcome in earlier) == ["accepted"] + [delivery] * (before - 1)
+    assert all(outcome["earlier"] for outcome in earlier) and before >= 1 + IN_FLIGHT
+
+
+#: The first three rows of the table; the fourth is the program's end, below.
+ENDS = {
+    "its loop's end": (lambda batch: [batch.stop(), *batch], SLOW, "accepted"),
+    "close": (lambda batch: batch.close(), SLOW, "accepted"),
+    "dropped": (lambda batch: None, SILENT, "unknown"),
+}
+
+
+@pytest.mark.parametrize(("end", "rules", "reported"), ENDS.values(), ids=ENDS)
+def test_what_the_next_run_reports(emulator, begin, journal, end, rules, reported):
+    batch = begin(emulator.client(), rules)
+    next(batch)
+    arrived(emulator)
+    end(batch)
+    del batch
+    next_run_reports(reported, emulator, journal)
 
 
 def test_an_exception_that_leaves_a_bare_loop_leaves_them_unknown_to_the_next_run(emulator, begin, journal):
@@ -171,7 +190,7 @@ def test_an_exception_that_leaves_a_bare_loop_leaves_them_unknown_to_the_next_ru
             raise enough
     assert caught.value is enough and timer.took < GRACE / 2
     is_all_unknown(emulator, journal)
-    has_them_as_unknown(client, journal)
+    next_run_reports("unknown", emulator, journal)
 
 
 def test_an_exception_that_drops_the_batch_survives(emulator, begin, journal):
@@ -188,7 +207,7 @@ def test_a_batch_that_the_garbage_collector_finds_leaves_them_unknown_to_the_nex
     del cycle
     gc.collect()
     is_all_unknown(emulator, journal)
-    has_them_as_unknown(client, journal)
+    next_run_reports("unknown", emulator, journal)
 
 
 @pytest.mark.parametrize("end", ["del", "Ctrl-C in close"])
@@ -363,7 +382,7 @@ while not os.path.exists({str(goes)!r}):
         assert running.end() == ("", "", 0)
     assert timer.took < GRACE / 2
     # Whether the end wrote that down, or the next run finds it.
-    has_them_as_unknown(emulator.client(), journal)
+    next_run_reports("unknown", emulator, journal)
 
 
 def close_client(client, batch):

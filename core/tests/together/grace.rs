@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::batches::Folder;
 use crate::support::{builder, client, emulator, ms, timed, until};
 use agentjob_core::{
-    Batch, BatchEvent, BatchItem, BatchOptions, CancelToken, Client, Delivery, ErrorKind, Event, batch_status,
+    Batch, BatchEvent, BatchHandle, BatchItem, BatchOptions, CancelToken, Client, Delivery, ErrorKind, Event, batch_status,
 };
 use agentjob_emulator::Emulator;
 
@@ -243,6 +243,33 @@ fn an_abort_ends_the_grace_at_once() {
     assert!(took < GRACE / 2, "{took:?}");
     it.assert_all_unknown();
     handle.stop();
+}
+
+#[test]
+fn a_detached_batch_gets_its_responses_and_unlocks_its_journal() {
+    let it = Situation::new(SLOW);
+    let batch = it.begin(GRACE);
+    let (handle, journal) = (batch.handle(), it.folder.journal());
+    assert!(!handle.is_stopping_with(&journal));
+    batch.detach();
+    assert_eq!(batch_status(&journal).unwrap().progress.accepted, 0, "it does not wait");
+    assert!(handle.is_stopping_with(&journal) && !handle.is_stopping_with(&journal.with_extension("other")));
+    assert!(handle.wait(GRACE));
+    until("its last thread has unlocked the journal", || !batch_status(&journal).unwrap().running);
+    it.assert_all_accepted();
+}
+
+#[test]
+fn a_handle_ends_the_grace_of_a_detached_batch() {
+    for end in [|handle: &BatchHandle| handle.abort(), |handle: &BatchHandle| assert!(handle.wait(GRACE))] {
+        let it = Situation::new(SILENT);
+        let batch = it.begin(ms(300));
+        let handle = batch.handle();
+        batch.detach();
+        end(&handle);
+        until("it is over", || !batch_status(it.folder.journal()).unwrap().running);
+        it.assert_all_unknown();
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! How a batch ends before its list is done: somebody waits for the responses to its messages in flight, for its grace, or nobody does.
+//! How a batch ends before its list is done: [`wait`] gives the responses to its messages in flight their grace, [`end`] does not.
 
 use std::time::{Duration, Instant};
 
