@@ -8,7 +8,8 @@ use std::time::Duration;
 use crate::batches::Folder;
 use crate::support::{builder, client, emulator, ms, timed, until};
 use agentjob_core::{
-    Batch, BatchEvent, BatchHandle, BatchItem, BatchOptions, CancelToken, Client, Delivery, ErrorKind, Event, batch_status,
+    Batch, BatchEvent, BatchHandle, BatchItem, BatchOptions, CancelToken, Client, Delivery, ErrorKind, Event,
+    batch_status,
 };
 use agentjob_emulator::Emulator;
 
