@@ -351,8 +351,9 @@ enum {
    */
   AGENTJOB_BATCH_KIND_RESUMED = 5,
   /**
-   * The end of the journal is damaged and was skipped: see agentjob_batch_event_dropped_bytes(). It is the first event. Messages
-   * that may have been sent according to the skipped part have the outcome AGENTJOB_DELIVERY_UNKNOWN.
+   * The end of the journal was cut off, as a crash cuts it off, and is skipped: see agentjob_batch_event_dropped_bytes(). It is the
+   * first event. If the cut line still says that a message was about to be sent, that message has the outcome
+   * AGENTJOB_DELIVERY_UNKNOWN.
    */
   AGENTJOB_BATCH_KIND_RECOVERED = 6,
   /**
@@ -2539,7 +2540,7 @@ AGENTJOB_API uint64_t agentjob_batch_status_dropped_bytes(const agentjob_batch_s
  * @param index which of them, from 0, in the order of the batch
  * @param number gets the message's position in the batch, from 1; may be NULL
  * @param key gets its own key, if the journal could store it, or the one derived from its content and position, borrowed from the
- * status; NULL if only a damaged line is left of it; may be NULL
+ * status; may be NULL
  * @param job_id gets the id of its job, borrowed from the status; may be NULL
  * @param reason gets why it was rejected or its delivery is unknown, borrowed from the status; NULL if its run ended before the
  * journal had a reason, and for a job that failed; may be NULL

@@ -228,7 +228,7 @@ public:
     /** A message that was rejected, whose delivery is unknown, or whose job failed. */
     struct item {
         std::uint64_t number;
-        std::optional<std::string> key;
+        std::string key;
         std::string job_id;
         std::optional<std::string> reason;
     };
@@ -278,7 +278,7 @@ private:
         std::uint64_t number = 0;
         const char *key = nullptr, *job_id = nullptr, *reason = nullptr;
         while (agentjob_batch_status_item(get(), delivery, found.size(), &number, &key, &job_id, &reason)) {
-            found.push_back({number, detail::optional_text(key), job_id, detail::optional_text(reason)});
+            found.push_back({number, key, job_id, detail::optional_text(reason)});
         }
         return found;
     }

@@ -225,16 +225,16 @@ class BatchResumedUpdate(TypedDict):
 
 
 class BatchRecoveredUpdate(TypedDict):
-    """The end of the journal was damaged, and is skipped. This update comes first. Messages that the damaged part may have recorded
-    as sent are reported as unknown."""
+    """The end of the journal was cut off, as a crash cuts it off, and is skipped. This update comes first. If the cut line still says
+    that a message was about to be sent, that message is reported as unknown."""
 
     event: Literal["recovered"]
     dropped_bytes: int
     """How many bytes are skipped."""
     journal_line: int
-    """The journal's first line, from 1, that cannot be read."""
+    """The journal's line, from 1, that was cut off."""
     unknown: int
-    """How many messages are unknown for that reason."""
+    """How many messages are unknown for that reason: 0 or 1."""
     progress: BatchProgress
 
 
@@ -286,9 +286,8 @@ class BatchStatusItem(TypedDict):
 
     item: int
     """Its position in the last run's list, from 1."""
-    key: Optional[str]
-    """Its own key, if the journal could store it, or one derived from its content and position; None if only a damaged line is left
-    of it."""
+    key: str
+    """Its own key, if the journal could store it, or one derived from its content and position."""
     job_id: str
     reason: Optional[str]
     """Why it was rejected, or why it may have arrived; None if its run ended before it recorded a response, and for a job that

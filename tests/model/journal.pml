@@ -77,13 +77,6 @@ mtype kind[ROOM] = none;
 byte about[ROOM];
 byte unsynced;                /* how many of these two are lines */
 bool torn;                    /* the last line has no end */
-#ifdef DAMAGE
-bool damaged;                 /* the last durable line, a `sending`, can't be read; its kind and its item can be identified */
-byte whose;
-mtype last_kind = none;       /* the last durable line, and what was said about its item before it */
-byte last_about;
-mtype last_before = none;
-#endif
 bool named;                   /* the directory's entry of the file is durable, too */
 byte lock;                    /* 0, or 1 + the process that has it */
 
@@ -209,13 +202,6 @@ inline tear()
 #endif
 }
 
-#ifdef DAMAGE
-#define REMEMBER_LAST_LINE(j) \
-	last_before = durable[about[j]]; last_about = about[j]; last_kind = kind[j]; damaged = damaged && about[j] != whose;
-#else
-#define REMEMBER_LAST_LINE(j)
-#endif
-
 /* The first `lines` unsynced lines are on the disk. */
 inline make_durable(lines)
 {
@@ -224,7 +210,6 @@ inline make_durable(lines)
 	for (j : 0 .. ROOM - 1) {
 		if
 		:: j < n && kind[j] != unreadable ->
-			REMEMBER_LAST_LINE(j)
 			durable[about[j]] = kind[j];
 			durable_unknown[about[j]] = durable_unknown[about[j]] || kind[j] == unknown
 		:: else -> skip
@@ -357,27 +342,6 @@ inline resume(p)
 #endif
 	:: else -> skip
 	fi;
-#ifdef DAMAGE
-	n = 0;
-	for (j : 0 .. ROOM - 1) {
-		if
-		:: j < unsynced && about[j] == whose && kind[j] != unreadable -> n++
-		:: else -> skip
-		fi;
-	}
-	j = 0;
-	/* A line says that its item may have left; unless a run that was killed then has written that already. The damaged one stays,
-	   so a power loss before the fsync leaves what the resume began with. */
-	if
-	:: damaged && n == 0 ->
-#ifdef DAMAGED_LINE_IS_DROPPED
-		damaged = false
-#else
-		append(sending, whose)
-#endif
-	:: else -> skip
-	fi;
-#endif
 	read();
 	n = 0;
 	for (i : 0 .. ITEMS - 1) {
@@ -1018,34 +982,13 @@ proctype Power()
 					durable[j] = none;
 					durable_unknown[j] = false;
 				}
-				j = 0;
-#ifdef DAMAGE
-				damaged = false;
-				last_kind = none
-#else
-				skip
-#endif
+				j = 0
 			:: else -> skip
 			fi;
 			kept = 0;
 			tears = false;
 			file_lost = false
 		} }
-#ifdef DAMAGE
-	/* Between runs, the last line on the disk is damaged. A damaged outcome leaves its item open, as a kill before it was
-	   written does. */
-	:: d_step { !calm && phase[0] == away && phase[1] == away && !torn && !damaged ->
-		make_durable(unsynced);
-		if
-		:: last_kind == sending ->
-			printf("THE LAST LINE ROTS: item %d\n", last_about);
-			durable[last_about] = last_before;
-			damaged = true;
-			whose = last_about;
-			last_kind = none
-		:: else -> skip
-		fi }
-#endif
 	:: atomic { !calm -> calm = true }
 	:: over -> break
 	od

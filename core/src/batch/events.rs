@@ -153,14 +153,14 @@ pub enum BatchUpdate {
         /// That message's line, if it is from a file.
         first_line: Option<u64>,
     },
-    /// The journal's end was damaged and is skipped. This event is the first. Messages that the damaged lines may have been about
-    /// are reported as unknown.
+    /// The journal's end was cut off, as a crash cuts it off, and is skipped. This event is the first. If the cut line still says that a
+    /// message was about to be sent, that message is reported as unknown.
     Recovered {
         /// How many bytes are skipped.
         dropped_bytes: u64,
-        /// The journal's first line, from 1, that cannot be read.
+        /// The journal's line, from 1, that was cut off.
         journal_line: u64,
-        /// How many messages are unknown because of it.
+        /// How many messages are unknown because of it: 0 or 1.
         unknown: u64,
     },
 }

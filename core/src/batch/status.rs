@@ -14,7 +14,6 @@ use crate::batch::journal::history::History;
 use crate::batch::journal::item_history::{ItemHistory, ItemState};
 use crate::batch::journal::line::{Content, Line, LineSpan};
 use crate::batch::journal::open::{absolute, open_to_read};
-use crate::batch::journal::reason::{Origin, Reason};
 use crate::batch::journal::replay::{line_at, read_lines};
 use crate::delivery::Delivery;
 use crate::error::Error;
@@ -64,9 +63,8 @@ pub struct BatchStatus {
 pub struct BatchStatusItem {
     /// Its place in the last run's list, from 1.
     pub number: u64,
-    /// Its own key, if the journal could store it, or the one that was derived from its content and place; none if only a damaged
-    /// line is left of it.
-    pub key: Option<String>,
+    /// Its own key, if the journal could store it, or the one that was derived from its content and place.
+    pub key: String,
     /// Its job.
     pub job_id: String,
     /// Why it was rejected, or why it is unknown whether it arrived; none if its run ended before it recorded an outcome, and for a
@@ -132,7 +130,7 @@ pub(crate) fn status_of(
         }
         let item = || BatchStatusItem {
             number: item_history.number,
-            key: Some(key()),
+            key: key(),
             job_id: (*item_history.job_id).to_owned(),
             reason: item_history.outcome_line.and_then(|line| reason(file, line, item_history)),
         };
@@ -149,15 +147,6 @@ pub(crate) fn status_of(
             Some(Delivery::Unknown) if running && item_history.state == ItemState::Sending => progress.sending += 1,
             Some(Delivery::Unknown) => unknown.push(item()),
             Some(Delivery::NotSent) | None => progress.busy += u64::from(item_history.job_was_busy),
-        }
-    }
-    for (number, job_id) in tail.into_iter().flat_map(DamagedTail::readable_messages) {
-        // An item that has a delivery is counted above.
-        let is_counted = history.items.iter().any(|item| item.number == number && item.delivery().is_some());
-        if !is_counted {
-            let damaged =
-                Reason::not_noted(Origin::LineDamaged).error(&job_id, Delivery::Unknown, false).without_advice();
-            unknown.push(BatchStatusItem { number, key: None, job_id, reason: Some(damaged) });
         }
     }
     (progress.unknown, progress.rejected) = (unknown.len() as u64, rejected.len() as u64);

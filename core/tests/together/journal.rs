@@ -6,8 +6,7 @@ use std::time::Duration;
 use crate::batches::{Folder, items, run, run_until_stopped, service};
 use crate::support::{client, in_its_own_process, until};
 use agentjob_core::{
-    BatchEvent, BatchItem, BatchOptions, BatchOutcome, BatchStatus, BatchUpdate, Client, Delivery, ErrorKind,
-    batch_status,
+    BatchEvent, BatchItem, BatchOptions, BatchOutcome, BatchUpdate, Client, Delivery, ErrorKind, batch_status,
 };
 use agentjob_emulator::Emulator;
 
@@ -61,13 +60,13 @@ fn a_last_line_without_its_newline_counts() {
     let journal = journal_of_three(&service, &folder, 7);
     let starts = starts(&journal);
     for (lines, verdict) in [(6, Unknown), (7, Accepted)] {
-        for damage in ["no newline", "a zero for the newline"] {
+        for zeros in [0, 1, 300] {
             let mut bytes = journal[..starts[lines] - 1].to_vec();
-            bytes.extend((damage != "no newline").then_some(0));
+            bytes.resize(bytes.len() + zeros, 0);
             std::fs::write(folder.journal(), &bytes).unwrap();
             let (outcomes, recovered) =
                 run_with_recovery(&client(&service), items(3), &BatchOptions::new(folder.journal()));
-            assert_eq!(verdicts(&outcomes), [Accepted, Accepted, verdict], "{lines} lines, {damage}");
+            assert_eq!(verdicts(&outcomes), [Accepted, Accepted, verdict], "{lines} lines, {zeros} zeros behind");
             assert_eq!(recovered.len(), 0, "nothing was dropped");
             let (again, recovered) =
                 run_with_recovery(&client(&service), items(3), &BatchOptions::new(folder.journal()));
@@ -78,90 +77,77 @@ fn a_last_line_without_its_newline_counts() {
 }
 
 #[test]
-fn a_damaged_line_sending_makes_its_message_unknown_and_is_reported() {
+fn what_a_crash_leaves_of_the_last_line_is_skipped_and_reported() {
     use Delivery::{Accepted, Unknown};
     let (service, folder) = (service(3, ""), Folder::new());
-    let journal = journal_of_three(&service, &folder, 6);
-    let line = starts(&journal)[5];
-    let length = journal.len() - line;
-    let changed = |change: &dyn Fn(&mut Vec<u8>)| {
-        let mut bytes = journal.clone();
-        change(&mut bytes);
+    let whole = journal_of_three(&service, &folder, 7);
+    let starts = starts(&whole);
+    // The first `count` lines, of the last of them only so much, and zeros behind.
+    let left = |count: usize, kept: usize, zeros: usize| {
+        let mut bytes = whole[..starts[count - 1] + kept].to_vec();
+        bytes.resize(bytes.len() + zeros, 0);
         bytes
     };
+    let (sending, outcome) = (starts[6] - starts[5], starts[7] - starts[6]);
+    // Its verdict, the line that is reported, how many messages are unknown because of it, and whether the third one is sent.
     let rows = [
-        ("a zeroed byte", changed(&|bytes| bytes[line + 70] = 0)),
-        ("a flipped bit in its kind", changed(&|bytes| bytes[line + 12] ^= 4)),
-        ("a flipped bit in its key", changed(&|bytes| bytes[line + 35] ^= 1)),
-        ("a flipped bit at its end", changed(&|bytes| bytes[line + length - 5] ^= 1)),
-        ("cut at its end", changed(&|bytes| bytes.truncate(line + length - 2))),
-        ("cut in its middle", changed(&|bytes| bytes.truncate(line + length / 2))),
-        ("cut at its beginning", changed(&|bytes| bytes.truncate(line + 3))),
-        ("zeros from its middle on", changed(&|bytes| bytes[line + 60..].fill(0))),
-        ("nothing but zeros", changed(&|bytes| bytes[line..].fill(0))),
-        ("zeros behind it", changed(&|bytes| bytes.extend([0; 5000]))),
+        ("a `sending` without its end", left(6, sending - 3, 0), Unknown, (6, 1), false),
+        ("a `sending` with zeros from its time on", left(6, sending - 80, 80), Unknown, (6, 1), false),
+        ("a `sending` without its job", left(6, sending / 2, 0), Accepted, (6, 0), true),
+        ("a `sending` of a few bytes and zeros", left(6, 3, 400), Accepted, (6, 0), true),
+        ("nothing but zeros", left(6, 0, 5000), Accepted, (6, 0), true),
+        ("zeros behind the last line", left(6, sending, 5000), Unknown, (7, 0), false),
+        ("an outcome without its end", left(7, outcome - 3, 0), Unknown, (7, 0), false),
+        ("an outcome of a few bytes", left(7, 3, 0), Unknown, (7, 0), false),
+        ("zeros in the place of an outcome", left(7, 0, outcome), Unknown, (7, 0), false),
     ];
-    for (name, bytes) in rows {
+    for (name, bytes, verdict, reported, is_sent) in rows {
+        let sent = service.ledger().len();
         std::fs::write(folder.journal(), &bytes).unwrap();
         let before = batch_status(folder.journal()).unwrap();
-        assert!(before.dropped_bytes > 0, "{name}");
+        assert_eq!(before.progress.unknown, u64::from(verdict == Unknown), "{name}");
         let (outcomes, recovered) =
             run_with_recovery(&client(&service), items(3), &BatchOptions::new(folder.journal()));
-        assert_eq!(verdicts(&outcomes), [Accepted, Accepted, Unknown], "{name}");
+        assert_eq!(verdicts(&outcomes), [Accepted, Accepted, verdict], "{name}");
+        assert_eq!(service.ledger().len() - sent, usize::from(is_sent), "{name}");
         let [BatchUpdate::Recovered { dropped_bytes, journal_line, unknown, .. }] = recovered[..] else {
             panic!("{name}: {recovered:?}")
         };
-        assert_eq!(dropped_bytes, before.dropped_bytes, "{name}");
-        assert_eq!((journal_line, unknown), if name == "zeros behind it" { (7, 0) } else { (6, 1) }, "{name}");
+        assert_eq!((journal_line, unknown), reported, "{name}");
         let status = batch_status(folder.journal()).unwrap();
-        assert_eq!((status.progress.unknown, status.dropped_bytes), (1, dropped_bytes), "{name}");
-        let text = std::fs::read(folder.journal()).unwrap();
-        assert!(text.starts_with(&bytes), "{name}: the damaged lines stay");
-        if unknown == 1 {
-            let error = outcomes[2].error().unwrap();
-            let words = "message to job job_3 may have arrived: its line in the journal is damaged";
-            assert!(error.message().starts_with(words), "{name}: {error}");
-            assert_eq!(status.unknown[0].reason.as_deref(), Some(words));
-        }
+        assert_eq!((before.dropped_bytes, status.dropped_bytes), (dropped_bytes, dropped_bytes), "{name}");
+        assert!(dropped_bytes > 0 && std::fs::read(folder.journal()).unwrap().starts_with(&bytes), "{name}: it stays");
         let (again, recovered) = run_with_recovery(&client(&service), items(3), &BatchOptions::new(folder.journal()));
         assert_eq!((verdicts(&again), recovered.len()), (verdicts(&outcomes), 0), "{name}: it is reported once");
     }
-    assert_eq!(service.ledger().len(), 3, "none of this sent anything");
-}
-
-#[test]
-fn a_damaged_line_that_can_be_read_is_reported_before_the_next_run() {
-    let (service, folder) = (service(3, ""), Folder::new());
-    let mut journal = journal_of_three(&service, &folder, 6);
-    journal.truncate(journal.len() - 3);
-    std::fs::write(folder.journal(), &journal).unwrap();
-    let BatchStatus { progress, unknown, .. } = batch_status(folder.journal()).unwrap();
-    assert_eq!((progress.unknown, progress.left), (1, 0));
-    assert_eq!((unknown[0].number, unknown[0].job_id.as_str()), (3, "job_3"));
 }
 
 #[test]
 fn a_run_that_is_killed_while_it_recovers_loses_nothing() {
     let (service, folder) = (service(3, ""), Folder::new());
-    let mut journal = journal_of_three(&service, &folder, 6);
-    journal.truncate(journal.len() - 40);
-    std::fs::write(folder.journal(), &journal).unwrap();
-    run(&client(&service), items(3), &BatchOptions::new(folder.journal()));
-    let recovered = std::fs::read(folder.journal()).unwrap();
-    for cut in journal.len()..recovered.len() {
-        std::fs::write(folder.journal(), &recovered[..cut]).unwrap();
-        let outcomes = run(&client(&service), items(3), &BatchOptions::new(folder.journal()));
-        assert_eq!(
-            outcomes.iter().filter(|outcome| outcome.delivery() == Delivery::Unknown).count(),
-            1,
-            "cut at {cut}"
-        );
+    let whole = journal_of_three(&service, &folder, 7);
+    let starts = starts(&whole);
+    // The end of a `sending`, and only the first bytes of an outcome.
+    for kept in [starts[6] - 40, starts[6] + 3] {
+        std::fs::write(folder.journal(), &whole[..kept]).unwrap();
+        run(&client(&service), items(3), &BatchOptions::new(folder.journal()));
+        let recovered = std::fs::read(folder.journal()).unwrap();
+        let behind = kept + 1 + recovered[kept..].iter().position(|byte| *byte == b'\n').unwrap();
+        // The last byte is a newline, without which the last line counts.
+        for cut in (kept..behind).chain((behind..recovered.len() - 1).step_by(9)) {
+            let mut bytes = recovered[..cut].to_vec();
+            bytes.resize(cut + if cut % 3 == 0 { 300 } else { 0 }, 0);
+            std::fs::write(folder.journal(), &bytes).unwrap();
+            let outcomes = run(&client(&service), items(3), &BatchOptions::new(folder.journal()));
+            let unknown = outcomes.iter().filter(|outcome| outcome.delivery() == Delivery::Unknown);
+            assert_eq!(unknown.count(), 1, "{kept} bytes, cut at {cut}");
+        }
     }
     assert_eq!(service.ledger().len(), 3);
 }
 
 #[test]
-fn damage_before_the_last_line_is_named_and_not_changed() {
+fn damage_that_no_crash_leaves_is_named_and_not_changed() {
     let (service, folder) = (service(3, ""), Folder::new());
     let (client, journal) = (client(&service), folder.journal());
     let whole = journal_of_three(&service, &folder, 7);
@@ -179,10 +165,26 @@ fn damage_before_the_last_line_is_named_and_not_changed() {
     let line = |n: usize| starts[n - 1]..starts[n];
     let follows = "it does not follow the line before it: a line is missing, repeated or moved";
     type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
-    let rows: [(&str, Change<'_>); 9] = [
+    let rows: [(&str, Change<'_>); 18] = [
         ("line 4: its checksum does not match its text", &|bytes| bytes[starts[3] + 30] ^= 1),
         ("line 4: it is not text", &|bytes| bytes[starts[3] + 30] = 0xff),
         ("line 1: its checksum does not match its text", &|bytes| bytes[40] ^= 1),
+        ("line 7: its checksum does not match its text", &|bytes| bytes[starts[6] + 30] ^= 1),
+        ("line 7: its checksum does not match its text", &|bytes| bytes[starts[6] + 30] = 0),
+        ("line 7: it has no checksum", &|bytes| bytes.splice(starts[6].., *b"what is this?").for_each(drop)),
+        ("line 7: it has no checksum", &|bytes| drop(bytes.drain(starts[7] - 30..starts[7] - 1))),
+        ("line 6: it has no checksum", &|bytes| drop(bytes.drain(starts[6] - 20..starts[6] - 1))),
+        ("line 8: it has no checksum", &|bytes| bytes.push(b'\n')),
+        ("line 8: it has no checksum", &|bytes| bytes.extend(b"\0\0\0what is this?")),
+        ("line 8: it has no checksum", &|bytes| bytes.extend(b"{\"line\":\n{\"line\":")),
+        ("line 7: what it was written behind is missing", &|bytes| {
+            bytes.truncate(starts[7] - 20);
+            std::fs::write(&journal, &bytes).unwrap();
+            run(&client, items(3), &BatchOptions::new(&journal));
+            let mut recovered = std::fs::read(&journal).unwrap();
+            recovered.drain(starts[6]..=bytes.len());
+            *bytes = recovered;
+        }),
         (follows, &|bytes| drop(bytes.drain(line(2)))),
         (follows, &|bytes| drop(bytes.drain(line(4)))),
         (follows, &|bytes| drop(bytes.drain(starts[3]..starts[5]))),

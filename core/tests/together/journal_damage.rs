@@ -13,10 +13,12 @@ const ITEMS: u32 = 8;
 /// Of the run that wrote the journal, and of the one that resumes it.
 const CONCURRENCY: [u32; 3] = [1, 2, 4];
 
-/// What was done to a journal. A rollback to an earlier complete line can't be detected.
+/// What was done to a journal. A rollback to an earlier complete line can't be detected, nor one into a line that then names no message.
 struct Mutation {
     name: &'static str,
     bytes: Vec<u8>,
+    /// From here on nothing is left of the lines.
+    cut: usize,
 }
 
 /// A run's journal, and the prompts that it says may have been sent.
@@ -41,15 +43,13 @@ impl Journal {
         self.starts.len() - 1
     }
 
-    /// The prompts of the lines `sending` that begin before this place.
+    /// The prompts of the lines `sending` that name their message before this place.
     fn sent_before(&self, place: usize) -> HashSet<String> {
-        let before = (0..self.lines()).filter(|n| self.starts[*n] < place).map(|n| self.line(n));
-        let sending = before.filter(|line| line.starts_with(b"{\"line\":\"sending\""));
-        let number = |line: &[u8]| {
-            let text = String::from_utf8_lossy(line).into_owned();
-            text.split_once("\"item\":").unwrap().1.split_once(',').unwrap().0.to_owned()
-        };
-        sending.map(|line| format!("message {}", number(line))).collect()
+        let text = String::from_utf8_lossy(&self.bytes[..place.min(self.bytes.len())]);
+        let named =
+            text.lines().filter(|line| line.starts_with("{\"line\":\"sending\"") && line.contains(",\"at\":\""));
+        let number = |line: &str| line.split_once("\"item\":").unwrap().1.split_once(',').unwrap().0.to_owned();
+        named.map(|line| format!("message {}", number(line))).collect()
     }
 
     fn damaged(&self, rng: &mut fastrand::Rng) -> Mutation {
@@ -58,6 +58,7 @@ impl Journal {
         let last = self.starts[self.lines() - 1];
         let from = if rng.u8(..3) == 0 { 0 } else { last };
         let at = rng.usize(from..bytes.len());
+        let mut cut = usize::MAX;
         let (n, other) = (rng.usize(1..self.lines()), rng.usize(1..self.lines()));
         let name = match rng.u8(..11) {
             0 | 1 => {
@@ -71,10 +72,12 @@ impl Journal {
             3 | 4 => {
                 let end = bytes.len().min(at + rng.usize(1..300));
                 bytes[at..end].fill(0);
+                cut = if end == bytes.len() { at } else { cut };
                 "zeros"
             }
             5 | 6 => {
                 bytes.truncate(at);
+                cut = at;
                 "cut"
             }
             7 => {
@@ -97,7 +100,7 @@ impl Journal {
                 "a line with another one's text"
             }
         };
-        Mutation { name, bytes }
+        Mutation { name, bytes, cut }
     }
 }
 
@@ -152,8 +155,6 @@ fn no_damage_but_a_rollback_to_an_earlier_line_sends_a_message_again() {
                         rollbacks.fetch_add(1, Ordering::Relaxed);
                         continue;
                     }
-                    // Nothing is left of the lines behind a cut.
-                    let cut = if mutation.name == "cut" { mutation.bytes.len() } else { usize::MAX };
                     std::fs::write(&path, &mutation.bytes).unwrap();
                     let was_refused = resend(&client, &path, items(ITEMS), CONCURRENCY[seed / 3 % 3]);
                     refused.fetch_add(usize::from(was_refused), Ordering::Relaxed);
@@ -161,7 +162,7 @@ fn no_damage_but_a_rollback_to_an_earlier_line_sends_a_message_again() {
                     let sent: HashSet<String> = all[sent_so_far..].iter().cloned().collect();
                     assert_eq!(sent.len(), all.len() - sent_so_far, "seed {seed}, {}: twice in one run", mutation.name);
                     sent_so_far = all.len();
-                    let twice: Vec<_> = journal.sent_before(cut).intersection(&sent).cloned().collect();
+                    let twice: Vec<_> = journal.sent_before(mutation.cut).intersection(&sent).cloned().collect();
                     assert!(twice.is_empty(), "seed {seed}, {}: sent again silently: {twice:?}", mutation.name);
                     if was_refused {
                         assert_eq!(std::fs::read(&path).unwrap(), mutation.bytes, "seed {seed}: it is not changed");

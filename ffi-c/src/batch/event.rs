@@ -31,8 +31,9 @@ pub enum agentjob_batch_kind {
     AGENTJOB_BATCH_KIND_PAUSED = 4,
     /// The pause is over.
     AGENTJOB_BATCH_KIND_RESUMED = 5,
-    /// The end of the journal is damaged and was skipped: see agentjob_batch_event_dropped_bytes(). It is the first event. Messages
-    /// that may have been sent according to the skipped part have the outcome AGENTJOB_DELIVERY_UNKNOWN.
+    /// The end of the journal was cut off, as a crash cuts it off, and is skipped: see agentjob_batch_event_dropped_bytes(). It is the
+    /// first event. If the cut line still says that a message was about to be sent, that message has the outcome
+    /// AGENTJOB_DELIVERY_UNKNOWN.
     AGENTJOB_BATCH_KIND_RECOVERED = 6,
     /// Messages have the same job and the same prompt as one before them: see agentjob_batch_event_repeats(). Each of them is sent.
     /// Of the run's events only AGENTJOB_BATCH_KIND_RECOVERED comes before it.

@@ -40,7 +40,7 @@ pub struct agentjob_batch_status {
 /// A message that was rejected, or whose delivery is unknown, or whose job failed.
 struct Item {
     number: u64,
-    key: Option<Text>,
+    key: Text,
     job_id: Text,
     reason: Option<Text>,
 }
@@ -94,7 +94,7 @@ impl Item {
     fn new(item: &BatchStatusItem) -> Item {
         Item {
             number: item.number,
-            key: item.key.as_deref().map(Text::new),
+            key: Text::new(&*item.key),
             job_id: Text::new(&*item.job_id),
             reason: item.reason.as_deref().map(Text::new),
         }
@@ -258,7 +258,7 @@ pub unsafe extern "C" fn agentjob_batch_status_dropped_bytes(status: *const agen
 /// @param index which of them, from 0, in the order of the batch
 /// @param number gets the message's position in the batch, from 1; may be NULL
 /// @param key gets its own key, if the journal could store it, or the one derived from its content and position, borrowed from the
-/// status; NULL if only a damaged line is left of it; may be NULL
+/// status; may be NULL
 /// @param job_id gets the id of its job, borrowed from the status; may be NULL
 /// @param reason gets why it was rejected or its delivery is unknown, borrowed from the status; NULL if its run ended before the
 /// journal had a reason, and for a job that failed; may be NULL
@@ -279,7 +279,7 @@ pub unsafe extern "C" fn agentjob_batch_status_item(
         unsafe {
             let Some(item) = read(status, None, |status| status.item(delivery, index)) else { return false };
             write_if_wanted(number, item.number);
-            write_if_wanted(key, borrow(item.key.as_ref()));
+            write_if_wanted(key, item.key.as_ptr());
             write_if_wanted(job_id, item.job_id.as_ptr());
             write_if_wanted(reason, borrow(item.reason.as_ref()));
             true

@@ -119,10 +119,6 @@ fn decide(
     if history.run.is_none() {
         return Err(problem(journal.path(), "has no run in it yet").with_hint("Run the batch first."));
     }
-    if tail.as_ref().is_some_and(|tail| !tail.is_cut_decision()) {
-        let hint = "Run the batch once, which finds out which messages that was about, then decide.";
-        return Err(problem(journal.path(), "has a damaged end").with_hint(hint));
-    }
     let places = places(names, decision, &history, journal.path())?;
     let (ids, now) = (history.items.ids(), clock.stamp());
     let decided = places.iter().map(|place| {
@@ -134,7 +130,7 @@ fn decide(
         item_lines::decided(ItemRef { id: ids[*place], number: item.number }, decision, new_prompt, new_id, now)
     });
     // On a disk that is full or fills up, nothing is written.
-    let recovered = tail.map(|tail| run_lines::recovered(&tail, &[], &clock));
+    let recovered = tail.map(|tail| run_lines::recovered(&tail, &clock));
     journal.append_all(recovered.into_iter().chain(decided))?;
     checkpoint("decision_written");
     let made = |place: usize| {

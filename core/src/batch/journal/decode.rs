@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::batch::decisions::decision::Decision;
 use crate::batch::journal::clock::Stamp;
 use crate::batch::journal::digest::{Checksum, Digest, checksum};
-use crate::batch::journal::line::{BEGINNING, Content, ItemRef, Line, MessageRef, RunHeader, SUM, VERSION};
+use crate::batch::journal::line::{BEGINNING, Content, ItemRef, Line, RunHeader, SUM, VERSION};
 use crate::batch::journal::reason::{Origin, Reason};
 use crate::batch::pace::circuit_breaker::PauseReason;
 use crate::delivery::Delivery;
@@ -71,14 +71,9 @@ struct Fields<'a> {
     project_id: Option<Cow<'a, str>>,
     boot: Option<Cow<'a, str>>,
     pid: Option<u32>,
-    /// A number in `run`, a list in `recovered`.
-    #[serde(borrow)]
-    items: Option<&'a RawValue>,
-    concurrency: Option<u64>,
+    items: Option<u64>,
     rate: Option<Cow<'a, str>>,
     wait: Option<bool>,
-    list: Option<Digest>,
-    resend_unknown: Option<bool>,
     from: Option<u64>,
     /// A list in `numbers`, how many there are in `run`.
     #[serde(borrow)]
@@ -98,15 +93,6 @@ struct ReasonFields {
     request_id: Option<Box<str>>,
 }
 
-/// A message of a line `recovered`.
-#[derive(Deserialize)]
-struct MessageFields {
-    key: Digest,
-    item: u64,
-    prompt: Digest,
-    job_id: Box<str>,
-}
-
 impl<'a> Fields<'a> {
     fn stamp(&self) -> Option<Stamp> {
         Some(Stamp { unix_ms: u64::try_from(unix_ms(&self.at)?).ok()?, up_ms: self.up_ms })
@@ -123,12 +109,9 @@ impl<'a> Fields<'a> {
                 project_id: self.project_id?,
                 boot: self.boot,
                 pid: self.pid?,
-                items: self.items?.get().parse().ok()?,
-                concurrency: self.concurrency?,
+                items: self.items?,
                 rate: self.rate,
                 wait: self.wait?,
-                resends_unknown: self.resend_unknown.unwrap_or(false),
-                list: self.list,
                 numbers: match self.numbers {
                     Some(count) => count.get().parse().ok()?,
                     None => 0,
@@ -152,9 +135,7 @@ impl<'a> Fields<'a> {
             "waiting" => Content::Waiting { item: self.item()?, poller: self.poller?.get() },
             "finished" => Content::Finished { item: self.item()?, job: self.job.map(RawValue::get) },
             "paused" => Content::Paused { reason: PauseReason::from_name(&self.reason?)?, pause_ms: self.pause_ms? },
-            "recovered" => {
-                Content::Recovered { bytes: self.bytes?, of: self.of?, items: decode_messages(self.items?.get())? }
-            }
+            "recovered" => Content::Recovered { bytes: self.bytes?, of: self.of? },
             name => Content::Ended {
                 item: self.item()?,
                 delivery: Delivery::ALL.into_iter().find(|delivery| delivery.as_str() == name)?,
@@ -181,20 +162,10 @@ impl ReasonFields {
     }
 }
 
-fn decode_messages(json: &str) -> Option<Vec<MessageRef>> {
-    let items: Vec<MessageFields> = serde_json::from_str(json).ok()?;
-    let message = |MessageFields { key, item, prompt, job_id }| MessageRef {
-        item: ItemRef { id: key, number: item },
-        prompt,
-        job_id,
-    };
-    Some(items.into_iter().map(message).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::journal::encode::{LineWriter, messages_json};
+    use crate::batch::journal::encode::LineWriter;
     use crate::batch::journal::line::NO_LINE;
     use crate::batch::journal::line::SENDING;
 
@@ -261,7 +232,7 @@ mod tests {
             http_status: Some(404),
             request_id: Some("req_1".into()),
         };
-        for reason in [request, Reason::not_noted(Origin::RunEnded)] {
+        for reason in [request, Reason::not_noted()] {
             let line = LineWriter::new("rejected").number("item", 1).text("key", &id);
             let (text, _) = line.reason(&reason, reason.request_id.as_deref()).stamp(AT).finish(&NO_LINE);
             let Content::Ended { delivery, error, .. } = decode(text.trim_end()).unwrap().content else { panic!() };
@@ -285,20 +256,6 @@ mod tests {
                 };
                 assert_eq!((read, decoded, new_prompt, new_id), (item, decision, new, new.map(|_| id)));
             }
-        }
-    }
-
-    #[test]
-    fn what_was_recovered_is_decoded_as_it_was_written() {
-        let id = Digest::of(&[b"key"]);
-        let message = |number| MessageRef { item: ItemRef { id, number }, prompt: id, job_id: "job \"1\", {".into() };
-        for items in [vec![], vec![message(1)], vec![message(1), message(2)]] {
-            let line = LineWriter::new("recovered").number("bytes", 7).text("of", "ab");
-            let (text, _) = line.json("items", &messages_json(items.iter())).stamp(AT).finish(&NO_LINE);
-            let Content::Recovered { bytes, of, items: decoded } = decode(text.trim_end()).unwrap().content else {
-                panic!()
-            };
-            assert_eq!((bytes, &*of, decoded), (7, "ab", items));
         }
     }
 }

@@ -22,11 +22,6 @@ impl Digest {
         Digest(bytes)
     }
 
-    /// The digest of digests, in their order.
-    pub(crate) fn of_all<'a>(digests: impl Iterator<Item = &'a Digest>) -> Digest {
-        Digest::of(&digests.map(|digest| &digest.0[..]).collect::<Vec<_>>())
-    }
-
     /// Reads what `Display` writes.
     pub(crate) fn from_hex(text: &str) -> Option<Digest> {
         let text: &[u8; 32] = text.as_bytes().try_into().ok()?;

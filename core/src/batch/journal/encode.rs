@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::batch::journal::clock::Stamp;
 use crate::batch::journal::digest::{Checksum, checksum};
-use crate::batch::journal::line::{END, LINK, MessageRef, SUM};
+use crate::batch::journal::line::{END, LINK, SUM};
 use crate::batch::journal::reason::{Origin, Reason};
 use crate::timestamp::iso;
 
@@ -83,19 +83,6 @@ impl LineWriter {
         self.0.push_str(END);
         (self.0, sum)
     }
-}
-
-/// The messages of a line `recovered`.
-pub(crate) fn messages_json<'a>(items: impl Iterator<Item = &'a MessageRef>) -> String {
-    let texts = items.map(|message| {
-        let key = message.item.id.to_string();
-        LineWriter::object("key", Some(&key))
-            .number("item", message.item.number)
-            .text("prompt", &message.prompt.to_string())
-            .text("job_id", &message.job_id)
-            .json_text()
-    });
-    format!("[{}]", texts.collect::<Vec<_>>().join(","))
 }
 
 /// Hexadecimal digits as a string.

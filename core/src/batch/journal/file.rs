@@ -34,8 +34,8 @@ pub(crate) struct Journal {
 struct WriteState {
     /// Where the next line begins.
     at: u64,
-    /// Whether the last line has its line end.
-    is_line_end: bool,
+    /// What belongs before the next line.
+    separator: &'static str,
     /// The last line's checksum.
     sum: Checksum,
     /// How long the file can become in the room that is reserved on the disk.
@@ -64,7 +64,7 @@ impl Journal {
     }
 
     fn of(LockedFile { path, file, identity }: LockedFile) -> Journal {
-        let end = WriteState { at: 0, is_line_end: true, sum: NO_LINE, reserved: 0, in_flight: 0, broken: None };
+        let end = WriteState { at: 0, separator: "", sum: NO_LINE, reserved: 0, in_flight: 0, broken: None };
         Journal { path, file, identity, end: Mutex::new(end), synced: Mutex::new(0) }
     }
 
@@ -88,7 +88,7 @@ impl Journal {
         self.file.sync_all().map_err(cannot)?;
         *lock(&self.synced) = read.at;
         let mut end = lock(&self.end);
-        (end.at, end.is_line_end, end.sum) = (read.at, read.is_line_end, read.sum);
+        (end.at, end.separator, end.sum) = (read.at, read.separator, read.sum);
         Ok(read.tail)
     }
 
@@ -162,8 +162,7 @@ impl Journal {
             end.broken = Some(error.clone());
             return Err(error);
         }
-        // The damaged line before it may have lost its line end.
-        let mut text = if end.is_line_end { String::new() } else { "\n".to_owned() };
+        let mut text = end.separator.to_owned();
         let (skipped, mut sum) = (text.len() as u64, end.sum);
         for line in lines {
             let (line, its_sum) = line.finish(&sum);
@@ -193,7 +192,7 @@ impl Journal {
         }
         let start = end.at + skipped;
         end.at += text.len() as u64;
-        (end.sum, end.is_line_end) = (sum, true);
+        (end.sum, end.separator) = (sum, "");
         Ok(LineSpan { start, bytes: u32::try_from(end.at - start).unwrap_or(u32::MAX) })
     }
 

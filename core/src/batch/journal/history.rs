@@ -10,7 +10,7 @@ use crate::batch::decisions::decision::Decision;
 use crate::batch::journal::clock::{Clock, Stamp};
 use crate::batch::journal::digest::Digest;
 use crate::batch::journal::item_history::{ItemHistory, ItemState, Items};
-use crate::batch::journal::line::{Content, ItemRef, Line, LineSpan, MessageRef, RunHeader};
+use crate::batch::journal::line::{Content, ItemRef, Line, LineSpan, RunHeader};
 use crate::batch::pace::circuit_breaker::PauseReason;
 use crate::delivery::Delivery;
 use crate::error::ErrorKind;
@@ -24,12 +24,8 @@ pub(crate) struct LastRun {
     boot: Option<Box<str>>,
     pub(crate) pid: u32,
     pub(crate) items: u64,
-    pub(crate) concurrency: u64,
     pub(crate) rate: Option<Box<str>>,
     pub(crate) wait: bool,
-    pub(crate) resends_unknown: bool,
-    /// The digest of what identifies the items of its list.
-    pub(crate) list: Option<Digest>,
     pub(crate) began: Stamp,
 }
 
@@ -131,18 +127,7 @@ impl History {
             Content::Paused { reason, pause_ms } => {
                 self.pause(line.stamp, reason, Duration::from_millis(pause_ms));
             }
-            Content::Recovered { bytes, items, .. } => {
-                self.dropped_bytes += bytes;
-                for message in items {
-                    match self.items.get_mut(&message.item.id) {
-                        Some(history) => history.may_have_been_sent(),
-                        None => {
-                            let history = ItemHistory { line_damaged: true, ..ItemHistory::sending(&message) };
-                            self.items.insert(message.item.id, history);
-                        }
-                    }
-                }
-            }
+            Content::Recovered { bytes, .. } => self.dropped_bytes += bytes,
         }
         Ok(())
     }
@@ -177,11 +162,8 @@ impl History {
             boot: run.boot.as_deref().map(Into::into),
             pid: run.pid,
             items: run.items,
-            concurrency: run.concurrency,
             rate: run.rate.as_deref().map(Into::into),
             wait: run.wait,
-            resends_unknown: run.resends_unknown,
-            list: run.list,
             began,
         });
         Ok(())
@@ -196,7 +178,6 @@ impl History {
                 ItemState::Ended(Delivery::NotSent | Delivery::Unknown) => {
                     history.earlier_send_unknown |= history.state == ItemState::Ended(Delivery::Unknown);
                     (history.state, history.outcome_line, history.number) = (ItemState::Sending, None, item.number);
-                    history.line_damaged = false;
                 }
                 ItemState::Ended(delivery) => {
                     return Err(format!("item {} was {delivery}, but is sent again", item.number));
@@ -205,9 +186,8 @@ impl History {
                 ItemState::Dropped => return Err(format!("item {} was dropped, but is sent again", item.number)),
             },
             None => {
-                let message = MessageRef { item, prompt, job_id: job_id.into() };
-                let history = ItemHistory { own_key: own_key.map(Into::into), ..ItemHistory::sending(&message) };
-                self.items.insert(item.id, history);
+                let own_key = own_key.map(Into::into);
+                self.items.insert(item.id, ItemHistory::sending(item.number, job_id.into(), prompt, own_key));
             }
         }
         Ok(())

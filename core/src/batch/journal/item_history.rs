@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::batch::decisions::decision::Decision;
 use crate::batch::journal::clock::Stamp;
 use crate::batch::journal::digest::Digest;
-use crate::batch::journal::line::{LineSpan, MessageRef};
+use crate::batch::journal::line::LineSpan;
 use crate::delivery::Delivery;
 
 /// How far an item got.
@@ -45,8 +45,6 @@ pub(crate) struct ItemHistory {
     pub(crate) state: ItemState,
     /// Whether it was sent again after an unknown outcome: the first send may have arrived, whatever the second's outcome is.
     pub(crate) earlier_send_unknown: bool,
-    /// Whether a damaged line may have said that its message was about to be sent.
-    pub(crate) line_damaged: bool,
     /// Whether the last thing the service said is that its job is busy.
     pub(crate) job_was_busy: bool,
     /// The line with its outcome.
@@ -64,31 +62,21 @@ pub(crate) struct ItemHistory {
 
 impl ItemHistory {
     /// An item whose message is about to be sent.
-    pub(crate) fn sending(message: &MessageRef) -> ItemHistory {
+    pub(crate) fn sending(number: u64, job_id: Box<str>, prompt: Digest, own_key: Option<Box<str>>) -> ItemHistory {
         ItemHistory {
-            number: message.item.number,
-            job_id: message.job_id.clone(),
-            prompt: message.prompt,
+            number,
+            job_id,
+            prompt,
             state: ItemState::Sending,
             earlier_send_unknown: false,
-            line_damaged: false,
             job_was_busy: false,
             outcome_line: None,
             poller_line: None,
             poller_age: Duration::ZERO,
             finished_line: None,
             job_failed: false,
-            own_key: None,
+            own_key,
             decided: None,
-        }
-    }
-
-    /// A damaged line may have said that its message was about to be sent.
-    pub(crate) fn may_have_been_sent(&mut self) {
-        if let ItemState::Ended(Delivery::NotSent | Delivery::Unknown) = self.state {
-            self.earlier_send_unknown |= self.state == ItemState::Ended(Delivery::Unknown);
-            (self.state, self.outcome_line, self.line_damaged) = (ItemState::Sending, None, true);
-            self.acted();
         }
     }
 
@@ -123,7 +111,6 @@ impl ItemHistory {
     pub(crate) fn decide(&mut self, decision: Decision, new_prompt: Option<Digest>, line: LineSpan, at: Stamp) {
         let open = Some(self.to_decide());
         let mut earlier_prompts = self.decided.take().map_or_else(Vec::new, |decided| decided.earlier_prompts);
-        self.line_damaged = false;
         self.state = match decision {
             Decision::Arrived => ItemState::Ended(Delivery::Accepted),
             Decision::Drop => ItemState::Dropped,

@@ -6,7 +6,7 @@ use crate::batch::journal::clock::Stamp;
 use crate::batch::journal::digest::Digest;
 use crate::batch::journal::encode::LineWriter;
 use crate::batch::journal::line::ItemRef;
-use crate::batch::journal::reason::{Origin, Reason};
+use crate::batch::journal::reason::Reason;
 use crate::batch::journal::stored_record::RecordFilter;
 use crate::batch::pace::circuit_breaker::LONGEST_PAUSE;
 use crate::delivery::Delivery;
@@ -93,9 +93,9 @@ fn retry_after(writer: LineWriter, error: Option<&Error>) -> LineWriter {
     }
 }
 
-/// A message whose outcome was never recorded, for this origin.
-pub(crate) fn unknown_outcome(at: usize, item: &Planned, origin: Origin, now: Stamp) -> LineWriter {
-    begin(Delivery::Unknown.as_str(), at, item).reason(&Reason::not_noted(origin), None).stamp(now)
+/// A message whose outcome was never recorded.
+pub(crate) fn unknown_outcome(at: usize, item: &Planned, now: Stamp) -> LineWriter {
+    begin(Delivery::Unknown.as_str(), at, item).reason(&Reason::not_noted(), None).stamp(now)
 }
 
 /// A poll has seen that the job works on the message: what it shows from now on is that message's result.

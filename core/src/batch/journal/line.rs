@@ -16,11 +16,8 @@ pub(crate) const VERSION: u64 = 4;
 pub(crate) const BEGINNING: &str = r#"{"line":"run","journal":4,"#;
 /// How the line of a message that is about to be sent begins.
 pub(crate) const SENDING: &str = r#"{"line":"sending","#;
-/// How the lines with which a run begins do.
-pub(crate) const NUMBERS: &str = r#"{"line":"numbers","#;
-pub(crate) const RUN: &str = r#"{"line":"run","#;
-/// How the line of a decision begins.
-pub(crate) const DECIDED: &str = r#"{"line":"decided","#;
+/// How the line begins that is written behind a damaged tail.
+pub(crate) const RECOVERED: &str = r#"{"line":"recovered","#;
 /// The checksum that the first line has of the line before it.
 pub(crate) const NO_LINE: Checksum = *b"0000000000000000";
 /// How many digits a line has of the checksum of the line before it.
@@ -74,9 +71,8 @@ pub(crate) enum Content<'a> {
     Decided { item: ItemRef, decision: Decision, new_prompt: Option<Digest>, new_id: Option<Digest> },
     /// The batch pauses.
     Paused { reason: PauseReason, pause_ms: u64 },
-    /// So many bytes before this line, with this checksum, are damaged and skipped. They may have said that these messages were
-    /// about to be sent.
-    Recovered { bytes: u64, of: Cow<'a, str>, items: Vec<MessageRef> },
+    /// So many bytes before this line and a zero, with this checksum, are a damaged tail and skipped.
+    Recovered { bytes: u64, of: Cow<'a, str> },
 }
 
 /// An item as the journal identifies it.
@@ -87,14 +83,6 @@ pub(crate) struct ItemRef {
     pub(crate) number: u64,
 }
 
-/// A message as the journal identifies it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MessageRef {
-    pub(crate) item: ItemRef,
-    pub(crate) prompt: Digest,
-    pub(crate) job_id: Box<str>,
-}
-
 /// What a run begins with.
 #[derive(Debug)]
 pub(crate) struct RunHeader<'a> {
@@ -103,13 +91,8 @@ pub(crate) struct RunHeader<'a> {
     pub(crate) boot: Option<Cow<'a, str>>,
     pub(crate) pid: u32,
     pub(crate) items: u64,
-    pub(crate) concurrency: u64,
     pub(crate) rate: Option<Cow<'a, str>>,
     pub(crate) wait: bool,
-    /// Whether it sends unknown messages again.
-    pub(crate) resends_unknown: bool,
-    /// The digest of what identifies the items of its list.
-    pub(crate) list: Option<Digest>,
     /// How many numbers the lines before it have for it.
     pub(crate) numbers: u64,
 }

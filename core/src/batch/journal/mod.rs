@@ -11,7 +11,7 @@
 //! | line span | where a line is in the file, to read it again | [`line`] |
 //! | stored record | what a line may have of the service's record | [`stored_record`] |
 //! | reason | why a message was not accepted, in parts | [`reason`] |
-//! | damaged tail | the end of the file, from the first line that can't be decoded | [`damaged_tail`] |
+//! | damaged tail | what a crash leaves at the end of the file: a line that was cut off, and zeros | [`damaged_tail`] |
 //! | item history | what all lines say about one item | [`item_history`], made by [`history`] |
 //!
 //! A line is written by [`item_lines`] and [`run_lines`] (which fields) and [`encode`] (as JSON), and read by [`decode`]. [`open`] opens and

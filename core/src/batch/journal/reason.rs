@@ -14,19 +14,16 @@ pub(crate) enum Origin {
     Request,
     /// The run that sent the message ended before it noted a response.
     RunEnded,
-    /// The journal's line about the message is damaged.
-    LineDamaged,
 }
 
 impl Origin {
-    const ALL: [Origin; 3] = [Origin::Request, Origin::RunEnded, Origin::LineDamaged];
+    const ALL: [Origin; 2] = [Origin::Request, Origin::RunEnded];
 
     /// The origin's name in the journal.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Origin::Request => "request",
             Origin::RunEnded => "run_ended",
-            Origin::LineDamaged => "line_damaged",
         }
     }
 
@@ -55,8 +52,8 @@ impl Reason {
     }
 
     /// No run noted how the message ended.
-    pub(crate) fn not_noted(origin: Origin) -> Reason {
-        Reason { origin, kind: ErrorKind::ConnectionLost, http_status: None, request_id: None }
+    pub(crate) fn not_noted() -> Reason {
+        Reason { origin: Origin::RunEnded, kind: ErrorKind::ConnectionLost, http_status: None, request_id: None }
     }
 
     /// The error as later runs report it. `sent`: how this send ended. `earlier_send_unknown`: an earlier run may have delivered the same
@@ -93,7 +90,6 @@ impl Reason {
     fn clause(&self) -> String {
         match (self.origin, self.http_status) {
             (Origin::RunEnded, _) => "the run that sent it ended before it noted a response".to_owned(),
-            (Origin::LineDamaged, _) => "its line in the journal is damaged".to_owned(),
             (Origin::Request, Some(status @ 200..300)) if self.kind == ErrorKind::InvalidResponse => {
                 format!("the record in the response ({status}) could not be read")
             }
@@ -175,16 +171,10 @@ mod tests {
                 "message to job j was accepted, but the record in the response (200) could not be read. Do not send it again.",
             ),
             (
-                Reason::not_noted(Origin::RunEnded),
+                Reason::not_noted(),
                 Unknown,
                 false,
                 "message to job j may have arrived: the run that sent it ended before it noted a response. Check the job before you send it again.",
-            ),
-            (
-                Reason::not_noted(Origin::LineDamaged),
-                Unknown,
-                false,
-                "message to job j may have arrived: its line in the journal is damaged. Check the job before you send it again.",
             ),
         ];
         for (reason, sent, earlier_send_unknown, sentence) in rows {

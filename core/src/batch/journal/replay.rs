@@ -1,39 +1,38 @@
-//! Reads a journal: checks every line, and distinguishes a damaged tail from damage before it.
+//! Reads a journal: checks every line, and distinguishes what a crash leaves at its end from other damage.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind as IoKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use crate::batch::journal::clock::Stamp;
 use crate::batch::journal::damaged_tail::DamagedTail;
 use crate::batch::journal::decode::{self, decode};
 use crate::batch::journal::digest::{Checksum, checksum};
 use crate::batch::journal::encode::ascii;
 use crate::batch::journal::error::{damage, problem};
-use crate::batch::journal::line::{BEGINNING, Content, Line, LineSpan, NO_LINE, VERSION};
+use crate::batch::journal::line::{BEGINNING, Content, Line, LineSpan, NO_LINE, RECOVERED, VERSION};
 use crate::error::Error;
 
 /// The longest line. Stored records and ids are bounded; the service's URL is not.
 pub(crate) const MAX_LINE: u64 = 1 << 20;
-/// The longest damaged tail that is recovered.
-const MAX_TAIL: usize = 2 << 20;
 
 /// The end of a journal that was read.
 #[derive(Debug)]
 pub(crate) struct JournalEnd {
     /// How many bytes it has, with its damaged tail.
     pub(crate) at: u64,
-    /// Whether it ends with a line end.
-    pub(crate) is_line_end: bool,
+    /// What belongs before the next line: nothing, the newline that the last one lacks, or a zero behind a damaged tail.
+    pub(crate) separator: &'static str,
     /// The checksum of the last good line.
     pub(crate) sum: Checksum,
     pub(crate) tail: Option<DamagedTail>,
 }
 
-/// Reads every line. Lines that can't be decoded are the damaged tail, unless a good line follows them.
+/// Reads every line, and in the place of a damaged tail the line `sending` of the message that it names.
 ///
 /// # Errors
-/// `Journal`: it is not a journal, cannot be read, or is damaged before its end; what `each` returns.
+/// `Journal`: it is not a journal, cannot be read, or is damaged otherwise than by a crash; what `each` returns.
 pub(crate) fn read_lines(
     path: &Path,
     file: &File,
@@ -48,73 +47,70 @@ pub(crate) fn read_lines(
     let mut file = file;
     file.seek(SeekFrom::Start(0)).map_err(cannot)?;
     let mut reader = BufReader::with_capacity(256 << 10, file);
-    let (mut line, mut number) = (Vec::new(), 0);
-    let mut end = JournalEnd { at: 0, is_line_end: true, sum: NO_LINE, tail: None };
-    let mut why = "";
+    let (mut bytes, mut number, mut stamp) = (Vec::new(), 0, Stamp { unix_ms: 0, up_ms: 0 });
+    let mut end = JournalEnd { at: 0, separator: "", sum: NO_LINE, tail: None };
+    let mut is_last = false;
     // A line without an end is the last, even if an active run has written more meanwhile.
-    while end.is_line_end {
-        line.clear();
-        if reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).map_err(cannot)? == 0 {
+    while !is_last {
+        bytes.clear();
+        if reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut bytes).map_err(cannot)? == 0 {
             break;
         }
         number += 1;
-        if number == 1 && !line.starts_with(BEGINNING.as_bytes()) {
-            return Err(decode::other_version(&line).map_or_else(no_journal, other_version));
+        if number == 1 && !bytes.starts_with(BEGINNING.as_bytes()) {
+            return Err(decode::other_version(&bytes).map_or_else(no_journal, other_version));
         }
-        let span = LineSpan { start: end.at, bytes: u32::try_from(line.len()).unwrap_or(u32::MAX) };
-        end.at += line.len() as u64;
-        end.is_line_end = line.last() == Some(&b'\n') || line.len() as u64 == MAX_LINE;
-        let decoded = text(&line).and_then(decode);
-        if let Some(tail) = &mut end.tail {
-            match decoded {
-                Ok(Line { content: Content::Recovered { bytes, ref of, .. }, .. }) if covers(tail, bytes, of) => {}
-                // A good line behind it without `recovered` was written when the damaged one was good.
-                Ok(_) => return Err(damage(path, tail.number, why)),
-                Err(_) => {
-                    tail.bytes.extend_from_slice(&line);
-                    if tail.bytes.len() > MAX_TAIL {
-                        return Err(damage(path, tail.number, why));
-                    }
-                    continue;
-                }
+        let span = LineSpan { start: end.at, bytes: u32::try_from(bytes.len()).unwrap_or(u32::MAX) };
+        end.at += bytes.len() as u64;
+        is_last = bytes.last() != Some(&b'\n') && (bytes.len() as u64) < MAX_LINE;
+        let line = match text(&bytes).and_then(decode) {
+            Ok(Line { content: Content::Recovered { .. }, .. }) => {
+                return Err(damage(path, number, "what it was written behind is missing"));
             }
-            end.tail = None;
-        }
-        match decoded {
-            Ok(line) if !line.follows(&end.sum) => {
-                let what = "it does not follow the line before it: a line is missing, repeated or moved";
-                return Err(damage(path, number, what));
-            }
-            Ok(line) => {
-                end.sum = line.sum;
-                each(number, span, line)?;
-            }
+            Ok(line) => Some(line),
             Err(what) => {
-                why = what;
-                end.tail = Some(DamagedTail { number, bytes: line.clone() });
+                let (damaged, recovered) =
+                    split_recovered(&bytes).map_or((&*bytes, None), |(damaged, line)| (damaged, Some(line)));
+                // The first line may have been good once and followed by others.
+                let is_tail = number > 1 && (is_last || recovered.is_some());
+                let tail = DamagedTail::new(number, damaged).filter(|_| is_tail);
+                let tail = tail.ok_or_else(|| damage(path, number, what))?;
+                if let Some(content) = tail.message() {
+                    each(number, span, Line { stamp, content, sum: end.sum, after: "".into() })?;
+                }
+                if recovered.is_none() {
+                    (end.tail, end.separator) = (Some(tail), "\0");
+                }
+                recovered
             }
+        };
+        let Some(line) = line else { break };
+        if !line.follows(&end.sum) {
+            let what = "it does not follow the line before it: a line is missing, repeated or moved";
+            return Err(damage(path, number, what));
         }
+        (end.sum, end.separator, stamp) = (line.sum, if is_last { "\n" } else { "" }, line.stamp);
+        each(number, span, line)?;
     }
-    match &end.tail {
-        // The first line may have been good once and followed by others.
-        Some(tail) if tail.number == 1 => Err(damage(path, tail.number, why)),
-        _ => Ok(end),
-    }
+    Ok(end)
 }
 
-/// A line's text without its line end, which may be damaged to a zero byte.
+/// A line's text without its newline. In the place of that, or behind the line, the disk may have zeros.
 fn text(line: &[u8]) -> Result<&str, &'static str> {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    std::str::from_utf8(line.strip_suffix(b"\0").unwrap_or(line)).map_err(|_| "it is not text")
+    let line = std::str::from_utf8(line).map_err(|_| "it is not text")?;
+    Ok(line.strip_suffix('\n').unwrap_or(line).trim_end_matches('\0'))
 }
 
-/// Whether a line `recovered` is about this tail, to which a line end was added if it had none.
-fn covers(tail: &DamagedTail, bytes: u64, of: &str) -> bool {
-    let end = if tail.bytes.ends_with(b"\n") { &b"\n"[..] } else { b"" };
-    usize::try_from(bytes)
-        .ok()
-        .and_then(|bytes| tail.bytes.split_at_checked(bytes))
-        .is_some_and(|(damaged, rest)| (rest.is_empty() || rest == end) && ascii(&checksum(damaged)) == of)
+/// Separates a damaged tail from the line `recovered` that a run wrote behind it.
+fn split_recovered(bytes: &[u8]) -> Option<(&[u8], Line<'_>)> {
+    let at = bytes.windows(RECOVERED.len()).rposition(|window| window == RECOVERED.as_bytes())?;
+    let damaged = bytes[..at].strip_suffix(b"\0")?;
+    let line = text(&bytes[at..]).and_then(decode).ok()?;
+    let is_about_it = match &line.content {
+        Content::Recovered { bytes, of } => *bytes == damaged.len() as u64 && of == ascii(&checksum(damaged)),
+        _ => false,
+    };
+    is_about_it.then_some((damaged, line))
 }
 
 /// Reads one line again, without its line end.

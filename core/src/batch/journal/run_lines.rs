@@ -3,21 +3,20 @@
 use crate::batch::item::Planned;
 use crate::batch::journal::clock::Clock;
 use crate::batch::journal::damaged_tail::DamagedTail;
-use crate::batch::journal::digest::{Digest, checksum};
-use crate::batch::journal::encode::{LineWriter, ascii, messages_json};
-use crate::batch::journal::line::{MessageRef, VERSION};
+use crate::batch::journal::digest::checksum;
+use crate::batch::journal::encode::{LineWriter, ascii};
+use crate::batch::journal::line::VERSION;
 use crate::batch::options::BatchOptions;
 use crate::config::settings::Config;
 
 /// How many numbers a line has at most, because the length of lines is bounded.
 const NUMBERS: usize = 40_000;
 
-/// Continues behind a damaged tail, which stays in the file: how long it is, and which messages it may have been about.
-pub(crate) fn recovered(tail: &DamagedTail, items: &[MessageRef], clock: &Clock) -> LineWriter {
+/// Continues behind a damaged tail, which stays in the file.
+pub(crate) fn recovered(tail: &DamagedTail, clock: &Clock) -> LineWriter {
     LineWriter::new("recovered")
         .number("bytes", tail.bytes.len() as u64)
         .text("of", ascii(&checksum(&tail.bytes)))
-        .json("items", &messages_json(items.iter()))
         .stamp(clock.stamp())
 }
 
@@ -38,7 +37,6 @@ pub(crate) fn run(
     clock: &Clock,
 ) -> LineWriter {
     let rate = options.rate.map(|rate| rate.to_string());
-    let is_set = |option| if option { "true" } else { "false" };
     LineWriter::new("run")
         .number("journal", VERSION)
         .text("agentjob", env!("CARGO_PKG_VERSION"))
@@ -47,18 +45,10 @@ pub(crate) fn run(
         .number("pid", std::process::id().into())
         .text_or_none("boot", clock.boot.as_deref())
         .number("items", items.len() as u64)
-        .text("list", &list(items).to_string())
-        .number("concurrency", options.concurrency.into())
         .text_or_none("rate", rate.as_deref())
-        .json("wait", is_set(options.wait.is_some()))
-        .json("resend_unknown", is_set(options.resend_unknown))
+        .json("wait", if options.wait.is_some() { "true" } else { "false" })
         .number("numbers", numbers as u64)
         .stamp(clock.stamp())
-}
-
-/// The digest of what identifies the items of a list.
-pub(crate) fn list(items: &[Planned]) -> Digest {
-    Digest::of_all(items.iter().map(|item| &item.id))
 }
 
 #[cfg(test)]

@@ -137,19 +137,7 @@ mod tests {
     fn run() -> Content<'static> {
         let (base_url, project_id) = ("https://example.com".into(), "p".into());
         let (boot, rate) = (None, None);
-        Content::Run(RunHeader {
-            base_url,
-            project_id,
-            boot,
-            pid: 1,
-            items: 2,
-            concurrency: 1,
-            rate,
-            wait: true,
-            resends_unknown: false,
-            list: None,
-            numbers: 0,
-        })
+        Content::Run(RunHeader { base_url, project_id, boot, pid: 1, items: 2, rate, wait: true, numbers: 0 })
     }
 
     fn item() -> ItemRef {
@@ -180,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_message_that_a_later_run_found_without_an_outcome_was_in_flight_until_its_own_run_ended() {
-        let late = ended(Delivery::Unknown, Some(Reason::not_noted(Origin::RunEnded)));
+        let late = ended(Delivery::Unknown, Some(Reason::not_noted()));
         let lines =
             vec![(10, run()), (20, sending()), (30, paused(PauseReason::RateLimit, 1)), (9_000, run()), (9_001, late)];
         assert_eq!(timeline(lines).sends[0].in_flight, Span { from: 20, to: 30 });

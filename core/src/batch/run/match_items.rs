@@ -1,12 +1,10 @@
 //! Compares a batch with its journal: the service, and each item with what the journal has of it.
 
 use crate::batch::item::Planned;
-use crate::batch::journal::damaged_tail::DamagedTail;
 use crate::batch::journal::error::problem;
 use crate::batch::journal::file::Journal;
-use crate::batch::journal::history::{History, LastRun};
+use crate::batch::journal::history::History;
 use crate::batch::journal::item_history::{ItemHistory, Items, Split};
-use crate::batch::journal::run_lines;
 use crate::error::Error;
 use crate::shared::Shared;
 use crate::text::describe;
@@ -25,27 +23,6 @@ pub(crate) fn check_service(history: &History, shared: &Shared, journal: &Journa
         describe(&shared.config.endpoint.url)
     );
     Err(problem(journal.path(), &what).with_hint("Give each project its own journal."))
-}
-
-/// Refuses another list than the last run's while the journal has a damaged end: which messages that was about is found in the list.
-/// New items behind the others are no other list.
-pub(crate) fn check_damaged_end(
-    tail: Option<&DamagedTail>,
-    items: &[Planned],
-    last_run: Option<&LastRun>,
-    journal: &Journal,
-) -> Result<(), Error> {
-    let is_about_messages = tail.is_some_and(|tail| !tail.is_cut_decision() && !tail.is_cut_beginning());
-    let Some((run, list)) = last_run.filter(|_| is_about_messages).and_then(|run| Some((run, run.list?))) else {
-        return Ok(());
-    };
-    let same = usize::try_from(run.items).ok().and_then(|count| items.get(..count));
-    if same.is_some_and(|items| run_lines::list(items) == list) {
-        return Ok(());
-    }
-    let what = "has a damaged end, and the list is not the one of its last run";
-    let hint = "Run the batch once with that list, which finds out which messages the end was about, then change it.";
-    Err(problem(journal.path(), what).with_hint(hint))
 }
 
 /// Finds each item's history. Refuses a list in which an item that may have been delivered was changed or is missing.

@@ -8,16 +8,13 @@ use crate::batch::handle::{BatchHandle, Batches};
 use crate::batch::item::{BatchItem, Planned};
 use crate::batch::iterator::Batch;
 use crate::batch::journal::clock::Clock;
-use crate::batch::journal::damaged_tail::{DamagedTail, Senders};
 use crate::batch::journal::decode::decode;
-use crate::batch::journal::encode::LineWriter;
 use crate::batch::journal::error::{changed, damage};
 use crate::batch::journal::file::Journal;
 use crate::batch::journal::history::History;
 use crate::batch::journal::item_history::{ItemHistory, ItemState, Split};
 use crate::batch::journal::item_lines;
-use crate::batch::journal::line::{Content, ItemRef, LineSpan, MessageRef};
-use crate::batch::journal::reason::Origin;
+use crate::batch::journal::line::{Content, LineSpan};
 use crate::batch::journal::run_lines;
 use crate::batch::options::BatchOptions;
 use crate::batch::pace::moment::moment;
@@ -27,7 +24,7 @@ use crate::batch::run::earlier::{Earlier, EarlierOutcome};
 use crate::batch::run::engine::Engine;
 use crate::batch::run::job_waiters::{self, begin_wait};
 use crate::batch::run::lost_results::mark_lost_results;
-use crate::batch::run::match_items::{check_damaged_end, check_service, match_items};
+use crate::batch::run::match_items::{check_service, match_items};
 use crate::batch::run::retry_prompts::take_prompts;
 use crate::batch::run::sender;
 use crate::batch::run::state::{Role, State};
@@ -63,22 +60,19 @@ pub(crate) fn begin(
     history.sends.iter().for_each(|ago| window.count(now.saturating_sub(moment(*ago))));
     let Split { listed: mut histories, numbers, .. } =
         match_items(&items, std::mem::take(&mut history.items), &journal)?;
-    check_damaged_end(tail.as_ref(), &items, history.run.as_ref(), &journal)?;
     take_prompts(&mut items, &histories, &options, shared.config.max_prompt_bytes, &journal)?;
-    let last_run = history.run.as_ref().map_or_else(Senders::default, |run| Senders {
-        concurrency: run.concurrency,
-        wait: run.wait,
-        resend_unknown: run.resends_unknown,
-    });
-    let recovered = tail.map(|tail| recover(&tail, &items, &mut histories, last_run, &clock));
     // A message without an outcome may have reached the service as late as now.
     let interrupted = histories.iter().flatten().filter(|history| history.state == ItemState::Sending);
     interrupted.for_each(|_| window.count(now));
-    let (recovered_line, recovered) = recovered.unzip();
+    let recovered = tail.as_ref().map(|tail| BatchUpdate::Recovered {
+        dropped_bytes: tail.bytes.len() as u64,
+        journal_line: tail.number,
+        unknown: u64::from(tail.message().is_some()),
+    });
+    let recovered_line = tail.map(|tail| run_lines::recovered(&tail, &clock));
     let numbers = numbers.unwrap_or_default();
     let run = run_lines::run(&shared.config, &items, numbers.len(), &options, &clock);
     let numbers = run_lines::numbers(&numbers, &clock);
-    // In one write: a message that was recovered has its number in this run's list, and so must have all others.
     journal.append_all(recovered_line.into_iter().chain(numbers).chain([run]))?;
     journal.sync_all()?;
     record_interrupted(&journal, &items, &mut histories, &clock)?;
@@ -196,34 +190,6 @@ fn start(engine: &Arc<Engine>, batches: &Batches, earlier: Earlier) -> Result<Ba
     Ok(batch)
 }
 
-/// Continues behind a damaged tail: the messages that it may have been about are `unknown` from now on. Returns the line that says so.
-fn recover(
-    tail: &DamagedTail,
-    items: &[Planned],
-    histories: &mut [Option<Box<ItemHistory>>],
-    senders: Senders,
-    clock: &Clock,
-) -> (LineWriter, BatchUpdate) {
-    let places = tail.may_have_sent(items, histories, senders);
-    let message = |at: usize| MessageRef {
-        item: ItemRef { id: items[at].id, number: at as u64 + 1 },
-        prompt: items[at].prompt_digest,
-        job_id: items[at].job_id().into(),
-    };
-    let messages: Vec<MessageRef> = places.iter().map(|at| message(*at)).collect();
-    for (at, message) in places.iter().zip(&messages) {
-        let history = histories[*at]
-            .get_or_insert_with(|| Box::new(ItemHistory { line_damaged: true, ..ItemHistory::sending(message) }));
-        history.may_have_been_sent();
-    }
-    let update = BatchUpdate::Recovered {
-        dropped_bytes: tail.bytes.len() as u64,
-        journal_line: tail.number,
-        unknown: places.len() as u64,
-    };
-    (run_lines::recovered(tail, &messages, clock), update)
-}
-
 /// Records that each message without an outcome may have arrived, before this run does anything else.
 fn record_interrupted(
     journal: &Journal,
@@ -235,8 +201,7 @@ fn record_interrupted(
         if let Some(history) = history
             && history.state == ItemState::Sending
         {
-            let origin = if history.line_damaged { Origin::LineDamaged } else { Origin::RunEnded };
-            let line = item_lines::unknown_outcome(at, &items[at], origin, clock.stamp());
+            let line = item_lines::unknown_outcome(at, &items[at], clock.stamp());
             history.outcome_line = Some(journal.append(line)?);
             history.state = ItemState::Ended(Delivery::Unknown);
         }

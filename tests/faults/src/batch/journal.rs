@@ -27,27 +27,27 @@ pub(crate) struct Journal {
 impl Journal {
     pub(crate) fn read(bytes: &[u8]) -> Journal {
         let mut journal = Journal::default();
-        let mut damaged: Vec<u8> = Vec::new();
         for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
-            let text = line.strip_suffix(b"\n").unwrap_or(line);
-            let Ok(line_read) = serde_json::from_slice::<Value>(text.strip_suffix(b"\0").unwrap_or(text)) else {
-                damaged.extend(line);
-                continue;
+            let text = String::from_utf8_lossy(line);
+            let whole = text.strip_suffix('\n').unwrap_or(&text).trim_end_matches('\0');
+            let lines = match serde_json::from_str::<Value>(whole) {
+                Ok(read) => [Value::Null, read],
+                // A damaged end, and in the same line what the next run wrote behind it.
+                Err(_) => {
+                    let behind = recovered(line);
+                    journal.torn = behind.is_none();
+                    if journal.torn && text.ends_with('\n') {
+                        journal.wrong.push(format!("journal line {} cannot be read: {text}", at + 1));
+                    }
+                    [named(&text), behind.unwrap_or_default()]
+                }
             };
-            let length = damaged.len() as u64;
-            let covered = line_read["bytes"].as_u64().is_some_and(|bytes| bytes == length || bytes + 1 == length);
-            let taken = match line_read["line"] == "recovered" {
-                _ if !damaged.is_empty() && !covered => Err("a line that cannot be read is before it".to_owned()),
-                true => line_read["items"].as_array().map_or(Ok(()), |items| journal.recovered(items)),
-                false => journal.take(at, &line_read),
-            };
-            damaged.clear();
-            if let Err(what) = taken {
-                let line = String::from_utf8_lossy(line);
-                journal.wrong.push(format!("journal line {}: {what}: {}", at + 1, line.trim()));
+            for line in lines.iter().filter(|line| !line.is_null()) {
+                if let Err(what) = journal.take(at, line) {
+                    journal.wrong.push(format!("journal line {}: {what}: {}", at + 1, text.trim()));
+                }
             }
         }
-        journal.torn = !damaged.is_empty();
         journal
     }
 
@@ -55,27 +55,12 @@ impl Journal {
         self.jobs.get(&number).map(String::as_str)
     }
 
-    /// Messages that a damaged line may have been about. They count as `sending`.
-    fn recovered(&mut self, items: &[Value]) -> Result<(), String> {
-        for item in items {
-            let number = item["item"].as_u64().ok_or("it has no item")?;
-            let key = item["key"].as_str().ok_or("it has no key")?;
-            if self.keys.entry(number).or_insert_with(|| key.to_owned()) != key {
-                return Err("the item has another key than before".into());
-            }
-            if matches!(self.items.get(&number), None | Some(State::NotSent | State::Unknown)) {
-                self.items.insert(number, State::Sending);
-            }
-        }
-        Ok(())
-    }
-
     fn take(&mut self, at: usize, line: &Value) -> Result<(), String> {
         let kind = line["line"].as_str().ok_or("it has no kind")?;
         match kind {
             "run" if line["journal"] == 4 => return Ok(()),
             _ if at == 0 => return Err("a journal begins with a run".into()),
-            "paused" => return Ok(()),
+            "paused" | "recovered" => return Ok(()),
             _ => {}
         }
         let number = line["item"].as_u64().ok_or("it has no item")?;
@@ -110,4 +95,19 @@ impl Journal {
         self.items.insert(number, after);
         may_be.then_some(()).ok_or(format!("{after:?} after {before:?}"))
     }
+}
+
+/// The line `recovered` behind a damaged end and a zero, if it is about so many bytes.
+fn recovered(line: &[u8]) -> Option<Value> {
+    let beginning = b"\0{\"line\":\"recovered\",";
+    let at = line.windows(beginning.len()).rposition(|window| window == beginning)?;
+    let read: Value = serde_json::from_slice(&line[at + 1..]).ok()?;
+    (read["bytes"] == at).then_some(read)
+}
+
+/// The message of a damaged line `sending` that has everything but its end; or null.
+fn named(damaged: &str) -> Value {
+    let fields = damaged.split_once(",\"at\":").map(|(fields, _)| format!("{fields}}}"));
+    let read = fields.and_then(|fields| serde_json::from_str::<Value>(&fields).ok()).unwrap_or_default();
+    if read["line"] == "sending" { read } else { Value::Null }
 }

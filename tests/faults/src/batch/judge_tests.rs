@@ -166,8 +166,8 @@ fn what_a_killed_run_leaves_is_no_mistake() {
     let zeros = case.journal.join("\n") + "\n{\"line\":\0\0\0\0";
     assert_eq!(bytes_judged(&case, zeros.as_bytes()), Findings::default());
     let recovered = |bytes: usize| {
-        let line = format!(r#"{{"line":"recovered","bytes":{bytes},"items":[{{"item":3,"key":"k3"}}]}}"#);
-        torn.clone() + "\n" + &line + "\n" + &self::line("unknown", 3) + "\n"
+        let line = format!(r#"{{"line":"recovered","bytes":{bytes}}}"#);
+        torn.clone() + "\0" + &line + "\n" + &self::line("unknown", 3) + "\n"
     };
     assert_eq!(
         bytes_judged(&case, recovered(12).as_bytes()),

@@ -38,11 +38,8 @@ impl Replay {
             boot,
             pid: 1,
             items: 9,
-            concurrency: 4,
             rate: None,
             wait: false,
-            resends_unknown: false,
-            list: None,
             numbers,
         }))
     }
@@ -158,35 +155,6 @@ fn a_pause_ends_when_its_time_has_passed() {
     let mut replay = Replay::new();
     replay.add(Content::Paused { reason: PauseReason::RateLimit, pause_ms: 0 }).unwrap();
     assert!(replay.history.pause.is_none());
-}
-
-#[test]
-fn a_damaged_line_may_affect_an_item_in_every_state() {
-    use Delivery::*;
-    let recovered = || {
-        let message = MessageRef { item: item("a"), prompt: Digest::of(&[b"p"]), job_id: "job_1".into() };
-        Content::Recovered { bytes: 40, of: "".into(), items: vec![message] }
-    };
-    let rows = [
-        (None, Unknown),
-        (Some(None), Unknown),
-        (Some(Some(NotSent)), Unknown),
-        (Some(Some(Unknown)), Unknown),
-        (Some(Some(Accepted)), Accepted),
-        (Some(Some(Rejected)), Rejected),
-    ];
-    for (before, verdict) in rows {
-        let mut replay = Replay::new();
-        if let Some(ended) = before {
-            replay.sending("a").unwrap();
-            if let Some(delivery) = ended {
-                replay.ended("a", delivery, None).unwrap();
-            }
-        }
-        replay.add(recovered()).unwrap();
-        assert_eq!(replay.history.items.iter().next().unwrap().delivery(), Some(verdict), "{before:?}");
-        assert_eq!(replay.history.dropped_bytes, 40);
-    }
 }
 
 #[test]
