@@ -96,7 +96,7 @@ fn what_a_crash_leaves_of_the_last_line_is_skipped_and_reported() {
         ("a `sending` without its job", left(6, sending / 2, 0), Accepted, (6, 0), true),
         ("a `sending` of a few bytes and zeros", left(6, 3, 400), Accepted, (6, 0), true),
         ("nothing but zeros", left(6, 0, 5000), Accepted, (6, 0), true),
-        ("zeros behind the last line", left(6, sending, 5000), Unknown, (7, 0), false),
+        ("zeros behind the last line", left(6, sending, 512 << 10), Unknown, (7, 0), false),
         ("an outcome without its end", left(7, outcome - 3, 0), Unknown, (7, 0), false),
         ("an outcome of a few bytes", left(7, 3, 0), Unknown, (7, 0), false),
         ("zeros in the place of an outcome", left(7, 0, outcome), Unknown, (7, 0), false),
@@ -165,7 +165,7 @@ fn damage_that_no_crash_leaves_is_named_and_not_changed() {
     let line = |n: usize| starts[n - 1]..starts[n];
     let follows = "it does not follow the line before it: a line is missing, repeated or moved";
     type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
-    let rows: [(&str, Change<'_>); 18] = [
+    let rows: [(&str, Change<'_>); 19] = [
         ("line 4: its checksum does not match its text", &|bytes| bytes[starts[3] + 30] ^= 1),
         ("line 4: it is not text", &|bytes| bytes[starts[3] + 30] = 0xff),
         ("line 1: its checksum does not match its text", &|bytes| bytes[40] ^= 1),
@@ -176,6 +176,7 @@ fn damage_that_no_crash_leaves_is_named_and_not_changed() {
         ("line 6: it has no checksum", &|bytes| drop(bytes.drain(starts[6] - 20..starts[6] - 1))),
         ("line 8: it has no checksum", &|bytes| bytes.push(b'\n')),
         ("line 8: it has no checksum", &|bytes| bytes.extend(b"\0\0\0what is this?")),
+        ("line 8: it has no checksum", &|bytes| bytes.resize(bytes.len() + (600 << 10), 0)),
         ("line 8: it has no checksum", &|bytes| bytes.extend(b"{\"line\":\n{\"line\":")),
         ("line 7: what it was written behind is missing", &|bytes| {
             bytes.truncate(starts[7] - 20);

@@ -16,6 +16,8 @@ use crate::error::Error;
 
 /// The longest line. Stored records and ids are bounded; the service's URL is not.
 pub(crate) const MAX_LINE: u64 = 1 << 20;
+/// The longest damaged tail: the line `recovered` behind it is read as the rest of its line.
+const MAX_TAIL: usize = 512 << 10;
 
 /// The end of a journal that was read.
 #[derive(Debug)]
@@ -72,7 +74,7 @@ pub(crate) fn read_lines(
                 let (damaged, recovered) =
                     split_recovered(&bytes).map_or((&*bytes, None), |(damaged, line)| (damaged, Some(line)));
                 // The first line may have been good once and followed by others.
-                let is_tail = number > 1 && (is_last || recovered.is_some());
+                let is_tail = number > 1 && (is_last && bytes.len() <= MAX_TAIL || recovered.is_some());
                 let tail = DamagedTail::new(number, damaged).filter(|_| is_tail);
                 let tail = tail.ok_or_else(|| damage(path, number, what))?;
                 if let Some(content) = tail.message() {
