@@ -9,64 +9,24 @@ use crate::call::retry_after::parse_retry_after;
 use crate::config::endpoint::Endpoint;
 use crate::config::proxy::Proxy;
 use crate::error::Error;
-use crate::http::buffers::RequestBuffers;
-use crate::http::incoming::Incoming;
-use crate::http::response_head;
+use crate::http::interim::{Begins, begins};
 use crate::job::Job;
 use crate::redact::{Redactor, Secrets};
 
-/// A response as it is passed to ureq.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Response {
-    /// Its status; `None` while the head is incomplete.
-    pub status: Option<u16>,
-    /// Whether the connection may be used again.
-    pub reusable: bool,
-    /// All fields of the head.
-    pub fields: Vec<(String, String)>,
-    /// The bytes for ureq: a short head, then the body.
-    pub bytes: Vec<u8>,
-    /// Whether bytes followed that belong to no response.
-    pub surplus: bool,
-    /// Whether something violated the grammar.
-    pub failed: bool,
-}
-
-/// Reads a response that arrives in these pieces.
-pub fn response<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Response {
-    let (mut buffers, mut incoming) = (RequestBuffers::default(), Incoming::new());
-    let mut found = Response {
-        status: None,
-        reusable: false,
-        fields: Vec::new(),
-        bytes: Vec::new(),
-        surplus: false,
-        failed: false,
-    };
+/// What ureq gets of a response that arrives in these pieces: all that follows the interim responses. `None` before that.
+pub fn final_response<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>> {
+    let (mut input, mut began) = (Vec::new(), false);
     for piece in pieces {
-        let mut rest = piece;
-        while !rest.is_empty() && !found.failed && !found.surplus {
-            let count = buffers.receive(rest);
-            rest = &rest[count..];
-            match incoming.take(&mut buffers, count, true) {
-                Err(_) => found.failed = true,
-                Ok(taken) => {
-                    found.surplus |= taken.surplus;
-                    if let Some(head) = taken.head {
-                        found.status = Some(head.status);
-                        found.reusable = head.reusable;
-                        let fields = response_head::all_fields(&head.raw).into_iter();
-                        found.fields = fields.map(|(name, value)| (name.into_owned(), value)).collect();
-                    }
-                }
+        input.extend_from_slice(piece);
+        while !began {
+            match begins(&input) {
+                Begins::Unclear => break,
+                Begins::Interim(length) => drop(input.drain(..length)),
+                Begins::Final => began = true,
             }
-            if !incoming.awaits_head() {
-                buffers.read_into(&mut found.bytes);
-            }
-            found.failed |= incoming.fault().is_some();
         }
     }
-    found
+    began.then_some(input)
 }
 
 /// Reads a job's record; what is wrong with it, as a clause.

@@ -186,7 +186,7 @@ impl<'a> RequestLoop<'a> {
 
     /// The metadata of a response, in case it is a success.
     fn meta(&self, reply: &Reply, redactor: &Redactor<'_>) -> ResponseMeta {
-        let (headers, headers_cut) = header_fields(&reply.head, redactor);
+        let (headers, headers_cut) = header_fields(&reply.headers, redactor);
         ResponseMeta {
             operation: self.operation.name(),
             job_id: self.operation.job_id().into(),

@@ -138,7 +138,7 @@ fn failed(operation: &Operation<'_>, kind: ErrorKind, situation: Situation, reas
 fn asked_to_wait(headers: &ResponseHeaders) -> Option<Duration> {
     let now = SystemTime::now();
     // Where two gateways each say how long, the longer one is right for both.
-    headers.all("retry-after").filter_map(|value| parse_retry_after(value, headers.text("date"), now)).max()
+    headers.all("retry-after").filter_map(|value| parse_retry_after(value, headers.all("date").next(), now)).max()
 }
 
 #[cfg(test)]

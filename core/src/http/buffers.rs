@@ -5,6 +5,8 @@ use std::ops::Range;
 use ureq::unversioned::transport::Buffers;
 use zeroize::Zeroize;
 
+use crate::http::unreadable::MAX_HEAD;
+
 /// ureq writes a header line only if it fits as a whole, so this much must always be free; the longest line has the key.
 const MIN_FREE: usize = 8 << 10;
 /// Output beyond this is written before more is collected; everything smaller leaves in one write.
@@ -14,7 +16,7 @@ const KEPT: usize = 12 << 10;
 /// The first size of the input buffer.
 const FIRST_INPUT: usize = 4 << 10;
 /// The largest size of the input buffer: more than the longest head.
-const MAX_INPUT: usize = 2 * crate::http::response_head::MAX_BYTES;
+const MAX_INPUT: usize = 2 * MAX_HEAD;
 
 /// Collects output until it is flushed, so that head and body leave in one write.
 #[derive(Default)]
@@ -74,22 +76,6 @@ impl RequestBuffers {
         (self.pending, self.secret) = (0, 0..0);
     }
 
-    /// Replaces the input's first `length` bytes by `shorter`.
-    pub(crate) fn replace_input(&mut self, length: usize, shorter: &[u8]) {
-        self.start += length - shorter.len();
-        self.input[self.start..][..shorter.len()].copy_from_slice(shorter);
-    }
-
-    /// The input's last `length` bytes, to be edited in place.
-    pub(crate) fn last_input(&mut self, length: usize) -> &mut [u8] {
-        &mut self.input[self.end - length..self.end]
-    }
-
-    /// Drops the input's last `length` bytes.
-    pub(crate) fn drop_input(&mut self, length: usize) {
-        self.end -= length;
-    }
-
     /// Frees what a large request or response took.
     pub(crate) fn shrink(&mut self) {
         if self.output.capacity() > KEPT {
@@ -101,26 +87,6 @@ impl RequestBuffers {
             self.input.shrink_to(KEPT);
             (self.start, self.end) = (0, 0);
         }
-    }
-}
-
-/// What a connection does with the buffers, for the fuzzers: only this room uses ureq's trait.
-#[cfg(feature = "fuzzing")]
-impl RequestBuffers {
-    /// Receives bytes. Returns how many fit.
-    pub(crate) fn receive(&mut self, bytes: &[u8]) -> usize {
-        let free = self.input_append_buf();
-        let count = free.len().min(bytes.len());
-        free[..count].copy_from_slice(&bytes[..count]);
-        self.input_appended(count);
-        count
-    }
-
-    /// Reads what was received, as ureq does.
-    pub(crate) fn read_into(&mut self, bytes: &mut Vec<u8>) {
-        bytes.extend_from_slice(self.input());
-        let all = self.input().len();
-        self.input_consume(all);
     }
 }
 

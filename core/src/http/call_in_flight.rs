@@ -21,8 +21,7 @@ use crate::delivery::Sent;
 use crate::http::cause::Cause;
 use crate::http::exchange::Exchange;
 use crate::http::interrupt::Interrupts;
-use crate::http::keep_alive;
-use crate::http::response_head::ResponseHead;
+use crate::http::keep_alive::{self, KeepAlive};
 
 thread_local! {
     // Without a destructor, so that a thread that is ending can still make calls: C programs do in the destructors of their own
@@ -47,11 +46,9 @@ pub(crate) struct CallInFlight {
     /// The process that makes the call.
     pub(crate) pid: u32,
     is_post: bool,
-    /// The response's head is kept as it came.
-    pub(crate) keeps_head: bool,
     sent: Cell<Sent>,
-    /// The response's head; ureq gets a shortened one.
-    response_head: RefCell<Option<ResponseHead>>,
+    /// What the response declared about its connection; `None` if that must not be kept.
+    keep_alive: Cell<Option<KeepAlive>>,
     /// When the whole response had been read.
     response_read_at: Cell<Option<Instant>>,
     failure: RefCell<Option<Cause>>,
@@ -106,9 +103,8 @@ impl CallInFlight {
             new_connection: exchange.new_connection,
             pid: exchange.pid,
             is_post: exchange.body.is_some(),
-            keeps_head: exchange.call.meta.is_some(),
             sent: Cell::new(Sent::Nothing),
-            response_head: RefCell::new(None),
+            keep_alive: Cell::new(None),
             response_read_at: Cell::new(None),
             failure: RefCell::new(None),
             late: RefCell::new(None),
@@ -236,13 +232,13 @@ impl CallInFlight {
         self.stopwatch.as_ref().map_or_else(Timings::default, |stopwatch| stopwatch.timings.get())
     }
 
-    /// Keeps the response's final head.
-    pub(crate) fn put_response_head(&self, head: ResponseHead) {
-        self.response_head.replace(Some(head));
+    /// Notes what the response declares about its connection.
+    pub(crate) fn note_keep_alive(&self, declared: Option<KeepAlive>) {
+        self.keep_alive.set(declared);
     }
 
-    pub(crate) fn take_response_head(&self) -> Option<ResponseHead> {
-        self.response_head.take()
+    pub(crate) fn keep_alive(&self) -> Option<KeepAlive> {
+        self.keep_alive.get()
     }
 
     /// Notes that the kernel took some of the request.

@@ -14,7 +14,7 @@ use crate::delivery::Sent;
 use crate::http::buffers::{FLUSH_AT, RequestBuffers};
 use crate::http::call_in_flight::{self, CallInFlight, Phase};
 use crate::http::cause::Cause;
-use crate::http::incoming::Incoming;
+use crate::http::interim::{Begins, begins};
 use crate::http::socket::{Idle, Socket, Wrote};
 use crate::http::tls::{self, Waiting};
 use crate::http::tls_failure;
@@ -43,9 +43,9 @@ pub(crate) struct Connection {
     awaits_first_line: bool,
     /// Nothing of the request has been passed to the kernel yet.
     unwritten: bool,
-    /// The response to the current request.
-    incoming: Incoming,
-    /// The response's final head came while the request was still being written, and ureq has not asked for it yet.
+    /// The final response to the current request has begun.
+    response_began: bool,
+    /// It began while the request was still being written, and ureq has not asked for it yet.
     response_came_early: bool,
     /// The peer accepts no more of the request, but may have responded.
     write_broken: bool,
@@ -75,7 +75,7 @@ impl Connection {
             idle_timeout: None,
             awaits_first_line: true,
             unwritten: true,
-            incoming: Incoming::new(),
+            response_began: false,
             response_came_early: false,
             write_broken: false,
             no_more_requests: false,
@@ -147,16 +147,17 @@ impl Connection {
     fn receive(&mut self, call: &CallInFlight) -> Result<usize, Cause> {
         let room = self.buffers.input_append_buf();
         if room.is_empty() {
-            return Err(Cause::Bug("ureq did not read the response".to_owned()));
+            // ureq waits for the end of a line, or `take_in` for that of an interim response.
+            return Err(Cause::Garbled("a part of it is too long".to_owned()));
         }
         let Some(tls) = self.tls.as_mut() else {
             return self.socket.read(call, room);
         };
-        let first = !self.reused && self.incoming.awaits_head();
-        let failure = |error: &rustls::Error| match tls_failure::refuses_client(error) && first {
-            true => tls_failure::failure(error, self.certified),
-            false => Cause::Lost(tls_failure::explain(error, self.certified).0),
-        };
+        let failure =
+            |error: &rustls::Error| match tls_failure::refuses_client(error) && !self.reused && !self.response_began {
+                true => tls_failure::failure(error, self.certified),
+                false => Cause::Lost(tls_failure::explain(error, self.certified).0),
+            };
         // Perhaps an alert, which was read while the request was being written.
         if self.write_broken {
             tls.process_new_packets().map_err(|error| failure(&error))?;
@@ -179,7 +180,7 @@ impl Connection {
     }
 
     /// Reads what arrived while the request is still being written, without waiting for more. Returns whether to stop writing:
-    /// the final head came, or the connection ended. Interim responses (1xx, RFC 9110 15.2) and TLS's own records do not count.
+    /// the final response began, or the connection ended. Interim responses (1xx, RFC 9110 15.2) and TLS's own records do not count.
     fn read_early_response(&mut self, call: &CallInFlight) -> Result<bool, Cause> {
         let mut ended = false;
         for _ in 0..MAX_EARLY_READS {
@@ -205,7 +206,7 @@ impl Connection {
             if n == 0 {
                 return Ok(true);
             }
-            if self.take_in(n, call)? {
+            if self.take_in(n, call) {
                 self.response_came_early = true;
                 return Ok(true);
             }
@@ -213,18 +214,18 @@ impl Connection {
         Ok(false)
     }
 
-    /// Processes the last `count` bytes of the input, which just arrived. Returns whether there is something for ureq.
-    fn take_in(&mut self, count: usize, call: &CallInFlight) -> Result<bool, Cause> {
+    /// Takes in `count` bytes, which just arrived, and skips interim responses. Returns whether there is something for ureq.
+    fn take_in(&mut self, count: usize, call: &CallInFlight) -> bool {
         call.end_phase(Phase::FirstByte);
         self.buffers.input_appended(count);
-        let taken = self.incoming.take(&mut self.buffers, count, call.keeps_head).map_err(Cause::Garbled)?;
-        self.no_more_requests |= taken.surplus;
-        if let Some(head) = taken.head {
-            self.no_more_requests |= !head.reusable;
-            self.idle_timeout = head.idle_timeout.or(self.idle_timeout);
-            call.put_response_head(head);
+        while !self.response_began {
+            match begins(self.buffers.input()) {
+                Begins::Unclear => return false,
+                Begins::Interim(length) => self.buffers.input_consume(length),
+                Begins::Final => self.response_began = true,
+            }
         }
-        Ok(taken.ready)
+        true
     }
 
     /// Whether a kept connection can carry another request right now.
@@ -283,13 +284,10 @@ impl Transport for Connection {
             if !this.write_broken {
                 call.note_sent_all();
             }
-            if std::mem::take(&mut this.response_came_early) {
+            if std::mem::take(&mut this.response_came_early) && !this.buffers.input().is_empty() {
                 return Ok(true);
             }
             loop {
-                if let Some(why) = this.incoming.fault() {
-                    return Err(Cause::Garbled(why.to_owned()));
-                }
                 let n = match this.receive(call) {
                     // The first write on a reused connection failed: it had died while it was idle.
                     Ok(0) | Err(Cause::Lost(_)) if this.write_broken && this.reused && call.sent() == Sent::Nothing => {
@@ -299,12 +297,12 @@ impl Transport for Connection {
                 };
                 if n == 0 {
                     this.dead = true;
-                    if this.incoming.awaits_head() {
+                    if !this.response_began {
                         return Err(Cause::Lost("the service closed it without a response".to_owned()));
                     }
                     return Ok(false);
                 }
-                if this.take_in(n, call)? {
+                if this.take_in(n, call) {
                     return Ok(true);
                 }
             }
@@ -325,9 +323,11 @@ impl Transport for Connection {
         if self.tls.as_mut().is_some_and(|tls| !tls::is_drained(tls)) {
             return false;
         }
+        // After a response without a body ureq asks before our code has seen its head: that connection is not kept.
+        let Some(declared) = call.keep_alive().filter(|declared| !declared.is_over()) else { return false };
+        self.idle_timeout = declared.timeout.or(self.idle_timeout);
         self.buffers.shrink();
-        self.incoming = Incoming::new();
-        (self.reused, self.awaits_first_line, self.unwritten) = (true, true, true);
+        (self.reused, self.response_began, self.awaits_first_line, self.unwritten) = (true, false, true, true);
         self.last_used = call.note_response_read();
         true
     }

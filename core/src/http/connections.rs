@@ -13,14 +13,14 @@ use crate::call::secrets::CallSecrets;
 use crate::config::settings::Config;
 use crate::error::internal::panic_text;
 use crate::http::call_in_flight::CallInFlight;
-use crate::http::cause::{Cause, describe_io};
+use crate::http::cause::Cause;
 use crate::http::connector::{NoResolver, ServiceConnector};
 use crate::http::exchange::{Broken, Exchange, Reply};
-use crate::http::framing::Framing;
 use crate::http::interrupt::{self, Interrupts};
 use crate::http::keep_alive::MAX_IDLE;
 use crate::http::response_body::{self, MAX_ERROR_BODY_BYTES, MAX_ERROR_BODY_TIME};
 use crate::http::response_headers::ResponseHeaders;
+use crate::http::unreadable::{MAX_HEAD, refused_head, too_long_head};
 use crate::os::flag::Flag;
 use crate::os::process::PerProcess;
 use crate::redact::Redactor;
@@ -74,19 +74,16 @@ impl Connections {
             None => agent.run(request(Method::GET, uri, ())),
         };
         let response = responded.map_err(|error| broken(call.take_failure().unwrap_or_else(|| no_response(&error))))?;
-        let mut body = response.into_body();
-        let head = call.take_response_head();
-        let head = head.ok_or_else(|| broken(Cause::Bug("a response without a head".to_owned())))?;
-        let (status, headers) = (head.status, ResponseHeaders::new(head.fields));
+        let (head, mut body) = response.into_parts();
+        let (status, headers) = (head.status.as_u16(), ResponseHeaders::new(head.headers));
+        call.note_keep_alive(headers.keep_alive());
         let success = (200..300).contains(&status);
         if !success {
             call.limit_phase(MAX_ERROR_BODY_TIME);
         }
         let limit = if success { config.max_response_bytes } else { MAX_ERROR_BODY_BYTES };
         let (body, mut cut) = response_body::read(&mut body, limit, call);
-        if let Framing::Unreadable(why) = head.framing {
-            cut = Some(Cause::Garbled(why));
-        } else if success && headers.all("content-encoding").any(|name| !name.eq_ignore_ascii_case("identity")) {
+        if success && headers.all("content-encoding").any(|name| !name.eq_ignore_ascii_case("identity")) {
             let secrets = CallSecrets::new(config, exchange.key.clone(), exchange.call);
             let encoding = headers.redacted("content-encoding", &Redactor::new(&secrets)).replace('\n', ", ");
             cut = Some(Cause::Garbled(format!(
@@ -98,7 +95,7 @@ impl Connections {
         let cut = cut.map(|cut| call.interrupted_by().unwrap_or(cut));
         let ended_by = call.ended_by().filter(|_| cut.is_none());
         let (sent, timings) = (call.sent(), call.timings());
-        Ok(Reply { status, headers, head: head.raw, body, cut, ended_by, sent, at, timings })
+        Ok(Reply { status, headers, body, cut, ended_by, sent, at, timings })
     }
 
     /// The URI of a path at the service.
@@ -143,6 +140,7 @@ fn new_agent(config: &Config) -> Arc<Agent> {
         .user_agent("")
         .accept("")
         .accept_encoding("")
+        .max_response_header_size(MAX_HEAD)
         .max_idle_connections(MAX_KEPT)
         .max_idle_connections_per_host(MAX_KEPT)
         .max_idle_age(MAX_IDLE)
@@ -159,8 +157,9 @@ fn request<T>(method: Method, uri: Uri, body: T) -> Request<T> {
 /// Why ureq read no response, where our transport saw no failure.
 fn no_response(error: &ureq::Error) -> Cause {
     match error {
-        ureq::Error::Io(error) => Cause::Lost(describe_io(error)),
-        ureq::Error::Protocol(_) => Cause::Garbled("it is not HTTP/1.1".to_owned()),
+        ureq::Error::Io(_) => Cause::Lost("the service closed it before the end of the response's head".to_owned()),
+        ureq::Error::LargeResponseHeader(..) => Cause::Garbled(too_long_head()),
+        ureq::Error::Protocol(error) => Cause::Garbled(refused_head(error)),
         other => Cause::Bug(other.to_string()),
     }
 }

@@ -37,8 +37,6 @@ pub(crate) struct Exchange<'a> {
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) headers: ResponseHeaders,
-    /// The head as it came, if the call wants its metadata.
-    pub(crate) head: Vec<u8>,
     pub(crate) body: Vec<u8>,
     /// Why the body is incomplete or unusable.
     pub(crate) cut: Option<Cause>,
@@ -65,7 +63,6 @@ impl Default for Reply {
         Reply {
             status: 200,
             headers: ResponseHeaders::default(),
-            head: Vec::new(),
             body: Vec::new(),
             cut: None,
             ended_by: None,

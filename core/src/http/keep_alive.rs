@@ -3,8 +3,6 @@
 
 use std::time::Duration;
 
-use crate::http::field_value::{decimal, list, trim};
-
 /// How long a connection is kept.
 pub(crate) const MAX_IDLE: Duration = Duration::from_secs(30);
 /// How long a connection may have been idle before it carries a message: common servers close theirs after 5 s, and a message
@@ -26,9 +24,11 @@ pub(crate) struct KeepAlive {
 impl KeepAlive {
     /// Takes in the value of one field. The shortest timeout counts; a parameter that is unknown or no number does not.
     pub(crate) fn take(&mut self, value: &[u8]) {
-        for parameter in list(value) {
+        for parameter in value.split(|byte| *byte == b',') {
             let Some(equals) = parameter.iter().position(|byte| *byte == b'=') else { continue };
-            let (name, Ok(number)) = (trim(&parameter[..equals]), decimal(trim(&parameter[equals + 1..]))) else {
+            let (name, Some(number)) =
+                (parameter[..equals].trim_ascii(), decimal(parameter[equals + 1..].trim_ascii()))
+            else {
                 continue;
             };
             if name.eq_ignore_ascii_case(b"timeout") {
@@ -44,6 +44,12 @@ impl KeepAlive {
     pub(crate) fn is_over(self) -> bool {
         self.exhausted || self.timeout == Some(0)
     }
+}
+
+/// `1*DIGIT`, and nothing else.
+fn decimal(digits: &[u8]) -> Option<u64> {
+    let is_number = digits.iter().all(u8::is_ascii_digit);
+    str::from_utf8(digits).ok().filter(|_| is_number)?.parse().ok()
 }
 
 /// Whether a connection that has been idle for so long may carry a request. `timeout` is the service's, in seconds.

@@ -5,28 +5,24 @@
 
 pub(crate) mod buffers;
 mod call_in_flight;
-mod canonical;
 pub(crate) mod cause;
-mod chunks;
 mod connection;
 pub(crate) mod connections;
 mod connector;
 mod dial;
 pub(crate) mod exchange;
-mod field_value;
-mod framing;
 pub(crate) mod header_fields;
-pub(crate) mod incoming;
+pub(crate) mod interim;
 mod interrupt;
 mod keep_alive;
 mod lookup;
 mod response_body;
-pub(crate) mod response_head;
 pub(crate) mod response_headers;
 mod roots;
 mod socket;
 mod tls;
 mod tls_failure;
 mod tunnel;
+mod unreadable;
 #[cfg(test)]
 mod ureq_contract;

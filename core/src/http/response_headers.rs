@@ -1,34 +1,39 @@
-//! The response's header fields that matter when something went wrong.
+//! The response's header fields, and what is read of them.
 
-use crate::http::response_head::{Field, REQUEST_IDS};
+use ureq::http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use crate::http::keep_alive::KeepAlive;
 use crate::redact::Redactor;
 
+/// The fields in which services and gateways return a request id, most specific first.
+const REQUEST_IDS: [&str; 6] =
+    ["x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid", "x-vercel-id", "cf-ray"];
 /// The longest request id that is kept, in characters.
 const MAX_REQUEST_ID_CHARS: usize = 256;
 
-/// The header fields that were kept of a response.
+/// The header fields of a response.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct ResponseHeaders(Vec<Field>);
+pub(crate) struct ResponseHeaders(HeaderMap);
 
 impl ResponseHeaders {
-    pub(crate) fn new(fields: Vec<Field>) -> ResponseHeaders {
+    pub(crate) fn new(fields: HeaderMap) -> ResponseHeaders {
         ResponseHeaders(fields)
     }
 
-    /// Every value of a field, in the response's order.
+    /// Every field: those of one name follow each other.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
+        self.0.iter()
+    }
+
+    /// Every printable value of a field, in the response's order; a header may hold any byte.
     pub(crate) fn all(&self, name: &'static str) -> impl Iterator<Item = &str> {
-        self.0.iter().filter(move |(kept, _)| *kept == name).map(|(_, value)| value.as_str())
+        self.0.get_all(name).into_iter().filter_map(|value| value.to_str().ok())
     }
 
-    /// A field's first value if it is printable; a header may hold any byte.
-    pub(crate) fn text(&self, name: &'static str) -> Option<&str> {
-        self.all(name).next().filter(|value| is_printable(value))
-    }
-
-    /// Every printable value of a field, one per line. They are redacted together, because a secret may be split over several
-    /// lines of one name.
+    /// The printable values of a field, one per line. They are redacted together, because a secret may be split over several lines of
+    /// one name.
     pub(crate) fn redacted(&self, name: &'static str, redactor: &Redactor<'_>) -> String {
-        let values: Vec<&str> = self.all(name).filter(|value| is_printable(value)).collect();
+        let values: Vec<&str> = self.all(name).collect();
         redactor.redact(&values.join("\n")).into_owned()
     }
 
@@ -39,12 +44,51 @@ impl ResponseHeaders {
         Some(id.chars().take(MAX_REQUEST_ID_CHARS).collect())
     }
 
+    /// What the response declares about its connection; `None` if senders and receivers disagree about where such a body ends
+    /// (RFC 9112 6.3), so that what follows on the connection can't be trusted.
+    pub(crate) fn keep_alive(&self) -> Option<KeepAlive> {
+        let mut codings = self.0.get_all(header::TRANSFER_ENCODING).into_iter();
+        let is_clear = match (codings.next(), codings.next()) {
+            (None, _) => true,
+            (Some(coding), None) => {
+                coding.as_bytes().eq_ignore_ascii_case(b"chunked") && !self.0.contains_key(header::CONTENT_LENGTH)
+            }
+            (Some(_), Some(_)) => false,
+        };
+        let mut declared = KeepAlive::default();
+        self.0.get_all("keep-alive").into_iter().for_each(|value| declared.take(value.as_bytes()));
+        is_clear.then_some(declared)
+    }
+
     #[cfg(test)]
-    pub(crate) fn of(fields: &[(&'static str, &'static str)]) -> ResponseHeaders {
-        ResponseHeaders(fields.iter().map(|(name, value)| (*name, (*value).to_owned())).collect())
+    pub(crate) fn of(fields: &[(&str, &str)]) -> ResponseHeaders {
+        let field =
+            |(name, value): &(&str, &str)| (name.parse().unwrap(), HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        let mut map = HeaderMap::new();
+        for (name, value) in fields.iter().map(field) {
+            map.append::<HeaderName>(name, value);
+        }
+        ResponseHeaders(map)
     }
 }
 
-fn is_printable(value: &str) -> bool {
-    value.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t'))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_kept_only_after_a_response_whose_end_is_certain() {
+        let five = Some(KeepAlive { timeout: Some(5), exhausted: false });
+        for (fields, declared) in [
+            (&[("content-length", "5")][..], Some(KeepAlive::default())),
+            (&[("transfer-encoding", "CHUNKED")], Some(KeepAlive::default())),
+            (&[("keep-alive", "timeout=9"), ("keep-alive", "timeout=5")], five),
+            (&[("transfer-encoding", "chunked"), ("content-length", "5"), ("keep-alive", "timeout=5")], None),
+            (&[("transfer-encoding", "chunked"), ("transfer-encoding", "chunked")], None),
+            (&[("transfer-encoding", "gzip, chunked")], None),
+            (&[("transfer-encoding", "identity"), ("content-length", "5")], None),
+        ] {
+            assert_eq!(ResponseHeaders::of(fields).keep_alive(), declared, "{fields:?}");
+        }
+    }
 }

@@ -1,19 +1,19 @@
 //! A tunnel through an HTTP proxy (RFC 9110 9.3.6), requested before anything of the actual request is sent. The proxy's response
-//! is read by the same grammar as the service's.
+//! is read by ureq's own parser, like the service's.
 
+use ureq::http::{Response, StatusCode, header};
+use ureq_proto::client::MAX_RESPONSE_HEADERS;
+use ureq_proto::parser::try_parse_response;
 use zeroize::Zeroizing;
 
 use crate::config::endpoint::Endpoint;
 use crate::config::proxy::Proxy;
 use crate::http::call_in_flight::CallInFlight;
 use crate::http::cause::{Cause, TunnelRefused};
-use crate::http::chunks::Chunks;
-use crate::http::framing::Framing;
-use crate::http::incoming::{MAX_INTERIM, too_many_interim};
 use crate::http::response_body::{MAX_ERROR_BODY_BYTES, MAX_ERROR_BODY_TIME};
-use crate::http::response_head::{ResponseHead, Search, parse_for_connect};
 use crate::http::response_headers::ResponseHeaders;
 use crate::http::socket::{Socket, Wrote};
+use crate::http::unreadable::{MAX_HEAD, refused_head, too_long_head};
 
 /// The port of the tunnels that proxies allow by default.
 const HTTPS_PORT: u16 = 443;
@@ -22,11 +22,11 @@ const HTTPS_PORT: u16 = 443;
 pub(crate) fn open(call: &CallInFlight, socket: &Socket, proxy: &Proxy, to: &Endpoint) -> Result<(), Cause> {
     write(call, socket, &request(call, proxy, to)).map_err(named)?;
     let (head, rest) = read_head(call, socket).map_err(named)?;
-    if !(200..300).contains(&head.status) {
-        let (body, cut) = read_body(call, socket, &head.framing, rest);
+    if !head.status().is_success() {
+        let (body, cut) = read_body(call, socket, &head, rest);
         return Err(Cause::TunnelRefused(Box::new(TunnelRefused {
-            status: head.status,
-            headers: ResponseHeaders::new(head.fields),
+            status: head.status().as_u16(),
+            headers: ResponseHeaders::new(head.into_parts().0.headers),
             body,
             cut,
             with_credentials: proxy.credentials.is_some(),
@@ -75,63 +75,50 @@ fn write(call: &CallInFlight, socket: &Socket, mut request: &[u8]) -> Result<(),
 }
 
 /// The final head of the response, and what came behind it.
-fn read_head(call: &CallInFlight, socket: &Socket) -> Result<(ResponseHead, Vec<u8>), Cause> {
+fn read_head(call: &CallInFlight, socket: &Socket) -> Result<(Response<()>, Vec<u8>), Cause> {
     let garbled = |why: String| Cause::Proxy(format!("sent a response that is not valid ({why})"));
-    let (mut input, mut search, mut interim) = (Vec::new(), Search::default(), 0);
+    let mut input = Vec::new();
     loop {
-        while let Some(end) = search.end(&input).map_err(garbled)? {
-            let head = parse_for_connect(&input[..end]).map_err(garbled)?;
+        let head = try_parse_response::<MAX_RESPONSE_HEADERS>(&input).map_err(|error| garbled(refused_head(&error)))?;
+        if let Some((end, head)) = head {
             input.drain(..end);
-            if !head.is_interim() {
+            if !head.status().is_informational() || head.status() == StatusCode::SWITCHING_PROTOCOLS {
                 return Ok((head, input));
             }
-            (search, interim) = (Search::default(), interim + 1);
-            if interim > MAX_INTERIM {
-                return Err(garbled(too_many_interim()));
+        } else {
+            if input.len() > MAX_HEAD {
+                return Err(garbled(too_long_head()));
             }
+            let piece = read(call, socket)?;
+            if piece.is_empty() {
+                return Err(Cause::Proxy("closed the connection without a response".to_owned()));
+            }
+            input.extend_from_slice(&piece);
         }
-        let piece = read(call, socket)?;
-        if piece.is_empty() {
-            return Err(Cause::Proxy("closed the connection without a response".to_owned()));
-        }
-        input.extend_from_slice(&piece);
     }
 }
 
-/// The body of a refusal, as much of it as is read of any error's, and whether its end is missing.
-fn read_body(call: &CallInFlight, socket: &Socket, framing: &Framing, came: Vec<u8>) -> (Vec<u8>, bool) {
-    call.limit_phase(MAX_ERROR_BODY_TIME);
-    let (mut body, mut piece, mut chunks) = (Vec::new(), came, Chunks::without_sizes());
-    loop {
-        let ended = match framing {
-            Framing::Empty => return (body, false),
-            Framing::Unreadable(_) => return (body, true),
-            Framing::UntilClose => false,
-            Framing::Length(length) => {
-                let left = usize::try_from(*length).unwrap_or(usize::MAX) - body.len();
-                piece.truncate(left);
-                piece.len() == left
-            }
-            Framing::Chunked => match chunks.take(&mut piece) {
-                Ok(shortened) => {
-                    piece.truncate(shortened.kept);
-                    chunks.ended()
-                }
-                Err(_) => return (body, true),
-            },
-        };
-        body.append(&mut piece);
-        if ended || body.len() > MAX_ERROR_BODY_BYTES {
-            let cut = !ended || body.len() > MAX_ERROR_BODY_BYTES;
-            body.truncate(MAX_ERROR_BODY_BYTES);
-            return (body, cut);
-        }
-        piece = match read(call, socket) {
-            Ok(piece) if piece.is_empty() => return (body, *framing != Framing::UntilClose),
-            Ok(piece) => piece,
-            Err(_) => return (body, true),
-        };
+/// The body of a refusal, as much of it as is read of any error's, and whether its end is missing. Chunks are not worth a decoder here.
+fn read_body(call: &CallInFlight, socket: &Socket, head: &Response<()>, mut body: Vec<u8>) -> (Vec<u8>, bool) {
+    if head.headers().contains_key(header::TRANSFER_ENCODING) {
+        return (Vec::new(), true);
     }
+    let length = head.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    let limit = length.unwrap_or(usize::MAX).min(MAX_ERROR_BODY_BYTES);
+    call.limit_phase(MAX_ERROR_BODY_TIME);
+    let mut closed = false;
+    while body.len() < limit && !closed {
+        match read(call, socket) {
+            Ok(piece) => {
+                closed = piece.is_empty();
+                body.extend_from_slice(&piece);
+            }
+            Err(_) => break,
+        }
+    }
+    let cut = length.map_or(body.len() > limit || !closed, |length| body.len() < length);
+    body.truncate(limit);
+    (body, cut)
 }
 
 /// Some bytes; none if the proxy closed.

@@ -90,7 +90,10 @@ fn log_of(response: &'static [u8]) -> (Vec<String>, bool) {
     let part = |response| Scripted { log: log.clone(), response };
     let agent = Agent::with_parts(config, part(response), part(b""));
     let request = Request::post("http://service.invalid/path").header("b", "c").body("body".as_bytes()).unwrap();
-    let ended = agent.run(request).and_then(|mut response| response.body_mut().read_to_vec());
+    let ended = agent.run(request).and_then(|mut response| {
+        log.lock().unwrap().push(format!("head {}", response.status().as_u16()));
+        response.body_mut().read_to_vec()
+    });
     let lines = log.lock().unwrap().clone();
     (lines, ended.is_ok())
 }
@@ -102,7 +105,48 @@ fn the_head_is_written_first_then_the_body_and_then_the_response_is_awaited() {
     assert_eq!(log[0], "connect", "an empty list of addresses is accepted");
     assert!(log[1].starts_with("write POST /path HTTP/1.1\r\n"), "{log:?}");
     assert!(log[1].ends_with("\r\n\r\n"), "the whole head in one piece: {log:?}");
-    assert_eq!(log[2..], ["write body", "await", "open?"], "it asks whether to keep the connection once, at the end");
+    let rest = ["write body", "await", "head 200", "open?"];
+    assert_eq!(log[2..], rest, "it asks whether to keep the connection once, when the body was read");
+    // Without a body there is nothing to read, so it asks before our code has seen the head.
+    for response in [b"HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n".as_slice(), b"HTTP/1.1 204 x\r\n\r\n"] {
+        let (log, _) = log_of(response);
+        assert!(log[3..].iter().map(String::as_str).take(2).eq(["await", "open?"]), "{log:?}");
+    }
+}
+
+#[test]
+fn a_head_that_ureq_does_not_understand_is_an_error_and_the_connection_is_not_kept() {
+    for response in [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok".as_slice(),
+        b"HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX: a\r\n b\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nno field\r\n\r\nok",
+        b"HTTP/2 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    ] {
+        let (log, good) = log_of(response);
+        assert!(!good && log.last().unwrap() == "await", "{log:?}");
+    }
+}
+
+#[test]
+fn a_connection_is_kept_only_if_the_response_ended_and_nothing_followed_it() {
+    const SIZED: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
+    for (response, ends) in
+        [(SIZED, true), (CHUNKED, true), (&SIZED[..SIZED.len() - 1], false), (&CHUNKED[..60], false)]
+    {
+        let (log, good) = log_of(response);
+        assert_eq!((good, log.last().unwrap() == "open?"), (ends, ends), "{log:?}");
+    }
+    for response in [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok.".as_slice(),
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n.",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
+        b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    ] {
+        let (log, good) = log_of(response);
+        assert!(good && log.last().unwrap() == "head 200", "{log:?}");
+    }
 }
 
 #[test]

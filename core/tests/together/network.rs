@@ -46,13 +46,13 @@ fn a_proxy_gets_the_user_agent_with_its_suffix() {
     assert_eq!(*proxy.heads.lock().unwrap(), [lines.join("\r\n")]);
 }
 
-/// RFC 9112 2.2 and 5.2, RFC 9110 15.2 and 9.3.6: whatever of it a service's response may have.
+/// RFC 9112 2.2, RFC 9110 15.2 and 9.3.6.
 #[test]
-fn a_tunnel_opens_after_bare_line_feeds_interim_responses_folds_and_a_length() {
+fn a_tunnel_opens_after_bare_line_feeds_interim_responses_and_a_length() {
     for begin in [
         "HTTP/1.1 200 Connection established\n\n",
-        "\r\nHTTP/1.0 200\nVia: a\n b\n\n",
-        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\n\nHTTP/1.1 200 OK\r\n\r\n",
+        "\r\nHTTP/1.0 200\nVia: a\n\n",
+        "HTTP/1.1 100 Continue\r\nVia: a\r\n\r\nHTTP/1.1 102 Processing\n\nHTTP/1.1 200 OK\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: five\r\nTransfer-Encoding: gzip\r\n\r\n",
     ] {
@@ -83,12 +83,17 @@ fn a_proxy_that_refuses_or_sends_nonsense_is_named_and_nothing_was_sent() {
             Respond("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 3\r\n\r\nabc"),
             "refused the tunnel (502: abc)".to_owned(),
         ),
+        // Chunks are not read.
+        (
+            Hold("HTTP/1.1 503 x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbusy\r\n"),
+            "refused the tunnel (503).".to_owned(),
+        ),
         (Respond("HTTP/1.1 101 Switching Protocols\r\n\r\n"), "refused the tunnel (101).".to_owned()),
         (Hold("HTTP/1.1 403 Forbidden\nContent-Length: 0\n\n"), "refused the tunnel (403).".to_owned()),
         (Hold("SSH-2.0-OpenSSH\r\n"), format!("{garbled} (it is not HTTP/1.1)")),
         (Hold("220 mail.example.com"), format!("{garbled} (it is not HTTP/1.1)")),
         (Hold("HTTP/1.1 2000 OK\r\n\r\n"), format!("{garbled} (it is not HTTP/1.1)")),
-        (Hold("HTTP/1.1 200 OK\r\nno field\r\n\r\n"), format!("{garbled} (a line of its head is not a header field)")),
+        (Hold("HTTP/1.1 200 OK\r\nno field\r\n\r\n"), format!("{garbled} (it is not HTTP/1.1)")),
         (Hold("HTTP/1.1 200 OK\r\n\r\nand more"), "sent more than a response".to_owned()),
         (Hold(Box::leak(surplus.into_boxed_str())), "sent more than a response".to_owned()),
         (Respond(""), "closed the connection".to_owned()),
@@ -117,14 +122,8 @@ fn an_error_has_what_the_proxy_says_bounded_and_without_the_password() {
             "refused the user name or password (407: no ***)",
             "{\"error\":\"no ***\"}",
         ),
-        (
-            "HTTP/1.1 503 x\nTransfer-Encoding: chunked\n\n8;x=y\r\nbusy hun\r\n004\r\nter2\r\n0\r\nTrailer: x\r\n\r\n",
-            "(503: busy ***)",
-            "busy ***",
-        ),
         // Cut off: what there is counts.
         ("HTTP/1.1 403 x\r\nContent-Length: 100\r\n\r\nno", "(403: no)", "no"),
-        ("HTTP/1.1 403 x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nno", "(403: no)", "no"),
         ("HTTP/1.1 403 x\r\nContent-Length: 2\r\n\r\nnothing", "(403: no)", "no"),
     ] {
         let emulator = emulator("{}");

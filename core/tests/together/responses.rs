@@ -1,8 +1,11 @@
 //! Responses byte for byte: each comes cut in two at every place, and byte by byte, and always means the same.
 
+use std::io::Write;
+use std::net::TcpListener;
+
 use crate::support::wire::{RECORD, Service, chunked, cuts, sized, whole};
 use crate::support::{JOB, ms, timed, tried};
-use agentjob_core::{Delivery, ErrorKind};
+use agentjob_core::{Client, Delivery, ErrorKind};
 
 /// What the client does with the connection.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -13,8 +16,8 @@ enum After {
 use After::{Kept, Left};
 
 #[test]
-fn a_response_that_rfc_9112_allows_is_read_however_it_is_cut() {
-    let early = "HTTP/1.1 100 Continue\r\nServer: nginx\r\nX-Folded: a\r\n b\r\n\r\n";
+fn a_response_is_read_however_it_is_cut() {
+    let early = "HTTP/1.1 100 Continue\r\nServer: nginx\r\n\r\n";
     let hints = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n";
     let length = RECORD.len();
     let rows: Vec<(String, After)> = vec![
@@ -23,9 +26,7 @@ fn a_response_that_rfc_9112_allows_is_read_however_it_is_cut() {
         (format!("{early}{}", sized("")), Kept),
         (format!("{hints}{early}{}", sized("")), Kept),
         (format!("HTTP/1.1 199 x\r\nContent-Length: 99\r\nTransfer-Encoding: gzip\r\n\r\n{}", sized("")), Kept),
-        (sized("X-Folded: a,\r\n\tb,\r\n c\r\n"), Kept),
-        (sized("X-Folded:\r\n \r\n"), Kept),
-        (sized("X-Empty:\r\nX-Bytes: \u{e9}\u{ff}\r\nX-Space : y\r\n"), Kept),
+        (sized("X-Empty:\r\nX-Bytes: \u{e9}\u{ff}\r\n"), Kept),
         (sized("").replace("\r\n", "\n"), Kept),
         (sized("").replace(" OK", ""), Kept),
         (sized("").replace(" OK", " "), Kept),
@@ -36,9 +37,13 @@ fn a_response_that_rfc_9112_allows_is_read_however_it_is_cut() {
         (sized("Connection: keep-alive\r\n").replace("HTTP/1.1", "HTTP/1.0"), Kept),
         (chunked(""), Kept),
         (chunked("Content-Length: 3\r\n"), Left),
-        (format!("{early}{}", chunked("X: y\r\n z\r\n")), Kept),
+        (format!("{early}{}", chunked("X: y\r\n")), Kept),
         (chunked("").replace("\r\n0\r\n", "\r\n000;a=\"b\"\r\nX-Trailer: y\r\n z\r\n"), Kept),
-        (chunked("").replace("23\r\n", &format!("0023 ; a={}\r\n", "x".repeat(40))), Kept),
+        (chunked("").replace("23\r\n", "0023 ; a=xxx\r\n"), Kept),
+        (chunked("").replace("23\r\n", "23      \r\n"), Kept),
+        // The client asks for no coding. The record decides, and the connection is not trusted with another message.
+        (chunked("").replace("chunked", "gzip, chunked"), Left),
+        (sized("Transfer-Encoding: identity\r\n"), Left),
         (
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n21\r\n\"id\":\"job_demo\",\"status\":\"active\"\r\n1\r\n}\r\n0\r\n\r\n"
                 .to_owned(),
@@ -79,8 +84,7 @@ fn a_body_that_ends_with_the_connection_is_read() {
 }
 
 #[test]
-fn a_response_that_rfc_9112_forbids_has_its_verdict_however_it_is_cut() {
-    let coded = |coding: &str| sized(&format!("Transfer-Encoding: {coding}\r\n"));
+fn a_response_that_cannot_be_read_has_its_verdict_however_it_is_cut() {
     let size = |size: &str| chunked("").replace("\r\n23\r\n", &format!("\r\n{size}\r\n"));
     // The head cannot be read, so nothing is known about the message.
     let unknown = [
@@ -89,6 +93,8 @@ fn a_response_that_rfc_9112_forbids_has_its_verdict_however_it_is_cut() {
         sized("a b: c\r\n"),
         sized("X: a\0b\r\n"),
         sized("X: a\rb\r\n"),
+        sized("X: a\r\n folded\r\n"),
+        sized("X : y\r\n"),
         sized("Content-Length: 5\r\n"),
         sized("Content-Length: x\r\n"),
         sized("Content-Length: 35, 36\r\n"),
@@ -99,24 +105,17 @@ fn a_response_that_rfc_9112_forbids_has_its_verdict_however_it_is_cut() {
     ];
     // The head says that the message was taken; only its record is lost.
     let accepted = [
-        coded("gzip, chunked"),
-        coded("identity"),
-        coded("chunked, chunked"),
-        coded("chunked\r\nTransfer-Encoding: chunked"),
         chunked("").replace("HTTP/1.1", "HTTP/1.0"),
         size("0x23"),
-        size("+23"),
         size("-23"),
-        size(" 23"),
-        size("23 "),
         size("2 3"),
         size(""),
         size("22"),
         size("g"),
+        size(&format!("23;a={}", "x".repeat(40))),
         size("10000000000000023"),
         chunked("").replace("\r\n23\r\n", "\r\n23\n"),
         chunked("").replace("}\r\n0", "}\n0"),
-        chunked("").replace("\r\n0\r\n\r\n", "\r\n0\n\r\n"),
         sized("Content-Encoding: gzip\r\n"),
         sized("Content-Encoding: identity\r\nContent-Encoding: br\r\n"),
     ];
@@ -141,22 +140,6 @@ fn a_response_that_rfc_9112_forbids_has_its_verdict_however_it_is_cut() {
 }
 
 #[test]
-fn a_connection_is_not_reused_after_an_unknown_transfer_encoding() {
-    let service = Service::new();
-    // The service leaves it open, and might take the next message for a part of this exchange.
-    for coding in ["gzip, chunked", "identity"] {
-        let response = sized(&format!("Transfer-Encoding: {coding}\r\n"));
-        let (ended, first) = service.send(whole(&response), false);
-        let error = ended.unwrap_err();
-        assert_eq!(error.delivery(), Some(Delivery::Accepted), "{error}");
-        assert!(error.message().contains(&format!("its Transfer-Encoding is not supported ({coding})")), "{error}");
-        let (next, second) = service.send(whole(&sized("")), false);
-        next.unwrap();
-        assert_ne!(first, second);
-    }
-}
-
-#[test]
 fn an_error_status_with_an_unknown_transfer_encoding_is_still_that_error() {
     let service = Service::new();
     let response = "HTTP/1.1 404 Not Found\r\nTransfer-Encoding: gzip\r\nX-Request-Id: r1\r\n\r\nabc";
@@ -166,36 +149,45 @@ fn an_error_status_with_an_unknown_transfer_encoding_is_still_that_error() {
 }
 
 #[test]
-fn headers_of_up_to_512_lines_and_64_kib_are_read() {
+fn headers_of_up_to_128_fields_and_64_kib_are_read() {
     let service = Service::new();
-    let lines = |n: usize| sized(&"X: y\r\n".repeat(n));
+    let fields = |n: usize| sized(&"X: y\r\n".repeat(n - 1));
     let bytes = |n: usize| sized(&format!("X: {}\r\n", "y".repeat(n - 6 - sized("").len() + RECORD.len() + 1)));
     assert_eq!(bytes(60_000).len() - RECORD.len(), 60_000);
-    for (response, good) in
-        [(lines(510), true), (lines(511), false), (bytes(64 << 10), true), (bytes((64 << 10) + 1), false)]
-    {
-        let ended = service.send(response.as_bytes().chunks(1000).map(<[u8]>::to_vec).collect(), !good).0;
-        match ended {
-            Ok(_) => assert!(good, "{} bytes", response.len()),
-            Err(error) => {
-                assert!(!good, "{error}");
+    for (response, why) in [
+        (fields(128), None),
+        (fields(129), Some("its head has too many fields")),
+        (bytes(64 << 10), None),
+        (bytes((64 << 10) + 1), Some("its head is longer than 64 KiB")),
+    ] {
+        let pieces = response.as_bytes().chunks(1000).map(<[u8]>::to_vec).collect();
+        match (service.send(pieces, why.is_some()).0, why) {
+            (Ok(_), why) => assert_eq!(why, None, "{} bytes", response.len()),
+            (Err(error), why) => {
                 assert_eq!(error.delivery(), Some(Delivery::Unknown));
-                assert!(error.message().contains("its head"), "{error}");
+                assert!(error.message().contains(why.expect("it is read")), "{error}");
             }
         }
     }
 }
 
 #[test]
-fn endless_interim_responses_end_the_call() {
+fn many_interim_responses_are_skipped_and_endless_ones_end_with_the_call() {
+    let hints = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
     let service = Service::new();
-    let flood = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(1001);
-    let few = format!("{}{}", &flood[..flood.len() / 1001 * 1000], sized(""));
-    service.send(whole(&few), false).0.unwrap();
-    let (took, (ended, _)) = timed(|| service.send(whole(&flood), true));
-    let error = ended.unwrap_err();
-    assert_eq!((error.kind(), error.delivery()), (ErrorKind::InvalidResponse, Some(Delivery::Unknown)), "{error}");
-    assert!(took < ms(15_000), "well before the call's timeout: {took:?}");
+    service.send(whole(&format!("{}{}", hints.repeat(1000), sized(""))), false).0.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = Client::builder().base_url(format!("http://{}", listener.local_addr().unwrap()));
+    let client = client.api_key("key_of_the_service").project_id("demo").trust_env(false).timeout(ms(300));
+    let client = client.build().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            while stream.write_all(hints.as_bytes()).is_ok() {}
+        });
+        let error = client.send_message(JOB, "p").unwrap_err();
+        assert_eq!((error.kind(), error.delivery()), (ErrorKind::Timeout, Some(Delivery::Unknown)), "{error}");
+    });
 }
 
 #[test]
@@ -216,7 +208,6 @@ fn the_longest_of_several_retry_after_counts() {
         ("Retry-After: 3600\r\nRetry-After: 100\r\n", 3600),
         ("Retry-After: 100, 3600\r\n", 3600),
         ("Retry-After: soon\r\nRetry-After: 100\r\n", 100),
-        ("Retry-After:\r\n 100\r\n", 100),
         (
             "Date: Fri, 20 Nov 2026 10:00:00 GMT\r\nRetry-After: 100\r\nRetry-After: Fri, 20 Nov 2026 11:00:00 GMT\r\n",
             3600,

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use super::*;
 use crate::call::control::CancelToken;
-use crate::http::incoming::MAX_INTERIM;
 
 /// How often it is tried: mostly the service writes its response too slowly for it to be read at once, which shows nothing.
 const TRIES: usize = 100;
@@ -16,7 +15,7 @@ fn an_early_response_that_takes_more_reads_than_are_made_at_once_lets_the_call_b
     // The input buffer has room for one of these and not for two, so that each takes a read. The refusal's head takes some more.
     let interim = format!("HTTP/1.1 103 Early Hints\r\nLink: {}\r\n\r\n", "x".repeat(4100));
     let refusal = format!("HTTP/1.1 413 Content Too Large\r\nX: {}\r\nContent-Length: 0\r\n\r\n", "x".repeat(60_000));
-    let early = interim.repeat(MAX_INTERIM as usize) + &refusal;
+    let early = interim.repeat(MAX_EARLY_READS as usize) + &refusal;
     let call = CallInFlight::for_test(&CancelToken::new(), Duration::from_secs(600));
     for _ in 0..TRIES {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
