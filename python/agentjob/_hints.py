@@ -1,6 +1,7 @@
-"""The type hints of methods and functions that are written in Rust: those of the package's stub, which type checkers read, too.
+"""The type hints, the signatures and the documentation of methods and functions that are written in Rust: those of the package's stub,
+which editors and type checkers read, too.
 
-Loaded when a program asks for hints. Without the stub, which a bundler may leave out, there are none.
+Loaded when a program asks for one. Without the stub, which a bundler may leave out, there are no hints, and the rest is short.
 """
 
 import ast
@@ -8,28 +9,33 @@ import inspect
 import pathlib
 import typing
 
-#: What `all_hints` returned, once it was asked for.
+#: What `functions` returned, once it was asked for.
 FOUND: dict = {}
 
 
-def hints(qualified_name):
-    """The annotations of a method or function, such as "Client.wait". They are types, not text."""
+def annotations(built_in):
+    """The annotations of a built-in method or function. They are types, not text."""
+    function = of_stub(built_in)
+    return function.__annotations__ if function else {}
+
+
+def doc(built_in):
+    return (of_stub(built_in) or built_in).__doc__
+
+
+def signature(built_in):
+    return inspect.signature(of_stub(built_in) or built_in)
+
+
+def of_stub(built_in):
+    """What the stub has of this built-in method or function: a function of Python, with the same arguments."""
     if not FOUND:
-        FOUND.update(all_hints())
-    return FOUND.get(qualified_name, {})
+        FOUND.update(functions())
+    return FOUND.get(built_in.__qualname__)
 
 
-def signature(built_in, annotations):
-    """The signature of a built-in method or function, with its annotations."""
-    bare = inspect.signature(built_in)
-    parameters = [
-        parameter.replace(annotation=annotations.get(name, parameter.annotation)) for name, parameter in bare.parameters.items()
-    ]
-    return bare.replace(parameters=parameters, return_annotation=annotations.get("return", bare.return_annotation))
-
-
-def all_hints():
-    """The annotations of every public method and function of the stub, by its qualified name."""
+def functions():
+    """Every public method and function of the stub, by its qualified name."""
     try:
         stub = ast.parse(pathlib.Path(__file__).with_name("_native.pyi").read_text("utf-8"))
     except OSError:
@@ -38,9 +44,9 @@ def all_hints():
     found = {}
     for node in stub.body:
         for function in node.body if isinstance(node, ast.ClassDef) else [node]:
-            if isinstance(function, ast.FunctionDef) and not function.name.startswith("_"):
+            if isinstance(function, ast.FunctionDef) and not function.name.startswith("_") and not function.decorator_list:
                 prefix = f"{node.name}." if node is not function else ""
-                found[prefix + function.name] = annotations_of(function, names)
+                found[prefix + function.name] = made(function, names)
     return found
 
 
@@ -52,20 +58,20 @@ def names_of(stub):
     for node in stub.body:
         # typing_extensions, which need not be installed, has only what special methods return.
         if isinstance(node, ast.ImportFrom) and node.module != "typing_extensions":
-            exec(compile(ast.Module([node], []), "_native.pyi", "exec"), names)
+            execute(node, names, names)
     return names
 
 
-def annotations_of(function, names):
-    given = function.args
-    annotated = {argument.arg: argument.annotation for argument in given.posonlyargs + given.args + given.kwonlyargs}
-    annotated["return"] = function.returns
-    return {name: evaluated(annotation, names) for name, annotation in annotated.items() if annotation is not None}
+def made(function, names):
+    """A function of the stub, which is a function of Python but for its annotations in Python before 3.10."""
+    own: dict = {}
+    execute(ast.fix_missing_locations(Unions().visit(function)), names, own)
+    return own[function.name]
 
 
-def evaluated(annotation, names):
-    expression = ast.fix_missing_locations(ast.Expression(Unions().visit(annotation)))
-    return eval(compile(expression, "_native.pyi", "eval"), names)
+def execute(statement, names, own):
+    # Without optimization: `python -OO` drops docstrings.
+    exec(compile(ast.Module([statement], []), "_native.pyi", "exec", optimize=0), names, own)
 
 
 class Unions(ast.NodeTransformer):

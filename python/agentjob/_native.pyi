@@ -140,6 +140,10 @@ class Client:
         The arguments are those of the class. Closing either client closes both.
 
         Raises InvalidArgumentError, which names the setting, or TypeError.
+
+        >>> patient = client.with_options(timeout=300, max_retries=10)
+        >>> patient.timeout, client.timeout
+        (300.0, 60.0)
         """
 
     def send_message(
@@ -161,6 +165,14 @@ class Client:
 
         The client never sends a message twice. Every error has a `delivery`: not_sent (send it again), rejected (fix the cause
         first), unknown (check the job first) or accepted (do not send it again).
+
+        >>> job = client.send_message("job_demo", "Also cover the error cases", timeout=10)
+        >>> job["status"], job["source"]["ref"]
+        ('active', 'main')
+        >>> meta = {}
+        >>> job = client.send_message("job_demo", "And the docs", meta=meta.update)
+        >>> meta["status"], meta["attempts"], meta["headers"]["content-type"]
+        (200, 1, 'application/json')
         """
 
     def get_job(
@@ -172,12 +184,14 @@ class Client:
         cancel: CancelToken | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Job:
-        """Returns a job's record.
+        """Returns a job's record. The options are send_message's.
 
-        timeout: total seconds of this call instead of the client's.
-        meta: called with the response's metadata, on the calling thread, when the call succeeds.
-        cancel: a token that can end it.
-        headers: request headers, which win over the client's.
+        Raises NotFoundError for a job that does not exist, AuthenticationError, PermissionDeniedError, RateLimitError, ServerError,
+        ConnectError, ConnectionLostError, RequestTimeoutError, InvalidResponseError, InvalidArgumentError, CancelledError,
+        ClosedError: all of them agentjob.Error.
+
+        >>> client.get_job("job_demo")["id"]
+        'job_demo'
         """
 
     def create_job(
@@ -189,13 +203,11 @@ class Client:
         cancel: CancelToken | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Job:
-        """Creates a job, and returns its record. Errors are those of send_message. What ends the call when the response is there (Ctrl-C,
-        a cancellation, an exception of a callback) has the new job's record as its `job`, and its id in a note.
+        """Creates a job, and returns its record. The options and the errors are send_message's. What ends the call when the response is
+        there (Ctrl-C, a cancellation, an exception of a callback) has the new job's record as its `job`, and its id in a note.
 
-        timeout: total seconds of this call instead of the client's.
-        meta: called with the response's metadata, on the calling thread, when the call succeeds.
-        cancel: a token that can end it.
-        headers: request headers, which win over the client's.
+        >>> client.create_job("Write the missing tests")["status"]
+        'active'
         """
 
     def wait(
@@ -232,6 +244,11 @@ class Client:
         never ends a wait.
 
         Raises WaitTimeoutError when the wait times out, with the last record in `job`, or None if that may be the previous result.
+
+        >>> client.wait("job_demo", timeout=600, min_interval=0.02, on_update=lambda job: print(job["status"]))["status"]
+        active
+        completed
+        'completed'
         """
 
     def send_and_wait(
@@ -254,6 +271,9 @@ class Client:
 
         timeout is the wait's; the message itself has the client's. Once the message was accepted, every error says so in
         `delivery`.
+
+        >>> client.send_and_wait("job_demo", "And the edge cases", min_interval=0.02)["status"]
+        'completed'
         """
 
     def watch(
@@ -272,6 +292,11 @@ class Client:
         """The records of a job as they change, the last one terminal: `for job in client.watch("job_123"): …`.
 
         Each call of next() blocks until there is a record. The options are wait's. After an error there are no more.
+
+        >>> client.send_message("job_demo", "Once more")["status"]
+        'active'
+        >>> [job["status"] for job in client.watch("job_demo", min_interval=0.02)]
+        ['active', 'completed']
         """
 
     def send_all(
@@ -331,6 +356,16 @@ class Client:
 
         Raises InvalidArgumentError, which names the item, and JournalError: the journal cannot be opened or written, is damaged, or
         is in use by another run. The iterator raises what stopped the batch, last.
+
+        >>> items = [("job_demo", "Add tests"), ("job_busy", "Add docs")]
+        >>> for outcome in client.send_all(items, journal=journal, concurrency=1):
+        ...     print(outcome["item"], outcome["job_id"], outcome["delivery"])
+        1 job_demo accepted
+        2 job_busy accepted
+        >>> [outcome["earlier"] for outcome in client.send_all(items, journal=journal)]
+        [True, True]
+        >>> agentjob.batch_status(journal)["progress"]["accepted"]
+        2
         """
 
     def poller(
@@ -347,17 +382,35 @@ class Client:
         """A wait whose loop the program runs: sleep poller.due_in seconds, then call poller.poll(), until it is done.
 
         The options are wait's. str(poller) is the wait's state; resume() continues from it, in another process too.
+
+        >>> poller = client.poller("job_demo", min_interval=0.02)
+        >>> while not (job := poller.poll()):
+        ...     time.sleep(poller.due_in)
+        >>> job["status"]
+        'completed'
         """
 
     def resume(self, text: str, *, headers: Mapping[str, str] | None = None) -> Poller:
         """Resumes a wait from a poller's text. The time since the text was written counts as waited. The text has no headers: give
-        them again."""
+        them again.
+
+        >>> text = str(client.poller("job_demo"))
+        >>> client.resume(text).job_id
+        'job_demo'
+        """
 
     def close(self) -> None:
         """Ends every call of this client, in every thread, with ClosedError, and refuses new ones.
 
         Its batches send no more messages. This waits for the responses to their messages in flight, for at most each batch's grace.
-        Leaving a with statement does the same.
+        Iterating returns the remaining outcomes, then raises ClosedError. Ctrl-C during the wait ends the grace: the messages without
+        a response are unknown. Leaving a with statement does the same.
+
+        >>> with agentjob.Client(base_url=client.base_url, api_key="k", project_id="p") as other:
+        ...     other.closed
+        False
+        >>> other.closed
+        True
         """
 
     def _close(self, cancel: CancelToken) -> None:
@@ -366,21 +419,8 @@ class Client:
     def _stop(self) -> bool:
         """close() without the wait, for agentjob.aio. Returns whether a message is in flight."""
 
-    def _send_and_poll(
-        self,
-        job_id: str,
-        prompt: str,
-        *,
-        timeout: WaitTimeout = "client",
-        min_interval: float | None = None,
-        max_interval: float | None = None,
-        lateness: float | None = None,
-        settle: float | None = None,
-        meta: Callable[[ResponseMeta], object] | None = None,
-        cancel: CancelToken | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> Poller:
-        """send_message, and the wait for its result as a Poller: for agentjob.aio and the command line."""
+    def _send_and_poll(self, job_id: str, prompt: str, **keywords: Any) -> Poller:
+        """send_message, and the wait for its result as a Poller, with watch's options: for agentjob.aio and the command line."""
 
     def _keeping(self, companion: object) -> Client:
         """This client, which keeps an object alive: for agentjob.testing."""
@@ -508,18 +548,32 @@ class Batch(Iterator[BatchOutcome]):
         """Whether no more outcomes will come: every message has one, or the batch was stopped, was closed or failed."""
 
     def progress(self) -> BatchProgress:
-        """The batch's progress. It does not wait."""
+        """The batch's progress. It does not wait.
+
+        >>> batch.progress()["items"]
+        20
+        """
 
     def stop(self) -> None:
         """Sends no more messages. Requests in flight still get their responses, for at most grace; then the batch is finished.
 
         Any thread may call it; it does not wait. Iterating returns the remaining outcomes first. The same items and journal resume
         the batch.
+
+        >>> batch.stop()
+        >>> sum(1 for outcome in batch) < 20
+        True
         """
 
     def close(self) -> None:
         """Stops the batch, and waits for the responses to its messages in flight, for at most grace. Then it is finished, and
-        another run may use its journal. Outcomes that the program did not receive are in the journal."""
+        another run may use its journal. Outcomes that the program did not receive are in the journal. Ctrl-C during the wait ends
+        the grace.
+
+        >>> batch.close()
+        >>> batch.finished, list(batch)
+        (True, [])
+        """
 
 @final
 class Poller:

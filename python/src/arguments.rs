@@ -1,8 +1,7 @@
 //! Arguments, checked by type here and by value in the core. Each error names its argument. pyo3 would do that in a note, which
-//! Python before 3.11 does not show, so a value of a wrong type is kept here until its name is known.
+//! Python before 3.11 does not show, so its methods take any object, and these functions read it.
 
 use std::borrow::Cow;
-use std::convert::Infallible;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -51,63 +50,6 @@ impl Refused {
     }
 }
 
-/// An argument of the right type, or the name of the wrong one.
-pub(crate) enum Given<T> {
-    Right(T),
-    Wrong(String),
-}
-
-/// An int or a float: seconds, or a fraction. Not a bool, although that is an int in Python.
-pub(crate) type Number = Given<f64>;
-/// An int. One that does not fit an i64 becomes the nearest i64: the core's limits are far smaller.
-pub(crate) type Integer = Given<i64>;
-/// A bool.
-pub(crate) type Flag = Given<bool>;
-
-impl<'py> FromPyObject<'_, 'py> for Number {
-    type Error = Infallible;
-
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> Result<Self, Infallible> {
-        Ok(match given.extract::<f64>() {
-            Ok(number) if !is_bool(&given) => Given::Right(number),
-            Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => Given::Right(f64::MAX),
-            _ => Given::Wrong(type_name(&given)),
-        })
-    }
-}
-
-impl<'py> FromPyObject<'_, 'py> for Integer {
-    type Error = Infallible;
-
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> Result<Self, Infallible> {
-        Ok(match given.extract::<i64>() {
-            Ok(number) if !is_bool(&given) => Given::Right(number),
-            Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => {
-                Given::Right(if given.lt(0).unwrap_or(false) { i64::MIN } else { i64::MAX })
-            }
-            _ => Given::Wrong(type_name(&given)),
-        })
-    }
-}
-
-impl<'py> FromPyObject<'_, 'py> for Flag {
-    type Error = Infallible;
-
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> Result<Self, Infallible> {
-        Ok(given.cast::<PyBool>().map_or_else(|_| Given::Wrong(type_name(&given)), |flag| Given::Right(flag.is_true())))
-    }
-}
-
-impl<T: Copy> Given<T> {
-    /// The value, if its type is right.
-    pub(crate) fn right(&self) -> Option<T> {
-        match self {
-            Given::Right(given) => Some(*given),
-            Given::Wrong(_) => None,
-        }
-    }
-}
-
 fn is_bool(given: &Bound<'_, PyAny>) -> bool {
     given.is_instance_of::<PyBool>()
 }
@@ -116,55 +58,57 @@ pub(crate) fn type_name(given: &Bound<'_, PyAny>) -> String {
     given.get_type().name().map_or_else(|_| "that".to_owned(), |name| name.to_string())
 }
 
-pub(crate) fn wrong_type(name: &str, wanted: &str, given: &str) -> Refused {
-    Refused::Type(format!("{name} must be {wanted}, not {given}"))
+pub(crate) fn wrong_type(name: &str, wanted: &str, given: &Bound<'_, PyAny>) -> Refused {
+    Refused::Type(format!("{name} must be {wanted}, not {}", type_name(given)))
 }
 
-impl Number {
-    pub(crate) fn number(&self, name: &str) -> Result<f64, Refused> {
-        match self {
-            Given::Right(number) => Ok(*number),
-            Given::Wrong(given) => Err(wrong_type(name, "a number", given)),
+/// An int or a float: seconds, or a fraction. Not a bool, although that is an int in Python.
+pub(crate) fn number(name: &str, given: &Bound<'_, PyAny>) -> Result<f64, Refused> {
+    match given.extract::<f64>() {
+        Ok(number) if !is_bool(given) => Ok(number),
+        Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => Ok(f64::MAX),
+        _ => Err(wrong_type(name, "a number", given)),
+    }
+}
+
+/// Seconds: more than 0, at most 7 days.
+pub(crate) fn seconds(name: &str, given: &Bound<'_, PyAny>) -> Result<Duration, Refused> {
+    Ok(duration_from_seconds(name, number(name, given)?)?)
+}
+
+/// The same, or 0.
+pub(crate) fn seconds_or_zero(name: &str, given: &Bound<'_, PyAny>) -> Result<Duration, Refused> {
+    Ok(duration_from_seconds_or_zero(name, number(name, given)?)?)
+}
+
+/// An int, as the core's type. The core checks its limits.
+pub(crate) fn integer<T: TryFrom<i64>>(name: &str, given: &Bound<'_, PyAny>) -> Result<T, Refused> {
+    let number = match given.extract::<i64>() {
+        Ok(number) if !is_bool(given) => number,
+        // The core's limits are far smaller.
+        Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => {
+            if given.lt(0).unwrap_or(false) {
+                i64::MIN
+            } else {
+                i64::MAX
+            }
         }
-    }
-
-    /// Seconds: more than 0, at most 7 days.
-    pub(crate) fn seconds(&self, name: &str) -> Result<Duration, Refused> {
-        Ok(duration_from_seconds(name, self.number(name)?)?)
-    }
-
-    /// The same, or 0.
-    pub(crate) fn seconds_or_zero(&self, name: &str) -> Result<Duration, Refused> {
-        Ok(duration_from_seconds_or_zero(name, self.number(name)?)?)
-    }
+        _ => return Err(wrong_type(name, "a whole number", given)),
+    };
+    T::try_from(number).map_err(|_| {
+        let size = if number < 0 { "negative" } else { "too large" };
+        Error::invalid_argument(format!("{name} is {size}")).into()
+    })
 }
 
-impl Integer {
-    /// As the core's type. The core checks its limits.
-    pub(crate) fn integer<T: TryFrom<i64>>(&self, name: &str) -> Result<T, Refused> {
-        let number = match self {
-            Given::Right(number) => *number,
-            Given::Wrong(given) => return Err(wrong_type(name, "a whole number", given)),
-        };
-        T::try_from(number).map_err(|_| {
-            let size = if number < 0 { "negative" } else { "too large" };
-            Error::invalid_argument(format!("{name} is {size}")).into()
-        })
-    }
-}
-
-impl Flag {
-    pub(crate) fn flag(&self, name: &str) -> Result<bool, Refused> {
-        match self {
-            Given::Right(flag) => Ok(*flag),
-            Given::Wrong(given) => Err(wrong_type(name, "True or False", given)),
-        }
-    }
+/// A bool.
+pub(crate) fn flag(name: &str, given: &Bound<'_, PyAny>) -> Result<bool, Refused> {
+    given.cast::<PyBool>().map(|flag| flag.is_true()).map_err(|_| wrong_type(name, "True or False", given))
 }
 
 /// An iterable of str, not a str itself.
 pub(crate) fn strings(name: &str, given: &Bound<'_, PyAny>) -> Result<Vec<String>, Refused> {
-    let wrong = || wrong_type(name, "an iterable of str", &type_name(given));
+    let wrong = || wrong_type(name, "an iterable of str", given);
     if given.is_instance_of::<PyString>() {
         return Err(wrong());
     }
@@ -174,7 +118,7 @@ pub(crate) fn strings(name: &str, given: &Bound<'_, PyAny>) -> Result<Vec<String
 
 /// A str as UTF-8. It must not contain a lone surrogate, which cannot be encoded.
 pub(crate) fn text<'a>(name: &str, given: &'a Bound<'_, PyAny>) -> Result<Cow<'a, str>, Refused> {
-    let text = given.cast::<PyString>().map_err(|_| wrong_type(name, "a str", &type_name(given)))?;
+    let text = given.cast::<PyString>().map_err(|_| wrong_type(name, "a str", given))?;
     Ok(text.to_cow().map_err(|_| lone_surrogate(name))?)
 }
 
@@ -182,7 +126,7 @@ pub(crate) fn text<'a>(name: &str, given: &'a Bound<'_, PyAny>) -> Result<Cow<'a
 /// pieces: there is never a whole copy besides the JSON. A piece ends between two characters.
 pub(crate) fn encoded(name: &str, given: &Bound<'_, PyAny>) -> Result<EncodedPrompt, Refused> {
     const PIECE: usize = 16 << 10;
-    let text = given.cast::<PyString>().map_err(|_| wrong_type(name, "a str", &type_name(given)))?;
+    let text = given.cast::<PyString>().map_err(|_| wrong_type(name, "a str", given))?;
     let characters = text.code_point_len().unwrap_or(0);
     let mut encoded = EncodedPrompt::with_capacity(characters);
     // A subclass may have a slicing of its own.
@@ -204,28 +148,28 @@ fn lone_surrogate(name: &str) -> Error {
 
 /// A str or an os.PathLike.
 pub(crate) fn path(name: &str, given: &Bound<'_, PyAny>) -> Result<PathBuf, Refused> {
-    given.extract().map_err(|_| wrong_type(name, "a str or an os.PathLike", &type_name(given)))
+    given.extract().map_err(|_| wrong_type(name, "a str or an os.PathLike", given))
 }
 
 /// A token that can end a call.
 pub(crate) fn cancel_token<'a>(name: &str, given: &'a Bound<'_, PyAny>) -> Result<&'a CancelToken, Refused> {
     match given.cast::<CancelToken>() {
         Ok(token) => Ok(token.get()),
-        Err(_) => Err(wrong_type(name, "an agentjob.CancelToken", &type_name(given))),
+        Err(_) => Err(wrong_type(name, "an agentjob.CancelToken", given)),
     }
 }
 
 /// A mapping of header names to values. Two names that differ only in case are a mistake.
-pub(crate) fn headers(given: &Bound<'_, PyAny>) -> Result<Headers, Refused> {
-    let wrong = |given: &Bound<'_, PyAny>| wrong_type("headers", "a mapping of str to str", &type_name(given));
+pub(crate) fn headers(name: &str, given: &Bound<'_, PyAny>) -> Result<Headers, Refused> {
+    let wrong = || wrong_type(name, "a mapping of str to str", given);
     if !given.hasattr("keys").unwrap_or(false) {
-        return Err(wrong(given));
+        return Err(wrong());
     }
-    let items = given.call_method0("items").and_then(|items| items.try_iter()).map_err(|_| wrong(given))?;
+    let items = given.call_method0("items").and_then(|items| items.try_iter()).map_err(|_| wrong())?;
     let mut headers = Headers::new();
     for item in items {
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
-            item.and_then(|item| item.extract()).map_err(|_| wrong(given))?;
+            item.and_then(|item| item.extract()).map_err(|_| wrong())?;
         let name = text("a header's name", &name)?;
         let value = text(&format!("the value of header {name}"), &value)?;
         if headers.contains(&name) {
@@ -239,7 +183,7 @@ pub(crate) fn headers(given: &Bound<'_, PyAny>) -> Result<Headers, Refused> {
 /// A callback, or none.
 pub(crate) fn callback(name: &str, given: Option<Bound<'_, PyAny>>) -> Result<Option<Py<PyAny>>, Refused> {
     match given {
-        Some(given) if !given.is_callable() => Err(wrong_type(name, "callable", &type_name(&given))),
+        Some(given) if !given.is_callable() => Err(wrong_type(name, "callable", &given)),
         given => Ok(given.map(Bound::unbind)),
     }
 }

@@ -1,15 +1,24 @@
 //! Native methods and functions with type hints. Python lets no built-in method have annotations, so `typing.get_type_hints`, and what
-//! makes tools and commands of functions, would find none. So each public one is a [`Function`] that calls the built-in one. Its hints
-//! are those of the package's stub, which `agentjob/_hints.py` reads when a program first asks for them.
+//! makes tools and commands of functions, would find none. So each public one is a [`Function`] that calls the built-in one. Its hints,
+//! its signature and its documentation are those of the package's stub, which `agentjob/_hints.py` reads when a program first asks for
+//! them.
 
-use pyo3::exceptions::PyAttributeError;
+use agentjob_core::Delivery;
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
+
+use crate::errors::add_note;
+
+/// The methods of `Client` that deliver a message.
+const DELIVERING: [&str; 3] = ["send_message", "create_job", "send_and_wait"];
 
 // Without a documentation comment: `__doc__` of each is that of its built-in one.
 #[pyclass(frozen, weakref, module = "agentjob")]
 pub(crate) struct Function {
     built_in: Py<PyAny>,
+    delivers: bool,
 }
 
 #[pymethods]
@@ -20,7 +29,11 @@ impl Function {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.built_in.bind(args.py()).call(args, kwargs)
+        self.built_in.bind(args.py()).call(args, kwargs).inspect_err(|raised| {
+            if self.delivers {
+                note_refusal(args.py(), raised);
+            }
+        })
     }
 
     /// As for a function of Python: a method of an object, or this itself for its class.
@@ -51,24 +64,35 @@ impl Function {
 
     #[getter]
     fn __doc__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.built_in.bind(py).getattr("__doc__")
+        self.of_stub(py, "doc")
     }
 
     #[getter]
     fn __annotations__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("agentjob._hints")?.call_method1("hints", (self.qualified_name(py)?,))
+        self.of_stub(py, "annotations")
     }
 
     #[getter]
-    fn __signature__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let built_in = slf.get().built_in.bind(slf.py());
-        slf.py().import("agentjob._hints")?.call_method1("signature", (built_in, slf.getattr("__annotations__")?))
+    fn __signature__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.of_stub(py, "signature")
     }
 }
 
 impl Function {
     fn qualified_name(&self, py: Python<'_>) -> PyResult<String> {
         self.built_in.bind(py).getattr("__qualname__")?.extract()
+    }
+
+    fn of_stub<'py>(&self, py: Python<'py>, what: &str) -> PyResult<Bound<'py, PyAny>> {
+        py.import("agentjob._hints")?.call_method1(what, (&self.built_in,))
+    }
+}
+
+/// Gives the verdict to pyo3's own TypeError for an argument that is missing, surplus or there twice. Any other TypeError has it already.
+fn note_refusal(py: Python<'_>, raised: &PyErr) {
+    let raised = raised.value(py);
+    if raised.is_exact_instance_of::<PyTypeError>() && raised.hasattr(intern!(py, "delivery")).is_ok_and(|has| !has) {
+        add_note(raised, Delivery::NotSent);
     }
 }
 
@@ -87,13 +111,14 @@ pub(crate) fn with_hints(module: &Bound<'_, PyModule>, classes: &[&str], functio
         for (name, member) in members {
             let name: String = name.extract()?;
             if public(&name) && member.is_callable() {
-                class.setattr(name, Function { built_in: member.unbind() })?;
+                let delivers = DELIVERING.contains(&name.as_str());
+                class.setattr(name, Function { built_in: member.unbind(), delivers })?;
             }
         }
     }
     for name in functions {
         let built_in = module.getattr(*name)?.unbind();
-        module.setattr(*name, Function { built_in })?;
+        module.setattr(*name, Function { built_in, delivers: false })?;
     }
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! `agentjob._native`: the core as Python objects.
 //!
-//! A call passes through these files: `arguments` (and `message_arguments`, `options`, `settings`) read what Python gives,
+//! A call passes through these files: `client` has the methods, `keywords`, `options`, `settings` and `arguments` read what Python gives,
 //! `request`, `wait`, `poller` and `batch` call the core, `signals` blocks, `watcher` runs callbacks meanwhile, and `convert` and
-//! `errors` make what Python gets, and `function` gives methods their type hints. `client` only has signatures and docstrings. Every decision is made in `agentjob-core`.
+//! `errors` make what Python gets. `function` gives methods the signatures, the hints and the documentation of the package's stub. Every
+//! decision is made in `agentjob-core`.
 
 #![forbid(unsafe_code)]
 
@@ -19,9 +20,9 @@ mod headers;
 mod in_use;
 mod key_exception;
 mod key_function;
+mod keywords;
 mod logging;
 mod main_thread;
-mod message_arguments;
 mod options;
 mod panic;
 mod poller;

@@ -8,16 +8,16 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::arguments::{Argument, Number, Refused, headers as read_headers, text};
+use crate::arguments::{Argument, Refused, headers, seconds, text};
 use crate::caller::Caller;
 use crate::cancel_token::CancelToken;
 use crate::convert;
 use crate::in_use::claim;
-use crate::options::{WaitSchedule, call_options};
+use crate::keywords::{Keywords, set};
+use crate::options::{call_options, wait_options, watched};
 use crate::panic::guarded;
 use crate::request::message;
 use crate::signals::blocking;
-use crate::watcher::Callbacks;
 
 /// A wait whose loop the program runs; see Client.poller.
 #[pyclass(frozen, weakref, module = "agentjob")]
@@ -35,27 +35,18 @@ impl Poller {
         Poller { caller: caller.share(py), headers, polling: Mutex::default(), core: Mutex::new(core) }
     }
 
-    pub(crate) fn of_job(
-        caller: &Caller,
-        job_id: Argument<'_, '_>,
-        schedule: &WaitSchedule,
-        headers: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<Poller> {
-        let make = || -> Result<_, Refused> {
-            let options = schedule.options()?;
-            Ok((caller.core().poller(&text("job_id", job_id)?, &options)?, of_calls(headers)?))
-        };
-        let (poller, headers) = make().map_err(|refused| refused.raised(job_id.py(), false))?;
+    pub(crate) fn of_job(caller: &Caller, job_id: Argument<'_, '_>, keywords: Keywords<'_>) -> PyResult<Poller> {
+        let read = keywords.read(|keywords| {
+            let options = wait_options(keywords)?;
+            Ok((caller.core().poller(&text("job_id", job_id)?, &options)?, of_each_poll(keywords)?))
+        });
+        let (poller, headers) = read.map_err(|refused| refused.raised(job_id.py(), false))?;
         Ok(Poller::new(job_id.py(), caller, poller, headers))
     }
 
-    pub(crate) fn of_text(
-        caller: &Caller,
-        given: Argument<'_, '_>,
-        headers: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<Poller> {
-        let make = || -> Result<_, Refused> { Ok((text("text", given)?.parse()?, of_calls(headers)?)) };
-        let (poller, headers) = make().map_err(|refused| refused.raised(given.py(), false))?;
+    pub(crate) fn of_text(caller: &Caller, given: Argument<'_, '_>, keywords: Keywords<'_>) -> PyResult<Poller> {
+        let read = keywords.read(|keywords| Ok((text("text", given)?.parse()?, of_each_poll(keywords)?)));
+        let (poller, headers) = read.map_err(|refused| refused.raised(given.py(), false))?;
         Ok(Poller::new(given.py(), caller, poller, headers))
     }
 
@@ -63,20 +54,16 @@ impl Poller {
     pub(crate) fn of_message(
         caller: &Caller,
         (job_id, prompt): (Argument<'_, '_>, Argument<'_, '_>),
-        schedule: &WaitSchedule,
-        meta: Option<Bound<'_, PyAny>>,
-        cancel: Option<Bound<'_, PyAny>>,
-        headers: Option<Bound<'_, PyAny>>,
+        keywords: Keywords<'_>,
     ) -> PyResult<Poller> {
         let py = job_id.py();
-        let callbacks = Callbacks::meta(meta).map_err(|refused| refused.raised(py, true))?;
+        let read = keywords.read(|keywords| {
+            let (options, (callbacks, call)) = (wait_options(keywords)?, call_options(keywords)?);
+            Ok((message(job_id, prompt)?, options, callbacks, call, of_each_poll(keywords)?))
+        });
+        let ((job_id, prompt), options, callbacks, call, headers) = read.map_err(|refused| refused.raised(py, true))?;
         let watcher = caller.watcher(py, callbacks, true)?;
-        let read = || -> Result<_, Refused> {
-            let options = schedule.options()?;
-            let call = call_options(&watcher, None, cancel, headers.clone())?;
-            Ok((message(job_id, prompt)?, options.call(call), of_calls(headers)?))
-        };
-        let ((job_id, prompt), options, headers) = read().map_err(|refused| refused.raised(py, true))?;
+        let options = options.call(watched(call.headers(headers.clone()), &watcher));
         let poller = blocking(py, &watcher, true, || caller.core().send_and_poll(&job_id, &prompt, &options))?;
         Ok(Poller::new(py, caller, poller, headers))
     }
@@ -90,24 +77,21 @@ impl Poller {
 #[pymethods]
 impl Poller {
     /// Polls the job once, now. Returns its last record when the job is done, None when it is not.
-    ///
-    /// timeout: total seconds of this poll instead of the client's. meta: called with the response's metadata if the poll succeeds.
-    /// cancel: a CancelToken that can end it. A poll that fails for a transient reason is counted and returns None. Raises
-    /// WaitTimeoutError once the wait has timed out; one more poll is made first if one that was due before was not made, or one ended
-    /// more than a second later.
-    #[pyo3(signature = (*, timeout=None, meta=None, cancel=None))]
+    #[pyo3(signature = (**keywords))]
     fn poll<'py>(
         &self,
         py: Python<'py>,
-        timeout: Option<Number>,
-        meta: Option<Bound<'py, PyAny>>,
-        cancel: Option<Bound<'py, PyAny>>,
+        keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         guarded(py, || {
-            let callbacks = Callbacks::meta(meta).map_err(|refused| refused.raised(py, false))?;
+            let read = Keywords::of("Poller.poll", keywords).read(|keywords| {
+                let (callbacks, mut options) = call_options(keywords)?;
+                set! { options, keywords.optional: timeout = seconds; }
+                Ok((callbacks, options))
+            });
+            let (callbacks, options) = read.map_err(|refused| refused.raised(py, false))?;
             let watcher = self.caller.watcher(py, callbacks, false)?;
-            let call = call_options(&watcher, timeout, cancel, None).map_err(|refused| refused.raised(py, false))?;
-            let call = call.headers(self.headers.clone());
+            let call = watched(options.headers(self.headers.clone()), &watcher);
             let _alone = claim(&self.polling, "poller")?;
             // A copy polls, so other threads can read the state meanwhile.
             let mut poller = self.state().clone();
@@ -191,7 +175,7 @@ impl Poller {
     }
 }
 
-/// The headers that each call of a wait has.
-fn of_calls(headers: Option<Bound<'_, PyAny>>) -> Result<Headers, Refused> {
-    headers.map_or_else(|| Ok(Headers::new()), |headers| read_headers(&headers))
+/// The headers that were given.
+fn of_each_poll(keywords: &mut Keywords<'_>) -> Result<Headers, Refused> {
+    keywords.optional("headers").map_or_else(|| Ok(Headers::new()), |given| headers("headers", &given))
 }

@@ -8,50 +8,43 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::arguments::{Argument, Number, Refused, encoded, text};
+use crate::arguments::{Argument, Refused, encoded, headers, seconds, text};
 use crate::caller::Caller;
 use crate::convert;
 use crate::errors::{add_note, note_id};
-use crate::options::call_options;
+use crate::keywords::{Keywords, set};
+use crate::options::{call_options, watched};
 use crate::signals::blocking;
 use crate::watcher::{Callbacks, Watcher};
-
-/// A call's own options.
-pub(crate) struct Call<'py> {
-    pub(crate) timeout: Option<Number>,
-    pub(crate) meta: Option<Bound<'py, PyAny>>,
-    pub(crate) cancel: Option<Bound<'py, PyAny>>,
-    pub(crate) headers: Option<Bound<'py, PyAny>>,
-}
 
 pub(crate) fn send_message<'py>(
     caller: &Caller,
     (job_id, prompt): (Argument<'_, 'py>, Argument<'_, 'py>),
-    call: Call<'py>,
+    keywords: Keywords<'py>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = job_id.py();
     let (job_id, prompt) = message(job_id, prompt).map_err(|refused| refused.raised(py, true))?;
-    request(py, caller, call, true, |core, call| core.send_message_with(&job_id, &prompt, call))
+    request(py, caller, keywords, true, |core, call| core.send_message_with(&job_id, &prompt, call))
 }
 
 pub(crate) fn get_job<'py>(
     caller: &Caller,
     job_id: Argument<'_, 'py>,
-    call: Call<'py>,
+    keywords: Keywords<'py>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = job_id.py();
     let job_id = text("job_id", job_id).map_err(|refused| refused.raised(py, false))?;
-    request(py, caller, call, false, |core, call| core.get_job_with(&job_id, call))
+    request(py, caller, keywords, false, |core, call| core.get_job_with(&job_id, call))
 }
 
 pub(crate) fn create_job<'py>(
     caller: &Caller,
     prompt: Argument<'_, 'py>,
-    call: Call<'py>,
+    keywords: Keywords<'py>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = prompt.py();
     let prompt = encoded("prompt", prompt).map_err(|refused| refused.raised(py, true))?;
-    let (watcher, options) = prepared(py, caller, call, true)?;
+    let (watcher, options) = prepared(py, caller, keywords, true)?;
     let job = creating(py, caller, (&watcher, &options), &prompt)?;
     returned(py, &job, true).inspect_err(|raised| note_new_job(py, caller, &options, raised, &job))
 }
@@ -86,10 +79,12 @@ pub(crate) fn add_new_job(
     caller: &Caller,
     exception: &Bound<'_, PyAny>,
     job: Bound<'_, PyDict>,
-    headers: Option<Bound<'_, PyAny>>,
+    given: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let options =
-        call_options(&Arc::default(), None, None, headers).map_err(|refused| refused.raised(job.py(), false))?;
+    let mut options = CallOptions::new();
+    if let Some(given) = given {
+        options = options.headers(headers("headers", &given).map_err(|refused| refused.raised(job.py(), false))?);
+    }
     let id: String = job.as_any().get_item(intern!(job.py(), "id"))?.extract()?;
     let id = caller.core().redact(&id, &options);
     note_id(exception, &id, Some(job));
@@ -111,7 +106,7 @@ pub(crate) fn record_json<'py>(
     };
     let (job_id, prompt) = read().map_err(|refused| refused.raised(py, delivers))?;
     let watcher = caller.watcher(py, Callbacks::default(), delivers)?;
-    let options = call_options(&watcher, None, None, None).map_err(|refused| refused.raised(py, delivers))?;
+    let options = watched(CallOptions::new(), &watcher);
     let core = caller.core();
     let job = match (&job_id, &prompt) {
         (Some(job_id), Some(prompt)) => {
@@ -133,21 +128,30 @@ pub(crate) fn record_json<'py>(
 fn request<'py>(
     py: Python<'py>,
     caller: &Caller,
-    call: Call<'py>,
+    keywords: Keywords<'py>,
     delivers: bool,
     make: impl FnOnce(&Client, &CallOptions) -> Result<Job, Error> + Send,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (watcher, options) = prepared(py, caller, call, delivers)?;
+    let (watcher, options) = prepared(py, caller, keywords, delivers)?;
     let job = blocking(py, &watcher, delivers, || make(caller.core(), &options))?;
     returned(py, &job, delivers)
 }
 
 /// What a call needs besides its arguments.
-fn prepared(py: Python<'_>, caller: &Caller, call: Call<'_>, delivers: bool) -> PyResult<(Arc<Watcher>, CallOptions)> {
-    let callbacks = Callbacks::meta(call.meta).map_err(|refused| refused.raised(py, delivers))?;
+fn prepared(
+    py: Python<'_>,
+    caller: &Caller,
+    keywords: Keywords<'_>,
+    delivers: bool,
+) -> PyResult<(Arc<Watcher>, CallOptions)> {
+    let read = keywords.read(|keywords| {
+        let (callbacks, mut options) = call_options(keywords)?;
+        set! { options, keywords.optional: timeout = seconds; headers = headers; }
+        Ok((callbacks, options))
+    });
+    let (callbacks, options) = read.map_err(|refused| refused.raised(py, delivers))?;
     let watcher = caller.watcher(py, callbacks, delivers)?;
-    let options = call_options(&watcher, call.timeout, call.cancel, call.headers)
-        .map_err(|refused| refused.raised(py, delivers))?;
+    let options = watched(options, &watcher);
     Ok((watcher, options))
 }
 

@@ -9,11 +9,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::arguments::{Argument, Refused, callback, text};
+use crate::arguments::{Argument, callback, headers, text};
 use crate::caller::Caller;
 use crate::detached::Detached;
 use crate::in_use::claim;
-use crate::options::{WaitSchedule, WaitSettings, call_options};
+use crate::keywords::{Keywords, set};
+use crate::options::{call_options, wait_options, watched};
 use crate::panic::guarded;
 use crate::request::{message, returned};
 use crate::signals::blocking;
@@ -23,40 +24,41 @@ use crate::{convert, errors};
 pub(crate) fn wait<'py>(
     caller: &Caller,
     job_id: Argument<'_, 'py>,
-    settings: WaitSettings<'py>,
+    keywords: Keywords<'py>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = job_id.py();
     let job_id = text("job_id", job_id).map_err(|refused| refused.raised(py, false))?;
-    to_the_end(py, caller, settings, false, |core, options| core.wait(&job_id, options))
+    to_the_end(py, caller, keywords, false, |core, options| core.wait(&job_id, options))
 }
 
 pub(crate) fn send_and_wait<'py>(
     caller: &Caller,
     (job_id, prompt): (Argument<'_, 'py>, Argument<'_, 'py>),
-    settings: WaitSettings<'py>,
+    keywords: Keywords<'py>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = job_id.py();
     let (job_id, prompt) = message(job_id, prompt).map_err(|refused| refused.raised(py, true))?;
-    to_the_end(py, caller, settings, true, |core, options| core.send_and_wait(&job_id, &prompt, options))
+    to_the_end(py, caller, keywords, true, |core, options| core.send_and_wait(&job_id, &prompt, options))
 }
 
 fn to_the_end<'py>(
     py: Python<'py>,
     caller: &Caller,
-    settings: WaitSettings<'py>,
+    keywords: Keywords<'py>,
     delivers: bool,
     wait: impl FnOnce(&core::Client, &WaitOptions) -> Result<core::Job, Error> + Send,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let refused = |refused: Refused| refused.raised(py, delivers);
-    let on_update = callback("on_update", settings.on_update).map_err(refused)?;
-    let callbacks = Callbacks { on_update, ..Callbacks::meta(settings.meta).map_err(refused)? };
+    let read = keywords.read(|keywords| {
+        let options = wait_options(keywords)?;
+        let (callbacks, mut call) = call_options(keywords)?;
+        set! { call, keywords.optional: headers = headers; }
+        let on_update = callback("on_update", keywords.optional("on_update"))?;
+        let check = keywords.flag("check")?;
+        Ok((options, call, Callbacks { on_update, ..callbacks }, check))
+    });
+    let (options, call, callbacks, check) = read.map_err(|refused| refused.raised(py, delivers))?;
     let watcher = caller.watcher(py, callbacks, delivers)?;
-    let read = || -> Result<_, Refused> {
-        let options =
-            settings.schedule.options()?.call(call_options(&watcher, None, settings.cancel, settings.headers)?);
-        Ok((options, settings.check.flag("check")?))
-    };
-    let (options, check) = read().map_err(refused)?;
+    let options = options.call(watched(call, &watcher));
     let job = blocking(py, &watcher, delivers, || wait(caller.core(), &options))?;
     if check && *job.status() == JobStatus::Failed {
         return Err(errors::job_failed(py, &job, delivers));
@@ -74,22 +76,18 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(
-        caller: &Caller,
-        job_id: Argument<'_, '_>,
-        schedule: &WaitSchedule,
-        meta: Option<Bound<'_, PyAny>>,
-        cancel: Option<Bound<'_, PyAny>>,
-        headers: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<Watch> {
+    pub(crate) fn new(caller: &Caller, job_id: Argument<'_, '_>, keywords: Keywords<'_>) -> PyResult<Watch> {
         let py = job_id.py();
-        let callbacks = Callbacks::meta(meta).map_err(|refused| refused.raised(py, false))?;
+        let read = keywords.read(|keywords| {
+            let options = wait_options(keywords)?;
+            let (callbacks, mut call) = call_options(keywords)?;
+            set! { call, keywords.optional: headers = headers; }
+            Ok((text("job_id", job_id)?, options, call, callbacks))
+        });
+        let (job_id, options, call, callbacks) = read.map_err(|refused| refused.raised(py, false))?;
         let watcher = caller.watcher(py, callbacks, false)?;
-        let make = || -> Result<_, Refused> {
-            let options = schedule.options()?.call(call_options(&watcher, None, cancel, headers)?);
-            Ok(caller.core().watch(&text("job_id", job_id)?, &options)?)
-        };
-        let core = make().map_err(|refused| refused.raised(py, false))?;
+        let core = caller.core().watch(&job_id, &options.call(watched(call, &watcher)));
+        let core = core.map_err(|error| errors::raised(py, &error))?;
         Ok(Watch {
             core: Detached::new(Mutex::new(core)),
             watcher,

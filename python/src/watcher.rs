@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::arguments::{Refused, callback};
 use crate::batch::records;
 use crate::convert;
 use crate::errors::add_note;
@@ -54,11 +53,6 @@ pub(crate) struct Callbacks {
 impl Callbacks {
     pub(crate) fn on_update(on_update: Option<Py<PyAny>>) -> Callbacks {
         Callbacks { on_update, meta: None }
-    }
-
-    /// The `meta` that a program gave.
-    pub(crate) fn meta(given: Option<Bound<'_, PyAny>>) -> Result<Callbacks, Refused> {
-        Ok(Callbacks { on_update: None, meta: callback("meta", given)? })
     }
 }
 

@@ -1,15 +1,18 @@
 """The package's public interface: names, signatures, docs and types."""
 
 import ast
+import functools
 import importlib
 import inspect
 import pathlib
 import pickle
+import pydoc
 import shutil
 import subprocess
 import sys
 import typing
 import weakref
+from functools import partial
 
 import pytest
 
@@ -64,6 +67,8 @@ def stubbed(function):
     found = [(arg.arg, kind, default) for arg, kind, default in zip(positional, kinds, defaults) if arg.arg not in ("self", "cls")]
     for arg, default in zip(given.kwonlyargs, given.kw_defaults):
         found.append((arg.arg, inspect.Parameter.KEYWORD_ONLY, empty if default is None else ast.literal_eval(default)))
+    if given.kwarg:
+        found.append((given.kwarg.arg, inspect.Parameter.VAR_KEYWORD, empty))
     return found
 
 
@@ -86,6 +91,59 @@ def test_the_module_has_the_names_and_the_signatures_of_the_stub():
                 assert stubbed(item) == parameters(inspect.signature(getattr(cls, item.name))), f"{node.name}.{item.name}"
             compared.add(f"{node.name}.{item.name}")
     assert {"Client.wait", "Client.__new__", "Poller.poll", "Batch.next_event", "CancelToken.cancel", "batch_export"} <= compared
+
+
+#: How to call each native method and function that takes arguments by keyword.
+CALLS = {
+    "Client": lambda client, tmp_path: partial(type(client), base_url="https://example.com", api_key="k", project_id="p"),
+    "Client.with_options": lambda client, tmp_path: client.with_options,
+    "Client.send_message": lambda client, tmp_path: partial(client.send_message, "job_demo", "go"),
+    "Client.get_job": lambda client, tmp_path: partial(client.get_job, "job_demo"),
+    "Client.create_job": lambda client, tmp_path: partial(client.create_job, "go"),
+    "Client.wait": lambda client, tmp_path: partial(client.wait, "job_demo"),
+    "Client.send_and_wait": lambda client, tmp_path: partial(client.send_and_wait, "job_demo", "go"),
+    "Client.watch": lambda client, tmp_path: partial(client.watch, "job_demo"),
+    "Client.send_all": lambda client, tmp_path: partial(client.send_all, [], journal=tmp_path / "journal"),
+    "Client.poller": lambda client, tmp_path: partial(client.poller, "job_demo"),
+    "Client.resume": lambda client, tmp_path: partial(client.resume, str(client.poller("job_demo"))),
+    "Poller.poll": lambda client, tmp_path: client.poller("job_demo").poll,
+    "read_batch_list": lambda client, tmp_path: partial(agentjob.read_batch_list, tmp_path),
+    "write_batch_report": lambda client, tmp_path: partial(agentjob.write_batch_report, tmp_path, tmp_path),
+}
+
+
+def parameters_of(name):
+    return inspect.signature(functools.reduce(getattr, name.split("."), agentjob)).parameters
+
+
+def keywords_of(name):
+    return {name for name, parameter in parameters_of(name).items() if parameter.kind is parameter.KEYWORD_ONLY}
+
+
+def test_every_native_method_with_keywords_is_called_here():
+    named = [mark.id for mark in native()]
+    assert {name for name in named if keywords_of(name)} == set(CALLS) - {"Client"}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_native_method_takes_the_keywords_of_its_signature_and_no_others(name, client, emulator, tmp_path):
+    call = CALLS[name](client, tmp_path)
+    for keyword in keywords_of(name):
+        with pytest.raises((TypeError, agentjob.InvalidArgumentError), match=f"{keyword} must be "):
+            call(**{keyword: object()})
+    for keyword in set().union({"tiemout", "keywords"}, *map(keywords_of, CALLS)) - set(parameters_of(name)):
+        with pytest.raises(TypeError) as caught:
+            call(**{keyword: None})
+        called = "Client.__new__" if name == "Client" else name
+        assert str(caught.value) == f"{called}() got an unexpected keyword argument '{keyword}'"
+    assert emulator.ledger() == []
+
+
+def test_help_shows_the_documentation_and_the_defaults_of_the_stub():
+    assert "settle: for how many seconds" in agentjob.Client.wait.__doc__
+    signature = inspect.signature(agentjob.Client.send_all)
+    assert signature.parameters["grace"].default == 5.0 and signature.return_annotation is agentjob.Batch
+    assert "lateness: Optional[float] = None" in pydoc.render_doc(agentjob.Client.wait, renderer=pydoc.plaintext)
 
 
 def functions():

@@ -8,74 +8,62 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arguments::{
-    Flag, Integer, Number, Refused, callback, cancel_token, headers as read_headers, path, strings, text,
+    Refused, callback, cancel_token, flag, headers, integer, path, seconds, seconds_or_zero, strings, text,
 };
 use crate::batch::iterator::Batch;
 use crate::batch::{closing, items, records};
 use crate::caller::Caller;
+use crate::keywords::{Keywords, set};
 use crate::logging;
-use crate::options::WaitSchedule;
+use crate::options::wait_options;
 use crate::panic::guarded;
 use crate::signals::blocking;
 use crate::watcher::{Callbacks, Watcher};
 
-/// What `Client.send_all` takes besides its items and its callback.
-pub(crate) struct BatchSettings<'py> {
-    pub(crate) journal: Bound<'py, PyAny>,
-    pub(crate) concurrency: Integer,
-    pub(crate) rate: Option<Bound<'py, PyAny>>,
-    pub(crate) wait: Flag,
-    pub(crate) schedule: WaitSchedule,
-    pub(crate) resend_unknown: Flag,
-    pub(crate) retry_prompts: Option<Bound<'py, PyAny>>,
-    pub(crate) max_outage: Number,
-    pub(crate) max_busy: Number,
-    pub(crate) grace: Number,
-    pub(crate) cancel: Option<Bound<'py, PyAny>>,
-    pub(crate) headers: Option<Bound<'py, PyAny>>,
-}
-
-impl BatchSettings<'_> {
-    fn options(&self, journal: &Path) -> Result<BatchOptions, Refused> {
-        let rate = self.rate.as_ref().map(|rate| Ok::<Rate, Refused>(text("rate", rate)?.parse()?)).transpose()?;
-        // Check it even if it is not used: a mistake shows at once.
-        let schedule = self.schedule.options()?;
-        let mut options = BatchOptions::new(journal)
-            .concurrency(self.concurrency.integer("concurrency")?)
-            .rate(rate)
-            .wait(self.wait.flag("wait")?.then_some(schedule))
-            .resend_unknown(self.resend_unknown.flag("resend_unknown")?)
-            .max_outage(self.max_outage.seconds("max_outage")?)
-            .max_busy(self.max_busy.seconds_or_zero("max_busy")?)
-            .grace(self.grace.seconds_or_zero("grace")?);
-        if let Some(prompts) = &self.retry_prompts {
-            for prompt in strings("retry_prompts", prompts)? {
-                options = options.retry_prompt(prompt);
-            }
-        }
-        if let Some(cancel) = &self.cancel {
-            options = options.cancel(cancel_token("cancel", cancel)?.core());
-        }
-        if let Some(headers) = &self.headers {
-            options = options.headers(read_headers(headers)?);
-        }
-        Ok(options)
+/// What `Client.send_all` takes by keyword, but for its journal and its callback.
+fn batch_options(keywords: &mut Keywords<'_>, journal: &Path) -> Result<BatchOptions, Refused> {
+    let mut options = BatchOptions::new(journal);
+    set! { options, keywords.given:
+        concurrency = integer;
+        resend_unknown = flag;
+        max_outage = seconds;
+        max_busy = seconds_or_zero;
+        grace = seconds_or_zero;
     }
+    set! { options, keywords.optional:
+        rate = |name, given| Ok::<Rate, Refused>(text(name, given)?.parse()?);
+        headers = headers;
+    }
+    // Check it even if it is not used: a mistake shows at once.
+    let wait = wait_options(keywords)?;
+    if keywords.flag("wait")? {
+        options = options.wait(wait);
+    }
+    if let Some(prompts) = keywords.optional("retry_prompts") {
+        for prompt in strings("retry_prompts", &prompts)? {
+            options = options.retry_prompt(prompt);
+        }
+    }
+    if let Some(cancel) = keywords.optional("cancel") {
+        options = options.cancel(cancel_token("cancel", &cancel)?.core());
+    }
+    Ok(options)
 }
 
 /// Checks the items, opens the journal and starts to send.
 pub(crate) fn begin(
     caller: &Caller,
     items: &Bound<'_, PyAny>,
-    settings: BatchSettings<'_>,
-    on_update: Option<Bound<'_, PyAny>>,
+    journal: &Bound<'_, PyAny>,
+    keywords: Keywords<'_>,
 ) -> PyResult<Batch> {
     let py = items.py();
-    let read = || -> Result<_, Refused> {
-        let journal = path("journal", &settings.journal)?;
-        Ok((settings.options(&journal)?, journal, callback("on_update", on_update)?))
-    };
-    let (options, journal, on_update) = read().map_err(|refused| refused.raised(py, false))?;
+    let read = keywords.read(|keywords| {
+        let journal = path("journal", journal)?;
+        let on_update = callback("on_update", keywords.optional("on_update"))?;
+        Ok((batch_options(keywords, &journal)?, journal, on_update))
+    });
+    let (options, journal, on_update) = read.map_err(|refused| refused.raised(py, false))?;
     let watcher = caller.watcher(py, Callbacks::on_update(on_update), false)?;
     let options = options.call_events(watcher.batch_level());
     let items = items::read(items)?;
@@ -105,10 +93,7 @@ fn note_repeated(py: Python<'_>, items: &[BatchItem], watcher: &Watcher) -> PyRe
     }
 }
 
-/// The status of a batch (types.BatchStatus), from its journal, whether a run is active or not: its progress, and the messages that
-/// were rejected or may have arrived. It sends nothing and writes nothing.
-///
-/// Raises JournalError: the file cannot be read, is damaged, or is not a journal.
+/// The status of a batch (types.BatchStatus), from its journal, whether a run is active or not.
 #[pyfunction]
 pub(crate) fn batch_status<'py>(py: Python<'py>, journal: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
     guarded(py, || {

@@ -5,19 +5,13 @@ use agentjob_core::{BatchDecision, BatchRef, Error, Resolution};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 
-use crate::arguments::{Integer, Refused, path, text, type_name, wrong_type};
+use crate::arguments::{Refused, integer, path, text, wrong_type};
 use crate::batch::records;
 use crate::panic::guarded;
 use crate::signals::blocking;
 use crate::watcher::Watcher;
 
-/// Decides about messages that may have arrived: "arrived" (count it as accepted), "not_arrived" (send it), or "resend" (send it
-/// although it may have arrived; the agent works twice if it did). The next run of the batch acts on it.
-///
-/// - items: numbers and keys, or "all" for every message that is unknown and about which nothing was decided.
-///
-/// Returns the decisions (types.BatchDecision), which are on the disk. Raises InvalidArgumentError, which names the item, and then
-/// nothing was written; JournalError: the journal cannot be read or written, is damaged, or a run is using it.
+/// Decides about messages that may have arrived: "arrived", "not_arrived" or "resend".
 #[pyfunction]
 #[pyo3(signature = (journal, items, resolution))]
 pub(crate) fn batch_resolve<'py>(
@@ -34,9 +28,6 @@ pub(crate) fn batch_resolve<'py>(
 }
 
 /// Decides that the next run sends rejected messages again, with the same prompt or with another one.
-///
-/// The journal has only the digest of a new prompt: give the prompt to the next run, too, as one of its retry_prompts or in its
-/// item. A run without it refuses to begin. Otherwise as batch_resolve.
 #[pyfunction]
 #[pyo3(signature = (journal, items, prompt=None))]
 pub(crate) fn batch_retry<'py>(
@@ -52,8 +43,7 @@ pub(crate) fn batch_retry<'py>(
     })
 }
 
-/// Decides that the batch is done with messages that were rejected, not sent, or may have arrived: no run sends or reports them.
-/// "all" is every message that was rejected or may have arrived. Otherwise as batch_resolve.
+/// Decides that the batch is done with messages that were rejected, not sent, or may have arrived.
 #[pyfunction]
 #[pyo3(signature = (journal, items))]
 pub(crate) fn batch_drop<'py>(
@@ -67,16 +57,9 @@ pub(crate) fn batch_drop<'py>(
     })
 }
 
-/// Every message of the last run that was sent or tried, or those that are named, as text: "jsonl" (an object per line)
-/// or "csv" (with a header). It sends nothing and writes nothing, and works during a run, too.
-///
-/// The keys and columns are item, key, job_id, state (accepted, rejected, unknown, not_sent, sending, dropped), decision, decided_at,
-/// at (when the outcome was recorded), http_status, reason, status and pr_link (the job's, once a run
-/// has waited for the message's result).
-///
-/// Raises InvalidArgumentError: an item is not in the journal; JournalError: the journal cannot be read or is damaged.
+/// Every message of the last run that was sent or tried, or those that are named, as JSON Lines or CSV.
 #[pyfunction]
-#[pyo3(signature = (journal, format=None, items=None), text_signature = "(journal, format='jsonl', items='all')")]
+#[pyo3(signature = (journal, format=None, items=None))]
 pub(crate) fn batch_export(
     py: Python<'_>,
     journal: &Bound<'_, PyAny>,
@@ -130,7 +113,7 @@ fn references(items: &Bound<'_, PyAny>) -> PyResult<Vec<BatchRef>> {
     let each = match items.try_iter() {
         Ok(each) => each,
         Err(_) => {
-            return Err(wrong_type("items", "an iterable of numbers and keys", &type_name(items)).raised(py, false));
+            return Err(wrong_type("items", "an iterable of numbers and keys", items).raised(py, false));
         }
     };
     each.map(|item| {
@@ -138,14 +121,13 @@ fn references(items: &Bound<'_, PyAny>) -> PyResult<Vec<BatchRef>> {
         if let Ok(key) = item.cast::<PyString>() {
             return Ok(BatchRef::Key(key.to_cow()?.as_ref().into()));
         }
-        let number: Integer = item.extract()?;
-        read(py, || match number.right() {
-            // `Integer` stops here, and would name another item.
-            Some(i64::MAX) => {
+        read(py, || match integer("items", &item)? {
+            // `integer` stops here, and would name another item.
+            i64::MAX.. => {
                 let number = item.extract().map_err(|_| Error::invalid_argument("a number in items is too large"))?;
                 Ok(BatchRef::Number(number))
             }
-            _ => number.integer("items").map(BatchRef::Number),
+            _ => integer("items", &item).map(BatchRef::Number),
         })
     })
     .collect()

@@ -8,7 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyMapping, PyTuple};
 
-use crate::arguments::{Integer, Refused, text, type_name, wrong_type};
+use crate::arguments::{Refused, integer, text, wrong_type};
 use crate::batch::records;
 use crate::errors;
 use crate::panic::guarded;
@@ -74,7 +74,7 @@ pub(crate) fn read(items: &Bound<'_, PyAny>) -> PyResult<Vec<BatchItem>> {
         Ok(each) => each,
         // Otherwise the iterable's own code raised.
         Err(_) if !items.hasattr(intern!(py, "__iter__"))? => {
-            return Err(wrong_type("items", "an iterable", &type_name(items)).raised(py, false));
+            return Err(wrong_type("items", "an iterable", items).raised(py, false));
         }
         Err(error) => return Err(error),
     };
@@ -144,7 +144,7 @@ fn item(given: &Bound<'_, PyAny>) -> Result<BatchItem, Wrong> {
         let fields = mapping.items()?;
         return of_fields(fields.iter().map(|field| field.extract()));
     }
-    Err(wrong_type("it", "a mapping or a tuple", &type_name(given)).into())
+    Err(wrong_type("it", "a mapping or a tuple", given).into())
 }
 
 fn of_tuple(tuple: &Bound<'_, PyTuple>) -> Result<BatchItem, Wrong> {
@@ -234,8 +234,7 @@ fn line(given: &Bound<'_, PyAny>) -> Result<Option<u64>, Wrong> {
     if given.is_none() {
         return Ok(None);
     }
-    let Ok(line) = given.extract::<Integer>();
-    match line.integer("line")? {
+    match integer("line", given)? {
         0 => Err(Wrong::error(Error::invalid_argument("line is 0").with_hint("Lines count from 1."))),
         line => Ok(Some(line)),
     }

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::arguments::{Number, Refused, cancel_token};
+use crate::arguments::{Refused, cancel_token, seconds_or_zero};
 use crate::batch::running::{Event, Received, Running};
 use crate::batch::{closing, records};
 use crate::caller::Caller;
@@ -171,12 +171,14 @@ impl Batch {
     }
 
     /// Waits for the next outcome and returns it. None: there was none within timeout seconds, or the batch is finished.
-    ///
-    /// timeout: seconds; None waits as long as it takes, 0 does not wait.
     #[pyo3(signature = (timeout=None))]
-    fn next_event<'py>(&self, py: Python<'py>, timeout: Option<Number>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    fn next_event<'py>(
+        &self,
+        py: Python<'py>,
+        timeout: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
         guarded(py, || {
-            let time = timeout.map(|timeout| timeout.seconds_or_zero("timeout")).transpose();
+            let time = timeout.map(|timeout| seconds_or_zero("timeout", &timeout)).transpose();
             let time = time.map_err(|refused| refused.raised(py, false))?;
             self.next_outcome(py, time)?.map(|outcome| records::outcome(py, &outcome)).transpose()
         })
@@ -239,9 +241,6 @@ impl Batch {
     }
 
     /// The batch's progress (types.BatchProgress). It does not wait.
-    ///
-    /// >>> batch.progress()["items"]
-    /// 20
     fn progress<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         guarded(py, || {
             self.check_owner(py)?;
@@ -250,13 +249,6 @@ impl Batch {
     }
 
     /// Sends no more messages. Requests in flight still get their responses, for at most grace; then the batch is finished.
-    ///
-    /// Any thread may call it; it does not wait. Iterating returns the remaining outcomes first. The same items and journal resume
-    /// the batch.
-    ///
-    /// >>> batch.stop()
-    /// >>> sum(1 for outcome in batch) < 20
-    /// True
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         guarded(py, || {
             if self.running.is_owned() {
@@ -268,10 +260,6 @@ impl Batch {
 
     /// Stops the batch, and waits for the responses to its messages in flight, for at most grace. Then it is finished, and another
     /// run may use its journal. Outcomes that the program did not receive are in the journal. Ctrl-C during the wait ends the grace.
-    ///
-    /// >>> batch.close()
-    /// >>> batch.finished, list(batch)
-    /// (True, [])
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         guarded(py, || self.stop_and_wait(py, None))
     }
