@@ -95,37 +95,9 @@ class AsyncClient:
         on_event: Optional[Callable[[Event], object]] = None,
         max_threads: int = MAX_THREADS,
     ) -> None:
+        settings = _without(locals(), "self", "max_threads")
         threads = _threads(max_threads)
-        self._begin(
-            Client(
-                base_url=base_url,
-                api_key=api_key,
-                api_key_file=api_key_file,
-                project_id=project_id,
-                timeout=timeout,
-                connect_timeout=connect_timeout,
-                max_retries=max_retries,
-                max_retry_after=max_retry_after,
-                max_prompt_bytes=max_prompt_bytes,
-                max_response_bytes=max_response_bytes,
-                wait_timeout=wait_timeout,
-                min_interval=min_interval,
-                max_interval=max_interval,
-                lateness=lateness,
-                settle=settle,
-                ca_file=ca_file,
-                client_cert=client_cert,
-                client_key=client_key,
-                proxy=proxy,
-                trust_env=trust_env,
-                allow_plaintext=allow_plaintext,
-                allow_shared_key_file=allow_shared_key_file,
-                user_agent_suffix=user_agent_suffix,
-                headers=headers,
-                on_event=on_event,
-            ),
-            threads,
-        )
+        self._begin(Client(**settings), threads)
 
     def _begin(self, client: Client, threads: Threads) -> None:
         self._client = client
@@ -214,21 +186,7 @@ class AsyncClient:
         on_event: Optional[Callable[[Event], object]] = None,
     ) -> AsyncClient:
         """A client with the same connections and other settings; see Client.with_options."""
-        changed = self._client.with_options(
-            timeout=timeout,
-            connect_timeout=connect_timeout,
-            max_retries=max_retries,
-            max_retry_after=max_retry_after,
-            max_prompt_bytes=max_prompt_bytes,
-            max_response_bytes=max_response_bytes,
-            wait_timeout=wait_timeout,
-            min_interval=min_interval,
-            max_interval=max_interval,
-            lateness=lateness,
-            settle=settle,
-            headers=headers,
-            on_event=on_event,
-        )
+        changed = self._client.with_options(**_without(locals(), "self"))
         return self._of_client(changed, self._threads)
 
     async def send_message(
@@ -257,12 +215,7 @@ class AsyncClient:
         meta: Optional[OnMeta] = None,
         headers: Optional[Mapping[str, str]] = None,
     ) -> Job:
-        """Asks for a job's record; see Client.get_job.
-
-        timeout: total seconds of this call instead of the client's. headers: request headers, which win over the client's.
-        meta: called with the response's metadata when the call succeeds, on the event loop's thread, and awaited if it returns an
-            awaitable.
-        """
+        """Asks for a job's record; see Client.get_job. The options are send_message's."""
         return await self._run(partial(self._client.get_job, job_id, timeout=timeout, headers=headers), timeout, meta=meta)
 
     async def create_job(
@@ -273,12 +226,7 @@ class AsyncClient:
         meta: Optional[OnMeta] = None,
         headers: Optional[Mapping[str, str]] = None,
     ) -> Job:
-        """Creates a job, and returns its record; see Client.create_job.
-
-        timeout: total seconds of this call instead of the client's. headers: request headers, which win over the client's.
-        meta: called with the response's metadata when the call succeeds, on the event loop's thread, and awaited if it returns an
-            awaitable.
-        """
+        """Creates a job, and returns its record; see Client.create_job. The options are send_message's."""
         create = partial(self._client.create_job, prompt, timeout=timeout, headers=headers)
         created = partial(self._client._add_new_job, headers=headers)
         return await self._run(create, timeout, delivers=Message("create_job", created=created), meta=meta)
@@ -302,16 +250,9 @@ class AsyncClient:
         The options are those of Client.wait: all are seconds, except lateness, a fraction of the time waited so far. Between two
         polls the wait takes no thread, and can be cancelled at once.
         """
+        arguments = _without(locals(), "self", "check", "on_update", "meta")
         _check(check, on_update, meta)
-        poller = self._client.poller(
-            job_id,
-            timeout=timeout,
-            min_interval=min_interval,
-            max_interval=max_interval,
-            lateness=lateness,
-            settle=settle,
-            headers=headers,
-        )
+        poller = self._client.poller(**arguments)
         return await self._follow(poller, check, on_update, meta)
 
     async def send_and_wait(
@@ -334,18 +275,9 @@ class AsyncClient:
         timeout is the wait's; the message itself has the client's. Once the message was accepted, every error says so in
         `delivery`.
         """
+        arguments = _without(locals(), "self", "check", "on_update", "meta")
         _check(check, on_update, meta, delivers=True)
-        send = partial(
-            self._client._send_and_poll,
-            job_id,
-            prompt,
-            timeout=timeout,
-            min_interval=min_interval,
-            max_interval=max_interval,
-            lateness=lateness,
-            settle=settle,
-            headers=headers,
-        )
+        send = partial(self._client._send_and_poll, **arguments)
         message = Message("send_message", job_id)
         poller = await self._run(send, delivers=message, meta=meta)
         try:
@@ -372,15 +304,7 @@ class AsyncClient:
         The options are wait's. After an error there are no more. A loop that may end early should be inside
         `async with client.watch("job_123") as watch:`, or call watch.aclose().
         """
-        poller = self._client.poller(
-            job_id,
-            timeout=timeout,
-            min_interval=min_interval,
-            max_interval=max_interval,
-            lateness=lateness,
-            settle=settle,
-            headers=headers,
-        )
+        poller = self._client.poller(**_without(locals(), "self", "meta"))
         _check(False, None, meta)
         return AsyncWatch(self._changes(poller, meta))
 
@@ -429,26 +353,8 @@ class AsyncClient:
         >>> asyncio.run(send("Write tests", "Write docs"))
         ['accepted', 'accepted']
         """
+        begin = partial(self._client.send_all, **_without(locals(), "self", "items", "on_update"))
         _check(False, on_update)
-        begin = partial(
-            self._client.send_all,
-            journal=journal,
-            concurrency=concurrency,
-            rate=rate,
-            wait=wait,
-            timeout=timeout,
-            min_interval=min_interval,
-            max_interval=max_interval,
-            lateness=lateness,
-            settle=settle,
-            resend_unknown=resend_unknown,
-            retry_prompts=retry_prompts,
-            max_outage=max_outage,
-            max_busy=max_busy,
-            grace=grace,
-            cancel=cancel,
-            headers=headers,
-        )
         return AsyncBatch(items, begin, partial(_notify, on_update))
 
     def poller(
@@ -466,16 +372,7 @@ class AsyncClient:
 
         The options are wait's. str(poller) is the wait's state; resume() continues from it, in another process too.
         """
-        poller = self._client.poller(
-            job_id,
-            timeout=timeout,
-            min_interval=min_interval,
-            max_interval=max_interval,
-            lateness=lateness,
-            settle=settle,
-            headers=headers,
-        )
-        return AsyncPoller(self._poll, poller)
+        return AsyncPoller(self._poll, self._client.poller(**_without(locals(), "self")))
 
     def resume(self, text: str, *, headers: Optional[Mapping[str, str]] = None) -> AsyncPoller:
         """Resumes a wait from a poller's text. The time since the text was written counts as waited. The text has no headers: give
@@ -521,6 +418,12 @@ class AsyncClient:
                 delivers.ended(error, "accepted", record=result)
             raise
         return result
+
+
+def _without(arguments: dict[str, Any], *names: str) -> dict[str, Any]:
+    """The arguments of a method but for some, for the native client. Each method's signature says what it takes, because editors and
+    type checkers show that better than `**options`; this keeps the names from being written again for the call."""
+    return {name: argument for name, argument in arguments.items() if name not in names}
 
 
 def _threads(most: object) -> Threads:
