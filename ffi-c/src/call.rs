@@ -1,20 +1,26 @@
 //! Settings of one call that override the client's. The progress function is in `on_progress.rs`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentjob_core::{CallOptions, Control, Error, WaitOptions};
 
 use crate::cancel::agentjob_cancel;
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
-use crate::handle::{self, required_mut};
+use crate::handle;
 use crate::milliseconds::{checked_interval, checked_time};
 use crate::panic::guard_or;
-use crate::result::{Delivers, guard};
+use crate::setter::{Has, set};
 
 /// Pass this as a wait's deadline to wait without one.
 /// @since 0.1.0
 pub const AGENTJOB_FOREVER: u64 = u64::MAX;
+
+/// The deadline of a wait, or none.
+pub(crate) fn checked_wait(ms: u64) -> Result<Option<Duration>, Error> {
+    (ms != AGENTJOB_FOREVER).then(|| checked_time("wait_timeout_ms", ms, 1)).transpose()
+}
 
 /// Settings of a call. NULL always means the client's own settings.
 ///
@@ -56,35 +62,29 @@ pub(crate) unsafe fn wait_options(call: *const agentjob_call) -> WaitOptions {
     unsafe { call.as_ref() }.map(|call| call.wait.clone().call(call.options())).unwrap_or_default()
 }
 
-/// Changes a setting of the wait.
-///
-/// # Safety
-/// `call` is NULL, or a living call that nothing else uses meanwhile.
-unsafe fn set_wait(
-    call: *mut agentjob_call,
-    change: impl FnOnce(WaitOptions) -> Result<WaitOptions, Error>,
-) -> Result<(), Error> {
-    // SAFETY: the caller promises the same.
-    let call = unsafe { required_mut("call", call) }?;
-    // On a copy: a refused value leaves the settings as they were.
-    let changed = change(call.wait.clone())?;
-    changed.check()?;
-    call.wait = changed;
-    Ok(())
+/// Of the request.
+impl Has<CallOptions> for agentjob_call {
+    const NAME: &str = "call";
+
+    fn settings(&mut self) -> Result<&mut CallOptions, Error> {
+        Ok(&mut self.options)
+    }
+
+    fn check(_: &CallOptions) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
-/// Changes a setting of the request.
-///
-/// # Safety
-/// As for [`set_wait`].
-pub(crate) unsafe fn set_options(
-    call: *mut agentjob_call,
-    change: impl FnOnce(CallOptions) -> Result<CallOptions, Error>,
-) -> Result<(), Error> {
-    // SAFETY: the caller promises the same.
-    let call = unsafe { required_mut("call", call) }?;
-    call.options = change(call.options.clone())?;
-    Ok(())
+impl Has<WaitOptions> for agentjob_call {
+    const NAME: &str = "call";
+
+    fn settings(&mut self) -> Result<&mut WaitOptions, Error> {
+        Ok(&mut self.wait)
+    }
+
+    fn check(settings: &WaitOptions) -> Result<(), Error> {
+        settings.check()
+    }
 }
 
 /// Makes settings that override nothing yet.
@@ -111,11 +111,7 @@ pub unsafe extern "C" fn agentjob_call_set_timeout_ms(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe {
-        guard(err, Delivers::Nothing, || {
-            set_options(call, |options| Ok(options.timeout(checked_time("timeout_ms", ms, 1)?)))
-        })
-    }
+    unsafe { set(call, err, &|options: CallOptions| Ok(options.timeout(checked_time("timeout_ms", ms, 1)?))) }
 }
 
 /// The deadline of a wait for a job. Default: the client's, 1800000 (30 minutes).
@@ -132,12 +128,7 @@ pub unsafe extern "C" fn agentjob_call_set_wait_timeout_ms(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe {
-        guard(err, Delivers::Nothing, || {
-            let timeout = (ms != AGENTJOB_FOREVER).then(|| checked_time("wait_timeout_ms", ms, 1)).transpose();
-            set_wait(call, |wait| Ok(wait.timeout(timeout?)))
-        })
-    }
+    unsafe { set(call, err, &|wait: WaitOptions| Ok(wait.timeout(checked_wait(ms)?))) }
 }
 
 /// The shortest and the longest pause between two polls. Default: the client's, 2000 and 60000. Polls 250, 500, 1000 and 2000 ms after a message
@@ -158,9 +149,9 @@ pub unsafe extern "C" fn agentjob_call_set_poll_interval_ms(
 ) -> agentjob_code {
     // SAFETY: the header's contract.
     unsafe {
-        guard(err, Delivers::Nothing, || {
+        set(call, err, &|wait: WaitOptions| {
             let (min, max) = checked_interval(min_ms, max_ms)?;
-            set_wait(call, |wait| Ok(wait.min_interval(min).max_interval(max)))
+            Ok(wait.min_interval(min).max_interval(max))
         })
     }
 }
@@ -180,7 +171,7 @@ pub unsafe extern "C" fn agentjob_call_set_lateness(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set_wait(call, |wait| Ok(wait.lateness(fraction)))) }
+    unsafe { set(call, err, &|wait: WaitOptions| Ok(wait.lateness(fraction))) }
 }
 
 /// The settle time: how long after a message of this client a finished job may still show its previous result. During that time a
@@ -199,9 +190,7 @@ pub unsafe extern "C" fn agentjob_call_set_settle_ms(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe {
-        guard(err, Delivers::Nothing, || set_wait(call, |wait| Ok(wait.settle(checked_time("settle_ms", ms, 0)?))))
-    }
+    unsafe { set(call, err, &|wait: WaitOptions| Ok(wait.settle(checked_time("settle_ms", ms, 0)?))) }
 }
 
 /// A token that cancels the calls made with these settings. Default none.
@@ -218,11 +207,7 @@ pub unsafe extern "C" fn agentjob_call_set_cancel(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe {
-        guard(err, Delivers::Nothing, || {
-            set_options(call, |options| Ok(options.cancel(cancel.as_ref().map(|cancel| &cancel.0))))
-        })
-    }
+    unsafe { set(call, err, &|options: CallOptions| Ok(options.cancel(cancel.as_ref().map(|cancel| &cancel.0)))) }
 }
 
 /// Frees the settings of a call.

@@ -2,14 +2,14 @@
 
 use std::ffi::c_char;
 
-use agentjob_core::{Error, Headers};
+use agentjob_core::{CallOptions, Error, Headers};
 
-use crate::batch::lifecycle::{self, agentjob_batch};
-use crate::call::{agentjob_call, set_options};
+use crate::batch::lifecycle::agentjob_batch;
+use crate::call::agentjob_call;
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
-use crate::options::{agentjob_options, set};
-use crate::result::{Delivers, guard};
+use crate::options::agentjob_options;
+use crate::setter::set;
 use crate::text::text;
 
 /// One header.
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn agentjob_options_set_header(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.headers(header(name, value)?)))) }
+    unsafe { set(options, err, &|to| Ok(to.headers(header(name, value)?))) }
 }
 
 /// Sets a header that the requests made with these settings have besides those of the client. It replaces a header of the same
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn agentjob_call_set_header(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set_options(call, |options| Ok(options.headers(header(name, value)?)))) }
+    unsafe { set(call, err, &|options: CallOptions| Ok(options.headers(header(name, value)?))) }
 }
 
 /// Sets a header that the batch's requests have besides those of the client: its messages and its polls. It replaces a header of
@@ -85,5 +85,5 @@ pub unsafe extern "C" fn agentjob_batch_set_header(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || lifecycle::set(batch, &|to| Ok(to.headers(header(name, value)?)))) }
+    unsafe { set(batch, err, &|to| Ok(to.headers(header(name, value)?))) }
 }

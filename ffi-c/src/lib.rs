@@ -34,6 +34,7 @@ mod handle;
 mod milliseconds;
 mod panic;
 mod result;
+mod setter;
 mod thread_cancel;
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
 use crate::milliseconds::checked_time;
-use crate::options::{agentjob_options, set};
-use crate::result::{Delivers, guard};
+use crate::options::agentjob_options;
+use crate::setter::set;
 
 /// The deadline of one request, including its retries and the pauses between them. Default 60000, or AGENTJOB_TIMEOUT, which is
 /// in seconds.
@@ -21,7 +21,7 @@ pub unsafe extern "C" fn agentjob_options_set_timeout_ms(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.timeout(checked_time("timeout_ms", ms, 1)?)))) }
+    unsafe { set(options, err, &|to| Ok(to.timeout(checked_time("timeout_ms", ms, 1)?))) }
 }
 
 /// The deadline for connecting: name lookup, TCP, proxy and TLS together. Default 10000.
@@ -38,11 +38,7 @@ pub unsafe extern "C" fn agentjob_options_set_connect_timeout_ms(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe {
-        guard(err, Delivers::Nothing, || {
-            set(options, |to| Ok(to.connect_timeout(checked_time("connect_timeout_ms", ms, 1)?)))
-        })
-    }
+    unsafe { set(options, err, &|to| Ok(to.connect_timeout(checked_time("connect_timeout_ms", ms, 1)?))) }
 }
 
 /// How often a call retries a failed request, in cases where that cannot deliver a message twice. Default 2.
@@ -59,7 +55,7 @@ pub unsafe extern "C" fn agentjob_options_set_max_retries(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.max_retries(max_retries)))) }
+    unsafe { set(options, err, &|to| Ok(to.max_retries(max_retries))) }
 }
 
 /// The longest Retry-After that a call waits for. With a longer one it fails at once. Default 60000.
@@ -76,11 +72,7 @@ pub unsafe extern "C" fn agentjob_options_set_max_retry_after_ms(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe {
-        guard(err, Delivers::Nothing, || {
-            set(options, |to| Ok(to.max_retry_after(checked_time("max_retry_after_ms", ms, 0)?)))
-        })
-    }
+    unsafe { set(options, err, &|to| Ok(to.max_retry_after(checked_time("max_retry_after_ms", ms, 0)?))) }
 }
 
 /// The longest prompt that is sent; a longer one is AGENTJOB_ERR_INVALID_ARGUMENT. Default 4194304 (4 MiB).
@@ -97,7 +89,7 @@ pub unsafe extern "C" fn agentjob_options_set_max_prompt_bytes(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.max_prompt_bytes(bytes)))) }
+    unsafe { set(options, err, &|to| Ok(to.max_prompt_bytes(bytes))) }
 }
 
 /// The longest response that is read; a longer one is AGENTJOB_ERR_INVALID_RESPONSE. Default 8388608 (8 MiB).
@@ -114,5 +106,5 @@ pub unsafe extern "C" fn agentjob_options_set_max_response_bytes(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.max_response_bytes(bytes)))) }
+    unsafe { set(options, err, &|to| Ok(to.max_response_bytes(bytes))) }
 }

@@ -4,13 +4,13 @@ use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentjob_core::ResponseMeta;
+use agentjob_core::{CallOptions, ResponseMeta};
 
-use crate::call::{agentjob_call, set_options};
+use crate::call::agentjob_call;
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
 use crate::handle::{null, read};
-use crate::result::{Delivers, guard};
+use crate::setter::set;
 use crate::text::{NO_TEXT, Text, borrow, read_sized, text};
 use crate::thread_cancel;
 
@@ -106,11 +106,9 @@ pub unsafe extern "C" fn agentjob_call_set_meta(
 ) -> agentjob_code {
     // SAFETY: the header's contract.
     unsafe {
-        guard(err, Delivers::Nothing, || {
-            set_options(call, |options| {
-                let receiver = Receiver { receive: meta.ok_or_else(|| null("meta"))?, user_data };
-                Ok(options.meta(Arc::new(move |meta| receiver.receive(meta))))
-            })
+        set(call, err, &|options: CallOptions| {
+            let receiver = Receiver { receive: meta.ok_or_else(|| null("meta"))?, user_data };
+            Ok(options.meta(Arc::new(move |meta| receiver.receive(meta))))
         })
     }
 }

@@ -8,8 +8,8 @@ use agentjob_core::Event;
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
 use crate::handle::null;
-use crate::options::{agentjob_options, set};
-use crate::result::{Delivers, guard};
+use crate::options::agentjob_options;
+use crate::setter::set;
 use crate::thread_cancel;
 
 /// A function that receives events.
@@ -81,12 +81,10 @@ pub unsafe extern "C" fn agentjob_options_set_on_event(
 ) -> agentjob_code {
     // SAFETY: the header's contract.
     unsafe {
-        guard(err, Delivers::Nothing, || {
-            set(options, |to| {
-                let on_event = on_event.ok_or_else(|| null("on_event"))?;
-                let listener = Listener { on_event, user_data, destroy };
-                Ok(to.on_event(Arc::new(move |event: &Event<'_>| listener.notify(event))))
-            })
+        set(options, err, &|to| {
+            let on_event = on_event.ok_or_else(|| null("on_event"))?;
+            let listener = Listener { on_event, user_data, destroy };
+            Ok(to.on_event(Arc::new(move |event: &Event<'_>| listener.notify(event))))
         })
     }
 }

@@ -7,9 +7,9 @@ use agentjob_core::{Client, ClientBuilder, Error};
 
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
-use crate::handle::{self, required_mut};
+use crate::handle;
 use crate::panic::guard_or;
-use crate::result::{Delivers, guard};
+use crate::setter::{Has, set};
 use crate::text::text;
 
 /// The options of a client.
@@ -23,23 +23,16 @@ pub struct agentjob_options {
     pub(crate) builder: ClientBuilder,
 }
 
-/// Changes one option. The builder's methods take the builder by value.
-///
-/// # Safety
-/// `options` is NULL, or living options that nothing else uses meanwhile.
-pub(crate) unsafe fn set(
-    options: *mut agentjob_options,
-    change: impl FnOnce(ClientBuilder) -> Result<ClientBuilder, Error>,
-) -> Result<(), Error> {
-    // SAFETY: the caller promises the same.
-    let options = unsafe { required_mut("options", options) }?;
-    // On a copy: a refused value leaves the options as they were.
-    let changed = change(options.builder.clone())?;
-    changed.check()?;
-    let former = std::mem::replace(&mut options.builder, changed);
-    // Dropped only now that nothing borrows the options: it may call the `destroy` of an event function.
-    drop(former);
-    Ok(())
+impl Has<ClientBuilder> for agentjob_options {
+    const NAME: &str = "options";
+
+    fn settings(&mut self) -> Result<&mut ClientBuilder, Error> {
+        Ok(&mut self.builder)
+    }
+
+    fn check(settings: &ClientBuilder) -> Result<(), Error> {
+        settings.check()
+    }
 }
 
 /// Makes options with nothing set.
@@ -74,7 +67,7 @@ pub unsafe extern "C" fn agentjob_options_set_base_url(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.base_url(text("base_url", base_url)?)))) }
+    unsafe { set(options, err, &|to| Ok(to.base_url(text("base_url", base_url)?))) }
 }
 
 /// The API key. Required, here, with agentjob_options_set_api_key_file(), or as AGENTJOB_API_KEY.
@@ -91,7 +84,7 @@ pub unsafe extern "C" fn agentjob_options_set_api_key(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.api_key(text("api_key", api_key)?)))) }
+    unsafe { set(options, err, &|to| Ok(to.api_key(text("api_key", api_key)?))) }
 }
 
 /// A file that contains the API key and nothing else; agentjob_client_new() reads it. Also AGENTJOB_API_KEY_FILE. It is
@@ -111,7 +104,7 @@ pub unsafe extern "C" fn agentjob_options_set_api_key_file(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.api_key_file(text("path", path)?)))) }
+    unsafe { set(options, err, &|to| Ok(to.api_key_file(text("path", path)?))) }
 }
 
 /// Whether to accept a file with a key that other users can read or write, which container secrets often are. Default false, or
@@ -129,7 +122,7 @@ pub unsafe extern "C" fn agentjob_options_set_allow_shared_key_file(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.allow_shared_key_file(allow_shared_key_file)))) }
+    unsafe { set(options, err, &|to| Ok(to.allow_shared_key_file(allow_shared_key_file))) }
 }
 
 /// The project of the jobs. Required, here or as AGENTJOB_PROJECT_ID.
@@ -146,7 +139,7 @@ pub unsafe extern "C" fn agentjob_options_set_project_id(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.project_id(text("project_id", project_id)?)))) }
+    unsafe { set(options, err, &|to| Ok(to.project_id(text("project_id", project_id)?))) }
 }
 
 /// A PEM file of certificate authorities to trust in addition to the platform's; agentjob_client_new() reads it. Also
@@ -164,7 +157,7 @@ pub unsafe extern "C" fn agentjob_options_set_ca_file(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.ca_file(text("path", path)?)))) }
+    unsafe { set(options, err, &|to| Ok(to.ca_file(text("path", path)?))) }
 }
 
 /// The certificate with which the client proves who it is (mutual TLS); agentjob_client_new() reads it. Also AGENTJOB_CLIENT_CERT.
@@ -181,7 +174,7 @@ pub unsafe extern "C" fn agentjob_options_set_client_cert(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.client_cert(text("path", path)?)))) }
+    unsafe { set(options, err, &|to| Ok(to.client_cert(text("path", path)?))) }
 }
 
 /// The private key of agentjob_options_set_client_cert(), if that file doesn't have it. Also AGENTJOB_CLIENT_KEY. Other users must
@@ -199,7 +192,7 @@ pub unsafe extern "C" fn agentjob_options_set_client_key(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.client_key(text("path", path)?)))) }
+    unsafe { set(options, err, &|to| Ok(to.client_key(text("path", path)?))) }
 }
 
 /// The HTTP proxy to use instead of the environment's.
@@ -216,7 +209,7 @@ pub unsafe extern "C" fn agentjob_options_set_proxy(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.proxy(text("proxy", proxy)?)))) }
+    unsafe { set(options, err, &|to| Ok(to.proxy(text("proxy", proxy)?))) }
 }
 
 /// Whether agentjob_client_new() reads HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY. Default true.
@@ -233,7 +226,7 @@ pub unsafe extern "C" fn agentjob_options_set_trust_env(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.trust_env(trust_env)))) }
+    unsafe { set(options, err, &|to| Ok(to.trust_env(trust_env))) }
 }
 
 /// Whether to allow plain http to another machine, which exposes the API key to the network. Default false.
@@ -250,7 +243,7 @@ pub unsafe extern "C" fn agentjob_options_set_allow_plaintext(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.allow_plaintext(allow_plaintext)))) }
+    unsafe { set(options, err, &|to| Ok(to.allow_plaintext(allow_plaintext))) }
 }
 
 /// A text to append to "agentjob/<version>" in the User-Agent header. Default none.
@@ -267,5 +260,5 @@ pub unsafe extern "C" fn agentjob_options_set_user_agent_suffix(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.user_agent_suffix(text("suffix", suffix)?)))) }
+    unsafe { set(options, err, &|to| Ok(to.user_agent_suffix(text("suffix", suffix)?))) }
 }

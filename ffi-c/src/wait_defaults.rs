@@ -1,11 +1,11 @@
 //! A client's defaults for its waits. Each setter checks its value. A call's own settings are in `call.rs`.
 
-use crate::call::AGENTJOB_FOREVER;
+use crate::call::checked_wait;
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
 use crate::milliseconds::{checked_interval, checked_time};
-use crate::options::{agentjob_options, set};
-use crate::result::{Delivers, guard};
+use crate::options::agentjob_options;
+use crate::setter::set;
 
 /// The deadline of the client's waits, where agentjob_call_set_wait_timeout_ms() sets none. Default 1800000 (30 minutes), or
 /// AGENTJOB_WAIT_TIMEOUT, which is in seconds or "none".
@@ -22,12 +22,7 @@ pub unsafe extern "C" fn agentjob_options_set_wait_timeout_ms(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe {
-        guard(err, Delivers::Nothing, || {
-            let timeout = (ms != AGENTJOB_FOREVER).then(|| checked_time("wait_timeout_ms", ms, 1)).transpose();
-            set(options, |to| Ok(to.wait_timeout(timeout?)))
-        })
-    }
+    unsafe { set(options, err, &|to| Ok(to.wait_timeout(checked_wait(ms)?))) }
 }
 
 /// The shortest and the longest pause between two polls of the client's waits, where agentjob_call_set_poll_interval_ms() sets none.
@@ -48,9 +43,9 @@ pub unsafe extern "C" fn agentjob_options_set_poll_interval_ms(
 ) -> agentjob_code {
     // SAFETY: the header's contract.
     unsafe {
-        guard(err, Delivers::Nothing, || {
+        set(options, err, &|to| {
             let (min, max) = checked_interval(min_ms, max_ms)?;
-            set(options, |to| Ok(to.min_interval(min).max_interval(max)))
+            Ok(to.min_interval(min).max_interval(max))
         })
     }
 }
@@ -70,7 +65,7 @@ pub unsafe extern "C" fn agentjob_options_set_lateness(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.lateness(fraction)))) }
+    unsafe { set(options, err, &|to| Ok(to.lateness(fraction))) }
 }
 
 /// The settle time of the client's waits, where agentjob_call_set_settle_ms() sets none: how long after a message a finished job may
@@ -88,5 +83,5 @@ pub unsafe extern "C" fn agentjob_options_set_settle_ms(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(options, |to| Ok(to.settle(checked_time("settle_ms", ms, 0)?)))) }
+    unsafe { set(options, err, &|to| Ok(to.settle(checked_time("settle_ms", ms, 0)?))) }
 }

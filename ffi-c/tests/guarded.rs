@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Calls that catch a panic. All but the first two are helpers in `handle.rs`, `text.rs` and `job.rs` around `guard_or`.
-const GUARDS: [&str; 7] = ["guard(", "guard_or(", "read(", "read_sized(", "read_with_nul(", "handle::free(", "name("];
+/// Calls that catch a panic. All but the first two are helpers around them, in `setter.rs`, `handle.rs`, `text.rs` and `job.rs`.
+const GUARDS: [&str; 8] =
+    ["guard(", "guard_or(", "set(", "read(", "read_sized(", "read_with_nul(", "handle::free(", "name("];
 
 /// Functions without a guard, each with its reason.
 const EXEMPT: [(&str, &str); 1] = [("agentjob_cancel_trigger", "one atomic store, for signal handlers")];

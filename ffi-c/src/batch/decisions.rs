@@ -6,11 +6,12 @@ use std::slice;
 
 use agentjob_core::{BatchRef, Error, ExportFormat, Resolution, batch_drop, batch_export, batch_resolve, batch_retry};
 
-use crate::batch::lifecycle::{agentjob_batch, set};
+use crate::batch::lifecycle::agentjob_batch;
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
 use crate::handle::{self, give, null, place, write_if_wanted};
 use crate::result::{Delivers, guard};
+use crate::setter::set;
 use crate::text::{Text, read_sized, sized_text, text};
 
 /// What is known about a message whose delivery is unknown, or what to do about it.
@@ -189,11 +190,7 @@ pub unsafe extern "C" fn agentjob_batch_add_retry_prompt(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe {
-        guard(err, Delivers::Nothing, || {
-            set(batch, &|to| Ok(to.retry_prompt(sized_text("prompt", prompt, prompt_len)?)))
-        })
-    }
+    unsafe { set(batch, err, &|to| Ok(to.retry_prompt(sized_text("prompt", prompt, prompt_len)?))) }
 }
 
 /// Reads a batch's journal, also during a run, and writes every message of the last run that was sent or tried as text. The columns,

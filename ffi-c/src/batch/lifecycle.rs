@@ -16,6 +16,7 @@ use crate::handle::{self, give, place, read, required, required_mut};
 use crate::milliseconds::MAX_MS;
 use crate::panic::guard_or;
 use crate::result::{Delivers, guard};
+use crate::setter::Has;
 use crate::text::text;
 use crate::thread_cancel;
 
@@ -124,21 +125,16 @@ impl agentjob_batch {
     }
 }
 
-/// Changes one setting.
-///
-/// # Safety
-/// `batch` is NULL, or a living batch that nothing else uses meanwhile.
-pub(crate) unsafe fn set(
-    batch: *mut agentjob_batch,
-    change: &dyn Fn(BatchOptions) -> Result<BatchOptions, Error>,
-) -> Result<(), Error> {
-    // SAFETY: the caller promises the same.
-    let preparation = unsafe { required_mut("batch", batch) }?.preparation()?;
-    // On a copy: a refused value leaves the batch as it was.
-    let changed = change(preparation.options.clone())?;
-    changed.check()?;
-    preparation.options = changed;
-    Ok(())
+impl Has<BatchOptions> for agentjob_batch {
+    const NAME: &str = "batch";
+
+    fn settings(&mut self) -> Result<&mut BatchOptions, Error> {
+        Ok(&mut self.preparation()?.options)
+    }
+
+    fn check(settings: &BatchOptions) -> Result<(), Error> {
+        settings.check()
+    }
 }
 
 /// Makes an empty batch. It sends nothing and does not open the journal; agentjob_batch_start() does.

@@ -3,13 +3,13 @@
 use agentjob_core::Rate;
 use std::ffi::c_char;
 
-use crate::batch::lifecycle::{agentjob_batch, set};
+use crate::batch::lifecycle::agentjob_batch;
 use crate::call::{agentjob_call, wait_options};
 use crate::cancel::agentjob_cancel;
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
 use crate::milliseconds::checked_time;
-use crate::result::{Delivers, guard};
+use crate::setter::set;
 use crate::text::text;
 
 /// How many messages are in flight at once, never two for one job. Default 4.
@@ -26,7 +26,7 @@ pub unsafe extern "C" fn agentjob_batch_set_concurrency(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(batch, &|to| Ok(to.concurrency(messages)))) }
+    unsafe { set(batch, err, &|to| Ok(to.concurrency(messages))) }
 }
 
 /// The rate limit: at most so many messages in any period of that length, over all runs of the journal. Default none: the
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn agentjob_batch_set_rate(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(batch, &|to| Ok(to.rate(text("rate", rate)?.parse::<Rate>()?)))) }
+    unsafe { set(batch, err, &|to| Ok(to.rate(text("rate", rate)?.parse::<Rate>()?))) }
 }
 
 /// Waits for the job of each accepted message: the outcome comes when the job is done, with the job's last record, and only then is
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn agentjob_batch_set_wait(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(batch, &|to| Ok(to.wait(wait_options(call))))) }
+    unsafe { set(batch, err, &|to| Ok(to.wait(wait_options(call)))) }
 }
 
 /// Whether to resend messages whose delivery an earlier run does not know. A message that did arrive is then processed twice, so
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn agentjob_batch_set_resend_unknown(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(batch, &|to| Ok(to.resend_unknown(resend)))) }
+    unsafe { set(batch, err, &|to| Ok(to.resend_unknown(resend))) }
 }
 
 /// How long the batch keeps trying while no message gets a response: no connection, timeouts, 5xx. Default 3600000 (1 hour).
@@ -98,9 +98,7 @@ pub unsafe extern "C" fn agentjob_batch_set_max_outage_ms(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe {
-        guard(err, Delivers::Nothing, || set(batch, &|to| Ok(to.max_outage(checked_time("max_outage_ms", ms, 1)?))))
-    }
+    unsafe { set(batch, err, &|to| Ok(to.max_outage(checked_time("max_outage_ms", ms, 1)?))) }
 }
 
 /// How long a job may be busy. While the service responds 409 to a message, the batch polls its job and sends the message again when
@@ -119,7 +117,7 @@ pub unsafe extern "C" fn agentjob_batch_set_max_busy_ms(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(batch, &|to| Ok(to.max_busy(checked_time("max_busy_ms", ms, 0)?)))) }
+    unsafe { set(batch, err, &|to| Ok(to.max_busy(checked_time("max_busy_ms", ms, 0)?))) }
 }
 
 /// The grace period: how long a batch that is stopped, cancelled or freed waits for the responses to its messages in flight. A
@@ -137,7 +135,7 @@ pub unsafe extern "C" fn agentjob_batch_set_grace_ms(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe { guard(err, Delivers::Nothing, || set(batch, &|to| Ok(to.grace(checked_time("grace_ms", ms, 0)?)))) }
+    unsafe { set(batch, err, &|to| Ok(to.grace(checked_time("grace_ms", ms, 0)?))) }
 }
 
 /// A token that ends the batch with AGENTJOB_ERR_CANCELLED, from another thread or a signal handler. The batch then sends nothing
@@ -155,7 +153,5 @@ pub unsafe extern "C" fn agentjob_batch_set_cancel(
     err: *mut *mut agentjob_error,
 ) -> agentjob_code {
     // SAFETY: the header's contract.
-    unsafe {
-        guard(err, Delivers::Nothing, || set(batch, &|to| Ok(to.cancel(cancel.as_ref().map(|cancel| &cancel.0)))))
-    }
+    unsafe { set(batch, err, &|to| Ok(to.cancel(cancel.as_ref().map(|cancel| &cancel.0)))) }
 }
