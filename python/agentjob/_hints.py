@@ -64,7 +64,7 @@ def names_of(stub):
 
 def made(function, names):
     """A function of the stub, which is a function of Python but for its annotations in Python before 3.10."""
-    own: dict = {}
+    own = {}
     execute(ast.fix_missing_locations(Unions().visit(function)), names, own)
     return own[function.name]
 
