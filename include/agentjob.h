@@ -189,7 +189,7 @@ enum {
    */
   AGENTJOB_ERR_AUTHENTICATION = -8,
   /**
-   * 403: the API key may not do this, or not from this address.
+   * 403: the API key lacks permission, or this IP address is not allowed.
    */
   AGENTJOB_ERR_PERMISSION_DENIED = -9,
   /**
@@ -707,7 +707,7 @@ typedef struct agentjob_error agentjob_error;
 typedef struct agentjob_job agentjob_job;
 
 /**
- * The metadata of a success: what the response was besides its record. You get it in an agentjob_meta_fn and must not free it.
+ * The metadata of a success: everything about the response except its record. You get it in an agentjob_meta_fn and must not free it.
  * @since 0.1.0
  */
 typedef struct agentjob_meta agentjob_meta;
@@ -926,7 +926,7 @@ agentjob_code agentjob_options_set_ca_file(agentjob_options *options,
                                            agentjob_error **err);
 
 /**
- * The certificate with which the client proves who it is (mutual TLS); agentjob_client_new() reads it. Also AGENTJOB_CLIENT_CERT.
+ * The client certificate for mutual TLS; agentjob_client_new() reads it. Also AGENTJOB_CLIENT_CERT.
  * @param options the options
  * @param path a PEM file with the certificate, followed by those of its authorities, and perhaps by its private key
  * @param err gets the error; may be NULL
@@ -1463,8 +1463,8 @@ agentjob_code agentjob_call_set_progress(agentjob_call *call,
 
 /**
  * Sets a function that receives the metadata of a success: status, header fields, request id, attempts and times. A call that
- * returns a record calls it once before; a wait calls it for each record that it reads, so that the last is that of the returned
- * one. A failure has the same facts in its error. Default none.
+ * returns a record calls it once before; a wait calls it for each record that it reads, so the last call is for the returned record. A
+ * failure has the same facts in its error. Default none.
  * @param call the settings
  * @param meta the function
  * @param user_data passed to the function; may be NULL. It stays yours and must live as long as calls use these settings. If
@@ -2161,7 +2161,7 @@ agentjob_code agentjob_batch_set_concurrency(agentjob_batch *batch,
                                              agentjob_error **err);
 
 /**
- * The rate limit: at most so many messages in any period of that length, over all runs of the journal. Default none: the
+ * The rate limit: at most this many messages in any period of that length, over all runs of the journal. Default none: the
  * batch sends as fast as the service responds.
  * @param batch a batch that was not started
  * @param rate "100/h", "2/s", "30/min", "500/d": 1 to 1000000 messages a second, minute, hour or day
@@ -2708,7 +2708,7 @@ AGENTJOB_API const char *agentjob_batch_export_text(const agentjob_batch_export 
 AGENTJOB_API void agentjob_batch_export_free(agentjob_batch_export *exported);
 
 /**
- * Sets a header that every request of the client has besides agentjob's own, for gateways, tenants and tracing. Default: those in
+ * Sets an extra header of every request of the client, for gateways, tenants and tracing. Default: those in
  * AGENTJOB_HEADERS, lines "Name: value", which this adds to. It replaces a header of the same name, in whatever case. It is not sent
  * to a proxy that tunnels.
  *
@@ -2730,7 +2730,7 @@ agentjob_code agentjob_options_set_header(agentjob_options *options,
                                           agentjob_error **err);
 
 /**
- * Sets a header that the requests made with these settings have besides those of the client. It replaces a header of the same
+ * Sets an extra header of the requests made with these settings. It replaces a header of the same
  * name. For what is allowed see agentjob_options_set_header().
  * @param call the settings
  * @param name a token of RFC 9110, like "traceparent"
@@ -2746,7 +2746,7 @@ agentjob_code agentjob_call_set_header(agentjob_call *call,
                                        agentjob_error **err);
 
 /**
- * Sets a header that the batch's requests have besides those of the client: its messages and its polls. It replaces a header of
+ * Sets an extra header of the batch's requests: its messages and its polls. It replaces a header of
  * the same name. For what is allowed see agentjob_options_set_header(). The journal does not contain it.
  * @param batch a batch that was not started
  * @param name a token of RFC 9110

@@ -40,7 +40,7 @@ struct Parts {
     hint: Option<Cow<'static, str>>,
     /// The hint says when to try again, and there is nothing to fix.
     hint_is_time: bool,
-    /// It is one of the failures whose kind does not say that a setting has to change, but whose cause does.
+    /// A setting has to change: the cause says so, although the kind does not.
     wrong_setting: bool,
     delivery: Option<Delivery>,
     http_status: Option<u16>,
@@ -238,7 +238,7 @@ impl Error {
         self.0.message.get_or_init(|| self.sentence().whole())
     }
 
-    /// The text without what to do with the message, for a list that says that once for all of its messages.
+    /// The message without the advice; lists print the advice once.
     pub(crate) fn without_advice(&self) -> String {
         self.sentence().without_advice()
     }

@@ -1,4 +1,4 @@
-//! What the fuzzers (tests/fuzz) reach besides the public functions. It exists only with the feature `fuzzing`, which nothing that
+//! What the fuzzers (tests/fuzz) reach in addition to the public functions. It exists only with the feature `fuzzing`, which nothing that
 //! ships enables.
 
 use std::time::{Duration, SystemTime};

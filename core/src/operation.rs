@@ -105,7 +105,7 @@ pub(crate) fn check_id(name: &str, id: &str) -> Result<(), Error> {
     let reason = match id {
         "" => format!("{name} is empty"),
         // Percent-encoding does not neutralise these two: a server or proxy may still walk up the path.
-        "." | ".." => format!("{name} is {id:?}, which is a path and not an id"),
+        "." | ".." => format!("{name} is {id:?}, which is not a valid id"),
         _ if id.len() > MAX_ID_BYTES => format!("{name} is {} bytes long, more than {MAX_ID_BYTES}", id.len()),
         // The id is not quoted: in a list whose columns are swapped it is a prompt.
         _ if let Some((at, control)) = id.char_indices().find(|(_, char)| char.is_control()) => {

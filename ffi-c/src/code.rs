@@ -29,7 +29,7 @@ pub enum agentjob_code {
     AGENTJOB_ERR_CLOSED = -7,
     /// 401: the API key is wrong or expired.
     AGENTJOB_ERR_AUTHENTICATION = -8,
-    /// 403: the API key may not do this, or not from this address.
+    /// 403: the API key lacks permission, or this IP address is not allowed.
     AGENTJOB_ERR_PERMISSION_DENIED = -9,
     /// 404: there is no such job or project.
     AGENTJOB_ERR_NOT_FOUND = -10,

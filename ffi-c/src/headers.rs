@@ -22,7 +22,7 @@ unsafe fn header(name: *const c_char, value: *const c_char) -> Result<Headers, E
     Headers::new().with(name, value)
 }
 
-/// Sets a header that every request of the client has besides agentjob's own, for gateways, tenants and tracing. Default: those in
+/// Sets an extra header of every request of the client, for gateways, tenants and tracing. Default: those in
 /// AGENTJOB_HEADERS, lines "Name: value", which this adds to. It replaces a header of the same name, in whatever case. It is not sent
 /// to a proxy that tunnels.
 ///
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn agentjob_options_set_header(
     unsafe { set(options, err, &|to| Ok(to.headers(header(name, value)?))) }
 }
 
-/// Sets a header that the requests made with these settings have besides those of the client. It replaces a header of the same
+/// Sets an extra header of the requests made with these settings. It replaces a header of the same
 /// name. For what is allowed see agentjob_options_set_header().
 /// @param call the settings
 /// @param name a token of RFC 9110, like "traceparent"
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn agentjob_call_set_header(
     unsafe { set(call, err, &|options: CallOptions| Ok(options.headers(header(name, value)?))) }
 }
 
-/// Sets a header that the batch's requests have besides those of the client: its messages and its polls. It replaces a header of
+/// Sets an extra header of the batch's requests: its messages and its polls. It replaces a header of
 /// the same name. For what is allowed see agentjob_options_set_header(). The journal does not contain it.
 /// @param batch a batch that was not started
 /// @param name a token of RFC 9110

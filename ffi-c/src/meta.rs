@@ -14,7 +14,7 @@ use crate::setter::set;
 use crate::text::{NO_TEXT, Text, borrow, read_sized, text};
 use crate::thread_cancel;
 
-/// The metadata of a success: what the response was besides its record. You get it in an agentjob_meta_fn and must not free it.
+/// The metadata of a success: everything about the response except its record. You get it in an agentjob_meta_fn and must not free it.
 /// @since 0.1.0
 pub struct agentjob_meta {
     meta: ResponseMeta,
@@ -87,8 +87,8 @@ impl Receiver {
 }
 
 /// Sets a function that receives the metadata of a success: status, header fields, request id, attempts and times. A call that
-/// returns a record calls it once before; a wait calls it for each record that it reads, so that the last is that of the returned
-/// one. A failure has the same facts in its error. Default none.
+/// returns a record calls it once before; a wait calls it for each record that it reads, so the last call is for the returned record. A
+/// failure has the same facts in its error. Default none.
 /// @param call the settings
 /// @param meta the function
 /// @param user_data passed to the function; may be NULL. It stays yours and must live as long as calls use these settings. If

@@ -160,7 +160,7 @@ pub unsafe extern "C" fn agentjob_options_set_ca_file(
     unsafe { set(options, err, &|to| Ok(to.ca_file(text("path", path)?))) }
 }
 
-/// The certificate with which the client proves who it is (mutual TLS); agentjob_client_new() reads it. Also AGENTJOB_CLIENT_CERT.
+/// The client certificate for mutual TLS; agentjob_client_new() reads it. Also AGENTJOB_CLIENT_CERT.
 /// @param options the options
 /// @param path a PEM file with the certificate, followed by those of its authorities, and perhaps by its private key
 /// @param err gets the error; may be NULL

@@ -1,4 +1,4 @@
-"""What makes dicts of the service's JSON. It is imported with the first client, because json takes longer than all of agentjob."""
+"""Turns the service's JSON into dicts. It is imported with the first client, because json takes longer than all of agentjob."""
 
 import json
 

@@ -92,12 +92,12 @@ class Client:
         max_retry_after: the longest Retry-After, in seconds, that a call waits for on its own. 60; may be 0.
         max_prompt_bytes: the longest prompt, in bytes of UTF-8. 4 MiB.
         max_response_bytes: the longest response. 8 MiB.
-        wait_timeout: seconds that a wait lasts at most that is not given a timeout. 1800; math.inf for no limit
+        wait_timeout: how long a wait may take, in seconds, unless it has its own timeout. 1800; math.inf for no limit
             (AGENTJOB_WAIT_TIMEOUT, in seconds or none).
-        min_interval, max_interval, lateness, settle: what a wait takes that is not given them; see wait(). 2, 60, 0.15, 10
+        min_interval, max_interval, lateness, settle: the defaults of waits; see wait(). 2, 60, 0.15, 10
             (AGENTJOB_MIN_INTERVAL, AGENTJOB_MAX_INTERVAL, AGENTJOB_LATENESS, AGENTJOB_SETTLE).
-        ca_file: a PEM file of authorities to trust besides the platform's (AGENTJOB_CA_FILE).
-        client_cert: a PEM file with the certificate with which the client proves who it is (mutual TLS), followed by those of its
+        ca_file: a PEM file of authorities to trust in addition to the platform's (AGENTJOB_CA_FILE).
+        client_cert: a PEM file with the client certificate for mutual TLS, followed by those of its
             authorities, and perhaps by its private key (AGENTJOB_CLIENT_CERT).
         client_key: a PEM file with that key, not encrypted, if client_cert doesn't have it (AGENTJOB_CLIENT_KEY).
         proxy: http://[user:password@]host:port, instead of the environment's.
@@ -106,7 +106,7 @@ class Client:
         allow_shared_key_file: whether the key's file may be one that other users can read or write, as the secrets of
             containers are (AGENTJOB_ALLOW_SHARED_KEY_FILE, 1 or 0). False.
         user_agent_suffix: what follows agentjob/<version> in the User-Agent header.
-        headers: headers that every request has besides agentjob's own, for gateways, tenants and tracing; they are added to
+        headers: extra headers of every request, for gateways, tenants and tracing; they are added to
             AGENTJOB_HEADERS (lines "Name: value") and win over those of the same name. At most 64, 16 KiB together. Headers that
             agentjob or a proxy sets are refused by name. A value may be a secret: it is in no repr, error, log line, event or
             pickle.
@@ -236,7 +236,7 @@ class Client:
             What is not given is the client's.
         check: raise JobFailedError if the job failed.
         on_update: called with the record whenever it changed, and with the first one. An exception from it ends the wait.
-        meta: called with the metadata of each response that had a record; the last is that of the returned one.
+        meta: called with the metadata of each response that had a record; the last call is for the returned record.
         cancel: a token that can end the wait.
         headers: request headers, which win over the client's.
 
@@ -635,7 +635,7 @@ class BatchItems:
     def __new__(cls, items: Iterable[Any]) -> Self: ...
     def __len__(self) -> int: ...
     def repeated(self) -> BatchUpdate | None:
-        """The update about messages that are there twice, if there are any."""
+        """The update about repeated messages, if there are any."""
 
 @final
 class Emulator:

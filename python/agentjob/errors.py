@@ -212,7 +212,7 @@ class AuthenticationError(StatusError):
 
 
 class PermissionDeniedError(StatusError):
-    """403: the key may not do this, or not from this address."""
+    """403: the key lacks permission, or this IP address is not allowed."""
 
     kind = "permission_denied"
 

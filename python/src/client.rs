@@ -36,11 +36,11 @@ use crate::wait::{self, Watch};
 /// - max_retries: how often to retry a failed request, where that cannot deliver a message twice. 2.
 /// - max_retry_after: the longest Retry-After, in seconds, that a call waits for on its own. 60.
 /// - max_prompt_bytes, max_response_bytes: 4 MiB, 8 MiB.
-/// - wait_timeout, min_interval, max_interval, lateness, settle: what a wait takes that is not given them; see wait(). 1800, 2, 60,
+/// - wait_timeout, min_interval, max_interval, lateness, settle: the defaults of waits; see wait(). 1800, 2, 60,
 ///   0.15, 10 (AGENTJOB_WAIT_TIMEOUT, AGENTJOB_MIN_INTERVAL, AGENTJOB_MAX_INTERVAL, AGENTJOB_LATENESS, AGENTJOB_SETTLE);
 ///   wait_timeout=math.inf (AGENTJOB_WAIT_TIMEOUT=none) waits forever.
-/// - ca_file: a PEM file of authorities to trust besides the platform's (AGENTJOB_CA_FILE).
-/// - client_cert, client_key: PEM files with the certificate with which the client proves who it is (mutual TLS) and with its private key;
+/// - ca_file: a PEM file of authorities to trust in addition to the platform's (AGENTJOB_CA_FILE).
+/// - client_cert, client_key: PEM files with the client certificate for mutual TLS and its private key;
 ///   client_cert alone, if it has both (AGENTJOB_CLIENT_CERT, AGENTJOB_CLIENT_KEY).
 /// - proxy: http://[user:password@]host:port, instead of the environment's.
 /// - trust_env: whether to use HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY. True.
@@ -48,7 +48,7 @@ use crate::wait::{self, Watch};
 /// - allow_shared_key_file: whether the key's file may be one that other users can read or write, as the secrets of containers
 ///   are. False (AGENTJOB_ALLOW_SHARED_KEY_FILE, 1 or 0).
 /// - user_agent_suffix: what follows agentjob/<version> in the User-Agent header.
-/// - headers: a mapping of header names to values that every request has besides agentjob's own, for gateways, tenants and tracing;
+/// - headers: a mapping of extra headers of every request, for gateways, tenants and tracing;
 ///   added to AGENTJOB_HEADERS, lines "Name: value". Values may be secrets: they are treated like the key.
 /// - on_event: called with a dict at each attempt, response, retry and poll (types.Event), on the calling thread; never with the
 ///   key, a prompt or a body. An exception from it ends the call.

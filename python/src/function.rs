@@ -1,7 +1,7 @@
-//! Native methods and functions with type hints. Python lets no built-in method have annotations, so `typing.get_type_hints`, and what
-//! makes tools and commands of functions, would find none. So each public one is a [`Function`] that calls the built-in one. Its hints,
-//! its signature and its documentation are those of the package's stub, which `agentjob/_hints.py` reads when a program first asks for
-//! them.
+//! Native methods and functions with type hints. Python lets no built-in method have annotations, so `typing.get_type_hints`, and
+//! libraries that turn functions into tools or commands, would find none. So each public one is a [`Function`] that calls the built-in
+//! one. Its hints, its signature and its documentation are those of the package's stub, which `agentjob/_hints.py` reads when a program
+//! first asks for them.
 
 use agentjob_core::Delivery;
 use pyo3::exceptions::{PyAttributeError, PyTypeError};

@@ -1,4 +1,4 @@
-/* The metadata of a success: what the response was besides its record, on the calling thread, before the call returns. */
+/* The metadata of a success: everything about the response except its record, on the calling thread, before the call returns. */
 #include <pthread.h>
 
 #include "support.h"

@@ -3,7 +3,7 @@
 
 static const char *const CONFIG = "{\"work_ms\": 60000, \"rules\": [{\"method\": \"GET\", \"status\": 401, \"json\": {\"error\": \"unknown key\"}}]}";
 static const char *const SENTENCE =
-    "message to job job_demo was accepted, but the wait for it ended: the service returned 401 (unknown key). Check the API key: it "
+    "message to job job_demo was accepted, but waiting for its result ended: the service returned 401 (unknown key). Check the API key: it "
     "may be wrong or expired. Do not send it again.";
 
 int main(void) {

@@ -96,7 +96,7 @@ def test_an_asynchronous_program_decides_on_a_thread(service, journal):
     (lambda journal: agentjob.batch_resolve(journal, [2, 4], "arrived"), "item 4 cannot be decided: its message was rejected"),
     (lambda journal: agentjob.batch_resolve(journal, [2, 2], "arrived"), "item 2 is named twice"),
     (lambda journal: agentjob.batch_resolve(journal, [2], "dropped"), 'resolution is "dropped". Give arrived, not_arrived or resend.'),
-    (lambda journal: agentjob.batch_resolve(journal, "tests", "arrived"), 'items is a str other than "all"'),
+    (lambda journal: agentjob.batch_resolve(journal, "tests", "arrived"), 'items is a str, but not "all"'),
     (lambda journal: agentjob.batch_retry(journal, [2]), "item 2 cannot be decided: its message was not rejected"),
     (lambda journal: agentjob.batch_retry(journal, [4, "tests"]), 'item 4 and item "tests" are the same item'),
     (lambda journal: agentjob.batch_retry(journal, [4], ""), "prompt is empty"),

@@ -44,7 +44,7 @@ JSONL = {
     "a field twice in disguise": (b'{"job_id":"a","prompt":"x","\\u0070rompt":"y"}', "FILE, line 1, column 29: the field prompt occurs twice"),
     "half a character": (
         b'{"job_id":"a","prompt":"\\ud83d"}',
-        "FILE, line 1, column 24: prompt contains half a character: an escape from \\ud800 to \\udfff without its other half",
+        "FILE, line 1, column 24: prompt contains a lone surrogate: an escape from \\ud800 to \\udfff without its pair",
     ),
     "two with one key": (
         b'{"job_id":"a","prompt":"x","key":"k"}\n\n{"job_id":"b","prompt":"y","key":"k"}',
@@ -92,7 +92,7 @@ CSV = {
     ),
     "joined files": (
         b"job_id,prompt\na,x\njob_id,prompt\nb,y\n",
-        "FILE, line 3: the line is the header again, as where files were joined. Remove it.",
+        "FILE, line 3: the line is the header again, probably because files were joined. Remove it.",
     ),
     "a quote inside": (
         b'job_id,prompt\na,"x"y\n',

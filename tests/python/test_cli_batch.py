@@ -114,7 +114,7 @@ def test_metadata_with_half_a_character_is_refused_before_anything_is_sent(folde
         file.write('{"job_id":"job_1","prompt":"a"}\n{"job_id":"job_1","prompt":"b","n":["\\ud800"]}\n')
     with service(1) as emulator:
         status, _, err = send_all(emulator, "--extra")
-        assert status == 2 and "messages.jsonl, line 2: extra contains half a character" in err
+        assert status == 2 and "messages.jsonl, line 2: extra contains a lone surrogate" in err
         assert emulator.ledger() == []
 
 
@@ -256,15 +256,15 @@ def test_each_failure_is_one_line_with_its_place_and_the_error(folder):
         "Check the job before you send it again.",
         "item 2 (job_2, line 2): message to job job_2 was rejected: the service returned 404 (a rule of the emulator says so). "
         "Check the job id, the project id and the base URL. A later run does not send it again.",
-        "item 3 (job_3, line 3): message to job job_3 was accepted, but the wait for it ended: the service returned 400 "
+        "item 3 (job_3, line 3): message to job job_3 was accepted, but waiting for its result ended: the service returned 400 "
         "(a rule of the emulator says so). Do not send it again.",
     } < lines
     (timed_out,) = (line for line in lines if line.startswith("item 4 "))
     # How often it polled, how many of the polls failed, and by how much it was late is the machine's affair.
     counted, waited = r"\((\d+) polls?(: [\w ,()]+)?\)", r"after (\d+\.\d) s"
     assert re.sub(counted, "(N polls)", re.sub(waited, "after W s", timed_out)) == (
-        "item 4 (job_4, line 4): message to job job_4 was accepted, but the wait for it timed out: the job was still active after W s "
-        "(N polls). The end of a wait does not stop the job: wait again to keep waiting. Do not send it again."
+        "item 4 (job_4, line 4): message to job job_4 was accepted, but waiting for its result timed out: the job was still active after W s "
+        "(N polls). The job keeps running; wait again to follow it. Do not send it again."
     )
     assert int(re.search(counted, timed_out)[1]) >= 1 and float(re.search(waited, timed_out)[1]) >= 4
 

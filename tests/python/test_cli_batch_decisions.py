@@ -88,7 +88,7 @@ def test_a_night_is_put_right_with_the_commands_that_the_status_prints(emulator)
     ("resolve night 2 1 --arrived", "item 1 cannot be decided: its message was accepted"),
     ("resolve night 4 --arrived", "item 4 cannot be decided: its message was rejected, so it did not arrive"),
     ("resolve night 2 2 --arrived", "item 2 is named twice"),
-    ("resolve night all 2 --arrived", "items are named besides all"),
+    ("resolve night all 2 --arrived", "all is given together with items"),
     ("retry night 2", "item 2 cannot be decided: its message was not rejected"),
     ("retry night 4 --prompt-file empty", "prompt is empty"),
     ("retry night 4 --prompt-file nowhere", "nowhere cannot be read: No such file or directory"),

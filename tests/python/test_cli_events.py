@@ -101,7 +101,7 @@ def test_an_error_in_a_file_has_its_line_its_reason_and_its_hint(emulator, tmp_p
     file.write_text(f"{first}\n{second}\n")
     assert run(emulator, *words)[0] == 0
     line, reason, hint = refused(first, "", '{"job_id":"job_demo","prompt":"another"}')
-    assert line == 3 and reason.startswith("it is now another message") and hint.startswith("Restore the list")
+    assert line == 3 and reason.startswith("it is now a different message") and hint.startswith("Restore the list")
 
 
 def test_ctrl_c_is_an_error_with_the_command_that_resumes(emulator):

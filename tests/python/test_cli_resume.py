@@ -133,7 +133,7 @@ def test_the_hint_is_ascii_whatever_the_job_is_called(emulator):
 def test_after_a_message_was_accepted_an_error_says_so(emulator):
     emulator.reset(rules=[{"method": "GET", "status": 401}])
     status, _, err = run(emulator, "send", "job_demo", "go", "--wait", *QUICK)
-    said = "agentjob: message to job job_demo was accepted, but the wait for it ended: the service returned 401 "
+    said = "agentjob: message to job job_demo was accepted, but waiting for its result ended: the service returned 401 "
     assert status == 3 and said in err and err.endswith(" Do not send it again.\n") and err.count("accepted") == 1
 
 

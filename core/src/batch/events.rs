@@ -97,7 +97,7 @@ impl BatchOutcome {
     }
 }
 
-/// What happens in a batch besides outcomes.
+/// What happens in a batch, other than outcomes.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum BatchUpdate {

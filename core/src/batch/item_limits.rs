@@ -13,7 +13,7 @@ const MAX_EXTRA_BYTES: usize = 4096;
 
 /// What is wrong with a text that has half of a surrogate pair, as a clause.
 pub(crate) const HALF_A_CHARACTER: &str =
-    "contains half a character: an escape from \\ud800 to \\udfff without its other half";
+    "contains a lone surrogate: an escape from \\ud800 to \\udfff without its pair";
 
 pub(crate) fn check_key(key: &str) -> Result<(), Error> {
     if key.is_empty() {

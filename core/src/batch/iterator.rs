@@ -94,7 +94,7 @@ impl Batch {
     /// you cancelled its token or closed its client. Do not read or close the descriptor; it lives as long as the batch.
     ///
     /// # Errors
-    /// `Connect`: no descriptor is free. `InvalidArgument`: the batch is that of the parent process.
+    /// `Connect`: no descriptor is free. `InvalidArgument`: the batch belongs to the parent process.
     pub fn descriptor(&self) -> Result<BorrowedFd<'_>, Error> {
         if self.pid != process::id() {
             return Err(Error::invalid("this batch belongs to another process: a forked child cannot use it"));

@@ -1,4 +1,4 @@
-//! The metadata of a success: what the response was besides its record.
+//! The metadata of a success: everything about the response except its record.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -60,7 +60,7 @@ impl CallOptions {
     }
 
     /// A function that receives the metadata of a success: once before a call returns its record, and in a wait for each record that it
-    /// reads, so that the last is that of the returned one. It runs on the calling thread. Default: none.
+    /// reads, so the last call is for the returned record. It runs on the calling thread. Default: none.
     ///
     /// ```no_run
     /// # use std::sync::{Arc, Mutex};
@@ -81,7 +81,7 @@ impl CallOptions {
         self
     }
 
-    /// Headers that each request of the call has besides those of the client; they win over those of the same name. A
+    /// Extra headers of each request of the call, in addition to the client's; they win over those of the same name. A
     /// second call adds more. Default: none.
     #[must_use]
     pub fn headers(mut self, headers: Headers) -> CallOptions {

@@ -63,7 +63,7 @@ fn record_of(operation: &Operation<'_>, mut body: Vec<u8>, redactor: &Redactor<'
     let job = Job::read(body)?;
     let asked = operation.job_id();
     if !asked.is_empty() && job.id() != asked {
-        return Err(format!("it is of another job ({})", describe(&redactor.redact_beginning(job.id()))));
+        return Err(format!("it is the record of another job ({})", describe(&redactor.redact_beginning(job.id()))));
     }
     Ok(job)
 }
@@ -263,7 +263,7 @@ mod tests {
                 if let Err(failure) = ended {
                     assert_eq!(failure.error.kind(), ErrorKind::InvalidResponse);
                     assert_eq!(failure.situation, Situation::NoRecord);
-                    assert!(failure.error.reason().contains("it is of another job"), "{}", failure.error);
+                    assert!(failure.error.reason().contains("it is the record of another job"), "{}", failure.error);
                 }
             }
         }

@@ -29,7 +29,7 @@ pub(crate) fn incomplete_record(status: u16, why: &str) -> String {
 pub(crate) fn hint_of_kind(kind: ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::Authentication => Some("Check the API key: it may be wrong or expired."),
-        ErrorKind::PermissionDenied => Some("The API key may not do this, or not from this address."),
+        ErrorKind::PermissionDenied => Some("The API key lacks permission, or this IP address is not allowed."),
         ErrorKind::NotFound => Some("Check the job id, the project id and the base URL."),
         ErrorKind::Redirect => Some("Redirects are never followed: check the base URL."),
         _ => None,

@@ -87,9 +87,9 @@ setters! {
     api_key_function: KeyFunction => |function| function;
     /// The project that the jobs belong to. Required; also `AGENTJOB_PROJECT_ID`.
     project_id: impl Into<String> => |id| id.into();
-    /// A PEM file of certificate authorities to trust besides the platform's; also `AGENTJOB_CA_FILE`.
+    /// A PEM file of certificate authorities to trust in addition to the platform's; also `AGENTJOB_CA_FILE`.
     ca_file: impl AsRef<Path> => |path| path.as_ref().to_owned();
-    /// The certificate with which the client proves who it is (mutual TLS): a PEM file with its chain, the client's own first, and
+    /// The client certificate for mutual TLS: a PEM file with its chain, the client's own first, and
     /// perhaps with the private key; also `AGENTJOB_CLIENT_CERT`. Read once.
     client_cert: impl AsRef<Path> => |path| path.as_ref().to_owned();
     /// A PEM file with the private key of `client_cert`, unencrypted; also `AGENTJOB_CLIENT_KEY`. Not needed if `client_cert` has the

@@ -35,7 +35,7 @@ impl Proxy {
             "socks" | "socks4" | "socks4a" | "socks5" | "socks5h" => {
                 return Err(wrong("names a SOCKS proxy, which agentjob does not support and never bypasses"));
             }
-            "https" => return Err(wrong("names a proxy to be reached over TLS, which agentjob does not support")),
+            "https" => return Err(wrong("names an https:// proxy, which agentjob does not support")),
             _ => return Err(wrong("has a scheme that agentjob does not know")),
         }
         let (user, authority) = match rest.rsplit_once('@') {
@@ -84,8 +84,10 @@ impl Proxy {
     /// A proxy on another machine would see a plain http request, and the key in it.
     pub(crate) fn checked_for(self, endpoint: &Endpoint) -> Result<Proxy, Error> {
         if endpoint.loopback_only && !is_loopback(&self.host) {
-            return Err(Error::invalid("proxy would carry plain http, and the key in it, through another machine")
-                .with_hint("Use https, or set allow_plaintext if that is intended."));
+            return Err(Error::invalid(
+                "proxy is another machine, which would see the key, because base_url is plain http",
+            )
+            .with_hint("Use https, or set allow_plaintext if that is intended."));
         }
         Ok(self)
     }

@@ -1,4 +1,4 @@
-//! The header lines that a client's requests have besides that of the key, built once.
+//! The header lines of a client's requests, except the key's, built once.
 //!
 //! Our transport adds them to each request. So ureq never sees a secret and cannot log or keep it, and it does no work for lines that
 //! never change.

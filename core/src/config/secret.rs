@@ -52,7 +52,7 @@ impl Secret {
             return Err(wrong("is empty"));
         }
         if key.len() > MAX_KEY_BYTES {
-            return Err(wrong("is longer than a key can be (4096 bytes)"));
+            return Err(wrong("is longer than 4096 bytes"));
         }
         // Visible ASCII only: a CR or LF would end the header line and begin another.
         if !key.bytes().all(|b| b.is_ascii_graphic()) {

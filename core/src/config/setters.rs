@@ -38,7 +38,7 @@ setters! {
 }
 
 impl ClientOptions {
-    /// Headers that every request has besides agentjob's own. They are added to those that the client has already, and win over
+    /// Extra headers of every request. They are added to those that the client has already, and win over
     /// those of the same name. Not for a proxy: the request for a tunnel does not have them. Default: none; a builder also reads
     /// `AGENTJOB_HEADERS`, lines `Name: value`.
     pub fn headers(mut self, headers: Headers) -> Self {
@@ -48,7 +48,7 @@ impl ClientOptions {
 }
 
 impl ClientBuilder {
-    /// Headers that every request has besides agentjob's own; see [`ClientOptions::headers`]. Also `AGENTJOB_HEADERS`.
+    /// Extra headers of every request; see [`ClientOptions::headers`]. Also `AGENTJOB_HEADERS`.
     pub fn headers(mut self, headers: Headers) -> Self {
         self.options = self.options.headers(headers);
         self

@@ -43,7 +43,7 @@ error_kinds! {
     Closed = "closed",
     /// 401: the key is wrong or expired.
     Authentication = "authentication",
-    /// 403: the key may not do this, or not from this address.
+    /// 403: the key lacks permission, or this IP address is not allowed.
     PermissionDenied = "permission_denied",
     /// 404: the job or the project does not exist.
     NotFound = "not_found",

@@ -67,7 +67,7 @@ impl Sentence<'_> {
         self.text(self.advice())
     }
 
-    /// The text without what to do with the message, for a list that says that once for all of its messages.
+    /// The message without the advice; lists print the advice once.
     pub(crate) fn without_advice(&self) -> String {
         self.text(None)
     }
@@ -106,7 +106,7 @@ impl Sentence<'_> {
             }
             Subject::Job(job_id) => format!("job {job_id} could not be read: "),
             Subject::Wait { job_id, after_message } if accepted || *after_message => {
-                format!("message to job {job_id} was accepted, but the wait for it {wait}: ")
+                format!("message to job {job_id} was accepted, but waiting for its result {wait}: ")
             }
             Subject::Wait { job_id, .. } => format!("wait for job {job_id} {wait}: "),
             Subject::Item { number, line } => format!("{}: ", item_name(*number, *line)),
@@ -234,12 +234,12 @@ mod tests {
             (
                 wait(true),
                 None,
-                "message to job j was accepted, but the wait for it timed out: why. Do not send it again.",
+                "message to job j was accepted, but waiting for its result timed out: why. Do not send it again.",
             ),
             (
                 wait(false),
                 Some(Accepted),
-                "message to job j was accepted, but the wait for it timed out: why. Do not send it again.",
+                "message to job j was accepted, but waiting for its result timed out: why. Do not send it again.",
             ),
             (
                 batch,

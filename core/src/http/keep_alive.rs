@@ -15,7 +15,7 @@ const MARGIN: Duration = Duration::from_secs(1);
 /// What a response's `Keep-Alive` declares.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KeepAlive {
-    /// After so many idle seconds the service closes the connection.
+    /// The service closes the connection after this many idle seconds.
     pub(crate) timeout: Option<u64>,
     /// The service accepts no further request on it.
     pub(crate) exhausted: bool,

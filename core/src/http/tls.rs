@@ -13,8 +13,8 @@ use crate::http::cause::Cause;
 use crate::http::socket::{Socket, Wrote};
 use crate::http::{roots, tls_failure};
 
-/// The configuration that every connection of a client shares. `extra_roots` are trusted besides the platform's; `certificate` is the
-/// client's own.
+/// The configuration that every connection of a client shares. `extra_roots` are trusted in addition to the platform's; `certificate` is
+/// the client's own.
 pub(crate) fn configure(
     extra_roots: &[CertificateDer<'static>],
     certificate: Option<&Arc<CertifiedKey>>,

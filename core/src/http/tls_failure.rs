@@ -21,14 +21,13 @@ const WILDCARD: Hint =
     Some("Use a host in base_url that the certificate is for. Its * stands for exactly one part of a name.");
 /// RFC 9525 section 2: clients check the subject alternative names, and no longer the common name.
 const NO_NAME: Hint =
-    Some("The service's operators have to get a certificate with a subject alternative name for the host in base_url.");
-const NO_ADDRESS: Hint = Some(
-    "The service's operators have to get a certificate with this address as a subject alternative name of type IP.",
-);
+    Some("The service's operators need a certificate with a subject alternative name for the host in base_url.");
+const NO_ADDRESS: Hint =
+    Some("The service's operators need a certificate with this address as a subject alternative name of type IP.");
 const CLOCK: Hint = Some("Check this machine's clock.");
 const SERVICE: Hint = Some("The service's operators have to renew its certificate.");
 const SCHEME: Hint = Some("Check the scheme and the port of base_url.");
-const NOT_AUTHORITY: Hint = Some("An authority's own certificate cannot be a server's.");
+const NOT_AUTHORITY: Hint = Some("This is a CA certificate, not a server certificate.");
 const CLIENT: Hint = Some("Give one as client_cert and client_key.");
 const CERTIFICATE: Hint = Some("Check client_cert: its authority, its dates, and that it is for clients.");
 const HOST: Hint = Some("Check the host in base_url.");
@@ -68,8 +67,8 @@ pub(crate) fn explain(error: &Error, certified: bool) -> (String, Hint) {
     let (why, hint) = match error {
         Error::InvalidCertificate(fault) => return certificate(fault),
         Error::AlertReceived(alert) => return refusal(*alert, certified),
-        Error::InvalidMessage(_) => ("the server does not speak TLS, or not correctly", SCHEME),
-        Error::PeerIncompatible(_) => ("the service and agentjob share no version or cipher of TLS", None),
+        Error::InvalidMessage(_) => ("the server does not speak TLS, or speaks it incorrectly", SCHEME),
+        Error::PeerIncompatible(_) => ("the service and agentjob have no TLS version or cipher in common", None),
         Error::NoCertificatesPresented => ("the service sent no certificate", None),
         Error::NoApplicationProtocol => ("the service does not offer HTTP/1.1", None),
         Error::UnsupportedNameType => ("no certificate can be issued for the host in base_url", NAME),
@@ -217,7 +216,10 @@ mod tests {
             (Error::AlertReceived(AlertDescription::CertificateRequired), "a client certificate"),
             (Error::AlertReceived(AlertDescription::Unknown(200)), "(alert 200)"),
             (Error::InvalidMessage(InvalidMessage::InvalidContentType), "does not speak TLS"),
-            (Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon), "share no version or cipher of TLS"),
+            (
+                Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon),
+                "have no TLS version or cipher in common",
+            ),
             (Error::PeerMisbehaved(PeerMisbehaved::TooMuchEarlyDataReceived), "violates the TLS protocol"),
             (Error::NoCertificatesPresented, "sent no certificate"),
             (Error::General("x".into()), "an internal TLS error"),

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 pub(crate) struct PerProcess<T> {
     pid: u32,
     value: T,
-    /// The value of a forked child, which has that of its own child.
+    /// The value of a forked child, which in turn has its own child's.
     child: OnceLock<Box<PerProcess<T>>>,
 }
 

@@ -95,8 +95,8 @@ impl BackgroundPoll {
     /// The poll's result, which replaces `poller`; waits for it if the descriptor is not readable yet.
     ///
     /// # Errors
-    /// Those of [`Poller::poll`]; [`InvalidArgument`](crate::ErrorKind::InvalidArgument): no poll is in progress, or it is that of the
-    /// parent process.
+    /// Those of [`Poller::poll`]; [`InvalidArgument`](crate::ErrorKind::InvalidArgument): no poll is in progress, or the poll belongs to
+    /// the parent process.
     pub fn finish(&mut self, poller: &mut Poller) -> Result<Option<Job>, Error> {
         let running = self.running.take();
         let running = running.ok_or_else(|| Error::invalid("no poll is in progress").with_hint("Begin one first."))?;

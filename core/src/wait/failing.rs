@@ -76,8 +76,8 @@ impl Failing {
             ErrorKind::InvalidResponse => {
                 "Check base_url: a proxy, a gateway or a login page may respond in the service's place."
             }
-            ErrorKind::RateLimit => "The service limits how often it is asked.",
-            ErrorKind::Server => "The service, or a gateway in front of it, has to be fixed first.",
+            ErrorKind::RateLimit => "The service limits how often it may be called.",
+            ErrorKind::Server => "The service, or a gateway in front of it, has to recover first.",
             ErrorKind::Connect if last.asked_to_wait => CHECK_PROXY,
             ErrorKind::ConnectionLost | ErrorKind::Timeout => "Check the network and the service.",
             _ => "Check base_url, the network and the service.",
@@ -131,7 +131,7 @@ mod tests {
         );
         let limited = limited.with_time_hint("Retry after 60 s.".to_owned());
         failing.add("rate_limit (429)", &limited);
-        assert_eq!(failing.hint().as_deref(), Some("The service limits how often it is asked."));
+        assert_eq!(failing.hint().as_deref(), Some("The service limits how often it may be called."));
         let proxy = error(ErrorKind::Connect, "the proxy refused the tunnel (503)");
         let proxy = proxy.with_response(None, Some(Duration::from_secs(1)), None, None);
         failing.add("connect", &proxy.with_time_hint("Retry after 1 s.".to_owned()));

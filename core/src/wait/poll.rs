@@ -126,13 +126,13 @@ impl Poller {
         let (reason, again) = match (self.previous_result(), self.state.last_status()) {
             (Some(status), _) => (
                 format!("the job showed {status}, which may be its previous result, after {lasted}"),
-                Some("Wait again to keep waiting."),
+                Some("Wait again to follow it."),
             ),
             (None, Some(status)) => (
                 format!("the job was still {status} after {lasted}"),
-                Some("The end of a wait does not stop the job: wait again to keep waiting."),
+                Some("The job keeps running; wait again to follow it."),
             ),
-            (None, None) => (format!("no poll had read the job after {lasted}"), None),
+            (None, None) => (format!("the job's status could not be read in {lasted}"), None),
         };
         let (reason, unquoted) = self.failing.added_to(reason);
         let hint: Cow<'static, str> = match (self.failing.hint(), again) {

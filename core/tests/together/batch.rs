@@ -389,8 +389,8 @@ fn a_changed_list_is_refused_and_the_item_named() {
         (
             without,
             vec![
-                (vec![plain(1, "a"), plain(2, "B")], "line 3: it is now another message, but its message to job"),
-                (vec![plain(2, "b"), plain(1, "a")], "line 3: it is now another message, but its message to job"),
+                (vec![plain(1, "a"), plain(2, "B")], "line 3: it is now a different message, but its message to job"),
+                (vec![plain(2, "b"), plain(1, "a")], "line 3: it is now a different message, but its message to job"),
                 (vec![plain(1, "a")], "item 2: it is missing from the list, but its message to job"),
             ],
         ),

@@ -203,7 +203,7 @@ fn a_bad_decision_is_named_and_nothing_is_written() {
         (resolve(&numbers(&[2, 1])), "item 1 cannot be decided: its message was accepted"),
         (resolve(&numbers(&[2, 4])), "item 4 cannot be decided: its message was rejected, so it did not arrive"),
         (resolve(&numbers(&[2, 3, 2])), "item 2 is named twice"),
-        (resolve(&[BatchRef::All, BatchRef::Number(2)]), "items are named besides all"),
+        (resolve(&[BatchRef::All, BatchRef::Number(2)]), "all is given together with items"),
         (batch_retry(&journal, &numbers(&[4, 2]), None), "item 2 cannot be decided: its message was not rejected"),
         (batch_retry(&journal, &numbers(&[1]), None), "item 1 cannot be decided: its message was accepted"),
         (batch_retry(&journal, &[BatchRef::Number(4), key("tests")], None), "item 4 and item \"tests\" are the same"),

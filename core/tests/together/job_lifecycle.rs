@@ -133,7 +133,7 @@ fn a_wait_after_a_message_that_can_never_succeed_says_the_same_everywhere() {
     for error in [waited, polled] {
         assert_eq!(
             error.message(),
-            "message to job job_demo was accepted, but the wait for it ended: the service returned 401 (key revoked). \
+            "message to job job_demo was accepted, but waiting for its result ended: the service returned 401 (key revoked). \
              Check the API key: it may be wrong or expired. Do not send it again."
         );
         assert_eq!((error.kind(), error.http_status()), (ErrorKind::Authentication, Some(401)));

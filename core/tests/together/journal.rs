@@ -225,7 +225,7 @@ fn a_file_that_is_not_a_journal_is_not_changed() {
     for text in rows {
         std::fs::write(folder.journal(), text).unwrap();
         let error = client.send_all(items(1), &options).unwrap_err();
-        assert!(error.message().contains("is not a batch's journal and was not changed"), "{text:?}: {error}");
+        assert!(error.message().contains("is not an agentjob journal; left untouched"), "{text:?}: {error}");
         assert_eq!(batch_status(folder.journal()).unwrap_err().message(), error.message());
         assert_eq!(std::fs::read(folder.journal()).unwrap(), text.as_bytes());
     }

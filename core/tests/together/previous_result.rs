@@ -142,7 +142,7 @@ fn an_error_says_that_the_job_may_have_shown_its_previous_result_and_does_not_ha
     let client = client(&service);
     let doubt = "the job showed completed, which may be its previous result";
     let late = client.send_and_wait(JOB, "p", &patient().timeout(ms(2000))).unwrap_err();
-    let start = format!("message to job {JOB} was accepted, but the wait for it timed out: {doubt}, after ");
+    let start = format!("message to job {JOB} was accepted, but waiting for its result timed out: {doubt}, after ");
     assert!(late.kind() == ErrorKind::WaitTimeout && late.message().starts_with(&start), "{late}");
     assert!(late.job().is_none(), "{late:?}");
     let options = patient().call(CallOptions::new().control(Arc::new(AtFirstRecord)));
@@ -150,7 +150,7 @@ fn an_error_says_that_the_job_may_have_shown_its_previous_result_and_does_not_ha
     assert_eq!(
         stopped.message(),
         format!(
-            "message to job {JOB} was accepted, but the wait for it ended: the call was cancelled; {doubt}. \
+            "message to job {JOB} was accepted, but waiting for its result ended: the call was cancelled; {doubt}. \
              Do not send it again."
         )
     );

@@ -29,7 +29,7 @@ pub unsafe extern "C" fn agentjob_batch_set_concurrency(
     unsafe { set(batch, err, &|to| Ok(to.concurrency(messages))) }
 }
 
-/// The rate limit: at most so many messages in any period of that length, over all runs of the journal. Default none: the
+/// The rate limit: at most this many messages in any period of that length, over all runs of the journal. Default none: the
 /// batch sends as fast as the service responds.
 /// @param batch a batch that was not started
 /// @param rate "100/h", "2/s", "30/min", "500/d": 1 to 1000000 messages a second, minute, hour or day

@@ -1,1 +1,1 @@
-"""What `agentjob.aio` is made of."""
+"""The parts of `agentjob.aio`."""

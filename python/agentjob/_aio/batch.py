@@ -139,7 +139,7 @@ class AsyncBatch:
     # These run on the batch's own thread.
 
     def _open(self, token: CancelToken) -> None:
-        """Begins the batch. Messages that are there twice come first: then only the update about them is pending, and the next call
+        """Begins the batch. Repeated messages come first: then only the update about them is pending, and the next call
         begins the batch."""
         if self._batch is None and not self._closed:
             try:

@@ -1,4 +1,4 @@
-"""What is known of a message whose task was cancelled."""
+"""The delivery verdict of a message whose task was cancelled."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ IDLE_SECONDS = 1.0
 
 
 class Threads:
-    """What clients that share connections share besides: the waits that pause, and the threads. A thread starts for each request
+    """What clients share in addition to connections: the waits that pause, and the threads. A thread starts for each request
     in flight at once, and all end when there has been no request for a while."""
 
     def __init__(self, most: int = MAX_THREADS) -> None:

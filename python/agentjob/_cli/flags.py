@@ -1,4 +1,4 @@
-"""The flags that several commands have, and what every command's parser is made of."""
+"""The flags that several commands share, and the parser that every command uses."""
 
 import argparse
 import sys

@@ -37,7 +37,7 @@ def delivered(options, send):
 
 
 def add_known(error, options):
-    """Adds what is known of the command's message to an error without a verdict."""
+    """Adds the verdict of the command's message to an error that has none."""
     if error.delivery is None and options.delivery is not None:
         # A usage error implies that nothing was sent.
         add_verdict(error, options.delivery, remark=not isinstance(error, errors.InvalidArgumentError))

@@ -107,7 +107,7 @@ fn references(items: &Bound<'_, PyAny>) -> PyResult<Vec<BatchRef>> {
             return Ok(vec![BatchRef::All]);
         }
         let error =
-            Error::invalid_argument("items is a str other than \"all\"").with_hint("Give a list of numbers and keys.");
+            Error::invalid_argument("items is a str, but not \"all\"").with_hint("Give a list of numbers and keys.");
         return Err(Refused::Value(error).raised(py, false));
     }
     let each = match items.try_iter() {

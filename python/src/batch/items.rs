@@ -18,9 +18,9 @@ const SIGNALS_EVERY: usize = 1024;
 /// The longest unknown name that an error quotes.
 const MAX_QUOTED: usize = 60;
 
-/// Items that are read already, for one Client.send_all. For agentjob.aio, whose on_update is called for repeated messages on another
-/// thread than the one that reads them, but also before any is sent. And for the command line: as Python objects, numbers of an extra
-/// would not stay as they are written.
+/// Items that are read already, for one Client.send_all. For agentjob.aio, whose on_update runs on a different thread from the one that
+/// reads them, but also before any is sent. And for the command line: as Python objects, numbers of an extra would not stay as they are
+/// written.
 #[pyclass(frozen, module = "agentjob._native")]
 pub(crate) struct BatchItems(Mutex<Vec<BatchItem>>);
 
@@ -45,7 +45,7 @@ impl BatchItems {
         self.items().len()
     }
 
-    /// The update about messages that are there twice (types.BatchUpdate), if there are any.
+    /// The update about repeated messages (types.BatchUpdate), if there are any.
     fn repeated<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         guarded(py, || {
             // Locked without the GIL: another thread may wait for it with the GIL held.
@@ -55,7 +55,7 @@ impl BatchItems {
     }
 }
 
-/// The update about messages that are there twice, with the progress of a batch that has not begun.
+/// The update about repeated messages, with the progress of a batch that has not begun.
 pub(crate) fn repeated(items: &[BatchItem]) -> Option<(BatchUpdate, BatchProgress)> {
     let update = BatchItem::repeated(items)?;
     let mut progress = BatchProgress::default();

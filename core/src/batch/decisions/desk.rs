@@ -155,7 +155,7 @@ fn places(names: &[BatchRef], decision: Decision, history: &History, path: &Path
     let Selected::Places(places) = selected else {
         let is_open = |place: usize| {
             let item = history.items.at(place);
-            // A message that was not sent has no problem that a person has to decide about.
+            // A message that was not sent needs no decision.
             let is_sent = item.to_decide() != Delivery::NotSent;
             item.is_undecided() && is_sent && decision.check(item.to_decide(), false).is_ok()
         };

@@ -1,4 +1,4 @@
-//! How a caller names items of a journal, and which items that are.
+//! How a caller names items of a journal, and which items those are.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -64,14 +64,14 @@ pub(crate) enum Selected {
 /// Finds the items that were named.
 ///
 /// # Errors
-/// `InvalidArgument`: no item is named, or one is named twice or besides `all`, or is not in the journal.
+/// `InvalidArgument`: no item is named, or one is named twice or together with `all`, or is not in the journal.
 pub(crate) fn select(names: &[BatchRef], items: &Items) -> Result<Selected, Error> {
     if names.is_empty() {
         return Err(Error::invalid("no item is named").with_hint("Give the items' numbers or keys, or all."));
     }
     if names.contains(&BatchRef::All) {
         if names.len() > 1 {
-            return Err(Error::invalid("items are named besides all").with_hint("Give either all or the items."));
+            return Err(Error::invalid("all is given together with items").with_hint("Give either all or the items."));
         }
         return Ok(Selected::All);
     }
@@ -119,8 +119,8 @@ fn not_there(name: &BatchRef, items: &Items) -> Error {
         return error.with_hint(format!("Item {item} has that key: name it by its number, or write key:{number}."));
     }
     error.with_hint(
-        "The journal has the messages that were sent or tried: check the number or the key in its status. Take any other message \
-         out of the list instead.",
+        "A journal has only messages that were sent or tried: check the number or the key in its status. To leave out \
+         any other message, remove it from the list.",
     )
 }
 

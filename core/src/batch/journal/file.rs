@@ -145,7 +145,7 @@ impl Journal {
         }
     }
 
-    /// Appends lines if there is room for them and for so many more bytes, or writes nothing. Returns where they are.
+    /// Appends lines if there is room for them and for this many more bytes, or writes nothing. Returns where they are.
     fn write(
         &self,
         end: &mut WriteState,

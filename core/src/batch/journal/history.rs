@@ -81,7 +81,7 @@ impl History {
             Content::Ended { item, delivery, poller, error, retry_after, .. } => {
                 let history = self.known(item)?;
                 if history.state != ItemState::Sending {
-                    return Err(format!("item {} ends, but was not about to be sent", item.number));
+                    return Err(format!("item {} has an outcome, but no `sending` line", item.number));
                 }
                 history.state = ItemState::Ended(delivery);
                 history.outcome_line = Some(span);
@@ -147,13 +147,13 @@ impl History {
         if let Some(before) = &self.run
             && (*before.base_url != *run.base_url || *before.project_id != *run.project_id)
         {
-            return Err("this run is for another service or project than the one before".to_owned());
+            return Err("this run is for a different service or project than the run before".to_owned());
         }
         let numbers = std::mem::take(&mut self.numbers);
         if numbers.len() as u64 == run.numbers {
             self.items.renumber(&numbers);
         } else if run.numbers > 0 {
-            return Err("the numbers of its list are not before it".to_owned());
+            return Err("the `numbers` lines before it are missing".to_owned());
         }
         self.runs += 1;
         self.run = Some(LastRun {
@@ -172,7 +172,7 @@ impl History {
     fn sending(&mut self, item: ItemRef, prompt: Digest, job_id: &str, own_key: Option<&str>) -> Result<(), String> {
         match self.items.get_mut(&item.id) {
             Some(history) if history.prompt != prompt || *history.job_id != *job_id => {
-                return Err(format!("item {} is another message than before", item.number));
+                return Err(format!("item {} is a different message than before", item.number));
             }
             Some(history) => match history.state {
                 ItemState::Ended(Delivery::NotSent | Delivery::Unknown) => {
@@ -180,10 +180,14 @@ impl History {
                     (history.state, history.outcome_line, history.number) = (ItemState::Sending, None, item.number);
                 }
                 ItemState::Ended(delivery) => {
-                    return Err(format!("item {} was {delivery}, but is sent again", item.number));
+                    return Err(format!("item {} was {delivery}, but the journal shows a second send", item.number));
                 }
-                ItemState::Sending => return Err(format!("item {} is sent again before it ended", item.number)),
-                ItemState::Dropped => return Err(format!("item {} was dropped, but is sent again", item.number)),
+                ItemState::Sending => {
+                    return Err(format!("item {} is sent again before it has an outcome", item.number));
+                }
+                ItemState::Dropped => {
+                    return Err(format!("item {} was dropped, but the journal shows a second send", item.number));
+                }
             },
             None => {
                 let own_key = own_key.map(Into::into);

@@ -47,7 +47,7 @@ impl Line<'_> {
 #[derive(Debug)]
 pub(crate) enum Content<'a> {
     /// The numbers that the known items from this place on, in the order of their first lines, have in the list of the run that
-    /// begins right behind; 0 for one that it lacks. Only if these are other numbers than before.
+    /// begins right behind; 0 for one that it lacks. Only if the numbers differ from before.
     Numbers { from: u64, numbers: Vec<u64> },
     /// A run began.
     Run(RunHeader<'a>),

@@ -30,7 +30,7 @@ impl LockedFile {
     /// # Errors
     /// `Journal`: it cannot be opened, or another run is using it.
     pub(crate) fn open(path: &Path) -> Result<LockedFile, Error> {
-        LockedFile::open_with(path, true, "Wait until that has ended, or give another path.")
+        LockedFile::open_with(path, true, "Wait until that run has ended, or give another path.")
     }
 
     /// Opens the file of a run that has ended, and locks it.

@@ -89,7 +89,7 @@ impl Reason {
 
     fn clause(&self) -> String {
         match (self.origin, self.http_status) {
-            (Origin::RunEnded, _) => "the run that sent it ended before it noted a response".to_owned(),
+            (Origin::RunEnded, _) => "the run that sent it ended before it recorded a response".to_owned(),
             (Origin::Request, Some(status @ 200..300)) if self.kind == ErrorKind::InvalidResponse => {
                 format!("the record in the response ({status}) could not be read")
             }
@@ -174,7 +174,7 @@ mod tests {
                 Reason::not_noted(),
                 Unknown,
                 false,
-                "message to job j may have arrived: the run that sent it ended before it noted a response. Check the job before you send it again.",
+                "message to job j may have arrived: the run that sent it ended before it recorded a response. Check the job before you send it again.",
             ),
         ];
         for (reason, sent, earlier_send_unknown, sentence) in rows {

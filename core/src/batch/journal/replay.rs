@@ -41,7 +41,7 @@ pub(crate) fn read_lines(
     mut each: impl FnMut(u64, LineSpan, Line<'_>) -> Result<(), Error>,
 ) -> Result<JournalEnd, Error> {
     let cannot = |error: std::io::Error| problem(path, &format!("cannot be read ({error})"));
-    let no_journal = || problem(path, "is not a batch's journal and was not changed").with_hint("Give another path.");
+    let no_journal = || problem(path, "is not an agentjob journal; left untouched").with_hint("Give another path.");
     let other_version = |version| {
         let what = format!("has format {version}, but this version of agentjob reads only format {VERSION}");
         problem(path, &what).with_hint("Finish the batch with the version that began it, or begin a new journal.")

@@ -28,7 +28,7 @@ pub(crate) fn numbers(numbers: &[u64], clock: &Clock) -> impl Iterator<Item = Li
     })
 }
 
-/// A run begins, behind so many numbers.
+/// A run begins, after this many numbers.
 pub(crate) fn run(
     config: &Config,
     items: &[Planned],

@@ -33,7 +33,8 @@ pub(crate) struct WrongRecord {
 const NEVER_CLOSED: &str = "a quoted field begins here and is never closed";
 const TEXT_AFTER_QUOTE: &str = r#"text follows a closing quote; write a quote inside a quoted field as """#;
 const QUOTE_INSIDE: &str = r#"a quote is inside a field that does not begin with one; quote the whole field, without a space before it, and write a quote inside it as """#;
-const MARK_INSIDE: &str = "a byte order mark (U+FEFF) is before the line, as where files were joined; remove it";
+const MARK_INSIDE: &str =
+    "a byte order mark (U+FEFF) is before the line, probably because files were joined; remove it";
 
 impl<'a> Records<'a> {
     /// The records of a text that begins on this line.

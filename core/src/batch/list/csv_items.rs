@@ -79,7 +79,7 @@ fn separator_line(text: &str) -> Option<(char, &str)> {
     Some((separator, rest))
 }
 
-/// What to do about a header whose names are between other separators than the format's: a spreadsheet's choice, or the file's
+/// What to do about a header whose separators are not the format's: a spreadsheet's choice, or the file's
 /// ending.
 fn wrong_separator(fields: &[Cow<'_, str>]) -> Option<&'static str> {
     let separated_by = |separator: &char| fields.iter().any(|field| has_columns(field, *separator));
@@ -119,7 +119,7 @@ impl Iterator for CsvItems<'_> {
         let columns = self.columns.as_ref()?;
         Some(record.and_then(|(line, fields)| {
             if columns.are_named_by(&fields) {
-                let error = Error::invalid("the line is the header again, as where files were joined");
+                let error = Error::invalid("the line is the header again, probably because files were joined");
                 return Err(Wrong::on(line, error.with_hint("Remove it.")));
             }
             let item = columns.item(fields).map_err(|error| Wrong::on(line, error))?;

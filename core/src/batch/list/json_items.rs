@@ -174,7 +174,7 @@ struct Fields<'a> {
     other: Vec<(&'a str, &'a str)>,
 }
 
-/// A field's name; one with half a character as it is written.
+/// A field's name; one with a lone surrogate as it is written.
 fn decoded(name: &str) -> Cow<'_, str> {
     json::text(name).unwrap_or(Cow::Borrowed(name))
 }

@@ -14,7 +14,7 @@ const UNITS: [(&str, u64); 4] = [("s", 1), ("min", 60), ("h", 3600), ("d", 86_40
 /// Above this a rate limits nothing.
 const MAX_MESSAGES: u32 = 1_000_000;
 
-/// At most so many messages in any span of time: `100/h`, `2/s`, `30/min`, `500/d`.
+/// At most this many messages in any span of time: `100/h`, `2/s`, `30/min`, `500/d`.
 ///
 /// The span slides: a new batch may send its first hundred at once and the next one an hour after the first. What an earlier run of
 /// the journal sent counts, too.
@@ -25,7 +25,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// At most so many messages (1 to 1,000,000) in any span of this length (1 ms to 7 days).
+    /// At most this many messages (1 to 1,000,000) in any span of this length (1 ms to 7 days).
     ///
     /// # Errors
     /// `InvalidArgument`: a number is outside these bounds.
@@ -135,7 +135,7 @@ impl RateWindow {
         self.in_flight -= 1;
     }
 
-    /// When the last of `left` more messages may be sent, if nothing else delays them and each ends as it is sent.
+    /// The earliest time at which the last of `left` more messages can be sent, assuming instant responses.
     pub(crate) fn last_send_at(&self, left: usize, now: Moment) -> Moment {
         let Some(rate) = self.rate else { return now };
         let size = rate.messages as usize;

@@ -40,7 +40,7 @@ pub(crate) fn match_items(items: &[Planned], known: Items, journal: &Journal) ->
         {
             let what = if has_prompt(history, item) { "job" } else { "prompt" };
             let reason = format!(
-                "its {what} was changed after the batch began: journal {journal:?} has it with a message to job {}",
+                "its {what} was changed after the batch began: journal {journal:?} recorded it as a message to job {}",
                 describe(&history.job_id)
             );
             let hint = "Restore the item, give it another key, or begin a new journal.";
@@ -52,7 +52,7 @@ pub(crate) fn match_items(items: &[Planned], known: Items, journal: &Journal) ->
     let Some(history) = missing.min_by_key(|history| history.number) else { return Ok(split) };
     let at = usize::try_from(history.number).unwrap_or(0).wrapping_sub(1);
     let (line, what) = match items.get(at) {
-        Some(item) if !item.has_own_key() => (item.line(), "it is now another message"),
+        Some(item) if !item.has_own_key() => (item.line(), "it is now a different message"),
         _ => (None, "it is missing from the list"),
     };
     let job_id = describe(&history.job_id);

@@ -1,5 +1,5 @@
 //! The prompts with which messages are retried. The journal has only their digests, so each run needs their texts again: a prompt is
-//! taken for an item only if it has the digest of the decision, so no run can send another text than the one that was decided.
+//! taken for an item only if it has the digest of the decision, so no run can send a different text.
 
 use std::collections::HashMap;
 
@@ -48,9 +48,8 @@ pub(crate) fn take_prompts(
                     item.replace_prompt(prompt, history.prompt);
                 }
                 None if !history.is_dropped() && history.delivery().is_none_or(will_resend) => {
-                    let reason = format!(
-                        "journal {journal:?} has the decision to retry it with another prompt, which this run does not have"
-                    );
+                    let reason =
+                        format!("journal {journal:?} says to retry it with a new prompt, which this run does not have");
                     let hint = "Give that prompt again (retry_prompts, or --prompt-file), or put it into the list.";
                     return Err(Error::invalid(reason).with_hint(hint).in_item(at as u64 + 1, item.line()));
                 }
@@ -62,7 +61,7 @@ pub(crate) fn take_prompts(
         if !decided.contains(&Digest::of(&[prompt.as_bytes()])) {
             let reason = format!("retry prompt {} belongs to no decision in journal {journal:?}", n + 1);
             return Err(Error::invalid(reason)
-                .with_hint("Give the prompt as it was decided, or decide to retry a message with it."));
+                .with_hint("Give the prompt that was decided on, or decide to retry a message with this one."));
         }
     }
     Ok(())

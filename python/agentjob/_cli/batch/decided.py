@@ -22,7 +22,7 @@ def items_of(words):
     if words == ["all"]:
         return "all"
     if "all" in words:
-        raise errors.InvalidArgumentError("items are named besides all. Give either all or the items.")
+        raise errors.InvalidArgumentError("all is given together with items. Give either all or the items.")
     return [parse_item_name(word) for word in words]
 
 

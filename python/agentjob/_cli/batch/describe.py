@@ -39,7 +39,7 @@ def recovered(update):
 
 
 def repeated(update):
-    """Which messages of the list are there twice."""
+    """Which messages of the list repeat earlier ones."""
     def name(item, line):
         return f"item {item}" if line is None else f"line {line}"
 

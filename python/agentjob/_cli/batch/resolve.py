@@ -1,4 +1,4 @@
-"""`agentjob batch resolve`: what became known about messages that may have arrived."""
+"""`agentjob batch resolve`: decides about messages that may have arrived."""
 
 import json
 

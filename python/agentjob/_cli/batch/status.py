@@ -27,7 +27,7 @@ def main(options, report):
 
 
 def status_of(status):
-    """The exit status: as that of a run that ends here."""
+    """The exit status: the one of a run that ends now."""
     if status["running"]:
         return exit.DONE
     if status["unknown"]:

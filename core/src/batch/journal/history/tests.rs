@@ -124,7 +124,7 @@ fn another_message_under_the_same_key_is_damage() {
     let other = Digest::of(&[b"q"]);
     let changed =
         replay.add(Content::Sending { item: item("a"), prompt: other, job_id: "job_1".into(), own_key: None });
-    assert_eq!(changed.unwrap_err(), "item 1 is another message than before");
+    assert_eq!(changed.unwrap_err(), "item 1 is a different message than before");
 }
 
 #[test]

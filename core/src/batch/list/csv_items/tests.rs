@@ -91,11 +91,11 @@ fn a_wrong_line_of_csv_is_named_with_what_is_wrong() {
         ),
         (
             "job_id,prompt\na,x\njob_id, prompt\nb,y\n",
-            "FILE, line 3: the line is the header again, as where files were joined. Remove it.".to_owned(),
+            "FILE, line 3: the line is the header again, probably because files were joined. Remove it.".to_owned(),
         ),
         (
             "job_id,prompt\na,x\n\u{feff}job_id,prompt\nb,y\n",
-            "FILE, line 3, column 1: a byte order mark (U+FEFF) is before the line, as where files were joined; remove it".to_owned(),
+            "FILE, line 3, column 1: a byte order mark (U+FEFF) is before the line, probably because files were joined; remove it".to_owned(),
         ),
         (
             "sep=;\njob_id;prompt\na;x\n",

@@ -70,7 +70,7 @@ fn a_wrong_line_of_json_is_named_with_what_is_wrong() {
         ),
         (
             "{\"job_id\":\"a\",\"prompt\":\"\\ufffd\\ud83d\"}",
-            "FILE, line 1, column 24: prompt contains half a character: an escape from \\ud800 to \\udfff without its other half",
+            "FILE, line 1, column 24: prompt contains a lone surrogate: an escape from \\ud800 to \\udfff without its pair",
         ),
         (
             "{\"job_id\":\"a\",\"prompt\":\"x\",\"key\":\"k\"}\n\n{\"job_id\":\"b\",\"prompt\":\"y\",\"key\":\"k\"}",
@@ -320,7 +320,7 @@ fn half_a_character_in_another_field_is_refused_where_the_option_keeps_it() {
     for other in [r#""n":{"m":["\ud800"]}"#, r#""n":{"\udc00":1}"#, r#""\ud800":1"#] {
         let content = format!(r#"{{"job_id":"a","prompt":"x",{other}}}"#);
         let error = BatchItem::parse_list(content.as_bytes(), "FILE", &ListOptions::new().extra(true)).unwrap_err();
-        assert!(error.message().contains(": extra contains half a character"), "{other}: {error}");
+        assert!(error.message().contains(": extra contains a lone surrogate"), "{other}: {error}");
     }
     let whole = br#"{"job_id":"a","prompt":"x","n":"\ud83d\ude00"}"#;
     assert!(BatchItem::parse_list(whole, "FILE", &ListOptions::new().extra(true)).is_ok());
