@@ -65,15 +65,10 @@ impl Shared {
         }
     }
 
-    /// Whether anything receives [`Event::Response`], whose times take clock reads.
+    /// Whether anything receives [`Event::Response`].
     pub(crate) fn wants_responses(&self, call: &CallOptions) -> bool {
         self.config.on_event.is_some()
             || self.logs(EventLevel::Debug)
             || call.control.as_ref().is_some_and(|control| control.wants_responses())
-    }
-
-    /// Whether an event handler, the log or a control receives events.
-    pub(crate) fn is_observed(&self, call: &CallOptions) -> bool {
-        self.config.on_event.is_some() || self.config.log > LogLevel::Off || call.control.is_some()
     }
 }

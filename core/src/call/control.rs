@@ -70,8 +70,7 @@ pub trait Control: Send + Sync {
         Ok(())
     }
 
-    /// Whether [`event`](Control::event) wants [`Event::Response`]. If nothing that observes a call does, the call reads no clock for
-    /// them. Default: true.
+    /// Whether [`event`](Control::event) wants [`Event::Response`]. If nothing that observes a call does, it is not made. Default: true.
     fn wants_responses(&self) -> bool {
         true
     }

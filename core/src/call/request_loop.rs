@@ -61,7 +61,7 @@ pub(crate) struct RequestLoop<'a> {
     pid: u32,
     /// Requests made.
     made: u32,
-    /// When the last one had its response; before the first one, when it could have begun.
+    /// When the last one had its response; before the first one, when the call began.
     ended: Instant,
     failed: Counts,
     /// The key of the last request.
@@ -157,17 +157,15 @@ impl<'a> RequestLoop<'a> {
         self.made = attempt;
         let (path, body) = (self.operation.path(&self.shared.config.jobs_path), self.body.as_deref());
         let (deadline, new_connection, pid, call) = (self.deadline, self.fresh, self.pid, self.call);
-        // No code of the caller has run since the call began, unless the call is observed.
-        let now = if attempt == 1 && !self.shared.is_observed(call) { self.ended } else { Instant::now() };
+        let began = Instant::now();
         let wants_event = self.shared.wants_responses(call);
-        let timed = wants_event || call.meta.is_some();
         let (key, head) = (&*self.key.insert(self.shared.config.keys.current(pid)), &self.head);
-        let exchange = Exchange { path, key, head, body, now, deadline, new_connection, pid, timed, call };
+        let exchange = Exchange { path, key, head, body, deadline, new_connection, pid, call };
         let ended = self.shared.connections.exchange(&self.shared.config, exchange);
         self.ended = ended.as_ref().map_or_else(|_| Instant::now(), |reply| reply.at);
         let secrets = CallSecrets::new(&self.shared.config, key.clone(), call);
         let redactor = Redactor::new(&secrets);
-        let response = ended.as_ref().ok().filter(|_| wants_event).map(|reply| self.response(reply, now, &redactor));
+        let response = ended.as_ref().ok().filter(|_| wants_event).map(|reply| self.response(reply, began, &redactor));
         let meta = ended.as_ref().ok().filter(|_| call.meta.is_some()).map(|reply| self.meta(reply, &redactor));
         let ended_by = ended.as_ref().ok().and_then(|reply| reply.ended_by.clone());
         let read = response::read(self.operation, ended, &redactor);
@@ -236,7 +234,7 @@ impl<'a> RequestLoop<'a> {
 
     /// A call may have timed out while it was queued.
     fn check_time(&self) -> Result<(), Cause> {
-        if self.ended < self.deadline { Ok(()) } else { Err(Cause::Timeout) }
+        if Instant::now() < self.deadline { Ok(()) } else { Err(Cause::Timeout) }
     }
 
     fn judged(&self, failure: &Failure) -> Failed {
@@ -268,11 +266,7 @@ impl<'a> RequestLoop<'a> {
         if keys.has_function() {
             self.shared.connections.check_flags(self.call).map_err(|cause| self.interrupted(cause))?;
         }
-        let refreshed = keys.refresh(self.pid);
-        if keys.has_function() {
-            self.ended = Instant::now();
-        }
-        refreshed.map_err(|error| {
+        keys.refresh(self.pid).map_err(|error| {
             let secrets = self.shared.secrets(self.call);
             let error = error.about(self.operation.subject()).with_delivery(self.verdict);
             error.redacted(&Redactor::new(&secrets)).with_effort(self.made, self.began.elapsed())
@@ -286,7 +280,6 @@ impl<'a> RequestLoop<'a> {
         let error = match self.shared.config.keys.renew(self.pid, &refused) {
             Renewed::Yes => {
                 self.verdict = failure.error.delivery();
-                self.ended = Instant::now();
                 return self.pause(Duration::ZERO, &failure);
             }
             Renewed::No => failure.error,

@@ -40,11 +40,7 @@ pub(crate) struct CallInFlight {
     /// The current phase's: earlier than `deadline` while connecting, and while reading an error's body.
     phase_deadline: Cell<Instant>,
     connecting: Cell<bool>,
-    /// The deadline was checked and nothing has waited since, so the next check saves the clock read.
-    deadline_just_checked: Cell<bool>,
     new_connection: bool,
-    /// The process that makes the call.
-    pub(crate) pid: u32,
     is_post: bool,
     sent: Cell<Sent>,
     /// What the response declared about its connection; `None` if that must not be kept.
@@ -54,8 +50,10 @@ pub(crate) struct CallInFlight {
     failure: RefCell<Option<Cause>>,
     /// What ended the call, if the rest of the response is read from what had arrived by then.
     late: RefCell<Option<Late>>,
-    /// `None` unless the exchange is timed. Boxed, because most are not and the call is moved.
-    stopwatch: Option<Box<Stopwatch>>,
+    /// Where the time of the request goes.
+    timings: Cell<Timings>,
+    /// When the current phase began.
+    phase_began: Cell<Instant>,
 }
 
 /// A call that has ended, whose response may have arrived before.
@@ -63,19 +61,6 @@ struct Late {
     cause: Cause,
     /// How many bytes may still be read.
     unread: usize,
-}
-
-/// Where the time of a request goes.
-struct Stopwatch {
-    timings: Cell<Timings>,
-    /// When the current phase began.
-    phase_began: Cell<Instant>,
-}
-
-impl Stopwatch {
-    fn new(now: Instant) -> Stopwatch {
-        Stopwatch { timings: Cell::default(), phase_began: Cell::new(now) }
-    }
 }
 
 /// A phase of a request, in the order in which they come.
@@ -90,25 +75,25 @@ pub(crate) enum Phase {
 
 impl CallInFlight {
     pub(crate) fn new(interrupts: Interrupts, exchange: &Exchange<'_>, config: &Config) -> CallInFlight {
+        let now = Instant::now();
         CallInFlight {
             interrupts,
             key: exchange.key.clone(),
             request_head: exchange.head.clone(),
-            began: exchange.now,
+            began: now,
             deadline: exchange.deadline,
             connect_timeout: config.connect_timeout,
             phase_deadline: Cell::new(exchange.deadline),
             connecting: Cell::new(false),
-            deadline_just_checked: Cell::new(exchange.now < exchange.deadline),
             new_connection: exchange.new_connection,
-            pid: exchange.pid,
             is_post: exchange.body.is_some(),
             sent: Cell::new(Sent::Nothing),
             keep_alive: Cell::new(None),
             response_read_at: Cell::new(None),
             failure: RefCell::new(None),
             late: RefCell::new(None),
-            stopwatch: exchange.timed.then(|| Box::new(Stopwatch::new(exchange.now))),
+            timings: Cell::default(),
+            phase_began: Cell::new(now),
         }
     }
 
@@ -116,12 +101,9 @@ impl CallInFlight {
     pub(crate) fn for_test(token: &crate::call::control::CancelToken, timeout: Duration) -> CallInFlight {
         let options = crate::call::options::CallOptions::new().cancel(token);
         let config = Config::for_test();
-        let now = Instant::now();
-        let (path, deadline, pid) = (String::new(), now + timeout, std::process::id());
-        let (key, head) = (&config.keys.current(std::process::id()), &config.request_head);
-        let (new_connection, timed) = (false, false);
-        let exchange =
-            Exchange { path, key, head, body: None, now, deadline, new_connection, pid, timed, call: &options };
+        let (path, deadline, pid) = (String::new(), Instant::now() + timeout, std::process::id());
+        let (key, head) = (&config.keys.current(pid), &config.request_head);
+        let exchange = Exchange { path, key, head, body: None, deadline, new_connection: false, pid, call: &options };
         CallInFlight::new(Interrupts::new(&Arc::default(), &options), &exchange, &config)
     }
 
@@ -137,10 +119,10 @@ impl CallInFlight {
         self.check_deadline()
     }
 
-    /// The cheap check before each socket operation: no control, and usually no clock.
+    /// The check before each socket operation: no control.
     pub(crate) fn check_before_io(&self) -> Result<(), Cause> {
         self.interrupts.check_flags()?;
-        if self.deadline_just_checked.take() { Ok(()) } else { self.check_deadline() }
+        self.check_deadline()
     }
 
     fn check_deadline(&self) -> Result<(), Cause> {
@@ -179,7 +161,6 @@ impl CallInFlight {
 
     /// Limits the rest of the call to this length; its own deadline still holds.
     pub(crate) fn limit_phase(&self, length: Duration) {
-        self.deadline_just_checked.set(false);
         self.phase_deadline.set(self.deadline.min(Instant::now() + length));
     }
 
@@ -213,8 +194,7 @@ impl CallInFlight {
 
     /// Notes that a phase has ended, and that the next one begins; only the first end of a phase counts.
     pub(crate) fn end_phase(&self, phase: Phase) {
-        let Some(Stopwatch { timings, phase_began }) = self.stopwatch.as_deref() else { return };
-        let mut known = timings.get();
+        let mut known = self.timings.get();
         let time = match phase {
             Phase::Resolve => &mut known.resolve,
             Phase::Connect => &mut known.connect,
@@ -224,12 +204,12 @@ impl CallInFlight {
             Phase::FirstByte => &mut known.first_byte,
         };
         let now = Instant::now();
-        *time = Some(now.saturating_duration_since(phase_began.replace(now)));
-        timings.set(known);
+        *time = Some(now.saturating_duration_since(self.phase_began.replace(now)));
+        self.timings.set(known);
     }
 
     pub(crate) fn timings(&self) -> Timings {
-        self.stopwatch.as_ref().map_or_else(Timings::default, |stopwatch| stopwatch.timings.get())
+        self.timings.get()
     }
 
     /// Notes what the response declares about its connection.

@@ -32,8 +32,6 @@ pub(crate) struct Connection {
     /// The client has a certificate.
     certified: bool,
     buffers: RequestBuffers,
-    /// The process that opened it: a forked child must not use it.
-    pid: u32,
     /// It has carried a response before, so it may have died while it was idle.
     reused: bool,
     last_used: Instant,
@@ -56,20 +54,13 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(
-        socket: Socket,
-        tls: Option<ClientConnection>,
-        tunnelled: bool,
-        certified: bool,
-        pid: u32,
-    ) -> Connection {
+    pub(crate) fn new(socket: Socket, tls: Option<ClientConnection>, tunnelled: bool, certified: bool) -> Connection {
         Connection {
             socket,
             tls: tls.map(Box::new),
             tunnelled,
             certified,
             buffers: RequestBuffers::default(),
-            pid,
             reused: false,
             last_used: Instant::now(),
             idle_timeout: None,
@@ -313,7 +304,7 @@ impl Transport for Connection {
     /// later, right before the first byte is written.
     fn is_open(&mut self) -> bool {
         let Some(call) = call_in_flight::current() else { return false };
-        if self.dead || self.no_more_requests || self.write_broken || self.pid != call.pid {
+        if self.dead || self.no_more_requests || self.write_broken {
             return false;
         }
         if self.unwritten {

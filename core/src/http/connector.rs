@@ -71,7 +71,7 @@ impl ServiceConnector {
         if to.https {
             call.end_phase(Phase::Tls);
         }
-        Ok(Connection::new(socket, tls, self.proxy.is_some(), self.client_certificate.is_some(), call.pid))
+        Ok(Connection::new(socket, tls, self.proxy.is_some(), self.client_certificate.is_some()))
     }
 
     fn tls_config(&self) -> Result<Arc<ClientConfig>, Cause> {

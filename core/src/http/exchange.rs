@@ -20,15 +20,11 @@ pub(crate) struct Exchange<'a> {
     pub(crate) head: &'a Arc<RequestHead>,
     /// The JSON of a POST; `None` makes it a GET.
     pub(crate) body: Option<&'a [u8]>,
-    /// A recent `Instant`; saves a clock read.
-    pub(crate) now: Instant,
     pub(crate) deadline: Instant,
     /// Use no kept connection.
     pub(crate) new_connection: bool,
     /// The current process.
     pub(crate) pid: u32,
-    /// Measure where the time goes.
-    pub(crate) timed: bool,
     pub(crate) call: &'a CallOptions,
 }
 
@@ -46,7 +42,6 @@ pub(crate) struct Reply {
     pub(crate) sent: Sent,
     /// When the whole response had been read.
     pub(crate) at: Instant,
-    /// Empty unless the exchange was timed.
     pub(crate) timings: Timings,
 }
 

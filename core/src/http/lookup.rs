@@ -41,7 +41,7 @@ pub(crate) fn look_up(
     host: &str,
     resolve: impl FnOnce(&str) -> io::Result<Vec<SocketAddr>> + Send + 'static,
 ) -> Result<Vec<SocketAddr>, Cause> {
-    let lookup = share_or_begin(RUNNING.get(call.pid, Running::default), host, SHARED_FOR, resolve)?;
+    let lookup = share_or_begin(RUNNING.get(std::process::id(), Running::default), host, SHARED_FOR, resolve)?;
     let mut found = lock(&lookup.found);
     loop {
         if let Some(found) = &*found {

@@ -21,7 +21,7 @@ fn an_early_response_that_takes_more_reads_than_are_made_at_once_lets_the_call_b
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut service, _) = listener.accept().unwrap();
-        let mut connection = Connection::new(Socket::new(stream).unwrap(), None, false, false, std::process::id());
+        let mut connection = Connection::new(Socket::new(stream).unwrap(), None, false, false);
         std::thread::scope(|scope| {
             let early = early.as_bytes();
             scope.spawn(move || service.write_all(early).map(|()| service).unwrap());
