@@ -37,7 +37,7 @@ AT_A_TIME = 12
 # What differs from run to run, whatever the language.
 VOLATILE = [
     (re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z"), "<time>"),
-    (re.compile(r"after \d+\.\d s \(([^()]|\([^()]*\))*\)"), "after <waited>"),
+    (re.compile(r"(?:after|in) \d+\.\d s \(([^()]|\([^()]*\))*\)"), "after <waited>"),
     (re.compile(r"Retry after \d+ s \([-\d:. ]+ UTC\)"), "Retry after <time>"),
 ]
 
