@@ -93,7 +93,7 @@ int main(void) {
     the_export_is_csv_or_json_lines(place.journal);
 
     agentjob_batch *batch = batch_of(client, &place, 5);
-    REFUSED(agentjob_batch_start(batch, &err), AGENTJOB_ERR_INVALID_ARGUMENT, "to retry it with another prompt, which this run does not have");
+    REFUSED(agentjob_batch_start(batch, &err), AGENTJOB_ERR_INVALID_ARGUMENT, "to retry it with a new prompt, which this run does not have");
     agentjob_batch_free(batch);
     for (int earlier = 2; earlier <= 4; earlier += 2) {
         batch = batch_of(client, &place, 5);

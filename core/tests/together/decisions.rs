@@ -239,7 +239,7 @@ fn a_journal_in_use_missing_or_foreign_is_refused() {
     assert!(batch_drop(&folder.0, &numbers(&[1])).unwrap_err().message().contains("not a regular file"));
     std::fs::write(folder.0.join("other"), "{}\n").unwrap();
     assert!(
-        batch_drop(folder.0.join("other"), &numbers(&[1])).unwrap_err().message().contains("not a batch's journal")
+        batch_drop(folder.0.join("other"), &numbers(&[1])).unwrap_err().message().contains("not an agentjob journal")
     );
 }
 
@@ -254,7 +254,7 @@ fn a_retry_with_another_prompt_sends_exactly_that_prompt() {
     let options = BatchOptions::new(&journal);
     let refused = client(&service).send_all(list(), &options).unwrap_err();
     assert!(refused.message().contains("item 4: journal"), "{refused}");
-    assert!(refused.message().contains("to retry it with another prompt, which this run does not have"), "{refused}");
+    assert!(refused.message().contains("to retry it with a new prompt, which this run does not have"), "{refused}");
     let wrong = client(&service).send_all(list(), &options.clone().retry_prompt("another one")).unwrap_err();
     assert!(wrong.message().contains("to retry it with another prompt"), "{wrong}");
     let both = options.clone().retry_prompt("a better message").retry_prompt("another one");
@@ -286,7 +286,7 @@ fn a_retry_with_another_prompt_that_is_lost_is_resent_with_that_prompt_or_not_at
 
     let refused = client(&service).send_all(list(), &options.resend_unknown(true)).unwrap_err();
     assert!(refused.message().contains("item 4: journal"), "{refused}");
-    assert!(refused.message().contains("to retry it with another prompt, which this run does not have"), "{refused}");
+    assert!(refused.message().contains("to retry it with a new prompt, which this run does not have"), "{refused}");
     assert_eq!(batch_status(folder.journal()).unwrap().progress.unknown, 3, "nothing was written");
     run(&client(&service), list(), &with_prompt.resend_unknown(true));
     assert_eq!((arrived(&service, "a better message"), arrived(&service, "message 4")), (1, 0));
