@@ -252,8 +252,8 @@ def test_each_failure_is_one_line_with_its_place_and_the_error(folder):
         err = send_all(emulator, "--wait", "--wait-timeout", "4", *QUICK)[2]
     lines = {line.removeprefix("agentjob: ") for line in err.splitlines()}
     assert {
-        "item 1 (job_1, line 1): message to job job_1 may have arrived: the connection was lost (the service closed it without a response). "
-        "Check the job before you send it again.",
+        "item 1 (job_1, line 1): message to job job_1 may have arrived: the connection was lost (the service closed it before the end of "
+        "the response's head). Check the job before you send it again.",
         "item 2 (job_2, line 2): message to job job_2 was rejected: the service returned 404 (a rule of the emulator says so). "
         "Check the job id, the project id and the base URL. A later run does not send it again.",
         "item 3 (job_3, line 3): message to job job_3 was accepted, but waiting for its result ended: the service returned 400 "
