@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use ureq::Agent;
-use ureq::http::{self, Method, Request, Uri, uri};
+use ureq::http::{self, Method, Request, Uri, header, uri};
 
 use crate::call::options::CallOptions;
 use crate::call::secrets::CallSecrets;
@@ -83,7 +83,7 @@ impl Connections {
         }
         let limit = if success { config.max_response_bytes } else { MAX_ERROR_BODY_BYTES };
         let (body, mut cut) = response_body::read(&mut body, limit, call);
-        if success && headers.all("content-encoding").any(|name| !name.eq_ignore_ascii_case("identity")) {
+        if success && headers.all(header::CONTENT_ENCODING).any(|name| !name.eq_ignore_ascii_case("identity")) {
             let secrets = CallSecrets::new(config, exchange.key.clone(), exchange.call);
             let encoding = headers.redacted("content-encoding", &Redactor::new(&secrets)).replace('\n', ", ");
             cut = Some(Cause::Garbled(format!(

@@ -1,6 +1,7 @@
 //! The response's header fields, and what is read of them.
 
-use ureq::http::{HeaderMap, HeaderName, HeaderValue, header};
+use ureq::http::header::{self, AsHeaderName};
+use ureq::http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::http::keep_alive::KeepAlive;
 use crate::redact::Redactor;
@@ -8,6 +9,7 @@ use crate::redact::Redactor;
 /// The fields in which services and gateways return a request id, most specific first.
 const REQUEST_IDS: [&str; 6] =
     ["x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid", "x-vercel-id", "cf-ray"];
+static KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 /// The longest request id that is kept, in characters.
 const MAX_REQUEST_ID_CHARS: usize = 256;
 
@@ -26,7 +28,7 @@ impl ResponseHeaders {
     }
 
     /// Every printable value of a field, in the response's order; a header may hold any byte.
-    pub(crate) fn all(&self, name: &'static str) -> impl Iterator<Item = &str> {
+    pub(crate) fn all(&self, name: impl AsHeaderName) -> impl Iterator<Item = &str> {
         self.0.get_all(name).into_iter().filter_map(|value| value.to_str().ok())
     }
 
@@ -56,7 +58,7 @@ impl ResponseHeaders {
             (Some(_), Some(_)) => false,
         };
         let mut declared = KeepAlive::default();
-        self.0.get_all("keep-alive").into_iter().for_each(|value| declared.take(value.as_bytes()));
+        self.0.get_all(&KEEP_ALIVE).into_iter().for_each(|value| declared.take(value.as_bytes()));
         is_clear.then_some(declared)
     }
 
