@@ -2351,7 +2351,7 @@ AGENTJOB_API bool agentjob_batch_event_is_earlier(const agentjob_batch_event *ev
 AGENTJOB_API agentjob_pause agentjob_batch_event_pause(const agentjob_batch_event *event, uint64_t *ms);
 
 /**
- * How many bytes of a damaged journal were skipped.
+ * How many bytes of a line that was cut off were skipped.
  * @param event the event
  * @return bytes; 0 for an event that is not AGENTJOB_BATCH_KIND_RECOVERED, and for NULL
  * @since 0.1.0
@@ -2524,7 +2524,7 @@ AGENTJOB_API const char *agentjob_batch_status_began_at(const agentjob_batch_sta
 AGENTJOB_API const char *agentjob_batch_status_written_at(const agentjob_batch_status *status);
 
 /**
- * How many damaged bytes of the journal runs have skipped, or the next run will skip.
+ * How many bytes of lines that were cut off runs have skipped, or the next run will skip.
  * @param status the status
  * @return bytes; 0 for NULL
  * @since 0.1.0

@@ -163,7 +163,7 @@ public:
     }
     call &lateness(double fraction) { return set(agentjob_call_set_lateness, fraction); }
     call &settle(std::chrono::milliseconds time) { return set(agentjob_call_set_settle_ms, detail::ms(time)); }
-    /** A request header besides those of the client; replaces one of the same name. */
+    /** An extra request header; replaces one of the same name. */
     call &header(std::string_view name, std::string_view value) {
         const std::string field = detail::c_text("name", name), text = detail::c_text("value", value);
         return set(agentjob_call_set_header, field.c_str(), text.c_str());

@@ -89,7 +89,7 @@ public:
         agentjob_batch_event_pause(get(), &ms);
         return detail::duration(ms);
     }
-    /** How many bytes of a damaged journal were skipped; 0 for an event that is not AGENTJOB_BATCH_KIND_RECOVERED. */
+    /** How many bytes of a line that was cut off were skipped; 0 for an event that is not AGENTJOB_BATCH_KIND_RECOVERED. */
     std::uint64_t dropped_bytes() const noexcept { return agentjob_batch_event_dropped_bytes(get()); }
     /** The metadata of an outcome's message, as JSON, if it was given any. */
     std::optional<std::string> extra() const { return detail::optional_text(agentjob_batch_event_extra(get())); }
@@ -126,7 +126,7 @@ public:
     batch &max_outage(std::chrono::milliseconds time) { return set(agentjob_batch_set_max_outage_ms, detail::ms(time)); }
     batch &max_busy(std::chrono::milliseconds time) { return set(agentjob_batch_set_max_busy_ms, detail::ms(time)); }
     batch &grace(std::chrono::milliseconds time) { return set(agentjob_batch_set_grace_ms, detail::ms(time)); }
-    /** A header of the batch's requests besides those of the client; replaces one of the same name. */
+    /** An extra header of the batch's requests; replaces one of the same name. */
     batch &header(std::string_view name, std::string_view value) {
         const std::string field = detail::c_text("name", name), text = detail::c_text("value", value);
         return set(agentjob_batch_set_header, field.c_str(), text.c_str());
@@ -252,7 +252,7 @@ public:
     std::optional<std::string> rate() const { return detail::optional_text(agentjob_batch_status_rate(get())); }
     std::string began_at() const { return detail::text(agentjob_batch_status_began_at(get())); }
     std::string written_at() const { return detail::text(agentjob_batch_status_written_at(get())); }
-    /** How many damaged bytes of the journal runs have skipped, or the next run will skip. */
+    /** How many bytes of lines that were cut off runs have skipped, or the next run will skip. */
     std::uint64_t dropped_bytes() const noexcept { return agentjob_batch_status_dropped_bytes(get()); }
     std::vector<item> unknown() const { return items(AGENTJOB_DELIVERY_UNKNOWN); }
     std::vector<item> rejected() const { return items(AGENTJOB_DELIVERY_REJECTED); }

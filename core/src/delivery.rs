@@ -86,7 +86,7 @@ pub(crate) fn delivery(situation: Situation) -> Delivery {
             // These two keep the method and the body (RFC 9110 15.4.8, 15.4.9): the service wants the same request
             // at another place, so it did not process this one.
             307 | 308 => Delivery::Rejected,
-            // A gateway may send a 5xx after it forwarded the request, and a service may send a 301 to 303 after it processed it. But a
+            // A gateway may send a 5xx after it forwarded the request, and a service may send a 301 to 303 after it processed the message. But a
             // request that left only in part cannot have been processed.
             _ if sent == Sent::All => Delivery::Unknown,
             _ => Delivery::NotSent,

@@ -1,5 +1,5 @@
 //! The three ways to touch a pointer from C: `read` it in a getter, `required` in a function that can fail, and `place` for
-//! a result. Besides them `give` and `free`, a handle's birth and death.
+//! a result. In addition to them `give` and `free`, a handle's birth and death.
 
 use std::mem::MaybeUninit;
 

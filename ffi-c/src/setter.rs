@@ -1,4 +1,4 @@
-//! What every setter does: it changes one setting of a handle, or none.
+//! What every setter does: it changes one setting. A refused value changes nothing.
 
 use agentjob_core::Error;
 
@@ -15,11 +15,13 @@ pub(crate) trait Has<S> {
     /// The settings, as long as they may be changed.
     fn settings(&mut self) -> Result<&mut S, Error>;
 
-    /// Checks them, each alone.
-    fn check(settings: &S) -> Result<(), Error>;
+    /// Checks the values; by default the core's setters have checked them.
+    fn check(_settings: &S) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
-/// The whole of a setter, whose guard this is.
+/// Runs a setter, and catches panics.
 ///
 /// # Safety
 /// `handle` is NULL, or a living handle that nothing else uses meanwhile. `err` is NULL or points to memory for one pointer.

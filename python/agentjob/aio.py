@@ -129,8 +129,9 @@ class AsyncClient:
     async def __aexit__(
         self, exc_type: Optional[type[BaseException]], exc: Optional[BaseException], traceback: Optional[TracebackType], /
     ) -> None:
-        self.close()
-        if self._client._stop():
+        in_flight = self._client._stop()
+        self._threads.close()
+        if in_flight:
             threads = Threads()
             try:
                 await close_and_wait(threads, self._client)

@@ -314,7 +314,7 @@ class BatchStatus(TypedDict):
     written_at: str
     """When the journal was last written, ISO 8601."""
     dropped_bytes: int
-    """How many damaged bytes runs have skipped, or the next run will skip."""
+    """How many bytes of lines that were cut off runs have skipped, or the next run will skip."""
     unknown: List[BatchStatusItem]
     """The messages that may have arrived: check their jobs."""
     rejected: List[BatchStatusItem]

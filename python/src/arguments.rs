@@ -123,7 +123,7 @@ pub(crate) fn text<'a>(name: &str, given: &'a Bound<'_, PyAny>) -> Result<Cow<'a
 }
 
 /// A str as the JSON that is sent. The stable ABI of Python 3.9 only gives a copy of a str as UTF-8, so a long one is read in
-/// pieces: there is never a whole copy besides the JSON. A piece ends between two characters.
+/// pieces: there is never a second whole copy. A piece ends between two characters.
 pub(crate) fn encoded(name: &str, given: &Bound<'_, PyAny>) -> Result<EncodedPrompt, Refused> {
     const PIECE: usize = 16 << 10;
     let text = given.cast::<PyString>().map_err(|_| wrong_type(name, "a str", given))?;

@@ -14,7 +14,7 @@ use crate::errors::add_note;
 /// The methods of `Client` that deliver a message.
 const DELIVERING: [&str; 3] = ["send_message", "create_job", "send_and_wait"];
 
-// Without a documentation comment: `__doc__` of each is that of its built-in one.
+// Without a documentation comment: `__doc__` of each is the stub's.
 #[pyclass(frozen, weakref, module = "agentjob")]
 pub(crate) struct Function {
     built_in: Py<PyAny>,

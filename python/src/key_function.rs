@@ -1,59 +1,50 @@
 //! A callable in place of a key: `Client(api_key=function)`.
 
 use std::error::Error;
-use std::process;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use agentjob_core::{Control, KeyFunction};
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyString, PyWeakrefMethods, PyWeakrefReference};
+use pyo3::types::{PyDict, PyString, PyWeakrefMethods, PyWeakrefReference};
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::arguments::type_name;
 use crate::key_exception::Raised;
 use crate::main_thread::is_main_thread;
-use crate::signals::{SLICE, blocking};
+use crate::signals::blocking;
 use crate::watcher::Watcher;
+
+/// How often the interpreter's end looks whether the calls have ended.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// The interpreter has begun to end. It then ends other threads that are in Python, up to 3.13 by unwinding their stacks, which Rust does
 /// not survive. So it waits for the calls in progress, and no other thread begins one.
 static IS_EXITING: AtomicBool = AtomicBool::new(false);
 
-/// The calls in progress: their process in the high half, as a forked child does not have its parent's threads, and their count.
-static CALLS: AtomicU64 = AtomicU64::new(0);
+/// How many calls are in progress. A forked child does not have its parent's threads, so it begins with none.
+static CALLS: AtomicUsize = AtomicUsize::new(0);
 
-fn calls(process: u32, count: u64) -> u64 {
-    (u64::from(process) << 32) + count
-}
-
-fn count(calls: u64, process: u32) -> u64 {
-    if calls >> 32 == u64::from(process) { calls & u64::from(u32::MAX) } else { 0 }
-}
-
-/// A call in progress, in this process.
-struct InProgress(u32);
+/// A call in progress.
+struct InProgress;
 
 impl InProgress {
     /// `None`: no call may begin.
     fn begin() -> Option<InProgress> {
-        let this = InProgress(process::id());
-        this.change(|count| Some(count + 1));
+        CALLS.fetch_add(1, Ordering::SeqCst);
+        let this = InProgress;
         (is_main_thread() || !IS_EXITING.load(Ordering::SeqCst)).then_some(this)
-    }
-
-    fn change(&self, by: impl Fn(u64) -> Option<u64>) {
-        let change = |all| Some(calls(self.0, by(count(all, self.0))?));
-        let _ = CALLS.fetch_update(Ordering::SeqCst, Ordering::SeqCst, change);
     }
 }
 
 impl Drop for InProgress {
     fn drop(&mut self) {
-        self.change(|count| count.checked_sub(1));
+        // The call in which the program forked is not counted in the child.
+        let _ = CALLS.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |calls| calls.checked_sub(1));
     }
 }
 
@@ -63,17 +54,27 @@ fn wait_for_calls(py: Python<'_>) -> PyResult<()> {
     IS_EXITING.store(true, Ordering::SeqCst);
     let watcher = Watcher::default();
     blocking(py, &watcher, false, || {
-        while count(CALLS.load(Ordering::SeqCst), process::id()) > 0 && watcher.check().is_ok() {
-            thread::sleep(SLICE);
+        while CALLS.load(Ordering::SeqCst) > 0 && watcher.check().is_ok() {
+            thread::sleep(PAUSE);
         }
         Ok(())
     })
 }
 
-fn wait_at_exit(py: Python<'_>) -> PyResult<()> {
+#[pyfunction]
+fn forget_calls() {
+    CALLS.store(0, Ordering::SeqCst);
+}
+
+/// Once for all functions.
+fn register(py: Python<'_>) -> PyResult<()> {
     static REGISTERED: PyOnceLock<()> = PyOnceLock::new();
-    let register =
-        || py.import("atexit")?.call_method1("register", (pyo3::wrap_pyfunction!(wait_for_calls, py)?,)).map(drop);
+    let register = || {
+        let in_child = PyDict::new(py);
+        in_child.set_item("after_in_child", pyo3::wrap_pyfunction!(forget_calls, py)?)?;
+        py.import("os")?.call_method("register_at_fork", (), Some(&in_child))?;
+        py.import("atexit")?.call_method1("register", (pyo3::wrap_pyfunction!(wait_for_calls, py)?,)).map(drop)
+    };
     REGISTERED.get_or_try_init(py, register).map(drop)
 }
 
@@ -103,13 +104,12 @@ pub(crate) fn key_function(given: &Bound<'_, PyAny>) -> PyResult<(KeyFunction, P
     }
     let keeper = Bound::new(py, KeyKeeper { function: given.clone().unbind() })?;
     let weak = PyWeakrefReference::new(&keeper)?.unbind();
-    wait_at_exit(py)?;
+    register(py)?;
     let function = move || {
-        // Until the GIL is released again.
+        // Counted until this thread has left Python.
         let _in_progress = InProgress::begin().ok_or("the interpreter is shutting down")?;
         let called = Python::try_attach(|py| match weak.bind(py).upgrade_as::<KeyKeeper>() {
             Ok(Some(keeper)) => call(keeper.get().function.bind(py)),
-            // A batch that was collected still records the responses to its messages in flight.
             _ => Err("its client was garbage collected".into()),
         });
         called.unwrap_or_else(|| Err("the interpreter is shutting down".into()))

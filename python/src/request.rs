@@ -137,7 +137,7 @@ fn request<'py>(
     returned(py, &job, delivers)
 }
 
-/// What a call needs besides its arguments.
+/// What a call needs in addition to its arguments.
 fn prepared(
     py: Python<'_>,
     caller: &Caller,

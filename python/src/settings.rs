@@ -109,7 +109,7 @@ fn on_event(keywords: &mut Keywords<'_>) -> Result<Option<Py<PyAny>>, Refused> {
     callback("on_event", keywords.optional("on_event"))
 }
 
-/// Adds the settings that were given, and are right, to what a client pickles as.
+/// Adds the given settings, already checked, to those that the client pickles as.
 fn keep(kept: &Bound<'_, PyDict>, given: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
     for (name, value) in given.into_iter().flatten().filter(|(_, value)| !value.is_none()) {
         match name.extract::<String>()?.as_str() {

@@ -43,7 +43,7 @@ impl Listeners {
     }
 }
 
-/// What one call takes besides its client's listeners.
+/// What one call adds to its client's listeners.
 #[derive(Default)]
 pub(crate) struct Callbacks {
     pub(crate) on_update: Option<Py<PyAny>>,

@@ -57,7 +57,7 @@ int main(void) {
     REFUSED("job_id", AGENTJOB_DELIVERY_NONE, agentjob_client_get_job(client, "", NULL, &job, &err));
     REFUSED("job_id", AGENTJOB_DELIVERY_NONE, agentjob_client_wait(client, "", NULL, &job, &err));
     REFUSED("job_id", AGENTJOB_DELIVERY_NONE, agentjob_poller_new(client, "", NULL, &poller, &err));
-    REFUSED("resume text", AGENTJOB_DELIVERY_NONE, agentjob_poller_new_from_text("", &poller, &err));
+    REFUSED("poller's text", AGENTJOB_DELIVERY_NONE, agentjob_poller_new_from_text("", &poller, &err));
     REFUSED("job_id", AGENTJOB_DELIVERY_NOT_SENT, agentjob_client_send_message(client, "", "p", 1, NULL, &job, &err));
     REFUSED("job_id", AGENTJOB_DELIVERY_NOT_SENT, agentjob_client_send_and_wait(client, "", "p", 1, NULL, &job, &err));
 

@@ -60,6 +60,12 @@ def is_all_unknown(emulator, journal):
     assert sent(emulator) == 1 + IN_FLIGHT
 
 
+def is_dropped(emulator, journal):
+    """The batch ends within a moment; what was in flight is unknown."""
+    wait_for(lambda: not agentjob.batch_status(journal)["running"], "the journal is free")
+    is_all_unknown(emulator, journal)
+
+
 def interrupt_until_gone(running):
     """Presses Ctrl-C twice, and again if the program did not take them for two because it did not run in between."""
     for pause in (0.5, PATIENCE / 6, PATIENCE / 6, PATIENCE / 6):

@@ -443,10 +443,10 @@ def test_a_damaged_journal_is_reported_before_anything_else(folder):
         os.truncate("night", os.path.getsize("night") - 3)
         damaged = (folder / "night").read_bytes()
         status, out, _ = run(None, "batch", "status", "night")
-        assert "bytes cannot be read and are skipped\n" in out
+        assert "bytes of the journal are skipped\n" in out
         status, _, err = send_all(emulator)
         assert status == 5
-        assert re.match(r"agentjob: the journal is damaged from line 7 on: \d+ bytes skipped\n", err), err
+        assert re.match(r"agentjob: line 7 of the journal was cut off: \d+ bytes skipped\n", err), err
         (folder / "night").write_bytes(damaged)
         status, _, err = send_all(emulator, "--json-events")
         events = [json.loads(line) for line in err.splitlines()]

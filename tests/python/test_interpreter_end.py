@@ -105,7 +105,7 @@ class Late:
         sleep(0.2)
 
 client = agentjob.Client(api_key=key, trust_env=False)
-batch = client.send_all([(f"job_{{n}}", "go") for n in range(200)], journal=sys.argv[1], concurrency=8)
+batch = client.send_all([(f"job_{{n}}", "go") for n in range(60)], journal=sys.argv[1], concurrency=8)
 next(batch)
 late = Late()
 {last}
@@ -137,7 +137,7 @@ called, go = threading.Event(), threading.Event()
 
 def key():
     called.set()
-    go.wait()
+    go.wait(60)
     return os.environ["AGENTJOB_API_KEY"]
 
 client = agentjob.Client(api_key=key, trust_env=False)

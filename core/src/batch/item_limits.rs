@@ -12,8 +12,7 @@ const MAX_KEY_BYTES: usize = 1024;
 const MAX_EXTRA_BYTES: usize = 4096;
 
 /// What is wrong with a text that has half of a surrogate pair, as a clause.
-pub(crate) const HALF_A_CHARACTER: &str =
-    "contains a lone surrogate: an escape from \\ud800 to \\udfff without its pair";
+pub(crate) const LONE_SURROGATE: &str = "contains a lone surrogate: an escape from \\ud800 to \\udfff without its pair";
 
 pub(crate) fn check_key(key: &str) -> Result<(), Error> {
     if key.is_empty() {
@@ -37,7 +36,7 @@ pub(crate) fn check_extra(json: &str) -> Result<(), Error> {
         return Err(Error::invalid(format!("extra is {} bytes long", json.len())).with_hint(hint));
     }
     if with_whole_characters(json.to_owned()) != json {
-        return Err(Error::invalid(format!("extra {HALF_A_CHARACTER}")));
+        return Err(Error::invalid(format!("extra {LONE_SURROGATE}")));
     }
     if is_too_deep(json) {
         return Err(Error::invalid(format!("extra nests deeper than {MAX_DEPTH} levels")));

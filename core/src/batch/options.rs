@@ -133,7 +133,7 @@ impl BatchOptions {
         self
     }
 
-    /// Extra headers of each request of the batch, in addition to the client's; they win over those of the same name. A
+    /// Headers of each request of the batch, in addition to the client's; they win over those of the same name. A
     /// second call adds more. Default: none.
     pub fn headers(mut self, headers: Headers) -> BatchOptions {
         if !headers.is_empty() {

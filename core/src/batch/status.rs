@@ -43,7 +43,7 @@ pub struct BatchStatus {
     pub began_at: String,
     /// When the journal was last written, ISO 8601.
     pub written_at: String,
-    /// How many damaged bytes runs have skipped, or the next run will.
+    /// How many bytes of lines that were cut off runs have skipped, or the next run will.
     pub dropped_bytes: u64,
     /// The messages that may have arrived: check their jobs.
     pub unknown: Vec<BatchStatusItem>,

@@ -81,7 +81,7 @@ impl CallOptions {
         self
     }
 
-    /// Extra headers of each request of the call, in addition to the client's; they win over those of the same name. A
+    /// Headers of each request of the call, in addition to the client's; they win over those of the same name. A
     /// second call adds more. Default: none.
     #[must_use]
     pub fn headers(mut self, headers: Headers) -> CallOptions {

@@ -139,7 +139,7 @@ impl Connection {
         let room = self.buffers.input_append_buf();
         if room.is_empty() {
             // ureq waits for the end of a line, or `take_in` for that of an interim response.
-            return Err(Cause::Garbled("a part of it is too long".to_owned()));
+            return Err(Cause::Garbled("a line or an interim response of it is too long".to_owned()));
         }
         let Some(tls) = self.tls.as_mut() else {
             return self.socket.read(call, room);

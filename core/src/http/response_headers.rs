@@ -22,7 +22,8 @@ impl ResponseHeaders {
         ResponseHeaders(fields)
     }
 
-    /// Every field: those of one name follow each other.
+    /// Every field: those of one name follow each other, and the names are in the response's order, as `HeaderMap` keeps them (the
+    /// tests of `header_fields.rs` hold it).
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
         self.0.iter()
     }

@@ -116,7 +116,7 @@ fn read_body(call: &CallInFlight, socket: &Socket, head: &Response<()>, mut body
             Err(_) => break,
         }
     }
-    let cut = length.map_or(body.len() > limit || !closed, |length| body.len() < length);
+    let cut = length.map_or(body.len() > limit || !closed, |length| body.len().min(limit) < length);
     body.truncate(limit);
     (body, cut)
 }

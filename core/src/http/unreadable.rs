@@ -12,7 +12,7 @@ pub(crate) fn refused_head(error: &Error) -> String {
             "its Content-Length is not a single number"
         }
         Error::HttpParseTooManyHeaders => "its head has too many fields",
-        _ => "it is not HTTP/1.1",
+        _ => "it is not valid HTTP/1.1",
     };
     why.to_owned()
 }

@@ -215,7 +215,7 @@ impl Poller {
 
     fn from_text(text: &str, ago: impl Fn(u64) -> Duration) -> Result<Poller, Error> {
         let not_a_text =
-            || Error::invalid("this is not a resume text").with_hint("Give a text that this version wrote.");
+            || Error::invalid("this is not a poller's text").with_hint("Give a text that this version wrote.");
         let saved = SavedWait::read(text).ok_or_else(not_a_text)?;
         check_id("job_id", &saved.state.job_id)?;
         saved.state.schedule.check()?;

@@ -256,7 +256,7 @@ fn a_retry_with_another_prompt_sends_exactly_that_prompt() {
     assert!(refused.message().contains("item 4: journal"), "{refused}");
     assert!(refused.message().contains("to retry it with a new prompt, which this run does not have"), "{refused}");
     let wrong = client(&service).send_all(list(), &options.clone().retry_prompt("another one")).unwrap_err();
-    assert!(wrong.message().contains("to retry it with another prompt"), "{wrong}");
+    assert!(wrong.message().contains("to retry it with a new prompt"), "{wrong}");
     let both = options.clone().retry_prompt("a better message").retry_prompt("another one");
     let wrong = client(&service).send_all(list(), &both).unwrap_err();
     assert!(wrong.message().contains("retry prompt 2 belongs to no decision"), "{wrong}");

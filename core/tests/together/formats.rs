@@ -71,6 +71,6 @@ fn a_pollers_text_of_this_format_is_resumed_and_another_is_refused() {
     for format in ["0", "2"] {
         let other = POLLER.replacen(r#""agentjob_poller":1"#, &format!(r#""agentjob_poller":{format}"#), 1);
         let said = other.parse::<Poller>().unwrap_err().to_string();
-        assert!(said.contains("this is not a resume text"), "{said}");
+        assert!(said.contains("this is not a poller's text"), "{said}");
     }
 }

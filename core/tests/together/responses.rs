@@ -1,7 +1,7 @@
 //! Responses byte for byte: each comes cut in two at every place, and byte by byte, and always means the same.
 
 use std::io::Write;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 
 use crate::support::wire::{RECORD, Service, chunked, cuts, sized, whole};
 use crate::support::{JOB, ms, timed, tried};
@@ -177,8 +177,9 @@ fn many_interim_responses_are_skipped_and_endless_ones_end_with_the_call() {
     let service = Service::new();
     service.send(whole(&format!("{}{}", hints.repeat(1000), sized(""))), false).0.unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let client = Client::builder().base_url(format!("http://{}", listener.local_addr().unwrap()));
-    let client = client.api_key("key_of_the_service").project_id("demo").trust_env(false).timeout(ms(300));
+    let address = listener.local_addr().unwrap();
+    let client = Client::builder().base_url(format!("http://{address}"));
+    let client = client.api_key("key_of_the_service").project_id("demo").trust_env(false).timeout(ms(2000));
     let client = client.build().unwrap();
     std::thread::scope(|scope| {
         scope.spawn(move || {
@@ -186,6 +187,8 @@ fn many_interim_responses_are_skipped_and_endless_ones_end_with_the_call() {
             while stream.write_all(hints.as_bytes()).is_ok() {}
         });
         let error = client.send_message(JOB, "p").unwrap_err();
+        // The thread ends also if no connection was made.
+        drop(TcpStream::connect(address));
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::Timeout, Some(Delivery::Unknown)), "{error}");
     });
 }

@@ -277,7 +277,7 @@ pub unsafe extern "C" fn agentjob_batch_event_pause(
     })
 }
 
-/// How many bytes of a damaged journal were skipped.
+/// How many bytes of a line that was cut off were skipped.
 /// @param event the event
 /// @return bytes; 0 for an event that is not AGENTJOB_BATCH_KIND_RECOVERED, and for NULL
 /// @since 0.1.0

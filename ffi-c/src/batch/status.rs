@@ -240,7 +240,7 @@ pub unsafe extern "C" fn agentjob_batch_status_written_at(status: *const agentjo
     unsafe { read(status, NO_TEXT, |status| status.written_at.as_ptr()) }
 }
 
-/// How many damaged bytes of the journal runs have skipped, or the next run will skip.
+/// How many bytes of lines that were cut off runs have skipped, or the next run will skip.
 /// @param status the status
 /// @return bytes; 0 for NULL
 /// @since 0.1.0

@@ -21,7 +21,7 @@ class AsyncBatch:
 
     Iterating asynchronously returns the outcome of each message, those of earlier runs first. Close the batch, or use it or its
     client in an `async with` statement: that waits for the responses to messages in flight, for at most grace, even in a task or
-    scope that is cancelled. Without that, a batch that is dropped before its end leaves them unknown to the next run.
+    scope that is cancelled. Without that, a batch that is dropped before its end has them reported as unknown by the next run.
     """
 
     def __init__(
@@ -116,7 +116,8 @@ class AsyncBatch:
 
     async def aclose(self) -> None:
         """Stops the batch, and waits for the responses to its messages in flight, for at most grace. Then it is finished, and
-        another run may use its journal. Cancelling this ends the grace. While a cancellation is handled, another one does."""
+        another run may use its journal. Cancelling this ends the grace; if it runs because of a
+        cancellation, a second one does."""
         self.stop()
         self._claim()
         self._pending.clear()

@@ -1,8 +1,8 @@
-//! How a batch ends before its list is done: [`wait`] gives the responses to its messages in flight their grace, [`end`] does not.
+//! How a batch ends before its list is done, unless the program only drops it: the responses to its messages in flight get their grace.
 
 use std::time::{Duration, Instant};
 
-use agentjob_core::{Batch, BatchHandle, CancelToken, Client, Control};
+use agentjob_core::{BatchHandle, CancelToken, Client, Control};
 use pyo3::prelude::*;
 
 use crate::signals::{SLICE, blocking};
@@ -40,19 +40,11 @@ pub(crate) fn wait(py: Python<'_>, batches: &[BatchHandle], token: Option<&Cance
     ended
 }
 
-/// Ends a batch without its grace, and unlocks its journal.
-pub(crate) fn end(batch: Batch) {
-    if abort(&[batch.handle()]) {
-        drop(batch);
-    } else {
-        // The last thread unlocks it.
-        batch.detach();
-    }
-}
-
-/// Whether their threads have ended.
-fn abort(batches: &[BatchHandle]) -> bool {
+/// Ends their grace, and waits until their threads have ended: usually for less than 100 ms.
+fn abort(batches: &[BatchHandle]) {
     batches.iter().for_each(BatchHandle::abort);
     let begun = Instant::now();
-    batches.iter().all(|batch| batch.wait(ABORT_TIME.saturating_sub(begun.elapsed())))
+    for batch in batches {
+        batch.wait(ABORT_TIME.saturating_sub(begun.elapsed()));
+    }
 }

@@ -31,7 +31,7 @@ const MAX_EVENTS: usize = 256;
 /// on_update, stop it: requests in flight still get their responses, and iterating again returns the remaining outcomes.
 ///
 /// Close the batch, or use it or its client in a with statement: that waits for the responses to messages in flight, for at most
-/// grace. Without that, a batch that is dropped before its end leaves them unknown to the next run. Only one thread at a time may
+/// grace. Without that, a batch that is dropped before its end has them reported as unknown by the next run. Only one thread at a time may
 /// iterate. Any thread may call progress() and stop().
 ///
 /// >>> with client.send_all([("job_demo", "Add tests")], journal=journal, wait=True, min_interval=0.02) as batch:
@@ -134,6 +134,7 @@ impl Batch {
             Err(_) if token.is_some_and(core::CancelToken::is_cancelled) => {
                 // A thread of a coroutine that was closed has it for another moment.
                 self.running.handle.abort();
+                self.running.set_finished();
                 return Ok(());
             }
             Err(in_use) => return Err(in_use),

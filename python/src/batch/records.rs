@@ -173,7 +173,7 @@ pub(crate) fn sentence(update: &BatchUpdate) -> Option<String> {
         }
         BatchUpdate::Resumed => Some("batch: resumed".to_owned()),
         BatchUpdate::Recovered { dropped_bytes, journal_line, unknown } => Some(format!(
-            "batch: the journal is damaged from line {journal_line} on: {dropped_bytes} bytes skipped, {unknown} messages may have been sent"
+            "batch: line {journal_line} of the journal was cut off: {dropped_bytes} bytes skipped, {unknown} messages may have been sent"
         )),
         _ => None,
     }

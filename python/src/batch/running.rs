@@ -6,9 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentjob_core::{self, Batch, BatchEvent, BatchHandle, BatchOutcome, BatchProgress, BatchUpdate, Error};
-use pyo3::prelude::*;
-
-use crate::batch::closing;
 
 pub(crate) struct Running {
     pid: u32,
@@ -103,11 +100,10 @@ impl Running {
         false
     }
 
-    /// Unlocks the journal, after the wait for the responses.
+    /// Leaves it to its threads, which have ended or are about to: the last one unlocks the journal.
     pub(crate) fn close(&self) {
-        let core = guard(&self.core).take();
-        if let Some(core) = core {
-            closing::end(core);
+        if let Some(core) = guard(&self.core).take() {
+            core.detach();
         }
     }
 
@@ -125,16 +121,10 @@ impl Drop for Running {
     fn drop(&mut self) {
         // Only in a forked child can it be locked here: a thread of the parent was waiting. The batch is the parent's.
         let Some(core) = self.core.try_lock().ok().and_then(|mut core| core.take()) else { return };
-        if self.in_with.load(Ordering::SeqCst) {
-            return core.detach();
+        if !self.in_with.load(Ordering::SeqCst) {
+            self.handle.abort();
         }
-        let mut left = Some(core);
-        // Without the GIL: a function that returns the key may be waiting for it. Nothing here runs Python, where an exception may be
-        // pending.
-        let _ = Python::try_attach(|py| py.detach(|| left.take().map(closing::end)));
-        if let Some(core) = left {
-            core.detach();
-        }
+        core.detach();
     }
 }
 

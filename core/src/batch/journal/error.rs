@@ -13,7 +13,7 @@ pub(crate) fn problem(path: &Path, what: &str) -> Error {
 /// An error about one of its lines, counted from 1.
 pub(crate) fn damage(path: &Path, number: u64, what: &str) -> Error {
     problem(path, &format!("is damaged: line {number}: {what}"))
-        .with_hint("Restore the file from a copy, or check its jobs and begin a new journal with the messages that did not arrive.")
+        .with_hint("Restore the file from a copy. Or check its jobs, and begin a new journal with the messages that did not arrive.")
 }
 
 /// A line that was read before can't be read again.

@@ -71,7 +71,7 @@ pub(crate) enum Content<'a> {
     Decided { item: ItemRef, decision: Decision, new_prompt: Option<Digest>, new_id: Option<Digest> },
     /// The batch pauses.
     Paused { reason: PauseReason, pause_ms: u64 },
-    /// So many bytes before this line and a zero, with this checksum, are a damaged tail and skipped.
+    /// This many bytes before this line and a zero, with this checksum, are a damaged tail and skipped.
     Recovered { bytes: u64, of: Cow<'a, str> },
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct JournalEnd {
 /// Reads every line, and in the place of a damaged tail the line `sending` of the message that it names.
 ///
 /// # Errors
-/// `Journal`: it is not a journal, cannot be read, or is damaged otherwise than by a crash; what `each` returns.
+/// `Journal`: it is not a journal, cannot be read, or is damaged, and not by a crash; what `each` returns.
 pub(crate) fn read_lines(
     path: &Path,
     file: &File,

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::value::RawValue;
 
 use crate::batch::item::BatchItem;
-use crate::batch::item_limits::HALF_A_CHARACTER;
+use crate::batch::item_limits::LONE_SURROGATE;
 use crate::batch::list::columns::{both, mistyped, spelled_alike, unknown};
 use crate::batch::list::csv::line_ends;
 use crate::batch::list::wrong::Wrong;
@@ -162,7 +162,7 @@ impl<'a> Place<'a> {
         let refused = |reason: String| Err(self.of(value).wrong(Error::invalid(reason)));
         match json::text(value) {
             Some(text) => Ok(text.into()),
-            None if value.starts_with('"') => refused(format!("{name} {HALF_A_CHARACTER}")),
+            None if value.starts_with('"') => refused(format!("{name} {LONE_SURROGATE}")),
             None => refused(format!("{name} must be a string, not {}", noun(value))),
         }
     }

@@ -72,8 +72,8 @@ fn header(html: &mut Html, report: &Report<'_>, name: &str) {
     }
     html.markup(if status.waits { ", with its jobs" } else { "" }).markup(".</p>");
     if status.dropped_bytes > 0 {
-        html.markup("<p class=\"warning\">The journal was damaged: ").number(status.dropped_bytes);
-        html.markup(" bytes could not be read and are skipped.</p>");
+        html.markup("<p class=\"warning\">A crash cut off a line of the journal: ").number(status.dropped_bytes);
+        html.markup(" bytes are skipped.</p>");
     }
     html.markup("</header>");
 }

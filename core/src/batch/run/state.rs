@@ -83,6 +83,8 @@ pub(crate) struct State {
     /// How many threads are running, and how many of them wait for jobs.
     pub(crate) threads: usize,
     pub(crate) job_waiters: usize,
+    /// No owner will close the journal.
+    pub(crate) is_detached: bool,
 }
 
 impl State {
@@ -109,6 +111,7 @@ impl State {
             stopping: None,
             failure: None,
             threads: 0,
+            is_detached: false,
             job_waiters: 0,
         }
     }

@@ -76,12 +76,27 @@ impl Engine {
         }
     }
 
+    /// Stops the batch, and leaves the rest to its threads: the last one closes the journal.
+    pub(crate) fn detach(&self) {
+        self.stop(None);
+        let mut state = self.lock();
+        state.is_detached = true;
+        if state.threads == 0 {
+            self.close_journal();
+        }
+    }
+
+    /// For a batch whose owner does not wait for what that returns. A line that isn't on the disk yet is one that the next run can do
+    /// without.
+    pub(crate) fn close_journal(&self) {
+        drop(self.journal.close());
+    }
+
     /// Stops the batch, waits for the messages in flight within the grace, and closes the journal.
     pub(crate) fn stop_and_join(&self) {
         self.stop(None);
         self.wait_until_idle(Duration::MAX);
         self.join_threads();
-        // A line that isn't on the disk yet is one that the next run can do without.
-        drop(self.journal.close());
+        self.close_journal();
     }
 }

@@ -60,7 +60,13 @@ impl Drop for ThreadGuard<'_> {
         if thread::panicking() {
             self.engine.stop(Some(Error::internal("a batch's thread failed", false)));
         }
-        self.engine.lock().thread_ended(self.role);
+        let mut state = self.engine.lock();
+        if state.threads == 1 && state.is_detached {
+            // Before it counts as ended, so that who waits for that finds the journal unlocked.
+            self.engine.close_journal();
+        }
+        state.thread_ended(self.role);
+        drop(state);
         self.engine.notify_owner();
     }
 }

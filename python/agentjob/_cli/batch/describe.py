@@ -35,7 +35,7 @@ def recovered(update):
     """What was wrong with a journal, and what that means for messages."""
     dropped, unknown = plural(update["dropped_bytes"], "byte"), update["unknown"]
     means = f"; {plural(unknown, 'message')} may have been sent" if unknown else ""
-    return f"the journal is damaged from line {update['journal_line']} on: {dropped} skipped{means}"
+    return f"line {update['journal_line']} of the journal was cut off: {dropped} skipped{means}"
 
 
 def repeated(update):

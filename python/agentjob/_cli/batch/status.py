@@ -49,7 +49,7 @@ def lines(status, journal, now):
         yield f"not running; last written {when(written, now)}; {runs}, the last one started {when(began, now)}"
     yield sentence(progress) + (f"; at most {rate}" if rate else "") + ("; waits for the jobs" if status["waits"] else "")
     if status["dropped_bytes"]:
-        yield f"damaged: {plural(status['dropped_bytes'], 'byte')} cannot be read and are skipped"
+        yield f"cut off: {plural(status['dropped_bytes'], 'byte')} of the journal are skipped"
     if progress["pause"]:
         pause = progress["pause"]
         yield f"paused: {paused(pause['reason'], now + pause['seconds'], now)}"
