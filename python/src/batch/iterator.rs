@@ -129,6 +129,8 @@ impl Batch {
         if !self.running.is_owned() {
             return Ok(());
         }
+        // Also if another thread is iterating, which is refused: it ends soon, then.
+        self.running.handle.stop();
         let received = &mut *match claim(&self.received, "batch") {
             Ok(received) => received,
             Err(_) if token.is_some_and(core::CancelToken::is_cancelled) => {
@@ -139,7 +141,6 @@ impl Batch {
             }
             Err(in_use) => return Err(in_use),
         };
-        self.running.handle.stop();
         *received = Received::default();
         self.running.set_finished();
         let ended = closing::wait(py, slice::from_ref(&self.running.handle), token);
