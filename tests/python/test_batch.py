@@ -1,7 +1,6 @@
 """Client.send_all: many messages, each at most once, whatever ends the process."""
 
 import collections
-import contextlib
 import copy
 import logging
 import os
@@ -427,30 +426,6 @@ def test_one_thread_iterates_and_any_thread_reads_progress_and_stops(client, emu
     assert time.monotonic() - begun < PATIENCE, "neither waits for the thread that iterates"
     thread.join(PATIENCE)
     assert not thread.is_alive() and len(outcomes) == 3 and batch.finished
-
-
-def test_closing_a_batch_that_another_thread_iterates_is_refused_and_stops_it(client, journal):
-    batch = client.send_all(messages(3), journal=journal, rate="1/h")
-
-    def iterate():
-        while not batch.finished:
-            with contextlib.suppress(RuntimeError):  # the main thread looks whether it iterates
-                list(batch)
-
-    thread = threading.Thread(target=iterate, daemon=True)
-    thread.start()
-
-    def is_refused():
-        try:
-            batch.next_event(timeout=0)
-        except RuntimeError:
-            return True
-
-    wait_for(is_refused, "the thread iterates")
-    with pytest.raises(RuntimeError, match="^this batch is already in use$"):
-        batch.close()
-    thread.join(PATIENCE)
-    assert not thread.is_alive() and batch.finished
 
 
 def test_a_callback_cannot_iterate_its_own_batch(client, journal):

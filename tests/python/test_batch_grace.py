@@ -290,6 +290,30 @@ def test_an_exception_of_a_signal_handler_in_close_ends_the_grace(emulator, begi
     is_dropped(emulator, journal)
 
 
+def test_closing_a_batch_that_another_thread_iterates_is_refused_and_stops_it(emulator, journal):
+    batch = emulator.client().send_all(ITEMS, journal=journal, rate="1/h")
+
+    def iterate():
+        while not batch.finished:
+            with contextlib.suppress(RuntimeError):  # the main thread looks whether it iterates
+                list(batch)
+
+    thread = threading.Thread(target=iterate, daemon=True)
+    thread.start()
+
+    def is_refused():
+        try:
+            batch.next_event(timeout=0)
+        except RuntimeError:
+            return True
+
+    wait_for(is_refused, "the thread iterates")
+    with pytest.raises(RuntimeError, match="^this batch is already in use$"):
+        batch.close()
+    thread.join(PATIENCE)
+    assert not thread.is_alive() and batch.finished
+
+
 #: How a program begins that is interrupted: Ctrl-C works there, however the tests were started.
 PROGRAM = """
 import os
