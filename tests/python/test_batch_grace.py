@@ -104,6 +104,7 @@ def test_close_of_a_client_awaits_them_and_the_iterator_has_their_outcomes(emula
     next(batch)
     arrived(emulator)
     client.close()
+    assert not agentjob.batch_status(journal)["running"], "another run may use it, although this batch has a name"
     is_all_accepted(emulator, journal)
     rest = []
     with pytest.raises(agentjob.ClosedError):
@@ -212,7 +213,7 @@ def test_a_batch_that_the_garbage_collector_finds_leaves_them_unknown_to_the_nex
     next_run_reports("unknown", emulator, journal)
 
 
-@pytest.mark.parametrize("end", ["del", "Ctrl-C in close"])
+@pytest.mark.parametrize("end", ["del", "close", "close of the client", "the loop", "Ctrl-C in close"])
 def test_a_function_for_the_key_that_waits_for_the_thread_that_ends_the_batch(emulator, journal, end):
     lock, called = threading.Lock(), threading.Event()
 
@@ -224,15 +225,40 @@ def test_a_function_for_the_key_that_waits_for_the_thread_that_ends_the_batch(em
     prepare(emulator, [])
     client = emulator.client(api_key=key)
     with lock, Timer() as timer:
-        batch = client.send_all(ITEMS, journal=journal)
+        batch = client.send_all(ITEMS, journal=journal, grace=GRACE if end == "Ctrl-C in close" else 0.1)
         assert called.wait(PATIENCE)
         if end == "del":
             del batch
+        elif end == "close":
+            batch.close()
+        elif end == "close of the client":
+            client.close()
+        elif end == "the loop":
+            batch.stop()
+            assert list(batch) == []
         else:
             with pytest.raises(Enough), interrupted_when(lambda: batch.finished):
                 batch.close()
     assert timer.took < GRACE / 2
     wait_for(lambda: not agentjob.batch_status(journal)["running"], "the key's threads have unlocked it")
+    assert emulator.ledger() == []
+
+
+def test_a_function_for_the_key_that_closes_its_own_client(emulator, journal):
+    held, begun = [], threading.Event()
+
+    def key():
+        begun.wait(PATIENCE)
+        held[0].close()
+        return emulator.api_key
+
+    prepare(emulator, [])
+    held.append(emulator.client(api_key=key))
+    batch = held[0].send_all(ITEMS, journal=journal, grace=0.1)
+    begun.set()
+    with pytest.raises(agentjob.ClosedError):
+        list(batch)
+    wait_for(lambda: not agentjob.batch_status(journal)["running"], "its threads have unlocked the journal")
     assert emulator.ledger() == []
 
 

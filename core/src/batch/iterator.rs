@@ -51,7 +51,7 @@ impl Batch {
             Ok(Some(event)) => return Ok(event),
             Err(error) => {
                 self.is_finished = true;
-                self.engine.stop_and_join();
+                self.engine.stop_and_wait();
                 return Err(error);
             }
         }
@@ -62,7 +62,7 @@ impl Batch {
             if let Some(event) = state.events.pop() {
                 return Ok(event);
             }
-            if state.threads == 0 {
+            if self.engine.has_ended(&state) {
                 drop(state);
                 return self.finish();
             }
@@ -111,14 +111,9 @@ impl Batch {
     }
 
     /// How long until `next_event` has to be called even if the descriptor is not readable: a batch that is stopping ends the calls in
-    /// flight when their grace has passed. `None` if nothing is due.
+    /// flight when their grace has passed, and waits for its threads for 1 s after that. `None` if nothing is due.
     pub fn due_in(&self) -> Option<Duration> {
-        // Once the calls are cancelled, the descriptor reports their end.
-        if self.is_finished || self.pid != process::id() || self.engine.abort.is_cancelled() {
-            return None;
-        }
-        let stopping = self.engine.lock().stopping?;
-        Some(self.engine.options.grace.saturating_sub(stopping.elapsed()))
+        if self.is_finished || self.pid != process::id() { None } else { self.engine.due_in() }
     }
 
     /// How far the batch is.
@@ -140,10 +135,9 @@ impl Batch {
     /// [Stops](Batch::stop) it and leaves the rest to its own threads, unlike dropping it, which waits for them. The last one unlocks the
     /// journal. A [`BatchHandle`] can still wait for the responses, or end the grace, which nothing else does then.
     pub fn detach(mut self) {
+        self.stop();
         // Dropping it does nothing more.
-        if !mem::replace(&mut self.is_finished, true) && self.pid == process::id() {
-            self.engine.detach();
-        }
+        self.is_finished = true;
     }
 
     /// A handle that reaches this batch from any thread.
@@ -151,11 +145,10 @@ impl Batch {
         BatchHandle::new(&self.engine, self.pid)
     }
 
-    /// Every thread has ended.
+    /// The batch has ended.
     fn finish(&mut self) -> Result<BatchEvent, Error> {
         self.is_finished = true;
         self.engine.join_threads();
-        let synced = self.engine.journal.close();
         let is_cancelled = self.engine.options.cancel.as_ref().is_some_and(CancelToken::is_cancelled);
         let mut state = self.engine.lock();
         let is_unfinished = state.unsettled.contains(&true) || state.progress.waiting > 0;
@@ -165,7 +158,7 @@ impl Batch {
                 drop(state);
                 Err(cancelled(self.progress().left))
             }
-            None => synced.map(|()| BatchEvent::Finished),
+            None => Ok(BatchEvent::Finished),
         }
     }
 }
@@ -202,7 +195,7 @@ impl Drop for Batch {
             return mem::forget(threads);
         }
         if !self.is_finished {
-            self.engine.stop_and_join();
+            self.engine.stop_and_wait();
         }
     }
 }

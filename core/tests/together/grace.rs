@@ -2,14 +2,15 @@
 //! Each test ends a batch while all its messages are at the service and have no response yet, and then reads the journal.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Barrier, OnceLock};
+use std::thread;
 use std::time::Duration;
 
 use crate::batches::Folder;
 use crate::support::{builder, client, emulator, ms, timed, until};
 use agentjob_core::{
     Batch, BatchEvent, BatchHandle, BatchItem, BatchOptions, CancelToken, Client, Delivery, ErrorKind, Event,
-    batch_status,
+    KeyFunction, batch_status,
 };
 use agentjob_emulator::Emulator;
 
@@ -255,7 +256,7 @@ fn a_detached_batch_gets_its_responses_and_unlocks_its_journal() {
     batch.detach();
     assert!(handle.is_stopping_with(&journal) && !handle.is_stopping_with(&journal.with_extension("other")));
     assert!(handle.wait(GRACE));
-    until("its last thread has unlocked the journal", || !batch_status(&journal).unwrap().running);
+    assert!(!batch_status(&journal).unwrap().running, "its last thread has unlocked the journal");
     it.assert_all_accepted();
 }
 
@@ -269,6 +270,69 @@ fn a_handle_ends_the_grace_of_a_detached_batch() {
         end(&handle);
         until("it is over", || !batch_status(it.folder.journal()).unwrap().running);
         it.assert_all_unknown();
+    }
+}
+
+#[test]
+fn a_batch_that_has_ended_has_unlocked_its_journal_although_its_owner_keeps_it() {
+    let it = Situation::new(SLOW);
+    let mut batch = it.begin(GRACE);
+    it.client.close();
+    assert!(it.client.batches().iter().all(|batch| batch.wait(GRACE)));
+    assert!(!batch_status(it.folder.journal()).unwrap().running);
+    it.assert_all_accepted();
+    let kept = batch.by_ref().map(|outcome| outcome.map(|outcome| outcome.delivery()).map_err(|error| error.kind()));
+    let accepted = vec![Ok(Delivery::Accepted); IN_FLIGHT as usize];
+    assert_eq!(
+        kept.collect::<Vec<_>>(),
+        [accepted, vec![Err(ErrorKind::Closed)]].concat(),
+        "and its outcomes are kept"
+    );
+}
+
+#[test]
+fn a_function_for_the_key_that_does_not_return_holds_no_end_of_a_batch() {
+    let ends: [fn(&Client, Batch); 4] = [
+        |_, batch| drop(batch),
+        |client, batch| {
+            client.close();
+            assert!(batch.handle().wait(GRACE));
+        },
+        |_, batch| {
+            batch.stop();
+            assert_eq!(batch.count(), 0);
+        },
+        |_, mut batch| {
+            batch.stop();
+            // As an event loop does, which has nothing but the descriptor and the time.
+            while !matches!(batch.next_event(Duration::ZERO).unwrap(), BatchEvent::Finished) {
+                thread::sleep(batch.due_in().expect("something is due until it is finished"));
+            }
+        },
+    ];
+    for end in ends {
+        let service = emulator(r#"{"jobs":[{"id":"job_1"}]}"#);
+        let (called, go) = (Arc::new(OnceLock::new()), Arc::new(Barrier::new(2)));
+        let (key, is_called, may_go) = (service.api_key().to_owned(), Arc::clone(&called), Arc::clone(&go));
+        let function: KeyFunction = Arc::new(move || {
+            let _ = is_called.set(());
+            may_go.wait();
+            Ok(key.clone())
+        });
+        let set = Client::builder().base_url(service.base_url()).project_id(service.project_id()).trust_env(false);
+        let client = set.api_key_function(function).build().unwrap();
+        let folder = Folder::new();
+        let options = BatchOptions::new(folder.journal()).grace(ms(100));
+        let batch = client.send_all([BatchItem::new("job_1", "go")], &options).unwrap();
+        let handle = batch.handle();
+        until("the function is called", || called.get().is_some());
+        end(&client, batch);
+        go.wait();
+        assert!(handle.wait(GRACE));
+        until("the journal is unlocked", || !batch_status(folder.journal()).unwrap().running);
+        assert_eq!(service.requests().total, 0, "what it returned late was not used");
+        let progress = batch_status(folder.journal()).unwrap().progress;
+        assert_eq!((progress.left, progress.unknown), (1, 0), "and the journal says so");
     }
 }
 

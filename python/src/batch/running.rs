@@ -9,7 +9,7 @@ use agentjob_core::{self, Batch, BatchEvent, BatchHandle, BatchOutcome, BatchPro
 
 pub(crate) struct Running {
     pid: u32,
-    /// Held for a slice of a wait. `None` once the batch is finished: its journal is unlocked then.
+    /// Held for a slice of a wait. `None` once the batch is finished.
     core: Mutex<Option<Batch>>,
     /// Whether the end of its client's `with` statement waits for its messages in flight.
     in_with: Arc<AtomicBool>,
@@ -100,7 +100,7 @@ impl Running {
         false
     }
 
-    /// Leaves it to its threads, which have ended or are about to: the last one unlocks the journal.
+    /// Leaves it to its threads, which have ended or are about to.
     pub(crate) fn close(&self) {
         if let Some(core) = guard(&self.core).take() {
             core.detach();

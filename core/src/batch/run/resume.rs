@@ -177,6 +177,7 @@ fn start(engine: &Arc<Engine>, batches: &Batches, earlier: Earlier) -> Result<Ba
     // The client may have been closed meanwhile.
     engine.check_end();
     let batch = Batch::new(engine.clone(), earlier);
+    let _starting = engine.count_this_thread();
     for n in 0..senders {
         match engine.start(Role::Sender, sender::run) {
             // One sender is enough.

@@ -76,15 +76,14 @@ pub(crate) struct State {
     /// When this run began, and how many items it has ended since.
     pub(crate) began: Moment,
     pub(crate) ended: u64,
-    /// When the batch began to stop.
+    /// When the batch began to stop, and when its calls in flight were cancelled.
     pub(crate) stopping: Option<Instant>,
+    pub(crate) aborted: Option<Instant>,
     /// Why the batch stopped before its end.
     pub(crate) failure: Option<Error>,
     /// How many threads are running, and how many of them wait for jobs.
     pub(crate) threads: usize,
     pub(crate) job_waiters: usize,
-    /// No owner will close the journal.
-    pub(crate) is_detached: bool,
 }
 
 impl State {
@@ -109,9 +108,9 @@ impl State {
             began,
             ended: 0,
             stopping: None,
+            aborted: None,
             failure: None,
             threads: 0,
-            is_detached: false,
             job_waiters: 0,
         }
     }

@@ -6,28 +6,32 @@
 //! 1. [`Engine::stop`] makes the threads take nothing more. The messages in flight continue: their responses are still wanted.
 //! 2. When the batch's `grace` has passed since then, [`Engine::check_end`] cancels the calls in flight. No thread is started for
 //!    that: each caller that waits for the batch does it every [`SLICE`]. Callers wait in
-//!    [`Batch::next_event`](crate::Batch::next_event) and in [`Engine::wait_until_idle`], which is behind the drop of a `Batch` and
+//!    [`Batch::next_event`](crate::Batch::next_event) and in [`Engine::wait`], which is behind the drop of a `Batch` and
 //!    [`BatchHandle::wait`](crate::BatchHandle::wait).
-//! 3. Each thread records how its message ended in the journal, and ends. With the last one the batch is idle.
+//! 3. Each thread records how its message ended in the journal, and ends. The last one syncs and unlocks the journal.
+//! 4. A thread that is in the program's function for the API key, or that the disk keeps, ends when that returns. The callers wait no
+//!    longer than [`ABORT_TIME`] for it. If it never returns, its message is unknown to the next run.
 
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use crate::batch::run::engine::Engine;
+use crate::batch::run::state::State;
 use crate::batch::run::stop_errors::closed;
 use crate::call::control::{CancelToken, SLICE};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
+
+/// How long the owner still waits for the batch's threads when their calls were cancelled. They end far earlier, unless a function of
+/// the program or the disk keeps one.
+const ABORT_TIME: Duration = Duration::from_secs(1);
 
 impl Engine {
-    /// Stops the batch. Its owner gets the first failure, except that a journal that can't be written comes before everything: what
-    /// was reported about the messages in flight is not in it.
+    /// Stops the batch.
     pub(crate) fn stop(&self, failure: Option<Error>) {
         let mut state = self.lock();
         state.stopping.get_or_insert_with(Instant::now);
-        let is_journal =
-            |failure: &Option<Error>| failure.as_ref().is_some_and(|error| error.kind() == ErrorKind::Journal);
-        if state.failure.is_none() || (is_journal(&failure) && !is_journal(&state.failure)) {
-            state.failure = failure;
+        if let Some(failure) = failure {
+            state.fail(failure);
         }
         drop(state);
         self.for_senders.notify_all();
@@ -55,17 +59,39 @@ impl Engine {
         }
         let stopping = self.lock().stopping;
         if stopping.is_some_and(|since| since.elapsed() >= self.options.grace) {
-            self.abort.cancel();
+            self.abort();
         }
     }
 
-    /// Waits until no thread is running, for at most `timeout`, and returns whether none is.
-    pub(crate) fn wait_until_idle(&self, timeout: Duration) -> bool {
+    /// Cancels the calls in flight of a batch that is stopping.
+    pub(crate) fn abort(&self) {
+        self.lock().aborted.get_or_insert_with(Instant::now);
+        self.abort.cancel();
+    }
+
+    /// How long until [`check_end`](Engine::check_end) or [`has_ended`](Engine::has_ended) changes without an event: when the grace has
+    /// passed, and when the threads had their time after it.
+    pub(crate) fn due_in(&self) -> Option<Duration> {
+        let state = self.lock();
+        let (since, time) = match state.aborted {
+            Some(aborted) => (aborted, ABORT_TIME),
+            None => (state.stopping?, self.options.grace),
+        };
+        Some(time.saturating_sub(since.elapsed()))
+    }
+
+    /// Whether the batch has ended for those who wait for it.
+    pub(crate) fn has_ended(&self, state: &State) -> bool {
+        state.threads == 0 || state.aborted.is_some_and(|since| since.elapsed() >= ABORT_TIME)
+    }
+
+    /// Waits until the batch has ended, for at most `timeout`, and returns whether it has.
+    pub(crate) fn wait(&self, timeout: Duration) -> bool {
         let end = Instant::now().checked_add(timeout);
         loop {
             self.check_end();
             let state = self.lock();
-            if state.threads == 0 {
+            if self.has_ended(&state) {
                 return true;
             }
             let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()));
@@ -76,27 +102,10 @@ impl Engine {
         }
     }
 
-    /// Stops the batch, and leaves the rest to its threads: the last one closes the journal.
-    pub(crate) fn detach(&self) {
+    /// Stops the batch, and waits for the messages in flight within the grace.
+    pub(crate) fn stop_and_wait(&self) {
         self.stop(None);
-        let mut state = self.lock();
-        state.is_detached = true;
-        if state.threads == 0 {
-            self.close_journal();
-        }
-    }
-
-    /// For a batch whose owner does not wait for what that returns. A line that isn't on the disk yet is one that the next run can do
-    /// without.
-    pub(crate) fn close_journal(&self) {
-        drop(self.journal.close());
-    }
-
-    /// Stops the batch, waits for the messages in flight within the grace, and closes the journal.
-    pub(crate) fn stop_and_join(&self) {
-        self.stop(None);
-        self.wait_until_idle(Duration::MAX);
+        self.wait(Duration::MAX);
         self.join_threads();
-        self.close_journal();
     }
 }

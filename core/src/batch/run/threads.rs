@@ -19,6 +19,12 @@ impl Engine {
         self.spawn(role, body)
     }
 
+    /// Counts the thread that starts the others, until it is done: the first of them to end must not be the last.
+    pub(crate) fn count_this_thread(&self) -> impl Drop {
+        self.lock().thread_started(Role::Sender);
+        ThreadGuard { engine: self, role: Role::Sender }
+    }
+
     /// Starts a thread that is counted already. If that fails it is counted no more.
     pub(crate) fn spawn(self: &Arc<Engine>, role: Role, body: Body) -> io::Result<()> {
         let engine = Arc::clone(self);
@@ -33,14 +39,17 @@ impl Engine {
                 Ok(())
             }
             Err(error) => {
-                self.lock().thread_ended(role);
+                drop(ThreadGuard { engine: self, role });
                 Err(error)
             }
         }
     }
 
-    /// Waits until every thread has ended.
+    /// Joins the threads, which have ended. If one has not, they are left to themselves.
     pub(crate) fn join_threads(&self) {
+        if self.lock().threads > 0 {
+            return;
+        }
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
             // A panic is in the state already.
@@ -61,9 +70,11 @@ impl Drop for ThreadGuard<'_> {
             self.engine.stop(Some(Error::internal("a batch's thread failed", false)));
         }
         let mut state = self.engine.lock();
-        if state.threads == 1 && state.is_detached {
+        if state.threads == 1
             // Before it counts as ended, so that who waits for that finds the journal unlocked.
-            self.engine.close_journal();
+            && let Err(error) = self.engine.journal.close()
+        {
+            state.fail(error);
         }
         state.thread_ended(self.role);
         drop(state);
