@@ -18,6 +18,7 @@ mod errors;
 mod function;
 mod headers;
 mod in_use;
+mod interpreter_end;
 mod key_exception;
 mod key_function;
 mod keywords;
@@ -64,6 +65,7 @@ mod _native {
     use super::function::with_hints;
     #[pymodule_export]
     use super::headers::read_headers;
+    use super::interpreter_end;
     #[pymodule_export]
     use super::logging::escape;
     #[pymodule_export]
@@ -85,6 +87,7 @@ mod _native {
         if *INTERPRETER.get_or_init(|| modules) != modules {
             return Err(PyImportError::new_err("agentjob._native was imported by another interpreter of this process"));
         }
+        interpreter_end::register(module.py())?;
         with_hints(
             module,
             &["Client", "Watch", "Poller", "Batch", "CancelToken"],

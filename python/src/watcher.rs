@@ -10,6 +10,7 @@ use pyo3::{PyTraverseError, PyVisit};
 use crate::batch::records;
 use crate::convert;
 use crate::errors::add_note;
+use crate::interpreter_end;
 use crate::logging::{self, Log};
 use crate::main_thread::runs_signal_handlers;
 
@@ -132,7 +133,7 @@ impl Watcher {
 
     /// Runs Python. An interpreter that shuts down runs no more Python, and ends the call.
     fn run(&self, call: impl FnOnce(Python<'_>) -> PyResult<()>) -> Result<(), Interrupted> {
-        match Python::try_attach(call) {
+        match interpreter_end::run(call) {
             Some(Ok(())) => Ok(()),
             Some(Err(error)) => {
                 self.raised().get_or_insert(error);

@@ -24,6 +24,15 @@ CALLS = {
     "a watch": 'ready_when(1); list(client.watch("job_busy", min_interval=0.02, max_interval=0.02))',
     "a batch": 'list(client.send_all([("job_demo", "go")], journal=sys.argv[1], grace=0.1))',
     "a batch that waits for its jobs": 'list(client.send_all([("job_busy", "go")], journal=sys.argv[1], wait=True))',
+    "a function for events that sleeps": """
+        other = client.with_options(on_event=lambda event: (arrived.set(), time.sleep(0.01)))
+        while True:
+            other.get_job("job_busy")
+    """,
+    "a function for metadata that sleeps": """
+        while True:
+            client.get_job("job_busy", meta=lambda meta: (arrived.set(), time.sleep(0.01)))
+    """,
     "a name lookup": """
         other = agentjob.Client(base_url="https://agentjob.invalid", max_retries=100, api_key="k", project_id="p")
         arrived.set()
@@ -89,6 +98,15 @@ def test_the_end_is_no_crash_whatever_a_daemon_thread_is_in(service, call, tmp_p
         running.append(subprocess.Popen(command, env=environment, text=True, **pipes))
     ended = [(*process.communicate(timeout=3 * PATIENCE), process.returncode) for process in running]
     assert [(out, status) for out, _, status in ended] == [("ready\n", 0)] * ENDS, ended
+
+
+def test_the_end_waits_for_no_function_that_never_returns(service, tmp_path):
+    call = 'client.get_job("job_busy", meta=lambda meta: (arrived.set(), threading.Event().wait()))'
+    code = PROGRAM.format(call=textwrap.indent(call, " " * 8), beside=0)
+    environment = {**os.environ, **service.environment(), "NO_PROXY": "127.0.0.1"}
+    command = [sys.executable, "-c", code, str(tmp_path / "journal")]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    assert (ran.stdout, ran.returncode) == ("ready\n", 0), ran.stderr
 
 
 #: A batch whose key is a function, which its threads call all the time.

@@ -3,7 +3,10 @@
 import asyncio
 import concurrent.futures
 import gc
+import os
 import pickle
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -14,7 +17,7 @@ import pytest
 import agentjob
 from agentjob.aio import AsyncClient
 from agentjob.testing import Emulator
-from conftest import QUICK
+from conftest import PATIENCE, QUICK
 
 OLD, NEW = "old9walrus5ginger", "new7zebra3quilted"
 
@@ -257,3 +260,66 @@ def test_a_client_pickles_with_a_function_that_pickles(emulator):
     pickle.loads(pickled).get_job("job_demo")
     with pytest.raises((pickle.PicklingError, AttributeError)):
         pickle.dumps(agentjob.Client(**settings, api_key=lambda: OLD))
+
+
+#: In each case the function's child returns from it, and its parent waits until the child has ended.
+FORKS = """
+import os, sys
+import agentjob
+
+parent = os.getpid()
+
+def forks():
+    if os.getpid() == parent:
+        child = os.fork()
+        if child:
+            print("child", os.waitpid(child, 0)[1], flush=True)
+
+def key():
+    forks()
+    return os.environ["AGENTJOB_API_KEY"]
+
+def on_event(event):
+    if event["event"] == sys.argv[2]:
+        forks()
+
+def client(**options):
+    return agentjob.Client(**options)
+
+try:
+    print("parent", {call})
+except agentjob.Error as error:
+    print(type(error).__name__, error.delivery, error.reason, flush=True)
+    os._exit(0 if os.getpid() == parent else 7)
+"""
+LEFT = "this call belongs to another process: a function that it called has forked, and this is the child"
+REFUSED = f"InvalidArgumentError unknown {LEFT}\nchild {7 << 8}\n"
+SENT = 'client({}).send_message("job_demo", "go")["id"]'
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
+@pytest.mark.parametrize(
+    ("call", "event", "said"),
+    [
+        (SENT.format("api_key=key"), "", REFUSED + "parent job_demo\n"),
+        (SENT.format("on_event=on_event"), "attempt", REFUSED + "parent job_demo\n"),
+        (SENT.format("on_event=on_event"), "retry", REFUSED + "parent job_demo\n"),
+        (
+            '[out["delivery"] for out in client(api_key=key).send_all([("job_demo", "go")], journal=sys.argv[1])]',
+            "",
+            f"child {1 << 8}\nparent ['accepted']\n",
+        ),
+    ],
+    ids=["the key of a call", "the event of an attempt", "the event of a retry", "the key of a batch"],
+)
+def test_a_child_that_returns_from_a_function_that_forked_sends_nothing(tmp_path, call, event, said):
+    rules = [{"method": "POST", "nth": 1, "status": 429, "headers": {"Retry-After": "0"}}] if event == "retry" else []
+    with Emulator(rules=rules) as emulator:
+        command = [sys.executable, "-W", "ignore", "-c", FORKS.format(call=call), str(tmp_path / "journal"), event]
+        environment = {**os.environ, **emulator.environment()}
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+        assert (ran.stdout, ran.returncode) == (said, 0), ran.stderr
+        assert ("a forked child ends" in ran.stderr) == (event == "" and "send_all" in call)
+        assert len(emulator.ledger()) == 1
+    if "send_all" in call:
+        assert agentjob.batch_status(tmp_path / "journal")["progress"]["accepted"] == 1

@@ -24,6 +24,7 @@ use crate::http::header_fields::header_fields;
 use crate::jitter;
 use crate::job::Job;
 use crate::operation::Operation;
+use crate::os;
 use crate::redact::Redactor;
 use crate::shared::Shared;
 use crate::text::describe;
@@ -159,6 +160,9 @@ impl<'a> RequestLoop<'a> {
         let (deadline, new_connection, pid, call) = (self.deadline, self.fresh, self.pid, self.call);
         let began = Instant::now();
         let wants_event = self.shared.wants_responses(call);
+        if (wants_event || attempt > 1 || self.shared.config.keys.has_function()) && std::process::id() != pid {
+            return Err(self.left_to_parent());
+        }
         let (key, head) = (&*self.key.insert(self.shared.config.keys.current(pid)), &self.head);
         let exchange = Exchange { path, key, head, body, deadline, new_connection, pid, call };
         let ended = self.shared.connections.exchange(&self.shared.config, exchange);
@@ -305,6 +309,15 @@ impl<'a> RequestLoop<'a> {
         let paused =
             self.shared.notify(self.call, &event).and_then(|()| self.shared.connections.pause(delay, self.call));
         paused.map_err(|cause| self.interrupted(cause))
+    }
+
+    /// A function of the program that this call ran has forked, and this is the child: it must not send what its parent sends.
+    fn left_to_parent(&self) -> Error {
+        os::thread::end_if_ours();
+        let verdict = self.operation.delivers().then_some(Delivery::Unknown);
+        let sentence =
+            "this call belongs to another process: a function that it called has forked, and this is the child";
+        Error::invalid(sentence).about(self.operation.subject()).with_delivery(verdict)
     }
 
     fn interrupted(&self, cause: Cause) -> Error {

@@ -1,6 +1,8 @@
 //! Our own threads, on which no signal handler of the program runs. The C library and the Python module use this, too.
 
+use std::cell::Cell;
 use std::io;
+use std::process;
 use std::thread::{Builder, JoinHandle};
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
@@ -8,6 +10,10 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 /// Signals that a fault of the thread itself raises: if they were blocked, the process would end before a handler could report it.
 const FAULTS: [Signal; 7] =
     [Signal::SIGABRT, Signal::SIGBUS, Signal::SIGFPE, Signal::SIGILL, Signal::SIGSEGV, Signal::SIGSYS, Signal::SIGTRAP];
+
+thread_local! {
+    static IS_OURS: Cell<bool> = const { Cell::new(false) };
+}
 
 /// Starts a thread that blocks every signal but its own faults, so that a signal to the process always goes to a thread of the program,
 /// and its `sigwait` works. The new thread inherits the mask, so it never runs without it.
@@ -19,10 +25,23 @@ pub fn spawn<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
     let before = all_but_faults().thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
-    let spawned = builder.spawn(work);
+    let spawned = builder.spawn(|| {
+        IS_OURS.set(true);
+        work()
+    });
     // This fails only for an invalid mask.
     before.thread_set_mask()?;
     spawned
+}
+
+/// Ends a forked child whose only thread is one of ours. Its work is its parent's, and so is what it would return to.
+pub(crate) fn end_if_ours() {
+    if IS_OURS.get() {
+        eprintln!(
+            "agentjob: a forked child ends, because it returned from a function that a thread of its parent's client called"
+        );
+        process::exit(1);
+    }
 }
 
 /// Blocks the same signals on the calling thread: for threads of ours that something else started.
