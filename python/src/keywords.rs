@@ -1,7 +1,7 @@
 //! The keyword arguments of a method, which it takes as `**keywords`: each is read by its name, and what is left is refused.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 
 use crate::arguments::{Refused, flag};
 
@@ -14,8 +14,13 @@ pub(crate) struct Keywords<'py> {
 impl<'py> Keywords<'py> {
     /// `method`: what an error calls the method.
     pub(crate) fn of(method: &'static str, given: Option<&Bound<'py, PyDict>>) -> Keywords<'py> {
+        // Python takes only str as names. A subclass may have a `__str__` of its own, which is not called.
+        let text = |name: &Bound<'_, PyString>| name.to_string_lossy().into_owned();
         let given = given.into_iter().flatten();
-        Keywords { method, left: given.map(|(name, value)| (name.to_string(), value)).collect() }
+        Keywords {
+            method,
+            left: given.map(|(key, value)| (key.cast().map_or_else(|_| String::new(), text), value)).collect(),
+        }
     }
 
     /// Reads the arguments, and refuses one that `read` did not take, as Python would.
