@@ -23,15 +23,20 @@ impl<'py> Keywords<'py> {
         }
     }
 
-    /// Reads the arguments, and refuses one that `read` did not take, as Python would.
-    pub(crate) fn read<T>(mut self, read: impl FnOnce(&mut Self) -> Result<T, Refused>) -> Result<T, Refused> {
-        let done = read(&mut self)?;
-        match self.left.first() {
+    /// Reads the arguments, and refuses one that `read` did not take, as Python would. `delivers`: the call is to deliver a message.
+    pub(crate) fn read<T>(
+        mut self,
+        py: Python<'_>,
+        delivers: bool,
+        read: impl FnOnce(&mut Self) -> Result<T, Refused>,
+    ) -> PyResult<T> {
+        let done = read(&mut self).and_then(|done| match self.left.first() {
             None => Ok(done),
             Some((name, _)) => {
                 Err(Refused::Type(format!("{}() got an unexpected keyword argument '{name}'", self.method)))
             }
-        }
+        });
+        done.map_err(|refused| refused.raised(py, delivers))
     }
 
     /// An argument, if it was given.
@@ -54,7 +59,7 @@ impl<'py> Keywords<'py> {
 /// Passes each argument that was given to the setter of its name: `set!(options, keywords.optional: settle = seconds_or_zero;)`. The
 /// core checks the values. With `given` instead of `optional`, None is refused.
 macro_rules! set {
-    ($options:ident, $keywords:ident.$take:ident: $($name:ident = $read:expr;)*) => {
+    ($options:expr, $keywords:ident.$take:ident: $($name:ident = $read:expr;)*) => {
         $(if let Some(value) = $keywords.$take(stringify!($name)) {
             $options = $options.$name($read(stringify!($name), &value)?);
         })*
