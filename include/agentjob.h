@@ -681,8 +681,8 @@ typedef struct agentjob_cancel agentjob_cancel;
 /**
  * A client of one project of one service. It keeps connections open for the next call.
  *
- * Made by agentjob_client_new(), freed by agentjob_client_free(). Any number of threads may use it at
- * once. Before the first call it has no thread and no connection.
+ * Made by agentjob_client_new(), freed by agentjob_client_free(). Any number of threads may use it at once. Before the first call
+ * it has no thread and no connection.
  * @since 0.1.0
  */
 typedef struct agentjob_client agentjob_client;
@@ -728,8 +728,8 @@ typedef struct agentjob_options agentjob_options;
  *
  * Made by agentjob_poller_new() or agentjob_poller_new_from_text(), freed by agentjob_poller_free(). Sleep for
  * agentjob_poller_due_in_ms(), then call agentjob_poller_poll(), until the job is done. In an event loop use agentjob_poller_start()
- * instead, which does not block. agentjob_poller_to_text() lets another
- * process continue the wait. Only one thread may use it at a time.
+ * instead, which does not block. agentjob_poller_to_text() lets another process continue the wait. Only one thread may use it at a
+ * time.
  * @since 0.1.0
  */
 typedef struct agentjob_poller agentjob_poller;
@@ -2730,8 +2730,8 @@ agentjob_code agentjob_options_set_header(agentjob_options *options,
                                           agentjob_error **err);
 
 /**
- * Sets an extra header of the requests made with these settings. It replaces a header of the same
- * name. For what is allowed see agentjob_options_set_header().
+ * Sets an extra header of the requests made with these settings. It replaces a header of the same name. For what is allowed see
+ * agentjob_options_set_header().
  * @param call the settings
  * @param name a token of RFC 9110, like "traceparent"
  * @param value visible ASCII, with spaces and tabs inside
@@ -2746,8 +2746,8 @@ agentjob_code agentjob_call_set_header(agentjob_call *call,
                                        agentjob_error **err);
 
 /**
- * Sets an extra header of the batch's requests: its messages and its polls. It replaces a header of
- * the same name. For what is allowed see agentjob_options_set_header(). The journal does not contain it.
+ * Sets an extra header of the batch's requests: its messages and its polls. It replaces a header of the same name. For what is
+ * allowed see agentjob_options_set_header(). The journal does not contain it.
  * @param batch a batch that was not started
  * @param name a token of RFC 9110
  * @param value visible ASCII, with spaces and tabs inside

@@ -71,6 +71,11 @@ impl<'s> Redactor<'s> {
         move |text| !searched.find(text, false).is_empty()
     }
 
+    /// Whether a text is a secret but for case: the names of header fields are put in lower case.
+    pub(crate) fn is_secret_in_any_case(&self, text: &str) -> bool {
+        self.secrets.secrets().iter().any(|secret| secret.eq_ignore_ascii_case(text.as_bytes()))
+    }
+
     fn searched(&self) -> Searched<'s> {
         let secrets = self.secrets.secrets().into_iter().filter(|secret| !secret.is_empty());
         let (long, short): (Vec<_>, Vec<_>) = secrets.partition(|secret| secret.len() >= MIN_SEARCHED);

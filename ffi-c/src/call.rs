@@ -32,7 +32,7 @@ pub struct agentjob_call {
     options: CallOptions,
     wait: WaitOptions,
     /// The progress function, apart from the options so that it can be taken back.
-    pub(crate) progress: Option<Arc<dyn Control>>,
+    progress: Option<Arc<dyn Control>>,
 }
 
 impl agentjob_call {
@@ -69,9 +69,14 @@ impl Has<CallOptions> for agentjob_call {
     fn settings(&mut self) -> Result<&mut CallOptions, Error> {
         Ok(&mut self.options)
     }
+}
 
-    fn check(_: &CallOptions) -> Result<(), Error> {
-        Ok(())
+/// The progress function.
+impl Has<Option<Arc<dyn Control>>> for agentjob_call {
+    const NAME: &str = "call";
+
+    fn settings(&mut self) -> Result<&mut Option<Arc<dyn Control>>, Error> {
+        Ok(&mut self.progress)
     }
 }
 

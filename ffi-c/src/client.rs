@@ -14,8 +14,8 @@ use crate::thread_cancel;
 
 /// A client of one project of one service. It keeps connections open for the next call.
 ///
-/// Made by agentjob_client_new(), freed by agentjob_client_free(). Any number of threads may use it at
-/// once. Before the first call it has no thread and no connection.
+/// Made by agentjob_client_new(), freed by agentjob_client_free(). Any number of threads may use it at once. Before the first call
+/// it has no thread and no connection.
 /// @since 0.1.0
 pub struct agentjob_client {
     pub(crate) client: Client,

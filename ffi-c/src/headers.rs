@@ -48,8 +48,8 @@ pub unsafe extern "C" fn agentjob_options_set_header(
     unsafe { set(options, err, &|to| Ok(to.headers(header(name, value)?))) }
 }
 
-/// Sets an extra header of the requests made with these settings. It replaces a header of the same
-/// name. For what is allowed see agentjob_options_set_header().
+/// Sets an extra header of the requests made with these settings. It replaces a header of the same name. For what is allowed see
+/// agentjob_options_set_header().
 /// @param call the settings
 /// @param name a token of RFC 9110, like "traceparent"
 /// @param value visible ASCII, with spaces and tabs inside
@@ -68,8 +68,8 @@ pub unsafe extern "C" fn agentjob_call_set_header(
     unsafe { set(call, err, &|options: CallOptions| Ok(options.headers(header(name, value)?))) }
 }
 
-/// Sets an extra header of the batch's requests: its messages and its polls. It replaces a header of
-/// the same name. For what is allowed see agentjob_options_set_header(). The journal does not contain it.
+/// Sets an extra header of the batch's requests: its messages and its polls. It replaces a header of the same name. For what is
+/// allowed see agentjob_options_set_header(). The journal does not contain it.
 /// @param batch a batch that was not started
 /// @param name a token of RFC 9110
 /// @param value visible ASCII, with spaces and tabs inside

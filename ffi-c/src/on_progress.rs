@@ -8,9 +8,8 @@ use agentjob_core::{Control, Interrupted, Job};
 use crate::call::agentjob_call;
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
-use crate::handle::required_mut;
 use crate::job::agentjob_job;
-use crate::result::{Delivers, guard};
+use crate::setter::set;
 use crate::thread_cancel;
 
 /// A function that receives a job's records during agentjob_client_wait() and agentjob_client_send_and_wait(): the first record,
@@ -76,10 +75,8 @@ pub unsafe extern "C" fn agentjob_call_set_progress(
 ) -> agentjob_code {
     // SAFETY: the header's contract.
     unsafe {
-        guard(err, Delivers::Nothing, || {
-            let call = required_mut("call", call)?;
-            call.progress = progress.map(|progress| -> Arc<dyn Control> { Arc::new(Progress { progress, user_data }) });
-            Ok(())
+        set(call, err, &|_: Option<Arc<dyn Control>>| {
+            Ok(progress.map(|progress| -> Arc<dyn Control> { Arc::new(Progress { progress, user_data }) }))
         })
     }
 }

@@ -20,8 +20,8 @@ use crate::text::{NO_TEXT, Text, text};
 ///
 /// Made by agentjob_poller_new() or agentjob_poller_new_from_text(), freed by agentjob_poller_free(). Sleep for
 /// agentjob_poller_due_in_ms(), then call agentjob_poller_poll(), until the job is done. In an event loop use agentjob_poller_start()
-/// instead, which does not block. agentjob_poller_to_text() lets another
-/// process continue the wait. Only one thread may use it at a time.
+/// instead, which does not block. agentjob_poller_to_text() lets another process continue the wait. Only one thread may use it at a
+/// time.
 /// @since 0.1.0
 pub struct agentjob_poller {
     pub(crate) poller: Poller,

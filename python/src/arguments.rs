@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use agentjob_core::{Delivery, EncodedPrompt, Error, Headers, duration_from_seconds, duration_from_seconds_or_zero};
-use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBool, PySlice, PyString};
@@ -23,6 +23,8 @@ pub(crate) enum Refused {
     Type(String),
     /// Its value; an InvalidArgumentError.
     Value(Error),
+    /// Reading it ran the program's own code, which raised this.
+    Raised(PyErr),
 }
 
 impl From<Error> for Refused {
@@ -34,19 +36,24 @@ impl From<Error> for Refused {
 impl Refused {
     /// As an exception. `delivers`: the call was to deliver a message, which was not sent.
     pub(crate) fn raised(self, py: Python<'_>, delivers: bool) -> PyErr {
-        match self {
-            Refused::Type(sentence) => {
-                let raised = PyTypeError::new_err(sentence);
-                if delivers {
-                    errors::add_note(raised.value(py), Delivery::NotSent);
-                }
-                raised
-            }
+        let raised = match self {
+            Refused::Type(sentence) => PyTypeError::new_err(sentence),
             Refused::Value(error) => {
                 let verdict = error.delivery().or(delivers.then_some(Delivery::NotSent));
-                errors::raised_with(py, &error, verdict)
+                return errors::raised_with(py, &error, verdict);
             }
+            Refused::Raised(raised) => raised,
+        };
+        if delivers {
+            errors::add_note(raised.value(py), Delivery::NotSent);
         }
+        raised
+    }
+
+    /// What it means that reading an argument raised something, perhaps from the program's own code (`__float__`, a generator): that the
+    /// argument is wrong. But what is no Exception, as Ctrl-C, ends the call as it is.
+    pub(crate) fn by(raised: PyErr, given: &Bound<'_, PyAny>, wrong: impl FnOnce() -> Refused) -> Refused {
+        if raised.is_instance_of::<PyException>(given.py()) { wrong() } else { Refused::Raised(raised) }
     }
 }
 
@@ -64,10 +71,12 @@ pub(crate) fn wrong_type(name: &str, wanted: &str, given: &Bound<'_, PyAny>) -> 
 
 /// An int or a float: seconds, or a fraction. Not a bool, although that is an int in Python.
 pub(crate) fn number(name: &str, given: &Bound<'_, PyAny>) -> Result<f64, Refused> {
+    let wrong = || wrong_type(name, "a number", given);
     match given.extract::<f64>() {
         Ok(number) if !is_bool(given) => Ok(number),
+        Ok(_) => Err(wrong()),
         Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => Ok(f64::MAX),
-        _ => Err(wrong_type(name, "a number", given)),
+        Err(error) => Err(Refused::by(error, given, wrong)),
     }
 }
 
@@ -83,17 +92,15 @@ pub(crate) fn seconds_or_zero(name: &str, given: &Bound<'_, PyAny>) -> Result<Du
 
 /// An int, as the core's type. The core checks its limits.
 pub(crate) fn integer<T: TryFrom<i64>>(name: &str, given: &Bound<'_, PyAny>) -> Result<T, Refused> {
+    let wrong = || wrong_type(name, "a whole number", given);
     let number = match given.extract::<i64>() {
         Ok(number) if !is_bool(given) => number,
+        Ok(_) => return Err(wrong()),
         // The core's limits are far smaller.
         Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => {
-            if given.lt(0).unwrap_or(false) {
-                i64::MIN
-            } else {
-                i64::MAX
-            }
+            if given.lt(0).map_err(|error| Refused::by(error, given, wrong))? { i64::MIN } else { i64::MAX }
         }
-        _ => return Err(wrong_type(name, "a whole number", given)),
+        Err(error) => return Err(Refused::by(error, given, wrong)),
     };
     T::try_from(number).map_err(|_| {
         let size = if number < 0 { "negative" } else { "too large" };
@@ -112,8 +119,9 @@ pub(crate) fn strings(name: &str, given: &Bound<'_, PyAny>) -> Result<Vec<String
     if given.is_instance_of::<PyString>() {
         return Err(wrong());
     }
-    let each = given.try_iter().map_err(|_| wrong())?;
-    each.map(|item| Ok(text(name, &item.map_err(|_| wrong())?)?.into_owned())).collect()
+    let refused = |error| Refused::by(error, given, wrong);
+    let each = given.try_iter().map_err(refused)?;
+    each.map(|item| Ok(text(name, &item.map_err(refused)?)?.into_owned())).collect()
 }
 
 /// A str as UTF-8. It must not contain a lone surrogate, which cannot be encoded.
@@ -148,7 +156,7 @@ fn lone_surrogate(name: &str) -> Error {
 
 /// A str or an os.PathLike.
 pub(crate) fn path(name: &str, given: &Bound<'_, PyAny>) -> Result<PathBuf, Refused> {
-    given.extract().map_err(|_| wrong_type(name, "a str or an os.PathLike", given))
+    given.extract().map_err(|error| Refused::by(error, given, || wrong_type(name, "a str or an os.PathLike", given)))
 }
 
 /// A token that can end a call.
@@ -162,14 +170,15 @@ pub(crate) fn cancel_token<'a>(name: &str, given: &'a Bound<'_, PyAny>) -> Resul
 /// A mapping of header names to values. Two names that differ only in case are a mistake.
 pub(crate) fn headers(name: &str, given: &Bound<'_, PyAny>) -> Result<Headers, Refused> {
     let wrong = || wrong_type(name, "a mapping of str to str", given);
-    if !given.hasattr("keys").unwrap_or(false) {
+    let refused = |error| Refused::by(error, given, wrong);
+    if !given.hasattr("keys").map_err(refused)? {
         return Err(wrong());
     }
-    let items = given.call_method0("items").and_then(|items| items.try_iter()).map_err(|_| wrong())?;
+    let items = given.call_method0("items").and_then(|items| items.try_iter()).map_err(refused)?;
     let mut headers = Headers::new();
     for item in items {
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
-            item.and_then(|item| item.extract()).map_err(|_| wrong())?;
+            item.and_then(|item| item.extract()).map_err(refused)?;
         let name = text("a header's name", &name)?;
         let value = text(&format!("the value of header {name}"), &value)?;
         if headers.contains(&name) {

@@ -1,7 +1,7 @@
 //! The keyword arguments of a method, which it takes as `**keywords`: each is read by its name, and what is left is refused.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 
 use crate::arguments::{Refused, flag};
 
@@ -14,19 +14,29 @@ pub(crate) struct Keywords<'py> {
 impl<'py> Keywords<'py> {
     /// `method`: what an error calls the method.
     pub(crate) fn of(method: &'static str, given: Option<&Bound<'py, PyDict>>) -> Keywords<'py> {
+        // Python takes only str as names. A subclass may have a `__str__` of its own, which is not called.
+        let text = |name: &Bound<'_, PyString>| name.to_string_lossy().into_owned();
         let given = given.into_iter().flatten();
-        Keywords { method, left: given.map(|(name, value)| (name.to_string(), value)).collect() }
+        Keywords {
+            method,
+            left: given.map(|(key, value)| (key.cast().map_or_else(|_| String::new(), text), value)).collect(),
+        }
     }
 
-    /// Reads the arguments, and refuses one that `read` did not take, as Python would.
-    pub(crate) fn read<T>(mut self, read: impl FnOnce(&mut Self) -> Result<T, Refused>) -> Result<T, Refused> {
-        let done = read(&mut self)?;
-        match self.left.first() {
+    /// Reads the arguments, and refuses one that `read` did not take, as Python would. `delivers`: the call is to deliver a message.
+    pub(crate) fn read<T>(
+        mut self,
+        py: Python<'_>,
+        delivers: bool,
+        read: impl FnOnce(&mut Self) -> Result<T, Refused>,
+    ) -> PyResult<T> {
+        let done = read(&mut self).and_then(|done| match self.left.first() {
             None => Ok(done),
             Some((name, _)) => {
                 Err(Refused::Type(format!("{}() got an unexpected keyword argument '{name}'", self.method)))
             }
-        }
+        });
+        done.map_err(|refused| refused.raised(py, delivers))
     }
 
     /// An argument, if it was given.
@@ -49,7 +59,7 @@ impl<'py> Keywords<'py> {
 /// Passes each argument that was given to the setter of its name: `set!(options, keywords.optional: settle = seconds_or_zero;)`. The
 /// core checks the values. With `given` instead of `optional`, None is refused.
 macro_rules! set {
-    ($options:ident, $keywords:ident.$take:ident: $($name:ident = $read:expr;)*) => {
+    ($options:expr, $keywords:ident.$take:ident: $($name:ident = $read:expr;)*) => {
         $(if let Some(value) = $keywords.$take(stringify!($name)) {
             $options = $options.$name($read(stringify!($name), &value)?);
         })*

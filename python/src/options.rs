@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::arguments::{Refused, callback, cancel_token, number, seconds, seconds_or_zero};
+use crate::caller::Caller;
 use crate::keywords::{Keywords, set};
 use crate::watcher::{Callbacks, Watcher};
 
@@ -36,25 +37,39 @@ pub(crate) fn wait_timeout(name: &str, given: &Bound<'_, PyAny>) -> Result<Optio
     if forever { Ok(None) } else { seconds(name, given).map(Some) }
 }
 
-/// What every call takes: `meta`, and what may cancel it.
-pub(crate) fn call_options(keywords: &mut Keywords<'_>) -> Result<(Callbacks, CallOptions), Refused> {
-    let mut options = CallOptions::new();
-    if let Some(given) = keywords.optional("cancel") {
-        let token = cancel_token("cancel", &given)?;
-        options = options.cancel(token.core());
-        if let Some(started) = token.started() {
-            options = options.started_at(started);
-        }
-    }
-    Ok((Callbacks { on_update: None, meta: callback("meta", keywords.optional("meta"))? }, options))
+/// A call as its keyword arguments describe it.
+#[derive(Default)]
+pub(crate) struct Call {
+    pub(crate) callbacks: Callbacks,
+    pub(crate) options: CallOptions,
 }
 
-/// The options of a call that a watcher observes.
-pub(crate) fn watched(options: CallOptions, watcher: &Arc<Watcher>) -> CallOptions {
-    let options = options.control(watcher.clone());
-    if !watcher.wants_meta() {
-        return options;
+/// What observes a call, and the call's options, which report to it.
+pub(crate) type Watched = (Arc<Watcher>, CallOptions);
+
+impl Call {
+    /// What every call takes: `meta`, and what may cancel it.
+    pub(crate) fn read(keywords: &mut Keywords<'_>) -> Result<Call, Refused> {
+        let mut call = Call::default();
+        if let Some(given) = keywords.optional("cancel") {
+            let token = cancel_token("cancel", &given)?;
+            call.options = call.options.cancel(token.core());
+            if let Some(started) = token.started() {
+                call.options = call.options.started_at(started);
+            }
+        }
+        call.callbacks.meta = callback("meta", keywords.optional("meta"))?;
+        Ok(call)
     }
-    let watcher = watcher.clone();
-    options.meta(Arc::new(move |meta| watcher.meta(meta)))
+
+    /// The call as it is made. `delivers`: it is to deliver a message.
+    pub(crate) fn watched(self, py: Python<'_>, caller: &Caller, delivers: bool) -> PyResult<Watched> {
+        let watcher = caller.watcher(py, self.callbacks, delivers)?;
+        let options = self.options.control(watcher.clone());
+        if !watcher.wants_meta() {
+            return Ok((watcher, options));
+        }
+        let to = watcher.clone();
+        Ok((watcher, options.meta(Arc::new(move |meta| to.meta(meta)))))
+    }
 }

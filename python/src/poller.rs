@@ -14,7 +14,7 @@ use crate::cancel_token::CancelToken;
 use crate::convert;
 use crate::in_use::claim;
 use crate::keywords::{Keywords, set};
-use crate::options::{call_options, wait_options, watched};
+use crate::options::{Call, wait_options};
 use crate::panic::guarded;
 use crate::request::message;
 use crate::signals::blocking;
@@ -36,18 +36,18 @@ impl Poller {
     }
 
     pub(crate) fn of_job(caller: &Caller, job_id: Argument<'_, '_>, keywords: Keywords<'_>) -> PyResult<Poller> {
-        let read = keywords.read(|keywords| {
+        let (poller, headers) = keywords.read(job_id.py(), false, |keywords| {
             let options = wait_options(keywords)?;
             Ok((caller.core().poller(&text("job_id", job_id)?, &options)?, of_each_poll(keywords)?))
-        });
-        let (poller, headers) = read.map_err(|refused| refused.raised(job_id.py(), false))?;
+        })?;
         Ok(Poller::new(job_id.py(), caller, poller, headers))
     }
 
     pub(crate) fn of_text(caller: &Caller, given: Argument<'_, '_>, keywords: Keywords<'_>) -> PyResult<Poller> {
-        let read = keywords.read(|keywords| Ok((text("text", given)?.parse()?, of_each_poll(keywords)?)));
-        let (poller, headers) = read.map_err(|refused| refused.raised(given.py(), false))?;
-        Ok(Poller::new(given.py(), caller, poller, headers))
+        let py = given.py();
+        let read = |keywords: &mut Keywords<'_>| Ok((text("text", given)?.parse()?, of_each_poll(keywords)?));
+        let (poller, headers) = keywords.read(py, false, read)?;
+        Ok(Poller::new(py, caller, poller, headers))
     }
 
     /// Sends a message, and returns the wait for its result.
@@ -57,13 +57,12 @@ impl Poller {
         keywords: Keywords<'_>,
     ) -> PyResult<Poller> {
         let py = job_id.py();
-        let read = keywords.read(|keywords| {
-            let (options, (callbacks, call)) = (wait_options(keywords)?, call_options(keywords)?);
-            Ok((message(job_id, prompt)?, options, callbacks, call, of_each_poll(keywords)?))
-        });
-        let ((job_id, prompt), options, callbacks, call, headers) = read.map_err(|refused| refused.raised(py, true))?;
-        let watcher = caller.watcher(py, callbacks, true)?;
-        let options = options.call(watched(call.headers(headers.clone()), &watcher));
+        let ((job_id, prompt), options, call, headers) = keywords.read(py, true, |keywords| {
+            let (options, call) = (wait_options(keywords)?, Call::read(keywords)?);
+            Ok((message(job_id, prompt)?, options, call, of_each_poll(keywords)?))
+        })?;
+        let (watcher, call) = call.watched(py, caller, true)?;
+        let options = options.call(call.headers(headers.clone()));
         let poller = blocking(py, &watcher, true, || caller.core().send_and_poll(&job_id, &prompt, &options))?;
         Ok(Poller::new(py, caller, poller, headers))
     }
@@ -84,14 +83,13 @@ impl Poller {
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         guarded(py, || {
-            let read = Keywords::of("Poller.poll", keywords).read(|keywords| {
-                let (callbacks, mut options) = call_options(keywords)?;
-                set! { options, keywords.optional: timeout = seconds; }
-                Ok((callbacks, options))
-            });
-            let (callbacks, options) = read.map_err(|refused| refused.raised(py, false))?;
-            let watcher = self.caller.watcher(py, callbacks, false)?;
-            let call = watched(options.headers(self.headers.clone()), &watcher);
+            let call = Keywords::of("Poller.poll", keywords).read(py, false, |keywords| {
+                let mut call = Call::read(keywords)?;
+                set! { call.options, keywords.optional: timeout = seconds; }
+                Ok(call)
+            })?;
+            let (watcher, call) = call.watched(py, &self.caller, false)?;
+            let call = call.headers(self.headers.clone());
             let _alone = claim(&self.polling, "poller")?;
             // A copy polls, so other threads can read the state meanwhile.
             let mut poller = self.state().clone();

@@ -1,7 +1,6 @@
 //! How a method makes one request: arguments in, the core without the GIL, a dict or an exception out.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use agentjob_core::{CallOptions, Client, Delivery, EncodedPrompt, Error, Job};
 use pyo3::intern;
@@ -13,9 +12,9 @@ use crate::caller::Caller;
 use crate::convert;
 use crate::errors::{add_note, note_id};
 use crate::keywords::{Keywords, set};
-use crate::options::{call_options, watched};
+use crate::options::{Call, Watched};
 use crate::signals::blocking;
-use crate::watcher::{Callbacks, Watcher};
+use crate::watcher::Watcher;
 
 pub(crate) fn send_message<'py>(
     caller: &Caller,
@@ -105,8 +104,7 @@ pub(crate) fn record_json<'py>(
         Ok((job_id, prompt.as_ref().map(|given| encoded("prompt", given)).transpose()?))
     };
     let (job_id, prompt) = read().map_err(|refused| refused.raised(py, delivers))?;
-    let watcher = caller.watcher(py, Callbacks::default(), delivers)?;
-    let options = watched(CallOptions::new(), &watcher);
+    let (watcher, options) = Call::default().watched(py, caller, delivers)?;
     let core = caller.core();
     let job = match (&job_id, &prompt) {
         (Some(job_id), Some(prompt)) => {
@@ -138,21 +136,13 @@ fn request<'py>(
 }
 
 /// What a call needs in addition to its arguments.
-fn prepared(
-    py: Python<'_>,
-    caller: &Caller,
-    keywords: Keywords<'_>,
-    delivers: bool,
-) -> PyResult<(Arc<Watcher>, CallOptions)> {
-    let read = keywords.read(|keywords| {
-        let (callbacks, mut options) = call_options(keywords)?;
-        set! { options, keywords.optional: timeout = seconds; headers = headers; }
-        Ok((callbacks, options))
-    });
-    let (callbacks, options) = read.map_err(|refused| refused.raised(py, delivers))?;
-    let watcher = caller.watcher(py, callbacks, delivers)?;
-    let options = watched(options, &watcher);
-    Ok((watcher, options))
+fn prepared(py: Python<'_>, caller: &Caller, keywords: Keywords<'_>, delivers: bool) -> PyResult<Watched> {
+    let call = keywords.read(py, delivers, |keywords| {
+        let mut call = Call::read(keywords)?;
+        set! { call.options, keywords.optional: timeout = seconds; headers = headers; }
+        Ok(call)
+    })?;
+    call.watched(py, caller, delivers)
 }
 
 /// The record that a call returns. `delivers`: the call delivered a message, so an error here must say that.

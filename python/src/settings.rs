@@ -44,9 +44,8 @@ pub(crate) fn client(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyRes
     let api_key = given.map(|given| given.get_item("api_key")).transpose()?.flatten();
     let function = api_key.as_ref().filter(|given| given.is_callable()).map(key_function).transpose()?;
     let (function, keeper) = function.unzip();
-    let read =
-        Keywords::of("Client.__new__", given).read(|settings| Ok((builder(settings, function)?, on_event(settings)?)));
-    let (builder, on_event) = read.map_err(|refused| refused.raised(py, false))?;
+    let read = |settings: &mut Keywords<'_>| Ok((builder(settings, function)?, on_event(settings)?));
+    let (builder, on_event) = Keywords::of("Client.__new__", given).read(py, false, read)?;
     // It reads files, and a file may be a pipe that has no writer yet.
     let watcher = Arc::new(Watcher::default());
     let builder = builder.control(watcher.clone());
@@ -67,12 +66,11 @@ pub(crate) fn with_options(
     kept: &Bound<'_, PyDict>,
     given: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Caller, Py<PyDict>)> {
-    let read = Keywords::of("Client.with_options", given).read(|keywords| {
+    let (core, on_event) = Keywords::of("Client.with_options", given).read(kept.py(), false, |keywords| {
         let mut options = ClientOptions::new();
         set_options!(options, keywords);
         Ok((caller.core().with_options(options)?, on_event(keywords)?))
-    });
-    let (core, on_event) = read.map_err(|refused| refused.raised(kept.py(), false))?;
+    })?;
     let kept = kept.copy()?;
     keep(&kept, given)?;
     Ok((caller.with(kept.py(), core, on_event), kept.unbind()))

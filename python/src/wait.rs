@@ -14,11 +14,11 @@ use crate::caller::Caller;
 use crate::detached::Detached;
 use crate::in_use::claim;
 use crate::keywords::{Keywords, set};
-use crate::options::{call_options, wait_options, watched};
+use crate::options::{Call, wait_options};
 use crate::panic::guarded;
 use crate::request::{message, returned};
 use crate::signals::blocking;
-use crate::watcher::{Callbacks, Watcher};
+use crate::watcher::Watcher;
 use crate::{convert, errors};
 
 pub(crate) fn wait<'py>(
@@ -48,17 +48,15 @@ fn to_the_end<'py>(
     delivers: bool,
     wait: impl FnOnce(&core::Client, &WaitOptions) -> Result<core::Job, Error> + Send,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let read = keywords.read(|keywords| {
+    let (options, call, check) = keywords.read(py, delivers, |keywords| {
         let options = wait_options(keywords)?;
-        let (callbacks, mut call) = call_options(keywords)?;
-        set! { call, keywords.optional: headers = headers; }
-        let on_update = callback("on_update", keywords.optional("on_update"))?;
-        let check = keywords.flag("check")?;
-        Ok((options, call, Callbacks { on_update, ..callbacks }, check))
-    });
-    let (options, call, callbacks, check) = read.map_err(|refused| refused.raised(py, delivers))?;
-    let watcher = caller.watcher(py, callbacks, delivers)?;
-    let options = options.call(watched(call, &watcher));
+        let mut call = Call::read(keywords)?;
+        set! { call.options, keywords.optional: headers = headers; }
+        call.callbacks.on_update = callback("on_update", keywords.optional("on_update"))?;
+        Ok((options, call, keywords.flag("check")?))
+    })?;
+    let (watcher, call) = call.watched(py, caller, delivers)?;
+    let options = options.call(call);
     let job = blocking(py, &watcher, delivers, || wait(caller.core(), &options))?;
     if check && *job.status() == JobStatus::Failed {
         return Err(errors::job_failed(py, &job, delivers));
@@ -78,15 +76,14 @@ pub(crate) struct Watch {
 impl Watch {
     pub(crate) fn new(caller: &Caller, job_id: Argument<'_, '_>, keywords: Keywords<'_>) -> PyResult<Watch> {
         let py = job_id.py();
-        let read = keywords.read(|keywords| {
+        let (job_id, options, call) = keywords.read(py, false, |keywords| {
             let options = wait_options(keywords)?;
-            let (callbacks, mut call) = call_options(keywords)?;
-            set! { call, keywords.optional: headers = headers; }
-            Ok((text("job_id", job_id)?, options, call, callbacks))
-        });
-        let (job_id, options, call, callbacks) = read.map_err(|refused| refused.raised(py, false))?;
-        let watcher = caller.watcher(py, callbacks, false)?;
-        let core = caller.core().watch(&job_id, &options.call(watched(call, &watcher)));
+            let mut call = Call::read(keywords)?;
+            set! { call.options, keywords.optional: headers = headers; }
+            Ok((text("job_id", job_id)?, options, call))
+        })?;
+        let (watcher, call) = call.watched(py, caller, false)?;
+        let core = caller.core().watch(&job_id, &options.call(call));
         let core = core.map_err(|error| errors::raised(py, &error))?;
         Ok(Watch {
             core: Detached::new(Mutex::new(core)),

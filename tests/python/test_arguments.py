@@ -180,3 +180,89 @@ def test_a_wrong_emulator_configuration_is_explained():
         Emulator(rules=[{"nht": 1}])
     with Emulator() as emulator, pytest.raises(agentjob.InvalidArgumentError, match="rules"):
         emulator.reset(rules=[{"nth": 0}])
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def that_raises_in(*names):
+    """An object with these methods and properties."""
+    return type("Own", (), {name: property(interrupt) if name in ("keys", "__class__") else interrupt for name in names})()
+
+
+def prompts():
+    yield "go"
+    raise KeyboardInterrupt
+
+
+class Name(str):
+    __str__ = interrupt
+
+
+class Number:
+    """One that no integer of the core can hold."""
+
+    def __index__(self):
+        return 10**30
+
+    __lt__ = interrupt
+
+
+class Extra(dict):
+    """One that is no JSON."""
+
+    def items(self):
+        raise type("Own", (TypeError,), {"__str__": interrupt})
+
+
+HEADERS = type("Headers", (), {"keys": list, "items": interrupt})()
+#: Code of the program that runs while a call reads its arguments; Ctrl-C comes in it.
+MESSAGES = {
+    "the float of a timeout": {"timeout": that_raises_in("__float__")},
+    "whether it is a mapping": {"headers": that_raises_in("keys")},
+    "the items of a mapping": {"headers": HEADERS},
+}
+BATCHES = {
+    "the path of the journal": {"journal": that_raises_in("__fspath__")},
+    "the prompts of a generator": {"retry_prompts": prompts()},
+    "the iterator of prompts": {"retry_prompts": that_raises_in("__iter__")},
+    "a whole number": {"concurrency": that_raises_in("__index__")},
+    "a number that is compared": {"concurrency": Number()},
+    "the class of an item": {"items": [that_raises_in("__class__")]},
+    "the error of an item's JSON": {"items": [{"job_id": "j", "prompt": "p", "extra": Extra(x=1)}]},
+}
+
+
+@pytest.mark.parametrize("method", ["send_message", "send_and_wait"])
+@pytest.mark.parametrize("own", MESSAGES.values(), ids=MESSAGES)
+def test_ctrl_c_in_the_programs_own_code_is_raised_and_the_message_was_not_sent(emulator, own, method):
+    own = {"min_interval" if name == "timeout" and method == "send_and_wait" else name: given for name, given in own.items()}
+    with pytest.raises(KeyboardInterrupt) as caught:
+        getattr(emulator.client(), method)("job_demo", "go", **own)
+    assert caught.value.delivery == "not_sent"
+    assert caught.value.__notes__ == ["agentjob: the message was not sent, so it may be sent again"]
+
+
+@pytest.mark.parametrize("own", BATCHES.values(), ids=BATCHES)
+def test_ctrl_c_in_the_programs_own_code_is_raised_before_a_batch_begins(emulator, own, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        emulator.client().send_all(**{"items": [("job_demo", "go")], "journal": tmp_path / "journal", **own})
+    assert not (tmp_path / "journal").exists()
+
+
+@pytest.mark.parametrize("items", [that_raises_in("__iter__"), [that_raises_in("__index__")]])
+def test_ctrl_c_in_the_programs_own_code_is_raised_by_a_decision(items, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        agentjob.batch_resolve(tmp_path / "journal", items, "resend")
+
+
+def test_ctrl_c_in_the_programs_own_code_is_raised_by_a_new_client(emulator):
+    for own in ({"ca_file": that_raises_in("__fspath__")}, {"max_retries": that_raises_in("__index__")}):
+        with pytest.raises(KeyboardInterrupt):
+            emulator.client(**own)
+
+
+def test_the_name_of_an_option_is_read_without_the_programs_own_code(emulator):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'tmeout'"):
+        emulator.client().get_job("job_demo", **{Name("tmeout"): 1})

@@ -42,7 +42,7 @@ JSONL = {
     ),
     "a field twice": (b'{"job_id":"a","prompt":"x","prompt":"y"}', "FILE, line 1, column 29: the field prompt occurs twice"),
     "a field twice in disguise": (b'{"job_id":"a","prompt":"x","\\u0070rompt":"y"}', "FILE, line 1, column 29: the field prompt occurs twice"),
-    "half a character": (
+    "a lone surrogate": (
         b'{"job_id":"a","prompt":"\\ud83d"}',
         "FILE, line 1, column 24: prompt contains a lone surrogate: an escape from \\ud800 to \\udfff without its pair",
     ),

@@ -109,7 +109,7 @@ def test_metadata_of_a_list_is_taken_as_it_is_written(folder):
         assert {o["item"]: o["extra"] for o in outcomes} == {1: json.loads(extras[0]), 2: json.loads(extras[1])}
 
 
-def test_metadata_with_half_a_character_is_refused_before_anything_is_sent(folder):
+def test_metadata_with_a_lone_surrogate_is_refused_before_anything_is_sent(folder):
     with open("messages.jsonl", "w") as file:
         file.write('{"job_id":"job_1","prompt":"a"}\n{"job_id":"job_1","prompt":"b","n":["\\ud800"]}\n')
     with service(1) as emulator:

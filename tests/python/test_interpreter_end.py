@@ -86,17 +86,19 @@ def service():
         yield emulator
 
 
+def ends(service, programs, folder):
+    """Runs the programs at once, each with the path of a journal. Returns the output of each, its errors and its exit status."""
+    environment = {**os.environ, **service.environment(), "NO_PROXY": "127.0.0.1"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    commands = [[sys.executable, "-c", code, str(folder / f"{n}.journal")] for n, code in enumerate(programs)]
+    running = [subprocess.Popen(command, env=environment, **pipes) for command in commands]
+    return [(*process.communicate(timeout=3 * PATIENCE), process.returncode) for process in running]
+
+
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_the_end_is_no_crash_whatever_a_daemon_thread_is_in(service, call, tmp_path):
-    environment = {**os.environ, **service.environment(), "NO_PROXY": "127.0.0.1"}
     body = textwrap.indent(textwrap.dedent(call).strip(), " " * 8)
-    running = []
-    for n in range(ENDS):
-        code = PROGRAM.format(call=body, beside=n * 0.01)
-        command = [sys.executable, "-c", code, str(tmp_path / f"{n}.journal")]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        running.append(subprocess.Popen(command, env=environment, text=True, **pipes))
-    ended = [(*process.communicate(timeout=3 * PATIENCE), process.returncode) for process in running]
+    ended = ends(service, [PROGRAM.format(call=body, beside=n * 0.01) for n in range(ENDS)], tmp_path)
     assert [(out, status) for out, _, status in ended] == [("ready\n", 0)] * ENDS, ended
 
 
@@ -134,14 +136,7 @@ print("ready", flush=True)
 
 @pytest.mark.parametrize("last", ["", "del client", "del batch"], ids=["held", "held without its client", "dropped"])
 def test_the_end_is_no_crash_while_a_batch_calls_a_function_for_its_key(service, tmp_path, last):
-    environment = {**os.environ, **service.environment(), "NO_PROXY": "127.0.0.1"}
-    running = []
-    for n in range(ENDS):
-        code = WITH_A_FUNCTION.format(last=last, beside=n * 0.003)
-        command = [sys.executable, "-c", code, str(tmp_path / f"{n}.journal")]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        running.append(subprocess.Popen(command, env=environment, text=True, **pipes))
-    ended = [(*process.communicate(timeout=3 * PATIENCE), process.returncode) for process in running]
+    ended = ends(service, [WITH_A_FUNCTION.format(last=last, beside=n * 0.003) for n in range(ENDS)], tmp_path)
     assert ended == [("ready\n", "", 0)] * ENDS
 
 

@@ -89,8 +89,8 @@ setters! {
     project_id: impl Into<String> => |id| id.into();
     /// A PEM file of certificate authorities to trust in addition to the platform's; also `AGENTJOB_CA_FILE`.
     ca_file: impl AsRef<Path> => |path| path.as_ref().to_owned();
-    /// The client certificate for mutual TLS: a PEM file with its chain, the client's own first, and
-    /// perhaps with the private key; also `AGENTJOB_CLIENT_CERT`. Read once.
+    /// The client certificate for mutual TLS: a PEM file with its chain, the client's own first, and perhaps with the private key;
+    /// also `AGENTJOB_CLIENT_CERT`. Read once.
     client_cert: impl AsRef<Path> => |path| path.as_ref().to_owned();
     /// A PEM file with the private key of `client_cert`, unencrypted; also `AGENTJOB_CLIENT_KEY`. Not needed if `client_cert` has the
     /// key. The rule for `api_key_file` about other users holds for it, too.

@@ -38,9 +38,9 @@ setters! {
 }
 
 impl ClientOptions {
-    /// Extra headers of every request. They are added to those that the client has already, and win over
-    /// those of the same name. Not for a proxy: the request for a tunnel does not have them. Default: none; a builder also reads
-    /// `AGENTJOB_HEADERS`, lines `Name: value`.
+    /// Extra headers of every request. They are added to those that the client has already, and win over those of the same name.
+    /// Not for a proxy: the request for a tunnel does not have them. Default: none; a builder also reads `AGENTJOB_HEADERS`, lines
+    /// `Name: value`.
     pub fn headers(mut self, headers: Headers) -> Self {
         self.headers.get_or_insert_default().add(&headers);
         self

@@ -53,7 +53,11 @@ pub(crate) fn header_fields(headers: &ResponseHeaders, redactor: &Redactor<'_>) 
             // Redacted first: the rest of a secret that was cut might not be recognised.
             false => shortened(&redactor.redact(value).replace('\n', ", "), MAX_VALUE_CHARS),
         };
-        (shortened(&redactor.redact(name), MAX_NAME_CHARS), value)
+        let name = match redactor.is_secret_in_any_case(name) {
+            true => REDACTED.to_owned(),
+            false => shortened(&redactor.redact(name), MAX_NAME_CHARS),
+        };
+        (name, value)
     });
     let fields = fields.collect();
     (fields, is_cut)
@@ -66,7 +70,10 @@ mod tests {
     fn fields(lines: &str) -> (Vec<(String, String)>, bool) {
         let fields: Vec<_> = lines.lines().map(|line| line.split_once(':').unwrap()).collect();
         let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, value.trim())).collect();
-        header_fields(&ResponseHeaders::of(&fields), &Redactor::new(&[b"adm_zebra7quilt4" as &[u8]]))
+        header_fields(
+            &ResponseHeaders::of(&fields),
+            &Redactor::new(&[b"adm_zebra7quilt4" as &[u8], b"ADM_Walrus9fern2"]),
+        )
     }
 
     #[test]
@@ -83,6 +90,7 @@ mod tests {
             ),
             ("X-Echo: key adm_zebra7quilt4 it is", vec![("x-echo", "key *** it is")]),
             ("Adm_zebra7quilt4: x", vec![("***", "x")]),
+            ("ADM_Walrus9fern2: ADM_Walrus9fern2", vec![("***", "***")]),
             ("Empty:", vec![("empty", "")]),
         ] {
             let expected =

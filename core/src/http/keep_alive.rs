@@ -1,6 +1,7 @@
 //! How long a connection may have been idle before a request (pure): our own limits, and the service's `Keep-Alive: timeout=5, max=100`
 //! (RFC 2068 19.7.1.1, which Apache, nginx and Node still send).
 
+use std::str::FromStr;
 use std::time::Duration;
 
 /// How long a connection is kept.
@@ -47,7 +48,7 @@ impl KeepAlive {
 }
 
 /// `1*DIGIT`, and nothing else.
-fn decimal(digits: &[u8]) -> Option<u64> {
+pub(crate) fn decimal<N: FromStr>(digits: &[u8]) -> Option<N> {
     let is_number = digits.iter().all(u8::is_ascii_digit);
     str::from_utf8(digits).ok().filter(|_| is_number)?.parse().ok()
 }

@@ -48,7 +48,8 @@ impl ResponseHeaders {
     }
 
     /// What the response declares about its connection; `None` if senders and receivers disagree about where such a body ends
-    /// (RFC 9112 6.3), so that what follows on the connection can't be trusted.
+    /// (RFC 9112 6.3), so that what follows on the connection can't be trusted, and if its `Connection` can't be read: ureq skips such
+    /// a value, which may have `close` in it.
     pub(crate) fn keep_alive(&self) -> Option<KeepAlive> {
         let mut codings = self.0.get_all(header::TRANSFER_ENCODING).into_iter();
         let is_clear = match (codings.next(), codings.next()) {
@@ -60,7 +61,8 @@ impl ResponseHeaders {
         };
         let mut declared = KeepAlive::default();
         self.0.get_all(&KEEP_ALIVE).into_iter().for_each(|value| declared.take(value.as_bytes()));
-        is_clear.then_some(declared)
+        let is_readable = self.0.get_all(header::CONNECTION).into_iter().all(|value| value.to_str().is_ok());
+        (is_clear && is_readable).then_some(declared)
     }
 
     #[cfg(test)]
@@ -92,6 +94,14 @@ mod tests {
             (&[("transfer-encoding", "identity"), ("content-length", "5")], None),
         ] {
             assert_eq!(ResponseHeaders::of(fields).keep_alive(), declared, "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn a_connection_is_not_kept_after_a_connection_field_that_cannot_be_read() {
+        for (values, is_kept) in [(["keep-alive", "x"], true), (["keep-alive", "close, é"], false)] {
+            let fields = values.map(|value| ("connection", value));
+            assert_eq!(ResponseHeaders::of(&fields).keep_alive().is_some(), is_kept, "{values:?}");
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::config::endpoint::Endpoint;
 use crate::config::proxy::Proxy;
 use crate::http::call_in_flight::CallInFlight;
 use crate::http::cause::{Cause, TunnelRefused};
+use crate::http::keep_alive::decimal;
 use crate::http::response_body::{MAX_ERROR_BODY_BYTES, MAX_ERROR_BODY_TIME};
 use crate::http::response_headers::ResponseHeaders;
 use crate::http::socket::{Socket, Wrote};
@@ -103,7 +104,7 @@ fn read_body(call: &CallInFlight, socket: &Socket, head: &Response<()>, mut body
     if head.headers().contains_key(header::TRANSFER_ENCODING) {
         return (Vec::new(), true);
     }
-    let length = head.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    let length = head.headers().get(header::CONTENT_LENGTH).and_then(|value| decimal(value.as_bytes()));
     let limit = length.unwrap_or(usize::MAX).min(MAX_ERROR_BODY_BYTES);
     call.limit_phase(MAX_ERROR_BODY_TIME);
     let mut closed = false;

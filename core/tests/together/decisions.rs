@@ -1,15 +1,12 @@
 //! What a person decides about the messages of a batch: what may be decided, and what the next run does with it.
 
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::path::Path;
 
 use crate::batches::{Folder, items, lines, prompts, run, service};
 use crate::support::{client, quick};
 use agentjob_core::{
     BatchExportItem, BatchItem, BatchOptions, BatchOutcome, BatchRef, Decision, Delivery, ErrorKind, ExportFormat,
-    Resolution, batch_decide_with_checkpoints, batch_drop, batch_export, batch_resolve, batch_retry, batch_status,
+    Resolution, batch_drop, batch_export, batch_resolve, batch_retry, batch_status,
 };
 use agentjob_emulator::Emulator;
 
@@ -20,7 +17,7 @@ const FAILURES: &str = r#","rules":[
     {"method":"POST","path":"/v2/agent/*/job/job_4/message","nth":1,"status":422}]"#;
 
 /// Runs five messages into these failures: 1 and 5 are accepted, 2 and 3 unknown, 4 is rejected.
-fn after_failures() -> (Emulator, Folder) {
+pub(crate) fn after_failures() -> (Emulator, Folder) {
     let (service, folder) = (service(5, FAILURES), Folder::new());
     let outcomes = run(&client(&service), list(), &BatchOptions::new(folder.journal()).concurrency(1));
     use Delivery::{Accepted, Rejected, Unknown};
@@ -36,12 +33,12 @@ fn list() -> Vec<BatchItem> {
     items
 }
 
-fn numbers(numbers: &[u64]) -> Vec<BatchRef> {
+pub(crate) fn numbers(numbers: &[u64]) -> Vec<BatchRef> {
     numbers.iter().map(|number| BatchRef::Number(*number)).collect()
 }
 
 /// How often each prompt arrived.
-fn arrived(service: &Emulator, prompt: &str) -> usize {
+pub(crate) fn arrived(service: &Emulator, prompt: &str) -> usize {
     prompts(service).iter().filter(|arrived| *arrived == prompt).count()
 }
 
@@ -49,7 +46,7 @@ fn exported(journal: &Path, number: u64) -> BatchExportItem {
     batch_export(journal, &[BatchRef::Number(number)]).unwrap().items.remove(0)
 }
 
-fn resume(service: &Emulator, folder: &Folder) -> Vec<BatchOutcome> {
+pub(crate) fn resume(service: &Emulator, folder: &Folder) -> Vec<BatchOutcome> {
     run(&client(service), list(), &BatchOptions::new(folder.journal()).concurrency(1))
 }
 
@@ -410,130 +407,4 @@ fn the_export_has_every_item_with_its_decision() {
     assert!(lines[0]["status"].is_null(), "no run has waited for its result");
     let named = batch_export(&journal, &[BatchRef::Key("tests".into())]).unwrap();
     assert_eq!(named.items.iter().map(|item| item.number).collect::<Vec<_>>(), [4]);
-}
-
-#[test]
-fn a_decision_that_is_cut_off_was_not_made() {
-    let (service, folder) = after_failures();
-    let journal = folder.journal();
-    let before = std::fs::metadata(&journal).unwrap().len() as usize;
-    batch_resolve(&journal, &numbers(&[3]), Resolution::NotArrived).unwrap();
-    let whole = std::fs::read(&journal).unwrap();
-    let sent = lines(&journal, "sending");
-    for cut in [before + 1, before + 5, before + 30, before + 60, whole.len() - 30, whole.len() - 3] {
-        std::fs::write(&journal, &whole[..cut]).unwrap();
-        batch_drop(&journal, &numbers(&[4])).unwrap();
-        let decisions = batch_status(&journal).unwrap().decisions;
-        assert_eq!(decisions.iter().map(|made| made.number).collect::<Vec<_>>(), [4], "cut at {cut}");
-        std::fs::write(&journal, &whole[..cut]).unwrap();
-        let outcomes = resume(&service, &folder);
-        assert_eq!(lines(&journal, "sending"), sent, "nothing is sent after a cut at {cut}");
-        assert_eq!(outcomes[2].delivery(), Delivery::Unknown, "cut at {cut}");
-        assert!(batch_status(&journal).unwrap().decisions.is_empty());
-    }
-    for at in (before..whole.len() - 1).step_by(9) {
-        let mut flipped = whole.clone();
-        flipped[at] ^= 0x04;
-        std::fs::write(&journal, &flipped).unwrap();
-        let error = batch_drop(&journal, &numbers(&[4])).unwrap_err();
-        assert!(error.message().contains("is damaged: line"), "a flip at {at}: {error}");
-        assert_eq!(std::fs::read(&journal).unwrap(), flipped);
-    }
-}
-
-#[test]
-fn a_message_that_a_cut_off_line_names_can_be_decided_about() {
-    let (service, folder) = (service(5, ""), Folder::new());
-    resume(&service, &folder);
-    let journal = folder.journal();
-    let whole = std::fs::read_to_string(&journal).unwrap();
-    // Of the line that says that the third message is about to be sent, only the end is missing.
-    let line = whole.match_indices('\n').nth(5).unwrap().0;
-    std::fs::write(&journal, &whole[..line - 20]).unwrap();
-    let unknown = batch_status(&journal).unwrap().unknown;
-    assert_eq!(unknown.iter().map(|item| (item.number, &*item.job_id)).collect::<Vec<_>>(), [(3, "job_3")]);
-    batch_resolve(&journal, &[BatchRef::All], Resolution::Arrived).unwrap();
-    let outcomes = resume(&service, &folder);
-    assert_eq!(outcomes[2].delivery(), Delivery::Accepted);
-    assert_eq!(arrived(&service, "message 3"), 1);
-}
-
-const FULL: &str = "AGENTJOB_TEST_FULL_DESK";
-
-/// A process whose disk has room for one decision, which a limit on a file's length imitates.
-#[test]
-#[ignore = "it is the process that the test below starts"]
-fn child_that_decides_on_a_full_disk() {
-    let journal = std::env::var(FULL).unwrap();
-    let limit = Some(std::fs::metadata(&journal).unwrap().len() + 300);
-    let limit = rustix::process::Rlimit { current: limit, maximum: limit };
-    rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).unwrap();
-    let error = batch_resolve(&journal, &numbers(&[2, 3]), Resolution::NotArrived).unwrap_err();
-    assert!(error.message().contains("cannot be written") && error.kind() == ErrorKind::Journal, "{error}");
-    assert_eq!(batch_resolve(&journal, &numbers(&[3]), Resolution::NotArrived).unwrap().len(), 1, "one has room");
-}
-
-#[test]
-fn on_a_full_disk_all_decisions_of_a_call_are_written_or_none() {
-    let (_service, folder) = after_failures();
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "decisions::child_that_decides_on_a_full_disk", "--test-threads=1"])
-        .env(FULL, folder.journal())
-        .output()
-        .unwrap();
-    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
-    let made = batch_status(folder.journal()).unwrap().decisions;
-    assert_eq!(made.iter().map(|made| made.number).collect::<Vec<_>>(), [3]);
-}
-
-const DESK: &str = "AGENTJOB_TEST_DESK";
-
-/// A process that decides, reports it, and kills itself at a step.
-#[test]
-#[ignore = "it is the process that the test below kills"]
-fn child_that_decides() {
-    let given = std::env::var(DESK).unwrap();
-    let (journal, step) = given.split_once('\n').unwrap();
-    let wanted = step.to_owned();
-    let kill: Arc<dyn Fn(&'static str) + Send + Sync> = Arc::new(move |name| {
-        if name == wanted {
-            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).unwrap();
-            std::thread::sleep(std::time::Duration::from_secs(60));
-        }
-    });
-    let made =
-        batch_decide_with_checkpoints(&PathBuf::from(journal), &numbers(&[2, 3]), Decision::NotArrived, None, &kill);
-    let said = format!("decided {}\n", made.unwrap().len());
-    std::io::Write::write_all(&mut std::io::stdout(), said.as_bytes()).unwrap();
-}
-
-#[test]
-fn a_process_that_is_killed_while_it_decides_loses_and_doubles_nothing() {
-    for (step, most) in [("desk_opened", 0), ("decision_written", 2), ("decision_synced", 2), ("never", 2)] {
-        let (service, folder) = after_failures();
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "decisions::child_that_decides", "--nocapture"])
-            .env(DESK, format!("{}\n{step}", folder.journal().display()))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let said: Vec<String> = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap).collect();
-        let reported = said.iter().any(|line| line.contains("decided 2"));
-        assert_eq!(child.wait().unwrap().success(), reported, "{said:?}");
-        assert_eq!(reported, step == "never");
-        let made = batch_status(folder.journal()).unwrap().decisions;
-        assert_eq!(made.len(), most, "at {step}: {made:?}");
-        let outcomes = resume(&service, &folder);
-        assert_eq!(outcomes.len(), 5);
-        // What was decided is sent once, what was not stays unknown.
-        for n in [2, 3] {
-            let was_decided = made.iter().any(|made| made.number == n);
-            let wanted = if was_decided { Delivery::Accepted } else { Delivery::Unknown };
-            let outcome = outcomes.iter().find(|outcome| outcome.number() == n).unwrap();
-            assert_eq!(outcome.delivery(), wanted, "at {step}");
-        }
-        assert_eq!(lines(&folder.journal(), "sending"), 5 + most, "at {step}");
-        assert!(resume(&service, &folder).iter().all(BatchOutcome::is_earlier));
-    }
 }

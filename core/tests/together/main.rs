@@ -14,6 +14,7 @@ mod support;
 
 mod batch;
 mod batch_events;
+mod batch_results;
 mod batch_sequence;
 mod cancellation;
 mod changed_lists;
@@ -22,6 +23,7 @@ mod events;
 mod formats;
 mod grace;
 mod headers;
+mod interrupted_decisions;
 mod job_lifecycle;
 mod journal;
 mod journal_contents;

@@ -58,12 +58,11 @@ pub(crate) fn begin(
     keywords: Keywords<'_>,
 ) -> PyResult<Batch> {
     let py = items.py();
-    let read = keywords.read(|keywords| {
+    let (options, journal, on_update) = keywords.read(py, false, |keywords| {
         let journal = path("journal", journal)?;
         let on_update = callback("on_update", keywords.optional("on_update"))?;
         Ok((batch_options(keywords, &journal)?, journal, on_update))
-    });
-    let (options, journal, on_update) = read.map_err(|refused| refused.raised(py, false))?;
+    })?;
     let watcher = caller.watcher(py, Callbacks::on_update(on_update), false)?;
     let options = options.call_events(watcher.batch_level());
     let items = items::read(items)?;

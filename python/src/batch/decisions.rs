@@ -110,12 +110,8 @@ fn references(items: &Bound<'_, PyAny>) -> PyResult<Vec<BatchRef>> {
             Error::invalid_argument("items is a str, but not \"all\"").with_hint("Give a list of numbers and keys.");
         return Err(Refused::Value(error).raised(py, false));
     }
-    let each = match items.try_iter() {
-        Ok(each) => each,
-        Err(_) => {
-            return Err(wrong_type("items", "an iterable of numbers and keys", items).raised(py, false));
-        }
-    };
+    let wrong = || wrong_type("items", "an iterable of numbers and keys", items);
+    let each = read(py, || items.try_iter().map_err(|error| Refused::by(error, items, wrong)))?;
     each.map(|item| {
         let item = item?;
         if let Ok(key) = item.cast::<PyString>() {
@@ -124,7 +120,8 @@ fn references(items: &Bound<'_, PyAny>) -> PyResult<Vec<BatchRef>> {
         read(py, || match integer("items", &item)? {
             // `integer` stops here, and would name another item.
             i64::MAX.. => {
-                let number = item.extract().map_err(|_| Error::invalid_argument("a number in items is too large"))?;
+                let too_large = || Error::invalid_argument("a number in items is too large").into();
+                let number = item.extract().map_err(|error| Refused::by(error, &item, too_large))?;
                 Ok(BatchRef::Number(number))
             }
             _ => integer("items", &item).map(BatchRef::Number),

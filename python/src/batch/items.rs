@@ -6,7 +6,8 @@ use agentjob_core::{BatchItem, BatchProgress, BatchUpdate, Error};
 use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyDict, PyMapping, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{IntoPyDict, PyDict, PyList, PyTuple, PyType};
 
 use crate::arguments::{Refused, integer, text, wrong_type};
 use crate::batch::records;
@@ -69,7 +70,8 @@ pub(crate) fn read(items: &Bound<'_, PyAny>) -> PyResult<Vec<BatchItem>> {
         return Ok(std::mem::take(&mut *read.get().items()));
     }
     let py = items.py();
-    let mut read = Vec::with_capacity(items.len().unwrap_or(0));
+    // The length of any other class is the program's own code, and may be wrong.
+    let mut read = Vec::with_capacity(items.cast::<PyList>().map_or(0, PyListMethods::len));
     let each = match items.try_iter() {
         Ok(each) => each,
         // Otherwise the iterable's own code raised.
@@ -127,7 +129,7 @@ impl Wrong {
         let (error, line) = match self {
             Wrong::Refused(Refused::Type(sentence), line) => (Error::invalid_argument(sentence), line),
             Wrong::Refused(Refused::Value(error), line) => (error, line),
-            Wrong::Raised(error) => return error,
+            Wrong::Refused(Refused::Raised(error), _) | Wrong::Raised(error) => return error,
         };
         errors::raised(py, &error.in_item(at as u64 + 1, line))
     }
@@ -140,11 +142,18 @@ fn item(given: &Bound<'_, PyAny>) -> Result<BatchItem, Wrong> {
     if let Ok(tuple) = given.cast::<PyTuple>() {
         return of_tuple(tuple);
     }
-    if let Ok(mapping) = given.cast::<PyMapping>() {
-        let fields = mapping.items()?;
-        return of_fields(fields.iter().map(|field| field.extract()));
+    if is_mapping(given)? {
+        let fields = given.call_method0(intern!(given.py(), "items"))?.try_iter()?;
+        return of_fields(fields.map(|field| field?.extract()));
     }
     Err(wrong_type("it", "a mapping or a tuple", given).into())
+}
+
+/// A cast to PyMapping would lose an exception: Python runs here, and so may a signal handler.
+fn is_mapping(given: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static MAPPING: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    Ok(given.is_instance_of::<PyDict>()
+        || given.is_instance(MAPPING.import(given.py(), "collections.abc", "Mapping")?)?)
 }
 
 fn of_tuple(tuple: &Bound<'_, PyTuple>) -> Result<BatchItem, Wrong> {
@@ -223,7 +232,10 @@ fn json_text(value: &Bound<'_, PyAny>) -> Result<String, Wrong> {
             || raised.is_instance_of::<PyValueError>(py)
             || raised.is_instance_of::<PyRecursionError>(py);
         if is_refusal {
-            Wrong::value(format!("extra is not JSON: {}", raised.value(py)))
+            match raised.value(py).str() {
+                Ok(why) => Wrong::value(format!("extra is not JSON: {}", why.to_string_lossy())),
+                Err(raised) => Wrong::Raised(raised),
+            }
         } else {
             Wrong::Raised(raised)
         }

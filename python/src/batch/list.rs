@@ -23,13 +23,12 @@ pub(crate) fn read_batch_list<'py>(
     keywords: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
     guarded(py, || {
-        let read = Keywords::of("read_batch_list", keywords).read(|keywords| {
+        let (path, options) = Keywords::of("read_batch_list", keywords).read(py, false, |keywords| {
             let mut options = ListOptions::new();
             set! { options, keywords.optional: format = format; }
             set! { options, keywords.given: extra = flag; }
             Ok((path_of("path", path)?, options))
-        });
-        let (path, options) = read.map_err(|refused| refused.raised(py, false))?;
+        })?;
         let mut items = Vec::new();
         blocking(py, &Watcher::default(), false, || {
             items = BatchItem::read_list(&path, &options)?;

@@ -34,9 +34,9 @@ pub(crate) fn write_batch_report(
     keywords: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<()> {
     guarded(py, || {
-        let read = Keywords::of("write_batch_report", keywords)
-            .read(|keywords| Ok((path_of("journal", journal)?, path_of("path", path)?, keywords.flag("replace")?)));
-        let (journal, path, replace) = read.map_err(|refused| refused.raised(py, false))?;
+        let (journal, path, replace) = Keywords::of("write_batch_report", keywords).read(py, false, |keywords| {
+            Ok((path_of("journal", journal)?, path_of("path", path)?, keywords.flag("replace")?))
+        })?;
         blocking(py, &Watcher::default(), false, || core::write_batch_report(&journal, &path, replace))
     })
 }

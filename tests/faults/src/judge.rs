@@ -47,8 +47,7 @@ impl Tally {
     }
 }
 
-/// Runs the cases over and over until at least `sends` messages were sent; slow cases run only in every
-/// tenth round.
+/// Runs the cases over and over until at least `sends` messages were sent; slow cases run only in every tenth round.
 pub fn run(cases: &[Case], sends: u64) -> Tally {
     let (plain, tls) = (Place::plain(), Place::tls());
     let mut tally = Tally::default();

@@ -79,8 +79,7 @@ fn separator_line(text: &str) -> Option<(char, &str)> {
     Some((separator, rest))
 }
 
-/// What to do about a header whose separators are not the format's: a spreadsheet's choice, or the file's
-/// ending.
+/// What to do about a header whose separators are not the format's: a spreadsheet's choice, or the file's ending.
 fn wrong_separator(fields: &[Cow<'_, str>]) -> Option<&'static str> {
     let separated_by = |separator: &char| fields.iter().any(|field| has_columns(field, *separator));
     [';', '\t', ','].into_iter().find(separated_by).and_then(separator_hint)

@@ -316,7 +316,7 @@ fn a_prompt_of_white_space_or_with_a_zero_byte_is_a_message_as_in_a_call() {
 }
 
 #[test]
-fn half_a_character_in_another_field_is_refused_where_the_option_keeps_it() {
+fn a_lone_surrogate_in_another_field_is_refused_where_the_option_keeps_it() {
     for other in [r#""n":{"m":["\ud800"]}"#, r#""n":{"\udc00":1}"#, r#""\ud800":1"#] {
         let content = format!(r#"{{"job_id":"a","prompt":"x",{other}}}"#);
         let error = BatchItem::parse_list(content.as_bytes(), "FILE", &ListOptions::new().extra(true)).unwrap_err();

@@ -1,5 +1,5 @@
-//! The floor: a socket, one write, one read, the response parsed. It sends what agentjob sends, byte for byte,
-//! so the service does the same work for both. Over TLS it is rustls over that socket.
+//! The floor: a socket, one write, one read, the response parsed. It sends what agentjob sends, byte for byte, so the service does
+//! the same work for both. Over TLS it is rustls over that socket.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
