@@ -20,8 +20,8 @@ use crate::wait::schedule::Schedule;
 const MAX_JOB_WAITERS: usize = 8;
 const LATE: Duration = Duration::from_millis(250);
 
-/// The wait for the job of a message that was just accepted, with the service's response if it was read.
-/// `redactor` is for texts about the batch's calls.
+/// The wait for the job of a message that was just accepted, with the service's response if it was read. `redactor` is for texts about the
+/// batch's calls.
 pub(crate) fn begin_wait(job_id: &str, schedule: Schedule, response: Option<Job>, redactor: &Redactor<'_>) -> Poller {
     match response {
         Some(response) => Poller::after_message(job_id, schedule, response, redactor),
