@@ -2068,7 +2068,9 @@ void agentjob_batch_stop(agentjob_batch *batch);
 
 /**
  * Frees a batch. If it is running, it is stopped first, and this function waits, for at most the grace period, for the responses
- * to its messages in flight; the journal gets their outcomes. Events of the batch stay valid.
+ * to its messages in flight; the journal gets their outcomes. If your event function or the disk keeps a thread of the batch for longer,
+ * it returns 1 s after the grace period, and the function may still be running: free its user_data in its destroy function. Events of
+ * the batch stay valid.
  * @param batch the batch; NULL does nothing
  * @since 0.1.0
  */
@@ -2831,7 +2833,8 @@ agentjob_code agentjob_batch_fd(const agentjob_batch *batch,
 
 /**
  * How long until agentjob_batch_next() must be called even if the descriptor of agentjob_batch_fd() is not readable: a batch that is
- * stopping ends its messages in flight when their grace period is over. Ask again after each agentjob_batch_next().
+ * stopping ends its messages in flight when their grace period is over, and waits for its threads for 1 s after that. Ask again after
+ * each agentjob_batch_next().
  * @param batch the batch
  * @return milliseconds; AGENTJOB_FOREVER if nothing is due, for a batch that is not running, and for NULL
  * @since 0.1.0

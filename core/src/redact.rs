@@ -71,9 +71,12 @@ impl<'s> Redactor<'s> {
         move |text| !searched.find(text, false).is_empty()
     }
 
-    /// Whether a text is a secret but for case: the names of header fields are put in lower case.
-    pub(crate) fn is_secret_in_any_case(&self, text: &str) -> bool {
-        self.secrets.secrets().iter().any(|secret| secret.eq_ignore_ascii_case(text.as_bytes()))
+    /// Whether a name of a header field, which is in lower case, has a secret in any case; a short one only as the whole name.
+    pub(crate) fn is_in_field_name(&self, name: &str) -> bool {
+        self.secrets.secrets().into_iter().filter(|secret| !secret.is_empty()).any(|secret| {
+            let parts = if secret.len() >= MIN_SEARCHED { secret.len() } else { name.len() };
+            name.as_bytes().windows(parts.max(1)).any(|part| part.eq_ignore_ascii_case(secret))
+        })
     }
 
     fn searched(&self) -> Searched<'s> {

@@ -10,6 +10,7 @@ use crate::call::secrets::CallSecrets;
 use crate::config::settings::{Config, LogLevel};
 use crate::http::cause::Cause;
 use crate::http::connections::Connections;
+use crate::os::thread::end_if_forked;
 use crate::redact::Redactor;
 
 /// Cloning is cheap. It is below clients and calls, so both can use it.
@@ -43,6 +44,7 @@ impl Shared {
     pub(crate) fn notify(&self, call: &CallOptions, event: &Event<'_>) -> Result<(), Cause> {
         if let Some(handler) = &self.config.on_event {
             handler(event);
+            end_if_forked();
         }
         if self.logs(event.level()) {
             // The job's id comes from the caller and may contain anything.

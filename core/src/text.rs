@@ -1,6 +1,7 @@
 //! Text from outside, made safe to show: nothing in it drives a terminal, is invisible, or changes the order of what is read.
 
 use std::borrow::Cow;
+use std::str::FromStr;
 
 /// What some editors put before a text in a file, and some servers before a response. It is no part of the text.
 pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -8,6 +9,12 @@ pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
 /// A text without a byte order mark at its beginning.
 pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(bytes)
+}
+
+/// `1*DIGIT`, and nothing else.
+pub(crate) fn decimal<N: FromStr>(digits: &[u8]) -> Option<N> {
+    let is_number = digits.iter().all(u8::is_ascii_digit);
+    str::from_utf8(digits).ok().filter(|_| is_number)?.parse().ok()
 }
 
 /// The text with control characters and invisible characters written as escapes (`\n`, `\u{202e}`): what drives a terminal,

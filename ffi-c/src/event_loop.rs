@@ -137,7 +137,8 @@ pub unsafe extern "C" fn agentjob_batch_fd(
 }
 
 /// How long until agentjob_batch_next() must be called even if the descriptor of agentjob_batch_fd() is not readable: a batch that is
-/// stopping ends its messages in flight when their grace period is over. Ask again after each agentjob_batch_next().
+/// stopping ends its messages in flight when their grace period is over, and waits for its threads for 1 s after that. Ask again after
+/// each agentjob_batch_next().
 /// @param batch the batch
 /// @return milliseconds; AGENTJOB_FOREVER if nothing is due, for a batch that is not running, and for NULL
 /// @since 0.1.0

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use agentjob_core::{Delivery, EncodedPrompt, Error, Headers, duration_from_seconds, duration_from_seconds_or_zero};
-use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError};
+use pyo3::exceptions::{PyAttributeError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBool, PySlice, PyString};
@@ -50,10 +50,14 @@ impl Refused {
         raised
     }
 
-    /// What it means that reading an argument raised something, perhaps from the program's own code (`__float__`, a generator): that the
-    /// argument is wrong. But what is no Exception, as Ctrl-C, ends the call as it is.
-    pub(crate) fn by(raised: PyErr, given: &Bound<'_, PyAny>, wrong: impl FnOnce() -> Refused) -> Refused {
-        if raised.is_instance_of::<PyException>(given.py()) { wrong() } else { Refused::Raised(raised) }
+    /// What it means that reading an argument raised something: that the argument is wrong, if that is what Python raises for one.
+    /// Anything else was raised by the program's own code (`__float__`, a generator, a signal handler), and is raised unchanged.
+    pub(crate) fn by(raised: PyErr, py: Python<'_>, wrong: impl FnOnce() -> Refused) -> Refused {
+        let is_pythons = raised.is_instance_of::<PyTypeError>(py)
+            || raised.is_instance_of::<PyValueError>(py)
+            || raised.is_instance_of::<PyOverflowError>(py)
+            || raised.is_instance_of::<PyAttributeError>(py);
+        if is_pythons { wrong() } else { Refused::Raised(raised) }
     }
 }
 
@@ -76,7 +80,7 @@ pub(crate) fn number(name: &str, given: &Bound<'_, PyAny>) -> Result<f64, Refuse
         Ok(number) if !is_bool(given) => Ok(number),
         Ok(_) => Err(wrong()),
         Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => Ok(f64::MAX),
-        Err(error) => Err(Refused::by(error, given, wrong)),
+        Err(error) => Err(Refused::by(error, given.py(), wrong)),
     }
 }
 
@@ -98,9 +102,9 @@ pub(crate) fn integer<T: TryFrom<i64>>(name: &str, given: &Bound<'_, PyAny>) -> 
         Ok(_) => return Err(wrong()),
         // The core's limits are far smaller.
         Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => {
-            if given.lt(0).map_err(|error| Refused::by(error, given, wrong))? { i64::MIN } else { i64::MAX }
+            if given.lt(0).map_err(|error| Refused::by(error, given.py(), wrong))? { i64::MIN } else { i64::MAX }
         }
-        Err(error) => return Err(Refused::by(error, given, wrong)),
+        Err(error) => return Err(Refused::by(error, given.py(), wrong)),
     };
     T::try_from(number).map_err(|_| {
         let size = if number < 0 { "negative" } else { "too large" };
@@ -119,7 +123,7 @@ pub(crate) fn strings(name: &str, given: &Bound<'_, PyAny>) -> Result<Vec<String
     if given.is_instance_of::<PyString>() {
         return Err(wrong());
     }
-    let refused = |error| Refused::by(error, given, wrong);
+    let refused = |error| Refused::by(error, given.py(), wrong);
     let each = given.try_iter().map_err(refused)?;
     each.map(|item| Ok(text(name, &item.map_err(refused)?)?.into_owned())).collect()
 }
@@ -156,7 +160,9 @@ fn lone_surrogate(name: &str) -> Error {
 
 /// A str or an os.PathLike.
 pub(crate) fn path(name: &str, given: &Bound<'_, PyAny>) -> Result<PathBuf, Refused> {
-    given.extract().map_err(|error| Refused::by(error, given, || wrong_type(name, "a str or an os.PathLike", given)))
+    given
+        .extract()
+        .map_err(|error| Refused::by(error, given.py(), || wrong_type(name, "a str or an os.PathLike", given)))
 }
 
 /// A token that can end a call.
@@ -170,7 +176,7 @@ pub(crate) fn cancel_token<'a>(name: &str, given: &'a Bound<'_, PyAny>) -> Resul
 /// A mapping of header names to values. Two names that differ only in case are a mistake.
 pub(crate) fn headers(name: &str, given: &Bound<'_, PyAny>) -> Result<Headers, Refused> {
     let wrong = || wrong_type(name, "a mapping of str to str", given);
-    let refused = |error| Refused::by(error, given, wrong);
+    let refused = |error| Refused::by(error, given.py(), wrong);
     if !given.hasattr("keys").map_err(refused)? {
         return Err(wrong());
     }

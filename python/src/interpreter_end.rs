@@ -1,5 +1,5 @@
-//! The interpreter's end ends other threads that are in Python, up to 3.13 by unwinding their stacks, which Rust does not survive. So it
-//! waits for the program's functions that run on them, and they begin no more of them.
+//! When the interpreter ends, it stops other threads at their next use of Python, up to 3.13 by unwinding their stacks, which Rust doesn't
+//! survive. So the end waits for the program's functions that run on such threads, and no new one begins.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -14,7 +14,7 @@ use crate::main_thread::is_main_thread;
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// How long the interpreter's end waits at most. A function may never return.
-const MAX_WAIT: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
 static IS_EXITING: AtomicBool = AtomicBool::new(false);
 
@@ -60,6 +60,7 @@ fn wait_for_functions(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
+/// In a forked child.
 #[pyfunction]
 fn forget_functions() {
     RUNNING.store(0, Ordering::SeqCst);

@@ -17,10 +17,8 @@ impl<'py> Keywords<'py> {
         // Python takes only str as names. A subclass may have a `__str__` of its own, which is not called.
         let text = |name: &Bound<'_, PyString>| name.to_string_lossy().into_owned();
         let given = given.into_iter().flatten();
-        Keywords {
-            method,
-            left: given.map(|(key, value)| (key.cast().map_or_else(|_| String::new(), text), value)).collect(),
-        }
+        let left = given.map(|(name, value)| (name.cast().map(text).expect("Python checks it"), value));
+        Keywords { method, left: left.collect() }
     }
 
     /// Reads the arguments, and refuses one that `read` did not take, as Python would. `delivers`: the call is to deliver a message.

@@ -263,6 +263,17 @@ def test_ctrl_c_in_the_programs_own_code_is_raised_by_a_new_client(emulator):
             emulator.client(**own)
 
 
+@pytest.mark.parametrize(("raised", "expected"), [(TimeoutError, TimeoutError), (LookupError, LookupError), (ValueError, TypeError)])
+def test_the_exception_of_a_programs_own_code_is_raised_unless_it_says_that_the_argument_is_wrong(emulator, raised, expected):
+    class Own:
+        def __float__(self):
+            raise raised("mine")
+
+    with pytest.raises(expected, match="mine" if raised is expected else "timeout must be a number, not Own") as caught:
+        emulator.client().send_message("job_demo", "go", timeout=Own())
+    assert caught.value.delivery == "not_sent"
+
+
 def test_the_name_of_an_option_is_read_without_the_programs_own_code(emulator):
     with pytest.raises(TypeError, match="unexpected keyword argument 'tmeout'"):
         emulator.client().get_job("job_demo", **{Name("tmeout"): 1})

@@ -44,15 +44,22 @@ CALLS = {
         asyncio.run(agentjob.aio.AsyncClient.of(client).wait("job_busy", min_interval=30))
     """,
 }
+#: Lets go of the GIL while the interpreter ends: now the thread may come for it. In a module of its own, for the thread keeps those of
+#: the program.
+LATE = """
+class Late:
+    def __del__(self, sleep=time.sleep, write=os.write):
+        sleep(0.2)
+        write(1, b"late\\n")
+
+sys.modules["late"] = type(sys)("late")
+sys.modules["late"].late = Late()
+"""
 PROGRAM = """
 import contextlib, os, sys, threading, time
 import agentjob
 client = agentjob.Client(trust_env=False)
 arrived = threading.Event()
-
-class Late:
-    def __del__(self, sleep=time.sleep):
-        sleep(0.2)  # lets go of the GIL while the interpreter ends: now the thread may come for it
 
 def ready_when(requests):
     left = [requests]
@@ -68,7 +75,7 @@ def call(mute=contextlib.suppress(Exception)):
     with mute:
 {call}
 
-late = Late()
+{late}
 threading.Thread(target=call, daemon=True).start()
 while not arrived.wait(0.01):
     if os.path.exists(sys.argv[1]) and "sending" in open(sys.argv[1]).read():
@@ -98,17 +105,22 @@ def ends(service, programs, folder):
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_the_end_is_no_crash_whatever_a_daemon_thread_is_in(service, call, tmp_path):
     body = textwrap.indent(textwrap.dedent(call).strip(), " " * 8)
-    ended = ends(service, [PROGRAM.format(call=body, beside=n * 0.01) for n in range(ENDS)], tmp_path)
-    assert [(out, status) for out, _, status in ended] == [("ready\n", 0)] * ENDS, ended
+    ended = ends(service, [PROGRAM.format(late=LATE, call=body, beside=n * 0.01) for n in range(ENDS)], tmp_path)
+    assert [(out, status) for out, _, status in ended] == [("ready\nlate\n", 0)] * ENDS, ended
 
 
-def test_the_end_waits_for_no_function_that_never_returns(service, tmp_path):
-    call = 'client.get_job("job_busy", meta=lambda meta: (arrived.set(), threading.Event().wait()))'
-    code = PROGRAM.format(call=textwrap.indent(call, " " * 8), beside=0)
-    environment = {**os.environ, **service.environment(), "NO_PROXY": "127.0.0.1"}
-    command = [sys.executable, "-c", code, str(tmp_path / "journal")]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE)
-    assert (ran.stdout, ran.returncode) == ("ready\n", 0), ran.stderr
+#: What a daemon thread's function does when it has said that it runs.
+FUNCTIONS = {
+    "returns": ("time.sleep(0.5), os.write(1, b'returned\\n')", "ready\nreturned\nlate\n"),
+    "never returns": ("threading.Event().wait()", "ready\nlate\n"),
+}
+
+
+@pytest.mark.parametrize(("does", "said"), FUNCTIONS.values(), ids=FUNCTIONS)
+def test_the_end_waits_for_a_function_and_not_forever(service, tmp_path, does, said):
+    call = f'client.get_job("job_busy", meta=lambda meta: (arrived.set(), {does}))'
+    program = PROGRAM.format(late=LATE, call=textwrap.indent(call, " " * 8), beside=0)
+    assert ends(service, [program], tmp_path) == [(said, "", 0)]
 
 
 #: A batch whose key is a function, which its threads call all the time.
@@ -120,14 +132,10 @@ def key():
     time.sleep(0.002)
     return os.environ["AGENTJOB_API_KEY"]
 
-class Late:
-    def __del__(self, sleep=time.sleep):
-        sleep(0.2)
-
 client = agentjob.Client(api_key=key, trust_env=False)
 batch = client.send_all([(f"job_{{n}}", "go") for n in range(60)], journal=sys.argv[1], concurrency=8)
 next(batch)
-late = Late()
+{late}
 {last}
 time.sleep({beside})
 print("ready", flush=True)
@@ -136,8 +144,8 @@ print("ready", flush=True)
 
 @pytest.mark.parametrize("last", ["", "del client", "del batch"], ids=["held", "held without its client", "dropped"])
 def test_the_end_is_no_crash_while_a_batch_calls_a_function_for_its_key(service, tmp_path, last):
-    ended = ends(service, [WITH_A_FUNCTION.format(last=last, beside=n * 0.003) for n in range(ENDS)], tmp_path)
-    assert ended == [("ready\n", "", 0)] * ENDS
+    ended = ends(service, [WITH_A_FUNCTION.format(late=LATE, last=last, beside=n * 0.003) for n in range(ENDS)], tmp_path)
+    assert ended == [("ready\nlate\n", "", 0)] * ENDS
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")

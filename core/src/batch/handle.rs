@@ -33,7 +33,8 @@ impl BatchHandle {
     }
 
     /// Sends nothing more, and ends the messages in flight without their grace: those without a response are `unknown`. It
-    /// returns at once; the batch is finished within 100 ms, or within 1 s if a function that returns the API key takes longer.
+    /// returns at once; the batch is finished within 100 ms, or within 1 s if a function of the program (for the API key
+    /// or for events) or the disk takes longer.
     pub fn abort(&self) {
         if let Some(engine) = self.engine() {
             engine.stop(None);
@@ -43,8 +44,8 @@ impl BatchHandle {
 
     /// Waits until no message of the batch is in flight, for at most `timeout`. Returns whether none is: then the journal has every
     /// outcome, and is unlocked. It does not stop the batch, but it ends the calls of a stopped one when their grace has passed. If a
-    /// function that returns the API key takes longer than 1 s after that, it returns true, too: nothing more is sent, and the journal
-    /// is unlocked when the function has returned.
+    /// function of the program (for the API key or for events) or the disk takes longer than 1 s after that, it returns true, too:
+    /// nothing more is sent, and the journal is unlocked when that has returned.
     pub fn wait(&self, timeout: Duration) -> bool {
         self.engine().is_none_or(|engine| engine.wait(timeout))
     }

@@ -135,7 +135,9 @@ impl Batch {
     /// [Stops](Batch::stop) it and leaves the rest to its own threads, unlike dropping it, which waits for them. The last one unlocks the
     /// journal. A [`BatchHandle`] can still wait for the responses, or end the grace, which nothing else does then.
     pub fn detach(mut self) {
-        self.stop();
+        if !self.is_finished {
+            self.stop();
+        }
         // Dropping it does nothing more.
         self.is_finished = true;
     }

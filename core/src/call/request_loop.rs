@@ -24,7 +24,6 @@ use crate::http::header_fields::header_fields;
 use crate::jitter;
 use crate::job::Job;
 use crate::operation::Operation;
-use crate::os;
 use crate::redact::Redactor;
 use crate::shared::Shared;
 use crate::text::describe;
@@ -58,7 +57,7 @@ pub(crate) struct RequestLoop<'a> {
     body: Option<Cow<'a, [u8]>>,
     began: Instant,
     deadline: Instant,
-    /// The process that this is.
+    /// The process that began the call.
     pid: u32,
     /// Requests made.
     made: u32,
@@ -117,6 +116,11 @@ impl<'a> RequestLoop<'a> {
     }
 
     pub(crate) fn run(mut self) -> Result<Job, Error> {
+        // Whatever ends the call in a forked child, nothing but its parent knows what happens to the message.
+        self.make_requests().map_err(|error| if std::process::id() == self.pid { error } else { self.left_to_parent() })
+    }
+
+    fn make_requests(&mut self) -> Result<Job, Error> {
         self.obtain_key()?;
         loop {
             self.sending = self.sending();
@@ -311,13 +315,13 @@ impl<'a> RequestLoop<'a> {
         paused.map_err(|cause| self.interrupted(cause))
     }
 
-    /// A function of the program that this call ran has forked, and this is the child: it must not send what its parent sends.
+    /// A function of the program that this call ran has forked, and this is the child: its parent makes the call.
     fn left_to_parent(&self) -> Error {
-        os::thread::end_if_ours();
         let verdict = self.operation.delivers().then_some(Delivery::Unknown);
         let sentence =
             "this call belongs to another process: a function that it called has forked, and this is the child";
-        Error::invalid(sentence).about(self.operation.subject()).with_delivery(verdict)
+        let error = Error::invalid(sentence).about(self.operation.subject()).with_delivery(verdict);
+        error.with_effort(self.made, self.began.elapsed())
     }
 
     fn interrupted(&self, cause: Cause) -> Error {

@@ -8,6 +8,7 @@ use crate::config::key_file::{KeyFile, Stamp};
 use crate::config::secret::Secret;
 use crate::error::Error;
 use crate::os::process::PerProcess;
+use crate::os::thread::end_if_forked;
 
 use zeroize::Zeroizing;
 
@@ -190,7 +191,9 @@ impl ApiKeys {
 
 /// The key that the program's function returns.
 fn key_of(function: &KeyFunction) -> Result<Secret, Error> {
-    match function() {
+    let returned = function();
+    end_if_forked();
+    match returned {
         Ok(key) => Secret::new("the key that the function for the API key returned", &Zeroizing::new(key)),
         Err(why) => {
             let error = Error::invalid(format!("the function for the API key failed ({why})"));

@@ -53,7 +53,7 @@ pub(crate) fn header_fields(headers: &ResponseHeaders, redactor: &Redactor<'_>) 
             // Redacted first: the rest of a secret that was cut might not be recognised.
             false => shortened(&redactor.redact(value).replace('\n', ", "), MAX_VALUE_CHARS),
         };
-        let name = match redactor.is_secret_in_any_case(name) {
+        let name = match redactor.is_in_field_name(name) {
             true => REDACTED.to_owned(),
             false => shortened(&redactor.redact(name), MAX_NAME_CHARS),
         };
@@ -91,6 +91,7 @@ mod tests {
             ("X-Echo: key adm_zebra7quilt4 it is", vec![("x-echo", "key *** it is")]),
             ("Adm_zebra7quilt4: x", vec![("***", "x")]),
             ("ADM_Walrus9fern2: ADM_Walrus9fern2", vec![("***", "***")]),
+            ("X-ADM_Walrus9fern2: x", vec![("***", "x")]),
             ("Empty:", vec![("empty", "")]),
         ] {
             let expected =

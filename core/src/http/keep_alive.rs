@@ -1,8 +1,9 @@
 //! How long a connection may have been idle before a request (pure): our own limits, and the service's `Keep-Alive: timeout=5, max=100`
 //! (RFC 2068 19.7.1.1, which Apache, nginx and Node still send).
 
-use std::str::FromStr;
 use std::time::Duration;
+
+use crate::text::decimal;
 
 /// How long a connection is kept.
 pub(crate) const MAX_IDLE: Duration = Duration::from_secs(30);
@@ -45,12 +46,6 @@ impl KeepAlive {
     pub(crate) fn is_over(self) -> bool {
         self.exhausted || self.timeout == Some(0)
     }
-}
-
-/// `1*DIGIT`, and nothing else.
-pub(crate) fn decimal<N: FromStr>(digits: &[u8]) -> Option<N> {
-    let is_number = digits.iter().all(u8::is_ascii_digit);
-    str::from_utf8(digits).ok().filter(|_| is_number)?.parse().ok()
 }
 
 /// Whether a connection that has been idle for so long may carry a request. `timeout` is the service's, in seconds.

@@ -51,18 +51,20 @@ impl ResponseHeaders {
     /// (RFC 9112 6.3), so that what follows on the connection can't be trusted, and if its `Connection` can't be read: ureq skips such
     /// a value, which may have `close` in it.
     pub(crate) fn keep_alive(&self) -> Option<KeepAlive> {
-        let mut codings = self.0.get_all(header::TRANSFER_ENCODING).into_iter();
-        let is_clear = match (codings.next(), codings.next()) {
-            (None, _) => true,
-            (Some(coding), None) => {
-                coding.as_bytes().eq_ignore_ascii_case(b"chunked") && !self.0.contains_key(header::CONTENT_LENGTH)
+        let (mut declared, mut codings, mut has_length, mut is_readable) = (KeepAlive::default(), 0, false, true);
+        for (name, value) in &self.0 {
+            if name == header::TRANSFER_ENCODING {
+                codings += 1;
+                is_readable &= value.as_bytes().eq_ignore_ascii_case(b"chunked");
+            } else if name == header::CONTENT_LENGTH {
+                has_length = true;
+            } else if name == header::CONNECTION {
+                is_readable &= value.to_str().is_ok();
+            } else if name == KEEP_ALIVE {
+                declared.take(value.as_bytes());
             }
-            (Some(_), Some(_)) => false,
-        };
-        let mut declared = KeepAlive::default();
-        self.0.get_all(&KEEP_ALIVE).into_iter().for_each(|value| declared.take(value.as_bytes()));
-        let is_readable = self.0.get_all(header::CONNECTION).into_iter().all(|value| value.to_str().is_ok());
-        (is_clear && is_readable).then_some(declared)
+        }
+        (is_readable && (codings == 0 || (codings == 1 && !has_length))).then_some(declared)
     }
 
     #[cfg(test)]

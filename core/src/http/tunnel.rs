@@ -10,11 +10,11 @@ use crate::config::endpoint::Endpoint;
 use crate::config::proxy::Proxy;
 use crate::http::call_in_flight::CallInFlight;
 use crate::http::cause::{Cause, TunnelRefused};
-use crate::http::keep_alive::decimal;
 use crate::http::response_body::{MAX_ERROR_BODY_BYTES, MAX_ERROR_BODY_TIME};
 use crate::http::response_headers::ResponseHeaders;
 use crate::http::socket::{Socket, Wrote};
 use crate::http::unreadable::{MAX_HEAD, refused_head, too_long_head};
+use crate::text::decimal;
 
 /// The port of the tunnels that proxies allow by default.
 const HTTPS_PORT: u16 = 443;

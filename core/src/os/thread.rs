@@ -1,18 +1,22 @@
 //! Our own threads, on which no signal handler of the program runs. The C library and the Python module use this, too.
 
 use std::cell::Cell;
-use std::io;
+use std::io::{self, Write};
 use std::process;
 use std::thread::{Builder, JoinHandle};
 
-use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, raise};
 
 /// Signals that a fault of the thread itself raises: if they were blocked, the process would end before a handler could report it.
 const FAULTS: [Signal; 7] =
     [Signal::SIGABRT, Signal::SIGBUS, Signal::SIGFPE, Signal::SIGILL, Signal::SIGSEGV, Signal::SIGSYS, Signal::SIGTRAP];
 
+const FORKED: &str = "agentjob: this forked child ends: a function that agentjob called on a thread of its own has forked, and must not return \
+     in the child";
+
 thread_local! {
-    static IS_OURS: Cell<bool> = const { Cell::new(false) };
+    /// On a thread of ours, the process that started it.
+    static STARTED_BY: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
 /// Starts a thread that blocks every signal but its own faults, so that a signal to the process always goes to a thread of the program,
@@ -25,8 +29,9 @@ pub fn spawn<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
     let before = all_but_faults().thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
-    let spawned = builder.spawn(|| {
-        IS_OURS.set(true);
+    let pid = process::id();
+    let spawned = builder.spawn(move || {
+        STARTED_BY.set(Some(pid));
         work()
     });
     // This fails only for an invalid mask.
@@ -34,13 +39,13 @@ pub fn spawn<T: Send + 'static>(
     spawned
 }
 
-/// Ends a forked child whose only thread is one of ours. Its work is its parent's, and so is what it would return to.
-pub(crate) fn end_if_ours() {
-    if IS_OURS.get() {
-        eprintln!(
-            "agentjob: a forked child ends, because it returned from a function that a thread of its parent's client called"
-        );
-        process::exit(1);
+/// Called after a function of the program. Ends this process if it is a forked child of one of our threads: the thread's work is the
+/// parent's. Nothing else may run in the child: not what would unlock the parent's journal, nor what the parent wants done at its exit.
+pub(crate) fn end_if_forked() {
+    if STARTED_BY.get().is_some_and(|pid| pid != process::id()) {
+        let _ = writeln!(io::stderr(), "{FORKED}");
+        // It can't fail.
+        let _ = raise(Signal::SIGKILL);
     }
 }
 

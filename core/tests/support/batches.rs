@@ -2,10 +2,11 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses some of it")]
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use agentjob_core::{Batch, BatchItem, BatchOptions, BatchOutcome, Client};
+use agentjob_core::{Batch, BatchItem, BatchOptions, BatchOutcome, Client, Delivery};
 use agentjob_emulator::Emulator;
 
 use super::support::emulator;
@@ -88,4 +89,40 @@ pub fn prompts(emulator: &Emulator) -> Vec<String> {
 pub fn lines(journal: &Path, kind: &str) -> usize {
     let text = std::fs::read_to_string(journal).unwrap();
     text.lines().filter(|line| line.starts_with(&format!("{{\"line\":\"{kind}\""))).count()
+}
+
+/// Jobs `a`, `b` and `c`, which are done, and `stuck`, which is active and stays so.
+pub fn service_with_jobs(more: &str) -> Emulator {
+    let jobs = r#"{"id":"a"},{"id":"b"},{"id":"c"},{"id":"stuck","status":"active"},
+        {"id":"soon","status":"active","finish_after_ms":3000}"#;
+    emulator(&format!(r#"{{"hourly_limit":1000000,"work_ms":80,"jobs":[{jobs}]{more}}}"#))
+}
+
+pub fn messages(jobs: &[&str]) -> Vec<BatchItem> {
+    jobs.iter().enumerate().map(|(at, job)| BatchItem::new(*job, format!("message {}", at + 1))).collect()
+}
+
+/// Each outcome by its item's number; there is one of each.
+pub fn by_number(outcomes: Vec<BatchOutcome>, items: usize) -> HashMap<u64, BatchOutcome> {
+    assert_eq!(outcomes.len(), items, "{outcomes:?}");
+    let by_number: HashMap<u64, BatchOutcome> = outcomes.into_iter().map(|o| (o.number(), o)).collect();
+    assert_eq!(by_number.len(), items);
+    by_number
+}
+
+pub fn deliveries(outcomes: &HashMap<u64, BatchOutcome>) -> Vec<Delivery> {
+    (1..=outcomes.len() as u64).map(|number| outcomes[&number].delivery()).collect()
+}
+
+/// Each accepted message has the pull request that the emulator's ledger says it made: another message's result is found.
+pub fn assert_own_results(service: &Emulator, outcomes: &HashMap<u64, BatchOutcome>) {
+    let ledger = service.ledger();
+    for (number, outcome) in outcomes.iter().filter(|(_, outcome)| outcome.delivery() == Delivery::Accepted) {
+        let made: Vec<_> = ledger.iter().filter(|m| m.prompt == format!("message {number}")).collect();
+        let job = outcome.job().expect("a job that was waited for");
+        assert!(
+            job.is_terminal() && made.iter().any(|m| m.pr_link.as_deref() == job.pr_link()),
+            "{outcome:?} {made:?}"
+        );
+    }
 }

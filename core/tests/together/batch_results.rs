@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::batch_sequence::{assert_own_results, by_number, deliveries, messages, service};
-use crate::batches::{Folder, prompts, run, run_until_stopped};
+use crate::batches::{
+    Folder, assert_own_results, by_number, deliveries, messages, prompts, run, run_until_stopped, service_with_jobs,
+};
 use crate::support::{client, ms, quick};
 use agentjob_core::{
     BatchOptions, BatchOutcome, BatchRef, Delivery, ErrorKind, Resolution, WaitOptions, batch_drop, batch_export,
@@ -15,7 +16,7 @@ use agentjob_emulator::Emulator;
 #[test]
 fn with_a_wait_each_message_of_a_job_has_its_own_result() {
     for more in ["", r#","busy":true"#, r#","busy":true,"stale_ms":60"#, r#","outcome":"archived""#] {
-        let (service, folder) = (service(more), Folder::new());
+        let (service, folder) = (service_with_jobs(more), Folder::new());
         let options = BatchOptions::new(folder.journal()).wait(quick());
         let items = || messages(&["a", "a", "b", "a", "b", "a"]);
         let outcomes = by_number(run(&client(&service), items(), &options), 6);
@@ -31,7 +32,7 @@ fn with_a_wait_each_message_of_a_job_has_its_own_result() {
 
 #[test]
 fn a_run_that_waits_for_what_an_earlier_one_sent_without_waiting_holds_the_rest_until_all_have_results() {
-    let (service, folder) = (service(r#","rules":[{"method":"POST","nth":3,"status":401}]"#), Folder::new());
+    let (service, folder) = (service_with_jobs(r#","rules":[{"method":"POST","nth":3,"status":401}]"#), Folder::new());
     let items = || messages(&["a", "a", "a"]);
     let (outcomes, error) =
         run_until_stopped(client(&service).send_all(items(), &BatchOptions::new(folder.journal())).unwrap());
@@ -44,7 +45,7 @@ fn a_run_that_waits_for_what_an_earlier_one_sent_without_waiting_holds_the_rest_
 
 #[test]
 fn a_message_before_one_that_was_interrupted_and_is_resent_gets_no_result() {
-    let (service, folder) = (service(""), Folder::new());
+    let (service, folder) = (service_with_jobs(""), Folder::new());
     let items = || messages(&["a", "a"]);
     run(&client(&service), items(), &BatchOptions::new(folder.journal()));
     // As if the run had been killed before it had the second response.
@@ -71,7 +72,7 @@ fn assert_own_results_but_of(lost: &[u64], service: &Emulator, mut outcomes: Has
 #[test]
 fn of_messages_sent_without_a_wait_only_the_last_one_gets_the_jobs_result_in_a_later_run_with_a_wait() {
     for more in ["", r#","busy":true"#] {
-        let (service, folder) = (service(more), Folder::new());
+        let (service, folder) = (service_with_jobs(more), Folder::new());
         let items = || messages(&["a", "b", "a", "a"]);
         run(&client(&service), items(), &BatchOptions::new(folder.journal()).wait(None));
         let waiting = BatchOptions::new(folder.journal()).wait(quick());
@@ -88,7 +89,7 @@ fn of_messages_sent_without_a_wait_only_the_last_one_gets_the_jobs_result_in_a_l
 
 #[test]
 fn a_message_whose_wait_was_interrupted_gets_no_result_of_one_that_was_sent_without_a_wait_meanwhile() {
-    let (service, folder) = (service(r#","rules":[{"method":"GET","nth":1,"status":403}]"#), Folder::new());
+    let (service, folder) = (service_with_jobs(r#","rules":[{"method":"GET","nth":1,"status":403}]"#), Folder::new());
     let items = || messages(&["a", "a"]);
     let waiting = BatchOptions::new(folder.journal()).wait(quick());
     // The first poll ends the run, so that the second message is not sent.
@@ -110,7 +111,7 @@ fn a_message_gets_no_result_of_a_later_one_that_may_have_arrived_whatever_is_dec
         ("drop", |journal| drop(batch_drop(journal, &[BatchRef::All]).unwrap()), &[1]),
     ];
     for (name, decide, none) in decisions {
-        let (service, folder) = (service(lost), Folder::new());
+        let (service, folder) = (service_with_jobs(lost), Folder::new());
         let items = || messages(&["a", "a"]);
         run(&client(&service), items(), &BatchOptions::new(folder.journal()));
         decide(&folder.journal());
@@ -123,7 +124,7 @@ fn a_message_gets_no_result_of_a_later_one_that_may_have_arrived_whatever_is_dec
 
 #[test]
 fn a_message_that_was_rejected_and_retried_is_the_last_one_of_its_job() {
-    let (service, folder) = (service(r#","rules":[{"method":"POST","nth":1,"status":422}]"#), Folder::new());
+    let (service, folder) = (service_with_jobs(r#","rules":[{"method":"POST","nth":1,"status":422}]"#), Folder::new());
     let items = || messages(&["a", "a"]);
     let options = BatchOptions::new(folder.journal());
     run(&client(&service), items(), &options);

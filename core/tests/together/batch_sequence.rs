@@ -1,56 +1,21 @@
-//! What happens to a job's next messages: the rows of the table in docs/reference/batches.md. The emulator's ledger says which message made which pull
-//! request, so an outcome with another message's result is found.
+//! What happens to a job's next messages: the rows of the table in docs/reference/batches.md.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::batches::{Folder, prompts, run, run_until_stopped};
+use crate::batches::{
+    Folder, assert_own_results, by_number, deliveries, messages, prompts, run, run_until_stopped, service_with_jobs,
+};
 use crate::support::{client, emulator, ms, quick, until};
 use agentjob_core::{
-    Batch, BatchEvent, BatchItem, BatchOptions, BatchOutcome, BatchRef, BatchUpdate, CancelToken, Client, Delivery,
-    ErrorKind, PauseReason, Resolution, batch_drop, batch_resolve, batch_status,
+    Batch, BatchEvent, BatchOptions, BatchOutcome, BatchRef, BatchUpdate, CancelToken, Client, Delivery, ErrorKind,
+    PauseReason, Resolution, batch_drop, batch_resolve, batch_status,
 };
 use agentjob_emulator::Emulator;
 
-/// Jobs `a`, `b` and `c`, which are done, and `stuck`, which is active and stays so.
-pub(crate) fn service(more: &str) -> Emulator {
-    let jobs = r#"{"id":"a"},{"id":"b"},{"id":"c"},{"id":"stuck","status":"active"},
-        {"id":"soon","status":"active","finish_after_ms":3000}"#;
-    emulator(&format!(r#"{{"hourly_limit":1000000,"work_ms":80,"jobs":[{jobs}]{more}}}"#))
-}
-
-pub(crate) fn messages(jobs: &[&str]) -> Vec<BatchItem> {
-    jobs.iter().enumerate().map(|(at, job)| BatchItem::new(*job, format!("message {}", at + 1))).collect()
-}
-
-/// Each outcome by its item's number; there is one of each.
-pub(crate) fn by_number(outcomes: Vec<BatchOutcome>, items: usize) -> HashMap<u64, BatchOutcome> {
-    assert_eq!(outcomes.len(), items, "{outcomes:?}");
-    let by_number: HashMap<u64, BatchOutcome> = outcomes.into_iter().map(|o| (o.number(), o)).collect();
-    assert_eq!(by_number.len(), items);
-    by_number
-}
-
-pub(crate) fn deliveries(outcomes: &HashMap<u64, BatchOutcome>) -> Vec<Delivery> {
-    (1..=outcomes.len() as u64).map(|number| outcomes[&number].delivery()).collect()
-}
-
-/// Whether each accepted message has the pull request that the ledger says it made.
-pub(crate) fn assert_own_results(service: &Emulator, outcomes: &HashMap<u64, BatchOutcome>) {
-    let ledger = service.ledger();
-    for (number, outcome) in outcomes.iter().filter(|(_, outcome)| outcome.delivery() == Delivery::Accepted) {
-        let made: Vec<_> = ledger.iter().filter(|m| m.prompt == format!("message {number}")).collect();
-        let job = outcome.job().expect("a job that was waited for");
-        assert!(
-            job.is_terminal() && made.iter().any(|m| m.pr_link.as_deref() == job.pr_link()),
-            "{outcome:?} {made:?}"
-        );
-    }
-}
-
 #[test]
 fn a_message_that_is_rejected_or_whose_job_fails_does_not_stop_the_next_ones() {
-    let (rejecting, folder) = (service(r#","rules":[{"method":"POST","nth":1,"status":400}]"#), Folder::new());
+    let (rejecting, folder) =
+        (service_with_jobs(r#","rules":[{"method":"POST","nth":1,"status":400}]"#), Folder::new());
     let outcomes = by_number(
         run(&client(&rejecting), messages(&["a", "a", "a"]), &BatchOptions::new(folder.journal()).wait(quick())),
         3,
@@ -58,7 +23,7 @@ fn a_message_that_is_rejected_or_whose_job_fails_does_not_stop_the_next_ones() {
     assert_eq!(deliveries(&outcomes), [Delivery::Rejected, Delivery::Accepted, Delivery::Accepted]);
     assert_own_results(&rejecting, &outcomes);
 
-    let (failing, folder) = (service(r#","outcome":"failed","busy":true"#), Folder::new());
+    let (failing, folder) = (service_with_jobs(r#","outcome":"failed","busy":true"#), Folder::new());
     let outcomes =
         by_number(run(&client(&failing), messages(&["a", "a"]), &BatchOptions::new(folder.journal()).wait(quick())), 2);
     assert_eq!(deliveries(&outcomes), [Delivery::Accepted; 2]);
@@ -71,7 +36,7 @@ const LOST: &str = r#"{"method":"POST","nth":1,"fault":{"do":"close","at":"reque
 #[test]
 fn an_unknown_message_holds_the_others_of_its_job_until_it_is_settled() {
     for wait in [None, Some(quick())] {
-        let (service, folder) = (service(&format!(r#","rules":[{LOST}]"#)), Folder::new());
+        let (service, folder) = (service_with_jobs(&format!(r#","rules":[{LOST}]"#)), Folder::new());
         let options = BatchOptions::new(folder.journal()).wait(wait).concurrency(1);
         let items = || messages(&["a", "a", "b", "a", "b"]);
         let expected =
@@ -123,7 +88,7 @@ fn a_wait_that_ends_without_a_result_holds_the_next_message_until_a_later_run_ha
 
 #[test]
 fn without_a_wait_a_busy_job_s_message_is_sent_when_the_job_is_done_and_others_are_sent_meanwhile() {
-    let (service, folder) = (service(r#","busy":true"#), Folder::new());
+    let (service, folder) = (service_with_jobs(r#","busy":true"#), Folder::new());
     let options = BatchOptions::new(folder.journal()).concurrency(1);
     let mut batch = client(&service).send_all(messages(&["soon", "a", "soon", "b", "c"]), &options).unwrap();
     let (mut outcomes, mut busy) = (Vec::new(), Vec::new());
@@ -162,7 +127,7 @@ fn polls_of(service: &Emulator, job: &str) -> usize {
 
 #[test]
 fn a_job_that_stays_busy_has_its_messages_rejected_after_max_busy() {
-    let (service, folder) = (service(r#","busy":true"#), Folder::new());
+    let (service, folder) = (service_with_jobs(r#","busy":true"#), Folder::new());
     let options = BatchOptions::new(folder.journal()).wait(quick()).max_busy(ms(2000));
     let items = || messages(&["stuck", "stuck", "a"]);
     let outcomes = by_number(run(&client(&service), items(), &options), 3);
@@ -180,7 +145,7 @@ fn a_job_that_stays_busy_has_its_messages_rejected_after_max_busy() {
 
 #[test]
 fn with_max_busy_0_a_409_rejects_the_message_at_once() {
-    let (service, folder) = (service(r#","busy":true"#), Folder::new());
+    let (service, folder) = (service_with_jobs(r#","busy":true"#), Folder::new());
     let options = BatchOptions::new(folder.journal()).max_busy(Duration::ZERO);
     let outcomes = by_number(run(&client(&service), messages(&["stuck", "stuck"]), &options), 2);
     assert_eq!(deliveries(&outcomes), [Delivery::Rejected; 2]);
@@ -190,7 +155,7 @@ fn with_max_busy_0_a_409_rejects_the_message_at_once() {
 #[test]
 fn a_409_that_has_another_cause_is_asked_less_and_less_often() {
     let rule = r#","rules":[{"method":"POST","path":"/v2/agent/demo/job/a/message","status":409}]"#;
-    let (service, folder) = (service(rule), Folder::new());
+    let (service, folder) = (service_with_jobs(rule), Folder::new());
     let options = BatchOptions::new(folder.journal()).wait(quick()).max_busy(ms(2000));
     let outcomes = by_number(run(&client(&service), messages(&["a", "b"]), &options), 2);
     assert_eq!(deliveries(&outcomes), [Delivery::Rejected, Delivery::Accepted]);
@@ -200,7 +165,7 @@ fn a_409_that_has_another_cause_is_asked_less_and_less_often() {
 
 #[test]
 fn a_busy_job_is_polled_first_when_a_later_run_resumes() {
-    let (service, folder) = (service(r#","busy":true"#), Folder::new());
+    let (service, folder) = (service_with_jobs(r#","busy":true"#), Folder::new());
     let options = BatchOptions::new(folder.journal()).wait(quick());
     let client = client(&service);
     let mut batch = client.send_all(messages(&["stuck"]), &options).unwrap();
@@ -272,7 +237,7 @@ fn a_held_message_that_may_have_arrived_before_is_unknown() {
     let lost = [1, 2, 3].map(|nth| {
         format!(r#"{{"method":"POST","nth":{nth},"fault":{{"do":"close","at":"request","process":true}}}}"#)
     });
-    let (service, folder) = (service(&format!(r#","rules":[{}]"#, lost.join(","))), Folder::new());
+    let (service, folder) = (service_with_jobs(&format!(r#","rules":[{}]"#, lost.join(","))), Folder::new());
     let (items, options) = (|| messages(&["a", "a"]), BatchOptions::new(folder.journal()));
     let number = |number| [BatchRef::Number(number)];
     run(&client(&service), items(), &options);
@@ -293,7 +258,7 @@ fn a_held_message_that_may_have_arrived_before_is_unknown() {
 fn a_run_that_only_holds_messages_back_does_not_report_the_pause_of_an_earlier_one() {
     let limit =
         r#"{"method":"POST","path":"/v2/agent/demo/job/b/message","status":429,"headers":{"Retry-After":"600"}}"#;
-    let (service, folder) = (service(&format!(r#","rules":[{LOST},{limit}]"#)), Folder::new());
+    let (service, folder) = (service_with_jobs(&format!(r#","rules":[{LOST},{limit}]"#)), Folder::new());
     let (client, options) = (client(&service), BatchOptions::new(folder.journal()).concurrency(1));
     let items = || messages(&["a", "a", "b"]);
     let is_limited = |event: &BatchEvent| {

@@ -267,7 +267,9 @@ pub unsafe extern "C" fn agentjob_batch_stop(batch: *mut agentjob_batch) {
 }
 
 /// Frees a batch. If it is running, it is stopped first, and this function waits, for at most the grace period, for the responses
-/// to its messages in flight; the journal gets their outcomes. Events of the batch stay valid.
+/// to its messages in flight; the journal gets their outcomes. If your event function or the disk keeps a thread of the batch for longer,
+/// it returns 1 s after the grace period, and the function may still be running: free its user_data in its destroy function. Events of
+/// the batch stay valid.
 /// @param batch the batch; NULL does nothing
 /// @since 0.1.0
 #[unsafe(no_mangle)]

@@ -111,7 +111,7 @@ fn references(items: &Bound<'_, PyAny>) -> PyResult<Vec<BatchRef>> {
         return Err(Refused::Value(error).raised(py, false));
     }
     let wrong = || wrong_type("items", "an iterable of numbers and keys", items);
-    let each = read(py, || items.try_iter().map_err(|error| Refused::by(error, items, wrong)))?;
+    let each = read(py, || items.try_iter().map_err(|error| Refused::by(error, py, wrong)))?;
     each.map(|item| {
         let item = item?;
         if let Ok(key) = item.cast::<PyString>() {
@@ -121,7 +121,7 @@ fn references(items: &Bound<'_, PyAny>) -> PyResult<Vec<BatchRef>> {
             // `integer` stops here, and would name another item.
             i64::MAX.. => {
                 let too_large = || Error::invalid_argument("a number in items is too large").into();
-                let number = item.extract().map_err(|error| Refused::by(error, &item, too_large))?;
+                let number = item.extract().map_err(|error| Refused::by(error, py, too_large))?;
                 Ok(BatchRef::Number(number))
             }
             _ => integer("items", &item).map(BatchRef::Number),

@@ -82,8 +82,10 @@ pub(crate) struct State {
     /// Why the batch stopped before its end.
     pub(crate) failure: Option<Error>,
     /// How many threads are running, and how many of them wait for jobs.
-    pub(crate) threads: usize,
+    threads: usize,
     pub(crate) job_waiters: usize,
+    /// The last thread has ended, and has closed the journal.
+    pub(crate) is_closed: bool,
 }
 
 impl State {
@@ -112,6 +114,7 @@ impl State {
             failure: None,
             threads: 0,
             job_waiters: 0,
+            is_closed: false,
         }
     }
 
@@ -307,10 +310,11 @@ impl State {
         self.job_waiters += usize::from(role == Role::JobWaiter);
     }
 
-    /// Uncounts a thread.
-    pub(crate) fn thread_ended(&mut self, role: Role) {
-        self.threads -= 1;
+    /// Uncounts a thread, and returns how many are left. Only a counted thread starts another one, so none begins after the last.
+    pub(crate) fn thread_ended(&mut self, role: Role) -> usize {
         self.job_waiters -= usize::from(role == Role::JobWaiter);
+        self.threads -= 1;
+        self.threads
     }
 
     /// How far the batch is.

@@ -3,21 +3,9 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::batch::run::state::State;
 use crate::duration::number_text;
 use crate::error::sentence::Subject;
 use crate::error::{Error, ErrorKind};
-
-impl State {
-    /// Why the batch stops. Its owner gets the first reason, except that a journal that can't be written comes before everything: what
-    /// was reported about the messages in flight is not in it.
-    pub(crate) fn fail(&mut self, why: Error) {
-        let is_journal = |error: &Error| error.kind() == ErrorKind::Journal;
-        if self.failure.as_ref().is_none_or(|first| is_journal(&why) && !is_journal(first)) {
-            self.failure = Some(why);
-        }
-    }
-}
 
 /// The error that ends a batch, from the error of one of its calls. `after`: what the batch stopped after, or because of; `""` if
 /// the cause says it.

@@ -8,9 +8,9 @@
 //!    that: each caller that waits for the batch does it every [`SLICE`]. Callers wait in
 //!    [`Batch::next_event`](crate::Batch::next_event) and in [`Engine::wait`], which is behind the drop of a `Batch` and
 //!    [`BatchHandle::wait`](crate::BatchHandle::wait).
-//! 3. Each thread records how its message ended in the journal, and ends. The last one syncs and unlocks the journal.
-//! 4. A thread that is in the program's function for the API key, or that the disk keeps, ends when that returns. The callers wait no
-//!    longer than [`ABORT_TIME`] for it. If it never returns, its message is unknown to the next run.
+//! 3. Each thread records how its message ended in the journal, and ends. The last one closes the journal, which syncs and unlocks it.
+//! 4. A thread that is in a function of the program (for the API key or for events), or that the disk keeps, ends when that returns. The
+//!    callers wait no longer than [`ABORT_TIME`] for it. If it never returns, its message is unknown to the next run.
 
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -19,11 +19,22 @@ use crate::batch::run::engine::Engine;
 use crate::batch::run::state::State;
 use crate::batch::run::stop_errors::closed;
 use crate::call::control::{CancelToken, SLICE};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// How long the owner still waits for the batch's threads when their calls were cancelled. They end far earlier, unless a function of
 /// the program or the disk keeps one.
 const ABORT_TIME: Duration = Duration::from_secs(1);
+
+impl State {
+    /// Why the batch stops. Its owner gets the first reason, except that a journal that can't be written comes before everything: what
+    /// was reported about the messages in flight is not in it.
+    pub(crate) fn fail(&mut self, why: Error) {
+        let is_journal = |error: &Error| error.kind() == ErrorKind::Journal;
+        if self.failure.as_ref().is_none_or(|first| is_journal(&why) && !is_journal(first)) {
+            self.failure = Some(why);
+        }
+    }
+}
 
 impl Engine {
     /// Stops the batch.
@@ -80,9 +91,9 @@ impl Engine {
         Some(time.saturating_sub(since.elapsed()))
     }
 
-    /// Whether the batch has ended for those who wait for it.
+    /// Whether the batch has ended for its callers.
     pub(crate) fn has_ended(&self, state: &State) -> bool {
-        state.threads == 0 || state.aborted.is_some_and(|since| since.elapsed() >= ABORT_TIME)
+        state.is_closed || state.aborted.is_some_and(|since| since.elapsed() >= ABORT_TIME)
     }
 
     /// Waits until the batch has ended, for at most `timeout`, and returns whether it has.

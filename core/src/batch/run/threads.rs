@@ -19,7 +19,7 @@ impl Engine {
         self.spawn(role, body)
     }
 
-    /// Counts the thread that starts the others, until it is done: the first of them to end must not be the last.
+    /// Counts the calling thread while it starts the others. Otherwise one that ends before the next one starts would close the journal.
     pub(crate) fn count_this_thread(&self) -> impl Drop {
         self.lock().thread_started(Role::Sender);
         ThreadGuard { engine: self, role: Role::Sender }
@@ -45,9 +45,9 @@ impl Engine {
         }
     }
 
-    /// Joins the threads, which have ended. If one has not, they are left to themselves.
+    /// Joins the threads if all have ended; otherwise does nothing.
     pub(crate) fn join_threads(&self) {
-        if self.lock().threads > 0 {
+        if !self.lock().is_closed {
             return;
         }
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
@@ -69,15 +69,15 @@ impl Drop for ThreadGuard<'_> {
         if thread::panicking() {
             self.engine.stop(Some(Error::internal("a batch's thread failed", false)));
         }
-        let mut state = self.engine.lock();
-        if state.threads == 1
-            // Before it counts as ended, so that who waits for that finds the journal unlocked.
-            && let Err(error) = self.engine.journal.close()
-        {
-            state.fail(error);
+        if self.engine.lock().thread_ended(self.role) == 0 {
+            // Without the lock: others ask for the progress while the disk works.
+            let closed = self.engine.journal.close();
+            let mut state = self.engine.lock();
+            state.is_closed = true;
+            if let Err(error) = closed {
+                state.fail(error);
+            }
         }
-        state.thread_ended(self.role);
-        drop(state);
         self.engine.notify_owner();
     }
 }
