@@ -20,7 +20,8 @@ static void in_the_child(agentjob_batch *batch) {
 }
 
 int main(void) {
-    emulator service = emulator_with_jobs(",\"rules\": [{\"method\": \"POST\", \"delay_ms\": 150, \"status\": 200}]");
+    /* The last response comes long after the child has ended. */
+    emulator service = emulator_with_jobs(",\"rules\": [{\"method\": \"POST\", \"nth\": 10, \"delay_ms\": 3000, \"status\": 200}]");
     folder place = folder_new();
     agentjob_error *err = NULL;
     client = emulator_client(&service);
@@ -42,7 +43,7 @@ int main(void) {
 
     /* The parent still holds the lock on the journal. */
     agentjob_batch *other = batch_of(client, &place, 10);
-    CHECK(agentjob_batch_is_over(batch) || agentjob_batch_start(other, NULL) == AGENTJOB_ERR_JOURNAL);
+    CHECK(agentjob_batch_start(other, NULL) == AGENTJOB_ERR_JOURNAL);
     agentjob_batch_free(other);
     tally all = {{0}, {0}, 0};
     CHECK_OK(batch_finish(batch, &all, &err), err);

@@ -263,13 +263,14 @@ def test_close_waits_for_messages_in_flight_for_at_most_grace(client, emulator, 
     assert not status["running"] and [item["item"] for item in status["unknown"]] == [1, 2]
 
 
-def test_a_journal_is_free_once_its_batch_is_over(client, journal):
-    first = client.send_all(messages(2), journal=journal)
-    assert len(list(first)) == 2 and first.finished
-    second = client.send_all(messages(2), journal=journal)
+def test_a_journal_is_free_once_its_batch_is_over(client, emulator, journal):
+    emulator.reset(hourly_limit=1000, jobs=[{"id": "job_1"}, {"id": "job_2"}], rules=[{**STALL, "nth": 1}])
+    running = client.send_all(messages(2), journal=journal, grace=0)
     with pytest.raises(agentjob.JournalError, match="another"):
         client.send_all(messages(2), journal=journal)
-    second.close()
+    running.close()
+    ended = client.send_all(messages(2), journal=journal)
+    assert len(list(ended)) == 2 and ended.finished
     assert len(list(client.send_all(messages(2), journal=journal))) == 2
 
 

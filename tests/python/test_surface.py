@@ -51,7 +51,8 @@ def test_an_import_loads_little():
     modules = set(loaded.stdout.split())
     assert not modules & HEAVY
     assert len(modules) <= 12
-    assert modules == {"agentjob", "agentjob._native", "agentjob.errors"}
+    # atexit is built into the interpreter.
+    assert modules == {"agentjob", "agentjob._native", "agentjob.errors", "atexit"}
 
 
 def parameters(signature):
