@@ -416,17 +416,19 @@ fn a_changed_list_is_refused_and_the_item_named() {
 
 #[test]
 fn a_journal_belongs_to_one_run_and_one_service() {
-    let rule = r#","rules":[{"method":"POST","delay_ms":3000,"status":200}]"#;
-    let (service, folder) = (service(2, rule), Folder::new());
+    let (service, folder) = (service(2, ""), Folder::new());
     let (client, options) = (client(&service), BatchOptions::new(folder.journal()));
-    let first = client.send_all(items(1), &options).unwrap();
-    let error = client.send_all(items(1), &options).unwrap_err();
+    let mut first =
+        client.send_all(items(2), &options.clone().rate("1/d".parse::<agentjob_core::Rate>().unwrap())).unwrap();
+    assert_eq!(first.next().unwrap().unwrap().delivery(), Delivery::Accepted);
+    let error = client.send_all(items(2), &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Journal);
     let by = format!("is in use by another run, process {} or a child of it", std::process::id());
     assert!(error.message().contains(&by), "{error}");
-    assert_eq!(first.count(), 1);
+    first.stop();
+    assert_eq!(first.count(), 0);
     let other = builder(&service).project_id("another").build().unwrap();
-    let error = other.send_all(items(1), &options).unwrap_err();
+    let error = other.send_all(items(2), &options).unwrap_err();
     assert!(error.message().contains("belongs to project demo at http://127.0.0.1"), "{error}");
 }
 
