@@ -73,10 +73,13 @@ impl<'s> Redactor<'s> {
 
     /// Whether a name of a header field, which is in lower case, has a secret in any case; a short one only as the whole name.
     pub(crate) fn is_in_field_name(&self, name: &str) -> bool {
-        self.secrets.secrets().into_iter().filter(|secret| !secret.is_empty()).any(|secret| {
-            let parts = if secret.len() >= MIN_SEARCHED { secret.len() } else { name.len() };
-            name.as_bytes().windows(parts.max(1)).any(|part| part.eq_ignore_ascii_case(secret))
-        })
+        let name = name.as_bytes();
+        let is_in = |secret: &[u8]| name.windows(secret.len()).any(|part| part.eq_ignore_ascii_case(secret));
+        let is_it = |secret: &[u8]| name.eq_ignore_ascii_case(secret);
+        self.secrets
+            .secrets()
+            .into_iter()
+            .any(|secret| if secret.len() < MIN_SEARCHED { is_it(secret) } else { is_in(secret) })
     }
 
     fn searched(&self) -> Searched<'s> {

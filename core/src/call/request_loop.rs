@@ -164,6 +164,7 @@ impl<'a> RequestLoop<'a> {
         let (deadline, new_connection, pid, call) = (self.deadline, self.fresh, self.pid, self.call);
         let began = Instant::now();
         let wants_event = self.shared.wants_responses(call);
+        // Asking is a system call, so only where a function of the program, which may fork, has run.
         if (wants_event || attempt > 1 || self.shared.config.keys.has_function()) && std::process::id() != pid {
             return Err(self.left_to_parent());
         }

@@ -116,8 +116,7 @@ class AsyncBatch:
 
     async def aclose(self) -> None:
         """Stops the batch, and waits for the responses to its messages in flight, for at most grace. Then it is finished, and
-        another run may use its journal. Cancelling this ends the grace; if it runs because of a
-        cancellation, a second one does."""
+        another run may use its journal. Cancelling this ends the grace; if it runs because of a cancellation, a second one does."""
         self.stop()
         self._claim()
         self._pending.clear()
@@ -140,8 +139,8 @@ class AsyncBatch:
     # These run on the batch's own thread.
 
     def _open(self, token: CancelToken) -> None:
-        """Begins the batch. Repeated messages come first: then only the update about them is pending, and the next call
-        begins the batch."""
+        """Begins the batch. Repeated messages come first: then only the update about them is pending, and the next call begins the
+        batch."""
         if self._batch is None and not self._closed:
             try:
                 if self._items is None:

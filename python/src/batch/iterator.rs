@@ -31,8 +31,8 @@ const MAX_EVENTS: usize = 256;
 /// on_update, stop it: requests in flight still get their responses, and iterating again returns the remaining outcomes.
 ///
 /// Close the batch, or use it or its client in a with statement: that waits for the responses to messages in flight, for at most
-/// grace. Without that, a batch that is dropped before its end has them reported as unknown by the next run. Only one thread at a time may
-/// iterate. Any thread may call progress() and stop().
+/// grace. Without that, a batch that is dropped before its end has them reported as unknown by the next run. Only one thread at a
+/// time may iterate. Any thread may call progress() and stop().
 ///
 /// >>> with client.send_all([("job_demo", "Add tests")], journal=journal, wait=True, min_interval=0.02) as batch:
 /// ...     while not batch.finished:
