@@ -43,7 +43,7 @@ endif
 PLATFORM_PARTS := $(shell sed -n 's/^PARTS := //p' tests/platforms/Makefile)
 
 .PHONY: help demo test check house deny test-rust test-c test-install test-memory test-model test-report test-python test-vectors test-readme test-types test-packaging
-.PHONY: test-wheels docs test-docs check-platforms $(PLATFORM_PARTS:%=check-%)
+.PHONY: test-wheels docs man test-docs check-platforms $(PLATFORM_PARTS:%=check-%)
 .PHONY: wheels check-wheels gallery faults torture torture-sample fuzz fuzz-sample bench bench-check sizes fmt lint clean
 
 help:
@@ -52,7 +52,7 @@ help:
 	@echo "  test:   $(TEST_PARTS)"
 	@echo "  check:  the parts of test, then $(CHECK_PARTS)"
 	@echo "  check-platforms: $(PLATFORM_PARTS:%=check-%)"
-	@echo "  others: library wheels deb check-packages check-release check-oldest-rust lint fmt clean"
+	@echo "  others: library man wheels deb check-packages check-release check-oldest-rust lint fmt clean"
 
 demo: $(BUILD)/wheel.stamp library
 	$(HARDENED) $(CARGO) build --quiet --release -p agentjob-core --example follow_up
@@ -169,14 +169,18 @@ test-docs: docs library emulator $(BUILD)/docs/venv.stamp $(BUILD)/docs/dist.sta
 	$(DOCS) --python "$(BUILD)/docs/venv/bin/python" $(addprefix --python ,$(shell ls "$(BUILD)/docs/airflow/bin/python" 2>/dev/null))
 	$(BUILD)/docs/venv/bin/python -m pytest -q -rs -p no:cacheprovider tests/docs
 
-# Builds the site in build/site, and manual pages in build/man. Doxygen's pages (C) and rustdoc's (Rust) are linked in; without doxygen, C's are left out.
-docs: $(BUILD)/docs/venv.stamp
+# Builds the site in build/site. Doxygen's pages (C) and rustdoc's (Rust) are linked in; without doxygen, C's are left out.
+docs: man
 	rm -rf "$(BUILD)/site"
-	$(BUILD)/docs/venv/bin/python python/tools/man.py "$(BUILD)/man"
 	NO_MKDOCS_2_WARNING=1 $(BUILD)/docs/venv/bin/python -m mkdocs build --quiet
 	$(CARGO) doc --quiet --no-deps -p agentjob-core && cp -r "$(TARGET)/doc" "$(BUILD)/site/rust"
 	@if command -v doxygen >/dev/null; then cd include && SITE="$(BUILD)/site" doxygen ../tests/docs/Doxyfile; \
 		else echo "SKIPPED: the C pages, because doxygen is not installed (apt-get install doxygen)"; fi
+
+# The manual pages of the command line.
+man: $(BUILD)/docs/venv.stamp
+	rm -rf "$(BUILD)/man"
+	$(BUILD)/docs/venv/bin/python python/tools/man.py "$(BUILD)/man"
 
 $(BUILD)/docs/venv.stamp: $(BUILD)/wheel.stamp docs/requirements.txt tests/docs/requirements.txt
 	$(PYTHON) -m venv "$(BUILD)/docs/venv"

@@ -1,9 +1,9 @@
 """Makes the packages for Debian and what comes from it: libagentjob0, libagentjob-dev, and agentjob, the command line.
 
-    deb.py --installed FOLDER --wheel FILE --out FOLDER
+    deb.py --installed FOLDER --wheel FILE --man FOLDER --out FOLDER
 
-FOLDER is what `make -C ffi-c install PREFIX=/usr LIBDIR=lib/TRIPLET DESTDIR=FOLDER` has installed, FILE the wheel `cp39-abi3` for this
-processor. The same input gives the same bytes; SOURCE_DATE_EPOCH is the time in the packages.
+The first FOLDER is what `make -C ffi-c install PREFIX=/usr LIBDIR=lib/TRIPLET DESTDIR=FOLDER` has installed, FILE the wheel `cp39-abi3` for
+this processor, the second FOLDER what `make man` wrote. The same input gives the same bytes; SOURCE_DATE_EPOCH is the time in the packages.
 """
 
 import argparse
@@ -36,7 +36,7 @@ ABOUT = {
     COMMANDS: (
         "utils",
         "send a message to an agent job and follow the job (command line)",
-        "The command agentjob, and the Python package that it is made of.",
+        "The command agentjob, its manual pages, and the Python package that it is made of.",
     ),
 }
 
@@ -84,6 +84,14 @@ def unpack(wheel, tree):
     command.chmod(0o755)
 
 
+def manual(pages, tree):
+    """The manual pages of the command, as `man` finds them."""
+    folder = tree / "usr/share/man/man1"
+    folder.mkdir(parents=True)
+    for page in sorted(pages.glob("*.1")):
+        (folder / f"{page.name}.gz").write_bytes(gzip.compress(page.read_bytes(), mtime=0))
+
+
 def documents(name, tree, notices):
     folder = tree / "usr/share/doc" / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -120,7 +128,7 @@ def build(name, tree, depends, out, extra=None):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for option in ("--installed", "--wheel", "--out"):
+    for option in ("--installed", "--wheel", "--man", "--out"):
         parser.add_argument(option, type=pathlib.Path, required=True)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -131,6 +139,7 @@ def main():
         move(["usr/lib/*/libagentjob.so.*"], rest, library)
         (shared,) = (path for path in library.glob("usr/lib/*/libagentjob.so.*") if not path.is_symlink())
         unpack(options.wheel, commands)
+        manual(options.man, commands)
         (module,) = commands.glob("usr/lib/python3/dist-packages/agentjob/_native*.so")
         library_needs = needs(shared)
         documents(LIBRARY, library, "ffi-c/THIRD-PARTY-NOTICES")

@@ -6,10 +6,10 @@ SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 3155328
 .PHONY: deb check-packages check-release check-oldest-rust crates release
 
 # libagentjob0, libagentjob-dev and agentjob in build/packages, for the Debian or Ubuntu that this runs on.
-deb: library wheels
+deb: library wheels man
 	rm -rf "$(PACKAGES)/root" "$(PACKAGES)"/*.deb
 	$(MAKE) -s -C ffi-c install DESTDIR="$(PACKAGES)/root" PREFIX=/usr LIBDIR=lib/$$(dpkg-architecture -qDEB_HOST_MULTIARCH)
-	SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) $(PYTHON) ffi-c/packaging/deb.py --installed "$(PACKAGES)/root" --out "$(PACKAGES)" \
+	SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) $(PYTHON) ffi-c/packaging/deb.py --installed "$(PACKAGES)/root" --man "$(BUILD)/man" --out "$(PACKAGES)" \
 		--wheel "$(BUILD)"/dist/agentjob-*-cp39-abi3-manylinux*_$$(uname -m).whl
 
 # Installs the packages in a Debian with nothing else in it, and uses them there; the same with Conan's. Skips where there is no Debian, or

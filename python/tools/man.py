@@ -2,34 +2,64 @@
 
     build/docs/venv/bin/python python/tools/man.py FOLDER
 
-`make docs` writes them to build/man. argparse-manpage makes the pages.
+`make man` writes them to build/man. argparse-manpage makes the pages, except for what --help has after the flags.
 """
 
+import re
 import sys
 from pathlib import Path
 
 from argparse_manpage.manpage import Manpage
+from commands import SHARED, commands
 
 from agentjob import __version__
-from agentjob._cli.arguments import parser
+from agentjob._cli.exit import help_for
+from agentjob._cli.help import DECISIONS, EXAMPLES, FILE_FORMATS, SETTINGS, WAITS
+
+NOTES = {"batch run": FILE_FORMATS, **dict.fromkeys(("batch resolve", "batch retry", "batch drop"), DECISIONS)}
+#: First lines that the sections' own names make unnecessary.
+TITLES = ("exit status:", "settings, from the environment:")
 
 
-def commands(top, name="agentjob"):
-    """Every command with its parser, the top one first."""
-    yield name, top
-    for action in top._actions:
-        if action.metavar == "COMMAND":
-            for sub, inner in action.choices.items():
-                yield from commands(inner, f"{name} {sub}")
-
-
-def page(name, command):
+def page(name, command, names):
     """One command's page, without a date: the same parser makes the same page."""
-    command.prog = name.replace(" ", "-")
-    command.man_short_description = first_sentence(command.description or name)
+    title, short = name.replace(" ", "-"), name.removeprefix("agentjob").strip()
+    groups = {group.title for group in command._action_groups}
+    command.prog, command.epilog = title, None
+    command.man_short_description = first_sentence(command.description)
     manual = Manpage(command, format="single-commands-section")
-    head = f'.TH {name.replace(" ", "-").upper()} "1" "" "agentjob {__version__}" "agentjob"'
+    if short in NOTES:
+        manual.add_section("notes", "=", paragraphs(NOTES[short]))
+    if not short or groups & set(SHARED):
+        manual.add_section("environment", "=", paragraphs(SETTINGS + (WAITS if not short or "polling" in groups else "")))
+    if short != "emulator":
+        manual.add_section("exit status", "=", paragraphs(help_for(short)))
+    if short in EXAMPLES:
+        manual.add_section("examples", "=", f".nf\n{escaped(EXAMPLES[short])}.fi")
+    others = [other for other in names if other != title and (other.startswith(title) or title.startswith(other))]
+    manual.add_section("see also", "=", ", ".join(rf"\fB{escaped(other)}\fR(1)" for other in others))
+    head = f'.TH {title.upper()} "1" "" "agentjob {__version__}" "agentjob"'
     return "\n".join([head, *str(manual).splitlines()[1:], ""])
+
+
+def paragraphs(text):
+    """The text of a section of --help: an entry for each line like "  NAME   what it is", and its other lines as they are filled."""
+    made, is_new = [], True
+    for line in text.splitlines():
+        entry = re.match(r"  (\S+) {2,}(.+)|  (\d+) (.+)", line)
+        if entry:
+            name, what = filter(None, entry.groups())
+            made.append(f".TP\n\\fB{escaped(name)}\\fR\n{escaped(what)}")
+        elif line.strip() and line not in TITLES:
+            begins = is_new or re.match(r"  \S", line)
+            made.append((".PP\n" if begins else "") + escaped(line.strip()))
+        is_new = not line.strip()
+    return "\n".join(made)
+
+
+def escaped(text):
+    """A quote or a full stop at the beginning of a line would be a command of man's."""
+    return re.sub(r"^(?=[.'])", r"\\&", text.replace("\\", r"\e").replace("-", r"\-"), flags=re.M)
 
 
 def first_sentence(text):
@@ -39,8 +69,10 @@ def first_sentence(text):
 def main():
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for name, command in commands(parser()):
-        (folder / f"{name.replace(' ', '-')}.1").write_text(page(name, command), "utf-8")
+    pages = dict(commands())
+    names = [name.replace(" ", "-") for name in pages]
+    for name, command in pages.items():
+        (folder / f"{name.replace(' ', '-')}.1").write_text(page(name, command, names), "utf-8")
 
 
 if __name__ == "__main__":

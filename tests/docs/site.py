@@ -1,20 +1,21 @@
 """Hooks of mkdocs for the site: pages that are made from the code, and links that leave docs/.
 
-mkdocs calls the functions that begin with `on_`, see mkdocs.yml. The page of the command line is made from the parser, so it has every
-flag and cannot have another one.
+mkdocs calls the functions that begin with `on_`, see mkdocs.yml. The page of the command line ends with every command and flag, from
+its parser.
 """
 
 import argparse
 import pathlib
 import posixpath
 import re
+import sys
 
 from mkdocs.structure.files import File
 
-from agentjob._cli.arguments import parser
-from agentjob._cli.help import ABOUT, COMMANDS
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "python" / "tools"))
+from commands import SHARED, commands, first_upper  # noqa: E402
+
 #: Pages whose text stands elsewhere in the repository.
 PAGES = {
     "reference/emulator.md": "tests/emulator/README.md",
@@ -41,7 +42,7 @@ def on_page_markdown(markdown, page, config, files):
     """A link to a file outside docs/ works in a clone; on the site it leads to the repository."""
     source = posixpath.join("docs", page.file.src_uri)
     if page.file.src_uri == "reference/command-line.md":
-        markdown += command_line()
+        markdown = markdown.rpartition("\n\n")[0] + "\n\n" + command_line()
     folder = posixpath.dirname(PAGES.get(page.file.src_uri, source))
 
     def to_repository(link):
@@ -63,35 +64,45 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def command_line():
-    """Every command with every flag, each as an entry of its own."""
-    page = []
-    for name, command in commands(parser()):
-        page += [f"## agentjob {name}\n", COMMANDS.get(name, command.description or "").strip().capitalize() + ".\n"]
-        usage = command.format_usage().removeprefix("usage: ").strip()
-        page += ["```text", usage, "```\n"]
-        for action in command._actions:
-            if action.help == argparse.SUPPRESS or isinstance(action, argparse._SubParsersAction):
-                continue
-            title = ", ".join(f"`{flag}{argument(action)}`" for flag in action.option_strings) or f"`{action.metavar or action.dest}`"
-            slug = "-".join([*name.split(), (action.option_strings or [action.dest])[-1].strip("-")])
-            page += [f"### {title} {{ #{slug} }}\n", sentence(action.help or "") + "\n"]
+    """Every command, and every flag as an entry of its own: those that several commands have once, at the end."""
+    page, shared = [], {title: {} for title in SHARED}
+    for name, command in commands():
+        short = name.removeprefix("agentjob").strip()
+        page += [f"### {name}\n", sentence(command.description.split("\n\n")[0]) + "\n"]
+        page += ["```text", command.format_usage().removeprefix("usage: ").strip(), "```\n"]
+        also = []
+        for group in command._action_groups:
+            if group.title in SHARED:
+                also.append(f"[{group.title}](#{group.title})")
+            for flag in group._group_actions:
+                if group.title not in SHARED:
+                    page += entry(flag, short.split())
+                else:
+                    shared[group.title].setdefault(flag.dest, (flag, []))[1].append(f"`{short}`")
+        if also:
+            page += [f"It also has the flags of {' and '.join(also)}.\n"]
+    for title, flags in shared.items():
+        everywhere = max((names for _, names in flags.values()), key=len)
+        page += [f"### {first_upper(title)}\n", f"Flags of {', '.join(everywhere)}. `agentjob help settings` shows them, too.\n"]
+        for flag, names in flags.values():
+            page += entry(flag, [title])
+            if names != everywhere:
+                page += [f"Only {', '.join(names)}.\n"]
     return "\n".join(page)
 
 
-def commands(top, prefix=""):
-    """The commands, those of a group as "batch run"."""
-    for action in top._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, command in action.choices.items():
-                inner = list(commands(command, f"{prefix}{name} "))
-                yield from inner or [(prefix + name, command)]
-
-
-def argument(action):
-    return "" if action.nargs == 0 else f" {action.metavar or action.dest.upper()}"
+def entry(flag, place):
+    """A flag, or an argument, as an entry of its own."""
+    if flag.help == argparse.SUPPRESS or isinstance(flag, argparse._HelpAction):
+        return
+    value = "" if flag.nargs == 0 else f" {flag.metavar}"
+    title = ", ".join(f"`{name}{value}`" for name in flag.option_strings) or f"`{flag.metavar}`"
+    slug = "-".join([*place, (flag.option_strings or [flag.dest])[-1].strip("-")])
+    yield f"#### {title} {{ #{slug} }}\n"
+    yield sentence(flag.help) + "\n"
 
 
 def sentence(text):
     """A flag's help as a sentence; what looks like a tag is text."""
-    text = text.replace("%%", "%").replace("<", "&lt;")
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    text = " ".join(text.replace("%%", "%").replace("<", "&lt;").split())
+    return first_upper(text) + ("" if text.endswith(".") else ".")

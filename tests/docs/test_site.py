@@ -1,5 +1,6 @@
 """The site that `make docs` built: no dead link, an entry for every flag, and every page fits a phone and a screen, light and dark."""
 
+import argparse
 import html
 import json
 import os
@@ -15,7 +16,9 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SITE = ROOT / "build" / "site"
 sys.path.append(str(ROOT / "tests" / "report"))
+sys.path.append(str(ROOT / "python" / "tools"))
 from chromium import found  # noqa: E402
+from commands import SHARED, commands  # noqa: E402
 
 #: What the browser does with each page, in frames of these widths.
 WIDTHS = [390, 1280]
@@ -61,29 +64,35 @@ def test_nothing_is_loaded_from_elsewhere():
             raise AssertionError(f"{page.name} loads {address}")
 
 
-def test_every_flag_of_the_command_line_has_an_entry():
+def test_every_flag_of_every_command_has_an_entry():
     page = (SITE / "reference" / "command-line.html").read_text(encoding="utf-8")
-    from agentjob._cli.arguments import parser
-
-    top = parser()
-    commands = [action for action in top._actions if hasattr(action, "choices") and isinstance(action.choices, dict)]
-    for name, command in commands[0].choices.items():
-        for flag in command._option_string_actions:
-            if flag not in ("-h", "--help") and command._option_string_actions[flag].help != "==SUPPRESS==":
-                assert flag in page, f"agentjob {name} {flag}"
+    anchors = set(re.findall(r'<h4 id="([^"]+)"', page))
+    checked = 0
+    for name, command in commands():
+        assert f">{name}<" in page
+        for group in command._action_groups:
+            place = [group.title] if group.title in SHARED else name.split()[1:]
+            for flag in group._group_actions:
+                if flag.dest != "help" and flag.help != argparse.SUPPRESS:
+                    entry = "-".join([*place, (flag.option_strings or [flag.dest])[-1].strip("-")])
+                    assert entry in anchors, f"{name}: {entry}"
+                    checked += 1
+    assert checked > 100
 
 
 def test_every_command_has_a_manual_page_that_man_can_show():
     manual = ROOT / "build" / "man"
     names = {page.stem for page in manual.glob("*.1")}
-    assert {"agentjob", "agentjob-send", "agentjob-batch-run"} <= names
+    assert names == {name.replace(" ", "-") for name, _ in commands()}
     if not shutil.which("man"):
         pytest.skip("man is not installed")
     for page in manual.glob("*.1"):
         shown = subprocess.run(["man", "--warnings", "-l", str(page)], capture_output=True, text=True, timeout=60)
         assert shown.returncode == 0 and not shown.stderr, f"{page.name}: {shown.stderr}"
         # Bold letters are printed twice over each other where there is no terminal.
-        assert page.stem in re.sub(".\x08", "", shown.stdout), page.name
+        text = re.sub(".\x08", "", shown.stdout)
+        assert page.stem in text and "SEE ALSO" in text and ("OPTIONS" in text or "EXAMPLES" in text), page.name
+        assert page.stem == "agentjob-emulator" or "EXIT STATUS" in text, page.name
 
 
 MEASURE = """<!doctype html><body><pre id=result></pre><script>

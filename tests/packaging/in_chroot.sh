@@ -28,7 +28,10 @@ done
 agentjob send job_123 "Also cover the error cases" --wait --min-interval 0.05 >out 2>log || { cat log; fail "agentjob send"; }
 grep -q '"status": *"completed"' out || fail "agentjob send printed $(cat out)"
 python3 -c 'import agentjob; print(agentjob.__version__)' >/dev/null
-echo "ok      the command line"
+for page in agentjob agentjob-batch-run agentjob-emulator; do
+    zcat "/usr/share/man/man1/$page.1.gz" | grep -q '^\.SH SYNOPSIS' || fail "there is no manual page $page"
+done
+echo "ok      the command line, and its manual pages"
 
 for package in libagentjob0 libagentjob-dev agentjob; do
     for file in copyright changelog.gz; do

@@ -49,6 +49,13 @@ class Browser:
         os.close(to_write)
         self._number, self._rest, self._responses, self._events = 0, b"", {}, []
         self.requests, self.errors, self.dialogs, self._runs_scripts = [], [], [], True
+        try:
+            self._open_page()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _open_page(self):
         target = self.call("Target.createTarget", url="about:blank", session=False)["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True, session=False)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log", "DOM", "Accessibility"):
