@@ -80,6 +80,12 @@ def test_every_flag_of_every_command_has_an_entry():
     assert checked > 100
 
 
+def test_arguments_are_lists_and_examples_are_code_in_the_reference_of_python():
+    page = (SITE / "reference" / "python.html").read_text(encoding="utf-8")
+    assert len(re.findall(r"<li>\s*(?:<p>)?<strong><code>\w+", page)) > 35
+    assert "<blockquote>" not in page and "<summary>" not in page
+
+
 def test_every_command_has_a_manual_page_that_man_can_show():
     manual = ROOT / "build" / "man"
     names = {page.stem for page in manual.glob("*.1")}

@@ -62,14 +62,14 @@ def test_a_night_is_put_right_with_the_commands_that_the_status_prints(emulator)
     status, out, _ = command("agentjob batch resolve night all --not-arrived")
     assert (status, out) == (0, "item 3 (job_3): not_arrived\n1 message to send, by: agentjob batch run FILE --journal night\n")
     status, out, _ = command("agentjob batch status night")
-    assert status == 3 and "\ndecided:\n  item 2: arrived (job_2), " in out
+    assert status == 6 and "\ndecided:\n  item 2: arrived (job_2), " in out, "a message is left to send"
     with open("better.txt", "w") as file:
         file.write("a better message\n")
     status, out, _ = command("agentjob batch retry night tests --prompt-file better.txt")
     assert status == 0 and out.endswith("1 message to send, by: agentjob batch run FILE --journal night --prompt-file better.txt\n")
     assert command("agentjob batch drop night 5")[:2] == (0, "item 5 (job_5): drop\n")
     status, out, _ = command("agentjob batch status night")
-    assert status == 0 and next_steps(out) == ["agentjob batch run FILE --journal night --prompt-file FILE"]
+    assert status == 6 and next_steps(out) == ["agentjob batch run FILE --journal night --prompt-file FILE"]
     assert "5 messages: 2 accepted, 1 dropped, 2 left\n" in out
     status, out, err = command("agentjob batch run messages.jsonl --journal night", emulator)
     assert (status, out) == (2, "") and "messages.jsonl, line 4: journal" in err and "(retry_prompts, or --prompt-file)" in err
@@ -209,7 +209,7 @@ def test_a_check_with_the_settings_of_another_service_or_project_shows_no_job(em
             status, out, err = run(None, *check, env=settings)
             assert (status, out) == (3, "") and f'night" belongs to project {project} at {emulator.base_url}, but' in err
             run_status, run_out, run_err = run(None, "batch", "run", "messages.jsonl", "--journal", "night", env=settings)
-            assert (run_status, run_out, run_err.partition('night"')[2]) == (3, "", err.partition('night"')[2])
+            assert (run_status, run_out, run_err.partition('night"')[2]) == (6, "", err.partition('night"')[2])
         assert other.requests()["requests"] == []
     assert not json.loads(command("agentjob batch status night --json")[1])["decisions"]
 

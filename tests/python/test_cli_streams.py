@@ -96,7 +96,7 @@ COMMANDS = {
     "wait --json-events": (["wait", "job_demo", "--json-events", *QUICK], 0, (3, 3, 3)),
     "create": (["create", "go"], 0, (5, 5, 5)),
     "create --wait": (["create", "go", "--wait", *QUICK], 0, (5, 5, 5)),
-    "batch run": (["batch", "run", "ITEMS", "--journal", "NEW"], 3, (3, 3, 3)),
+    "batch run": (["batch", "run", "ITEMS", "--journal", "NEW"], 3, (6, 6, 3)),
     "batch status": (["batch", "status", "OVER"], 3, (3, 3, 3)),
     "batch export": (["batch", "export", "OVER", "--jsonl"], 0, (3, 0, 3)),
     "batch drop": (["batch", "drop", "OVER", "2"], 0, (3, 0, 3)),

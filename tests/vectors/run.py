@@ -49,7 +49,10 @@ class Emulator:
         flags = {False: [], True: ["--tls"], "mutual": ["--mutual-tls"]}[tls]
         arguments = shlex.split(command) + ["--until-stdin-closes"] + flags
         self.process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.facts = json.loads(self.process.stdout.readline())
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"the emulator did not start: {' '.join(arguments)}")
+        self.facts = json.loads(line)
         self.tls = tls
         # This script does not check the emulator's certificate; whether the clients do is what the scenarios test.
         context = ssl._create_unverified_context()
@@ -281,15 +284,17 @@ def main():
     parser.add_argument("--emulator", required=True, help="the emulator's command, built with its tls feature")
     parser.add_argument("--driver", action="append", required=True, metavar="NAME=COMMAND")
     parser.add_argument("--only", help="only scenarios whose file/name contains this")
-    parser.add_argument("--exactly", help="only the scenario of this name, as a failure prints it: language: file/name")
+    parser.add_argument("--exactly", help="only the scenario of this name, file/name, also as a failure prints it: language: file/name")
     options = parser.parse_args()
 
     environment = {key: value for key, value in os.environ.items() if not key.startswith("AGENTJOB_")}
     drivers = [driver.split("=", 1) for driver in options.driver]
     chosen = scenarios.load(options.only)
     if options.exactly:
-        name = options.exactly.partition(": ")[2]
-        chosen = [scenario for scenario in chosen if f"{scenario['file']}/{scenario['name']}" == name]
+        names = (options.exactly, options.exactly.partition(": ")[2])
+        chosen = [scenario for scenario in chosen if f"{scenario['file']}/{scenario['name']}" in names]
+    if not chosen:
+        parser.error("there is no such scenario; scenarios.py FILE prints those of a file")
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
         lanes = [
             (name, lane, pool.submit(

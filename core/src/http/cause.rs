@@ -17,8 +17,8 @@ pub(crate) enum Cause {
     ConnectTimeout,
     /// The proxy cannot be reached, or its response made no sense. A clause that follows "the proxy".
     Proxy(String),
-    /// Connecting took too long, and the proxy is why. A clause that follows "the proxy".
-    ProxyTimeout(String),
+    /// Connecting took too long, and the proxy is why, or what is behind it once it `is_reached`. `why` follows "the proxy".
+    ProxyTimeout { why: String, is_reached: bool },
     /// The proxy's response is not a tunnel.
     TunnelRefused(Box<TunnelRefused>),
     /// The process has no descriptor or thread left for a connection.
@@ -85,7 +85,10 @@ impl TunnelRefused {
 }
 
 pub(crate) const CHECK_PROXY: &str =
-    "Check the option proxy, or the proxy in the environment, which trust_env = false ignores.";
+    "Check the option proxy, or the proxy variables of the environment (HTTPS_PROXY, NO_PROXY).";
+/// A proxy may also wait in silence for a service that it can't reach.
+const CHECK_PROXY_AND_SERVICE: &str = "Check the option proxy, or the proxy variables of the environment (HTTPS_PROXY, NO_PROXY); \
+    and base_url, for the proxy may be waiting for the service.";
 const ONLY_CONNECT: &str = "agentjob asks a proxy only for tunnels (CONNECT), and many proxies allow those only to port 443. \
     Use https on port 443, or reach the service without a proxy (NO_PROXY).";
 
@@ -97,7 +100,7 @@ impl Cause {
             Cause::Proxy(_) | Cause::TunnelRefused(_) => ErrorKind::Connect,
             Cause::Tls { .. } | Cause::ClientRefused { .. } => ErrorKind::Tls,
             Cause::Stale | Cause::Lost(_) => ErrorKind::ConnectionLost,
-            Cause::ConnectTimeout | Cause::ProxyTimeout(_) | Cause::Timeout => ErrorKind::Timeout,
+            Cause::ConnectTimeout | Cause::ProxyTimeout { .. } | Cause::Timeout => ErrorKind::Timeout,
             Cause::Cancelled => ErrorKind::Cancelled,
             Cause::Closed => ErrorKind::Closed,
             Cause::Garbled(_) | Cause::TooLarge { .. } | Cause::NoMemory { .. } => ErrorKind::InvalidResponse,
@@ -121,7 +124,7 @@ impl Cause {
             Cause::Resolve { host, why } => format!("could not resolve the host name {host} ({why})"),
             Cause::Connect { to, why } => format!("no connection to {to} ({why})"),
             Cause::ConnectTimeout => "connecting timed out (connect_timeout)".to_owned(),
-            Cause::Proxy(why) | Cause::ProxyTimeout(why) => format!("the proxy {why}"),
+            Cause::Proxy(why) | Cause::ProxyTimeout { why, .. } => format!("the proxy {why}"),
             Cause::TunnelRefused(refused) => refused.reason(None),
             Cause::Resources(why) => format!("could not open a connection ({why})"),
             Cause::Tls { why, .. } | Cause::ClientRefused { why, .. } => format!("no TLS connection ({why})"),
@@ -141,7 +144,8 @@ impl Cause {
     pub(crate) fn hint(&self) -> Option<&'static str> {
         match self {
             Cause::Resolve { .. } | Cause::Connect { .. } => Some("Check base_url and the network."),
-            Cause::Proxy(_) | Cause::ProxyTimeout(_) => Some(CHECK_PROXY),
+            Cause::ProxyTimeout { is_reached: true, .. } => Some(CHECK_PROXY_AND_SERVICE),
+            Cause::Proxy(_) | Cause::ProxyTimeout { .. } => Some(CHECK_PROXY),
             Cause::TunnelRefused(refused) => Some(refused.hint()),
             Cause::Tls { hint, .. } | Cause::ClientRefused { hint, .. } => *hint,
             Cause::Bug(_) => Some(INTERNAL_HINT),

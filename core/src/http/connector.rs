@@ -50,7 +50,8 @@ impl ServiceConnector {
                         Cause::Proxy(format!("cannot be reached: {}", cause.reason()))
                     }
                     Cause::ConnectTimeout | Cause::Timeout => {
-                        Cause::ProxyTimeout(format!("cannot be reached: {}", cause.reason()))
+                        let why = format!("cannot be reached: {}", cause.reason());
+                        Cause::ProxyTimeout { why, is_reached: false }
                     }
                     other => other,
                 })?;

@@ -15,7 +15,7 @@ const MAX_NAMES: usize = 3;
 /// What helps, if anything is known to.
 type Hint = Option<&'static str>;
 
-const AUTHORITY: Hint = Some("If the authority is your own, give its certificate as ca_file.");
+const AUTHORITY: Hint = Some("If the authority is your own, its certificate has to be in ca_file.");
 const NAME: Hint = Some("Use a host in base_url that the certificate is for.");
 const WILDCARD: Hint =
     Some("Use a host in base_url that the certificate is for. Its * stands for exactly one part of a name.");

@@ -47,10 +47,14 @@ pub(crate) fn surplus() -> Cause {
 fn named(cause: Cause) -> Cause {
     match cause {
         Cause::Lost(why) => Cause::Proxy(format!("closed the connection ({why})")),
-        Cause::ConnectTimeout => Cause::ProxyTimeout("did not respond in time (connect_timeout)".to_owned()),
-        Cause::Timeout => Cause::ProxyTimeout("did not respond in time (timeout)".to_owned()),
+        Cause::ConnectTimeout => silent("did not respond in time (connect_timeout)"),
+        Cause::Timeout => silent("did not respond in time (timeout)"),
         other => other,
     }
+}
+
+fn silent(why: &str) -> Cause {
+    Cause::ProxyTimeout { why: why.to_owned(), is_reached: true }
 }
 
 fn request(call: &CallInFlight, proxy: &Proxy, to: &Endpoint) -> Zeroizing<Vec<u8>> {

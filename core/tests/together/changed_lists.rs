@@ -87,6 +87,25 @@ fn a_message_that_the_list_lacks_is_no_part_of_the_batch() {
 }
 
 #[test]
+fn a_rejected_message_whose_job_is_wrong_is_dropped_and_then_its_line_may_be_changed() {
+    let (service, folder) = (service(2, ""), Folder::new());
+    let options = BatchOptions::new(folder.journal()).concurrency(1);
+    let (wrong, right) = (BatchItem::new("job_gone", "message 2"), item(2));
+    run(&client(&service), vec![item(1), wrong], &options);
+    let refused = || client(&service).send_all(vec![item(1), right.clone()], &options).unwrap_err();
+    let rejected = refused();
+    assert!(rejected.reason().ends_with("was rejected"), "{rejected}");
+    assert_eq!(rejected.hint(), Some("Drop that message first (batch drop), or restore the list."));
+    batch_retry(folder.journal(), &number(2), None).unwrap();
+    let decided = refused();
+    assert!(decided.reason().ends_with("was decided about"), "{decided}");
+    assert_eq!(decided.hint(), rejected.hint());
+    batch_drop(folder.journal(), &number(2)).unwrap();
+    run(&client(&service), vec![item(1), right], &options);
+    assert_eq!(prompts(&service), ["message 1", "message 2"], "the first is not sent again");
+}
+
+#[test]
 fn the_numbers_of_a_run_that_did_not_begin_count_for_no_other_run() {
     let (service, folder) = (service(2, LOST), Folder::new());
     let options = BatchOptions::new(folder.journal()).concurrency(1);
@@ -115,7 +134,7 @@ fn a_message_that_a_cut_off_line_names_must_be_in_the_list() {
     std::fs::write(folder.journal(), cut).unwrap();
     let refused = client(&service).send_all(vec![keyed(1), keyed(3)], &options).unwrap_err();
     let why = "it is missing from the list, but its message to job job_2 in journal";
-    assert!(refused.message().contains(why) && refused.message().contains("may have been sent"), "{refused}");
+    assert!(refused.message().contains(why) && refused.message().contains("may have arrived"), "{refused}");
     assert_eq!(std::fs::read_to_string(folder.journal()).unwrap(), cut, "nothing is written");
     let outcomes = run(&client(&service), vec![keyed(4), keyed(3), keyed(2), keyed(1)], &options);
     let unknown = |outcome: &&BatchOutcome| outcome.delivery() == Delivery::Unknown;

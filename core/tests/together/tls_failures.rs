@@ -39,7 +39,7 @@ fn a_certificate_of_another_name_without_names_expired_or_of_an_unknown_authorit
     let emulator = Emulator::start_tls(Config::default()).unwrap();
     let error = client(&emulator).send_message(JOB, "p").unwrap_err();
     assert!(error.message().contains("it is signed by an unknown authority"), "{error}");
-    assert!(error.message().contains("give its certificate as ca_file"), "{error}");
+    assert!(error.message().contains("its certificate has to be in ca_file"), "{error}");
     assert!(is_plain(error.message()), "{error}");
 }
 

@@ -59,5 +59,5 @@ def parser():
     topic.add_argument("topic", metavar="TOPIC", nargs="*", help="a command, or settings")
     topic.set_defaults(top=top)
     completion = command(commands, "completion", "SHELL")
-    completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
+    completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=f"the shell: {', '.join(SHELLS)}")
     return top

@@ -66,9 +66,9 @@ def add_run_flags(sub):
     sub.add_argument("file", metavar="FILE", help="the messages, as JSON, CSV or TSV; - reads them from stdin")
     batch = sub.add_argument_group("batch")
     batch.add_argument("--journal", metavar="RUN", required=True, help="the file that records what was sent; created if it does not exist")
-    batch.add_argument("--format", metavar="FORMAT", choices=["json", "jsonl", "csv", "tsv"], help="json, jsonl, csv or tsv (by FILE's ending, else jsonl)")
+    batch.add_argument("--format", metavar="FORMAT", choices=["json", "jsonl", "csv", "tsv"], help="the format of FILE: json, jsonl, csv or tsv (by its ending, else jsonl)")
     batch.add_argument("--extra", action="store_true", help="keep other columns of FILE, and print them with the outcome")
-    batch.add_argument("--rate", metavar="RATE", help="most messages per s, min, h or d, for example 100/h (default: no limit)")
+    batch.add_argument("--rate", metavar="RATE", help="most messages in any s, min, h or d, over all runs: with 100/h the first 100 are sent at once (default: no limit)")
     batch.add_argument(
         "--prompt-file",
         metavar="FILE",

@@ -1,6 +1,6 @@
 """The exit statuses: one table, for the commands and for their help."""
 
-DONE, JOB_FAILED, USAGE, FAILED, WAIT_TIMED_OUT, DELIVERY_UNKNOWN, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+DONE, JOB_FAILED, USAGE, FAILED, WAIT_TIMED_OUT, DELIVERY_UNKNOWN, LEFT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
 BY_SIGNALS = "interrupted by Ctrl-C (143 by SIGTERM, 129 by SIGHUP)"
 
 #: What each status means: for one message, for a batch, for batch status, for a decision, for batch export, and for
@@ -34,9 +34,18 @@ TABLE = (
         None,
     ),
     (
+        LEFT,
+        None,
+        "an error ended the run: fix what it says, and the same command resumes the batch",
+        "no run is active, and messages are left to send: run the batch again to resume it",
+        None,
+        None,
+        None,
+    ),
+    (
         FAILED,
         "the request was rejected or failed",
-        "a message was rejected, or an error stopped the batch; the batch can be resumed",
+        "a message was rejected, or the end of a job could not be read",
         "no run is active, and a message was rejected; or the journal cannot be read, or the status cannot be written",
         "the journal cannot be read or written, a run is using it, a job cannot be read (--check), or stdout cannot be written",
         "the journal cannot be read, or the export cannot be written",
@@ -80,14 +89,15 @@ def of_signal(number):
     return 128 + number
 
 
-def of_error(error):
+def of_error(error, command=None):
     """The exit status of a command that an error ended."""
     number = getattr(error, "signal", None)
     if number is not None:
         return of_signal(number)
     status = KINDS.get(error.kind, DELIVERY_UNKNOWN if error.delivery == "unknown" else FAILED)
     # An id of a new job that cannot be waited for: its user gave nothing wrong, and something was sent.
-    return FAILED if status == USAGE and error.delivery == "accepted" else status
+    status = FAILED if status == USAGE and error.delivery == "accepted" else status
+    return LEFT if status == FAILED and command == "batch run" else status
 
 
 def help_for(command):

@@ -169,7 +169,7 @@ def add_client_flags(sub):
         "--client-cert", metavar="FILE", help="a PEM file with the client's own certificate, perhaps with its key (AGENTJOB_CLIENT_CERT)"
     )
     group.add_argument("--client-key", metavar="FILE", help="a PEM file with the key of --client-cert (AGENTJOB_CLIENT_KEY)")
-    group.add_argument("--proxy", metavar="URL", help="the HTTP proxy, instead of the environment's")
+    group.add_argument("--proxy", metavar="URL", help="the HTTP proxy, instead of the environment's; a password in it shows in the list of processes")
     group.add_argument("--allow-plaintext", action="store_true", help="allow plain http to another machine")
     group.add_argument(
         "--header", action="append", metavar="LINE", help="a request header, 'Name: value'; or @FILE with such lines (AGENTJOB_HEADERS)"

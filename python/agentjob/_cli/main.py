@@ -85,7 +85,7 @@ def fail(error, options, report):
     if isinstance(error, Interrupted) and error.job is not None:
         report.on_update(error.job)
     report.fail(error)
-    return exit.of_error(error)
+    return exit.of_error(error, getattr(options, "command", None))
 
 
 def function_of(command):

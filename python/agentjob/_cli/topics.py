@@ -10,7 +10,7 @@ def page(top, words, refuse):
     if words == ["settings"]:
         # A command that has all of them.
         flags = suggest.commands_of(top)["send"].format_groups(SETTINGS_GROUPS)
-        return "\n".join([SETTINGS, WAITS, "flags of the commands that use the service:\n" + flags, exit.help_for("send")])
+        return "\n".join([SETTINGS, WAITS, "flags of the commands that use the service (--max-retries not of batch):\n" + flags, exit.help_for("send")])
     parser = top
     for n, word in enumerate(words):
         commands = suggest.commands_of(parser)

@@ -24,6 +24,8 @@ const HELP_OF_TLS: &str = "\
   --mutual-tls           the same, and clients must have a certificate; the line also has client_cert, a file with one and its key
 ";
 const HAS_TLS: bool = cfg!(feature = "tls");
+const NEEDS_TLS: &str =
+    "needs an emulator that was built with TLS; in a clone: cargo build --release -p agentjob-emulator --features tls";
 
 /// How often a served command checks whether to end.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
@@ -90,6 +92,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Flags, String> {
             "--mutual-tls" if HAS_TLS => (flags.tls, flags.mutual_tls) = (true, true),
             "--until-stdin-closes" => flags.until_stdin_closes = true,
             "--help" | "-h" => flags.help = true,
+            "--tls" | "--mutual-tls" => return Err(format!("{flag} {NEEDS_TLS}")),
             _ => return Err(format!("{flag} is not understood; --help says what is")),
         }
     }

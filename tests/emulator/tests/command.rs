@@ -134,7 +134,7 @@ fn a_mistake_is_one_sentence_and_status_2() {
         (&["--config", "no/such/file"], "", "the configuration no/such/file cannot be read"),
         (&["--config", "-", "--until-stdin-closes"], "", "--config - reads stdin"),
         #[cfg(not(feature = "tls"))]
-        (&["--tls"], "", "--tls is not understood"),
+        (&["--tls"], "", "--tls needs an emulator that was built with TLS"),
     ] {
         let mut child = spawn(args);
         // The program may have ended before it reads.

@@ -104,12 +104,12 @@ pub(crate) fn lanes(html: &mut Html, timeline: &Timeline) {
 pub(crate) fn rate(html: &mut Html, timeline: &Timeline, limit: Option<&str>) {
     let (step, counts) = buckets(timeline);
     let highest = counts.iter().map(|bucket| bucket.iter().sum::<u64>()).max().unwrap_or(0);
-    let limit = limit.and_then(|limit| limit.parse::<Rate>().ok()).map(|limit| per_step(limit, step));
-    let shown_limit = limit.filter(|limit| *limit <= 3.0 * highest as f64);
+    let most = limit.and_then(|limit| limit.parse::<Rate>().ok()).map(|limit| most_per_step(limit, step));
+    let shown_limit = most.filter(|most| *most <= 3.0 * highest as f64);
     let top = shown_limit.unwrap_or(0.0).max(highest as f64).max(1.0);
     html.markup("<p class=\"note\">Messages per ").text(&duration(step)).markup("; at most ").number(highest);
     if let Some(limit) = limit {
-        html.markup(", the limit is ").length(limit);
+        html.markup(", the limit is ").text(limit);
     }
     html.markup(".</p><svg class=\"plot\" role=\"img\" aria-label=\"Messages over time\" preserveAspectRatio=\"none\" viewBox=\"0 0 1000 120\" height=\"120\">");
     let width = WIDTH / counts.len().max(1) as f64;
@@ -167,9 +167,9 @@ fn buckets(timeline: &Timeline) -> (u64, Vec<[u64; KINDS.len()]>) {
     (step, counts)
 }
 
-/// How many messages a rate allows in this many milliseconds.
-fn per_step(rate: Rate, step: u64) -> f64 {
-    f64::from(rate.messages()) * Duration::from_millis(step).as_secs_f64() / rate.per().as_secs_f64()
+/// The most messages that a rate allows in this many milliseconds: all of its period's may leave at once.
+fn most_per_step(rate: Rate, step: u64) -> f64 {
+    f64::from(rate.messages()) * (Duration::from_millis(step).as_secs_f64() / rate.per().as_secs_f64()).max(1.0)
 }
 
 /// When the drawing begins and ends, and its middle.
@@ -206,5 +206,19 @@ impl Scale {
     fn bar(&self, span: Span) -> (f64, f64) {
         let x = self.x(span.from);
         (x, (self.x(span.to) - x).max(NARROWEST))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_allows_all_messages_of_its_period_at_once() {
+        let rows =
+            [("100/h", SECOND, 100.0), ("100/h", HOUR, 100.0), ("100/h", 3 * HOUR, 300.0), ("2/s", MINUTE, 120.0)];
+        for (rate, step, most) in rows {
+            assert_eq!(most_per_step(rate.parse().unwrap(), step), most, "{rate} in {step} ms");
+        }
     }
 }

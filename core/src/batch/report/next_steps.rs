@@ -55,7 +55,10 @@ pub(crate) fn next_steps(journal: &str, status: &BatchStatus, items: &[BatchExpo
             commands.push(format!("agentjob batch drop {run} {which}"));
         }
         let or_drop = if may_drop { format!(", or drop {them}") } else { String::new() };
-        let sentence = format!("{was} rejected. Fix the cause and let the next run send {them} again{or_drop}:");
+        let sentence = format!(
+            "{was} rejected. Fix the cause and let the next run send {them} again{or_drop}. A wrong job can't be changed: \
+             drop its message and add a new one at the end of the list:"
+        );
         steps.push(Step { sentence, commands });
     }
     if let Some(first) = items.iter().find(|item| item.job_failed) {
@@ -76,10 +79,10 @@ pub(crate) fn next_steps(journal: &str, status: &BatchStatus, items: &[BatchExpo
         let wait = if status.waits { " --wait" } else { "" };
         let (prompts, and) = match status.new_prompts {
             0 => ("", ""),
-            _ => (" --prompt-file FILE", " and the new prompts"),
+            _ => (" --prompt-file FILE", ", and with the new prompts"),
         };
         let commands = vec![format!("agentjob batch run FILE --journal {run}{rate}{wait}{prompts}")];
-        let sentence = format!("{}. Resume with the same list{and}:", what.join(", and "));
+        let sentence = format!("{}. Resume with the same list and flags{and}:", what.join(", and "));
         steps.push(Step { sentence, commands });
     }
     if steps.is_empty() {

@@ -47,7 +47,7 @@ pub(crate) fn render(report: &Report<'_>) -> String {
     messages(&mut html, report);
     html.markup("</main><footer><p>Made by agentjob ").text(env!("CARGO_PKG_VERSION"));
     html.markup(" from the journal as of ").text(&short(&report.status.written_at));
-    html.markup(" UTC. It has no prompts and no key.</p></footer><script>")
+    html.markup(" UTC. It has no prompts and no API key.</p></footer><script>")
         .markup(SCRIPT)
         .markup("</script></body></html>\n");
     html.finish()

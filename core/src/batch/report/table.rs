@@ -91,7 +91,8 @@ fn row(html: &mut Html, item: &BatchExportItem, send: Option<&Send>, timeline: &
         html.text(&clock(send.in_flight.from));
     }
     html.markup("</td>");
-    length(html, send.map(|send| timeline.in_flight(send)).map(|span| span.to - span.from));
+    let in_flight = send.filter(|send| !send.is_cut).map(|send| timeline.in_flight(send));
+    length(html, in_flight.map(|span| span.to - span.from));
     let accepted = send.filter(|send| send.outcome == Some(Delivery::Accepted));
     length(html, accepted.and_then(|send| Some(send.finished?.saturating_sub(send.in_flight.to))));
     html.markup("<td>");

@@ -17,11 +17,13 @@ pub(crate) struct Span {
 }
 
 /// One send of a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Send {
     pub(crate) item: ItemRef,
     /// In flight; without an outcome until the journal's end, or that of its run.
     pub(crate) in_flight: Span,
+    /// Whether its run ended before its outcome, so that nothing says how long it was in flight.
+    pub(crate) is_cut: bool,
     pub(crate) outcome: Option<Delivery>,
     /// When its job was done, if the batch waited for it.
     pub(crate) finished: Option<u64>,
@@ -55,7 +57,7 @@ impl Timeline {
             Content::Sending { item, .. } => {
                 self.last.insert(item.id, self.sends.len());
                 let in_flight = Span { from: at, to: at };
-                self.sends.push(Send { item: *item, in_flight, outcome: None, finished: None });
+                self.sends.push(Send { item: *item, in_flight, is_cut: false, outcome: None, finished: None });
             }
             Content::Ended { item, delivery, error, retry_after, .. } => {
                 // A later run has found that the message has no outcome: it was in flight until its own run ended.
@@ -63,6 +65,7 @@ impl Timeline {
                 let ended = if is_late { self.previous_run_ended } else { at };
                 if let Some(send) = self.last_of(&item.id) {
                     send.in_flight.to = ended.max(send.in_flight.from);
+                    send.is_cut = is_late;
                     send.outcome = Some(*delivery);
                 }
                 if let Some(pause) = retry_after {
@@ -162,7 +165,8 @@ mod tests {
         let timeline =
             timeline(vec![(10, run()), (20, sending()), (25, ended(Delivery::Accepted, None)), (90, finished)]);
         let in_flight = Span { from: 20, to: 25 };
-        let expected = Send { item: item(), in_flight, outcome: Some(Delivery::Accepted), finished: Some(90) };
+        let outcome = Some(Delivery::Accepted);
+        let expected = Send { item: item(), in_flight, is_cut: false, outcome, finished: Some(90) };
         assert_eq!((timeline.sends, timeline.runs), (vec![expected], vec![10]));
     }
 
@@ -171,7 +175,8 @@ mod tests {
         let late = ended(Delivery::Unknown, Some(Reason::not_noted()));
         let lines =
             vec![(10, run()), (20, sending()), (30, paused(PauseReason::RateLimit, 1)), (9_000, run()), (9_001, late)];
-        assert_eq!(timeline(lines).sends[0].in_flight, Span { from: 20, to: 30 });
+        let send = timeline(lines).sends[0];
+        assert_eq!((send.in_flight, send.is_cut), (Span { from: 20, to: 30 }, true));
     }
 
     #[test]

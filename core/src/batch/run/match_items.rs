@@ -5,6 +5,7 @@ use crate::batch::journal::error::problem;
 use crate::batch::journal::file::Journal;
 use crate::batch::journal::history::History;
 use crate::batch::journal::item_history::{ItemHistory, Items, Split};
+use crate::delivery::Delivery;
 use crate::error::Error;
 use crate::shared::Shared;
 use crate::text::describe;
@@ -43,7 +44,7 @@ pub(crate) fn match_items(items: &[Planned], known: Items, journal: &Journal) ->
                 "its {what} was changed after the batch began: journal {journal:?} recorded it as a message to job {}",
                 describe(&history.job_id)
             );
-            let hint = "Restore the item, give it another key, or begin a new journal.";
+            let hint = "Restore the item, or give it another key.";
             return Err(Error::invalid(reason).with_hint(hint).in_item(at as u64 + 1, item.line()));
         }
     }
@@ -56,12 +57,15 @@ pub(crate) fn match_items(items: &[Planned], known: Items, journal: &Journal) ->
         _ => (None, "it is missing from the list"),
     };
     let job_id = describe(&history.job_id);
-    let why = match history.delivery().is_some() || history.may_have_arrived() {
-        true => "may have been sent",
-        false => "was decided about",
+    let restore = "Restore the list and add new items at its end. Another list needs a journal of its own.";
+    let drop = "Drop that message first (batch drop), or restore the list.";
+    let (why, hint) = match history.delivery() {
+        Some(Delivery::Accepted) => ("was accepted", restore),
+        Some(Delivery::Rejected) => ("was rejected", drop),
+        _ if history.may_have_arrived() => ("may have arrived", restore),
+        _ => ("was decided about", drop),
     };
     let reason = format!("{what}, but its message to job {job_id} in journal {journal:?} {why}");
-    let hint = "Restore the list and add new items at its end, or begin a new journal.";
     Err(Error::invalid(reason).with_hint(hint).in_item(history.number, line))
 }
 

@@ -32,6 +32,8 @@ def status_of(status):
         return exit.DONE
     if status["unknown"]:
         return exit.DELIVERY_UNKNOWN
+    if status["progress"]["left"]:
+        return exit.LEFT
     if status["rejected"]:
         return exit.FAILED
     return exit.JOB_FAILED if status["failed"] else exit.DONE
@@ -82,7 +84,7 @@ def next_steps(status, journal):
         if rejected != "all" or not status["unknown"]:
             steps.append((f"agentjob batch drop {run} {rejected}", "no run sends them"))
     if progress["left"] or progress["waiting"]:
-        steps.append((run_command(status, run), "resumes, with the same list" + (" and the new prompts" if status["new_prompts"] else "")))
+        steps.append((run_command(status, run), "resumes, with the same list and flags" + (" and the new prompts" if status["new_prompts"] else "")))
     if steps:
         yield "next:"
         width = min(max(len(command) for command, _ in steps), 70)

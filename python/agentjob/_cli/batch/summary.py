@@ -44,7 +44,9 @@ class Summary:
             return exit.of_signal(self.signal)
         if self.progress["unknown"] or self._unknown:
             return exit.DELIVERY_UNKNOWN
-        if self.failure is not None or self.progress["rejected"] or self._unseen:
+        if self.failure is not None:
+            return exit.LEFT
+        if self.progress["rejected"] or self._unseen:
             return exit.FAILED
         if self._timed_out:
             return exit.WAIT_TIMED_OUT
