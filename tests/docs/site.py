@@ -41,6 +41,8 @@ def on_files(files, config):
 def on_page_markdown(markdown, page, config, files):
     """A link to a file outside docs/ works in a clone; on the site it leads to the repository."""
     source = posixpath.join("docs", page.file.src_uri)
+    if page.file.src_uri == "reference/settings.md":
+        page.meta["search"] = {"boost": 3}  # every how-to names a variable, and this page says what it is
     if page.file.src_uri == "reference/command-line.md":
         markdown = markdown.rpartition("\n\n")[0] + "\n\n" + command_line()
     folder = posixpath.dirname(PAGES.get(page.file.src_uri, source))
