@@ -172,7 +172,8 @@ test-docs: docs library emulator $(BUILD)/docs/venv.stamp $(BUILD)/docs/dist.sta
 # Builds the site in build/site. Doxygen's pages (C) and rustdoc's (Rust) are linked in; without doxygen, C's are left out.
 docs: man
 	rm -rf "$(BUILD)/site"
-	NO_MKDOCS_2_WARNING=1 $(BUILD)/docs/venv/bin/python -m mkdocs build --quiet
+	@# Not with --quiet, which would also hide the warnings from mkdocs itself, so that none would end the build.
+	NO_MKDOCS_2_WARNING=1 $(BUILD)/docs/venv/bin/python -m mkdocs build
 	$(CARGO) doc --quiet --no-deps -p agentjob-core && cp -r "$(TARGET)/doc" "$(BUILD)/site/rust"
 	@if command -v doxygen >/dev/null; then cd include && SITE="$(BUILD)/site" doxygen ../tests/docs/Doxyfile; \
 		else echo "SKIPPED: the C pages, because doxygen is not installed (apt-get install doxygen)"; fi
