@@ -6,15 +6,15 @@
  *     ./batch messages.tsv night.journal 100/h
  *
  * messages.tsv has one message per line: the job's id, a tab, the prompt. Each outcome is a line on stdout (number, job, verdict);
- * errors and progress go to stderr. Exit status: 0 every message was accepted, 2 wrong usage, options or messages, 3 stopped, or
- * a message was rejected, 5 the delivery of a message is unknown, 130 interrupted. In every case you can run it again.
+ * errors and progress go to stderr. Exit status: 0 every message was accepted, 2 wrong usage, options or messages, 3 a message
+ * was rejected, 5 the delivery of a message is unknown, 6 an error ended it early, 130 interrupted. In every case you can run it again.
  */
 #include <agentjob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { DONE = 0, USAGE = 2, FAILED = 3, UNKNOWN_DELIVERY = 5, INTERRUPTED = 130 };
+enum { DONE = 0, USAGE = 2, FAILED = 3, UNKNOWN_DELIVERY = 5, LEFT = 6, INTERRUPTED = 130 };
 
 /* Ctrl-C triggers the token: the batch sends nothing more and waits for the responses in flight. */
 static agentjob_cancel *interrupt;
@@ -108,7 +108,10 @@ int main(int argc, char **argv) {
     if (err != NULL) {
         agentjob_code code = agentjob_error_code(err);
         fprintf(stderr, "%s\n", agentjob_error_message(err));
-        status = code == AGENTJOB_ERR_CANCELLED ? INTERRUPTED : code == AGENTJOB_ERR_INVALID_ARGUMENT ? USAGE : FAILED;
+        status = code == AGENTJOB_ERR_CANCELLED          ? INTERRUPTED
+                 : code == AGENTJOB_ERR_INVALID_ARGUMENT ? USAGE
+                 : status == UNKNOWN_DELIVERY            ? UNKNOWN_DELIVERY
+                                                         : LEFT;
     }
 
     signal(SIGINT, SIG_DFL);

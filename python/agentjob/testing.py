@@ -16,7 +16,8 @@ Elsewhere make one yourself:
         my_script(client, emulator.job_id)
 
 It implements the whole contract on loopback, over real sockets, and injects the faults that you ask for:
-`Emulator(rules=[{"method": "POST", "nth": 1, "status": 503}])`. `help(Emulator)` lists the configuration, `help(Rule)` the rules.
+`Emulator(rules=[{"method": "POST", "nth": 1, "status": 503}])`. `help(Emulator)` lists the configuration; the
+emulator's page of the documentation has the rules.
 """
 
 import json

@@ -10,15 +10,12 @@ import sys
 from pathlib import Path
 
 from argparse_manpage.manpage import Manpage
-from commands import SHARED, commands
+from commands import commands
 
 from agentjob import __version__
 from agentjob._cli.exit import help_for
-from agentjob._cli.help import DECISIONS, EXAMPLES, FILE_FORMATS, SETTINGS, WAITS
-
-NOTES = {"batch run": FILE_FORMATS, **dict.fromkeys(("batch resolve", "batch retry", "batch drop"), DECISIONS)}
-#: First lines that the sections' own names make unnecessary.
-TITLES = ("exit status:", "settings, from the environment:")
+from agentjob._cli.flags import SETTINGS_GROUPS
+from agentjob._cli.help import EXAMPLES, NOTES, SETTINGS, WAITS
 
 
 def page(name, command, names):
@@ -29,11 +26,13 @@ def page(name, command, names):
     command.man_short_description = first_sentence(command.description)
     manual = Manpage(command, format="single-commands-section")
     if short in NOTES:
-        manual.add_section("notes", "=", paragraphs(NOTES[short]))
-    if not short or groups & set(SHARED):
-        manual.add_section("environment", "=", paragraphs(SETTINGS + (WAITS if not short or "polling" in groups else "")))
+        manual.add_section("notes", "=", to_roff(NOTES[short]))
+    if not short or groups & set(SETTINGS_GROUPS):
+        manual.add_section("environment", "=", to_roff(SETTINGS))
+    if not short or "polling" in groups:
+        manual.add_section("environment", ">", "\n" + to_roff(WAITS))
     if short != "emulator":
-        manual.add_section("exit status", "=", paragraphs(help_for(short)))
+        manual.add_section("exit status", "=", to_roff(help_for(short)))
     if short in EXAMPLES:
         manual.add_section("examples", "=", f".nf\n{escaped(EXAMPLES[short])}.fi")
     others = [other for other in names if other != title and (other.startswith(title) or title.startswith(other))]
@@ -42,18 +41,19 @@ def page(name, command, names):
     return "\n".join([head, *str(manual).splitlines()[1:], ""])
 
 
-def paragraphs(text):
+def to_roff(text):
     """The text of a section of --help: an entry for each line like "  NAME   what it is", and its other lines as they are filled."""
     made, is_new = [], True
     for line in text.splitlines():
-        entry = re.match(r"  (\S+) {2,}(.+)|  (\d+) (.+)", line)
+        # A name, perhaps several, whose text may begin on the next line.
+        entry = re.fullmatch(r"  (\S+) {2,}(.+)|  (\d+) (.+)|  ([A-Z_]+(?:, [A-Z_]+)*)", line)
         if entry:
-            name, what = filter(None, entry.groups())
-            made.append(f".TP\n\\fB{escaped(name)}\\fR\n{escaped(what)}")
-        elif line.strip() and line not in TITLES:
+            name, *what = filter(None, entry.groups())
+            made.append("\n".join([f".TP\n\\fB{escaped(name)}\\fR", *map(escaped, what)]))
+        elif line.strip():
             begins = is_new or re.match(r"  \S", line)
             made.append((".PP\n" if begins else "") + escaped(line.strip()))
-        is_new = not line.strip()
+        is_new = not line.strip() or line.endswith(":")
     return "\n".join(made)
 
 

@@ -6,15 +6,15 @@ import re
 import griffe
 
 
-class Lists(griffe.Extension):
+class DocstringsAsMarkdown(griffe.Extension):
     """mkdocs.yml names this class."""
 
     def on_instance(self, *, obj, **_):
         if obj.docstring:
-            obj.docstring.value = "\n\n".join(map(shown, obj.docstring.value.split("\n\n")))
+            obj.docstring.value = "\n\n".join(map(as_markdown, obj.docstring.value.split("\n\n")))
 
 
-def shown(paragraph):
+def as_markdown(paragraph):
     """An example as code; each argument as an item of a list, with the lines that continue it."""
     if paragraph.startswith(">>> "):
         return f"```pycon\n{paragraph}\n```"

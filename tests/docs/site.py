@@ -14,7 +14,9 @@ from mkdocs.structure.files import File
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "python" / "tools"))
-from commands import SHARED, commands, first_upper  # noqa: E402
+from commands import commands, first_upper  # noqa: E402
+
+from agentjob._cli.flags import SETTINGS_GROUPS  # noqa: E402
 
 #: Pages whose text stands elsewhere in the repository.
 PAGES = {
@@ -44,7 +46,9 @@ def on_page_markdown(markdown, page, config, files):
     if page.file.src_uri == "reference/settings.md":
         page.meta["search"] = {"boost": 3}  # every how-to names a variable, and this page says what it is
     if page.file.src_uri == "reference/command-line.md":
-        markdown = markdown.rpartition("\n\n")[0] + "\n\n" + command_line()
+        markdown, mark, _ = markdown.partition("<!-- commands -->")
+        assert mark, "the page has no place for the commands"
+        markdown += command_line()
     folder = posixpath.dirname(PAGES.get(page.file.src_uri, source))
 
     def to_repository(link):
@@ -67,29 +71,29 @@ def on_page_markdown(markdown, page, config, files):
 
 def command_line():
     """Every command, and every flag as an entry of its own: those that several commands have once, at the end."""
-    page, shared = [], {title: {} for title in SHARED}
+    page, shared = [], {title: {} for title in SETTINGS_GROUPS}
     for name, command in commands():
         short = name.removeprefix("agentjob").strip()
         page += [f"### {name}\n", sentence(command.description.split("\n\n")[0]) + "\n"]
         page += ["```text", command.format_usage().removeprefix("usage: ").strip(), "```\n"]
         also = []
         for group in command._action_groups:
-            if group.title in SHARED:
+            if group.title in shared:
                 also.append(f"[{group.title}](#{group.title})")
             for flag in group._group_actions:
-                if group.title not in SHARED:
-                    page += entry(flag, short.split())
-                else:
+                if group.title in shared:
                     shared[group.title].setdefault(flag.dest, (flag, []))[1].append(f"`{short}`")
+                else:
+                    page += entry(flag, short.split())
         if also:
             page += [f"It also has the flags of {' and '.join(also)}.\n"]
     for title, flags in shared.items():
-        everywhere = max((names for _, names in flags.values()), key=len)
-        page += [f"### {first_upper(title)}\n", f"Flags of {', '.join(everywhere)}. `agentjob help settings` shows them, too.\n"]
-        for flag, names in flags.values():
+        all_commands = max((having for _, having in flags.values()), key=len)
+        page += [f"### {first_upper(title)}\n", f"Flags of {', '.join(all_commands)}. `agentjob help settings` shows them, too.\n"]
+        for flag, having in flags.values():
             page += entry(flag, [title])
-            if names != everywhere:
-                page += [f"Only {', '.join(names)}.\n"]
+            if having != all_commands:
+                page += [f"Only {', '.join(having)}.\n"]
     return "\n".join(page)
 
 

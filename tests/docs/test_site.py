@@ -18,7 +18,9 @@ SITE = ROOT / "build" / "site"
 sys.path.append(str(ROOT / "tests" / "report"))
 sys.path.append(str(ROOT / "python" / "tools"))
 from chromium import found  # noqa: E402
-from commands import SHARED, commands  # noqa: E402
+from commands import commands, emulator_help, emulator_parser  # noqa: E402
+
+from agentjob._cli.flags import SETTINGS_GROUPS  # noqa: E402
 
 #: What the browser does with each page, in frames of these widths.
 WIDTHS = [390, 1280]
@@ -69,15 +71,18 @@ def test_every_flag_of_every_command_has_an_entry():
     anchors = set(re.findall(r'<h4 id="([^"]+)"', page))
     checked = 0
     for name, command in commands():
-        assert f">{name}<" in page
+        assert re.search(rf'<h3 id="[^"]*">{name}<', page), name
         for group in command._action_groups:
-            place = [group.title] if group.title in SHARED else name.split()[1:]
+            place = [group.title] if group.title in SETTINGS_GROUPS else name.split()[1:]
             for flag in group._group_actions:
                 if flag.dest != "help" and flag.help != argparse.SUPPRESS:
                     entry = "-".join([*place, (flag.option_strings or [flag.dest])[-1].strip("-")])
                     assert entry in anchors, f"{name}: {entry}"
                     checked += 1
     assert checked > 100
+    # The emulator's own program isn't parsed here: its flags come from its help.
+    named = {flag for action in emulator_parser()._actions for flag in action.option_strings} - {"-h", "--help"}
+    assert named == set(re.findall(r"^  (--[\w-]+)", emulator_help(), re.M))
 
 
 def test_arguments_are_lists_and_examples_are_code_in_the_reference_of_python():
@@ -99,6 +104,8 @@ def test_every_command_has_a_manual_page_that_man_can_show():
         text = re.sub(".\x08", "", shown.stdout)
         assert page.stem in text and "SEE ALSO" in text and ("OPTIONS" in text or "EXAMPLES" in text), page.name
         assert page.stem == "agentjob-emulator" or "EXIT STATUS" in text, page.name
+        # Each of --help's lines begins where it should.
+        assert not re.search(r"variable *\n? *waits", text), page.name
 
 
 MEASURE = """<!doctype html><body><pre id=result></pre><script>

@@ -269,7 +269,7 @@ def test_without_a_terminal_a_line_reports_each_change(monkeypatch):
         report.tick(lambda: progress)
     counts = "128 accepted, 3 rejected, 1 unknown, 168 left, 4 in flight, 12 waiting; all sent within a minute"
     assert sys.stderr.getvalue().splitlines() == [
-        "agentjob: 300 messages; 120 with outcomes of earlier runs",
+        "agentjob: 300 messages; 120 already have outcomes from earlier runs",
         f"agentjob: 300 messages: {counts}",
     ]
     report.tick(lambda: {**progress, "accepted": 129})

@@ -85,10 +85,10 @@ impl TunnelRefused {
 }
 
 pub(crate) const CHECK_PROXY: &str =
-    "Check the option proxy, or the proxy variables of the environment (HTTPS_PROXY, NO_PROXY).";
+    "Check the option proxy, or HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY in the environment.";
 /// A proxy may also wait in silence for a service that it can't reach.
-const CHECK_PROXY_AND_SERVICE: &str = "Check the option proxy, or the proxy variables of the environment (HTTPS_PROXY, NO_PROXY); \
-    and base_url, for the proxy may be waiting for the service.";
+const CHECK_PROXY_AND_SERVICE: &str = "Check the option proxy, or HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY in the environment. \
+    Check base_url, too: the proxy may be waiting for the service.";
 const ONLY_CONNECT: &str = "agentjob asks a proxy only for tunnels (CONNECT), and many proxies allow those only to port 443. \
     Use https on port 443, or reach the service without a proxy (NO_PROXY).";
 

@@ -126,7 +126,7 @@ impl Poller {
         let (reason, again) = match (self.previous_result(), self.state.last_status()) {
             (Some(status), _) => (
                 format!("the job showed {status}, which may be its previous result, after {lasted}"),
-                Some("Wait again to follow it."),
+                Some("Wait again with the same client, which knows of the message."),
             ),
             (None, Some(status)) => (
                 format!("the job was still {status} after {lasted}"),

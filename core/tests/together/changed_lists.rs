@@ -95,7 +95,10 @@ fn a_rejected_message_whose_job_is_wrong_is_dropped_and_then_its_line_may_be_cha
     let refused = || client(&service).send_all(vec![item(1), right.clone()], &options).unwrap_err();
     let rejected = refused();
     assert!(rejected.reason().ends_with("was rejected"), "{rejected}");
-    assert_eq!(rejected.hint(), Some("Drop that message first (batch drop), or restore the list."));
+    assert_eq!(
+        rejected.hint(),
+        Some("Drop that message first (batch_drop, or agentjob batch drop), or restore the list.")
+    );
     batch_retry(folder.journal(), &number(2), None).unwrap();
     let decided = refused();
     assert!(decided.reason().ends_with("was decided about"), "{decided}");
@@ -103,6 +106,24 @@ fn a_rejected_message_whose_job_is_wrong_is_dropped_and_then_its_line_may_be_cha
     batch_drop(folder.journal(), &number(2)).unwrap();
     run(&client(&service), vec![item(1), right], &options);
     assert_eq!(prompts(&service), ["message 1", "message 2"], "the first is not sent again");
+}
+
+#[test]
+fn the_line_of_a_message_that_may_have_arrived_is_restored_whatever_was_decided() {
+    let (service, folder) = (service(1, LOST), Folder::new());
+    let options = BatchOptions::new(folder.journal()).concurrency(1);
+    run(&client(&service), vec![item(1)], &options);
+    let refused = || client(&service).send_all(vec![BatchItem::new("job_1", "another")], &options).unwrap_err();
+    let restore = "Restore the list and add new items at its end. Another list needs a journal of its own.";
+    let expect = |why: &str| {
+        let error = refused();
+        assert!(error.reason().ends_with(why) && error.hint() == Some(restore), "{error}");
+    };
+    expect("may have arrived");
+    batch_resolve(folder.journal(), &number(1), Resolution::NotArrived).unwrap();
+    expect("was decided about");
+    batch_drop(folder.journal(), &number(1)).unwrap();
+    expect("may have arrived");
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn a_proxy_that_says_when_to_retry_is_not_asked_before_that() {
 fn a_proxy_that_refuses_a_tunnel_to_another_port_than_443_gets_the_reason_named() {
     let only = "agentjob asks a proxy only for tunnels (CONNECT), and many proxies allow those only to port 443. \
         Use https on port 443, or reach the service without a proxy (NO_PROXY).";
-    let general = "Check the option proxy, or the proxy variables of the environment (HTTPS_PROXY, NO_PROXY).";
+    let general = "Check the option proxy, or HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY in the environment.";
     for (base_url, status, hint) in [
         ("http://service.invalid", 403, only),
         ("http://service.invalid:443", 405, only),
@@ -181,7 +181,7 @@ fn a_proxy_that_refuses_a_tunnel_to_another_port_than_443_gets_the_reason_named(
 fn a_proxy_that_refuses_the_login_ends_a_call_a_wait_and_a_batch_at_once() {
     let (emulator, folder) = (emulator("{}"), Folder::new());
     let reason = "the proxy refused the user name or password (407)";
-    let hint = "Check the option proxy, or the proxy variables of the environment (HTTPS_PROXY, NO_PROXY).";
+    let hint = "Check the option proxy, or HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY in the environment.";
     let refusing = || proxy(Manner::Respond("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"));
     // By default a call retries a failed connection.
     let through = |proxy: &Proxy| builder(&emulator).proxy(&proxy.url).build().unwrap();
@@ -221,7 +221,7 @@ fn a_silent_or_dripping_proxy_ends_with_the_connect_timeout() {
         let error = ended.unwrap_err();
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::Timeout, Some(Delivery::NotSent)));
         assert_eq!(error.reason(), "the proxy did not respond in time (connect_timeout)");
-        assert!(error.hint().is_some_and(|hint| hint.contains("and base_url")), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("Check base_url, too")), "{error}");
         assert!(error.hint().is_some_and(|hint| hint.contains("option proxy")), "{error}");
         assert!(took >= ms(300) && took < ms(15_000), "{took:?}");
         // The whole call may have less time than the connection.

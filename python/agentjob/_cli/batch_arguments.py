@@ -68,7 +68,7 @@ def add_run_flags(sub):
     batch.add_argument("--journal", metavar="RUN", required=True, help="the file that records what was sent; created if it does not exist")
     batch.add_argument("--format", metavar="FORMAT", choices=["json", "jsonl", "csv", "tsv"], help="the format of FILE: json, jsonl, csv or tsv (by its ending, else jsonl)")
     batch.add_argument("--extra", action="store_true", help="keep other columns of FILE, and print them with the outcome")
-    batch.add_argument("--rate", metavar="RATE", help="most messages in any s, min, h or d, over all runs: with 100/h the first 100 are sent at once (default: no limit)")
+    batch.add_argument("--rate", metavar="RATE", help="at most this many messages per s, min, h or d, over all runs, such as 100/h: the first 100 are sent at once (default: no limit)")
     batch.add_argument(
         "--prompt-file",
         metavar="FILE",

@@ -108,4 +108,5 @@ def help_for(command):
     if column not in (2, 3):
         rows.sort()
         title = "exit status:"
-    return "".join([f"{title}\n", *(f"  {status} {meaning}\n" for status, meaning in rows)])
+    more = "  a batch has 6, too: agentjob batch run --help\n" if column == 1 else ""
+    return "".join([f"{title}\n", *(f"  {status} {meaning}\n" for status, meaning in rows), more])

@@ -5,7 +5,7 @@ import sys
 
 from .. import __version__
 from . import exit, suggest
-from .help import BATCH_COMMANDS, COMMANDS, DECISIONS, EXAMPLES, FILE_FORMATS, MORE, SETTINGS
+from .help import BATCH_COMMANDS, COMMANDS, EXAMPLES, MORE, NOTES, SETTINGS
 from .output import print_result
 from .terminal import printable, write
 
@@ -91,10 +91,8 @@ def listed(commands):
 
 def epilog(name):
     parts = [f"examples:\n{EXAMPLES[name]}"]
-    if name == "batch run":
-        parts.append(FILE_FORMATS)
-    if name in ("batch resolve", "batch retry", "batch drop"):
-        parts.append(DECISIONS)
+    if name in NOTES:
+        parts.append(NOTES[name])
     if not name:
         parts += [SETTINGS, exit.help_for(name)]
     elif name in SHORT:

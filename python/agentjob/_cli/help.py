@@ -78,6 +78,9 @@ the journal records what was sent. Run the same command again to resume, however
   stdout has one outcome per line, as JSON: item, line, key, job_id, delivery, job, error, earlier, extra.
 """
 
+#: What a command's help says besides its flags, examples and exit statuses.
+NOTES = {"batch run": FILE_FORMATS, "batch resolve": DECISIONS, "batch retry": DECISIONS, "batch drop": DECISIONS}
+
 EXAMPLES = {
     "": """\
   agentjob demo                                     try it out; needs no service and no settings

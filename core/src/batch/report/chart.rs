@@ -107,7 +107,7 @@ pub(crate) fn rate(html: &mut Html, timeline: &Timeline, limit: Option<&str>) {
     let most = limit.and_then(|limit| limit.parse::<Rate>().ok()).map(|limit| most_per_step(limit, step));
     let shown_limit = most.filter(|most| *most <= 3.0 * highest as f64);
     let top = shown_limit.unwrap_or(0.0).max(highest as f64).max(1.0);
-    html.markup("<p class=\"note\">Messages per ").text(&duration(step)).markup("; at most ").number(highest);
+    html.markup("<p class=\"note\">Messages per ").text(&duration(step)).markup("; the most are ").number(highest);
     if let Some(limit) = limit {
         html.markup(", the limit is ").text(limit);
     }
@@ -167,9 +167,10 @@ fn buckets(timeline: &Timeline) -> (u64, Vec<[u64; KINDS.len()]>) {
     (step, counts)
 }
 
-/// The most messages that a rate allows in this many milliseconds: all of its period's may leave at once.
+/// The most messages that a rate lets leave in this many milliseconds: all of a period's may leave at once.
 fn most_per_step(rate: Rate, step: u64) -> f64 {
-    f64::from(rate.messages()) * (Duration::from_millis(step).as_secs_f64() / rate.per().as_secs_f64()).max(1.0)
+    let periods = Duration::from_millis(step).as_secs_f64() / rate.per().as_secs_f64();
+    f64::from(rate.messages()) * periods.ceil()
 }
 
 /// When the drawing begins and ends, and its middle.
@@ -215,8 +216,13 @@ mod tests {
 
     #[test]
     fn a_rate_allows_all_messages_of_its_period_at_once() {
-        let rows =
-            [("100/h", SECOND, 100.0), ("100/h", HOUR, 100.0), ("100/h", 3 * HOUR, 300.0), ("2/s", MINUTE, 120.0)];
+        let rows = [
+            ("100/h", SECOND, 100.0),
+            ("100/h", HOUR, 100.0),
+            ("100/h", 3 * HOUR, 300.0),
+            ("2/s", MINUTE, 120.0),
+            ("1/min", 90 * SECOND, 2.0),
+        ];
         for (rate, step, most) in rows {
             assert_eq!(most_per_step(rate.parse().unwrap(), step), most, "{rate} in {step} ms");
         }

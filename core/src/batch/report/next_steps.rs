@@ -55,10 +55,12 @@ pub(crate) fn next_steps(journal: &str, status: &BatchStatus, items: &[BatchExpo
             commands.push(format!("agentjob batch drop {run} {which}"));
         }
         let or_drop = if may_drop { format!(", or drop {them}") } else { String::new() };
-        let sentence = format!(
-            "{was} rejected. Fix the cause and let the next run send {them} again{or_drop}. A wrong job can't be changed: \
-             drop its message and add a new one at the end of the list:"
-        );
+        let wrong_job = match may_drop {
+            true => ". If a job's id is wrong, drop the message and correct its line in the list",
+            false => "",
+        };
+        let sentence =
+            format!("{was} rejected. Fix the cause and let the next run send {them} again{or_drop}{wrong_job}:");
         steps.push(Step { sentence, commands });
     }
     if let Some(first) = items.iter().find(|item| item.job_failed) {

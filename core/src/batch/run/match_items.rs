@@ -58,11 +58,13 @@ pub(crate) fn match_items(items: &[Planned], known: Items, journal: &Journal) ->
     };
     let job_id = describe(&history.job_id);
     let restore = "Restore the list and add new items at its end. Another list needs a journal of its own.";
-    let drop = "Drop that message first (batch drop), or restore the list.";
+    let drop = "Drop that message first (batch_drop, or agentjob batch drop), or restore the list.";
     let (why, hint) = match history.delivery() {
         Some(Delivery::Accepted) => ("was accepted", restore),
         Some(Delivery::Rejected) => ("was rejected", drop),
         _ if history.may_have_arrived() => ("may have arrived", restore),
+        // Dropped, it would still have to be listed.
+        _ if history.to_decide() == Delivery::Unknown => ("was decided about", restore),
         _ => ("was decided about", drop),
     };
     let reason = format!("{what}, but its message to job {job_id} in journal {journal:?} {why}");

@@ -46,7 +46,7 @@ class BatchProgress(Progress):
         self._waiting = ""  # text to print with the next frame, in one write, so that the lines never disappear
 
     def begins(self, progress, earlier):
-        done = f"; {earlier} with outcomes of earlier runs" if earlier else ""
+        done = f"; {earlier} already have outcomes from earlier runs" if earlier else ""
         self.say(plural(progress["items"], "message") + done)
         self._due = time.monotonic() + (REDRAW_SECONDS if self._live else LINE_SECONDS)
 

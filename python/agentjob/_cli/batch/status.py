@@ -27,7 +27,7 @@ def main(options, report):
 
 
 def status_of(status):
-    """The exit status: the one of a run that ends now."""
+    """The exit status, from what the journal has."""
     if status["running"]:
         return exit.DONE
     if status["unknown"]:
@@ -84,7 +84,7 @@ def next_steps(status, journal):
         if rejected != "all" or not status["unknown"]:
             steps.append((f"agentjob batch drop {run} {rejected}", "no run sends them"))
     if progress["left"] or progress["waiting"]:
-        steps.append((run_command(status, run), "resumes, with the same list and flags" + (" and the new prompts" if status["new_prompts"] else "")))
+        steps.append((run_command(status, run), "resumes, with the same list and flags" + (", and with the new prompts" if status["new_prompts"] else "")))
     if steps:
         yield "next:"
         width = min(max(len(command) for command, _ in steps), 70)
