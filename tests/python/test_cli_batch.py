@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import agentjob
 from agentjob._cli.batch.run import Run, report_for
 from agentjob._cli.batch.summary import Summary
 from agentjob.testing import Emulator
