@@ -197,4 +197,4 @@ def test_commands_that_are_printed_have_no_header_values(emulator, tmp_path):
     journal = str(tmp_path / "journal")
     for form in (header, ["=".join(header)]):
         status, _, err = run(emulator, "batch", "run", str(file), "--journal", journal, *form)
-        assert status == 3 and SECRET not in err and "X-Session: ***" in err, err
+        assert status == 6 and SECRET not in err and "X-Session: ***" in err, err
