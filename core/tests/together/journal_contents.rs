@@ -145,7 +145,6 @@ fn on_a_disk_that_fills_up_no_outcome_is_lost() {
         json!({ "method": "POST", "path": path, "status": 200, "process": true, "delay_ms": 200, "json": fat(&id) })
     };
     let rules: Vec<Value> = (1..=3 * IN_FLIGHT).map(response).collect();
-    let mut without_record = 0;
     for limit in [24_000, 40_000, 52_000, 60_000, 90_000] {
         let jobs: Vec<Value> = (1..=3 * IN_FLIGHT).map(|n| json!({ "id": format!("job_{n}") })).collect();
         let config = json!({ "api_key": "adm_key_0123", "hourly_limit": 1000, "jobs": jobs, "rules": rules });
@@ -164,11 +163,10 @@ fn on_a_disk_that_fills_up_no_outcome_is_lost() {
         let options = BatchOptions::new(folder.journal()).concurrency(IN_FLIGHT);
         let later = run(&client(&service), items(3 * IN_FLIGHT), &options);
         assert!(later.iter().all(|outcome| outcome.delivery() == Delivery::Accepted));
-        without_record += later.iter().filter(|outcome| outcome.job().is_none()).count();
+        let without = later.iter().filter(|outcome| outcome.job().is_none()).count();
+        assert!(without > 0, "{limit}: some were written without their records");
         assert_eq!(service.ledger().len(), 3 * IN_FLIGHT as usize);
     }
-    // How many are in flight when a disk is full is the machine's choice; on one that is slow the records of all may fit.
-    assert!(without_record > 0, "some were written without their records");
 }
 
 #[test]
