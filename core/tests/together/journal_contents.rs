@@ -139,10 +139,12 @@ fn on_a_disk_that_fills_up_no_outcome_is_lost() {
     let link = format!("https://example.com/{}", "r/".repeat(200));
     let fat =
         |id: &str| record(json!({ "id": id, "prLink": link, "note": "x".repeat(3000), "model": "m".repeat(100) }));
+    // Long enough that the first messages are all in flight before a response comes, also on a machine that is busy: when few are,
+    // all of their records may fit.
     let response = |n: u32| {
         let id = format!("job_{n}");
         let path = format!("/v2/agent/*/job/{id}/message");
-        json!({ "method": "POST", "path": path, "status": 200, "process": true, "delay_ms": 200, "json": fat(&id) })
+        json!({ "method": "POST", "path": path, "status": 200, "process": true, "delay_ms": 1000, "json": fat(&id) })
     };
     let rules: Vec<Value> = (1..=3 * IN_FLIGHT).map(response).collect();
     for limit in [24_000, 40_000, 52_000, 60_000, 90_000] {
