@@ -110,7 +110,7 @@ test-memory: emulator
 	$(MAKE) -s -j $(CORES) $(MEMORY) build
 	$(MAKE) $(MEMORY) check-valgrind check-sanitize check-threads
 
-# Explores the model of the journal's protocol to its last state, and checks that each known mistake is caught. Skips without spin.
+# Explores the models of the journal's and of a step's protocol to their last states, and checks that each known mistake is caught. Skips without spin.
 test-model:
 	CC="$(CC)" tests/model/check.sh
 

@@ -36,6 +36,7 @@ mod http;
 mod jitter;
 mod job;
 mod json;
+mod once;
 mod operation;
 mod os;
 mod redact;
@@ -87,7 +88,11 @@ pub use error::{Error, ErrorKind};
 pub use job::record::TextField;
 pub use job::{Job, JobStatus};
 #[doc(hidden)]
-pub use os::thread;
+pub use once::resolution::{ResolvedStep, resolved_step, unresolvable_step};
+#[doc(hidden)]
+pub use once::step::{StoredWait, other_message, step_error, step_in_flight, stored_job};
+#[doc(hidden)]
+pub use os::{thread, uptime};
 pub use text::escape;
 pub use wait::background::BackgroundPoll;
 pub use wait::client::Watch;

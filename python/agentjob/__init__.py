@@ -52,6 +52,7 @@ from .errors import (
     RequestTimeoutError,
     ServerError,
     StatusError,
+    StoreError,
     TlsError,
     AuthenticationError,
     WaitTimeoutError,
@@ -81,6 +82,7 @@ __all__ = [
     "RequestTimeoutError",
     "ServerError",
     "StatusError",
+    "StoreError",
     "TlsError",
     "AuthenticationError",
     "WaitTimeoutError",
@@ -101,17 +103,18 @@ __all__ = [
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import aio as aio
+    from . import once as once
     from . import testing as testing
     from . import types as types
 else:
 
     def __getattr__(name):
         # Modules that most programs do not need, and that load what makes an import slow (`typing`, `asyncio`).
-        if name in ("aio", "testing", "types"):
+        if name in ("aio", "once", "testing", "types"):
             import importlib
 
             return importlib.import_module("." + name, __name__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__():
-        return [*__all__, "aio", "testing", "types"]
+        return [*__all__, "aio", "once", "testing", "types"]

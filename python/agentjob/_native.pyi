@@ -7,6 +7,7 @@ from typing import Any, Literal, NoReturn, final
 
 from typing_extensions import Self
 
+from .errors import Error
 from .types import BatchDecision, BatchItem, BatchOutcome, BatchProgress, BatchStatus, BatchUpdate, Event, Job, ResponseMeta, WaitTimeout
 
 __all__ = [
@@ -28,11 +29,23 @@ __all__ = [
     "block_signals",
     "error_kinds",
     "escape",
+    "machine_time",
+    "other_message",
     "parse_batch_list",
     "parse_item_name",
     "read_batch_list",
     "read_headers",
+    "resolved_step",
+    "resume_step",
     "serve_emulator",
+    "step_error",
+    "step_in_flight",
+    "step_message",
+    "stored_failure",
+    "stored_job",
+    "stored_wait",
+    "unresolvable_step",
+    "wait_step",
     "write_batch_report",
 ]
 
@@ -436,8 +449,9 @@ class Client:
     def _add_new_job(self, exception: BaseException, job: Job, headers: Mapping[str, str] | None) -> str:
         """Adds the job that was created to the exception that ended the call of agentjob.aio, and returns its id, without secrets."""
 
-    def _call_token(self, timeout: float | None = None, *, delivers: bool = False) -> CancelToken:
-        """A token for one call, whose time starts now, before the call queues for a thread: for agentjob.aio."""
+    def _call_token(self, timeout: float | None = None, *, delivers: bool = False, cancel: CancelToken | None = None) -> CancelToken:
+        """A token for one call, whose time starts now, before the call queues for a thread: for agentjob.aio and agentjob.once. `cancel`
+        also ends the call."""
 
     def __copy__(self) -> Client:
         """Itself: a client is immutable, and safe to share."""
@@ -766,6 +780,42 @@ def error_kinds() -> list[str]:
 
 def escape(text: str, /) -> str:
     """A text from outside, with control and invisible characters escaped, for a terminal or a log."""
+
+def machine_time() -> tuple[str, float] | None:
+    """What identifies this start of the machine, and how many seconds ago it was; None where the system does not say."""
+
+def step_message(client: Client, key: str, job_id: str, prompt: str) -> str:
+    """Checks a step's arguments, and returns the digest of its message: the job, the prompt, the project and the service."""
+
+def stored_wait(client: Client, poller: Poller) -> tuple[str | None, str]:
+    """What is stored of a wait: the record, None if it has none, and the wait itself."""
+
+def stored_failure(client: Client, exception: BaseException, delivery: str, headers: Mapping[str, str] | None = None) -> str:
+    """What is stored of the exception that ended a send, whose message had this delivery."""
+
+def stored_job(record: str) -> Job:
+    """The record that a store has."""
+
+def resume_step(client: Client, job_id: str, poller: str | None = None, **keywords: Any) -> Poller:
+    """The wait for a step's result, with wait's options."""
+
+def wait_step(client: Client, job_id: str, poller: str | None = None, **keywords: Any) -> tuple[Job, str | None]:
+    """Waits for a step's result, with wait's options but check. Returns the last record, and what is stored of it."""
+
+def step_error(key: str, job_id: str, failure: str | None, may_have_arrived: bool) -> Error:
+    """The exception of a step whose message may have arrived."""
+
+def step_in_flight(key: str, job_id: str, kind: str) -> Error:
+    """The exception of a call that waited for another worker's outcome; kind: timeout, cancelled or closed."""
+
+def other_message(key: str, known_job_id: str, job_id: str) -> Error:
+    """The exception of a step whose key has another message."""
+
+def resolved_step(resolution: str) -> tuple[str, bool]:
+    """The state that a decision makes of a step, and whether an earlier send may have arrived."""
+
+def unresolvable_step(key: str, state: str) -> Error:
+    """The exception of a step in a state that can't be resolved; "": the store does not have it."""
 
 def serve_emulator(program: str, args: list[str]) -> int:
     """Runs the emulator as a command, which `program` names, until a signal ends it. Returns its exit status."""

@@ -46,6 +46,7 @@ __all__ = [
     "JobFailedError",
     "InternalError",
     "JournalError",
+    "StoreError",
 ]
 
 
@@ -281,6 +282,12 @@ class JournalError(Error):
     """A batch's journal cannot be opened, read or written, is damaged, or is in use by another run."""
 
     kind = "journal"
+
+
+class StoreError(Error):
+    """The store of `agentjob.once` cannot be opened, read or written; the database's own exception is its cause."""
+
+    kind = "store"
 
 
 def job_failed(job_id: str, job: "typing.Optional[types.Job]") -> JobFailedError:

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use agentjob_core as core;
+use agentjob_core::uptime::since_boot;
 use pyo3::prelude::*;
 
 /// Ends calls from another thread: give it to a call as cancel=token, then token.cancel().
@@ -30,6 +31,8 @@ pub(crate) struct CancelToken {
 struct Time {
     started: Instant,
     timeout: Duration,
+    /// When it ends, in the time since the machine started, which includes its sleep.
+    ends: Option<Duration>,
 }
 
 impl CancelToken {
@@ -42,8 +45,19 @@ impl CancelToken {
         self.time.map(|time| time.started)
     }
 
-    pub(crate) fn of_call(timeout: Duration) -> CancelToken {
-        CancelToken { core: core::CancelToken::new(), time: Some(Time { started: Instant::now(), timeout }) }
+    /// When a message of its call must have left, in the time since the machine started.
+    pub(crate) fn ends(&self) -> Option<Duration> {
+        self.time.and_then(|time| time.ends)
+    }
+
+    /// A token for one call, whose time starts now. It is also cancelled by `other`, whose time it has, if that was made for a call.
+    pub(crate) fn of_call(timeout: Duration, other: Option<&CancelToken>) -> CancelToken {
+        let from_now = || {
+            let ends = since_boot().map(|now| now + timeout);
+            Time { started: Instant::now(), timeout, ends }
+        };
+        let time = other.and_then(|other| other.time).unwrap_or_else(from_now);
+        CancelToken { core: other.map(|other| other.core.clone()).unwrap_or_default(), time: Some(time) }
     }
 }
 

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::arguments::{cancel_token, seconds};
+use crate::arguments::{Refused, cancel_token, seconds};
 use crate::batch::iterator::Batch;
 use crate::batch::{begin, closing};
 use crate::caller::Caller;
@@ -62,6 +62,10 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
     fn check_open(&self, py: Python<'_>) -> PyResult<()> {
         if self.caller.core().is_closed() { Err(errors::raised(py, &core::Error::closed())) } else { Ok(()) }
     }
@@ -248,14 +252,22 @@ impl Client {
         guarded(exception.py(), || request::add_new_job(&self.caller, exception, job, headers))
     }
 
-    /// A token for one call, whose time starts now, before the call queues for a thread: for agentjob.aio.
-    #[pyo3(signature = (timeout=None, *, delivers=false))]
-    fn _call_token(&self, py: Python<'_>, timeout: Option<Bound<'_, PyAny>>, delivers: bool) -> PyResult<CancelToken> {
-        let timeout = match timeout {
-            Some(timeout) => seconds("timeout", &timeout).map_err(|refused| refused.raised(py, delivers))?,
-            None => self.caller.core().timeout(),
+    /// A token for one call, whose time starts now, before the call queues for a thread: for agentjob.aio and agentjob.once. `cancel`
+    /// also ends the call.
+    #[pyo3(signature = (timeout=None, *, delivers=false, cancel=None))]
+    fn _call_token(
+        &self,
+        py: Python<'_>,
+        timeout: Option<Bound<'_, PyAny>>,
+        delivers: bool,
+        cancel: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<CancelToken> {
+        let made = || {
+            let timeout = timeout.as_ref().map(|given| seconds("timeout", given)).transpose()?;
+            let other = cancel.as_ref().map(|given| cancel_token("cancel", given)).transpose()?;
+            Ok(CancelToken::of_call(timeout.unwrap_or_else(|| self.caller.core().timeout()), other))
         };
-        Ok(CancelToken::of_call(timeout))
+        made().map_err(|refused: Refused| refused.raised(py, delivers))
     }
 
     /// Whether the client was closed.

@@ -24,6 +24,7 @@ mod key_function;
 mod keywords;
 mod logging;
 mod main_thread;
+mod once;
 mod options;
 mod panic;
 mod poller;
@@ -68,6 +69,11 @@ mod _native {
     use super::interpreter_end;
     #[pymodule_export]
     use super::logging::escape;
+    #[pymodule_export]
+    use super::once::{
+        machine_time, other_message, resolved_step, resume_step, step_error, step_in_flight, step_message,
+        stored_failure, stored_job, stored_wait, unresolvable_step, wait_step,
+    };
     #[pymodule_export]
     use super::poller::Poller;
     #[pymodule_export]

@@ -55,7 +55,7 @@ impl Call {
             let token = cancel_token("cancel", &given)?;
             call.options = call.options.cancel(token.core());
             if let Some(started) = token.started() {
-                call.options = call.options.started_at(started);
+                call.options = call.options.started_at(started).leaves_before(token.ends());
             }
         }
         call.callbacks.meta = callback("meta", keywords.optional("meta"))?;

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentjob_core as core;
-use agentjob_core::Headers;
+use agentjob_core::{CallOptions, Headers};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{PyTraverseError, PyVisit};
@@ -50,6 +50,20 @@ impl Poller {
         Ok(Poller::new(py, caller, poller, headers))
     }
 
+    /// The wait for the result of a step, from its stored text, if there is one.
+    pub(crate) fn of_step(
+        py: Python<'_>,
+        caller: &Caller,
+        (job_id, stored): (&str, Option<&str>),
+        keywords: Keywords<'_>,
+    ) -> PyResult<Poller> {
+        let (poller, headers) = keywords.read(py, false, |keywords| {
+            let options = wait_options(keywords)?;
+            Ok((caller.core().resume_step(job_id, stored, &options)?, of_each_poll(keywords)?))
+        })?;
+        Ok(Poller::new(py, caller, poller, headers))
+    }
+
     /// Sends a message, and returns the wait for its result.
     pub(crate) fn of_message(
         caller: &Caller,
@@ -67,8 +81,13 @@ impl Poller {
         Ok(Poller::new(py, caller, poller, headers))
     }
 
+    /// The options of each poll.
+    pub(crate) fn call(&self) -> CallOptions {
+        CallOptions::new().headers(self.headers.clone())
+    }
+
     /// The wait's state. Locked for a moment only, never while anything blocks or runs Python.
-    fn state(&self) -> MutexGuard<'_, core::Poller> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, core::Poller> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -102,7 +121,7 @@ impl Poller {
     /// A token for the next poll, whose time starts now and ends with the wait's, if that is ahead; see Client._call_token.
     fn _call_token(&self) -> CancelToken {
         let timeout = self.caller.core().timeout();
-        CancelToken::of_call(self.state().time_left().map_or(timeout, |left| timeout.min(left)))
+        CancelToken::of_call(self.state().time_left().map_or(timeout, |left| timeout.min(left)), None)
     }
 
     /// The job that is waited for.

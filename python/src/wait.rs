@@ -41,6 +41,23 @@ pub(crate) fn send_and_wait<'py>(
     to_the_end(py, caller, keywords, true, |core, options| core.send_and_wait(&job_id, &prompt, options))
 }
 
+/// The wait for the result of a step, from its stored text, if there is one. Returns the last record, and what is stored of it.
+pub(crate) fn wait_step<'py>(
+    py: Python<'py>,
+    caller: &Caller,
+    (job_id, stored): (&str, Option<&str>),
+    keywords: Keywords<'py>,
+) -> PyResult<(Bound<'py, PyDict>, Option<String>)> {
+    let mut record = None;
+    let job = to_the_end(py, caller, keywords, false, |core, options| {
+        let mut poller = core.resume_step(job_id, stored, options)?;
+        let job = core.follow(&mut poller, options)?;
+        record = core.stored_wait(&poller, options.each_call()).record;
+        Ok(job)
+    })?;
+    Ok((job, record))
+}
+
 fn to_the_end<'py>(
     py: Python<'py>,
     caller: &Caller,

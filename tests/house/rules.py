@@ -22,7 +22,7 @@ FORBIDDEN_IMPORTS = [
 ]
 
 #: Files that decide and therefore do no I/O: they get times and facts as arguments.
-PURE = ["core/src/batch/pace/", "core/src/batch/report/", "core/src/wait/schedule.rs", "core/src/call/retry.rs", "core/src/delivery.rs"]
+PURE = ["core/src/batch/pace/", "core/src/batch/report/", "core/src/wait/schedule.rs", "core/src/call/retry.rs", "core/src/delivery.rs", "core/src/once/resolution.rs"]
 IMPURE = re.compile(r"Instant::now|SystemTime|std::(?:net|fs|io::Read|thread|env)\b|\b(?:rustix|ureq|rustls|nix)::|crate::(?:os|shared|client|http::(?!cause))\b")
 
 #: The most lines of a source file, and of a file of tests, which is a list of situations; and the files that may be longer, with reasons.

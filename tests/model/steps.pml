@@ -5,9 +5,7 @@
  * One key, for keys have nothing to do with each other. Workers call send_message with it, any number of times; each may be killed at any
  * point, paused for any time, and cut off from the store, whose statements then have been executed or not, or are executed later.
  */
-#ifndef WORKERS
 #define WORKERS 2
-#endif
 #define TOKENS (WORKERS + 3) /* one for each call, for the row, for the statement that is late, and one to choose */
 
 /* ---- The claims. A violated one is reported by its variable's name. */
@@ -61,15 +59,9 @@ byte i;
 byte n;
 
 #define IS_FREE(t) (owner != t && stray != t && USED_BY_NO_CALL(t))
-#if WORKERS == 2
 #define USED_BY_NO_CALL(t) (token[0] != t && token[1] != t)
 #define ALL_REST (step[0] == rests && step[1] == rests)
 #define TAKER_CANNOT_SEND (CANNOT_SEND(0) && CANNOT_SEND(1))
-#else
-#define USED_BY_NO_CALL(t) (token[0] != t && token[1] != t && token[2] != t)
-#define ALL_REST (step[0] == rests && step[1] == rests && step[2] == rests)
-#define TAKER_CANNOT_SEND (CANNOT_SEND(0) && CANNOT_SEND(1) && CANNOT_SEND(2))
-#endif
 #define CANNOT_SEND(w) (step[w] == rests || token[w] != owner || late[w])
 
 inline check_row()
@@ -109,7 +101,7 @@ inline take(w)
 	check_row()
 }
 
-/* Somebody else's lease is over: what became of the message is not known. The one who finds that does not send. */
+/* Another call's lease is over: its outcome is not known. The call that finds that does not send. */
 inline take_over(w)
 {
 	printf("worker %d finds that the lease is over\n", w);
@@ -276,9 +268,6 @@ proctype Time()
 	do
 	GETS_LATE(0)
 	GETS_LATE(1)
-#if WORKERS > 2
-	GETS_LATE(2)
-#endif
 	:: d_step { state == sending && !lease_over && LEASE_MAY_END -> printf("the lease ends\n"); lease_over = true }
 	:: d_step { stray != 0 -> settle(stray, stray_verdict); stray = 0; stray_verdict = none }
 	:: atomic { flying > 0 -> flying--; process_message() }

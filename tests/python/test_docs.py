@@ -22,7 +22,7 @@ def examples_of(cls):
     return [test for test in doctest.DocTestFinder().find(cls, cls.__name__, module=False) if test.examples]
 
 
-CLASSES = [agentjob.Client, agentjob.Batch, agentjob.CancelToken, agentjob.aio.AsyncClient]
+CLASSES = [agentjob.Client, agentjob.Batch, agentjob.CancelToken, agentjob.aio.AsyncClient, agentjob.once.Once]
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
@@ -31,7 +31,7 @@ def test_every_example_runs(cls, tmp_path):
     assert tests, "there are examples"
     with Emulator(work_ms=300, jobs=[{"id": "job_demo"}, BUSY]) as emulator, emulator.client() as client:
         names = {"agentjob": agentjob, "asyncio": asyncio, "client": client, "time": time, "threading": threading}
-        names["journal"] = str(tmp_path / "journal")
+        names["journal"], names["database"] = str(tmp_path / "journal"), str(tmp_path / "steps.db")
         names["batch"] = client.send_all([("job_demo", "go")] * 20, journal=tmp_path / "slow", rate="2/h")
         # In the order of the class: an example starts from the job as the one before left it.
         for test in sorted(tests, key=lambda test: list(vars(cls)).index(test.name.partition(".")[2]) if "." in test.name else -1):

@@ -35,6 +35,7 @@ TREE = {
     "JobFailedError": ("job_failed", ("Error",)),
     "InternalError": ("internal", ("Error",)),
     "JournalError": ("journal", ("Error",)),
+    "StoreError": ("store", ("Error",)),
 }
 
 FACTS = (
@@ -56,7 +57,7 @@ def raised(call, *arguments, **options):
 def test_the_tree_is_the_documented_one():
     classes = {name for name in agentjob.errors.__all__ if name not in ("Error", "StatusError")}
     assert classes == set(TREE)
-    assert {kind for kind, _ in TREE.values()} == {*agentjob._native.error_kinds(), "job_failed"}
+    assert {kind for kind, _ in TREE.values()} == {*agentjob._native.error_kinds(), "job_failed", "store"}
     for name, (kind, bases) in TREE.items():
         cls = getattr(agentjob, name)
         assert cls.kind == kind

@@ -17,11 +17,11 @@ from functools import partial
 import pytest
 
 import agentjob
-from agentjob import _native, aio, testing, types
+from agentjob import _native, aio, once, testing, types
 
 STUB = ast.parse(pathlib.Path(agentjob.__file__).with_name("_native.pyi").read_text("utf-8"))
 NATIVE = [agentjob.Client, agentjob.Watch, agentjob.Poller, agentjob.Batch, agentjob.CancelToken]
-IN_PYTHON = [agentjob.Error, aio.AsyncClient, aio.AsyncWatch, aio.AsyncPoller, aio.AsyncBatch, testing.Emulator]
+IN_PYTHON = [agentjob.Error, aio.AsyncClient, aio.AsyncWatch, aio.AsyncPoller, aio.AsyncBatch, once.Once, once.AsyncOnce, once.SQLiteStore, testing.Emulator]
 HEAVY = {"typing", "json", "ssl", "logging", "asyncio", "dataclasses", "argparse"}
 
 

@@ -12,7 +12,7 @@ pub(crate) mod decisions;
 pub(crate) mod events;
 pub(crate) mod handle;
 pub(crate) mod item;
-mod item_limits;
+pub(crate) mod item_limits;
 pub(crate) mod iterator;
 pub(crate) mod journal;
 pub(crate) mod list;

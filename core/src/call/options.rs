@@ -13,6 +13,8 @@ use crate::config::headers::Headers;
 pub struct CallOptions {
     pub(crate) timeout: Option<Duration>,
     pub(crate) started_at: Option<Instant>,
+    /// The message leaves before this time since the machine started, or not at all.
+    pub(crate) leaves_before: Option<Duration>,
     pub(crate) cancel: Option<CancelToken>,
     pub(crate) control: Option<Arc<dyn Control>>,
     pub(crate) meta: Option<MetaHandler>,
@@ -42,6 +44,15 @@ impl CallOptions {
     #[must_use]
     pub fn started_at(mut self, instant: Instant) -> CallOptions {
         self.started_at = Some(instant);
+        self
+    }
+
+    /// The latest time at which the message may leave, since the machine started: unlike [`Instant`], that counts its sleep. It is checked
+    /// right before the first byte. Default: none.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn leaves_before(mut self, since_boot: Option<Duration>) -> CallOptions {
+        self.leaves_before = since_boot;
         self
     }
 

@@ -15,6 +15,10 @@ pub(crate) enum Subject {
     Message(String),
     /// A message of a batch, which itself decides whether to send it again.
     BatchMessage(String),
+    /// The message of a step, which a store keeps under its key.
+    Step { key: String, job_id: String },
+    /// The same while another worker sends it.
+    StepInFlight { key: String, job_id: String },
     /// A job to create, and its id once the service has said it; `""` before.
     NewJob(String),
     /// The record of this job.
@@ -37,6 +41,8 @@ impl Subject {
             | Subject::BatchMessage(job_id)
             | Subject::NewJob(job_id)
             | Subject::Job(job_id)
+            | Subject::Step { job_id, .. }
+            | Subject::StepInFlight { job_id, .. }
             | Subject::Wait { job_id, .. } => *job_id = change(job_id),
             Subject::Named | Subject::Batch(_) => {}
             Subject::Item { .. } | Subject::Line { .. } => {}
@@ -94,6 +100,13 @@ impl Sentence<'_> {
             Subject::Message(job_id) | Subject::BatchMessage(job_id) => {
                 format!("message to job {job_id} {}", self.outcome("was not sent", "may have arrived", "was accepted"))
             }
+            Subject::Step { key, job_id } => {
+                let outcome = self.outcome("was not sent", "may have arrived", "was accepted");
+                format!("step \"{key}\": message to job {job_id} {outcome}")
+            }
+            Subject::StepInFlight { key, job_id } => {
+                format!("step \"{key}\": another worker is sending the message to job {job_id}: ")
+            }
             Subject::NewJob(job_id) => {
                 let space = if job_id.is_empty() { "" } else { " " };
                 format!(
@@ -135,7 +148,7 @@ impl Sentence<'_> {
             }
             (Subject::Batch(_), _) => Some("Run it again with the same journal: it continues where it stopped."),
             (Subject::Wait { after_message: true, .. }, None) => Some("Do not send it again."),
-            (_, None) | (Subject::Item { .. } | Subject::Line { .. }, _) => None,
+            (_, None) | (Subject::Item { .. } | Subject::Line { .. } | Subject::StepInFlight { .. }, _) => None,
             // A wrong argument: it is plain that nothing was sent.
             (Subject::Named, Some(Delivery::NotSent | Delivery::Rejected)) => None,
             (Subject::Named, Some(Delivery::Unknown)) => {
@@ -146,6 +159,9 @@ impl Sentence<'_> {
             (_, Some(Delivery::Rejected)) if self.hint_is_time => None,
             (Subject::BatchMessage(_), Some(Delivery::NotSent)) => None,
             (Subject::BatchMessage(_), Some(Delivery::Rejected)) => Some("A later run does not send it again."),
+            (Subject::Step { .. }, Some(Delivery::Unknown)) => {
+                Some("Check the job, then resolve the step: arrived, not_arrived or resend.")
+            }
             (Subject::NewJob(_), Some(delivery)) => Some(match delivery {
                 Delivery::NotSent => "It is safe to create it again.",
                 Delivery::Rejected => "You can create it again once that is fixed.",
@@ -176,6 +192,7 @@ mod tests {
         let (message, new_job) = (Subject::Message("j".into()), Subject::NewJob(String::new()));
         let known = Subject::NewJob("j".into());
         let in_batch = Subject::BatchMessage("j".into());
+        let step = Subject::Step { key: "a/b".into(), job_id: "j".into() };
         let rows = [
             (&message, NotSent, "message to job j was not sent: why. It is safe to send it again."),
             (&message, Rejected, "message to job j was rejected: why. You can send it again once that is fixed."),
@@ -185,6 +202,12 @@ mod tests {
             (&in_batch, Rejected, "message to job j was rejected: why. A later run does not send it again."),
             (&in_batch, Unknown, "message to job j may have arrived: why. Check the job before you send it again."),
             (&in_batch, Accepted, "message to job j was accepted, but why. Do not send it again."),
+            (&step, NotSent, "step \"a/b\": message to job j was not sent: why. It is safe to send it again."),
+            (
+                &step,
+                Unknown,
+                "step \"a/b\": message to job j may have arrived: why. Check the job, then resolve the step: arrived, not_arrived or resend.",
+            ),
             (&new_job, NotSent, "new job was not created: why. It is safe to create it again."),
             (&new_job, Rejected, "new job was rejected: why. You can create it again once that is fixed."),
             (

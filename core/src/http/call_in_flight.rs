@@ -22,6 +22,7 @@ use crate::http::cause::Cause;
 use crate::http::exchange::Exchange;
 use crate::http::interrupt::Interrupts;
 use crate::http::keep_alive::{self, KeepAlive};
+use crate::os::uptime::since_boot;
 
 thread_local! {
     // Without a destructor, so that a thread that is ending can still make calls: C programs do in the destructors of their own
@@ -42,6 +43,8 @@ pub(crate) struct CallInFlight {
     connecting: Cell<bool>,
     new_connection: bool,
     is_post: bool,
+    /// Before its first byte leaves, this time since the machine started must not have come.
+    leaves_before: Option<Duration>,
     sent: Cell<Sent>,
     /// What the response declared about its connection; `None` if that must not be kept.
     keep_alive: Cell<Option<KeepAlive>>,
@@ -87,6 +90,7 @@ impl CallInFlight {
             connecting: Cell::new(false),
             new_connection: exchange.new_connection,
             is_post: exchange.body.is_some(),
+            leaves_before: exchange.call.leaves_before.filter(|_| exchange.body.is_some()),
             sent: Cell::new(Sent::Nothing),
             keep_alive: Cell::new(None),
             response_read_at: Cell::new(None),
@@ -126,6 +130,9 @@ impl CallInFlight {
     }
 
     fn check_deadline(&self) -> Result<(), Cause> {
+        if self.sent.get() == Sent::Nothing && self.leaves_before.is_some_and(has_come) {
+            return Err(Cause::Timeout);
+        }
         let now = Instant::now();
         if now < self.phase_deadline.get() {
             Ok(())
@@ -281,6 +288,11 @@ impl CallInFlight {
     pub(crate) fn take_failure(&self) -> Option<Cause> {
         self.failure.borrow_mut().take()
     }
+}
+
+/// Whether this time since the machine started has come.
+fn has_come(time: Duration) -> bool {
+    since_boot().is_some_and(|now| now >= time)
 }
 
 /// The call in flight on this thread, if any.

@@ -6,3 +6,4 @@ pub(crate) mod flag;
 pub(crate) mod privilege;
 pub(crate) mod process;
 pub mod thread;
+pub mod uptime;

@@ -26,7 +26,7 @@ impl Client {
     /// `InvalidArgument`.
     pub fn wait(&self, job_id: &str, options: &WaitOptions) -> Result<Job, Error> {
         let mut poller = self.poller(job_id, options)?;
-        self.run(&mut poller, options)
+        self.follow(&mut poller, options)
     }
 
     /// Sends a message and waits for its result: [`send_message`](Client::send_message), then [`wait`](Client::wait).
@@ -40,7 +40,7 @@ impl Client {
         options: &WaitOptions,
     ) -> Result<Job, Error> {
         let mut poller = self.send_and_poll(job_id, prompt, options)?;
-        self.run(&mut poller, options).map_err(|error| error.with_delivery(Some(Delivery::Accepted)))
+        self.follow(&mut poller, options).map_err(|error| error.with_delivery(Some(Delivery::Accepted)))
     }
 
     /// Sends a message, and returns a poller for its result, for programs with a loop of their own. The response to the message is
@@ -83,7 +83,9 @@ impl Client {
         Poller::new(job_id, options.resolve(&self.shared.config.waits)?, self.shared.recent_deliveries.of(job_id))
     }
 
-    fn run(&self, poller: &mut Poller, options: &WaitOptions) -> Result<Job, Error> {
+    /// Continues a wait to its end.
+    #[doc(hidden)]
+    pub fn follow(&self, poller: &mut Poller, options: &WaitOptions) -> Result<Job, Error> {
         self.report_update(poller, options)?;
         while !poller.is_done() {
             self.poll_when_due(poller, options)?;

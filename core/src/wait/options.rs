@@ -64,6 +64,12 @@ impl WaitOptions {
         self
     }
 
+    /// The settings of each poll's request.
+    #[doc(hidden)]
+    pub fn each_call(&self) -> &CallOptions {
+        &self.call
+    }
+
     /// Checks every setting, as a wait does when it begins, for callers that report a wrong one at once.
     ///
     /// # Errors

@@ -169,6 +169,11 @@ impl Poller {
     }
 }
 
+/// How long ago that was, by the only clock that two processes have in common.
+pub(crate) fn by_the_calendar(saved_at_unix_ms: u64) -> Duration {
+    Duration::from_millis(now_unix_ms().saturating_sub(saved_at_unix_ms))
+}
+
 fn accepted(delivered: Delivered) -> Accepted {
     Accepted { ago: delivered.at.elapsed(), took_effect: delivered.took_effect }
 }
@@ -189,9 +194,7 @@ impl FromStr for Poller {
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument): it is not a poller's text, or of another version.
     fn from_str(text: &str) -> Result<Poller, Error> {
-        Poller::from_text(text, |saved_at_unix_ms| {
-            Duration::from_millis(now_unix_ms().saturating_sub(saved_at_unix_ms))
-        })
+        Poller::from_text(text, by_the_calendar)
     }
 }
 
@@ -201,9 +204,10 @@ impl Poller {
         self.saved(self.state.without_free_text()).to_text()
     }
 
-    /// Resumes from a poller's text that was written `ago`, with another schedule whose timeout counts from now.
-    pub(crate) fn resume(text: &str, ago: Duration, schedule: Schedule) -> Result<Poller, Error> {
-        let mut poller = Poller::from_text(text, |_| ago)?;
+    /// Resumes from a poller's text, with another schedule whose timeout counts from now. `ago`: how long ago the text was written, if it
+    /// has this time.
+    pub(crate) fn resume(text: &str, ago: impl Fn(u64) -> Duration, schedule: Schedule) -> Result<Poller, Error> {
+        let mut poller = Poller::from_text(text, ago)?;
         let timeout = schedule.timeout.map(|timeout| poller.before.saturating_add(timeout));
         poller.state.schedule = Schedule { timeout, ..schedule };
         Ok(poller)

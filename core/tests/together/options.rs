@@ -42,6 +42,25 @@ fn each_option_has_its_effect() {
 }
 
 #[test]
+fn a_message_that_is_late_by_the_time_since_the_machine_started_does_not_leave() {
+    let emulator = emulator("{}");
+    let client = client(&emulator);
+    let Some(now) = agentjob_core::uptime::since_boot() else { return };
+    // As after a sleep of the machine: the time left by the other clock is the whole timeout.
+    for kept_connection in [false, true] {
+        let error = client.send_message_with(JOB, "late", &CallOptions::new().leaves_before(Some(now))).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.delivery()),
+            (ErrorKind::Timeout, Some(Delivery::NotSent)),
+            "{kept_connection}"
+        );
+        client.send_message_with(JOB, "p", &CallOptions::new().leaves_before(Some(now + ms(60_000)))).unwrap();
+    }
+    client.get_job_with(JOB, &CallOptions::new().leaves_before(Some(now))).unwrap();
+    assert!(emulator.ledger().iter().all(|message| message.prompt == "p"));
+}
+
+#[test]
 fn the_time_that_a_call_queued_counts_towards_its_timeout() {
     let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "request"}}]}"#);
     let events = Arc::new(Mutex::new(0));

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::os::descriptor::above_standard;
+use crate::os::uptime::{boot_id, since_boot};
 use crate::timestamp::now_unix_ms;
 
 /// A time as the journal has it.
@@ -65,23 +65,6 @@ fn age(now: Stamp, then: Stamp, same_start: bool) -> Duration {
 fn age_at_least(now: Stamp, then: Stamp, same_start: bool) -> Duration {
     let age = age(now, then, same_start);
     if same_start { age } else { age.min(Duration::from_millis(now.up_ms)) }
-}
-
-#[cfg(target_os = "linux")]
-fn since_boot() -> Option<Duration> {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    Some(Duration::new(u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn since_boot() -> Option<Duration> {
-    None
-}
-
-/// See random(4). Only Linux has it; elsewhere two processes have only the calendar in common.
-fn boot_id() -> Option<Box<str>> {
-    let text = above_standard(|| std::fs::read_to_string("/proc/sys/kernel/random/boot_id")).ok()?;
-    (cfg!(target_os = "linux") && !text.trim().is_empty()).then(|| text.trim().into())
 }
 
 #[cfg(test)]

@@ -162,6 +162,11 @@ impl ReasonFields {
     }
 }
 
+/// Reads what [`reason_json`](crate::batch::journal::encode::reason_json) wrote.
+pub(crate) fn decode_reason(json: &str) -> Option<Reason> {
+    serde_json::from_str::<ReasonFields>(json).ok()?.reason()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,16 +14,19 @@ pub(crate) enum Origin {
     Request,
     /// The run that sent the message ended before it noted a response.
     RunEnded,
+    /// The worker that sent the message of a step noted no outcome before its lease was over.
+    LeaseOver,
 }
 
 impl Origin {
-    const ALL: [Origin; 2] = [Origin::Request, Origin::RunEnded];
+    const ALL: [Origin; 3] = [Origin::Request, Origin::RunEnded, Origin::LeaseOver];
 
     /// The origin's name in the journal.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Origin::Request => "request",
             Origin::RunEnded => "run_ended",
+            Origin::LeaseOver => "lease_over",
         }
     }
 
@@ -31,6 +34,15 @@ impl Origin {
         Origin::ALL.into_iter().find(|origin| origin.as_str() == name)
     }
 }
+
+/// What differs between the message of a batch and that of a step.
+pub(crate) struct Words {
+    earlier: &'static str,
+    cancelled: &'static str,
+}
+
+const OF_BATCH: Words = Words { earlier: "an earlier run", cancelled: "the batch was cancelled" };
+pub(crate) const OF_STEP: Words = Words { earlier: "an earlier attempt", cancelled: "the call was cancelled" };
 
 /// The facts of a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,16 +71,29 @@ impl Reason {
     /// The error as later runs report it. `sent`: how this send ended. `earlier_send_unknown`: an earlier run may have delivered the same
     /// message.
     pub(crate) fn error(&self, job_id: &str, sent: Delivery, earlier_send_unknown: bool) -> Error {
+        self.error_about(Subject::BatchMessage(describe(job_id)), sent, earlier_send_unknown, &OF_BATCH)
+    }
+
+    /// The same error about something else, in other words.
+    pub(crate) fn error_about(
+        &self,
+        about: Subject,
+        sent: Delivery,
+        earlier_send_unknown: bool,
+        words: &Words,
+    ) -> Error {
         let again = self.refusal(sent).filter(|_| earlier_send_unknown);
+        let clause = self.clause(words);
         let (verdict, reason) = match again {
-            Some(refusal) => (
-                Delivery::Unknown,
-                format!("an earlier run may have delivered it, and the second attempt {refusal} ({})", self.clause()),
-            ),
-            None => (sent, self.clause()),
+            Some(refusal) => {
+                let earlier = words.earlier;
+                let reason = format!("{earlier} may have delivered it, and the second attempt {refusal} ({clause})");
+                (Delivery::Unknown, reason)
+            }
+            None => (sent, clause),
         };
         let error = Error::new(self.kind, reason);
-        let error = error.about(Subject::BatchMessage(describe(job_id))).with_delivery(Some(verdict));
+        let error = error.about(about).with_delivery(Some(verdict));
         let error = error.with_hint_if_any(self.hint());
         match self.http_status {
             Some(status) => error.with_response(status, None, self.request_id.as_deref().map(str::to_owned), None),
@@ -87,8 +112,11 @@ impl Reason {
         }
     }
 
-    fn clause(&self) -> String {
+    fn clause(&self, words: &Words) -> String {
         match (self.origin, self.http_status) {
+            (Origin::LeaseOver, _) => {
+                "the worker that sent it recorded no outcome before its lease was over".to_owned()
+            }
             (Origin::RunEnded, _) => "the run that sent it ended before it recorded a response".to_owned(),
             (Origin::Request, Some(status @ 200..300)) if self.kind == ErrorKind::InvalidResponse => {
                 format!("the record in the response ({status}) could not be read")
@@ -97,17 +125,17 @@ impl Reason {
                 format!("the record in the response ({status}) was incomplete")
             }
             (Origin::Request, Some(status)) => returned(status, None),
-            (Origin::Request, None) => self.without_response().to_owned(),
+            (Origin::Request, None) => self.without_response(words).to_owned(),
         }
     }
 
-    fn without_response(&self) -> &'static str {
+    fn without_response(&self, words: &Words) -> &'static str {
         match self.kind {
             ErrorKind::Connect => "no connection was made",
             ErrorKind::Tls => "the TLS handshake failed",
             ErrorKind::ConnectionLost => "the connection ended before the response came",
             ErrorKind::Timeout => "no response came in time",
-            ErrorKind::Cancelled => "the batch was cancelled",
+            ErrorKind::Cancelled => words.cancelled,
             ErrorKind::Closed => "the client was closed",
             ErrorKind::InvalidResponse => "the response could not be read",
             ErrorKind::Internal => "agentjob failed internally",

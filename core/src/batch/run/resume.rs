@@ -228,7 +228,7 @@ fn resume_wait(
         _ => return Err(changed(journal.path())),
     };
     match poller {
-        Some(poller) => Poller::resume(poller, history.poller_age, schedule),
+        Some(poller) => Poller::resume(poller, |_| history.poller_age, schedule),
         None => Ok(begin_wait(item.job_id(), schedule, job.and_then(|job| Job::read(job.into()).ok()), redactor)),
     }
 }

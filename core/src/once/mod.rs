@@ -1,0 +1,7 @@
+//! A step of a workflow engine: one message under a key of the caller's, sent at most once, whichever worker runs the step and how often.
+//!
+//! A store keeps the steps (in Python: `agentjob.once`), as a journal keeps a batch. Here is what doesn't depend on the store: what
+//! identifies a step's message, what is stored of its outcome, and what a later call returns. `tests/model/steps.pml` has the protocol.
+
+pub(crate) mod resolution;
+pub(crate) mod step;

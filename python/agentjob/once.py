@@ -1,0 +1,286 @@
+"""A step that sends its message at most once, however often a workflow engine runs it, on whichever worker.
+
+    import agentjob
+    from agentjob.once import Once
+
+    once = Once(agentjob.Client(), "steps.db")
+    once.send_message("nightly-2026-11-26/tests", "job_123", "Add the missing tests")
+    job = once.wait("nightly-2026-11-26/tests")
+
+The first argument is the step's key, which names the message: one of your own that is the same whenever the step runs again, and that no other
+message has. Call it again, after a crash or on another machine, and it returns what is known: the accepted message's record, without
+sending. A message that was not sent or was rejected is sent again. One that may have arrived is never sent again on its own: the call
+raises, until you `resolve` the step.
+
+The steps are in a store: the file of an SQLite database. Importing this loads no database; the first call does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from functools import partial
+from os import PathLike
+from typing import Any, Callable, Iterable, List, Literal, Mapping, Optional, Union
+
+from . import _native
+from ._aio.message import Message as _Message
+from ._native import CancelToken, Client
+from ._once.calls import Message
+from ._once.sqlite import SQLiteStore
+from ._once.store import Step, Store
+from ._typed_dict import TypedDict
+from .aio import AsyncClient, OnMeta, OnUpdate, _check, _notify, _without
+from .errors import InvalidArgumentError, StoreError, job_failed
+from .types import Job, ResponseMeta, WaitTimeout
+
+__all__ = ["AsyncOnce", "Once", "SQLiteStore", "StepRecord", "Store"]
+
+#: A store, or the path of an SQLite database.
+Where = Union[Store, str, PathLike[str]]
+Resolution = Literal["arrived", "not_arrived", "resend"]
+State = Literal["sending", "accepted", "rejected", "not_sent", "unknown"]
+
+
+class StepRecord(TypedDict):
+    """A step as Once.steps() returns it."""
+
+    key: str
+    job_id: str
+    state: str
+    """sending; or how the last send ended: accepted, rejected, not_sent, unknown. not_sent after a decision that it did not arrive."""
+    sends: int
+    """How many calls have begun to send it."""
+    error: Optional[str]
+    """Why it is unknown."""
+    job: Optional[Job]
+    """The job's last record that the store has: its id, status, times and pull request."""
+    decision: Optional[str]
+    """The last decision about it: arrived, not_arrived, resend."""
+    taken_at: Optional[str]
+    """When it was last taken to be sent, ISO 8601."""
+    changed_at: Optional[str]
+    """When its outcome was recorded or decided, ISO 8601; None while it is sending."""
+
+
+class Once:
+    """Sends each step's message at most once. It may be used from any number of threads and, with one store, from any number of processes.
+
+    client: whose settings the calls have; `timeout` is the total time of send_message, waiting for another worker included.
+    store: where the steps are: the path of an SQLite database, or a Store.
+
+    Every method raises StoreError if the store can't be used. Then nothing was sent, or `delivery` says what happened.
+    """
+
+    def __init__(self, client: Client, store: Where) -> None:
+        if not isinstance(client, Client):
+            raise TypeError(f"client must be an agentjob.Client, not {type(client).__name__}")
+        self.client = client
+        self.store: Store = _opened(store)
+
+    def __repr__(self) -> str:
+        return f"Once({self.client!r}, {self.store!r})"
+
+    def send_message(
+        self,
+        key: str,
+        job_id: str,
+        prompt: str,
+        *,
+        meta: Optional[Callable[[ResponseMeta], object]] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        cancel: Optional[CancelToken] = None,
+    ) -> Job:
+        """Sends a step's message, or returns the record of the job if it was accepted before. Of such a record the store has the id, the
+        status, the times and the pull request.
+
+        key: names the message: 1 to 1024 bytes, without control characters. meta, headers, cancel: see Client.send_message; meta is
+            called only if this call sends.
+
+        If another worker is sending it, this waits for its outcome, within the client's timeout. Raises what Client.send_message
+        raises. `delivery` says what to do: `not_sent` and `rejected`, call it again; `unknown`, check the job, then resolve() the step:
+        until then every call raises, and none sends. InvalidArgumentError, too: the key has another job or prompt.
+
+        >>> once = agentjob.once.Once(client, database)
+        >>> once.send_message("night/tests", "job_demo", "Write tests")["id"]
+        'job_demo'
+        >>> once.send_message("night/tests", "job_demo", "Write tests")["id"]  # sends nothing
+        'job_demo'
+        """
+        token = self.client._call_token(delivers=True, cancel=cancel)
+        return Message(self.client, self.store, key, job_id, prompt, headers).send(token, meta)
+
+    def wait(
+        self,
+        key: str,
+        *,
+        timeout: WaitTimeout = "client",
+        min_interval: Optional[float] = None,
+        max_interval: Optional[float] = None,
+        lateness: Optional[float] = None,
+        settle: Optional[float] = None,
+        check: bool = False,
+        on_update: Optional[Callable[[Job], object]] = None,
+        meta: Optional[Callable[[ResponseMeta], object]] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        cancel: Optional[CancelToken] = None,
+    ) -> Job:
+        """Waits for the result of an accepted step, from where any process left off, and returns the job's last record. Later calls
+        return it from the store.
+
+        The arguments are those of Client.wait, and so are the errors. InvalidArgumentError, too: there is no such step, or it was not
+        accepted. If the job gets other messages meanwhile, the result may be theirs: send a job's next message after this.
+        """
+        options = _without(locals(), "self", "key", "check")
+        _check(check, on_update, meta)
+        step = _accepted(self.store.get([key], None), key)
+        if step.result is not None:
+            job = _native.stored_job(step.result)
+            if on_update is not None:
+                on_update(job)
+        else:
+            job, record = _native.wait_step(self.client, step.job_id, step.poller, **options)
+            self._finish(key, record)
+        return _checked(job, check)
+
+    def resolve(self, key: str, resolution: Resolution) -> None:
+        """Decides about a step whose message may have arrived. Check the job first.
+
+        resolution: "arrived", it counts as accepted; "not_arrived", the next send_message sends it; "resend", that is still unknown,
+            and the next send_message sends it anyway: if it did arrive, the agent works twice.
+
+        Raises InvalidArgumentError: the step is not unknown, or there is none.
+        """
+        state, may_have_arrived = _native.resolved_step(resolution)
+        step = self.store.resolve(key, state, may_have_arrived, resolution)
+        if step is None or step.owner is not None or step.decision != resolution or step.state != state:
+            raise _native.unresolvable_step(key, "" if step is None else step.state)
+
+    def steps(self, keys: Optional[Iterable[str]] = None, *, state: Optional[State] = None) -> List[StepRecord]:
+        """The steps that the store has, in the order of their keys: these, or all; in this state, or in any. One query, also for
+        100,000 keys.
+
+        >>> agentjob.once.Once(client, database).steps(state="unknown")
+        []
+        """
+        return [_record(step) for step in self.store.get(keys, state)]
+
+    def _finish(self, key: str, record: Optional[str]) -> None:
+        if record is not None:
+            # Without it the next wait polls the job once more.
+            with contextlib.suppress(StoreError):
+                self.store.finish(key, record)
+
+
+class AsyncOnce:
+    """Once as coroutines, for asyncio and trio. The store is used on the client's threads.
+
+    client: an AsyncClient. store: as for Once.
+    """
+
+    def __init__(self, client: AsyncClient, store: Where) -> None:
+        if not isinstance(client, AsyncClient):
+            raise TypeError(f"client must be an agentjob.aio.AsyncClient, not {type(client).__name__}")
+        self.client = client
+        self._once = Once(client._client, store)
+        self.store = self._once.store
+
+    def __repr__(self) -> str:
+        return "Async" + repr(self._once)
+
+    async def send_message(
+        self,
+        key: str,
+        job_id: str,
+        prompt: str,
+        *,
+        meta: Optional[OnMeta] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> Job:
+        """Sends a step's message, or returns what is known of it; see Once.send_message. Cancelling the task ends the call, and records
+        the outcome."""
+        send = partial(self._once.send_message, key, job_id, prompt, headers=headers)
+        return await self.client._run(send, delivers=_Message("send_message", job_id), meta=meta)
+
+    async def wait(
+        self,
+        key: str,
+        *,
+        timeout: WaitTimeout = "client",
+        min_interval: Optional[float] = None,
+        max_interval: Optional[float] = None,
+        lateness: Optional[float] = None,
+        settle: Optional[float] = None,
+        check: bool = False,
+        on_update: Optional[OnUpdate] = None,
+        meta: Optional[OnMeta] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> Job:
+        """Waits for the result of an accepted step; see Once.wait. Between two polls it takes no thread."""
+        options = _without(locals(), "self", "key", "check", "on_update", "meta")
+        _check(check, on_update, meta)
+        step = _accepted(await self._stored(partial(self.store.get, [key], None)), key)
+        if step.result is not None:
+            job = _native.stored_job(step.result)
+            await _notify(on_update, job)
+            return _checked(job, check)
+        poller = _native.resume_step(self.client._client, step.job_id, step.poller, **options)
+        job = await self.client._follow(poller, False, on_update, meta)
+        record = _native.stored_wait(self.client._client, poller)[0]
+        await self._stored(partial(self._once._finish, key, record))
+        return _checked(job, check)
+
+    async def resolve(self, key: str, resolution: Resolution) -> None:
+        """Decides about a step whose message may have arrived; see Once.resolve."""
+        await self._stored(partial(self._once.resolve, key, resolution))
+
+    async def steps(self, keys: Optional[Iterable[str]] = None, *, state: Optional[State] = None) -> List[StepRecord]:
+        """The steps that the store has; see Once.steps."""
+        return await self._stored(partial(self._once.steps, keys, state=state))
+
+    async def _stored(self, call: Callable[[], Any]) -> Any:
+        return await self.client._run(lambda cancel: call())
+
+
+def _opened(store: Where) -> Store:
+    if isinstance(store, (str, PathLike)):
+        return SQLiteStore(store)
+    if not callable(getattr(store, "take", None)):
+        raise TypeError(f"store must be a path or a store, not {type(store).__name__}")
+    return store
+
+
+def _accepted(steps: List[Step], key: str) -> Step:
+    if not steps:
+        raise _invalid(f"the store has no step {_native.escape(key)!r}", "Send its message first.")
+    step = steps[0]
+    if step.state == "unknown":
+        raise _native.step_error(step.key, step.job_id, step.failure, step.may_have_arrived)
+    if step.state != "accepted":
+        raise _invalid(f"the message of step {_native.escape(key)!r} was not accepted: it is {step.state}", "Send it first.")
+    return step
+
+
+def _invalid(reason: str, hint: str) -> InvalidArgumentError:
+    return InvalidArgumentError(f"{reason}. {hint}", {"reason": reason, "hint": hint, "delivery": None})
+
+
+def _checked(job: Job, check: bool) -> Job:
+    if check and job["status"] == "failed":
+        raise job_failed(_native.escape(job["id"]), job)
+    return job
+
+
+def _record(step: Step) -> StepRecord:
+    stored = step.result or step.record
+    unknown = step.state == "unknown"
+    return {
+        "key": step.key,
+        "job_id": step.job_id,
+        "state": step.state,
+        "sends": step.sends,
+        "error": str(_native.step_error(step.key, step.job_id, step.failure, step.may_have_arrived)) if unknown else None,
+        "job": None if stored is None else _native.stored_job(stored),
+        "decision": step.decision,
+        "taken_at": step.taken_at,
+        "changed_at": step.changed_at,
+    }

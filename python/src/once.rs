@@ -1,0 +1,150 @@
+//! What `agentjob.once` needs of the core: how a step's message is identified, what a store keeps of its outcome, and what a later call
+//! returns. The stores themselves are in the package.
+
+use agentjob_core as core;
+use agentjob_core::{CallOptions, Delivery, ErrorKind, Resolution, uptime};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arguments::{self, Refused, encoded, text};
+use crate::client::Client;
+use crate::keywords::Keywords;
+use crate::panic::guarded;
+use crate::poller::Poller;
+use crate::{convert, errors, wait};
+
+/// Checks a step's arguments, and returns the digest of its message.
+#[pyfunction]
+pub(crate) fn step_message(
+    client: &Bound<'_, Client>,
+    key: &Bound<'_, PyAny>,
+    job_id: &Bound<'_, PyAny>,
+    prompt: &Bound<'_, PyAny>,
+) -> PyResult<String> {
+    guarded(key.py(), || {
+        let digest = || {
+            let (key, job_id, prompt) = (text("key", key)?, text("job_id", job_id)?, encoded("prompt", prompt)?);
+            Ok(client.get().caller().core().step_message(&key, &job_id, &prompt)?)
+        };
+        digest().map_err(|refused: Refused| refused.raised(key.py(), true))
+    })
+}
+
+/// What is stored of a wait: the record, None if it has none, and the wait itself.
+#[pyfunction]
+pub(crate) fn stored_wait(client: &Bound<'_, Client>, poller: &Bound<'_, Poller>) -> (Option<String>, String) {
+    let poller = poller.get();
+    let stored = client.get().caller().core().stored_wait(&poller.state(), &poller.call());
+    (stored.record, stored.poller)
+}
+
+/// What is stored of the exception that ended a send, whose message had this delivery.
+#[pyfunction]
+#[pyo3(signature = (client, exception, delivery, headers=None))]
+pub(crate) fn stored_failure(
+    client: &Bound<'_, Client>,
+    exception: &Bound<'_, PyAny>,
+    delivery: &str,
+    headers: Option<&Bound<'_, PyAny>>,
+) -> String {
+    fn fact<T: for<'a, 'py> FromPyObject<'a, 'py>>(exception: &Bound<'_, PyAny>, name: &str) -> Option<T> {
+        exception.getattr(name).ok()?.extract().ok()
+    }
+    let delivery = Delivery::ALL.into_iter().find(|known| known.as_str() == delivery).unwrap_or(Delivery::Unknown);
+    let kind = fact::<String>(exception, "kind");
+    // Ctrl-C, or an exception of the program's own.
+    let kind = ErrorKind::ALL.into_iter().find(|known| kind.as_deref() == Some(known.as_str()));
+    let (status, request_id) = (fact(exception, "http_status"), fact::<String>(exception, "request_id"));
+    // Wrong headers were refused before.
+    let headers = headers.and_then(|given| arguments::headers("headers", given).ok());
+    let call = CallOptions::new().headers(headers.unwrap_or_default());
+    let core = client.get().caller().core();
+    core.stored_failure(delivery, kind.unwrap_or(ErrorKind::Cancelled), (status, request_id.as_deref()), &call)
+}
+
+/// The wait for a step's result, with `wait`'s options.
+#[pyfunction]
+#[pyo3(signature = (client, job_id, poller=None, **keywords))]
+pub(crate) fn resume_step(
+    client: &Bound<'_, Client>,
+    job_id: &str,
+    poller: Option<&str>,
+    keywords: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Poller> {
+    guarded(client.py(), || {
+        let keywords = Keywords::of("Once.wait", keywords);
+        Poller::of_step(client.py(), client.get().caller(), (job_id, poller), keywords)
+    })
+}
+
+/// Waits for a step's result, with `wait`'s options but `check`. Returns the last record, and what is stored of it.
+#[pyfunction]
+#[pyo3(signature = (client, job_id, poller=None, **keywords))]
+pub(crate) fn wait_step<'py>(
+    client: &Bound<'py, Client>,
+    job_id: &str,
+    poller: Option<&str>,
+    keywords: Option<&Bound<'py, PyDict>>,
+) -> PyResult<(Bound<'py, PyDict>, Option<String>)> {
+    guarded(client.py(), || {
+        let keywords = Keywords::of("Once.wait", keywords);
+        wait::wait_step(client.py(), client.get().caller(), (job_id, poller), keywords)
+    })
+}
+
+/// The record that a store has.
+#[pyfunction]
+pub(crate) fn stored_job<'py>(py: Python<'py>, record: &str) -> PyResult<Bound<'py, PyDict>> {
+    convert::job(py, &core::stored_job(record).map_err(|error| errors::raised(py, &error))?)
+}
+
+/// The exception of a step whose message may have arrived; see `agentjob_core::step_error`.
+#[pyfunction]
+#[pyo3(signature = (key, job_id, failure, may_have_arrived))]
+pub(crate) fn step_error<'py>(
+    py: Python<'py>,
+    key: &str,
+    job_id: &str,
+    failure: Option<&str>,
+    may_have_arrived: bool,
+) -> Bound<'py, PyAny> {
+    exception(py, &core::step_error(key, job_id, failure, may_have_arrived))
+}
+
+/// The exception of a step whose key has another message.
+#[pyfunction]
+pub(crate) fn other_message<'py>(py: Python<'py>, key: &str, known_job_id: &str, job_id: &str) -> Bound<'py, PyAny> {
+    exception(py, &core::other_message(key, known_job_id, job_id))
+}
+
+/// The exception of a call that waited for another worker's outcome; `kind`: timeout, cancelled or closed.
+#[pyfunction]
+pub(crate) fn step_in_flight<'py>(py: Python<'py>, key: &str, job_id: &str, kind: &str) -> Bound<'py, PyAny> {
+    let kind = ErrorKind::ALL.into_iter().find(|known| known.as_str() == kind).unwrap_or(ErrorKind::Timeout);
+    exception(py, &core::step_in_flight(key, job_id, kind))
+}
+
+/// The state that a decision makes of a step, and whether an earlier send may have arrived.
+#[pyfunction]
+pub(crate) fn resolved_step(py: Python<'_>, resolution: &Bound<'_, PyAny>) -> PyResult<(&'static str, bool)> {
+    let resolution = || Ok(text("resolution", resolution)?.parse::<Resolution>()?);
+    let resolution = resolution().map_err(|refused: Refused| refused.raised(py, false))?;
+    let resolved = core::resolved_step(resolution);
+    Ok((resolved.state, resolved.may_have_arrived))
+}
+
+/// The exception of a step in a state that can't be resolved.
+#[pyfunction]
+pub(crate) fn unresolvable_step<'py>(py: Python<'py>, key: &str, state: &str) -> Bound<'py, PyAny> {
+    exception(py, &core::unresolvable_step(key, state))
+}
+
+/// What identifies this start of the machine, and how many seconds ago it was; None where the system does not say.
+#[pyfunction]
+pub(crate) fn machine_time() -> Option<(String, f64)> {
+    Some((uptime::boot_id()?.into(), uptime::since_boot()?.as_secs_f64()))
+}
+
+fn exception<'py>(py: Python<'py>, error: &core::Error) -> Bound<'py, PyAny> {
+    errors::raised(py, error).into_value(py).into_bound(py).into_any()
+}

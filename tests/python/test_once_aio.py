@@ -1,0 +1,66 @@
+"""agentjob.once for asyncio: the same calls, on the client's threads."""
+
+import asyncio
+
+import pytest
+from conftest import QUICK
+from test_once import POST, prompts
+
+import agentjob
+from agentjob.aio import AsyncClient
+from agentjob.once import AsyncOnce
+
+
+@pytest.fixture
+def database(tmp_path):
+    return tmp_path / "steps.db"
+
+
+def test_asyncio_sends_each_message_once_too(emulator, client, database):
+    async def main():
+        async with AsyncClient.of(client) as service:
+            once = AsyncOnce(service, database)
+            records = await asyncio.gather(*(once.send_message(f"k{n % 5}", "job_demo", f"p{n % 5}") for n in range(20)))
+            job = await once.wait("k1", **QUICK)
+            again = await once.wait("k1", **QUICK)
+            return {record["id"] for record in records}, job["status"], again["prLink"] == job["prLink"], len(await once.steps())
+
+    assert asyncio.run(main()) == ({"job_demo"}, "completed", True, 5)
+    assert prompts(emulator) == [f"p{n}" for n in range(5)]
+
+
+def test_cancelling_a_task_records_what_became_of_the_message(emulator, client, database):
+    emulator.reset(rules=[{**POST, "delay_ms": 60_000}])
+
+    async def main():
+        async with AsyncClient.of(client) as service:
+            once = AsyncOnce(service, database)
+            task = asyncio.ensure_future(once.send_message("k", "job_demo", "p"))
+            while not emulator.requests()["requests"]:
+                await asyncio.sleep(0.01)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError) as caught:
+                await task
+            assert caught.value.delivery == "unknown"
+            (step,) = await once.steps()
+            await once.resolve("k", "arrived")
+            return step["state"], (await once.steps())[0]["state"]
+
+    assert asyncio.run(main()) == ("unknown", "accepted")
+
+
+def test_a_message_that_timed_out_in_the_queue_of_asyncio_is_not_taken(emulator, client, database):
+    emulator.reset(rules=[{"method": "GET", "delay_ms": 1500}])
+
+    async def main():
+        async with AsyncClient.of(client.with_options(timeout=0.5), max_threads=1) as service:
+            once = AsyncOnce(service, database)
+            polls = asyncio.ensure_future(service.get_job("job_demo", timeout=5))
+            await asyncio.sleep(0.05)
+            with pytest.raises(agentjob.RequestTimeoutError) as caught:
+                await once.send_message("k", "job_demo", "p")
+            await polls
+            return caught.value.delivery, await once.steps()
+
+    assert asyncio.run(main()) == ("not_sent", [])
+    assert prompts(emulator) == []
