@@ -201,7 +201,8 @@ print({{record["id"] for record in records}})
         worker.stdin.write("\n")
         worker.stdin.flush()
     for worker in workers:
-        assert worker.communicate(timeout=PATIENCE) == ("{'job_demo'}\n", "")
+        out, err = worker.communicate(timeout=PATIENCE)
+        assert (out, err) == ("{'job_demo'}\n", ""), err
     sent = collections.Counter(message["prompt"] for message in emulator.ledger())
     assert sent == {f"message {n}": 1 for n in range(60)}
 
@@ -508,7 +509,7 @@ def test_the_store_has_no_prompt_no_key_and_no_text_of_the_service(emulator, cli
 def test_a_message_costs_two_statements_and_100_000_known_keys_one(once, database):
     once.steps()  # opens it
     statements = []
-    once.store._here.connection.set_trace_callback(statements.append)
+    once.store._by_pid[os.getpid()].connection.set_trace_callback(statements.append)
     once.send_message("k", "job_demo", "p")
     assert len(statements) == 2, statements
     rows = ((f"known {n:06}", "job_demo", "m", "accepted") for n in range(100_000))

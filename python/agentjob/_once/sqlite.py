@@ -85,7 +85,7 @@ class SQLiteStore:
 
     def __init__(self, path: Union[str, os.PathLike[str]]) -> None:
         self.path = os.path.abspath(os.fspath(path))
-        self._here: Optional[_Here] = None
+        self._by_pid: Dict[int, _Here] = {}
 
     def __repr__(self) -> str:
         return f"SQLiteStore({self.path!r})"
@@ -123,18 +123,20 @@ class SQLiteStore:
             return _steps(connection, GET if wanted is None else GET_KEYS, {"keys": wanted, "state": state}, " ORDER BY key")
 
     def close(self) -> None:
-        here, self._here = self._here, None
-        if here is not None and here.pid == os.getpid():
+        here = self._by_pid.pop(os.getpid(), None)
+        if here is not None:
             with here.lock:
                 here.connection.close()
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         try:
-            here = self._here
-            if here is None or here.pid != os.getpid():
-                # SQLite must not use a connection that was open before a fork, nor close it.
-                here = self._here = _Here(_open(self.path), None if here is None else here)
+            # SQLite must not use a connection that was open before a fork, nor close it.
+            pid = os.getpid()
+            here = self._by_pid.get(pid)
+            if here is None:
+                # If two threads open it, one of their connections is kept.
+                here = self._by_pid.setdefault(pid, _Here(_open(self.path)))
             with here.lock:
                 yield here.connection
         except (sqlite3.Error, sqlite3.Warning, OSError) as error:
@@ -144,19 +146,20 @@ class SQLiteStore:
 class _Here:
     """The connection of one process."""
 
-    def __init__(self, connection: sqlite3.Connection, parents: Optional[_Here]) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self.pid = os.getpid()
         self.connection = connection
         self.lock = threading.Lock()
-        #: Kept, so that nothing closes it.
-        self.parents = parents
+
+    def __del__(self) -> None:
+        if self.pid == os.getpid():
+            self.connection.close()
 
 
 def _open(path: str) -> sqlite3.Connection:
     if sqlite3.sqlite_version_info < (3, 35):
         raise StoreError(f"this Python has SQLite {sqlite3.sqlite_version}, and a store needs 3.35. Use a newer Python, or PostgreSQL.")
-    # Which jobs got which messages is for this user only. SQLite gives its other files the permissions of this one.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    _create(path)
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
     try:
         _until_unlocked(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchone())
@@ -173,6 +176,21 @@ def _open(path: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _create(path: str) -> None:
+    """Makes an empty file, if there is none: which jobs got which messages is for this user only, and SQLite gives its other files the
+    permissions of this one. The file gets its name when it is closed again, because closing a file takes away the locks that SQLite
+    has on it in this process."""
+    if os.path.exists(path):
+        return
+    new = f"{path}.{os.getpid()}.{threading.get_ident()}.new"
+    os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.link(new, path)
+    finally:
+        os.unlink(new)
 
 
 def _version(connection: sqlite3.Connection) -> Any:
