@@ -20,7 +20,7 @@ from __future__ import annotations
 import contextlib
 from functools import partial
 from os import PathLike
-from typing import Any, Callable, Iterable, List, Literal, Mapping, Optional, Union
+from typing import Callable, Iterable, List, Mapping, Optional, TypeVar, Union
 
 from . import _native
 from ._aio.message import Message as _Message
@@ -28,38 +28,15 @@ from ._native import CancelToken, Client
 from ._once.calls import Message
 from ._once.sqlite import SQLiteStore
 from ._once.store import Step, Store
-from ._typed_dict import TypedDict
 from .aio import AsyncClient, OnMeta, OnUpdate, _check, _notify, _without
 from .errors import InvalidArgumentError, StoreError, job_failed
-from .types import Job, ResponseMeta, WaitTimeout
+from .types import Job, Resolution, ResponseMeta, StepRecord, StepState, WaitTimeout
 
-__all__ = ["AsyncOnce", "Once", "SQLiteStore", "StepRecord", "Store"]
+__all__ = ["AsyncOnce", "Once", "SQLiteStore", "Step", "Store"]
 
+T = TypeVar("T")
 #: A store, or the path of an SQLite database.
 Where = Union[Store, str, PathLike[str]]
-Resolution = Literal["arrived", "not_arrived", "resend"]
-State = Literal["sending", "accepted", "rejected", "not_sent", "unknown"]
-
-
-class StepRecord(TypedDict):
-    """A step as Once.steps() returns it."""
-
-    key: str
-    job_id: str
-    state: str
-    """sending; or how the last send ended: accepted, rejected, not_sent, unknown. not_sent after a decision that it did not arrive."""
-    sends: int
-    """How many calls have begun to send it."""
-    error: Optional[str]
-    """Why it is unknown."""
-    job: Optional[Job]
-    """The job's last record that the store has: its id, status, times and pull request."""
-    decision: Optional[str]
-    """The last decision about it: arrived, not_arrived, resend."""
-    taken_at: Optional[str]
-    """When it was last taken to be sent, ISO 8601."""
-    changed_at: Optional[str]
-    """When its outcome was recorded or decided, ISO 8601; None while it is sending."""
 
 
 class Once:
@@ -74,7 +51,7 @@ class Once:
     def __init__(self, client: Client, store: Where) -> None:
         if not isinstance(client, Client):
             raise TypeError(f"client must be an agentjob.Client, not {type(client).__name__}")
-        self.client = client
+        self.client: Client = client
         self.store: Store = _opened(store)
 
     def __repr__(self) -> str:
@@ -155,7 +132,7 @@ class Once:
         if step is None or step.owner is not None or step.decision != resolution or step.state != state:
             raise _native.unresolvable_step(key, "" if step is None else step.state)
 
-    def steps(self, keys: Optional[Iterable[str]] = None, *, state: Optional[State] = None) -> List[StepRecord]:
+    def steps(self, keys: Optional[Iterable[str]] = None, *, state: Optional[StepState] = None) -> List[StepRecord]:
         """The steps that the store has, in the order of their keys: these, or all; in this state, or in any. One query, also for
         100,000 keys.
 
@@ -180,9 +157,9 @@ class AsyncOnce:
     def __init__(self, client: AsyncClient, store: Where) -> None:
         if not isinstance(client, AsyncClient):
             raise TypeError(f"client must be an agentjob.aio.AsyncClient, not {type(client).__name__}")
-        self.client = client
+        self.client: AsyncClient = client
         self._once = Once(client._client, store)
-        self.store = self._once.store
+        self.store: Store = self._once.store
 
     def __repr__(self) -> str:
         return "Async" + repr(self._once)
@@ -233,11 +210,11 @@ class AsyncOnce:
         """Decides about a step whose message may have arrived; see Once.resolve."""
         await self._stored(partial(self._once.resolve, key, resolution))
 
-    async def steps(self, keys: Optional[Iterable[str]] = None, *, state: Optional[State] = None) -> List[StepRecord]:
+    async def steps(self, keys: Optional[Iterable[str]] = None, *, state: Optional[StepState] = None) -> List[StepRecord]:
         """The steps that the store has; see Once.steps."""
         return await self._stored(partial(self._once.steps, keys, state=state))
 
-    async def _stored(self, call: Callable[[], Any]) -> Any:
+    async def _stored(self, call: Callable[[], T]) -> T:
         return await self.client._run(lambda cancel: call())
 
 

@@ -31,8 +31,11 @@ __all__ = [
     "ResponseEvent",
     "ResponseMeta",
     "ResumedEvent",
+    "Resolution",
     "RetryEvent",
     "Source",
+    "StepRecord",
+    "StepState",
     "Timings",
     "WaitTimeout",
 ]
@@ -325,3 +328,30 @@ class BatchStatus(TypedDict):
     """The last decision about each item that has one."""
     new_prompts: int
     """How many messages the next run needs a prompt for that a decision gave them."""
+
+
+Resolution = Union[Literal["arrived"], Literal["not_arrived"], Literal["resend"]]
+"""Whether a step's message arrived: it did; it didn't, so it is sent; or that is unknown, and it is sent again anyway."""
+
+StepState = Union[Literal["sending"], Literal["accepted"], Literal["rejected"], Literal["not_sent"], Literal["unknown"]]
+"""A worker is sending the step's message; or how the last send ended. `not_sent`, too, after a decision that it is to be sent."""
+
+
+class StepRecord(TypedDict):
+    """A step as agentjob.once.Once.steps() returns it."""
+
+    key: str
+    job_id: str
+    state: StepState
+    sends: int
+    """How many calls have begun to send it."""
+    error: Optional[str]
+    """Why it is unknown."""
+    job: Optional[Job]
+    """The job's last record that the store has: its id, status, times and pull request."""
+    decision: Optional[Resolution]
+    """The last decision about it."""
+    taken_at: Optional[str]
+    """When it was last taken to be sent, ISO 8601."""
+    changed_at: Optional[str]
+    """When its outcome was recorded or decided, ISO 8601; None while it is sending."""

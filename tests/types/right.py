@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, List
 
 import agentjob
 from agentjob.aio import AsyncClient
+from agentjob.once import Once, SQLiteStore
 from agentjob.testing import Emulator, Rule
 from agentjob.types import BatchItem, Job
 
@@ -29,6 +30,14 @@ def waits(client: agentjob.Client) -> None:
         for job in watch:
             print(job["status"], job["source"]["ref"])
     watch.close()
+
+
+def steps(client: agentjob.Client) -> Job:
+    once = Once(client, SQLiteStore("steps.db"))
+    print(once.send_message("key", "job_1", "Add tests")["status"])
+    for step in Once(client, "steps.db").steps(["key"], state="unknown"):
+        once.resolve(step["key"], "arrived")
+    return once.wait("key", timeout=None)
 
 
 async def asynchronous(client: AsyncClient) -> Job:

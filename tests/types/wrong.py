@@ -4,6 +4,7 @@ from typing import List
 
 import agentjob
 from agentjob.aio import AsyncClient
+from agentjob.once import Once
 from agentjob.testing import Emulator
 from agentjob.types import BatchItem
 
@@ -25,6 +26,14 @@ def waits(client: agentjob.Client) -> None:
     client.wait("job_1", tiemout=3)  # wrong: misspelt
     client.get_job("job_1")["prlink"]  # wrong: the key is prLink
     client.get_job("job_1")["source"]["branch"]  # wrong: the key is ref
+
+
+def steps(client: agentjob.Client) -> None:
+    once = Once(client, "steps.db")
+    once.send_message("key", "job_1")  # wrong: prompt is missing
+    once.resolve("key", "drop")  # wrong: no resolution
+    once.steps(state="finished")  # wrong: no state
+    Once(client, 7)  # wrong: no store
 
 
 async def asynchronous() -> str:

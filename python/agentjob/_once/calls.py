@@ -143,7 +143,7 @@ def pauses() -> Iterator[float]:
 def note(error: BaseException, text: str) -> None:
     """Python 3.11 and later show notes in tracebacks. Older versions don't, but a program can read them."""
     notes: Any = getattr(error, "__notes__", None)
-    error.__notes__ = [*(notes or ()), f"agentjob: {text}"]  # type: ignore[attr-defined]
+    error.__notes__ = [*(notes or ()), f"agentjob: {text}"]
 
 
 def _decided(key: str, poller: Poller) -> Error:

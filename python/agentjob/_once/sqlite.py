@@ -84,7 +84,7 @@ class SQLiteStore:
     """
 
     def __init__(self, path: Union[str, os.PathLike[str]]) -> None:
-        self.path = os.path.abspath(os.fspath(path))
+        self.path: str = os.path.abspath(os.fspath(path))
         self._by_pid: Dict[int, _Here] = {}
 
     def __repr__(self) -> str:
@@ -94,6 +94,7 @@ class SQLiteStore:
         return SQLiteStore, (self.path,)
 
     def take(self, key: str, job_id: str, message: str, owner: str, lease: float) -> Step:
+        """Takes a step to send it; see Store."""
         arguments = {"key": key, "job_id": job_id, "message": message, "owner": owner, "lease": lease}
         with self._connection() as connection:
             step = _step(connection, TAKE, arguments) or _find(connection, key)
@@ -104,25 +105,30 @@ class SQLiteStore:
     def settle(
         self, key: str, owner: str, state: str, failure: Optional[str], record: Optional[str], poller: Optional[str], /
     ) -> Optional[Step]:
+        """Records an outcome; see Store."""
         arguments = {"key": key, "owner": owner, "state": state, "failure": failure, "record": record, "poller": poller}
         with self._connection() as connection:
             return _step(connection, SETTLE, arguments) or _find(connection, key)
 
     def resolve(self, key: str, state: str, may_have_arrived: bool, decision: str, /) -> Optional[Step]:
+        """Records a decision; see Store."""
         arguments = {"key": key, "state": state, "may_have_arrived": may_have_arrived, "decision": decision}
         with self._connection() as connection:
             return _step(connection, RESOLVE, arguments) or _find(connection, key)
 
     def finish(self, key: str, result: str, /) -> None:
+        """Records the last record of a job; see Store."""
         with self._connection() as connection:
             connection.execute(FINISH, {"key": key, "result": result})
 
     def get(self, keys: Optional[Iterable[str]] = None, state: Optional[str] = None, /) -> List[Step]:
+        """These steps, or all; see Store."""
         wanted = None if keys is None else json.dumps(list(keys))
         with self._connection() as connection:
             return _steps(connection, GET if wanted is None else GET_KEYS, {"keys": wanted, "state": state}, " ORDER BY key")
 
     def close(self) -> None:
+        """Closes this process's connection. The next call opens another one."""
         here = self._by_pid.pop(os.getpid(), None)
         if here is not None:
             with here.lock:

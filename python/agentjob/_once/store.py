@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Iterable, List, NamedTuple, NoReturn, Optional, Protocol
 
 from ..errors import StoreError
+from ..types import Resolution, StepState
 
 #: The version of the table. A store of a later one is refused.
 VERSION = 1
@@ -17,8 +18,7 @@ class Step(NamedTuple):
     job_id: str
     message: str
     """The digest of the message: the job, the prompt, the project and the service."""
-    state: str
-    """sending, accepted, rejected, not_sent or unknown."""
+    state: StepState
     sends: int
     """How many calls have taken it to send it."""
     may_have_arrived: bool
@@ -33,7 +33,7 @@ class Step(NamedTuple):
     """The wait for the message's result."""
     result: Optional[str]
     """The job's last record, as JSON, once a wait has ended."""
-    decision: Optional[str]
+    decision: Optional[Resolution]
     """What a person decided about it last."""
     taken_at: Optional[str]
     """When it was last taken to be sent, ISO 8601."""
