@@ -8,7 +8,7 @@ from typing import Any, Literal, NoReturn, final
 from typing_extensions import Self
 
 from .errors import Error
-from .types import BatchDecision, BatchItem, BatchOutcome, BatchProgress, BatchStatus, BatchUpdate, Event, Job, ResponseMeta, WaitTimeout
+from .types import BatchDecision, BatchItem, BatchOutcome, BatchProgress, BatchStatus, BatchUpdate, Event, Job, ResponseMeta, StepState, WaitTimeout
 
 __all__ = [
     "Batch",
@@ -27,9 +27,11 @@ __all__ = [
     "batch_retry",
     "batch_status",
     "block_signals",
+    "check_step_key",
     "error_kinds",
     "escape",
     "machine_time",
+    "note",
     "other_message",
     "parse_batch_list",
     "parse_item_name",
@@ -37,6 +39,7 @@ __all__ = [
     "read_headers",
     "resolved_step",
     "resume_step",
+    "send_step",
     "serve_emulator",
     "step_error",
     "step_in_flight",
@@ -45,6 +48,7 @@ __all__ = [
     "stored_job",
     "stored_wait",
     "unresolvable_step",
+    "unwaitable_step",
     "wait_step",
     "write_batch_report",
 ]
@@ -775,6 +779,9 @@ def block_signals() -> None:
 def add_note(exception: BaseException, delivery: str, /) -> None:
     """Adds a message's verdict to an exception that the core did not raise, as its `delivery` and as a note."""
 
+def note(exception: BaseException, text: str) -> None:
+    """Adds a note to an exception that the core did not raise."""
+
 def error_kinds() -> list[str]:
     """The kinds of all errors, for the test that each has a class."""
 
@@ -784,8 +791,22 @@ def escape(text: str, /) -> str:
 def machine_time() -> tuple[str, float] | None:
     """What identifies this start of the machine, and how many seconds ago it was; None where the system does not say."""
 
-def step_message(client: Client, key: str, job_id: str, prompt: str) -> str:
+def step_message(
+    client: Client,
+    key: str,
+    job_id: str,
+    prompt: str,
+    meta: Callable[..., object] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> str:
     """Checks a step's arguments, and returns the digest of its message: the job, the prompt, the project and the service."""
+
+def check_step_key(key: str) -> None:
+    """Checks the key of a step."""
+
+def send_step(outcome: list[tuple[str, Poller | None]], client: Client, job_id: str, prompt: str, **keywords: Any) -> None:
+    """Sends the message of a step. Before it returns or raises, it appends the delivery to `outcome`, and the wait for the result if it
+    returns: no signal comes in between."""
 
 def stored_wait(client: Client, poller: Poller) -> tuple[str | None, str]:
     """What is stored of a wait: the record, None if it has none, and the wait itself."""
@@ -811,8 +832,11 @@ def step_in_flight(key: str, job_id: str, kind: str) -> Error:
 def other_message(key: str, known_job_id: str, job_id: str) -> Error:
     """The exception of a step whose key has another message."""
 
-def resolved_step(resolution: str) -> tuple[str, bool]:
-    """The state that a decision makes of a step, and whether an earlier send may have arrived."""
+def resolved_step(resolution: str) -> StepState:
+    """The state that a decision makes of a step."""
+
+def unwaitable_step(key: str, state: str) -> Error:
+    """The exception of a step in a state that has no result; "": the store does not have it."""
 
 def unresolvable_step(key: str, state: str) -> Error:
     """The exception of a step in a state that can't be resolved; "": the store does not have it."""

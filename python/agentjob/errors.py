@@ -46,6 +46,7 @@ __all__ = [
     "JobFailedError",
     "InternalError",
     "JournalError",
+    "StepInFlightError",
     "StoreError",
 ]
 
@@ -282,6 +283,12 @@ class JournalError(Error):
     """A batch's journal cannot be opened, read or written, is damaged, or is in use by another run."""
 
     kind = "journal"
+
+
+class StepInFlightError(RequestTimeoutError):
+    """Another worker is sending the message of the step. Call again with the same key for the outcome."""
+
+    kind = "step_in_flight"
 
 
 class StoreError(Error):

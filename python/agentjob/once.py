@@ -8,11 +8,11 @@
     job = once.wait("nightly-2026-11-26/tests")
 
 The first argument is the step's key, which names the message: one of your own that is the same whenever the step runs again, and that no other
-message has. Call it again, after a crash or on another machine, and it returns what is known: the accepted message's record, without
+message has. Call it again, after a crash or from another worker, and it returns what is known: the accepted message's record, without
 sending. A message that was not sent or was rejected is sent again. One that may have arrived is never sent again on its own: the call
 raises, until you `resolve` the step.
 
-The steps are in a store: the file of an SQLite database. Importing this loads no database; the first call does.
+The steps are in a store, which all workers share: the file of an SQLite database, for those of one machine.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from __future__ import annotations
 import contextlib
 from functools import partial
 from os import PathLike
-from typing import Callable, Iterable, List, Mapping, Optional, TypeVar, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, TypeVar, Union
 
 from . import _native
 from ._aio.message import Message as _Message
 from ._native import CancelToken, Client
-from ._once.calls import Message
+from ._once.calls import Message, read, unknown
 from ._once.sqlite import SQLiteStore
-from ._once.store import Step, Store
+from ._once.store import Step, Store, StoreBusyError
 from .aio import AsyncClient, OnMeta, OnUpdate, _check, _notify, _without
 from .errors import InvalidArgumentError, StoreError, job_failed
 from .types import Job, Resolution, ResponseMeta, StepRecord, StepState, WaitTimeout
 
-__all__ = ["AsyncOnce", "Once", "SQLiteStore", "Step", "Store"]
+__all__ = ["AsyncOnce", "Once", "SQLiteStore", "Step", "Store", "StoreBusyError"]
 
 T = TypeVar("T")
 #: A store, or the path of an SQLite database.
@@ -42,10 +42,10 @@ Where = Union[Store, str, PathLike[str]]
 class Once:
     """Sends each step's message at most once. It may be used from any number of threads and, with one store, from any number of processes.
 
-    client: whose settings the calls have; `timeout` is the total time of send_message, waiting for another worker included.
-    store: where the steps are: the path of an SQLite database, or a Store.
+    client: whose settings the calls have; `timeout` is the total time of send_message, waiting for other workers included.
+    store: where the steps are, for all workers: the path of an SQLite database, or a Store.
 
-    Every method raises StoreError if the store can't be used. Then nothing was sent, or `delivery` says what happened.
+    Every method raises StoreError if the store can't be used. That of send_message has a `delivery`: whether the message had left by then.
     """
 
     def __init__(self, client: Client, store: Where) -> None:
@@ -70,12 +70,13 @@ class Once:
         """Sends a step's message, or returns the record of the job if it was accepted before. Of such a record the store has the id, the
         status, the times and the pull request.
 
-        key: names the message: 1 to 1024 bytes, without control characters. meta, headers, cancel: see Client.send_message; meta is
-            called only if this call sends.
+        key: names the message: 1 to 1024 bytes, without control characters, and without white space or invisible characters around it.
+        meta, headers, cancel: see Client.send_message; meta is called only if this call sends.
 
-        If another worker is sending it, this waits for its outcome, within the client's timeout. Raises what Client.send_message
-        raises. `delivery` says what to do: `not_sent` and `rejected`, call it again; `unknown`, check the job, then resolve() the step:
-        until then every call raises, and none sends. InvalidArgumentError, too: the key has another job or prompt.
+        Raises what Client.send_message raises. `delivery` says what to do: `not_sent` and `rejected`, call it again; `unknown`, check the
+        job, then resolve() the step: until then every call raises, and none sends. If another worker is sending it, this waits for its
+        outcome, and raises StepInFlightError if that does not come within the client's timeout: call it again. InvalidArgumentError, too:
+        the key has another message. If it was accepted and the store has no record, the job is read.
 
         >>> once = agentjob.once.Once(client, database)
         >>> once.send_message("night/tests", "job_demo", "Write tests")["id"]
@@ -84,7 +85,7 @@ class Once:
         'job_demo'
         """
         token = self.client._call_token(delivers=True, cancel=cancel)
-        return Message(self.client, self.store, key, job_id, prompt, headers).send(token, meta)
+        return Message(self.client, self.store, (key, job_id, prompt), meta, headers).send(token)
 
     def wait(
         self,
@@ -101,35 +102,36 @@ class Once:
         headers: Optional[Mapping[str, str]] = None,
         cancel: Optional[CancelToken] = None,
     ) -> Job:
-        """Waits for the result of an accepted step, from where any process left off, and returns the job's last record. Later calls
-        return it from the store.
+        """Waits for the result of an accepted step, in any process, and returns the job's last record. Later calls return it from the
+        store.
 
-        The arguments are those of Client.wait, and so are the errors. InvalidArgumentError, too: there is no such step, or it was not
-        accepted. If the job gets other messages meanwhile, the result may be theirs: send a job's next message after this.
+        The arguments are those of Client.wait, and so are the errors. The settle time counts from when the message was accepted, in
+        whatever process; the timeout from now. InvalidArgumentError, too: there is no such step, or its message was not accepted. If the
+        job gets other messages meanwhile, the result may be theirs: send a job's next message after this.
         """
         options = _without(locals(), "self", "key", "check")
         _check(check, on_update, meta)
-        step = _accepted(self.store.get([key], None), key)
-        if step.result is not None:
-            job = _native.stored_job(step.result)
-            if on_update is not None:
-                on_update(job)
-        else:
+        step = _accepted(self.store, key)
+        job = _result(self.client, step, _without(options, "on_update", "meta", "cancel"))
+        if job is None:
             job, record = _native.wait_step(self.client, step.job_id, step.poller, **options)
             self._finish(key, record)
+        elif on_update is not None:
+            on_update(job)
         return _checked(job, check)
 
     def resolve(self, key: str, resolution: Resolution) -> None:
-        """Decides about a step whose message may have arrived. Check the job first.
+        """Decides about a step whose message may have arrived. Check the job first. Until a call acts on it, it can be decided otherwise.
 
         resolution: "arrived", it counts as accepted; "not_arrived", the next send_message sends it; "resend", that is still unknown,
             and the next send_message sends it anyway: if it did arrive, the agent works twice.
 
         Raises InvalidArgumentError: the step is not unknown, or there is none.
         """
-        state, may_have_arrived = _native.resolved_step(resolution)
-        step = self.store.resolve(key, state, may_have_arrived, resolution)
-        if step is None or step.owner is not None or step.decision != resolution or step.state != state:
+        state = _native.resolved_step(resolution)
+        _native.check_step_key(key)
+        step = self.store.resolve(key, state, resolution)
+        if step is None or step.owner is not None or step.decision != resolution:
             raise _native.unresolvable_step(key, "" if step is None else step.state)
 
     def steps(self, keys: Optional[Iterable[str]] = None, *, state: Optional[StepState] = None) -> List[StepRecord]:
@@ -139,7 +141,15 @@ class Once:
         >>> agentjob.once.Once(client, database).steps(state="unknown")
         []
         """
-        return [_record(step) for step in self.store.get(keys, state)]
+        if isinstance(keys, str):
+            raise TypeError("keys must be an iterable of str, not str")
+        wanted = None if keys is None else list(keys)
+        for key in wanted or ():
+            _native.check_step_key(key)
+        if state not in (None, "sending", "accepted", "rejected", "not_sent", "unknown"):
+            reason, hint = f"state is {state!r}", "Give sending, accepted, rejected, not_sent or unknown."
+            raise InvalidArgumentError(f"{reason}. {hint}", {"reason": reason, "hint": hint, "delivery": None})
+        return [_record(step) for step in self.store.get(wanted, state)]
 
     def _finish(self, key: str, record: Optional[str]) -> None:
         if record is not None:
@@ -195,9 +205,9 @@ class AsyncOnce:
         """Waits for the result of an accepted step; see Once.wait. Between two polls it takes no thread."""
         options = _without(locals(), "self", "key", "check", "on_update", "meta")
         _check(check, on_update, meta)
-        step = _accepted(await self._stored(partial(self.store.get, [key], None)), key)
-        if step.result is not None:
-            job = _native.stored_job(step.result)
+        step = await self._stored(partial(_accepted, self.store, key))
+        job = _result(self.client._client, step, options)
+        if job is not None:
             await _notify(on_update, job)
             return _checked(job, check)
         poller = _native.resume_step(self.client._client, step.job_id, step.poller, **options)
@@ -226,19 +236,24 @@ def _opened(store: Where) -> Store:
     return store
 
 
-def _accepted(steps: List[Step], key: str) -> Step:
-    if not steps:
-        raise _invalid(f"the store has no step {_native.escape(key)!r}", "Send its message first.")
-    step = steps[0]
-    if step.state == "unknown":
-        raise _native.step_error(step.key, step.job_id, step.failure, step.may_have_arrived)
-    if step.state != "accepted":
-        raise _invalid(f"the message of step {_native.escape(key)!r} was not accepted: it is {step.state}", "Send it first.")
-    return step
+def _accepted(store: Store, key: str) -> Step:
+    _native.check_step_key(key)
+    steps = store.get([key], None)
+    state = steps[0].state if steps else ""
+    if state == "unknown":
+        raise unknown(steps[0])
+    if state != "accepted":
+        raise _native.unwaitable_step(key, state)
+    return steps[0]
 
 
-def _invalid(reason: str, hint: str) -> InvalidArgumentError:
-    return InvalidArgumentError(f"{reason}. {hint}", {"reason": reason, "hint": hint, "delivery": None})
+def _result(client: Client, step: Step, options: Dict[str, Any]) -> Optional[Job]:
+    """The result that the store has. The options are checked in any case."""
+    result = step.result
+    if result is None:
+        return None
+    _native.resume_step(client, step.job_id, None, **options)
+    return read(step, lambda: _native.stored_job(result))
 
 
 def _checked(job: Job, check: bool) -> Job:
@@ -249,14 +264,14 @@ def _checked(job: Job, check: bool) -> Job:
 
 def _record(step: Step) -> StepRecord:
     stored = step.result or step.record
-    unknown = step.state == "unknown"
+    failed = step.state == "unknown" or step.failure is not None
     return {
         "key": step.key,
         "job_id": step.job_id,
         "state": step.state,
         "sends": step.sends,
-        "error": str(_native.step_error(step.key, step.job_id, step.failure, step.may_have_arrived)) if unknown else None,
-        "job": None if stored is None else _native.stored_job(stored),
+        "error": read(step, lambda: str(unknown(step))) if failed else None,
+        "job": None if stored is None else read(step, lambda: _native.stored_job(stored)),
         "decision": step.decision,
         "taken_at": step.taken_at,
         "changed_at": step.changed_at,

@@ -334,7 +334,7 @@ Resolution = Union[Literal["arrived"], Literal["not_arrived"], Literal["resend"]
 """Whether a step's message arrived: it did; it didn't, so it is sent; or that is unknown, and it is sent again anyway."""
 
 StepState = Union[Literal["sending"], Literal["accepted"], Literal["rejected"], Literal["not_sent"], Literal["unknown"]]
-"""A worker is sending the step's message; or how the last send ended. `not_sent`, too, after a decision that it is to be sent."""
+"""A worker is sending the step's message; or how the last send ended. After a decision: arrived is `accepted`, not_arrived `not_sent`."""
 
 
 class StepRecord(TypedDict):
@@ -346,7 +346,7 @@ class StepRecord(TypedDict):
     sends: int
     """How many calls have begun to send it."""
     error: Optional[str]
-    """Why it is unknown."""
+    """Why it is unknown, or was rejected or not sent."""
     job: Optional[Job]
     """The job's last record that the store has: its id, status, times and pull request."""
     decision: Optional[Resolution]

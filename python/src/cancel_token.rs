@@ -45,7 +45,7 @@ impl CancelToken {
         self.time.map(|time| time.started)
     }
 
-    /// When a message of its call must have left, in the time since the machine started.
+    /// The deadline of its call, in the time since the machine started, which includes its sleep.
     pub(crate) fn ends(&self) -> Option<Duration> {
         self.time.and_then(|time| time.ends)
     }

@@ -216,7 +216,7 @@ impl Client {
         keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Poller> {
         let keywords = Keywords::of("Client._send_and_poll", keywords);
-        guarded(job_id.py(), || Poller::of_message(&self.caller, (job_id, prompt), keywords))
+        guarded(job_id.py(), || Poller::of_message(&self.caller, (job_id, prompt), keywords, None))
     }
 
     /// This client, which keeps an object alive as long as it or what it made is in use: for agentjob.testing.

@@ -106,6 +106,13 @@ pub(crate) fn note_verdict(exception: &Bound<'_, PyAny>, delivery: &str) {
     }
 }
 
+/// Adds a note to an exception that the core did not raise.
+#[pyfunction]
+pub(crate) fn note(exception: &Bound<'_, PyAny>, text: &str) {
+    // As in `add_note`.
+    let _ = append_note(exception, format!("agentjob: {text}"));
+}
+
 /// Adds the job that was created to the exception that ended the call: its record as `job`, and a note with its id, which is redacted.
 pub(crate) fn note_id(exception: &Bound<'_, PyAny>, id: &str, record: Option<Bound<'_, PyDict>>) {
     // As in `add_note`.

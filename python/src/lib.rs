@@ -62,7 +62,7 @@ mod _native {
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]
-    use super::errors::{error_kinds, note_verdict};
+    use super::errors::{error_kinds, note, note_verdict};
     use super::function::with_hints;
     #[pymodule_export]
     use super::headers::read_headers;
@@ -71,8 +71,8 @@ mod _native {
     use super::logging::escape;
     #[pymodule_export]
     use super::once::{
-        machine_time, other_message, resolved_step, resume_step, step_error, step_in_flight, step_message,
-        stored_failure, stored_job, stored_wait, unresolvable_step, wait_step,
+        check_step_key, machine_time, other_message, resolved_step, resume_step, send_step, step_error, step_in_flight,
+        step_message, stored_failure, stored_job, stored_wait, unresolvable_step, unwaitable_step, wait_step,
     };
     #[pymodule_export]
     use super::poller::Poller;

@@ -2,11 +2,11 @@
 //! returns. The stores themselves are in the package.
 
 use agentjob_core as core;
-use agentjob_core::{CallOptions, Delivery, ErrorKind, Resolution, uptime};
+use agentjob_core::{CallOptions, Delivery, ErrorKind, Headers, Resolution, uptime};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 
-use crate::arguments::{self, Refused, encoded, text};
+use crate::arguments::{self, Refused, callback, encoded, text};
 use crate::client::Client;
 use crate::keywords::Keywords;
 use crate::panic::guarded;
@@ -15,19 +15,54 @@ use crate::{convert, errors, wait};
 
 /// Checks a step's arguments, and returns the digest of its message.
 #[pyfunction]
-pub(crate) fn step_message(
+#[pyo3(signature = (client, key, job_id, prompt, meta=None, headers=None))]
+pub(crate) fn step_message<'py>(
     client: &Bound<'_, Client>,
-    key: &Bound<'_, PyAny>,
-    job_id: &Bound<'_, PyAny>,
-    prompt: &Bound<'_, PyAny>,
+    key: &Bound<'py, PyAny>,
+    job_id: &Bound<'py, PyAny>,
+    prompt: &Bound<'py, PyAny>,
+    meta: Option<Bound<'py, PyAny>>,
+    headers: Option<Bound<'py, PyAny>>,
 ) -> PyResult<String> {
     guarded(key.py(), || {
         let digest = || {
             let (key, job_id, prompt) = (text("key", key)?, text("job_id", job_id)?, encoded("prompt", prompt)?);
-            Ok(client.get().caller().core().step_message(&key, &job_id, &prompt)?)
+            callback("meta", meta)?;
+            let headers = headers.map_or_else(|| Ok(Headers::new()), |given| arguments::headers("headers", &given))?;
+            Ok(client.get().caller().core().step_message(&key, &job_id, &prompt, &headers)?)
         };
         digest().map_err(|refused: Refused| refused.raised(key.py(), true))
     })
+}
+
+/// Checks the key of a step.
+#[pyfunction]
+pub(crate) fn check_step_key(key: &Bound<'_, PyAny>) -> PyResult<()> {
+    let check = || Ok(core::check_step_key(&text("key", key)?)?);
+    check().map_err(|refused: Refused| refused.raised(key.py(), false))
+}
+
+/// Sends the message of a step, for which `cancel` is a token of `Client._call_token`. Before it returns or raises, it appends the delivery
+/// to `outcome`, and the wait for the result if it returns: no signal comes in between.
+#[pyfunction]
+#[pyo3(signature = (outcome, client, job_id, prompt, **keywords))]
+pub(crate) fn send_step<'py>(
+    outcome: &Bound<'py, PyList>,
+    client: &Bound<'py, Client>,
+    job_id: &Bound<'py, PyAny>,
+    prompt: &Bound<'py, PyAny>,
+    keywords: Option<&Bound<'py, PyDict>>,
+) -> PyResult<()> {
+    let mut delivery = Delivery::NotSent;
+    let keywords = Keywords::of("Once.send_message", keywords);
+    let caller = client.get().caller();
+    let sent = guarded(outcome.py(), || Poller::of_message(caller, (job_id, prompt), keywords, Some(&mut delivery)));
+    let (poller, ended) = match sent.and_then(|poller| Bound::new(outcome.py(), poller)) {
+        Ok(poller) => (Some(poller), Ok(())),
+        Err(raised) => (None, Err(raised)),
+    };
+    outcome.append((delivery.as_str(), poller))?;
+    ended
 }
 
 /// What is stored of a wait: the record, None if it has none, and the wait itself.
@@ -124,13 +159,17 @@ pub(crate) fn step_in_flight<'py>(py: Python<'py>, key: &str, job_id: &str, kind
     exception(py, &core::step_in_flight(key, job_id, kind))
 }
 
-/// The state that a decision makes of a step, and whether an earlier send may have arrived.
+/// The state that a decision makes of a step.
 #[pyfunction]
-pub(crate) fn resolved_step(py: Python<'_>, resolution: &Bound<'_, PyAny>) -> PyResult<(&'static str, bool)> {
+pub(crate) fn resolved_step(py: Python<'_>, resolution: &Bound<'_, PyAny>) -> PyResult<&'static str> {
     let resolution = || Ok(text("resolution", resolution)?.parse::<Resolution>()?);
-    let resolution = resolution().map_err(|refused: Refused| refused.raised(py, false))?;
-    let resolved = core::resolved_step(resolution);
-    Ok((resolved.state, resolved.may_have_arrived))
+    resolution().map(core::resolved_step).map_err(|refused: Refused| refused.raised(py, false))
+}
+
+/// The exception of a step in a state that has no result.
+#[pyfunction]
+pub(crate) fn unwaitable_step<'py>(py: Python<'py>, key: &str, state: &str) -> Bound<'py, PyAny> {
+    exception(py, &core::unwaitable_step(key, state))
 }
 
 /// The exception of a step in a state that can't be resolved.

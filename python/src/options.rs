@@ -42,6 +42,8 @@ pub(crate) fn wait_timeout(name: &str, given: &Bound<'_, PyAny>) -> Result<Optio
 pub(crate) struct Call {
     pub(crate) callbacks: Callbacks,
     pub(crate) options: CallOptions,
+    /// Its deadline, in the time since the machine started; none if it was not queued.
+    pub(crate) ends: Option<Duration>,
 }
 
 /// What observes a call, and the call's options, which report to it.
@@ -55,7 +57,8 @@ impl Call {
             let token = cancel_token("cancel", &given)?;
             call.options = call.options.cancel(token.core());
             if let Some(started) = token.started() {
-                call.options = call.options.started_at(started).leaves_before(token.ends());
+                call.options = call.options.started_at(started);
+                call.ends = token.ends();
             }
         }
         call.callbacks.meta = callback("meta", keywords.optional("meta"))?;

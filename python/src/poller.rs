@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentjob_core as core;
-use agentjob_core::{CallOptions, Headers};
+use agentjob_core::{CallOptions, Delivery, Headers};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{PyTraverseError, PyVisit};
@@ -64,20 +64,32 @@ impl Poller {
         Ok(Poller::new(py, caller, poller, headers))
     }
 
-    /// Sends a message, and returns the wait for its result.
+    /// Sends a message, and returns the wait for its result. `step`: it is a step's, which leaves in the time of its call or not at all; it
+    /// gets the delivery, whatever is raised, but for what is raised before the call begins.
     pub(crate) fn of_message(
         caller: &Caller,
         (job_id, prompt): (Argument<'_, '_>, Argument<'_, '_>),
         keywords: Keywords<'_>,
+        step: Option<&mut Delivery>,
     ) -> PyResult<Poller> {
         let py = job_id.py();
         let ((job_id, prompt), options, call, headers) = keywords.read(py, true, |keywords| {
             let (options, call) = (wait_options(keywords)?, Call::read(keywords)?);
             Ok((message(job_id, prompt)?, options, call, of_each_poll(keywords)?))
         })?;
+        let ends = call.ends.filter(|_| step.is_some());
         let (watcher, call) = call.watched(py, caller, true)?;
-        let options = options.call(call.headers(headers.clone()));
-        let poller = blocking(py, &watcher, true, || caller.core().send_and_poll(&job_id, &prompt, &options))?;
+        let options = options.call(call.headers(headers.clone()).leaves_before(ends));
+        let mut ignored = Delivery::NotSent;
+        let delivery = step.unwrap_or(&mut ignored);
+        let poller = blocking(py, &watcher, true, || {
+            // In case it panics.
+            *delivery = Delivery::Unknown;
+            let sent = caller.core().send_and_poll(&job_id, &prompt, &options);
+            *delivery =
+                sent.as_ref().map_or_else(|error| error.delivery().unwrap_or(*delivery), |_| Delivery::Accepted);
+            sent
+        })?;
         Ok(Poller::new(py, caller, poller, headers))
     }
 

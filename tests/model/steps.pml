@@ -22,7 +22,7 @@ bool a_processed_at_most_once = true;         /* since the caller last decided t
 bool b_accepted_was_processed_once = true;    /* the row says accepted => processed, exactly once */
 bool c_processed_is_never_denied = true;      /* processed => the row says accepted or unknown, or `sending`, which becomes unknown */
 bool d_no_message_leaves_after_a_takeover = true;
-bool g_what_was_returned_stays_true = true;   /* a call has returned that the message was accepted => the row says so ever after */
+bool g_what_was_returned_stays_true = true;   /* a call has returned that the message was accepted => the row says so from then on */
 #define CLAIM(letter, name, condition) \
 	name = (condition) || (ONLY != 0 && ONLY != letter); assert(name)
 

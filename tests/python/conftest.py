@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+import agentjob
 from agentjob.testing import Emulator
 
 #: A job that stays active until a message comes.
@@ -109,6 +110,17 @@ def emulator():
 def client(emulator):
     with emulator.client() as client:
         yield client
+
+
+@pytest.fixture
+def database(tmp_path):
+    return tmp_path / "steps.db"
+
+
+@pytest.fixture
+def once(client, database):
+    """Steps in that database."""
+    return agentjob.once.Once(client, database)
 
 
 class Script:

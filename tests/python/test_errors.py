@@ -35,6 +35,7 @@ TREE = {
     "JobFailedError": ("job_failed", ("Error",)),
     "InternalError": ("internal", ("Error",)),
     "JournalError": ("journal", ("Error",)),
+    "StepInFlightError": ("step_in_flight", ("RequestTimeoutError",)),
     "StoreError": ("store", ("Error",)),
 }
 
@@ -57,7 +58,7 @@ def raised(call, *arguments, **options):
 def test_the_tree_is_the_documented_one():
     classes = {name for name in agentjob.errors.__all__ if name not in ("Error", "StatusError")}
     assert classes == set(TREE)
-    assert {kind for kind, _ in TREE.values()} == {*agentjob._native.error_kinds(), "job_failed", "store"}
+    assert {kind for kind, _ in TREE.values()} == {*agentjob._native.error_kinds(), "job_failed", "step_in_flight", "store"}
     for name, (kind, bases) in TREE.items():
         cls = getattr(agentjob, name)
         assert cls.kind == kind

@@ -4,16 +4,11 @@ import asyncio
 
 import pytest
 from conftest import QUICK
-from test_once import POST, prompts
+from steps import POST, prompts
 
 import agentjob
 from agentjob.aio import AsyncClient
 from agentjob.once import AsyncOnce
-
-
-@pytest.fixture
-def database(tmp_path):
-    return tmp_path / "steps.db"
 
 
 def test_asyncio_sends_each_message_once_too(emulator, client, database):

@@ -48,7 +48,7 @@ impl CallOptions {
     }
 
     /// The latest time at which the message may leave, since the machine started: unlike [`Instant`], that counts its sleep. It is checked
-    /// right before the first byte. Default: none.
+    /// right before each write, so that at most part of the message leaves later. Default: none.
     #[doc(hidden)]
     #[must_use]
     pub fn leaves_before(mut self, since_boot: Option<Duration>) -> CallOptions {

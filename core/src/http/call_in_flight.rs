@@ -43,7 +43,7 @@ pub(crate) struct CallInFlight {
     connecting: Cell<bool>,
     new_connection: bool,
     is_post: bool,
-    /// Before its first byte leaves, this time since the machine started must not have come.
+    /// Before each of its bytes leaves, this time since the machine started must not have come.
     leaves_before: Option<Duration>,
     sent: Cell<Sent>,
     /// What the response declared about its connection; `None` if that must not be kept.
@@ -130,7 +130,8 @@ impl CallInFlight {
     }
 
     fn check_deadline(&self) -> Result<(), Cause> {
-        if self.sent.get() == Sent::Nothing && self.leaves_before.is_some_and(has_come) {
+        // Part of a message is no message: the service waits for the rest.
+        if self.sent.get() != Sent::All && self.leaves_before.is_some_and(has_come) {
             return Err(Cause::Timeout);
         }
         let now = Instant::now();

@@ -4,23 +4,13 @@ use crate::batch::decisions::decision::Resolution;
 use crate::error::Error;
 use crate::text::describe;
 
-/// The state of a step as the store has it, after this decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The state that a decision makes of a step. One that is to be sent again anyway stays unknown: it may have arrived.
 #[doc(hidden)]
-pub struct ResolvedStep {
-    /// `accepted` or `not_sent`.
-    pub state: &'static str,
-    /// An earlier send may have arrived: the message stays unknown unless a later one is accepted.
-    pub may_have_arrived: bool,
-}
-
-/// The state that a decision makes of a step.
-#[doc(hidden)]
-pub fn resolved_step(resolution: Resolution) -> ResolvedStep {
+pub fn resolved_step(resolution: Resolution) -> &'static str {
     match resolution {
-        Resolution::Arrived => ResolvedStep { state: "accepted", may_have_arrived: false },
-        Resolution::NotArrived => ResolvedStep { state: "not_sent", may_have_arrived: false },
-        Resolution::Resend => ResolvedStep { state: "not_sent", may_have_arrived: true },
+        Resolution::Arrived => "accepted",
+        Resolution::NotArrived => "not_sent",
+        Resolution::Resend => "unknown",
     }
 }
 
@@ -37,6 +27,18 @@ pub fn unresolvable_step(key: &str, state: &str) -> Error {
     Error::invalid(format!("step \"{}\" cannot be resolved: {why}", describe(key))).with_hint(hint)
 }
 
+/// Why the result of a step in this state can't be waited for; `""`: the store doesn't have it.
+#[doc(hidden)]
+pub fn unwaitable_step(key: &str, state: &str) -> Error {
+    let (why, hint) = match state {
+        "" => ("the store does not have it", "Send its message first."),
+        "rejected" => ("its message was rejected", "To send it, call send_message again."),
+        "not_sent" => ("its message was not sent", "To send it, call send_message again."),
+        _ => ("a worker is sending its message", "For the outcome, call send_message."),
+    };
+    Error::invalid(format!("step \"{}\" has no result: {why}", describe(key))).with_hint(hint)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,12 +46,22 @@ mod tests {
     /// The table of docs/reference/steps.md.
     #[test]
     fn each_resolution_makes_a_state() {
-        for (resolution, state, may_have_arrived) in [
-            (Resolution::Arrived, "accepted", false),
-            (Resolution::NotArrived, "not_sent", false),
-            (Resolution::Resend, "not_sent", true),
+        for (resolution, state) in
+            [(Resolution::Arrived, "accepted"), (Resolution::NotArrived, "not_sent"), (Resolution::Resend, "unknown")]
+        {
+            assert_eq!(resolved_step(resolution), state);
+        }
+    }
+
+    #[test]
+    fn only_an_accepted_step_has_a_result() {
+        for (state, reason) in [
+            ("", "the store does not have it. Send its message first."),
+            ("rejected", "its message was rejected. To send it, call send_message again."),
+            ("not_sent", "its message was not sent. To send it, call send_message again."),
+            ("sending", "a worker is sending its message. For the outcome, call send_message."),
         ] {
-            assert_eq!(resolved_step(resolution), ResolvedStep { state, may_have_arrived });
+            assert_eq!(unwaitable_step("a/b", state).message(), format!("step \"a/b\" has no result: {reason}"));
         }
     }
 

@@ -4,12 +4,13 @@
 use crate::batch::item_limits::check_key;
 use crate::batch::journal::decode::decode_reason;
 use crate::batch::journal::digest::Digest;
-use crate::batch::journal::encode::reason_json;
+use crate::batch::journal::encode::LineWriter;
 use crate::batch::journal::reason::{OF_STEP, Origin, Reason};
 use crate::batch::journal::stored_record::RecordFilter;
 use crate::call::options::CallOptions;
 use crate::call::prompt::Prompt;
 use crate::client::Client;
+use crate::config::headers::Headers;
 use crate::delivery::Delivery;
 use crate::error::sentence::Subject;
 use crate::error::{Error, ErrorKind};
@@ -35,10 +36,17 @@ impl Client {
     /// Checks a step's arguments, and returns the digest of its message: the job, the prompt, the project and the service.
     ///
     /// # Errors
-    /// `InvalidArgument`: the key, the job's id or the prompt cannot be used.
-    pub fn step_message<'a>(&self, key: &str, job_id: &str, prompt: impl Into<Prompt<'a>>) -> Result<String, Error> {
+    /// `InvalidArgument`: the key, the job's id, the prompt or the headers cannot be used.
+    pub fn step_message<'a>(
+        &self,
+        key: &str,
+        job_id: &str,
+        prompt: impl Into<Prompt<'a>>,
+        headers: &Headers,
+    ) -> Result<String, Error> {
         let prompt = prompt.into();
         check_step_key(key)?;
+        self.shared.config.request_head.headers().merged(headers)?;
         Operation::SendMessage { job_id, prompt }.check(self.shared.config.max_prompt_bytes)?;
         let parts = [self.base_url(), self.project_id(), job_id].map(str::as_bytes);
         Ok(Digest::of(&[b"step", parts[0], parts[1], parts[2], &prompt.body()]).to_string())
@@ -60,8 +68,10 @@ impl Client {
         call: &CallOptions,
     ) -> String {
         let reason = Reason { origin: Origin::Request, kind, http_status, request_id: None };
-        let json = self.with_filter(call, |filter| reason_json(&reason, filter.name(request_id)));
-        format!("{{\"delivery\":\"{delivery}\",{}", &json[1..])
+        self.with_filter(call, |filter| {
+            let fields = LineWriter::object("delivery", Some(delivery.as_str()));
+            fields.reason_fields(&reason, filter.name(request_id)).json_text()
+        })
     }
 
     /// The wait for a step's result, from its stored text, or without one: then it is not known when the job took the message, and
@@ -72,8 +82,11 @@ impl Client {
     pub fn resume_step(&self, job_id: &str, poller: Option<&str>, options: &WaitOptions) -> Result<Poller, Error> {
         let schedule = options.resolve(&self.shared.config.waits)?;
         match poller {
-            Some(text) => Poller::resume(text, by_the_calendar, schedule),
             None => Ok(Poller::after_lost_response(job_id, schedule)),
+            Some(text) => match Poller::resume(text, by_the_calendar, schedule) {
+                Ok(poller) if poller.job_id() == job_id => Ok(poller),
+                _ => Err(Error::invalid("the wait in the store was changed")),
+            },
         }
     }
 
@@ -83,8 +96,15 @@ impl Client {
     }
 }
 
-/// Databases refuse some control characters in a text.
-fn check_step_key(key: &str) -> Result<(), Error> {
+/// Checks a step's key. Databases refuse some control characters in a text.
+///
+/// # Errors
+/// `InvalidArgument`.
+#[doc(hidden)]
+pub fn check_step_key(key: &str) -> Result<(), Error> {
+    if key.is_empty() {
+        return Err(Error::invalid("key is empty").with_hint("Give each step a key of its own."));
+    }
     check_key(key)?;
     match key.chars().find(|c| c.is_control()) {
         Some(c) => {
@@ -157,7 +177,6 @@ pub fn stored_job(json: &str) -> Result<Job, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::headers::Headers;
     use Delivery::*;
 
     fn client(base_url: &str, project_id: &str) -> Client {
@@ -167,7 +186,9 @@ mod tests {
     #[test]
     fn a_message_is_another_one_if_its_job_its_prompt_its_project_or_its_service_is() {
         let client_a = client("https://a.example", "p");
-        let digest = |client: &Client, key, job_id, prompt: &str| client.step_message(key, job_id, prompt).unwrap();
+        let digest = |client: &Client, key, job_id, prompt: &str| {
+            client.step_message(key, job_id, prompt, &Headers::new()).unwrap()
+        };
         let one = digest(&client_a, "k", "job_1", "Go");
         assert_eq!(one, digest(&client_a, "another key", "job_1", "Go"));
         let others = [
@@ -191,7 +212,7 @@ mod tests {
             ("k", "", "Go", "job_id is empty"),
             ("k", "job_1", "", "prompt is empty"),
         ] {
-            let error = client.step_message(key, job_id, prompt).unwrap_err();
+            let error = client.step_message(key, job_id, prompt, &Headers::new()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument);
             assert!(error.message().starts_with(begins), "{error}");
         }

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Callable, Iterator, Mapping, Optional, Tuple
+from typing import Callable, Iterator, List, Mapping, Optional, Tuple, TypeVar
 
 from .. import _native
 from .._native import CancelToken, Client, Poller
-from ..errors import Error, StoreError
+from ..errors import Error, InvalidArgumentError, RequestTimeoutError, StepInFlightError, StoreError
 from ..types import Job
-from .store import Step, Store
+from .store import Step, Store, StoreBusyError
 
+T = TypeVar("T")
 #: How much longer a lease is than the call's own time: for the response's last bytes, and to record the outcome.
 MARGIN = 30.0
 #: The shortest and the longest pause between two checks whether another worker has the outcome.
 PAUSES = (0.02, 0.5)
+#: How long a statement waits for those of other workers, before the call checks its token and its time.
+SLICE = 0.2
 
 
 class Message:
@@ -25,112 +28,166 @@ class Message:
         self,
         client: Client,
         store: Store,
-        key: str,
-        job_id: str,
-        prompt: str,
+        message: Tuple[str, str, str],
+        meta: Optional[Callable[..., object]],
         headers: Optional[Mapping[str, str]],
     ) -> None:
-        #: Checks everything before the store sees it.
-        self.digest = _native.step_message(client, key, job_id, prompt)
         self.client, self.store = client, store
-        self.key, self.job_id, self.prompt, self.headers = key, job_id, prompt, headers
+        self.key, self.job_id, self.prompt = message
+        self.meta, self.headers = meta, headers
+        # Checks everything before the store sees it.
+        self.digest = _native.step_message(client, *message, meta, headers)
         self.owner = os.urandom(8).hex()
+        #: The step may have been taken, and its outcome is not recorded yet.
+        self.is_open = False
+        #: The delivery of the message, and the wait for its result, once the call to the service has ended.
+        self.outcome: List[Tuple[str, Optional[Poller]]] = []
 
-    def send(self, token: CancelToken, meta: Optional[Callable[..., object]]) -> Job:
-        """Sends it, or returns what is known of it. The token's time is the call's, which may have been queued."""
-        if token._remaining == 0.0:
-            self._post(token, meta)  # it has timed out, which raises
-        for pause in pauses():
-            step, poller = self._try(token, meta)
-            if poller is not None:
-                job = poller.job
-                assert job is not None
-                return job
+    def send(self, token: CancelToken) -> Job:
+        """Sends it, or returns what is known of it. The token has the time of the call, from before it queued for a thread."""
+        try:
+            return self._send(token)
+        except BaseException as error:
+            # Also Ctrl-C, wherever it came.
+            self._raised(error)
+            raise
+
+    def _send(self, token: CancelToken) -> Job:
+        while True:
+            step = self._taken(token)
+            if step.state == "sending" and step.owner == self.owner:
+                return self._post(token)
+            self.is_open = False
             if step.message != self.digest:
                 raise _native.other_message(self.key, step.job_id, self.job_id)
-            if step.state != "sending":
+            if step.state in ("accepted", "unknown"):
                 return known(self.client, step, self.headers, token)
-            self._pause(pause, token)
-        raise AssertionError("pauses have no end")
+            # Another worker is sending it, or was until just now.
+            self._wait(token)
 
-    def _try(self, token: CancelToken, meta: Optional[Callable[..., object]]) -> Tuple[Step, Optional[Poller]]:
-        """Takes the step, and sends the message if that succeeds. Whatever ends this, the store has the outcome."""
-        taken = False
-        try:
-            step = self.store.take(self.key, self.job_id, self.digest, self.owner, self.client.timeout + MARGIN)
-            if step.state != "sending" or step.owner != self.owner:
-                return step, None
-            taken = True
-            poller = self._post(token, meta)
-        except BaseException as error:
-            delivery = getattr(error, "delivery", None)
-            if not isinstance(delivery, str):
-                delivery = "unknown" if taken else "not_sent"
-                _native.add_note(error, delivery)
-            self._failed(error, delivery, taken)
-            raise
+    def _taken(self, token: CancelToken) -> Step:
+        """Takes the step, if possible, and returns it as it is then."""
+        while True:
+            remaining = token._remaining
+            if remaining == 0.0 or token.cancelled or self.client.closed:
+                # Nothing is taken: this raises the error of a call that has ended.
+                self._request(token)
+            self.is_open = True
+            patience = SLICE if remaining is None else min(SLICE, remaining)
+            lease = self.client.timeout + MARGIN
+            try:
+                step = self.store.take(self.key, self.job_id, self.digest, self.owner, lease, patience)
+            except StoreBusyError:
+                self.is_open = False
+                if token._remaining == 0.0:
+                    raise
+                continue
+            if step is None:
+                raise StoreError(f"step {name(self.key)} was removed from the store meanwhile")
+            return step
+
+    def _post(self, token: CancelToken) -> Job:
+        self._request(token)
+        poller = self.outcome[0][1]
+        job = None if poller is None else poller.job
+        assert poller is not None and job is not None
         record, wait = _native.stored_wait(self.client, poller)
-        try:
-            settled = self._settle("accepted", None, record, wait)
-        except StoreError as error:
-            error.delivery, error.job = "accepted", poller.job
-            raise
-        if settled is None or settled.state != "accepted":
-            raise _decided(self.key, poller)
-        return settled, poller
+        step = self._settle("accepted", None, record, wait)
+        self.is_open = False
+        if step is None or step.state != "accepted" or step.owner not in (self.owner, None):
+            why = "it was removed from the store" if step is None else "a person resolved it otherwise, because its lease was over"
+            raise StoreError(f"step {name(self.key)}: the message was accepted, but meanwhile {why}. Check the job.")
+        return job
 
-    def _post(self, token: CancelToken, meta: Optional[Callable[..., object]]) -> Poller:
-        return self.client._send_and_poll(self.job_id, self.prompt, cancel=token, meta=meta, headers=self.headers)
+    def _request(self, token: CancelToken) -> None:
+        _native.send_step(
+            self.outcome, self.client, self.job_id, self.prompt, cancel=token, meta=self.meta, headers=self.headers
+        )
 
-    def _failed(self, error: BaseException, delivery: str, taken: bool) -> None:
-        """Records the outcome of a send that raised. `taken`: the step was taken for certain; else it may have been."""
-        wait = None
-        if delivery == "accepted":
+    def _raised(self, error: BaseException) -> None:
+        """Records the outcome of a call that raised, if that was not done, and adds the delivery to the exception."""
+        delivery, poller = self.outcome[0] if self.outcome else ("not_sent", None)
+        # What the exception says may be about another call, of a function of the program that this one ran.
+        if self.outcome or getattr(error, "delivery", None) is None:
+            _native.add_note(error, delivery)
+        if poller is not None and isinstance(error, StoreError):
+            error.job = poller.job
+        if not self.is_open:
+            return
+        record = wait = failure = None
+        if poller is not None:
+            record, wait = _native.stored_wait(self.client, poller)
+        elif delivery == "accepted":
             wait = _native.stored_wait(self.client, _native.resume_step(self.client, self.job_id))[1]
-        failure = _native.stored_failure(self.client, error, delivery, self.headers)
+        else:
+            failure = _native.stored_failure(self.client, error, delivery, self.headers)
         try:
-            settled = self._settle(delivery, failure, None, wait)
+            step = self._settle(delivery, failure, record, wait)
         except StoreError as problem:
-            note(error, f"the outcome could not be recorded, so step {self.key!r} becomes unknown: {problem}")
+            if self.outcome:
+                _native.note(error, f"the outcome could not be recorded, so step {name(self.key)} becomes unknown: {problem}")
             return
-        if not taken or settled is None or settled.state != "unknown":
+        self.is_open = False
+        if step is None or step.state != "unknown" or step.owner != self.owner:
             return
-        if delivery != "unknown":
-            # A resend that did not arrive says nothing about the send before it.
-            raise _native.step_error(self.key, self.job_id, failure, True) from error
-        note(error, f"step {self.key!r} is unknown and is not sent again: check the job, then resolve the step")
+        if isinstance(error, Error):
+            unknown_step = _native.step_error(self.key, self.job_id, failure, step.may_have_arrived)
+            for fact in ("body", "retry_after", "attempts", "elapsed"):
+                setattr(unknown_step, fact, getattr(error, fact))
+            raise unknown_step from error
+        _native.note(error, f"step {name(self.key)} is unknown and is not sent again: check the job, then resolve the step")
 
     def _settle(self, state: str, failure: Optional[str], record: Optional[str], wait: Optional[str]) -> Optional[Step]:
-        try:
-            return self.store.settle(self.key, self.owner, state, failure, record, wait)
-        except StoreError:
-            raise
-        except BaseException:
-            # Ctrl-C, at a bad time: the outcome is recorded first.
-            self.store.settle(self.key, self.owner, state, failure, record, wait)
-            raise
+        return self.store.settle(self.key, self.owner, state, failure, record, wait)
 
-    def _pause(self, pause: float, token: CancelToken) -> None:
-        """Waits for another worker's outcome."""
-        remaining = token._remaining
-        kind = "timeout" if remaining == 0.0 else "closed" if self.client.closed else "cancelled" if token.cancelled else None
-        if kind is not None:
-            raise _native.step_in_flight(self.key, self.job_id, kind)
-        try:
-            time.sleep(pause if remaining is None else min(pause, remaining))
-        except BaseException as error:  # Ctrl-C
-            _native.add_note(error, "unknown")
-            raise
+    def _wait(self, token: CancelToken) -> None:
+        """Waits until no other worker is sending it."""
+        for pause in pauses():
+            remaining = token._remaining
+            kind = "timeout" if remaining == 0.0 else "closed" if self.client.closed else "cancelled" if token.cancelled else None
+            if kind is not None:
+                error = _native.step_in_flight(self.key, self.job_id, kind)
+                raise StepInFlightError(*error.args) if isinstance(error, RequestTimeoutError) else error
+            try:
+                time.sleep(pause if remaining is None else min(pause, remaining))
+                steps = self.store.get([self.key], None)
+            except BaseException as raised:
+                _native.add_note(raised, "unknown")
+                raise
+            if not steps or steps[0].state != "sending":
+                return
 
 
-def known(client: Client, step: Step, headers: Optional[Mapping[str, str]], cancel: Optional[CancelToken]) -> Job:
+def known(client: Client, step: Step, headers: Optional[Mapping[str, str]], cancel: CancelToken) -> Job:
     """The outcome of a step that was not sent now."""
     if step.state == "unknown":
-        raise _native.step_error(step.key, step.job_id, step.failure, step.may_have_arrived)
-    if step.record is not None:
-        return _native.stored_job(step.record)
-    # The response could not be read, or a person decided that it arrived.
-    return client.get_job(step.job_id, headers=headers, cancel=cancel)
+        raise unknown(step)
+    record = step.record
+    try:
+        if record is not None:
+            return read(step, lambda: _native.stored_job(record))
+        # The response could not be read, or a person decided that it arrived.
+        return client.get_job(step.job_id, headers=headers, cancel=cancel)
+    except BaseException as error:
+        _native.add_note(error, "accepted")
+        raise
+
+
+def unknown(step: Step) -> Error:
+    """The error of a step whose message may have arrived."""
+    return _native.step_error(step.key, step.job_id, step.failure, step.may_have_arrived)
+
+
+def read(step: Step, what: Callable[[], T]) -> T:
+    """What is made of a text that the store has."""
+    try:
+        return what()
+    except (InvalidArgumentError, TypeError) as error:
+        raise StoreError(f"the row of step {name(step.key)} in the store was changed: {error}") from error
+
+
+def name(key: str) -> str:
+    return f'"{_native.escape(key)}"'
 
 
 def pauses() -> Iterator[float]:
@@ -138,18 +195,3 @@ def pauses() -> Iterator[float]:
     while True:
         yield pause
         pause = min(2 * pause, longest)
-
-
-def note(error: BaseException, text: str) -> None:
-    """Python 3.11 and later show notes in tracebacks. Older versions don't, but a program can read them."""
-    notes: Any = getattr(error, "__notes__", None)
-    error.__notes__ = [*(notes or ()), f"agentjob: {text}"]
-
-
-def _decided(key: str, poller: Poller) -> Error:
-    """The message was accepted, but meanwhile its lease was over, and a person decided that it did not arrive."""
-    error = StoreError(
-        f"step {_native.escape(key)!r}: the message was accepted, but meanwhile the step was resolved otherwise. Check the job."
-    )
-    error.delivery, error.job = "accepted", poller.job
-    return error

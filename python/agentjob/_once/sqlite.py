@@ -1,33 +1,40 @@
-"""Steps in an SQLite database: for the processes of one machine."""
+"""Steps in an SQLite database: for the processes of one machine.
+
+Each statement has a connection of its own. SQLite's connections don't survive a fork: not even one that a child opens itself, while its
+parent has another one open.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
+import re
 import sqlite3
 import threading
 import time
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar, Union
 
 from .. import _native
 from ..errors import StoreError
-from .store import VERSION, Step, refuse_version
+from ..types import Resolution, StepState
+from . import forks
+from .store import PATIENCE, VERSION, Step, StoreBusyError
 
+T = TypeVar("T")
+#: How long SQLite itself waits for other statements, in seconds, before Python looks for signals.
+SLICE = 0.05
+NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 #: Of a step that a worker took and whose lease is over, or that was taken before the machine's last start, the outcome is not known.
 STATE = "CASE WHEN state = 'sending' AND (boot IS NOT :boot OR lease_until <= :now) THEN 'unknown' ELSE state END"
 COLUMNS = ", ".join(STATE if name == "state" else name for name in Step._fields)
-#: How long a statement waits for those of other processes, in seconds.
-PATIENCE = 30.0
-NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 
-# The row of the key '' is the store's own: its version. A lease is measured by the clock of the machine, which no one can set.
+# SQLite keeps this text, comments included.
 TABLE = f"""
-CREATE TABLE IF NOT EXISTS agentjob_steps (
+CREATE TABLE IF NOT EXISTS agentjob_steps ( -- version {VERSION}
     key TEXT PRIMARY KEY NOT NULL,
     job_id TEXT NOT NULL,
     message TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('sending', 'accepted', 'rejected', 'not_sent', 'unknown', 'version')),
+    state TEXT NOT NULL CHECK (state IN ('sending', 'accepted', 'rejected', 'not_sent', 'unknown')),
     sends INTEGER NOT NULL DEFAULT 0,
     may_have_arrived INTEGER NOT NULL DEFAULT 0,
     owner TEXT,
@@ -38,19 +45,19 @@ CREATE TABLE IF NOT EXISTS agentjob_steps (
     decision TEXT,
     taken_at TEXT,
     changed_at TEXT,
-    boot TEXT,
+    boot TEXT, -- by the clock of this start of the machine, which no one can set
     lease_until REAL
 ) WITHOUT ROWID"""
-FIRST_ROW = f"INSERT OR IGNORE INTO agentjob_steps (key, job_id, message, state, sends) VALUES ('', '', '', 'version', {VERSION})"
+TABLE_IS = "SELECT sql FROM sqlite_master WHERE name = 'agentjob_steps'"
 
 TAKE = f"""
 INSERT INTO agentjob_steps (key, job_id, message, state, sends, owner, boot, lease_until, taken_at)
 VALUES (:key, :job_id, :message, 'sending', 1, :owner, :boot, :now + :lease, {NOW})
 ON CONFLICT (key) DO UPDATE SET
-    state = 'sending', sends = sends + (owner IS NOT excluded.owner), owner = excluded.owner, failure = NULL, record = NULL,
-    poller = NULL, boot = excluded.boot, lease_until = excluded.lease_until, taken_at = excluded.taken_at, changed_at = NULL
-WHERE job_id = excluded.job_id AND message = excluded.message
-    AND (state IN ('not_sent', 'rejected') OR ({STATE} = 'sending' AND owner = excluded.owner))
+    state = 'sending', sends = sends + 1, owner = excluded.owner, failure = NULL, record = NULL, poller = NULL,
+    boot = excluded.boot, lease_until = excluded.lease_until, taken_at = excluded.taken_at, changed_at = NULL
+WHERE message = excluded.message
+    AND (state IN ('not_sent', 'rejected') OR (state = 'unknown' AND decision = 'resend' AND owner IS NULL))
 RETURNING {COLUMNS}"""
 
 SETTLE = f"""
@@ -63,14 +70,17 @@ RETURNING {COLUMNS}"""
 
 RESOLVE = f"""
 UPDATE agentjob_steps SET
-    state = :state, may_have_arrived = :may_have_arrived, decision = :decision, owner = NULL, failure = NULL, changed_at = {NOW}
-WHERE key = :key AND {STATE} = 'unknown'
+    state = :state, may_have_arrived = :resolution = 'resend', decision = :resolution, owner = NULL, failure = NULL, changed_at = {NOW}
+WHERE key = :key AND ({STATE} = 'unknown' OR (owner IS NULL AND decision IS NOT NULL AND record IS NULL AND result IS NULL))
 RETURNING {COLUMNS}"""
 
 FINISH = "UPDATE agentjob_steps SET result = :result WHERE key = :key AND state = 'accepted'"
 
-GET = f"SELECT {COLUMNS} FROM agentjob_steps WHERE key <> '' AND (:state IS NULL OR {STATE} = :state)"
+GET = f"SELECT {COLUMNS} FROM agentjob_steps WHERE (:state IS NULL OR {STATE} = :state)"
 GET_KEYS = f"{GET} AND key IN (SELECT value FROM json_each(:keys))"
+
+#: Held while a new file is made.
+_creates = threading.RLock()
 
 
 class SQLiteStore:
@@ -80,104 +90,94 @@ class SQLiteStore:
     path: the database's file. It is made if it isn't there, readable by this user only; its folder must exist. The steps are in one
         table, `agentjob_steps`, so it may be a database that has other tables.
 
-    Raises StoreError: it can't be opened, read or written, or a later version of agentjob has written it. Needs SQLite 3.35 (2021).
+    Raises StoreError: it can't be opened, read or written, or another version of agentjob has written it. Needs SQLite 3.35 (2021).
     """
 
     def __init__(self, path: Union[str, os.PathLike[str]]) -> None:
-        self.path: str = os.path.abspath(os.fspath(path))
-        self._by_pid: Dict[int, _Here] = {}
+        self.path: str = os.path.abspath(os.fsdecode(os.fspath(path)))
 
     def __repr__(self) -> str:
-        return f"SQLiteStore({self.path!r})"
+        return f"{type(self).__name__}({self.path!r})"
 
-    def __reduce__(self) -> Tuple[Any, ...]:
-        return SQLiteStore, (self.path,)
-
-    def take(self, key: str, job_id: str, message: str, owner: str, lease: float) -> Step:
+    def take(self, key: str, job_id: str, message: str, owner: str, lease: float, patience: float, /) -> Optional[Step]:
         """Takes a step to send it; see Store."""
         arguments = {"key": key, "job_id": job_id, "message": message, "owner": owner, "lease": lease}
-        with self._connection() as connection:
-            step = _step(connection, TAKE, arguments) or _find(connection, key)
-        if step is None:
-            raise StoreError(f"step {_native.escape(key)!r} was removed from the store {self.path!r} meanwhile")
-        return step
+        return self._changed(key, TAKE, arguments, patience)
 
     def settle(
         self, key: str, owner: str, state: str, failure: Optional[str], record: Optional[str], poller: Optional[str], /
     ) -> Optional[Step]:
         """Records an outcome; see Store."""
-        arguments = {"key": key, "owner": owner, "state": state, "failure": failure, "record": record, "poller": poller}
-        with self._connection() as connection:
-            return _step(connection, SETTLE, arguments) or _find(connection, key)
+        arguments = {"owner": owner, "state": state, "failure": failure, "record": record, "poller": poller}
+        return self._changed(key, SETTLE, arguments)
 
-    def resolve(self, key: str, state: str, may_have_arrived: bool, decision: str, /) -> Optional[Step]:
+    def resolve(self, key: str, state: str, resolution: Resolution, /) -> Optional[Step]:
         """Records a decision; see Store."""
-        arguments = {"key": key, "state": state, "may_have_arrived": may_have_arrived, "decision": decision}
-        with self._connection() as connection:
-            return _step(connection, RESOLVE, arguments) or _find(connection, key)
+        return self._changed(key, RESOLVE, {"state": state, "resolution": resolution})
 
     def finish(self, key: str, result: str, /) -> None:
         """Records the last record of a job; see Store."""
-        with self._connection() as connection:
-            connection.execute(FINISH, {"key": key, "result": result})
+        self._run(lambda connection: connection.execute(FINISH, {"key": key, "result": result}).fetchall(), PATIENCE)
 
-    def get(self, keys: Optional[Iterable[str]] = None, state: Optional[str] = None, /) -> List[Step]:
+    def get(self, keys: Optional[Sequence[str]], state: Optional[StepState], /) -> List[Step]:
         """These steps, or all; see Store."""
-        wanted = None if keys is None else json.dumps(list(keys))
-        with self._connection() as connection:
-            return _steps(connection, GET if wanted is None else GET_KEYS, {"keys": wanted, "state": state}, " ORDER BY key")
+        statement = GET if keys is None else GET_KEYS
+        arguments = {"keys": json.dumps(keys), "state": state}
+        return self._run(lambda connection: _steps(connection, statement + " ORDER BY key", arguments), PATIENCE)
 
-    def close(self) -> None:
-        """Closes this process's connection. The next call opens another one."""
-        here = self._by_pid.pop(os.getpid(), None)
-        if here is not None:
-            with here.lock:
-                here.connection.close()
+    def _changed(self, key: str, statement: str, arguments: Dict[str, Any], patience: float = PATIENCE) -> Optional[Step]:
+        """Executes a statement about a step. If that changes nothing, the step is read as it is."""
 
-    @contextlib.contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
+        def change(connection: sqlite3.Connection) -> Optional[Step]:
+            found = _steps(connection, statement, {**arguments, "key": key}) or _steps(
+                connection, GET_KEYS, {"keys": json.dumps([key]), "state": None}
+            )
+            return found[0] if found else None
+
+        return self._run(change, patience)
+
+    def _run(self, work: Callable[[sqlite3.Connection], T], patience: float) -> T:
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                return self._once(work)
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise self._failed(error) from error
+                if time.monotonic() >= deadline:
+                    raise StoreBusyError(f"the store {self.path!r} is locked by another program, for {patience:.3g} s") from error
+            except (sqlite3.Error, sqlite3.Warning, OSError, ValueError) as error:
+                raise self._failed(error) from error
+
+    def _once(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        forks.begin()
         try:
-            # SQLite must not use a connection that was open before a fork, nor close it.
-            pid = os.getpid()
-            here = self._by_pid.get(pid)
-            if here is None:
-                # If two threads open it, one of their connections is kept.
-                here = self._by_pid.setdefault(pid, _Here(_open(self.path)))
-            with here.lock:
-                yield here.connection
-        except (sqlite3.Error, sqlite3.Warning, OSError) as error:
-            raise StoreError(f"the store {self.path!r} cannot be used: {error}") from error
+            connection = _open(self.path)
+            try:
+                return work(connection)
+            finally:
+                connection.close()
+        finally:
+            forks.end()
 
-
-class _Here:
-    """The connection of one process."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.pid = os.getpid()
-        self.connection = connection
-        self.lock = threading.Lock()
-
-    def __del__(self) -> None:
-        if self.pid == os.getpid():
-            self.connection.close()
+    def _failed(self, error: Exception) -> StoreError:
+        return StoreError(f"the store {self.path!r} cannot be used: {error}")
 
 
 def _open(path: str) -> sqlite3.Connection:
     if sqlite3.sqlite_version_info < (3, 35):
-        raise StoreError(f"this Python has SQLite {sqlite3.sqlite_version}, and a store needs 3.35. Use a newer Python, or PostgreSQL.")
-    _create(path)
-    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        raise StoreError(f"this Python has SQLite {sqlite3.sqlite_version}, and a store needs 3.35. Use a newer Python.")
+    _create(os.path.realpath(path))
+    connection = sqlite3.connect(path, timeout=SLICE, isolation_level=None)
     try:
-        _until_unlocked(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchone())
-        # A commit is on the disk when it returns.
-        connection.execute("PRAGMA synchronous = FULL")
-        version = _version(connection)
-        if version is None:
+        # What was committed survives a loss of power, in every journal mode.
+        connection.execute("PRAGMA synchronous = EXTRA")
+        connection.execute("PRAGMA fullfsync = ON")
+        if _version(connection) is None:
             connection.execute(TABLE)
-            connection.execute(FIRST_ROW)
-            version = _version(connection)
+        version = _version(connection)
         if version != VERSION:
-            refuse_version(repr(path), version)
+            raise StoreError(f"the store {path!r} has version {version}, and this agentjob needs {VERSION}. Use the agentjob that wrote it.")
     except BaseException:
         connection.close()
         raise
@@ -186,50 +186,24 @@ def _open(path: str) -> sqlite3.Connection:
 
 def _create(path: str) -> None:
     """Makes an empty file, if there is none: which jobs got which messages is for this user only, and SQLite gives its other files the
-    permissions of this one. The file gets its name when it is closed again, because closing a file takes away the locks that SQLite
-    has on it in this process."""
-    if os.path.exists(path):
-        return
-    new = f"{path}.{os.getpid()}.{threading.get_ident()}.new"
-    os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    try:
-        with contextlib.suppress(FileExistsError):
-            os.link(new, path)
-    finally:
-        os.unlink(new)
-
-
-def _version(connection: sqlite3.Connection) -> Any:
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'agentjob_steps'").fetchone() is None:
-        return None
-    row = connection.execute("SELECT sends FROM agentjob_steps WHERE key = ''").fetchone()
-    return None if row is None else row[0]
-
-
-def _until_unlocked(statement: Any) -> None:
-    """SQLite itself does not wait when two processes begin with the same database."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
+    permissions of this one. No other thread may open it meanwhile: closing a file takes away the locks that SQLite has on it."""
+    with _creates:
         try:
-            statement()
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        except FileExistsError:
+            pass
 
 
-def _steps(connection: sqlite3.Connection, statement: str, arguments: Dict[str, Any], order: str = "") -> List[Step]:
+def _version(connection: sqlite3.Connection) -> Optional[int]:
+    table: Optional[Tuple[str]] = connection.execute(TABLE_IS).fetchone()
+    if table is None:
+        return None
+    version = re.search(r"-- version (\d+)", table[0] or "")
+    return int(version[1]) if version else 0
+
+
+def _steps(connection: sqlite3.Connection, statement: str, arguments: Dict[str, Any]) -> List[Step]:
     boot, now = _native.machine_time() or (None, time.time())
     # All rows are read: only then the statement is executed to its end, and committed.
-    rows = connection.execute(statement + order, {**arguments, "boot": boot, "now": now}).fetchall()
+    rows = connection.execute(statement, {**arguments, "boot": boot, "now": now}).fetchall()
     return [step._replace(may_have_arrived=bool(step.may_have_arrived)) for step in (Step(*row) for row in rows)]
-
-
-def _step(connection: sqlite3.Connection, statement: str, arguments: Dict[str, Any]) -> Optional[Step]:
-    steps = _steps(connection, statement, arguments)
-    return steps[0] if steps else None
-
-
-def _find(connection: sqlite3.Connection, key: str) -> Optional[Step]:
-    return _step(connection, GET_KEYS, {"keys": json.dumps([key]), "state": None})

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Iterable, List, NamedTuple, NoReturn, Optional, Protocol
+from typing import List, NamedTuple, Optional, Protocol, Sequence
 
 from ..errors import StoreError
 from ..types import Resolution, StepState
 
-#: The version of the table. A store of a later one is refused.
+#: The version of the table. A store of another one is refused.
 VERSION = 1
+#: How long a statement may wait for those of other workers, in seconds, where the caller doesn't say.
+PATIENCE = 30.0
 
 
 class Step(NamedTuple):
@@ -22,15 +24,15 @@ class Step(NamedTuple):
     sends: int
     """How many calls have taken it to send it."""
     may_have_arrived: bool
-    """It is being resent, or was, although it may have arrived before."""
+    """It is to be sent again, or was, although it may have arrived before."""
     owner: Optional[str]
-    """The call that took it last, or None after a decision."""
+    """The call that took it last; None after a decision, until a call takes it again."""
     failure: Optional[str]
     """Why it was not accepted, as JSON."""
     record: Optional[str]
     """The job's record of the response to the message, as JSON."""
     poller: Optional[str]
-    """The wait for the message's result."""
+    """The wait for the message's result, as it began."""
     result: Optional[str]
     """The job's last record, as JSON, once a wait has ended."""
     decision: Optional[Resolution]
@@ -41,34 +43,37 @@ class Step(NamedTuple):
     """When its outcome was recorded or decided, ISO 8601."""
 
 
-class Store(Protocol):
-    """Keeps the steps of `agentjob.once.Once`, for any number of processes. Each method is one transaction, durable when it returns, and
-    raises StoreError. A step whose lease is over reads as `unknown`, for it is."""
+class StoreBusyError(StoreError):
+    """Other workers' statements took longer than this one could wait. Nothing was changed."""
 
-    def take(self, key: str, job_id: str, message: str, owner: str, lease: float) -> Step:
-        """Takes a step to send it, for `lease` seconds: a new one, one that is `not_sent` or `rejected`, or one that this owner has
-        taken already. Returns the step as it is then: taken by `owner`, or as it was."""
+
+class Store(Protocol):
+    """Keeps the steps of `agentjob.once.Once`, for any number of workers: threads, forked processes, programs. What a method changes is one
+    atomic and durable statement; what it returns is the step as it is after that, or None if there is none.
+
+    Whatever fails raises StoreError. A lease is measured by one clock for all workers, which should count time in which machines sleep. A
+    step that is `sending` and whose lease is over reads as `unknown`.
+    """
+
+    def take(self, key: str, job_id: str, message: str, owner: str, lease: float, patience: float, /) -> Optional[Step]:
+        """Takes a step to send it: makes it `sending`, by `owner`, for `lease` seconds. Only if it is new; or if it has this message
+        and is `rejected`, `not_sent`, or `unknown` with the decision `resend` and without an owner.
+
+        patience: how many seconds it may wait for other workers' statements; then it raises StoreBusyError.
+        """
 
     def settle(
         self, key: str, owner: str, state: str, failure: Optional[str], record: Optional[str], poller: Optional[str], /
     ) -> Optional[Step]:
-        """Records the outcome of the step that `owner` took, even if its lease is over. A resend that was not accepted leaves it
-        unknown. Returns the step as it is then."""
+        """Records the outcome of a step that is this owner's, and `sending` or `unknown`: also if its lease is over. A resend that was
+        `rejected` or `not_sent` leaves it `unknown`."""
 
-    def resolve(self, key: str, state: str, may_have_arrived: bool, decision: str, /) -> Optional[Step]:
-        """Records a decision about an unknown step. Returns the step as it is then; `owner` is None if it was decided."""
+    def resolve(self, key: str, state: str, resolution: Resolution, /) -> Optional[Step]:
+        """Records a decision about a step that is `unknown`; or that was decided otherwise, and neither was taken since nor has a record
+        or a result. Then it has this state and no owner, and `may_have_arrived` if the decision is `resend`."""
 
     def finish(self, key: str, result: str, /) -> None:
         """Records the last record of an accepted step's job."""
 
-    def get(self, keys: Optional[Iterable[str]], state: Optional[str], /) -> List[Step]:
+    def get(self, keys: Optional[Sequence[str]], state: Optional[StepState], /) -> List[Step]:
         """These steps, or all, in this state, or in any, in the order of their keys; with one query."""
-
-    def close(self) -> None:
-        """Closes what this process has open. The next call opens it again."""
-
-
-def refuse_version(name: str, version: object) -> NoReturn:
-    raise StoreError(
-        f"the store {name} has version {version}, which this agentjob cannot read (it has {VERSION}). Use the agentjob that wrote it, or a later one."
-    )

@@ -162,7 +162,7 @@ impl ReasonFields {
     }
 }
 
-/// Reads what [`reason_json`](crate::batch::journal::encode::reason_json) wrote.
+/// Reads what [`reason_fields`](crate::batch::journal::encode::LineWriter::reason_fields) wrote.
 pub(crate) fn decode_reason(json: &str) -> Option<Reason> {
     serde_json::from_str::<ReasonFields>(json).ok()?.reason()
 }

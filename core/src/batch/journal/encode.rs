@@ -60,7 +60,19 @@ impl LineWriter {
     }
 
     pub(crate) fn reason(self, reason: &Reason, request_id: Option<&str>) -> LineWriter {
-        self.json("error", &reason_json(reason, request_id))
+        self.json("error", &LineWriter::default().reason_fields(reason, request_id).json_text())
+    }
+
+    /// Why a message was not accepted, as fields.
+    pub(crate) fn reason_fields(self, reason: &Reason, request_id: Option<&str>) -> LineWriter {
+        let mut fields = self.text("kind", reason.kind.as_str());
+        if reason.origin != Origin::Request {
+            fields = fields.text("origin", reason.origin.as_str());
+        }
+        if let Some(status) = reason.http_status {
+            fields = fields.number("http_status", status.into());
+        }
+        fields.text_or_none("request_id", request_id)
     }
 
     fn push(&mut self, name: &str, json: &str) {
@@ -76,18 +88,6 @@ impl LineWriter {
         self.0.push_str(END);
         (self.0, sum)
     }
-}
-
-/// Why a message was not accepted, as an object inside a line.
-pub(crate) fn reason_json(reason: &Reason, request_id: Option<&str>) -> String {
-    let mut parts = LineWriter::object("kind", Some(reason.kind.as_str()));
-    if reason.origin != Origin::Request {
-        parts = parts.text("origin", reason.origin.as_str());
-    }
-    if let Some(status) = reason.http_status {
-        parts = parts.number("http_status", status.into());
-    }
-    parts.text_or_none("request_id", request_id).json_text()
 }
 
 /// Hexadecimal digits as a string.

@@ -36,13 +36,13 @@ impl Origin {
 }
 
 /// What differs between the message of a batch and that of a step.
-pub(crate) struct Words {
+pub(crate) struct Phrasing {
     earlier: &'static str,
     cancelled: &'static str,
 }
 
-const OF_BATCH: Words = Words { earlier: "an earlier run", cancelled: "the batch was cancelled" };
-pub(crate) const OF_STEP: Words = Words { earlier: "an earlier attempt", cancelled: "the call was cancelled" };
+const OF_BATCH: Phrasing = Phrasing { earlier: "an earlier run", cancelled: "the batch was cancelled" };
+pub(crate) const OF_STEP: Phrasing = Phrasing { earlier: "an earlier attempt", cancelled: "the call was cancelled" };
 
 /// The facts of a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,19 +74,19 @@ impl Reason {
         self.error_about(Subject::BatchMessage(describe(job_id)), sent, earlier_send_unknown, &OF_BATCH)
     }
 
-    /// The same error about something else, in other words.
+    /// The same error about something else, in other phrasing.
     pub(crate) fn error_about(
         &self,
         about: Subject,
         sent: Delivery,
         earlier_send_unknown: bool,
-        words: &Words,
+        phrasing: &Phrasing,
     ) -> Error {
         let again = self.refusal(sent).filter(|_| earlier_send_unknown);
-        let clause = self.clause(words);
+        let clause = self.clause(phrasing);
         let (verdict, reason) = match again {
             Some(refusal) => {
-                let earlier = words.earlier;
+                let earlier = phrasing.earlier;
                 let reason = format!("{earlier} may have delivered it, and the second attempt {refusal} ({clause})");
                 (Delivery::Unknown, reason)
             }
@@ -112,7 +112,7 @@ impl Reason {
         }
     }
 
-    fn clause(&self, words: &Words) -> String {
+    fn clause(&self, phrasing: &Phrasing) -> String {
         match (self.origin, self.http_status) {
             (Origin::LeaseOver, _) => {
                 "the worker that sent it recorded no outcome before its lease was over".to_owned()
@@ -125,17 +125,17 @@ impl Reason {
                 format!("the record in the response ({status}) was incomplete")
             }
             (Origin::Request, Some(status)) => returned(status, None),
-            (Origin::Request, None) => self.without_response(words).to_owned(),
+            (Origin::Request, None) => self.without_response(phrasing).to_owned(),
         }
     }
 
-    fn without_response(&self, words: &Words) -> &'static str {
+    fn without_response(&self, phrasing: &Phrasing) -> &'static str {
         match self.kind {
             ErrorKind::Connect => "no connection was made",
             ErrorKind::Tls => "the TLS handshake failed",
             ErrorKind::ConnectionLost => "the connection ended before the response came",
             ErrorKind::Timeout => "no response came in time",
-            ErrorKind::Cancelled => words.cancelled,
+            ErrorKind::Cancelled => phrasing.cancelled,
             ErrorKind::Closed => "the client was closed",
             ErrorKind::InvalidResponse => "the response could not be read",
             ErrorKind::Internal => "agentjob failed internally",

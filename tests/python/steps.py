@@ -1,0 +1,50 @@
+"""What the tests of agentjob.once share: rules of the service, a store that stops between two statements, and what is seen of both."""
+
+import pytest
+
+import agentjob
+from agentjob.once import SQLiteStore
+
+POST = {"method": "POST", "nth": 1}
+#: The service takes the message, and its response is lost.
+LOST = {**POST, "fault": {"do": "close", "at": "request", "process": True}}
+
+
+def prompts(emulator):
+    return sorted(message["prompt"] for message in emulator.ledger())
+
+
+def state(once, key="k"):
+    (step,) = once.steps([key])
+    return step["state"]
+
+
+def raised(call, *arguments, **options):
+    with pytest.raises(agentjob.Error) as caught:
+        call(*arguments, **options)
+    return caught.value
+
+
+def settings(emulator):
+    names = {"AGENTJOB_BASE_URL": "base_url", "AGENTJOB_API_KEY": "api_key", "AGENTJOB_PROJECT_ID": "project_id"}
+    return {names[name]: value for name, value in emulator.environment().items() if name in names}
+
+
+class Stopping(SQLiteStore):
+    """Does something between two statements of the protocol."""
+
+    def __init__(self, path, before=None, after=None):
+        super().__init__(path)
+        self.before, self.after = before or {}, after or {}
+
+    def take(self, *arguments):
+        return self._at("take", arguments)
+
+    def settle(self, *arguments):
+        return self._at("settle", arguments)
+
+    def _at(self, name, arguments):
+        self.before.get(name, lambda: None)()
+        done = getattr(super(), name)(*arguments)
+        self.after.get(name, lambda: None)()
+        return done

@@ -1,0 +1,164 @@
+"""The store of steps in SQLite: what it keeps, what it costs, and what happens if it can't be used."""
+
+import json
+import sqlite3
+import stat
+import sys
+import threading
+import time
+
+import pytest
+from conftest import wait_for
+from steps import POST, prompts, raised, state
+
+import agentjob
+from agentjob.once import Once, SQLiteStore
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a clock that counts from the machine's start")
+def test_another_program_that_locks_the_database_does_not_hold_a_call_beyond_its_time(emulator, client, database):
+    once = Once(client.with_options(timeout=2), database)
+    once.send_message("known", "job_demo", "p")
+    with sqlite3.connect(database, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        error = raised(once.send_message, "k", "job_demo", "p")
+        assert time.monotonic() - began < 20 and (error.kind, error.delivery) == ("store", "not_sent")
+        assert "is locked by another program" in str(error) and len(error.__notes__) == 1
+        token = agentjob.CancelToken()
+        threading.Timer(0.3, token.cancel).start()
+        error = raised(Once(client.with_options(timeout=600), database).send_message, "k", "job_demo", "p", cancel=token)
+        assert (error.kind, error.delivery) == ("cancelled", "not_sent")
+        assert [step["key"] for step in once.steps()] == ["known"], "a reader does not wait for a writer"
+        other.execute("ROLLBACK")
+    other.close()
+    once.send_message("k", "job_demo", "p")
+    assert prompts(emulator) == ["p", "p"]
+
+
+@pytest.mark.parametrize("damage", ["no folder", "no database", "a later version", "an impossible name"])
+def test_a_store_that_cannot_be_used_sends_nothing(emulator, client, tmp_path, damage):
+    path = tmp_path / "steps.db"
+    if damage == "no folder":
+        path = tmp_path / "missing" / "steps.db"
+    elif damage == "no database":
+        path.write_text("This is a list of jobs, and no database. " * 100)
+    else:
+        with sqlite3.connect(path) as connection:
+            connection.execute("CREATE TABLE agentjob_steps ( -- version 2\nkey TEXT)")
+        connection.close()
+    if damage == "an impossible name":
+        path = f"{tmp_path}/a\0b"
+    once = Once(client, path)
+    for call in (lambda: once.send_message("k", "job_demo", "p"), lambda: once.wait("k"), lambda: once.resolve("k", "arrived"), once.steps):
+        error = raised(call)
+        assert isinstance(error, agentjob.StoreError) and repr(str(path)) in str(error), error
+        assert not any("becomes unknown" in note for note in getattr(error, "__notes__", ()))
+    assert raised(once.send_message, "k", "job_demo", "p").delivery == "not_sent"
+    assert prompts(emulator) == []
+
+
+class Failing(SQLiteStore):
+    """Takes steps for a moment, and then can't be reached."""
+
+    def take(self, key, job_id, message, owner, lease, patience):
+        return super().take(key, job_id, message, owner, 0.5, patience)
+
+    def settle(self, *arguments):
+        raise agentjob.StoreError("the store is gone")
+
+
+def test_an_outcome_that_cannot_be_recorded_is_reported_and_unknown_later(emulator, client, database):
+    once = Once(client, Failing(database))
+    error = raised(once.send_message, "k", "job_demo", "p")
+    assert isinstance(error, agentjob.StoreError) and error.delivery == "accepted" and error.job["id"] == "job_demo"
+    emulator.reset(rules=[{**POST, "status": 422}])
+    error = raised(once.send_message, "rejected", "job_demo", "p")
+    assert error.delivery == "rejected"
+    assert "could not be recorded, so step \"rejected\" becomes unknown: the store is gone" in error.__notes__[-1]
+    wait_for(lambda: {step["state"] for step in once.steps()} == {"unknown"}, "both leases are over")
+
+
+def test_the_store_has_no_prompt_no_key_and_no_text_of_the_service(emulator, client, database):
+    says = {"message": "unfortunate words", "headers": {"x-request-id": "req-7"}}
+    emulator.reset(rules=[{**POST, "status": 422, "body": json.dumps(says), "headers": {"x-request-id": "req-7"}}])
+    once = Once(client, database)
+    raised(once.send_message, "k", "job_demo", "a secret plan")
+    once.send_message("l", "job_demo", "another secret plan")
+    text = b"".join(path.read_bytes() for path in database.parent.iterdir())
+    assert b"req-7" in text
+    for absent in (b"secret plan", b"unfortunate", emulator.environment()["AGENTJOB_API_KEY"].encode(), b"acme/widgets\""):
+        assert absent not in text
+    assert stat.S_IMODE(database.stat().st_mode) == 0o600
+
+
+class Counting(SQLiteStore):
+    """Notes the statements about steps."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.statements = []
+
+    def _run(self, work, patience):
+        def traced(connection):
+            connection.set_trace_callback(self.statements.append)
+            return work(connection)
+
+        return super()._run(traced, patience)
+
+
+def test_a_message_costs_two_statements_and_100_000_known_keys_one(client, database):
+    once = Once(client, Counting(database))
+    once.send_message("k", "job_demo", "p")
+    assert len(once.store.statements) == 2, once.store.statements
+    rows = ((f"known {n:06}", "job_demo", "m", "accepted") for n in range(100_000))
+    with sqlite3.connect(database) as connection:
+        connection.executemany("INSERT INTO agentjob_steps (key, job_id, message, state) VALUES (?, ?, ?, ?)", rows)
+    connection.close()
+    once.store.statements.clear()
+    steps = once.steps(f"known {n:06}" for n in range(100_000))
+    assert (len(steps), len(once.store.statements)) == (100_000, 1)
+    once.store.statements.clear()
+    raised(once.send_message, "known 000001", "job_demo", "p")
+    assert len(once.store.statements) == 2
+
+
+@pytest.mark.parametrize("column", ["record", "result", "poller", "failure"])
+def test_a_row_that_was_changed_by_hand_is_named(emulator, once, database, column):
+    once.send_message("k", "job_demo", "p")
+    with sqlite3.connect(database) as connection:
+        connection.execute(f"UPDATE agentjob_steps SET {column} = '{{'")
+    connection.close()
+    calls = {"record": once.steps, "result": once.steps, "poller": lambda: once.wait("k"), "failure": once.steps}
+    if column == "failure":
+        assert once.steps()[0]["state"] == "accepted"
+    else:
+        assert "was changed" in str(raised(calls[column]))
+    if column == "record":
+        error = raised(once.send_message, "k", "job_demo", "p")
+        assert (error.kind, error.delivery) == ("store", "accepted") and 'the row of step "k" in the store was changed' in str(error)
+    assert prompts(emulator) == ["p"]
+
+
+def test_a_database_of_the_users_keeps_its_other_tables_and_its_journal_mode(emulator, client, database):
+    with sqlite3.connect(database) as connection:
+        connection.execute("CREATE TABLE mine (a)")
+        connection.execute("INSERT INTO mine VALUES (7)")
+    Once(client, database).send_message("k", "job_demo", "p")
+    assert connection.execute("SELECT a FROM mine").fetchall() == [(7,)]
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    connection.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a clock that counts from the machine's start")
+def test_a_lease_is_not_ended_by_a_clock_that_is_set(once, monkeypatch):
+    """The clock of the machine counts from its start, with its sleep. After another start no worker is left."""
+    store = once.store
+    boot, now = agentjob._native.machine_time()
+    store.take("k", "job_demo", "m", "another", 60, 1)
+    later = time.time() + 1e6
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert state(once) == "sending"
+    for later in ((boot, now + 61), ("another start", now)):
+        monkeypatch.setattr(agentjob._native, "machine_time", lambda later=later: later)
+        assert state(once) == "unknown"
