@@ -27,7 +27,7 @@ from ._aio.message import Message as _Message
 from ._native import CancelToken, Client
 from ._once.calls import Message, read, unknown
 from ._once.sqlite import SQLiteStore
-from ._once.store import Step, Store, StoreBusyError
+from ._once.store import PATIENCE, Step, Store, StoreBusyError
 from .aio import AsyncClient, OnMeta, OnUpdate, _check, _notify, _without
 from .errors import InvalidArgumentError, StoreError, job_failed
 from .types import Job, Resolution, ResponseMeta, StepRecord, StepState, WaitTimeout
@@ -115,16 +115,17 @@ class Once:
         job = _result(self.client, step, _without(options, "on_update", "meta", "cancel"))
         if job is None:
             job, record = _native.wait_step(self.client, step.job_id, step.poller, **options)
-            self._finish(key, record)
+            self._finish(step, record)
         elif on_update is not None:
             on_update(job)
         return _checked(job, check)
 
     def resolve(self, key: str, resolution: Resolution) -> None:
-        """Decides about a step whose message may have arrived. Check the job first. Until a call acts on it, it can be decided otherwise.
+        """Decides about a step whose message may have arrived. Check the job first.
 
         resolution: "arrived", it counts as accepted; "not_arrived", the next send_message sends it; "resend", that is still unknown,
-            and the next send_message sends it anyway: if it did arrive, the agent works twice.
+            and the next send_message sends it anyway: if it did arrive, the agent works twice. Until it does, these two can be
+            changed.
 
         Raises InvalidArgumentError: the step is not unknown, or there is none.
         """
@@ -149,13 +150,13 @@ class Once:
         if state not in (None, "sending", "accepted", "rejected", "not_sent", "unknown"):
             reason, hint = f"state is {state!r}", "Give sending, accepted, rejected, not_sent or unknown."
             raise InvalidArgumentError(f"{reason}. {hint}", {"reason": reason, "hint": hint, "delivery": None})
-        return [_record(step) for step in self.store.get(wanted, state)]
+        return [_record(step) for step in self.store.get(wanted, state, PATIENCE)]
 
-    def _finish(self, key: str, record: Optional[str]) -> None:
+    def _finish(self, step: Step, record: Optional[str]) -> None:
         if record is not None:
             # Without it the next wait polls the job once more.
             with contextlib.suppress(StoreError):
-                self.store.finish(key, record)
+                self.store.finish(step, record)
 
 
 class AsyncOnce:
@@ -213,7 +214,7 @@ class AsyncOnce:
         poller = _native.resume_step(self.client._client, step.job_id, step.poller, **options)
         job = await self.client._follow(poller, False, on_update, meta)
         record = _native.stored_wait(self.client._client, poller)[0]
-        await self._stored(partial(self._once._finish, key, record))
+        await self._stored(partial(self._once._finish, step, record))
         return _checked(job, check)
 
     async def resolve(self, key: str, resolution: Resolution) -> None:
@@ -238,7 +239,7 @@ def _opened(store: Where) -> Store:
 
 def _accepted(store: Store, key: str) -> Step:
     _native.check_step_key(key)
-    steps = store.get([key], None)
+    steps = store.get([key], None, PATIENCE)
     state = steps[0].state if steps else ""
     if state == "unknown":
         raise unknown(steps[0])

@@ -108,12 +108,13 @@ def test_a_resend_that_is_refused_leaves_the_first_message_unknown(emulator, onc
 def test_a_decision_can_be_changed_until_a_call_acts_on_it(emulator, once):
     emulator.reset(rules=[LOST])
     raised(once.send_message, "k", "job_demo", "p")
-    for resolution, found in [("resend", "unknown"), ("not_arrived", "not_sent"), ("not_arrived", "not_sent"), ("arrived", "accepted")]:
+    for resolution, found in [("resend", "unknown"), ("not_arrived", "not_sent"), ("resend", "unknown"), ("arrived", "accepted"), ("arrived", "accepted")]:
         once.resolve("k", resolution)
         (step,) = once.steps()
         assert (step["state"], step["decision"]) == (found, resolution)
-    assert once.wait("k", **QUICK)["status"] == "completed"
+    # Callers may have been told.
     assert "its message was accepted" in str(raised(once.resolve, "k", "not_arrived"))
+    assert once.wait("k", **QUICK)["status"] == "completed"
     assert prompts(emulator) == ["p"]
 
 
@@ -206,6 +207,21 @@ def test_the_settle_time_of_a_wait_counts_from_the_message(emulator, client, dat
     connection.close()
     other = Once(agentjob.Client(**settings(emulator)), database)
     assert other.wait("k", settle=60, timeout=20, **QUICK)["status"] == "completed"
+
+
+def test_a_result_is_kept_only_of_the_message_that_was_waited_for(emulator, client, database):
+    """A person decides, wrongly, that it did not arrive while a wait for it ends: the next send has no result yet."""
+    once, store = Once(client, database), SQLiteStore(database)
+    emulator.reset(rules=[LOST])
+    raised(once.send_message, "k", "job_demo", "p")
+    (step,) = store.get(["k"], None, 10)
+    once.resolve("k", "not_arrived")
+    once.send_message("k", "job_demo", "p")
+    store.finish(step, '{"id":"job_demo","status":"completed"}')
+    (step,) = store.get(["k"], None, 10)
+    assert step.result is None
+    store.finish(step, '{"id":"job_demo","status":"completed"}')
+    assert once.wait("k")["status"] == "completed" and len(emulator.requests()["requests"]) == 2
 
 
 def test_a_wait_has_the_errors_of_a_clients_wait(emulator, once):

@@ -31,6 +31,14 @@ def test_another_program_that_locks_the_database_does_not_hold_a_call_beyond_its
         assert (error.kind, error.delivery) == ("cancelled", "not_sent")
         assert [step["key"] for step in once.steps()] == ["known"], "a reader does not wait for a writer"
         other.execute("ROLLBACK")
+        # Also while it waits for another worker, and nothing can be read.
+        digest = agentjob._native.step_message(client, "busy", "job_demo", "p")
+        once.store.take("busy", "job_demo", digest, "another", 600, 10)
+        other.execute("BEGIN EXCLUSIVE")
+        began = time.monotonic()
+        error = raised(once.send_message, "busy", "job_demo", "p")
+        assert time.monotonic() - began < 20 and error.kind in ("store", "step_in_flight")
+        other.execute("ROLLBACK")
     other.close()
     once.send_message("k", "job_demo", "p")
     assert prompts(emulator) == ["p", "p"]

@@ -17,6 +17,7 @@ from conftest import PATIENCE, wait_for
 from steps import POST, Stopping, prompts, raised, settings, state
 
 import agentjob
+from agentjob._once import forks
 from agentjob.once import Once, SQLiteStore
 
 
@@ -77,7 +78,7 @@ def test_a_worker_that_waited_for_another_sends_what_that_did_not(emulator, clie
         def take(self, *arguments):
             step = super().take(*arguments)
             if step.owner == "another" and step.state == "sending":
-                return SQLiteStore(database).settle("k", "another", "rejected", None, None, None)
+                return SQLiteStore(database).settle("k", "another", "rejected", None, None, None, 10)
             return step
 
     SQLiteStore(database).take("k", "job_demo", agentjob._native.step_message(client, "k", "job_demo", "p"), "another", 60, 1)
@@ -180,10 +181,10 @@ def test_a_stopped_worker_gets_an_error_if_a_person_decided_otherwise(emulator, 
         SQLiteStore(database).take("k", "job_demo", agentjob._native.step_message(client, "k", "job_demo", "p"), "another", 600, 1)
     elif then == "another worker sent it":
         once.send_message("k", "job_demo", "p")
-    before = once.store.get(["k"], None)
+    before = once.store.get(["k"], None, 10)
     paused.process.send_signal(signal.SIGCONT)
     assert paused.end() == ("store accepted\n", "", 0)
-    assert once.store.get(["k"], None) == before, "the row is not its own any more"
+    assert once.store.get(["k"], None, 10) == before, "the row is not its own any more"
 
 
 def test_ctrl_c_during_the_request_is_recorded(emulator, once, database, script):
@@ -314,6 +315,62 @@ def test_forked_children_have_what_they_wrote_whatever_their_parent_does(emulato
     assert program.end()[:2] == ("done\n", "")
     assert [step["key"] for step in Once(client, database).steps()] == ["after", "before", "parent"]
     assert prompts(emulator) == ["after", "before", "parent"]
+
+
+def test_a_child_that_is_forked_in_a_call_leaves_the_step_to_its_parent(once):
+    children = []
+
+    def fork(_):
+        children.append(os.fork())
+        if not children[-1]:
+            raise RuntimeError("this is the child")
+
+    try:
+        once.send_message("k", "job_demo", "p", meta=fork)
+    except RuntimeError:
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 7
+    (step,) = once.store.get(["k"], None, 10)
+    assert step.state == "accepted" and step.record is not None
+
+
+def test_a_signal_handler_may_use_the_store_while_its_thread_forks(script, database):
+    program = script(
+        f"""
+        import os, signal
+        from agentjob.once import Once
+        once = Once(client, {str(database)!r})
+        once.steps()
+        seen = []
+        signal.signal(signal.SIGCHLD, lambda *_: seen.append(once.steps()))
+        for n in range(60):
+            child = os.fork()
+            if child == 0:
+                os._exit(0)
+            os.waitpid(child, 0)
+        print(bool(seen))
+        """
+    )
+    assert program.end() == ("True\n", "", 0)
+
+
+def test_a_child_that_was_forked_during_a_statement_of_another_thread_uses_no_store(client, once, monkeypatch):
+    """Where Ctrl-C kept the fork from waiting for it."""
+    once.send_message("k", "job_demo", "p")
+    statement = forks.Statement()
+    monkeypatch.setitem(forks._statements, statement, 1)
+    monkeypatch.setattr(forks, "_before", lambda: None)
+    monkeypatch.setattr(forks, "PATIENCE", 0.0)
+    child = os.fork()
+    if child == 0:
+        try:
+            once.send_message("child", "job_demo", "p")
+        except agentjob.StoreError as error:
+            os._exit(7 if error.delivery == "not_sent" and "was forked during a statement" in str(error) else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert [step["key"] for step in once.steps()] == ["k"]
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12's, about threads

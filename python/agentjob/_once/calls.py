@@ -17,8 +17,9 @@ T = TypeVar("T")
 MARGIN = 30.0
 #: The shortest and the longest pause between two checks whether another worker has the outcome.
 PAUSES = (0.02, 0.5)
-#: How long a statement waits for those of other workers, before the call checks its token and its time.
-SLICE = 0.2
+#: How long a statement waits for those of other workers, before the call checks its token and its time; and that which records the
+#: outcome, which is tried twice within the margin.
+SLICE, SETTLES = 0.2, 10.0
 
 
 class Message:
@@ -38,6 +39,9 @@ class Message:
         # Checks everything before the store sees it.
         self.digest = _native.step_message(client, *message, meta, headers)
         self.owner = os.urandom(8).hex()
+        self.pid = os.getpid()
+        #: What is known of the message, as long as this call has not sent it.
+        self.delivery = "not_sent"
         #: The step may have been taken, and its outcome is not recorded yet.
         self.is_open = False
         #: The delivery of the message, and the wait for its result, once the call to the service has ended.
@@ -61,9 +65,12 @@ class Message:
             if step.message != self.digest:
                 raise _native.other_message(self.key, step.job_id, self.job_id)
             if step.state in ("accepted", "unknown"):
+                self.delivery = step.state
                 return known(self.client, step, self.headers, token)
             # Another worker is sending it, or was until just now.
+            self.delivery = "unknown"
             self._wait(token)
+            self.delivery = "not_sent"
 
     def _taken(self, token: CancelToken) -> Step:
         """Takes the step, if possible, and returns it as it is then."""
@@ -78,6 +85,7 @@ class Message:
             try:
                 step = self.store.take(self.key, self.job_id, self.digest, self.owner, lease, patience)
             except StoreBusyError:
+                # Nothing was changed.
                 self.is_open = False
                 if token._remaining == 0.0:
                     raise
@@ -106,10 +114,13 @@ class Message:
 
     def _raised(self, error: BaseException) -> None:
         """Records the outcome of a call that raised, if that was not done, and adds the delivery to the exception."""
-        delivery, poller = self.outcome[0] if self.outcome else ("not_sent", None)
+        if os.getpid() != self.pid:
+            # A signal handler has forked, and this is the child: the parent records it.
+            _native.add_note(error, "unknown")
+            return
+        delivery, poller = self.outcome[0] if self.outcome else (self.delivery, None)
         # What the exception says may be about another call, of a function of the program that this one ran.
-        if self.outcome or getattr(error, "delivery", None) is None:
-            _native.add_note(error, delivery)
+        _native.add_note(error, delivery)
         if poller is not None and isinstance(error, StoreError):
             error.job = poller.job
         if not self.is_open:
@@ -123,11 +134,13 @@ class Message:
             failure = _native.stored_failure(self.client, error, delivery, self.headers)
         try:
             step = self._settle(delivery, failure, record, wait)
-        except StoreError as problem:
+        except Exception as problem:  # a store of the program's own may raise anything
             if self.outcome:
                 _native.note(error, f"the outcome could not be recorded, so step {name(self.key)} becomes unknown: {problem}")
             return
         self.is_open = False
+        if self.outcome and (step is None or step.owner != self.owner):
+            _native.note(error, f"meanwhile step {name(self.key)} was resolved or removed, because its lease was over: check the job")
         if step is None or step.state != "unknown" or step.owner != self.owner:
             return
         if isinstance(error, Error):
@@ -138,7 +151,7 @@ class Message:
         _native.note(error, f"step {name(self.key)} is unknown and is not sent again: check the job, then resolve the step")
 
     def _settle(self, state: str, failure: Optional[str], record: Optional[str], wait: Optional[str]) -> Optional[Step]:
-        return self.store.settle(self.key, self.owner, state, failure, record, wait)
+        return self.store.settle(self.key, self.owner, state, failure, record, wait, SETTLES)
 
     def _wait(self, token: CancelToken) -> None:
         """Waits until no other worker is sending it."""
@@ -148,12 +161,11 @@ class Message:
             if kind is not None:
                 error = _native.step_in_flight(self.key, self.job_id, kind)
                 raise StepInFlightError(*error.args) if isinstance(error, RequestTimeoutError) else error
+            time.sleep(pause if remaining is None else min(pause, remaining))
             try:
-                time.sleep(pause if remaining is None else min(pause, remaining))
-                steps = self.store.get([self.key], None)
-            except BaseException as raised:
-                _native.add_note(raised, "unknown")
-                raise
+                steps = self.store.get([self.key], None, SLICE)
+            except StoreBusyError:
+                continue
             if not steps or steps[0].state != "sending":
                 return
 
@@ -163,14 +175,10 @@ def known(client: Client, step: Step, headers: Optional[Mapping[str, str]], canc
     if step.state == "unknown":
         raise unknown(step)
     record = step.record
-    try:
-        if record is not None:
-            return read(step, lambda: _native.stored_job(record))
-        # The response could not be read, or a person decided that it arrived.
-        return client.get_job(step.job_id, headers=headers, cancel=cancel)
-    except BaseException as error:
-        _native.add_note(error, "accepted")
-        raise
+    if record is not None:
+        return read(step, lambda: _native.stored_job(record))
+    # The response could not be read, or a person decided that it arrived.
+    return client.get_job(step.job_id, headers=headers, cancel=cancel)
 
 
 def unknown(step: Step) -> Error:

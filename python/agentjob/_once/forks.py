@@ -1,56 +1,82 @@
-"""Keeps forks and the statements of this process apart: a child that is forked during one would inherit SQLite's idea of which locks this
-process has."""
+"""Keeps forks and the statements of this process apart: a child that is forked during one inherits SQLite's idea of which locks this
+process has, and must not use SQLite.
+
+Ctrl-C may come anywhere, also in what runs before and after a fork, where Python drops its exception. So nothing here depends on a line
+that has to be executed: a statement is forgotten when it is collected, a fork after some seconds, and a child notices by its own id.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
+import weakref
+from typing import Dict
 
-#: The longest that a fork waits for statements, in seconds.
-PATIENCE = 60.0
-
-_forking = 0
-_at_work: dict[int, int] = {}
+#: How long a fork waits for statements, and a statement for a fork, in seconds.
+PATIENCE = 5.0
 
 
-def begin() -> None:
-    """A statement begins on this thread."""
+class Statement:
+    """A statement that is executed on this thread."""
+
+
+class Inherited(Exception):
+    """This process was forked during a statement."""
+
+
+_pid = os.getpid()
+_inherited = False
+#: The statements that are executed, and their threads.
+_statements: weakref.WeakKeyDictionary[Statement, int] = weakref.WeakKeyDictionary()
+#: The threads that fork, and when they began.
+_forking: Dict[int, float] = {}
+
+
+def begin(statement: Statement) -> None:
+    """A statement begins on this thread. It waits for a fork on another one."""
+    if os.getpid() != _pid:
+        _become_child()
+    if _inherited:
+        raise Inherited("this process was forked during a statement of its parent")
     me = threading.get_ident()
     while True:
-        _at_work[me] = _at_work.get(me, 0) + 1
-        # A signal handler may fork during a statement, and may have one of its own.
-        if not _forking or _at_work[me] > 1:
+        # First: then either the fork sees the statement, or this sees the fork.
+        _statements[statement] = me
+        # A signal handler's statement may come during another one, for which the fork waits.
+        if not _others_fork(me) or list(_statements.values()).count(me) > 1:
             return
-        end()
+        end(statement)
         time.sleep(0.001)
 
 
-def end() -> None:
-    """It has ended."""
-    me = threading.get_ident()
-    _at_work[me] -= 1
-    if not _at_work[me]:
-        del _at_work[me]
+def end(statement: Statement) -> None:
+    """It has ended, or did not begin."""
+    _statements.pop(statement, None)
+
+
+def _others_fork(me: int) -> bool:
+    now = time.monotonic()
+    return any(thread != me and now - began < PATIENCE for thread, began in list(_forking.items()))
+
+
+def _become_child() -> None:
+    global _inherited, _pid
+    _inherited = _inherited or bool(list(_statements.values()))
+    _forking.clear()
+    _pid = os.getpid()
 
 
 def _before() -> None:
-    global _forking
-    _forking += 1
-    deadline = time.monotonic() + PATIENCE
-    while set(_at_work) - {threading.get_ident()} and time.monotonic() < deadline:
+    me = threading.get_ident()
+    began = _forking[me] = time.monotonic()
+    # Not for the statement in which a signal handler of this thread forks.
+    while set(_statements.values()) - {me} and time.monotonic() - began < PATIENCE:
         time.sleep(0.001)
 
 
-def _after_in_parent() -> None:
-    global _forking
-    _forking -= 1
+def _after() -> None:
+    _forking.pop(threading.get_ident(), None)
 
 
-def _after_in_child() -> None:
-    global _forking
-    _forking = 0
-    _at_work.clear()
-
-
-os.register_at_fork(before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
+os.register_at_fork(before=_before, after_in_parent=_after)

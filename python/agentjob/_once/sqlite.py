@@ -54,7 +54,7 @@ TAKE = f"""
 INSERT INTO agentjob_steps (key, job_id, message, state, sends, owner, boot, lease_until, taken_at)
 VALUES (:key, :job_id, :message, 'sending', 1, :owner, :boot, :now + :lease, {NOW})
 ON CONFLICT (key) DO UPDATE SET
-    state = 'sending', sends = sends + 1, owner = excluded.owner, failure = NULL, record = NULL, poller = NULL,
+    state = 'sending', sends = sends + 1, owner = excluded.owner, failure = NULL, record = NULL, poller = NULL, result = NULL,
     boot = excluded.boot, lease_until = excluded.lease_until, taken_at = excluded.taken_at, changed_at = NULL
 WHERE message = excluded.message
     AND (state IN ('not_sent', 'rejected') OR (state = 'unknown' AND decision = 'resend' AND owner IS NULL))
@@ -71,14 +71,16 @@ RETURNING {COLUMNS}"""
 RESOLVE = f"""
 UPDATE agentjob_steps SET
     state = :state, may_have_arrived = :resolution = 'resend', decision = :resolution, owner = NULL, failure = NULL, changed_at = {NOW}
-WHERE key = :key AND ({STATE} = 'unknown' OR (owner IS NULL AND decision IS NOT NULL AND record IS NULL AND result IS NULL))
+WHERE key = :key AND ({STATE} = 'unknown' OR (state = 'not_sent' AND owner IS NULL))
 RETURNING {COLUMNS}"""
 
-FINISH = "UPDATE agentjob_steps SET result = :result WHERE key = :key AND state = 'accepted'"
+FINISH = "UPDATE agentjob_steps SET result = :result WHERE key = :key AND sends = :sends AND state = 'accepted'"
 
 GET = f"SELECT {COLUMNS} FROM agentjob_steps WHERE (:state IS NULL OR {STATE} = :state)"
 GET_KEYS = f"{GET} AND key IN (SELECT value FROM json_each(:keys))"
 
+#: Connections that are never closed.
+_of_parents: List[sqlite3.Connection] = []
 #: Held while a new file is made.
 _creates = threading.RLock()
 
@@ -105,27 +107,36 @@ class SQLiteStore:
         return self._changed(key, TAKE, arguments, patience)
 
     def settle(
-        self, key: str, owner: str, state: str, failure: Optional[str], record: Optional[str], poller: Optional[str], /
+        self,
+        key: str,
+        owner: str,
+        state: str,
+        failure: Optional[str],
+        record: Optional[str],
+        poller: Optional[str],
+        patience: float,
+        /,
     ) -> Optional[Step]:
         """Records an outcome; see Store."""
         arguments = {"owner": owner, "state": state, "failure": failure, "record": record, "poller": poller}
-        return self._changed(key, SETTLE, arguments)
+        return self._changed(key, SETTLE, arguments, patience)
 
     def resolve(self, key: str, state: str, resolution: Resolution, /) -> Optional[Step]:
         """Records a decision; see Store."""
-        return self._changed(key, RESOLVE, {"state": state, "resolution": resolution})
+        return self._changed(key, RESOLVE, {"state": state, "resolution": resolution}, PATIENCE)
 
-    def finish(self, key: str, result: str, /) -> None:
+    def finish(self, step: Step, result: str, /) -> None:
         """Records the last record of a job; see Store."""
-        self._run(lambda connection: connection.execute(FINISH, {"key": key, "result": result}).fetchall(), PATIENCE)
+        arguments = {"key": step.key, "sends": step.sends, "result": result}
+        self._run(lambda connection: connection.execute(FINISH, arguments).fetchall(), PATIENCE)
 
-    def get(self, keys: Optional[Sequence[str]], state: Optional[StepState], /) -> List[Step]:
+    def get(self, keys: Optional[Sequence[str]], state: Optional[StepState], patience: float, /) -> List[Step]:
         """These steps, or all; see Store."""
         statement = GET if keys is None else GET_KEYS
         arguments = {"keys": json.dumps(keys), "state": state}
-        return self._run(lambda connection: _steps(connection, statement + " ORDER BY key", arguments), PATIENCE)
+        return self._run(lambda connection: _steps(connection, statement + " ORDER BY key", arguments), patience)
 
-    def _changed(self, key: str, statement: str, arguments: Dict[str, Any], patience: float = PATIENCE) -> Optional[Step]:
+    def _changed(self, key: str, statement: str, arguments: Dict[str, Any], patience: float) -> Optional[Step]:
         """Executes a statement about a step. If that changes nothing, the step is read as it is."""
 
         def change(connection: sqlite3.Connection) -> Optional[Step]:
@@ -145,20 +156,25 @@ class SQLiteStore:
                 if "locked" not in str(error):
                     raise self._failed(error) from error
                 if time.monotonic() >= deadline:
-                    raise StoreBusyError(f"the store {self.path!r} is locked by another program, for {patience:.3g} s") from error
-            except (sqlite3.Error, sqlite3.Warning, OSError, ValueError) as error:
+                    raise StoreBusyError(f"the store {self.path!r} is locked by another program") from error
+            except (sqlite3.Error, sqlite3.Warning, OSError, ValueError, forks.Inherited) as error:
                 raise self._failed(error) from error
 
     def _once(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        forks.begin()
+        statement, pid = forks.Statement(), os.getpid()
         try:
+            forks.begin(statement)
             connection = _open(self.path)
             try:
                 return work(connection)
             finally:
-                connection.close()
+                if os.getpid() == pid:
+                    connection.close()
+                else:
+                    # A signal handler has forked, and this is the child. Closing it would end its parent's transaction.
+                    _of_parents.append(connection)
         finally:
-            forks.end()
+            forks.end(statement)
 
     def _failed(self, error: Exception) -> StoreError:
         return StoreError(f"the store {self.path!r} cannot be used: {error}")

@@ -9,7 +9,7 @@ from ..types import Resolution, StepState
 
 #: The version of the table. A store of another one is refused.
 VERSION = 1
-#: How long a statement may wait for those of other workers, in seconds, where the caller doesn't say.
+#: How long a statement may wait for those of other workers, in seconds, outside a call that has a time of its own.
 PATIENCE = 30.0
 
 
@@ -51,29 +51,35 @@ class Store(Protocol):
     """Keeps the steps of `agentjob.once.Once`, for any number of workers: threads, forked processes, programs. What a method changes is one
     atomic and durable statement; what it returns is the step as it is after that, or None if there is none.
 
-    Whatever fails raises StoreError. A lease is measured by one clock for all workers, which should count time in which machines sleep. A
+    Whatever fails raises StoreError. Those that have a `patience` wait at most so many seconds for other workers' statements, and then raise
+    StoreBusyError: nothing was changed. A lease is measured by one clock for all workers, which should count time in which machines sleep. A
     step that is `sending` and whose lease is over reads as `unknown`.
     """
 
     def take(self, key: str, job_id: str, message: str, owner: str, lease: float, patience: float, /) -> Optional[Step]:
         """Takes a step to send it: makes it `sending`, by `owner`, for `lease` seconds. Only if it is new; or if it has this message
-        and is `rejected`, `not_sent`, or `unknown` with the decision `resend` and without an owner.
-
-        patience: how many seconds it may wait for other workers' statements; then it raises StoreBusyError.
-        """
+        and is `rejected`, `not_sent`, or `unknown` with the decision `resend` and without an owner. It has no result any more."""
 
     def settle(
-        self, key: str, owner: str, state: str, failure: Optional[str], record: Optional[str], poller: Optional[str], /
+        self,
+        key: str,
+        owner: str,
+        state: str,
+        failure: Optional[str],
+        record: Optional[str],
+        poller: Optional[str],
+        patience: float,
+        /,
     ) -> Optional[Step]:
         """Records the outcome of a step that is this owner's, and `sending` or `unknown`: also if its lease is over. A resend that was
         `rejected` or `not_sent` leaves it `unknown`."""
 
     def resolve(self, key: str, state: str, resolution: Resolution, /) -> Optional[Step]:
-        """Records a decision about a step that is `unknown`; or that was decided otherwise, and neither was taken since nor has a record
-        or a result. Then it has this state and no owner, and `may_have_arrived` if the decision is `resend`."""
+        """Records a decision about a step that is `unknown`; or `not_sent` and without an owner, because that was decided. Then it has this
+        state and no owner, and `may_have_arrived` if the decision is `resend`."""
 
-    def finish(self, key: str, result: str, /) -> None:
-        """Records the last record of an accepted step's job."""
+    def finish(self, step: Step, result: str, /) -> None:
+        """Records the last record of an accepted step's job, unless the step was taken again since."""
 
-    def get(self, keys: Optional[Sequence[str]], state: Optional[StepState], /) -> List[Step]:
+    def get(self, keys: Optional[Sequence[str]], state: Optional[StepState], patience: float, /) -> List[Step]:
         """These steps, or all, in this state, or in any, in the order of their keys; with one query."""
