@@ -334,6 +334,19 @@ def test_a_child_that_is_forked_in_a_call_leaves_the_step_to_its_parent(once):
     assert step.state == "accepted" and step.record is not None
 
 
+def test_a_child_that_is_forked_before_the_message_leaves_does_not_send_it(emulator, client, database):
+    children = []
+    once = Once(client, Stopping(database, after={"take": lambda: children.append(os.fork())}))
+    try:
+        once.send_message("k", "job_demo", "p")
+    except agentjob.StoreError as error:
+        os._exit(7 if error.delivery == "unknown" and not children[0] else 1)
+    if not children[0]:
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 7
+    assert prompts(emulator) == ["p"] and state(once) == "accepted"
+
+
 def test_a_signal_handler_may_use_the_store_while_its_thread_forks(script, database):
     program = script(
         f"""

@@ -108,6 +108,8 @@ class Message:
         return job
 
     def _request(self, token: CancelToken) -> None:
+        if os.getpid() != self.pid:
+            raise StoreError(f"step {name(self.key)}: this process was forked during the call, which its parent makes")
         _native.send_step(
             self.outcome, self.client, self.job_id, self.prompt, cancel=token, meta=self.meta, headers=self.headers
         )
@@ -115,7 +117,7 @@ class Message:
     def _raised(self, error: BaseException) -> None:
         """Records the outcome of a call that raised, if that was not done, and adds the delivery to the exception."""
         if os.getpid() != self.pid:
-            # A signal handler has forked, and this is the child: the parent records it.
+            # A function of the program, such as a signal handler, has forked, and this is the child: the parent records it.
             _native.add_note(error, "unknown")
             return
         delivery, poller = self.outcome[0] if self.outcome else (self.delivery, None)
