@@ -112,7 +112,7 @@ def test_a_decision_can_be_changed_until_a_call_acts_on_it(emulator, once):
         once.resolve("k", resolution)
         (step,) = once.steps()
         assert (step["state"], step["decision"]) == (found, resolution)
-    # Callers may have been told.
+    # A caller may have its record already.
     assert "its message was accepted" in str(raised(once.resolve, "k", "not_arrived"))
     assert once.wait("k", **QUICK)["status"] == "completed"
     assert prompts(emulator) == ["p"]

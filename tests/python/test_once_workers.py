@@ -367,12 +367,46 @@ def test_a_signal_handler_may_use_the_store_while_its_thread_forks(script, datab
     assert program.end() == ("True\n", "", 0)
 
 
+def test_a_fork_waits_for_statements_that_begin_and_end_all_the_time(script):
+    """What counts the statements is read while other threads change it, which Python's own loops do not stand."""
+    program = script(
+        """
+        import os, threading
+        from agentjob._once import forks
+        sys.setswitchinterval(1e-6)
+        done, ignored = [], []
+        sys.unraisablehook = lambda raised: ignored.append(raised.exc_value)
+
+        def work():
+            while not done:
+                statement = forks.Statement()
+                try:
+                    forks.begin(statement)
+                finally:
+                    forks.end(statement)
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for n in range(400):
+            child = os.fork()
+            if child == 0:
+                os._exit(0)
+            os.waitpid(child, 0)
+        done.append(True)
+        for thread in threads:
+            thread.join()
+        print(ignored)
+        """
+    )
+    assert program.end() == ("[]\n", "", 0)
+
+
 def test_a_child_that_was_forked_during_a_statement_of_another_thread_uses_no_store(client, once, monkeypatch):
     """Where Ctrl-C kept the fork from waiting for it."""
     once.send_message("k", "job_demo", "p")
     statement = forks.Statement()
-    monkeypatch.setitem(forks._statements, statement, 1)
-    monkeypatch.setattr(forks, "_before", lambda: None)
+    monkeypatch.setitem(forks._statements, id(statement), 1)
     monkeypatch.setattr(forks, "PATIENCE", 0.0)
     child = os.fork()
     if child == 0:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-import weakref
 from typing import Dict
 
 #: How long a fork waits for statements, and a statement for a fork, in seconds.
@@ -20,6 +19,9 @@ PATIENCE = 5.0
 class Statement:
     """A statement that is executed on this thread."""
 
+    def __del__(self) -> None:
+        end(self)
+
 
 class Inherited(Exception):
     """This process was forked during a statement."""
@@ -27,8 +29,8 @@ class Inherited(Exception):
 
 _pid = os.getpid()
 _inherited = False
-#: The statements that are executed, and their threads.
-_statements: weakref.WeakKeyDictionary[Statement, int] = weakref.WeakKeyDictionary()
+#: The threads of the statements that are executed, by the statements' ids. It is read as a whole, while other threads change it.
+_statements: Dict[int, int] = {}
 #: The threads that fork, and when they began.
 _forking: Dict[int, float] = {}
 
@@ -42,7 +44,7 @@ def begin(statement: Statement) -> None:
     me = threading.get_ident()
     while True:
         # First: then either the fork sees the statement, or this sees the fork.
-        _statements[statement] = me
+        _statements[id(statement)] = me
         # A signal handler's statement may come during another one, for which the fork waits.
         if not _others_fork(me) or list(_statements.values()).count(me) > 1:
             return
@@ -52,7 +54,7 @@ def begin(statement: Statement) -> None:
 
 def end(statement: Statement) -> None:
     """It has ended, or did not begin."""
-    _statements.pop(statement, None)
+    _statements.pop(id(statement), None)
 
 
 def _others_fork(me: int) -> bool:
@@ -62,7 +64,7 @@ def _others_fork(me: int) -> bool:
 
 def _become_child() -> None:
     global _inherited, _pid
-    _inherited = _inherited or bool(list(_statements.values()))
+    _inherited = _inherited or bool(_statements)
     _forking.clear()
     _pid = os.getpid()
 

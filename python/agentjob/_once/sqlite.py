@@ -189,9 +189,11 @@ def _open(path: str) -> sqlite3.Connection:
         # What was committed survives a loss of power, in every journal mode.
         connection.execute("PRAGMA synchronous = EXTRA")
         connection.execute("PRAGMA fullfsync = ON")
-        if _version(connection) is None:
-            connection.execute(TABLE)
         version = _version(connection)
+        if version is None:
+            connection.execute(TABLE)
+            # Perhaps another process has made it.
+            version = _version(connection)
         if version != VERSION:
             raise StoreError(f"the store {path!r} has version {version}, and this agentjob needs {VERSION}. Use the agentjob that wrote it.")
     except BaseException:
