@@ -42,7 +42,7 @@ endif
 # The parts of make check-platforms.
 PLATFORM_PARTS := $(shell sed -n 's/^PARTS := //p' tests/platforms/Makefile)
 
-.PHONY: help demo test check house deny test-rust test-c test-install test-memory test-model test-report test-python test-vectors test-readme test-types test-packaging
+.PHONY: help demo test check house deny test-rust test-c test-install test-memory test-model test-report test-python test-once test-vectors test-readme test-types test-packaging
 .PHONY: test-wheels docs man test-docs check-platforms $(PLATFORM_PARTS:%=check-%)
 .PHONY: wheels check-wheels gallery faults torture torture-sample fuzz fuzz-sample bench bench-check sizes fmt lint clean
 
@@ -61,7 +61,7 @@ demo: $(BUILD)/wheel.stamp library
 # tests/parts.py runs the parts and prints a table at the end: what ran, what was skipped, and how long each part took. It runs a test
 # that failed again: `make test-rust ONLY=name` runs one test, and so do test-c, test-python and test-vectors.
 TEST_PARTS := house sizes test-rust test-c test-python test-vectors test-readme
-CHECK_PARTS := deny docs test-docs test-install test-types test-report test-memory test-model torture-sample fuzz-sample gallery test-packaging test-wheels bench-check
+CHECK_PARTS := deny docs test-docs test-install test-types test-once test-report test-memory test-model torture-sample fuzz-sample gallery test-packaging test-wheels bench-check
 test check: ONE_PART = $(if $(ONLY),$(error ONLY=… runs one test of one part: make test-rust ONLY=name))
 test:
 	@$(ONE_PART)MAKE="$(MAKE)" $(PYTHON) tests/parts.py $(TEST_PARTS)
@@ -118,6 +118,10 @@ test-model:
 test-python: $(BUILD)/wheel.stamp
 	COLUMNS=300 $(BIN)/python -m pytest -q -rsfE $(if $(ONLY),"$$ONLY",-n 8 tests/python)
 
+# The tests of agentjob.once with its steps in PostgreSQL (apt-get install postgresql); without that, each is a visible skip.
+test-once: $(BUILD)/wheel.stamp
+	COLUMNS=300 $(BIN)/python -m pytest -q -rsfE -n 4 --postgresql tests/python/test_once.py tests/python/test_once_workers.py tests/python/test_once_aio.py
+
 # Opens the report of a batch in a headless Chromium (apt-get install chromium). Without one, what needs it is a visible skip.
 test-report: $(BUILD)/wheel.stamp
 	$(BIN)/python -m pytest -q -rsP -p no:cacheprovider tests/report
@@ -141,7 +145,7 @@ test-types: $(BUILD)/types.stamp
 	cd "$(BUILD)/types" && venv/bin/python -m mypy.stubtest --allowlist "$(CURDIR)/tests/types/allowlist.txt" --ignore-unused-allowlist agentjob
 	cd "$(BUILD)/types" && PATH="$$PWD/venv/bin:$$PATH" pyright --verifytypes agentjob --ignoreexternal
 	"$(BUILD)/types/venv/bin/python" tests/types/check.py "$(BUILD)/types"
-	"$(BUILD)/types/venv/bin/mypy" --strict --cache-dir "$(BUILD)/types/cache" python/agentjob/__init__.py python/agentjob/[a-z]*.py
+	"$(BUILD)/types/venv/bin/mypy" --strict --cache-dir "$(BUILD)/types/cache" python/agentjob/__init__.py python/agentjob/[a-z]*.py python/agentjob/_once/*.py
 endif
 
 # Checks the wheels and the sdist: their contents, where they run, and pip install from a clone and from the sdist.

@@ -12,7 +12,7 @@ message has. Call it again, after a crash or from another worker, and it returns
 sending. A message that was not sent or was rejected is sent again. One that may have arrived is never sent again on its own: the call
 raises, until you `resolve` the step.
 
-The steps are in a store, which all workers share: the file of an SQLite database, for those of one machine.
+The steps are in a store, which all workers share: the file of an SQLite database, for those of one machine, or a PostgreSQL database.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ from . import _native
 from ._aio.message import Message as _Message
 from ._native import CancelToken, Client
 from ._once.calls import Message, read, unknown
+from ._once.postgresql import PostgreSQLStore
 from ._once.sqlite import SQLiteStore
 from ._once.store import PATIENCE, Step, Store, StoreBusyError
 from .aio import AsyncClient, OnMeta, OnUpdate, _check, _notify, _without
 from .errors import InvalidArgumentError, StoreError, job_failed
 from .types import Job, Resolution, ResponseMeta, StepRecord, StepState, WaitTimeout
 
-__all__ = ["AsyncOnce", "Once", "SQLiteStore", "Step", "Store", "StoreBusyError"]
+__all__ = ["AsyncOnce", "Once", "PostgreSQLStore", "SQLiteStore", "Step", "Store", "StoreBusyError"]
 
 T = TypeVar("T")
-#: A store, or the path of an SQLite database.
+#: A store, the path of an SQLite database, or the URL of a PostgreSQL database.
 Where = Union[Store, str, PathLike[str]]
 
 
@@ -43,7 +44,8 @@ class Once:
     """Sends each step's message at most once. It may be used from any number of threads and, with one store, from any number of processes.
 
     client: whose settings the calls have; `timeout` is the total time of send_message, waiting for other workers included.
-    store: where the steps are, for all workers: the path of an SQLite database, or a Store.
+    store: where the steps are, for all workers: the path of an SQLite database; `postgresql://…`, the URL of a PostgreSQL database; or a
+        Store.
 
     Every method raises StoreError if the store can't be used. That of send_message has a `delivery`: whether the message had left by then.
     """
@@ -230,10 +232,12 @@ class AsyncOnce:
 
 
 def _opened(store: Where) -> Store:
+    if isinstance(store, str) and store.startswith(("postgresql://", "postgres://")):
+        return PostgreSQLStore(store)
     if isinstance(store, (str, PathLike)):
         return SQLiteStore(store)
     if not callable(getattr(store, "take", None)):
-        raise TypeError(f"store must be a path or a store, not {type(store).__name__}")
+        raise TypeError(f"store must be a path, a URL or a store, not {type(store).__name__}")
     return store
 
 

@@ -3,7 +3,8 @@
  * check.sh runs it, README.md says what it shows, and journal.pml how to read it.
  *
  * One key, for keys have nothing to do with each other. Workers call send_message with it, any number of times; each may be killed at any
- * point, paused for any time, and cut off from the store, whose statements then have been executed or not, or are executed later.
+ * point, paused for any time, and cut off from the store, whose statements then have been executed or not, or are executed later. A call
+ * whose connection broke sends its statement once more, over another one.
  */
 #define WORKERS 2
 #define TOKENS (WORKERS + 3) /* one for each call, for the row, for the statement that is late, and one to choose */
@@ -48,7 +49,8 @@ byte token[WORKERS];
 bool late[WORKERS];
 mtype verdict[WORKERS] = none;
 
-/* A statement that a killed worker had sent, and that the store executes later. */
+/* A statement that a killed worker had sent, or whose connection broke, and that the store executes later: it takes the key, if it has no
+   verdict, or records that. */
 byte stray;
 mtype stray_verdict = none;
 
@@ -90,13 +92,13 @@ inline process_message()
 #else
 #define IS_OPEN (state == none || state == not_sent || state == rejected)
 #endif
-#define MAY_TAKE(w) (IS_OPEN || (state == sending && owner == token[w]))
+#define MAY_TAKE(t) (IS_OPEN || (state == sending && owner == t))
 
-inline take(w)
+inline take(t)
 {
-	printf("worker %d takes the key\n", w);
+	printf("the key is taken\n");
 	state = sending;
-	owner = token[w];
+	owner = t;
 	lease_over = false;
 	check_row()
 }
@@ -106,7 +108,7 @@ inline take_over(w)
 {
 	printf("worker %d finds that the lease is over\n", w);
 #ifdef TAKEOVER_SENDS
-	take(w);
+	take(token[w]);
 	step[w] = took
 #else
 	state = unknown;
@@ -205,19 +207,20 @@ proctype Worker(byte w)
 
 	/* 1. The key is taken, in one statement; or its connection breaks before or after that. */
 #ifdef SENT_BEFORE_TAKEN
-	:: atomic { step[w] == calls && MAY_TAKE(w) -> process_message(); take(w); verdict[w] = accepted; step[w] = settles }
-	:: atomic { step[w] == calls && MAY_TAKE(w) && !calm -> process_message(); end_call(w) }
+	:: atomic { step[w] == calls && MAY_TAKE(token[w]) -> process_message(); take(token[w]); verdict[w] = accepted; step[w] = settles }
+	:: atomic { step[w] == calls && MAY_TAKE(token[w]) && !calm -> process_message(); end_call(w) }
 #elif defined(KEY_TAKEN_IN_TWO_STEPS)
-	:: d_step { step[w] == calls && MAY_TAKE(w) -> step[w] = checked }
-	:: d_step { step[w] == checked -> take(w); step[w] = took }
+	:: d_step { step[w] == calls && MAY_TAKE(token[w]) -> step[w] = checked }
+	:: d_step { step[w] == checked -> take(token[w]); step[w] = took }
 #else
-	:: atomic { step[w] == calls && MAY_TAKE(w) ->
+	:: atomic { step[w] == calls && MAY_TAKE(token[w]) ->
 		if
-		:: d_step { take(w); step[w] = took }
-		:: d_step { !calm -> take(w) }
-		:: d_step { !calm -> take(w); end_call(w) }
+		:: d_step { take(token[w]); step[w] = took }
+		:: d_step { !calm -> take(token[w]) }
+		:: d_step { !calm -> take(token[w]); end_call(w) }
 		fi }
 #endif
+	:: d_step { step[w] == calls && !calm && stray == 0 -> stray = token[w] }
 	:: d_step { step[w] == calls && !calm -> end_call(w) }
 
 	/* Or it is another call's: this one waits for the outcome, or for the end of the lease. */
@@ -225,7 +228,7 @@ proctype Worker(byte w)
 	:: d_step { step[w] == calls && state == sending && owner != token[w] && lease_over -> take_over(w) }
 #endif
 	/* Or known. */
-	:: d_step { step[w] == calls && (state == accepted || state == unknown) && !MAY_TAKE(w) ->
+	:: d_step { step[w] == calls && (state == accepted || state == unknown) && !MAY_TAKE(token[w]) ->
 		returned_accepted = returned_accepted || state == accepted;
 		end_call(w) }
 
@@ -269,7 +272,13 @@ proctype Time()
 	GETS_LATE(0)
 	GETS_LATE(1)
 	:: d_step { state == sending && !lease_over && LEASE_MAY_END -> printf("the lease ends\n"); lease_over = true }
-	:: d_step { stray != 0 -> settle(stray, stray_verdict); stray = 0; stray_verdict = none }
+	:: d_step { stray != 0 && stray_verdict == none ->
+		if
+		:: MAY_TAKE(stray) -> take(stray)
+		:: else -> skip
+		fi;
+		stray = 0 }
+	:: d_step { stray != 0 && stray_verdict != none -> settle(stray, stray_verdict); stray = 0; stray_verdict = none }
 	:: atomic { flying > 0 -> flying--; process_message() }
 	:: d_step { flying > 0 -> flying-- }
 #ifdef TAKEN_WITHOUT_SYNC

@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 
+import postgresql
 import pytest
 
 import agentjob
@@ -30,6 +31,10 @@ LIMIT = 480
 OUTSIDE = ("AGENTJOB_", "PYTHON", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 #: These say where Python finds what it needs.
 KEPT = ("PYTHONHOME", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--postgresql", action="store_true", help="The steps of agentjob.once are in PostgreSQL, not in SQLite.")
 
 
 def pytest_configure(config):
@@ -81,7 +86,7 @@ def no_settings_from_outside(monkeypatch):
 @pytest.fixture(autouse=True)
 def no_process_is_left(monkeypatch):
     """Ends what a test started and left running, as a test that fails does, and closes its pipes: the warnings about these would fail
-    another test. What an attempt left that `tried` repeats is ended here, too."""
+    another test. What an attempt left that `tried` repeats is ended here, too. What outlives a test says so."""
     started, begin = [], subprocess.Popen.__init__
 
     def init(process, *arguments, **options):
@@ -91,6 +96,8 @@ def no_process_is_left(monkeypatch):
     monkeypatch.setattr(subprocess.Popen, "__init__", init)
     yield
     for process in started:
+        if getattr(process, "outlives_the_test", False):
+            continue
         if process.poll() is None:
             process.kill()
             process.wait()
@@ -113,8 +120,27 @@ def client(emulator):
 
 
 @pytest.fixture
-def database(tmp_path):
-    return tmp_path / "steps.db"
+def database(request):
+    """Where the steps are."""
+    if request.config.getoption("postgresql"):
+        return request.getfixturevalue("postgresql_url")
+    return request.getfixturevalue("tmp_path") / "steps.db"
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A PostgreSQL server."""
+    pytest.importorskip("psycopg", reason="needs psycopg, which has no wheel for this Python")
+    if postgresql.programs() is None:
+        pytest.skip("needs PostgreSQL's server: apt-get install postgresql")
+    with postgresql.Server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgresql_url(server):
+    """Where a store makes a table of its own."""
+    return server.schema()
 
 
 @pytest.fixture

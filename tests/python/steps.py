@@ -3,7 +3,7 @@
 import pytest
 
 import agentjob
-from agentjob.once import SQLiteStore
+from agentjob.once import _opened as opened
 
 POST = {"method": "POST", "nth": 1}
 #: The service takes the message, and its response is lost.
@@ -30,11 +30,21 @@ def settings(emulator):
     return {names[name]: value for name, value in emulator.environment().items() if name in names}
 
 
-class Stopping(SQLiteStore):
+class Wrapped:
+    """The store of a database, of which a subclass changes methods."""
+
+    def __init__(self, database):
+        self.store = opened(database)
+
+    def __getattr__(self, name):
+        return getattr(self.store, name)
+
+
+class Stopping(Wrapped):
     """Does something between two statements of the protocol."""
 
-    def __init__(self, path, before=None, after=None):
-        super().__init__(path)
+    def __init__(self, database, before=None, after=None):
+        super().__init__(database)
         self.before, self.after = before or {}, after or {}
 
     def take(self, *arguments):
@@ -45,6 +55,6 @@ class Stopping(SQLiteStore):
 
     def _at(self, name, arguments):
         self.before.get(name, lambda: None)()
-        done = getattr(super(), name)(*arguments)
+        done = getattr(self.store, name)(*arguments)
         self.after.get(name, lambda: None)()
         return done

@@ -2,16 +2,15 @@
 
 import json
 import pickle
-import sqlite3
 import subprocess
 import sys
 
 import pytest
 from conftest import QUICK
-from steps import LOST, POST, prompts, raised, settings, state
+from steps import LOST, POST, Wrapped, opened, prompts, raised, settings, state
 
 import agentjob
-from agentjob.once import Once, SQLiteStore
+from agentjob.once import Once
 
 #: How a send may end: the emulator's rule; the exception and its delivery; what the store has then; and the delivery of a second call, None
 #: if it returns a record, and how many messages the service has then.
@@ -199,19 +198,21 @@ def test_the_settle_time_of_a_wait_counts_from_the_message(emulator, client, dat
     """In a process that did not send: the job shows no sign of the message, and the store says how long ago that was."""
     emulator.reset(jobs=[{"id": "job_demo", "status": "completed"}], stale_ms=600_000)
     Once(client, database).send_message("k", "job_demo", "p")
-    with sqlite3.connect(database) as connection:
-        (text,) = connection.execute("SELECT poller FROM agentjob_steps").fetchone()
-        saved = json.loads(text)
-        saved["saved_at_unix_ms"] -= 100_000
-        connection.execute("UPDATE agentjob_steps SET poller = ?", (json.dumps(saved),))
-    connection.close()
-    other = Once(agentjob.Client(**settings(emulator)), database)
+
+    class Older(Wrapped):
+        def get(self, *arguments):
+            (step,) = self.store.get(*arguments)
+            saved = json.loads(step.poller)
+            saved["saved_at_unix_ms"] -= 100_000
+            return [step._replace(poller=json.dumps(saved))]
+
+    other = Once(agentjob.Client(**settings(emulator)), Older(database))
     assert other.wait("k", settle=60, timeout=20, **QUICK)["status"] == "completed"
 
 
 def test_a_result_is_kept_only_of_the_message_that_was_waited_for(emulator, client, database):
     """A person decides, wrongly, that it did not arrive while a wait for it ends: the next send has no result yet."""
-    once, store = Once(client, database), SQLiteStore(database)
+    once, store = Once(client, database), opened(database)
     emulator.reset(rules=[LOST])
     raised(once.send_message, "k", "job_demo", "p")
     (step,) = store.get(["k"], None, 10)
@@ -284,14 +285,7 @@ def test_importing_agentjob_loads_no_store():
 
 
 def test_a_program_may_bring_a_store_of_its_own(client, database):
-    class Own:
-        def __init__(self):
-            self.inner = SQLiteStore(database)
-
-        def __getattr__(self, name):
-            return getattr(self.inner, name)
-
-    assert Once(client, Own()).send_message("k", "job_demo", "p")["id"] == "job_demo"
+    assert Once(client, Wrapped(database)).send_message("k", "job_demo", "p")["id"] == "job_demo"
     for wrong in (1, None, object()):
         with pytest.raises(TypeError):
             Once(client, wrong)

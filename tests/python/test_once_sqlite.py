@@ -15,6 +15,11 @@ import agentjob
 from agentjob.once import Once, SQLiteStore
 
 
+@pytest.fixture
+def database(tmp_path):
+    return tmp_path / "steps.db"
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a clock that counts from the machine's start")
 def test_another_program_that_locks_the_database_does_not_hold_a_call_beyond_its_time(emulator, client, database):
     once = Once(client.with_options(timeout=2), database)
