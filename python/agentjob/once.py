@@ -18,6 +18,7 @@ The steps are in a store, which all workers share: the file of an SQLite databas
 from __future__ import annotations
 
 import contextlib
+import re
 from functools import partial
 from os import PathLike
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, TypeVar, Union
@@ -133,7 +134,8 @@ class Once:
         """
         state = _native.resolved_step(resolution)
         _native.check_step_key(key)
-        step = self.store.resolve(key, state, resolution)
+        steps = self.store.get([key], None, PATIENCE)
+        step = self.store.resolve(steps[0], state, resolution) if steps else None
         if step is None or step.owner is not None or step.decision != resolution:
             raise _native.unresolvable_step(key, "" if step is None else step.state)
 
@@ -234,6 +236,9 @@ class AsyncOnce:
 def _opened(store: Where) -> Store:
     if isinstance(store, str) and store.startswith(("postgresql://", "postgres://")):
         return PostgreSQLStore(store)
+    if isinstance(store, str) and re.search(r"://|\b(host|hostaddr|port|dbname|user|password|service)\s*=", store):
+        # It may have a password.
+        raise StoreError("store is neither a path nor the URL of a PostgreSQL database. Give a path, or postgresql://USER@HOST/DATABASE.")
     if isinstance(store, (str, PathLike)):
         return SQLiteStore(store)
     if not callable(getattr(store, "take", None)):

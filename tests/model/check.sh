@@ -82,7 +82,7 @@ row() {
     # Without partial order reduction (all share all), compressed, in 2 GB.
     spin -a "$@" $model >log 2>&1 && $CC -w $build -DNOREDUCE -DCOLLAPSE -DMEMLIM=2000 -o pan pan.c >>log 2>&1 ||
         { cat log >&2; exit 1; }
-    ./pan $run -w22 -m200000 >out 2>&1 || true
+    ./pan $run -w22 -m1000000 >out 2>&1 || true
 
     found=$(verdict)
     # A variant may leave some steps unused; the model must take all.
@@ -197,6 +197,7 @@ row LEASE_IS_SHORTER "$d" mutation -DLEASE_IS_SHORTER -DONLY=CLAIM_D
 row DEADLINE_IS_CHECKED_BEFORE "$d" mutation -DDEADLINE_IS_CHECKED_BEFORE -DONLY=CLAIM_D
 row STOPPED_BEHIND_THE_CHECK "$a" mutation -DDEADLINE_IS_CHECKED_BEFORE -DONLY=CLAIM_A
 row LATE_OUTCOME_IS_DROPPED "$g" mutation -DLATE_OUTCOME_IS_DROPPED -DONLY=CLAIM_G
+row LATE_DECISION_COUNTS "$c" mutation -DLATE_DECISION_COUNTS -DONLY=CLAIM_C
 row NOBODY_TAKES_OVER "$h" hang -DNOBODY_TAKES_OVER
 
 if [ "$only" = "  " ]; then

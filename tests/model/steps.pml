@@ -36,6 +36,9 @@ byte owner;                   /* the call that took it, by its token; 0: none */
 bool lease_over;
 bool earlier_unknown;         /* a person decided to resend it although it may have arrived */
 bool returned_accepted;
+#define NOTHING_IS_LATE (stray == 0 && late_decision == none)
+mtype late_decision = none;   /* a person's, whose statement is executed later */
+bool taken_since;             /* ... and the step was taken or decided meanwhile: it would be about another message */
 
 /* The service. */
 byte processed;
@@ -100,6 +103,7 @@ inline take(t)
 	state = sending;
 	owner = t;
 	lease_over = false;
+	taken_since = true;
 	check_row()
 }
 
@@ -220,7 +224,7 @@ proctype Worker(byte w)
 		:: d_step { !calm -> take(token[w]); end_call(w) }
 		fi }
 #endif
-	:: d_step { step[w] == calls && !calm && stray == 0 -> stray = token[w] }
+	:: d_step { step[w] == calls && NOTHING_IS_LATE && !calm -> stray = token[w] }
 	:: d_step { step[w] == calls && !calm -> end_call(w) }
 
 	/* Or it is another call's: this one waits for the outcome, or for the end of the lease. */
@@ -253,7 +257,7 @@ proctype Worker(byte w)
 
 	/* It is killed. The store may still get the statement that it had sent. */
 	:: d_step { step[w] != rests && !calm -> printf("worker %d is killed\n", w); end_call(w) }
-	:: d_step { step[w] == settles && !calm && stray == 0 -> stray = token[w]; stray_verdict = verdict[w]; end_call(w) }
+	:: d_step { step[w] == settles && NOTHING_IS_LATE && !calm -> stray = token[w]; stray_verdict = verdict[w]; end_call(w) }
 	:: over -> break
 	od
 }
@@ -285,22 +289,51 @@ proctype Time()
 	:: d_step { state == sending && !calm -> printf("THE POWER GOES\n"); state = none; owner = 0; end_call(0); end_call(1) }
 #endif
 	:: d_step { !calm -> calm = true }
-	:: d_step { calm && ALL_REST && stray == 0 && flying == 0 -> over = true }
+	:: d_step { calm && ALL_REST && NOTHING_IS_LATE && flying == 0 -> over = true }
 	:: over -> break
 	od
 }
 
 /* A person decides about an unknown message: it arrived, which is true, or it did not, which is true, too; or that it is sent again
-   in any case. */
+   in any case. The statement is executed at once, and perhaps once more later, because its connection broke. */
+mtype = { arrived, not_arrived, resend };
+
+inline decide(decision)
+{
+	printf("a person decides: %e\n", decision);
+	if
+	:: decision == arrived -> state = accepted; earlier_unknown = false
+	:: decision == not_arrived -> state = not_sent; earlier_unknown = false
+	:: decision == resend -> state = not_sent; earlier_unknown = true; processed = 0
+	fi;
+	owner = 0;
+	taken_since = true;
+	check_row()
+}
+
+#define IS_UNKNOWN (state == unknown && !calm && flying == 0)
+#define ARRIVED (ever_processed && processed <= 1)
+#ifdef LATE_DECISION_COUNTS
+#define IS_SEEN_MESSAGE true
+#else
+#define IS_SEEN_MESSAGE (!taken_since)
+#endif
+
 proctype Person()
 {
 	do
-	:: d_step { state == unknown && !calm && flying == 0 && ever_processed && processed <= 1 ->
-		printf("a person: it arrived\n"); state = accepted; owner = 0; earlier_unknown = false; check_row() }
-	:: d_step { state == unknown && !calm && flying == 0 && !ever_processed ->
-		printf("a person: it did not arrive\n"); state = not_sent; owner = 0; earlier_unknown = false; check_row() }
-	:: d_step { state == unknown && !calm && flying == 0 ->
-		printf("a person: send it again\n"); state = not_sent; owner = 0; earlier_unknown = true; processed = 0; check_row() }
+	:: d_step { IS_UNKNOWN && ARRIVED -> decide(arrived) }
+	:: d_step { IS_UNKNOWN && !ever_processed -> decide(not_arrived) }
+	:: d_step { IS_UNKNOWN -> decide(resend) }
+	:: d_step { IS_UNKNOWN && ARRIVED && NOTHING_IS_LATE -> late_decision = arrived; taken_since = false }
+	:: d_step { IS_UNKNOWN && !ever_processed && NOTHING_IS_LATE -> late_decision = not_arrived; taken_since = false }
+	:: d_step { IS_UNKNOWN && NOTHING_IS_LATE -> late_decision = resend; taken_since = false }
+	:: d_step { late_decision != none ->
+		if
+		:: IS_SEEN_MESSAGE && state == unknown -> decide(late_decision)
+		:: else -> skip
+		fi;
+		late_decision = none }
 	:: over -> break
 	od
 }

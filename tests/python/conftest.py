@@ -144,6 +144,18 @@ def postgresql_url(server):
 
 
 @pytest.fixture
+def network(server):
+    with postgresql.Network(server.port) as network:
+        yield network
+
+
+@pytest.fixture
+def far(client, network, postgresql_url, server):
+    """Steps on a server behind that network."""
+    return agentjob.once.Once(client, postgresql_url.replace(f":{server.port}/", f":{network.port}/"))
+
+
+@pytest.fixture
 def once(client, database):
     """Steps in that database."""
     return agentjob.once.Once(client, database)

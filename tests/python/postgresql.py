@@ -1,13 +1,17 @@
 """A PostgreSQL server for a test: in a folder of its own, on loopback, and gone with the process that started it."""
 
+import contextlib
 import glob
 import os
 import pwd
+import random
+import select
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 
 #: How long a server may take to start or to end, in seconds, on a starved machine, too.
@@ -19,7 +23,18 @@ def programs():
     folders = glob.glob("/usr/lib/postgresql/*/bin")
     folders.sort(key=lambda folder: float(folder.split("/")[4]))
     found = shutil.which("initdb")
+    if shutil.which("setpriv") is None:
+        return None
     return folders[-1] if folders else os.path.dirname(os.path.realpath(found)) if found else None
+
+
+def free_port():
+    """One that no outgoing connection gets while the server is restarted."""
+    for port in random.sample(range(10_000, 32_000), 100):
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
+    raise RuntimeError("no free port")
 
 
 class Server:
@@ -59,9 +74,7 @@ class Server:
 
     def start(self):
         if self.process is None:
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                self.port = free.getsockname()[1]
+            self.port = free_port()
         arguments = [os.path.join(self.programs, "postgres"), "-D", self.data, "-p", str(self.port)]
         with open(os.path.join(self.folder, "log"), "ab") as log:
             # It ends when the thread that starts it does.
@@ -108,3 +121,69 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(number)
         self.process.wait(PATIENCE)
+
+
+class Network:
+    """Passes on what clients and the server say, until a test wants something else. `port` is the server's, as clients see it."""
+
+    def __init__(self, port):
+        self.server_port, self.state = port, "passes"
+        #: After this many responses to statements, it becomes so: "silent", nothing is passed on; "broken", connections end; "cut", one ends.
+        self.then = (None, None)
+        self.responses, self.connections, self.over = 0, 0, False
+        #: How many connections a broken network refuses before it passes again.
+        self.refuses = 0
+        self.holds = threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.threads = [threading.Thread(target=self._accept)]
+        self.threads[0].start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.over = True
+        self.listener.shutdown(socket.SHUT_RDWR)
+        for thread in self.threads:
+            thread.join(60)
+        self.listener.close()
+
+    def after(self, responses, becomes):
+        """It becomes so instead of passing on this many responses from now."""
+        self.then = (self.responses + responses, becomes)
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client = self.listener.accept()[0]
+                self.connections += 1
+                if self.state == "broken":
+                    client.close()
+                    self.refuses -= 1
+                    if self.refuses == 0:
+                        self.state = "passes"
+                    continue
+                thread = threading.Thread(target=self._pass, args=(client,))
+                self.threads.append(thread)
+                thread.start()
+
+    def _pass(self, client):
+        with contextlib.suppress(OSError), client, socket.create_connection(("127.0.0.1", self.server_port)) as server:
+            while not self.over:
+                for ready in select.select([client, server], [], [], 0.05)[0]:
+                    data = ready.recv(65536)
+                    # A statement with arguments was executed.
+                    if ready is server and b"2\0\0\0\4" in data:
+                        self.responses += 1
+                        if self.responses == self.then[0]:
+                            self.state = self.then[1]
+                    while self.state == "silent" and not self.over:
+                        self.holds.set()
+                        time.sleep(0.02)
+                    if self.state == "broken" or not data:
+                        return
+                    if self.state == "cut":
+                        self.state = "passes"
+                        return
+                    (server if ready is client else client).sendall(data)

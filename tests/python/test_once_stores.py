@@ -59,7 +59,7 @@ def stale(store):
 def resolved(resolution, state):
     def made(store):
         stale(store)
-        store.resolve("k", state, resolution)
+        store.resolve(get(store), state, resolution)
 
     return made
 
@@ -152,14 +152,26 @@ def test_an_outcome_is_recorded_by_the_call_whose_step_it_is(store, made, state,
 @pytest.mark.parametrize(("made", "state", "owner", "decision"), RESOLVES)
 def test_a_person_decides_only_about_an_unknown_step(store, made, state, owner, decision):
     made(store)
-    step = store.resolve("k", "not_sent", "not_arrived")
+    step = store.resolve(get(store), "not_sent", "not_arrived")
     assert (step.state, step.owner, step.decision) == (state, owner, decision) and step == get(store)
-    assert seen(store.resolve("k", "not_sent", "not_arrived")) == seen(step)
+    # The response was lost, and the statement is sent again.
+    assert seen(store.resolve(step, "not_sent", "not_arrived")) == seen(step)
+
+
+@pytest.mark.parametrize("resolution", ["not_arrived", "resend", "arrived"])
+def test_a_decision_is_about_the_message_that_was_seen(store, resolution):
+    """Its statement is executed late, or again: meanwhile a worker has sent the message, and whether that arrived is unknown."""
+    resolved("not_arrived", "not_sent")(store)
+    before = get(store)
+    take(store, "second")
+    step = settle(store, "unknown", "second")
+    assert store.resolve(before, "not_sent", resolution) == step == get(store)
 
 
 def test_a_step_that_is_not_there(store):
-    assert settle(store, "accepted") is None and store.resolve("k", "not_sent", "not_arrived") is None
-    assert store.get(["k"], None, 10.0) == [] == store.get(None, None, 10.0)
+    gone = take(store, key="gone")._replace(key="k")
+    assert settle(store, "accepted") is None and store.resolve(gone, "not_sent", "not_arrived") is None
+    assert store.get(["k"], None, 10.0) == []
 
 
 def test_a_result_is_kept_of_the_message_that_was_waited_for(store):

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL, and statements that end in time: with psycopg's wrapper of libpq, because its own statements wait for a server
+"""Connections to PostgreSQL, and statements, that end in time: with psycopg's wrapper of libpq, because its own statements wait for a server
 that hangs as long as the server does.
 """
 
@@ -7,30 +7,26 @@ from __future__ import annotations
 import os
 import select
 import time
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from ..errors import StoreError
 from .store import StoreBusyError
 
 if TYPE_CHECKING:
-    import psycopg
+    from psycopg.pq.abc import PGconn, PGresult
 
 Rows = List[Tuple[Optional[str], ...]]
+Statement = Tuple[str, Sequence[Optional[str]]]
 
-#: How long a connection may take, in whole seconds, unless the store's URL or the environment says otherwise.
-CONNECTS = "5"
-#: How long a server may take to respond, in seconds: then it hangs, or the network does.
-RESPONDS = 5.0
-#: After how long a statement's thread finds at the latest that it is in a process that a signal handler forked, in seconds.
+#: After how long a thread that waits finds at the latest that it is in a process that a signal handler forked, in seconds.
 FORKS = 0.5
-#: How long a connection is kept, in seconds: firewalls forget it later.
-KEPT = 60.0
 #: The SQLSTATEs of statements that changed nothing because of other transactions: a deadlock, a conflict, a lock that is held, an end
 #: that the server's settings or an operator gave it.
 BUSY = ("40P01", "40001", "55P03", "57014")
-
-#: Connections of a parent, which only it may close.
-_of_parents: List[psycopg.Connection[Any]] = []
+#: That of a server that only reads: a replica that does not know yet that it takes its primary's place.
+ONLY_READS = "25006"
+#: The settings that are secrets themselves.
+SECRETS = ("password", "sslpassword", "scram_client_key", "scram_server_key", "oauth_client_secret")
 
 
 class Failed(StoreError):
@@ -38,7 +34,7 @@ class Failed(StoreError):
 
 
 class Lost(StoreError):
-    """There is no connection, or no more: a statement that was sent may have been executed, and may still be."""
+    """There is no connection to a server that writes, or no more: a statement that was sent may have been executed, and may still be."""
 
 
 class Locator(NamedTuple):
@@ -52,132 +48,184 @@ class Locator(NamedTuple):
     def of(cls, url: str) -> Locator:
         try:
             import psycopg
-            from psycopg import conninfo
+            from psycopg import conninfo, pq
         except ImportError as error:
             raise StoreError(f"steps in PostgreSQL need psycopg: {error}. Run: pip install 'agentjob[postgresql]'") from error
-        try:
-            settings = {name: str(value) for name, value in conninfo.conninfo_to_dict(url).items() if value is not None}
-        except (psycopg.Error, UnicodeError):
-            # Its text may have a part of the password.
-            settings = None
-        if settings is None or _is_split(settings):
+        if pq.version() < 140000:
+            raise StoreError(f"steps in PostgreSQL need libpq 14, and psycopg has {pq.version() // 10000}. Run: pip install 'psycopg[binary]'")
+        settings = None
+        if not _is_split(url):
+            try:
+                settings = {name: str(value) for name, value in conninfo.conninfo_to_dict(url).items() if value is not None}
+            except (psycopg.Error, UnicodeError):
+                # Its text may have a part of the password.
+                pass
+        if settings is None:
             reason = "the store's URL is not one that PostgreSQL understands"
             raise StoreError(f"{reason}. Give postgresql://USER@HOST/DATABASE, with special characters percent-encoded.")
         user = f"{settings['user']}@" if "user" in settings else ""
         port = f":{settings['port']}" if "port" in settings else ""
         return cls(settings, f"postgresql://{user}{settings.get('host', '')}{port}/{settings.get('dbname', '')}")
 
+    def attempts(self) -> Iterator[Dict[str, str]]:
+        """The settings of each host, if there are several: one that is silent takes no time of the next."""
+        lists = {name: self.settings[name].split(",") for name in ("host", "hostaddr", "port") if name in self.settings}
+        several = max((len(values) for values in lists.values()), default=1)
+        for n in range(several):
+            one = {name: values[n if len(values) > 1 else 0] for name, values in lists.items() if len(values) in (1, several)}
+            yield self.settings if several == 1 or len(one) < len(lists) else {**self.settings, **one}
+
+    def has_secrets(self) -> bool:
+        return any(name in self.settings for name in SECRETS)
+
 
 class Connection:
     """A connection, for one thread at a time."""
 
-    def __init__(self, locator: Locator) -> None:
+    def __init__(self, locator: Locator, deadline: float) -> None:
+        self._pid = os.getpid()
+        self.used = time.monotonic()
+        attempts = list(locator.attempts())
+        for n, settings in enumerate(attempts):
+            now = time.monotonic()
+            try:
+                self._connect(settings, now + (deadline - now) / (len(attempts) - n))
+                break
+            except Lost:
+                if n == len(attempts) - 1:
+                    raise
+
+    def _connect(self, settings: Dict[str, str], deadline: float) -> None:
         import psycopg
         from psycopg import conninfo
+        from psycopg.pq import ConnStatus, PGconn, PollingStatus
 
-        settings = {"fallback_application_name": "agentjob", **locator.settings, "client_encoding": "UTF8"}
-        if "PGCONNECT_TIMEOUT" not in os.environ:
-            settings.setdefault("connect_timeout", CONNECTS)
-        self._pid = os.getpid()
+        settings = {"fallback_application_name": "agentjob", **settings, "client_encoding": "UTF8"}
         try:
-            self._psycopg = psycopg.Connection.connect(conninfo.make_conninfo(**settings))
-        except psycopg.Error as error:
-            raise Lost(_line(error)) from error
-        self._libpq = self._psycopg.pgconn
-        self._poll = select.poll()
-        self._used = time.monotonic()
-
-    def __del__(self) -> None:
-        if hasattr(self, "_psycopg"):
-            self.close()
+            self._libpq: PGconn = PGconn.connect_start(conninfo.make_conninfo(**settings).encode())
+            waits = PollingStatus.WRITING
+            while waits != PollingStatus.OK:
+                if waits == PollingStatus.FAILED or self._libpq.status == ConnStatus.BAD:
+                    raise Lost(_line(self._libpq.error_message))
+                self._wait(select.POLLIN if waits == PollingStatus.READING else select.POLLOUT, deadline)
+                waits = PollingStatus(self._libpq.connect_poll())
+            self._libpq.nonblocking = 1
+            self._libpq.enter_pipeline_mode()
+        except (psycopg.Error, UnicodeError, OSError) as error:
+            raise Lost(_line(str(error).encode())) from error
 
     def close(self) -> None:
+        """Only in the process that it belongs to: a child must not end what its parent uses. What is dropped is closed, too."""
         if self._pid == os.getpid():
-            self._psycopg.close()
-        else:
-            _of_parents.append(self._psycopg)
+            self._libpq.finish()
 
-    def is_fresh(self) -> bool:
-        """It belongs to this process, was used not long ago, and the server has not ended it."""
-        if self._pid != os.getpid() or time.monotonic() - self._used > KEPT:
+    def is_usable(self) -> bool:
+        """It belongs to this process, and the server has not ended it."""
+        import psycopg
+
+        try:
+            return self._pid == os.getpid() and not self._ready(select.POLLIN, 0)
+        except psycopg.Error:
             return False
-        return not self._ready(select.POLLIN, 0)
 
     def server_encoding(self) -> str:
         return (self._libpq.parameter_status(b"server_encoding") or b"").decode("ascii")
 
-    def execute(self, statement: str, arguments: Optional[Sequence[Optional[str]]], deadline: float) -> Rows:
-        """Executes one statement with arguments, or any number without. Whatever it raises but StoreBusyError closes the connection."""
+    def execute(self, statements: Sequence[Statement], deadline: float) -> Rows:
+        """Executes statements in one transaction and one round trip. Returns the rows of the last. Whatever it raises but StoreBusyError
+        closes the connection."""
         import psycopg
         from psycopg.pq import ExecStatus
 
+        results: List[PGresult] = []
         try:
-            if arguments is None:
-                self._libpq.send_query(statement.encode())
-            else:
-                self._libpq.send_query_params(statement.encode(), [None if value is None else value.encode() for value in arguments])
-            results = []
-            while result := self._result(max(deadline, time.monotonic() + RESPONDS)):
-                results.append(result)
+            for statement, arguments in statements:
+                values = [None if value is None else value.encode() for value in arguments]
+                self._libpq.send_query_params(statement.encode(), values)
+            self._libpq.pipeline_sync()
+            while True:
+                result = self._result(deadline)
+                if result is not None and result.status == ExecStatus.PIPELINE_SYNC:
+                    break
+                if result is not None:
+                    results.append(result)
             for result in results:
                 if result.status not in (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK):
-                    raise self._refused(result)
+                    raise _refused(result)
         except StoreBusyError:
             raise
         except psycopg.Error as error:
             self.close()
-            raise Lost(_line(error)) from error
+            # It may have said why before it ended the connection.
+            said = [_line(result.error_message) for result in results if result.status == ExecStatus.FATAL_ERROR]
+            raise Lost(said[0] if said else _line(str(error).encode())) from error
+        except UnicodeError as error:
+            self.close()
+            raise Failed(str(error)) from error
         except BaseException:
             self.close()
             raise
-        self._used = time.monotonic()
+        self.used = time.monotonic()
         columns = range(results[-1].nfields)
         return [tuple(_text(results[-1].get_value(row, column)) for column in columns) for row in range(results[-1].ntuples)]
 
-    def _result(self, deadline: float) -> Optional[psycopg.pq.abc.PGresult]:
-        """Sends what is not sent yet, and waits for the next result; None if there are no more."""
+    def _result(self, deadline: float) -> Optional[PGresult]:
+        """Sends what is not sent yet, and waits for the next result; None between those of two statements."""
+        from psycopg.pq import ConnStatus
+
         while True:
             unsent = self._libpq.flush()
             if not unsent and not self._libpq.is_busy():
-                return self._libpq.get_result()
+                break
+            if self._wait(select.POLLIN | (select.POLLOUT if unsent else 0), deadline):
+                self._libpq.consume_input()
+        result = self._libpq.get_result()
+        if result is None and self._libpq.status != ConnStatus.OK:
+            raise Lost(_line(self._libpq.error_message))
+        return result
+
+    def _wait(self, events: int, deadline: float) -> bool:
+        """Waits until the connection is ready."""
+        while True:
             remaining = deadline - time.monotonic()
-            if remaining <= 0:
-                raise Lost("the server does not respond")
-            is_ready = self._ready(select.POLLIN | (select.POLLOUT if unsent else 0), min(remaining, FORKS))
+            is_ready = self._ready(events, max(0.0, min(remaining, FORKS)))
             if self._pid != os.getpid():
                 raise Failed("this process was forked during a statement of its parent")
             if is_ready:
-                self._libpq.consume_input()
+                return True
+            if remaining <= 0:
+                raise Lost("the server does not respond")
 
     def _ready(self, events: int, seconds: float) -> bool:
-        self._poll.register(self._libpq.socket, events)
-        return bool(self._poll.poll(seconds * 1000))
-
-    def _refused(self, result: psycopg.pq.abc.PGresult) -> StoreError:
-        import psycopg
-        from psycopg.pq import ConnStatus, DiagnosticField
-
-        message = " ".join((_text(result.error_field(DiagnosticField.MESSAGE_PRIMARY)) or _text(result.error_message) or "").split())
-        if self._libpq.status != ConnStatus.OK:
-            return Lost(message)
-        sqlstate = _text(result.error_field(DiagnosticField.SQLSTATE)) or ""
-        if sqlstate in BUSY:
-            return StoreBusyError(message)
-        error = Failed(message)
-        error.__cause__ = psycopg.errors.lookup(sqlstate)(message) if sqlstate else None
-        return error
+        poll = select.poll()
+        poll.register(self._libpq.socket, events)
+        return bool(poll.poll(seconds * 1000))
 
 
-def _is_split(settings: Dict[str, str]) -> bool:
-    """A password with `@` or `/` was taken for other parts of the URL."""
-    ports = settings.get("port", "").replace(",", "")
-    return any("@" in settings.get(name, "")[1:] for name in ("host", "dbname")) or not (ports.isdecimal() or ports == "")
+def _refused(result: PGresult) -> StoreError:
+    import psycopg
+    from psycopg.pq import DiagnosticField
+
+    message = _line(result.error_field(DiagnosticField.MESSAGE_PRIMARY) or result.error_message)
+    sqlstate = (result.error_field(DiagnosticField.SQLSTATE) or b"").decode("ascii")
+    if sqlstate in BUSY:
+        return StoreBusyError(message)
+    # Without one, it is of libpq: the connection broke.
+    error: StoreError = Failed(message) if sqlstate and sqlstate != ONLY_READS else Lost(message)
+    error.__cause__ = psycopg.errors.error_from_result(result)
+    return error
+
+
+def _is_split(url: str) -> bool:
+    """A password with `@` or `/` would be taken for other parts of the URL, and shown."""
+    _, is_url, rest = url.partition("://")
+    authority, _, database = rest.partition("?")[0].partition("/")
+    return bool(is_url) and (authority.count("@") > 1 or "@" in database)
 
 
 def _text(value: Optional[bytes]) -> Optional[str]:
     return None if value is None else value.decode("utf-8", "replace")
 
 
-def _line(error: Exception) -> str:
-    """What psycopg says, on one line."""
-    return " ".join(str(error).split())
+def _line(message: bytes) -> str:
+    return " ".join(message.decode("utf-8", "replace").split())

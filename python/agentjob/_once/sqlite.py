@@ -71,7 +71,8 @@ RETURNING {COLUMNS}"""
 RESOLVE = f"""
 UPDATE agentjob_steps SET
     state = :state, may_have_arrived = :resolution = 'resend', decision = :resolution, owner = NULL, failure = NULL, changed_at = {NOW}
-WHERE key = :key AND ({STATE} = 'unknown' OR (state = 'not_sent' AND owner IS NULL))
+WHERE key = :key AND sends = :sends AND owner IS :owner AND decision IS :decision
+    AND ({STATE} = 'unknown' OR (state = 'not_sent' AND owner IS NULL))
 RETURNING {COLUMNS}"""
 
 FINISH = "UPDATE agentjob_steps SET result = :result WHERE key = :key AND sends = :sends AND state = 'accepted'"
@@ -121,9 +122,10 @@ class SQLiteStore:
         arguments = {"owner": owner, "state": state, "failure": failure, "record": record, "poller": poller}
         return self._changed(key, SETTLE, arguments, patience)
 
-    def resolve(self, key: str, state: str, resolution: Resolution, /) -> Optional[Step]:
+    def resolve(self, step: Step, state: str, resolution: Resolution, /) -> Optional[Step]:
         """Records a decision; see Store."""
-        return self._changed(key, RESOLVE, {"state": state, "resolution": resolution}, PATIENCE)
+        seen = {"sends": step.sends, "owner": step.owner, "decision": step.decision}
+        return self._changed(step.key, RESOLVE, {**seen, "state": state, "resolution": resolution}, PATIENCE)
 
     def finish(self, step: Step, result: str, /) -> None:
         """Records the last record of a job; see Store."""

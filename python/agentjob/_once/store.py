@@ -74,9 +74,9 @@ class Store(Protocol):
         """Records the outcome of a step that is this owner's, and `sending` or `unknown`: also if its lease is over. A resend that was
         `rejected` or `not_sent` leaves it `unknown`."""
 
-    def resolve(self, key: str, state: str, resolution: Resolution, /) -> Optional[Step]:
-        """Records a decision about a step that is `unknown`; or `not_sent` and without an owner, because that was decided. Then it has this
-        state and no owner, and `may_have_arrived` if the decision is `resend`."""
+    def resolve(self, step: Step, state: str, resolution: Resolution, /) -> Optional[Step]:
+        """Records a decision about a step that is `unknown`; or `not_sent` and without an owner, because that was decided. Unless it
+        was taken again or decided since it was read: that is about another message. Then it has this state and no owner, and `may_have_arrived` if the decision is `resend`."""
 
     def finish(self, step: Step, result: str, /) -> None:
         """Records the last record of an accepted step's job, unless the step was taken again since."""
