@@ -69,7 +69,7 @@ class Locator(NamedTuple):
 
     def attempts(self) -> Iterator[Dict[str, str]]:
         """The settings of each host, if there are several: one that is silent takes no time of the next."""
-        lists = {name: self.settings[name].split(",") for name in ("host", "hostaddr", "port") if name in self.settings}
+        lists = {name: value.split(",") for name, value in self.settings.items() if name in ("host", "hostaddr", "port")}
         several = max((len(values) for values in lists.values()), default=1)
         for n in range(several):
             one = {name: values[n if len(values) > 1 else 0] for name, values in lists.items() if len(values) in (1, several)}
@@ -97,12 +97,12 @@ class Connection:
 
     def _connect(self, settings: Dict[str, str], deadline: float) -> None:
         import psycopg
-        from psycopg import conninfo
-        from psycopg.pq import ConnStatus, PGconn, PollingStatus
+        from psycopg import conninfo, pq
+        from psycopg.pq import ConnStatus, PollingStatus
 
         settings = {"fallback_application_name": "agentjob", **settings, "client_encoding": "UTF8"}
         try:
-            self._libpq: PGconn = PGconn.connect_start(conninfo.make_conninfo(**settings).encode())
+            self._libpq: PGconn = pq.PGconn.connect_start(conninfo.make_conninfo(**settings).encode())
             waits = PollingStatus.WRITING
             while waits != PollingStatus.OK:
                 if waits == PollingStatus.FAILED or self._libpq.status == ConnStatus.BAD:
