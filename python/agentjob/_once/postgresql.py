@@ -11,7 +11,7 @@ from typing import List, Optional, Sequence, Tuple
 from .. import _native
 from ..errors import StoreError
 from ..types import Resolution, StepState
-from .libpq import Connection, Failed, Locator, Lost, Rows
+from .libpq import Arguments, Connection, Failed, Locator, Lost, Rows
 from .store import PATIENCE, VERSION, Step, StoreBusyError
 
 #: How many connections that are not used now a process keeps, and for how many seconds: firewalls forget them later.
@@ -154,14 +154,12 @@ class PostgreSQLStore:
         """These steps, or all; see Store."""
         return _steps(self._run(GET, (state, None if keys is None else json.dumps(keys)), patience))
 
-    def _changed(
-        self, statement: str, arguments: Tuple[Optional[str], ...], patience: float, lasting: bool = False
-    ) -> Optional[Step]:
+    def _changed(self, statement: str, arguments: Arguments, patience: float, lasting: bool = False) -> Optional[Step]:
         """Executes a statement about a step. If that changes nothing, the step is read as it is."""
         found = _steps(self._run(statement, arguments, patience, lasting)) or self.get([str(arguments[0])], None, patience)
         return found[0] if found else None
 
-    def _run(self, statement: str, arguments: Tuple[Optional[str], ...], patience: float, lasting: bool = False) -> Rows:
+    def _run(self, statement: str, arguments: Arguments, patience: float, lasting: bool = False) -> Rows:
         """Executes a statement. Over another connection, if it is lost on one that was kept; and if it is `lasting`, until the patience
         ends: every statement is one that may be executed twice."""
         deadline = time.monotonic() + patience
@@ -177,7 +175,8 @@ class PostgreSQLStore:
                 if connection is not None:
                     self._keep(connection)
                 if time.monotonic() >= deadline:
-                    raise (StoreError if may_be_executed else StoreBusyError)(f"the store {self._locator.name!r} is busy: {_native.escape(str(error))}") from error
+                    busy = f"the store {self._locator.name!r} is busy: {_native.escape(str(error))}"
+                    raise (StoreError(busy) if may_be_executed else StoreBusyError(busy)) from error
                 time.sleep(BUSY_PAUSE)
             except Lost as error:
                 may_be_executed = True
