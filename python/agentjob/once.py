@@ -29,12 +29,12 @@ from ._native import CancelToken, Client
 from ._once.calls import Message, read, unknown
 from ._once.postgresql import PostgreSQLStore
 from ._once.sqlite import SQLiteStore
-from ._once.store import PATIENCE, Step, Store, StoreBusyError
+from ._once.store import PATIENCE, Step, StepOutcome, Store, StoreBusyError
 from .aio import AsyncClient, OnMeta, OnUpdate, _check, _notify, _without
 from .errors import InvalidArgumentError, StoreError, job_failed
 from .types import Job, Resolution, ResponseMeta, StepRecord, StepState, WaitTimeout
 
-__all__ = ["AsyncOnce", "Once", "PostgreSQLStore", "SQLiteStore", "Step", "Store", "StoreBusyError"]
+__all__ = ["AsyncOnce", "Once", "PostgreSQLStore", "SQLiteStore", "Step", "StepOutcome", "Store", "StoreBusyError"]
 
 T = TypeVar("T")
 #: A store, the path of an SQLite database, or the URL of a PostgreSQL database.

@@ -16,7 +16,7 @@ from conftest import QUICK, wait_for
 from steps import POST, prompts, raised, state
 
 import agentjob
-from agentjob.once import AsyncOnce, Once, PostgreSQLStore, StoreBusyError
+from agentjob.once import AsyncOnce, Once, PostgreSQLStore, StepOutcome, StoreBusyError
 
 
 FORKS = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12's, about threads
@@ -209,6 +209,8 @@ def test_what_the_url_leaves_out_is_in_the_environment(client, server, monkeypat
     for name, value in {"PGHOST": "127.0.0.1", "PGPORT": server.port, "PGUSER": "agentjob", "PGDATABASE": "postgres"}.items():
         monkeypatch.setenv(name, str(value))
     assert Once(client, "postgresql://").steps(["none"]) == []
+    monkeypatch.delenv("PGUSER")
+    assert Once(client, PostgreSQLStore("user=agentjob connect_timeout=30")).steps(["none"]) == []
 
 
 COMMITS = [("off", "on"), ("local", "on"), ("remote_write", "on"), ("on", "on"), ("remote_apply", "remote_apply")]
@@ -228,7 +230,7 @@ def test_each_statement_that_changes_a_step_asks_for_a_durable_commit(client, se
         postgresql_url,
     )
     store.take("k", "job", "m", "owner", 600.0, 5.0)
-    step = store.settle("k", "owner", "unknown", "why", None, None, 5.0)
+    step = store.settle("k", "owner", StepOutcome("unknown", "why"), 5.0)
     store.resolve(step, "accepted", "arrived")
     # Taking it counts as both.
     seen = server.sql("SELECT change, setting FROM seen", postgresql_url)

@@ -18,7 +18,7 @@ from steps import POST, prompts, raised, state
 import agentjob
 from agentjob._once import calls
 from agentjob._once import postgresql as stores
-from agentjob.once import Once, PostgreSQLStore
+from agentjob.once import Once, PostgreSQLStore, StepOutcome
 
 FORKS = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12's, about threads
 
@@ -41,7 +41,7 @@ def test_a_step_that_was_taken_outlives_a_crash_of_a_server_that_may_lose_commit
         assert server.sql("SELECT count(*) FROM lost") == "0", "this server loses nothing, so the test shows nothing"
         for method in (
             lambda: store.take("k", "job", "m", "owner", 600.0, 5.0),
-            lambda: store.settle("k", "owner", "unknown", "why", None, None, 5.0),
+            lambda: store.settle("k", "owner", StepOutcome("unknown", "why"), 5.0),
             lambda: store.resolve(store.get(["k"], None, 5.0)[0], "unknown", "resend"),
         ):
             changed = method()

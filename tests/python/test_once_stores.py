@@ -7,7 +7,7 @@ import threading
 import pytest
 from conftest import wait_for
 
-from agentjob.once import PostgreSQLStore, SQLiteStore
+from agentjob.once import PostgreSQLStore, SQLiteStore, StepOutcome
 
 POLLER = "a wait"
 RECORD = "a record"
@@ -25,8 +25,8 @@ def take(store, owner="first", message="m", lease=600.0, key="k"):
 
 
 def settle(store, state, owner="first", key="k"):
-    accepted = state == "accepted"
-    return store.settle(key, owner, state, None if accepted else "why", RECORD if accepted else None, POLLER if accepted else None, 10.0)
+    outcome = StepOutcome(state, None, RECORD, POLLER) if state == "accepted" else StepOutcome(state, "why")
+    return store.settle(key, owner, outcome, 10.0)
 
 
 def get(store, key="k"):
@@ -205,7 +205,7 @@ def test_steps_are_found_by_key_and_by_state_in_the_order_of_the_keys_bytes(stor
 def test_texts_are_kept_as_they_are(store):
     text = json.dumps({"a": "\0\x1f 'quoted' \"é\" 🙂 %s $1 :x \\"}) + " é🙂 $1 :x %s \\ ' \""
     take(store)
-    store.settle("k", "first", "accepted", None, text, text, 10.0)
+    store.settle("k", "first", StepOutcome("accepted", None, text, text), 10.0)
     assert (get(store).record, get(store).poller) == (text, text)
 
 

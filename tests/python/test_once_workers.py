@@ -14,7 +14,7 @@ from conftest import PATIENCE, wait_for
 from steps import POST, Stopping, Wrapped, opened, prompts, raised, settings, state
 
 import agentjob
-from agentjob.once import Once
+from agentjob.once import Once, StepOutcome
 
 
 def test_many_workers_with_the_same_keys_send_each_message_once(emulator, database):
@@ -74,7 +74,7 @@ def test_a_worker_that_waited_for_another_sends_what_that_did_not(emulator, clie
         def take(self, *arguments):
             step = self.store.take(*arguments)
             if step.owner == "another" and step.state == "sending":
-                return self.store.settle("k", "another", "rejected", None, None, None, 10)
+                return self.store.settle("k", "another", StepOutcome("rejected"), 10)
             return step
 
     opened(database).take("k", "job_demo", agentjob._native.step_message(client, "k", "job_demo", "p"), "another", 60, 1)

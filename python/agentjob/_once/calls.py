@@ -10,7 +10,7 @@ from .. import _native
 from .._native import CancelToken, Client, Poller
 from ..errors import Error, InvalidArgumentError, RequestTimeoutError, StepInFlightError, StoreError
 from ..types import Job
-from .store import Step, Store, StoreBusyError
+from .store import Step, StepOutcome, Store, StoreBusyError
 
 T = TypeVar("T")
 #: How much longer a lease is than the call's own time: for the response's last bytes, and to record the outcome.
@@ -100,7 +100,7 @@ class Message:
         job = None if poller is None else poller.job
         assert poller is not None and job is not None
         record, wait = _native.stored_wait(self.client, poller)
-        step = self._settle("accepted", None, record, wait)
+        step = self._settle(StepOutcome("accepted", None, record, wait))
         self.is_open = False
         if step is None or step.state != "accepted" or step.owner not in (self.owner, None):
             why = "it was removed from the store" if step is None else "a person resolved it otherwise, because its lease was over"
@@ -135,7 +135,7 @@ class Message:
         else:
             failure = _native.stored_failure(self.client, error, delivery, self.headers)
         try:
-            step = self._settle(delivery, failure, record, wait)
+            step = self._settle(StepOutcome(delivery, failure, record, wait))
         except Exception as problem:  # a store of the program's own may raise anything
             if self.outcome:
                 _native.note(error, f"the outcome could not be recorded, so step {name(self.key)} becomes unknown: {problem}")
@@ -152,8 +152,8 @@ class Message:
             raise unknown_step from error
         _native.note(error, f"step {name(self.key)} is unknown and is not sent again: check the job, then resolve the step")
 
-    def _settle(self, state: str, failure: Optional[str], record: Optional[str], wait: Optional[str]) -> Optional[Step]:
-        return self.store.settle(self.key, self.owner, state, failure, record, wait, SETTLES)
+    def _settle(self, outcome: StepOutcome) -> Optional[Step]:
+        return self.store.settle(self.key, self.owner, outcome, SETTLES)
 
     def _wait(self, token: CancelToken) -> None:
         """Waits until no other worker is sending it."""

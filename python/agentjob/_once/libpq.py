@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import select
 import time
-from typing import TYPE_CHECKING, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ..errors import StoreError
 from .store import StoreBusyError
@@ -67,13 +67,13 @@ class Locator(NamedTuple):
         port = f":{settings['port']}" if "port" in settings else ""
         return cls(settings, f"postgresql://{user}{settings.get('host', '')}{port}/{settings.get('dbname', '')}")
 
-    def attempts(self) -> Iterator[Dict[str, str]]:
-        """The settings of each host, if there are several: one that is silent takes no time of the next."""
+    def attempts(self) -> List[Dict[str, str]]:
+        """The settings of each host: one that is silent takes no time of the next."""
         lists = {name: value.split(",") for name, value in self.settings.items() if name in ("host", "hostaddr", "port")}
-        several = max((len(values) for values in lists.values()), default=1)
-        for n in range(several):
-            one = {name: values[n if len(values) > 1 else 0] for name, values in lists.items() if len(values) in (1, several)}
-            yield self.settings if several == 1 or len(one) < len(lists) else {**self.settings, **one}
+        hosts = max((len(values) for values in lists.values()), default=1)
+        if any(len(values) not in (1, hosts) for values in lists.values()):
+            return [self.settings]  # libpq says what is wrong
+        return [{**self.settings, **{name: values[n % len(values)] for name, values in lists.items()}} for n in range(hosts)]
 
     def has_secrets(self) -> bool:
         return any(name in self.settings for name in SECRETS)
@@ -85,7 +85,7 @@ class Connection:
     def __init__(self, locator: Locator, deadline: float) -> None:
         self._pid = os.getpid()
         self.used = time.monotonic()
-        attempts = list(locator.attempts())
+        attempts = locator.attempts()
         for n, settings in enumerate(attempts):
             now = time.monotonic()
             try:
@@ -111,8 +111,8 @@ class Connection:
                 waits = PollingStatus(self._libpq.connect_poll())
             self._libpq.nonblocking = 1
             self._libpq.enter_pipeline_mode()
-        except (psycopg.Error, UnicodeError, OSError) as error:
-            raise Lost(_line(str(error).encode())) from error
+        except psycopg.Error as error:
+            raise Lost(_line(error)) from error
 
     def close(self) -> None:
         """Only in the process that it belongs to: a child must not end what its parent uses. What is dropped is closed, too."""
@@ -158,7 +158,7 @@ class Connection:
             self.close()
             # It may have said why before it ended the connection.
             said = [_line(result.error_message) for result in results if result.status == ExecStatus.FATAL_ERROR]
-            raise Lost(said[0] if said else _line(str(error).encode())) from error
+            raise Lost(said[0] if said else _line(error)) from error
         except UnicodeError as error:
             self.close()
             raise Failed(str(error)) from error
@@ -167,7 +167,8 @@ class Connection:
             raise
         self.used = time.monotonic()
         columns = range(results[-1].nfields)
-        return [tuple(_text(results[-1].get_value(row, column)) for column in columns) for row in range(results[-1].ntuples)]
+        rows = ([results[-1].get_value(row, column) for column in columns] for row in range(results[-1].ntuples))
+        return [tuple(None if value is None else _text(value) for value in row) for row in rows]
 
     def _result(self, deadline: float) -> Optional[PGresult]:
         """Sends what is not sent yet, and waits for the next result; None between those of two statements."""
@@ -177,14 +178,14 @@ class Connection:
             unsent = self._libpq.flush()
             if not unsent and not self._libpq.is_busy():
                 break
-            if self._wait(select.POLLIN | (select.POLLOUT if unsent else 0), deadline):
-                self._libpq.consume_input()
+            self._wait(select.POLLIN | (select.POLLOUT if unsent else 0), deadline)
+            self._libpq.consume_input()
         result = self._libpq.get_result()
         if result is None and self._libpq.status != ConnStatus.OK:
             raise Lost(_line(self._libpq.error_message))
         return result
 
-    def _wait(self, events: int, deadline: float) -> bool:
+    def _wait(self, events: int, deadline: float) -> None:
         """Waits until the connection is ready."""
         while True:
             remaining = deadline - time.monotonic()
@@ -192,7 +193,7 @@ class Connection:
             if self._pid != os.getpid():
                 raise Failed("this process was forked during a statement of its parent")
             if is_ready:
-                return True
+                return
             if remaining <= 0:
                 raise Lost("the server does not respond")
 
@@ -223,9 +224,9 @@ def _is_split(url: str) -> bool:
     return bool(is_url) and (authority.count("@") > 1 or "@" in database)
 
 
-def _text(value: Optional[bytes]) -> Optional[str]:
-    return None if value is None else value.decode("utf-8", "replace")
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "replace")
 
 
-def _line(message: bytes) -> str:
-    return " ".join(message.decode("utf-8", "replace").split())
+def _line(message: Union[bytes, Exception]) -> str:
+    return " ".join((_text(message) if isinstance(message, bytes) else str(message)).split())

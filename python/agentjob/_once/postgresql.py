@@ -12,7 +12,7 @@ from .. import _native
 from ..errors import StoreError
 from ..types import Resolution, StepState
 from .libpq import Arguments, Connection, Failed, Locator, Lost, Rows
-from .store import PATIENCE, VERSION, Step, StoreBusyError
+from .store import PATIENCE, VERSION, Step, StepOutcome, StoreBusyError
 
 #: How many connections that are not used now a process keeps, and for how many seconds: firewalls forget them later.
 KEPT, IDLE = 4, 60.0
@@ -127,19 +127,9 @@ class PostgreSQLStore:
         """Takes a step to send it; see Store."""
         return self._changed(TAKE, (key, job_id, message, owner, repr(lease)), patience)
 
-    def settle(
-        self,
-        key: str,
-        owner: str,
-        state: str,
-        failure: Optional[str],
-        record: Optional[str],
-        poller: Optional[str],
-        patience: float,
-        /,
-    ) -> Optional[Step]:
+    def settle(self, key: str, owner: str, outcome: StepOutcome, patience: float, /) -> Optional[Step]:
         """Records an outcome; see Store. Also if the server is restarted meanwhile, or another one takes its place."""
-        return self._changed(SETTLE, (key, owner, state, failure, record, poller), patience, lasting=True)
+        return self._changed(SETTLE, (key, owner, *outcome), patience, lasting=True)
 
     def resolve(self, step: Step, state: str, resolution: Resolution, /) -> Optional[Step]:
         """Records a decision; see Store."""

@@ -18,7 +18,7 @@ from .. import _native
 from ..errors import StoreError
 from ..types import Resolution, StepState
 from . import forks
-from .store import PATIENCE, VERSION, Step, StoreBusyError
+from .store import PATIENCE, VERSION, Step, StepOutcome, StoreBusyError
 
 T = TypeVar("T")
 #: How long SQLite itself waits for other statements, in seconds, before Python looks for signals.
@@ -107,20 +107,9 @@ class SQLiteStore:
         arguments = {"key": key, "job_id": job_id, "message": message, "owner": owner, "lease": lease}
         return self._changed(key, TAKE, arguments, patience)
 
-    def settle(
-        self,
-        key: str,
-        owner: str,
-        state: str,
-        failure: Optional[str],
-        record: Optional[str],
-        poller: Optional[str],
-        patience: float,
-        /,
-    ) -> Optional[Step]:
+    def settle(self, key: str, owner: str, outcome: StepOutcome, patience: float, /) -> Optional[Step]:
         """Records an outcome; see Store."""
-        arguments = {"owner": owner, "state": state, "failure": failure, "record": record, "poller": poller}
-        return self._changed(key, SETTLE, arguments, patience)
+        return self._changed(key, SETTLE, {"owner": owner, **outcome._asdict()}, patience)
 
     def resolve(self, step: Step, state: str, resolution: Resolution, /) -> Optional[Step]:
         """Records a decision; see Store."""

@@ -43,6 +43,19 @@ class Step(NamedTuple):
     """When its outcome was recorded or decided, ISO 8601."""
 
 
+class StepOutcome(NamedTuple):
+    """How a call that sends a step's message ended."""
+
+    state: str
+    """The delivery."""
+    failure: Optional[str] = None
+    """Why it was not accepted, as JSON."""
+    record: Optional[str] = None
+    """The job's record of the response, as JSON."""
+    poller: Optional[str] = None
+    """The wait for the message's result."""
+
+
 class StoreBusyError(StoreError):
     """Other workers' statements took longer than this one could wait. Nothing was changed."""
 
@@ -60,17 +73,7 @@ class Store(Protocol):
         """Takes a step to send it: makes it `sending`, by `owner`, for `lease` seconds. Only if it is new; or if it has this message
         and is `rejected`, `not_sent`, or `unknown` with the decision `resend` and without an owner. It has no result any more."""
 
-    def settle(
-        self,
-        key: str,
-        owner: str,
-        state: str,
-        failure: Optional[str],
-        record: Optional[str],
-        poller: Optional[str],
-        patience: float,
-        /,
-    ) -> Optional[Step]:
+    def settle(self, key: str, owner: str, outcome: StepOutcome, patience: float, /) -> Optional[Step]:
         """Records the outcome of a step that is this owner's, and `sending` or `unknown`: also if its lease is over. A resend that was
         `rejected` or `not_sent` leaves it `unknown`."""
 
