@@ -88,9 +88,13 @@ pub use error::{Error, ErrorKind};
 pub use job::record::TextField;
 pub use job::{Job, JobStatus};
 #[doc(hidden)]
+pub use once::pace::{StepPace, step_pause};
+#[doc(hidden)]
 pub use once::resolution::{resolved_step, unresolvable_step, unwaitable_step};
 #[doc(hidden)]
-pub use once::step::{StoredWait, check_step_key, other_message, step_error, step_in_flight, stored_job};
+pub use once::step::{
+    StoredWait, check_step_key, other_message, step_error, step_in_flight, step_throttled, stored_job,
+};
 #[doc(hidden)]
 pub use os::{thread, uptime};
 pub use text::escape;

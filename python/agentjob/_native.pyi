@@ -7,7 +7,7 @@ from typing import Any, Literal, NoReturn, final
 
 from typing_extensions import Self
 
-from .errors import Error
+from .errors import Error, RateLimitError
 from .types import BatchDecision, BatchItem, BatchOutcome, BatchProgress, BatchStatus, BatchUpdate, Event, Job, ResponseMeta, StepState, WaitTimeout
 
 __all__ = [
@@ -42,14 +42,18 @@ __all__ = [
     "send_step",
     "serve_emulator",
     "step_error",
+    "step_throttled",
     "step_in_flight",
     "step_message",
+    "step_pace",
+    "step_pause",
     "stored_failure",
     "stored_job",
     "stored_wait",
     "unresolvable_step",
     "unwaitable_step",
     "wait_step",
+    "may_retry_after",
     "write_batch_report",
 ]
 
@@ -800,6 +804,18 @@ def step_message(
     headers: Mapping[str, str] | None = None,
 ) -> str:
     """Checks a step's arguments, and returns the digest of its message: the job, the prompt, the project and the service."""
+
+def step_pace(client: Client, rate: str | None = None) -> tuple[str, int | None, float | None]:
+    """The pace of a client's steps: the scope; and, with a rate, how many messages in how many seconds."""
+
+def step_pause(retry_after: float | None = None) -> float:
+    """For how many seconds a 429 pauses all workers."""
+
+def may_retry_after(client: Client, pause: float, retries: int) -> bool:
+    """Whether a call that got a 429 waits for the end of the pause and sends its message again; it has done so `retries` times."""
+
+def step_throttled(key: str, job_id: str, is_pause: bool, retry_after: float) -> RateLimitError:
+    """The exception of a call that may not send its message before it must end."""
 
 def check_step_key(key: str) -> None:
     """Checks the key of a step."""

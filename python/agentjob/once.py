@@ -29,12 +29,12 @@ from ._native import CancelToken, Client
 from ._once.calls import Message, read, unknown
 from ._once.postgresql import PostgreSQLStore
 from ._once.sqlite import SQLiteStore
-from ._once.store import PATIENCE, Step, StepOutcome, Store, StoreBusyError
+from ._once.store import PATIENCE, Step, StepOutcome, Store, StoreBusyError, Taker, Throttled
 from .aio import AsyncClient, OnMeta, OnUpdate, _check, _notify, _without
 from .errors import InvalidArgumentError, StoreError, job_failed
 from .types import Job, Resolution, ResponseMeta, StepRecord, StepState, WaitTimeout
 
-__all__ = ["AsyncOnce", "Once", "PostgreSQLStore", "SQLiteStore", "Step", "StepOutcome", "Store", "StoreBusyError"]
+__all__ = ["AsyncOnce", "Once", "PostgreSQLStore", "SQLiteStore", "Step", "StepOutcome", "Store", "StoreBusyError", "Taker", "Throttled"]
 
 T = TypeVar("T")
 #: A store, the path of an SQLite database, or the URL of a PostgreSQL database.
@@ -47,14 +47,17 @@ class Once:
     client: whose settings the calls have; `timeout` is the total time of send_message, waiting for other workers included.
     store: where the steps are, for all workers: the path of an SQLite database; `postgresql://…`, the URL of a PostgreSQL database; or a
         Store.
+    rate: at most this many messages in any such span of time, over all workers of the store: "100/h", "2/s", "30/min", "500/d".
+        Default: no limit.
 
     Every method raises StoreError if the store can't be used. That of send_message has a `delivery`: whether the message had left by then.
     """
 
-    def __init__(self, client: Client, store: Where) -> None:
+    def __init__(self, client: Client, store: Where, *, rate: Optional[str] = None) -> None:
         if not isinstance(client, Client):
             raise TypeError(f"client must be an agentjob.Client, not {type(client).__name__}")
         self.client: Client = client
+        self._pace = _native.step_pace(client, rate)
         self.store: Store = _opened(store)
 
     def __repr__(self) -> str:
@@ -78,8 +81,10 @@ class Once:
 
         Raises what Client.send_message raises. `delivery` says what to do: `not_sent` and `rejected`, call it again; `unknown`, check the
         job, then resolve() the step: until then every call raises, and none sends. If another worker is sending it, this waits for its
-        outcome, and raises StepInFlightError if that does not come within the client's timeout: call it again. InvalidArgumentError, too:
-        the key has another message. If it was accepted and the store has no record, the job is read.
+        outcome, and raises StepInFlightError if that does not come within the client's timeout: call it again. If the rate is used up,
+        or a 429 pauses all workers, this waits; if the client's timeout would end before, it raises RateLimitError at once: `not_sent`,
+        with `retry_after`. InvalidArgumentError, too: the key has another message. If it was accepted and the store has no record, the
+        job is read.
 
         >>> once = agentjob.once.Once(client, database)
         >>> once.send_message("night/tests", "job_demo", "Write tests")["id"]
@@ -88,7 +93,7 @@ class Once:
         'job_demo'
         """
         token = self.client._call_token(delivers=True, cancel=cancel)
-        return Message(self.client, self.store, (key, job_id, prompt), meta, headers).send(token)
+        return Message(self.client, self.store, self._pace, (key, job_id, prompt), meta, headers).send(token)
 
     def wait(
         self,
@@ -166,14 +171,14 @@ class Once:
 class AsyncOnce:
     """Once as coroutines, for asyncio and trio. The store is used on the client's threads.
 
-    client: an AsyncClient. store: as for Once.
+    client: an AsyncClient. store, rate: as for Once.
     """
 
-    def __init__(self, client: AsyncClient, store: Where) -> None:
+    def __init__(self, client: AsyncClient, store: Where, *, rate: Optional[str] = None) -> None:
         if not isinstance(client, AsyncClient):
             raise TypeError(f"client must be an agentjob.aio.AsyncClient, not {type(client).__name__}")
         self.client: AsyncClient = client
-        self._once = Once(client._client, store)
+        self._once = Once(client._client, store, rate=rate)
         self.store: Store = self._once.store
 
     def __repr__(self) -> str:

@@ -71,8 +71,9 @@ mod _native {
     use super::logging::escape;
     #[pymodule_export]
     use super::once::{
-        check_step_key, machine_time, other_message, resolved_step, resume_step, send_step, step_error, step_in_flight,
-        step_message, stored_failure, stored_job, stored_wait, unresolvable_step, unwaitable_step, wait_step,
+        check_step_key, machine_time, may_retry_after, other_message, resolved_step, resume_step, send_step,
+        step_error, step_in_flight, step_message, step_pace, step_pause, step_throttled, stored_failure, stored_job,
+        stored_wait, unresolvable_step, unwaitable_step, wait_step,
     };
     #[pymodule_export]
     use super::poller::Poller;

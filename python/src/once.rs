@@ -1,8 +1,10 @@
 //! What `agentjob.once` needs of the core: how a step's message is identified, what a store keeps of its outcome, and what a later call
 //! returns. The stores themselves are in the package.
 
+use std::time::Duration;
+
 use agentjob_core as core;
-use agentjob_core::{CallOptions, Delivery, ErrorKind, Headers, Resolution, uptime};
+use agentjob_core::{CallOptions, Delivery, ErrorKind, Headers, Rate, Resolution, uptime};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -33,6 +35,46 @@ pub(crate) fn step_message<'py>(
         };
         digest().map_err(|refused: Refused| refused.raised(key.py(), true))
     })
+}
+
+/// The pace of a client's steps: the scope, how many messages, and in how many seconds.
+#[pyfunction]
+#[pyo3(signature = (client, rate=None))]
+pub(crate) fn step_pace(
+    client: &Bound<'_, Client>,
+    rate: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(String, Option<u32>, Option<f64>)> {
+    let rate = || rate.map(|rate| Ok(text("rate", rate)?.parse::<Rate>()?)).transpose();
+    let rate = rate().map_err(|refused: Refused| refused.raised(client.py(), false))?;
+    let pace = client.get().caller().core().step_pace(rate);
+    Ok((pace.scope, pace.rate.map(|rate| rate.messages()), pace.rate.map(|rate| rate.per().as_secs_f64())))
+}
+
+/// For how many seconds a 429 pauses all workers.
+#[pyfunction]
+#[pyo3(signature = (retry_after=None))]
+pub(crate) fn step_pause(retry_after: Option<f64>) -> f64 {
+    core::step_pause(retry_after.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())).as_secs_f64()
+}
+
+/// Whether a call that got a 429 waits for the end of the pause and sends its message again; it has done so `retries` times.
+#[pyfunction]
+pub(crate) fn may_retry_after(client: &Bound<'_, Client>, pause: f64, retries: u32) -> bool {
+    let pause = Duration::try_from_secs_f64(pause).unwrap_or(Duration::MAX);
+    client.get().caller().core().may_retry_after(pause, retries)
+}
+
+/// The exception of a call that may not send its message before it must end; see `agentjob_core::step_throttled`.
+#[pyfunction]
+pub(crate) fn step_throttled<'py>(
+    py: Python<'py>,
+    key: &str,
+    job_id: &str,
+    is_pause: bool,
+    retry_after: f64,
+) -> Bound<'py, PyAny> {
+    let retry_after = Duration::try_from_secs_f64(retry_after).unwrap_or_default();
+    exception(py, &core::step_throttled(key, job_id, is_pause, retry_after))
 }
 
 /// Checks the key of a step.

@@ -77,9 +77,10 @@ impl Poller {
             let (options, call) = (wait_options(keywords)?, Call::read(keywords)?);
             Ok((message(job_id, prompt)?, options, call, of_each_poll(keywords)?))
         })?;
-        let ends = call.ends.filter(|_| step.is_some());
+        let ends = call.ends;
         let (watcher, call) = call.watched(py, caller, true)?;
-        let options = options.call(call.headers(headers.clone()).leaves_before(ends));
+        let call = if step.is_some() { call.of_step(ends) } else { call };
+        let options = options.call(call.headers(headers.clone()));
         let mut ignored = Delivery::NotSent;
         let delivery = step.unwrap_or(&mut ignored);
         let poller = blocking(py, &watcher, true, || {

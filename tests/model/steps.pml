@@ -253,7 +253,11 @@ proctype Worker(byte w)
 			end_call(w) }
 		:: d_step { !calm -> settle(token[w], verdict[w]) }
 		:: d_step { !calm -> end_call(w) }
+#ifdef RESEND_KEEPS_ITS_OWNER
+		:: d_step { verdict[w] == rejected && !calm -> settle(token[w], verdict[w]); verdict[w] = none; step[w] = calls }
+#endif
 		fi }
+	:: d_step { step[w] == settles && NOTHING_IS_LATE && !calm -> stray = token[w]; stray_verdict = verdict[w] }
 
 	/* It is killed. The store may still get the statement that it had sent. */
 	:: d_step { step[w] != rests && !calm -> printf("worker %d is killed\n", w); end_call(w) }

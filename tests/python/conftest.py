@@ -143,6 +143,14 @@ def postgresql_url(server):
     return server.schema()
 
 
+@pytest.fixture(params=["SQLite", "PostgreSQL"])
+def store(request):
+    """Each kind of store."""
+    if request.param == "SQLite":
+        return agentjob.once.SQLiteStore(request.getfixturevalue("tmp_path") / "steps.db")
+    return agentjob.once.PostgreSQLStore(request.getfixturevalue("postgresql_url"))
+
+
 @pytest.fixture
 def network(server):
     with postgresql.Network(server.port) as network:

@@ -3,6 +3,7 @@
 import pytest
 
 import agentjob
+from agentjob.once import Taker
 from agentjob.once import _opened as opened
 
 POST = {"method": "POST", "nth": 1}
@@ -28,6 +29,12 @@ def raised(call, *arguments, **options):
 def settings(emulator):
     names = {"AGENTJOB_BASE_URL": "base_url", "AGENTJOB_API_KEY": "api_key", "AGENTJOB_PROJECT_ID": "project_id"}
     return {names[name]: value for name, value in emulator.environment().items() if name in names}
+
+
+def taken(store, client, owner="another", lease=600.0, key="k", prompt="p", rate=None, patience=10.0):
+    """Another worker takes a step."""
+    digest = agentjob._native.step_message(client, key, "job_demo", prompt)
+    return store.take(key, "job_demo", digest, Taker(owner, lease, *agentjob._native.step_pace(client, rate)), patience)
 
 
 class Wrapped:

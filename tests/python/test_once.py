@@ -18,7 +18,7 @@ ENDINGS = [
     ({}, None, None, "accepted", None, 1),
     ({**POST, "status": 422}, agentjob.BadRequestError, "rejected", "rejected", None, 1),
     ({**POST, "status": 409}, agentjob.ConflictError, "rejected", "rejected", None, 1),
-    ({**POST, "status": 429, "headers": {"Retry-After": "3600"}}, agentjob.RateLimitError, "rejected", "rejected", None, 1),
+    ({**POST, "status": 429, "headers": {"Retry-After": "3600"}}, agentjob.RateLimitError, "rejected", "rejected", "not_sent", 0),
     ({**POST, "status": 503}, agentjob.ServerError, "unknown", "unknown", "unknown", 0),
     (LOST, agentjob.ConnectionLostError, "unknown", "unknown", "unknown", 1),
     ({**POST, "status": 200, "body": "no record"}, agentjob.InvalidResponseError, "accepted", "accepted", None, 1),

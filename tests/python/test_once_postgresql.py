@@ -13,11 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from conftest import QUICK, wait_for
-from steps import POST, prompts, raised, state
+from steps import POST, prompts, raised, state, taken
 
 import agentjob
+from agentjob._once import postgresql as stores
 from agentjob.once import AsyncOnce, Once, PostgreSQLStore, StepOutcome, StoreBusyError
-
 
 FORKS = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12's, about threads
 
@@ -70,7 +70,9 @@ def test_asyncio_sends_each_message_once_too(emulator, client, postgresql_url):
     assert asyncio.run(main()) == "completed" and prompts(emulator) == [f"p{n}" for n in range(5)]
 
 
-def test_a_message_costs_two_statements_a_known_one_two_and_100_000_keys_one(client, far, network, server, postgresql_url):
+@pytest.mark.parametrize("rate", [None, "100000/h"])
+def test_a_message_costs_two_statements_a_known_one_two_and_100_000_keys_one(client, far, network, server, postgresql_url, rate):
+    far = Once(client, far.store, rate=rate)
     far.send_message("first", "job_demo", "p")
     before = network.responses
     far.send_message("k", "job_demo", "p")
@@ -109,9 +111,33 @@ def test_a_transaction_that_locks_the_step_does_not_hold_a_call_beyond_its_time(
     assert prompts(emulator) == ["p", "p"]
 
 
-def test_many_workers_make_the_table_at_once(server):
+def test_a_pause_that_another_transaction_is_recording_counts_for_the_step_itself(client, server, postgresql_url):
+    """Its statement waits for that of the other, whose pause is not in its snapshot."""
+    store = PostgreSQLStore(postgresql_url)
+    taken(store, client)
+    command = [f"{server.programs}/psql", "-Xqt", postgresql_url]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        other.stdin.write("BEGIN; UPDATE agentjob_steps SET state = 'rejected', pause_until = now() + interval '1 hour'; SELECT 'locked';\n")
+        other.stdin.flush()
+        assert other.stdout.readline() == " locked\n"
+        found = []
+        taker = threading.Thread(target=lambda: found.append(taken(store, client, "second")))
+        taker.start()
+        wait_for(lambda: server.sql("SELECT count(*) FROM pg_locks WHERE NOT granted", postgresql_url) != "0", "it waits")
+        other.communicate("COMMIT;\n", timeout=60)
+    taker.join(60)
+    ((step, throttled),) = found
+    assert (step.state, step.owner, throttled.reason) == ("rejected", "another", "pause")
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_many_workers_make_the_table_at_once_or_bring_it_up_to_date(client, server, version):
     for _ in range(5):
         url, begin, failed = server.schema(), threading.Barrier(8), []
+        for statement in stores.TABLE[1 : version + 1]:
+            server.sql(statement, url)
+        if version:
+            server.sql("INSERT INTO agentjob_steps (key, job_id, message, state) VALUES ('earlier', 'j', 'm', 'unknown')", url)
 
         def make():
             store = PostgreSQLStore(url)
@@ -126,15 +152,17 @@ def test_many_workers_make_the_table_at_once(server):
             worker.start()
         for worker in workers:
             worker.join(60)
-        assert failed == []
+        assert failed == [] and [step["key"] for step in Once(client, url).steps(state="unknown")] == ["earlier"] * version
+        assert server.sql("SELECT obj_description('agentjob_steps'::regclass)", url) == "Steps of agentjob.once, version 2"
 
 
 #: What is wrong, what is done to the schema, what the URL becomes, and the words of the error.
 DAMAGES = [
-    ("a later version", "COMMENT ON TABLE agentjob_steps IS 'Steps of agentjob.once, version 2'", "", "has version 2, and this agentjob needs"),
+    ("a later version", "COMMENT ON TABLE agentjob_steps IS 'Steps of agentjob.once, version 99'", "", "has version 99, and this agentjob needs"),
     ("another table", "COMMENT ON TABLE agentjob_steps IS NULL", "", "was not made by agentjob"),
     ("a missing column", "ALTER TABLE agentjob_steps DROP COLUMN sends", "", 'column "sends"'),
     ("only to read", "SELECT 1", "&options=-cdefault_transaction_read_only%3Don", "read-only transaction"),
+    ("snapshots that are too old", "SELECT 1", "&options=-cdefault_transaction_isolation%3Dserializable", "default_transaction_isolation"),
     ("no such database", "SELECT 1", "&dbname=nowhere", 'database "nowhere" does not exist'),
     ("no server", "SELECT 1", "&port=1", "refused"),
     ("no port", "SELECT 1", "&port=port", "port"),
@@ -229,7 +257,7 @@ def test_each_statement_that_changes_a_step_asks_for_a_durable_commit(client, se
         """,
         postgresql_url,
     )
-    store.take("k", "job", "m", "owner", 600.0, 5.0)
+    taken(store, client, "owner")
     step = store.settle("k", "owner", StepOutcome("unknown", "why"), 5.0)
     store.resolve(step, "accepted", "arrived")
     # Taking it counts as both.

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import postgresql
 import pytest
 from conftest import wait_for
-from steps import POST, prompts, raised, state
+from steps import POST, prompts, raised, state, taken
 
 import agentjob
 from agentjob._once import calls
@@ -40,7 +40,7 @@ def test_a_step_that_was_taken_outlives_a_crash_of_a_server_that_may_lose_commit
         server.start()
         assert server.sql("SELECT count(*) FROM lost") == "0", "this server loses nothing, so the test shows nothing"
         for method in (
-            lambda: store.take("k", "job", "m", "owner", 600.0, 5.0),
+            lambda: taken(store, client, "owner")[0],
             lambda: store.settle("k", "owner", StepOutcome("unknown", "why"), 5.0),
             lambda: store.resolve(store.get(["k"], None, 5.0)[0], "unknown", "resend"),
         ):
@@ -242,12 +242,11 @@ def test_a_statement_that_may_be_executed_later_is_not_called_one_that_changed_n
     lock = f"BEGIN; LOCK TABLE {postgresql_url.rsplit('%3D', 1)[1]}.agentjob_steps IN EXCLUSIVE MODE; SELECT 'locked';\n"
     command = [f"{server.programs}/psql", "-Xqt", postgresql_url]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
-        digest = agentjob._native.step_message(client, "first", "job_demo", "p")
         other.stdin.write(lock)
         other.stdin.flush()
         assert other.stdout.readline() == " locked\n"
         with pytest.raises(agentjob.StoreError) as caught:
-            far.store.take("k", "job_demo", digest, "owner", 600.0, 0.5)
+            taken(far.store, client, patience=0.5)
         assert type(caught.value) is agentjob.StoreError and "is busy" in str(caught.value)
         other.communicate("ROLLBACK;\n", timeout=60)
 

@@ -1,6 +1,7 @@
 """The store of steps in SQLite: what it keeps, what it costs, and what happens if it can't be used."""
 
 import json
+import re
 import sqlite3
 import stat
 import sys
@@ -9,10 +10,11 @@ import time
 
 import pytest
 from conftest import wait_for
-from steps import POST, prompts, raised, state
+from steps import POST, prompts, raised, state, taken
 
 import agentjob
-from agentjob.once import Once, SQLiteStore
+from agentjob._once import sqlite as stores
+from agentjob.once import Once, SQLiteStore, StepOutcome, Taker
 
 
 @pytest.fixture
@@ -37,8 +39,7 @@ def test_another_program_that_locks_the_database_does_not_hold_a_call_beyond_its
         assert [step["key"] for step in once.steps()] == ["known"], "a reader does not wait for a writer"
         other.execute("ROLLBACK")
         # Also while it waits for another worker, and nothing can be read.
-        digest = agentjob._native.step_message(client, "busy", "job_demo", "p")
-        once.store.take("busy", "job_demo", digest, "another", 600, 10)
+        taken(once.store, client, key="busy")
         other.execute("BEGIN EXCLUSIVE")
         began = time.monotonic()
         error = raised(once.send_message, "busy", "job_demo", "p")
@@ -49,7 +50,7 @@ def test_another_program_that_locks_the_database_does_not_hold_a_call_beyond_its
     assert prompts(emulator) == ["p", "p"]
 
 
-@pytest.mark.parametrize("damage", ["no folder", "no database", "a later version", "an impossible name"])
+@pytest.mark.parametrize("damage", ["no folder", "no database", "a later version", "another table", "an impossible name"])
 def test_a_store_that_cannot_be_used_sends_nothing(emulator, client, tmp_path, damage):
     path = tmp_path / "steps.db"
     if damage == "no folder":
@@ -58,7 +59,7 @@ def test_a_store_that_cannot_be_used_sends_nothing(emulator, client, tmp_path, d
         path.write_text("This is a list of jobs, and no database. " * 100)
     else:
         with sqlite3.connect(path) as connection:
-            connection.execute("CREATE TABLE agentjob_steps ( -- version 2\nkey TEXT)")
+            connection.execute("CREATE TABLE agentjob_steps (key TEXT)" if damage == "another table" else "CREATE TABLE agentjob_steps ( -- version 99\nkey TEXT)")
         connection.close()
     if damage == "an impossible name":
         path = f"{tmp_path}/a\0b"
@@ -74,8 +75,8 @@ def test_a_store_that_cannot_be_used_sends_nothing(emulator, client, tmp_path, d
 class Failing(SQLiteStore):
     """Takes steps for a moment, and then can't be reached."""
 
-    def take(self, key, job_id, message, owner, lease, patience):
-        return super().take(key, job_id, message, owner, 0.5, patience)
+    def take(self, key, job_id, message, taker, patience):
+        return super().take(key, job_id, message, taker._replace(lease=0.5), patience)
 
     def settle(self, *arguments):
         raise agentjob.StoreError("the store is gone")
@@ -120,8 +121,9 @@ class Counting(SQLiteStore):
         return super()._run(traced, patience)
 
 
-def test_a_message_costs_two_statements_and_100_000_known_keys_one(client, database):
-    once = Once(client, Counting(database))
+@pytest.mark.parametrize("rate", [None, "100000/h"])
+def test_a_message_costs_two_statements_and_100_000_known_keys_one(client, database, rate):
+    once = Once(client, Counting(database), rate=rate)
     once.send_message("k", "job_demo", "p")
     assert len(once.store.statements) == 2, once.store.statements
     rows = ((f"known {n:06}", "job_demo", "m", "accepted") for n in range(100_000))
@@ -134,6 +136,30 @@ def test_a_message_costs_two_statements_and_100_000_known_keys_one(client, datab
     once.store.statements.clear()
     raised(once.send_message, "known 000001", "job_demo", "p")
     assert len(once.store.statements) == 2
+
+
+def test_a_store_of_an_earlier_version_keeps_its_steps(emulator, client, database):
+    with sqlite3.connect(database) as connection:
+        for statement in stores.VERSIONS[0]:
+            connection.execute(statement)
+        digest = agentjob._native.step_message(client, "k", "job_demo", "p")
+        row = "INSERT INTO agentjob_steps (key, job_id, message, state, sends, owner) VALUES (?, 'job_demo', ?, ?, 1, 'another')"
+        connection.executemany(row, [("k", digest, "rejected"), ("l", "m", "unknown"), ("m", "m", "accepted")])
+    connection.close()
+    opened = [threading.Thread(target=Once(client, database).steps) for _ in range(8)]
+    for thread in opened:
+        thread.start()
+    for thread in opened:
+        thread.join(60)
+    once = Once(client, database, rate="1/h")
+    assert [step["state"] for step in once.steps()] == ["rejected", "unknown", "accepted"]
+    once.send_message("k", "job_demo", "p")
+    assert raised(once.send_message, "new", "job_demo", "p").kind == "rate_limit"
+    assert prompts(emulator) == ["p"] and [step["sends"] for step in once.steps()] == [2, 1, 1]
+    with sqlite3.connect(database) as connection:
+        (text,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'agentjob_steps'").fetchone()
+    connection.close()
+    assert re.findall(r"version (\d+)", text) == ["1", "2"] == [str(n + 1) for n in range(stores.VERSION)]
 
 
 @pytest.mark.parametrize("column", ["record", "result", "poller", "failure"])
@@ -163,12 +189,23 @@ def test_a_database_of_the_users_keeps_its_other_tables_and_its_journal_mode(emu
     connection.close()
 
 
+@pytest.mark.parametrize("seconds", [9.5, 999.5, 9_999.5, 99_999.5, 1e6 - 0.5])
+def test_a_lease_ends_when_its_seconds_are_over_also_if_their_number_gets_a_digit_more(once, client, monkeypatch, seconds):
+    later = 0
+    monkeypatch.setattr(agentjob._native, "machine_time", lambda: ("a start", seconds + later))
+    assert taken(once.store, client, lease=60)[0].state == state(once) == "sending"
+    assert once.store.take("k", "job_demo", "m", Taker("second", 60, "s", None, None), 1.0)[0].state == "sending"
+    later = 61
+    assert state(once) == "unknown"
+    assert once.store.settle("k", "another", StepOutcome("accepted"), 1.0).state == "accepted"
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a clock that counts from the machine's start")
-def test_a_lease_is_not_ended_by_a_clock_that_is_set(once, monkeypatch):
+def test_a_lease_is_not_ended_by_a_clock_that_is_set(once, client, monkeypatch):
     """The clock of the machine counts from its start, with its sleep. After another start no worker is left."""
     store = once.store
     boot, now = agentjob._native.machine_time()
-    store.take("k", "job_demo", "m", "another", 60, 1)
+    taken(store, client, lease=60)
     later = time.time() + 1e6
     monkeypatch.setattr(time, "time", lambda: later)
     assert state(once) == "sending"

@@ -7,21 +7,16 @@ import threading
 import pytest
 from conftest import wait_for
 
-from agentjob.once import PostgreSQLStore, SQLiteStore, StepOutcome
+from agentjob.once import StepOutcome, Taker
 
 POLLER = "a wait"
 RECORD = "a record"
 
 
-@pytest.fixture(params=["SQLite", "PostgreSQL"])
-def store(request):
-    if request.param == "SQLite":
-        return SQLiteStore(request.getfixturevalue("tmp_path") / "steps.db")
-    return PostgreSQLStore(request.getfixturevalue("postgresql_url"))
-
-
 def take(store, owner="first", message="m", lease=600.0, key="k"):
-    return store.take(key, "job", message, owner, lease, 10.0)
+    step, throttled = store.take(key, "job", message, Taker(owner, lease, "scope", None, None), 10.0)
+    assert throttled is None
+    return step
 
 
 def settle(store, state, owner="first", key="k"):

@@ -11,7 +11,7 @@ import threading
 
 import pytest
 from conftest import PATIENCE, wait_for
-from steps import POST, Stopping, Wrapped, opened, prompts, raised, settings, state
+from steps import POST, Stopping, Wrapped, opened, prompts, raised, settings, state, taken
 
 import agentjob
 from agentjob.once import Once, StepOutcome
@@ -72,18 +72,18 @@ def test_a_worker_that_waited_for_another_sends_what_that_did_not(emulator, clie
 
     class Freed(Wrapped):
         def take(self, *arguments):
-            step = self.store.take(*arguments)
+            step, throttled = self.store.take(*arguments)
             if step.owner == "another" and step.state == "sending":
-                return self.store.settle("k", "another", StepOutcome("rejected"), 10)
-            return step
+                step = self.store.settle("k", "another", StepOutcome("rejected"), 10)
+            return step, throttled
 
-    opened(database).take("k", "job_demo", agentjob._native.step_message(client, "k", "job_demo", "p"), "another", 60, 1)
+    taken(opened(database), client)
     assert Once(client, Freed(database)).send_message("k", "job_demo", "p")["status"] == "active"
     assert prompts(emulator) == ["p"]
 
 
 def test_a_worker_that_waits_for_another_ends_in_time_or_when_it_is_cancelled(emulator, client, database):
-    opened(database).take("k", "job_demo", agentjob._native.step_message(client, "k", "job_demo", "p"), "another", 600, 1)
+    taken(opened(database), client)
     error = raised(Once(client.with_options(timeout=3), database).send_message, "k", "job_demo", "p")
     assert isinstance(error, agentjob.StepInFlightError) and isinstance(error, agentjob.RequestTimeoutError)
     assert (error.kind, error.delivery) == ("step_in_flight", "unknown")
@@ -107,8 +107,8 @@ from agentjob.once import Once
 sys.path.insert(0, {tests!r})
 from steps import Stopping
 class Short(Stopping):
-    def take(self, key, job_id, message, owner, lease, patience):
-        return super().take(key, job_id, message, owner, {lease}, patience)
+    def take(self, key, job_id, message, taker, patience):
+        return super().take(key, job_id, message, taker._replace(lease={lease}), patience)
 
 store = Short({database!r}, {when}={{{point!r}: lambda: os.kill(os.getpid(), signal.{signal})}})
 try:
@@ -174,7 +174,7 @@ def test_a_stopped_worker_gets_an_error_if_a_person_decided_otherwise(emulator, 
     wait_for(lambda: state(once) == "unknown", "its lease is over")
     once.resolve("k", "not_arrived")  # which is wrong
     if then == "another worker has it":
-        opened(database).take("k", "job_demo", agentjob._native.step_message(client, "k", "job_demo", "p"), "another", 600, 1)
+        taken(opened(database), client)
     elif then == "another worker sent it":
         once.send_message("k", "job_demo", "p")
     before = once.store.get(["k"], None, 10)

@@ -33,7 +33,7 @@ def waits(client: agentjob.Client) -> None:
 
 
 def steps(client: agentjob.Client) -> Job:
-    once = Once(client, SQLiteStore("steps.db"))
+    once = Once(client, SQLiteStore("steps.db"), rate="100/h")
     print(once.send_message("key", "job_1", "Add tests")["status"])
     for step in Once(client, "steps.db").steps(["key"], state="unknown"):
         once.resolve(step["key"], "arrived")

@@ -13,6 +13,8 @@ use crate::config::headers::Headers;
 pub struct CallOptions {
     pub(crate) timeout: Option<Duration>,
     pub(crate) started_at: Option<Instant>,
+    /// The message is a step's. A 429 ends the call, because all workers of the store have to pause.
+    pub(crate) is_step: bool,
     /// The message leaves before this time since the machine started, or not at all.
     pub(crate) leaves_before: Option<Duration>,
     pub(crate) cancel: Option<CancelToken>,
@@ -47,12 +49,13 @@ impl CallOptions {
         self
     }
 
-    /// The latest time at which the message may leave, since the machine started: unlike [`Instant`], that counts its sleep. It is checked
-    /// right before each write, so that at most part of the message leaves later. Default: none.
+    /// The message is a step's, which a 429 ends, and which leaves before this time since the machine started: unlike [`Instant`], that
+    /// counts its sleep. It is checked right before each write, so that at most part of the message leaves later.
     #[doc(hidden)]
     #[must_use]
-    pub fn leaves_before(mut self, since_boot: Option<Duration>) -> CallOptions {
-        self.leaves_before = since_boot;
+    pub fn of_step(mut self, leaves_before: Option<Duration>) -> CallOptions {
+        self.is_step = true;
+        self.leaves_before = leaves_before;
         self
     }
 

@@ -38,8 +38,8 @@ pub(crate) fn execute(
     let not_sent = |error: Error| error.with_delivery(operation.delivers().then_some(Delivery::NotSent));
     operation.check(shared.config.max_prompt_bytes).map_err(not_sent)?;
     let timeout = call.timeout.map_or(Ok(shared.config.timeout), |t| check_time("timeout", t)).map_err(not_sent)?;
-    let mut limits = shared.config.limits;
-    limits.max_retries = max_retries.unwrap_or(limits.max_retries);
+    let max_retries = max_retries.unwrap_or(shared.config.limits.max_retries);
+    let limits = Limits { max_retries, ..shared.config.limits };
     let head = match &call.headers {
         None => shared.config.request_head.clone(),
         Some(headers) => Arc::new(shared.config.request_head.with_headers(headers).map_err(not_sent)?),
@@ -92,7 +92,6 @@ impl<'a> RequestLoop<'a> {
         limits: Limits,
         timeout: Duration,
     ) -> RequestLoop<'a> {
-        let body = operation.body();
         let now = Instant::now();
         let began = call.started_at.unwrap_or(now);
         RequestLoop {
@@ -101,7 +100,7 @@ impl<'a> RequestLoop<'a> {
             call,
             head,
             limits,
-            body,
+            body: operation.body(),
             began,
             deadline: began + timeout,
             pid: std::process::id(),
@@ -250,6 +249,7 @@ impl<'a> RequestLoop<'a> {
         Failed {
             delivers: self.operation.delivers(),
             situation: failure.situation,
+            is_step: self.call.is_step,
             retry_after: failure.error.retry_after(),
             earlier: self.failed.earlier,
             once_used: self.failed.once_used,

@@ -25,6 +25,8 @@ pub(crate) struct Failed {
     /// The request is a POST, so a second one could deliver a second message.
     pub(crate) delivers: bool,
     pub(crate) situation: Situation,
+    /// The message is a step's. Whether it is sent again after a 429 is decided where all workers are paused.
+    pub(crate) is_step: bool,
     pub(crate) retry_after: Option<Duration>,
     /// How many requests of this call failed before this one, not counting stale connections.
     pub(crate) earlier: u32,
@@ -68,6 +70,7 @@ fn rule(failed: &Failed) -> Rule {
         (_, Situation::StaleConnection) => Rule::AtOnce,
         (_, Situation::NoConnection) => Rule::Backoff,
         (true, Situation::Status(408 | 421 | 425, _)) => Rule::Once,
+        (true, Situation::Status(429, _)) if failed.is_step => Rule::Never,
         (true, Situation::Status(429, _)) => Rule::WhenAsked,
         (true, _) => Rule::Never,
         (false, Situation::CutShort | Situation::NoResponse) => Rule::Backoff,
@@ -117,6 +120,7 @@ mod tests {
         Failed {
             delivers,
             situation,
+            is_step: false,
             retry_after: None,
             earlier: 0,
             once_used: false,
@@ -162,6 +166,17 @@ mod tests {
                 let one = Failed { retry_after, ..failed(true, status(code)) };
                 assert_eq!(decide(&one, &LIMITS, 1.0), Decision::Stop, "{code}");
             }
+        }
+    }
+
+    #[test]
+    fn a_steps_call_leaves_a_429_to_its_caller_and_nothing_else() {
+        for (code, asked, stops) in
+            [(429, Some(0), true), (429, Some(1), true), (429, None, true), (425, Some(1), false)]
+        {
+            let retry_after = asked.map(Duration::from_secs);
+            let step = Failed { is_step: true, retry_after, ..failed(true, status(code)) };
+            assert_eq!(decide(&step, &LIMITS, 1.0) == Decision::Stop, stops, "{code} {asked:?}");
         }
     }
 

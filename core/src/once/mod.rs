@@ -3,5 +3,6 @@
 //! A store keeps the steps (in Python: `agentjob.once`), as a journal keeps a batch. Here is what doesn't depend on the store: what
 //! identifies a step's message, what is stored of its outcome, and what a later call returns. `tests/model/steps.pml` has the protocol.
 
+pub(crate) mod pace;
 pub(crate) mod resolution;
 pub(crate) mod step;

@@ -1,6 +1,8 @@
 //! A step's message and its outcome, as a store keeps them: digests, documented fields and kinds; no key of the service, no prompt, no
 //! free text of the service.
 
+use std::time::{Duration, SystemTime};
+
 use crate::batch::item_limits::check_key;
 use crate::batch::journal::decode::decode_reason;
 use crate::batch::journal::digest::Digest;
@@ -9,6 +11,7 @@ use crate::batch::journal::reason::{OF_STEP, Origin, Reason};
 use crate::batch::journal::stored_record::RecordFilter;
 use crate::call::options::CallOptions;
 use crate::call::prompt::Prompt;
+use crate::call::retry_after::retry_after_text;
 use crate::client::Client;
 use crate::config::headers::Headers;
 use crate::delivery::Delivery;
@@ -140,6 +143,21 @@ pub fn step_in_flight(key: &str, job_id: &str, kind: ErrorKind) -> Error {
         .about(Subject::StepInFlight { key: describe(key), job_id: describe(job_id) })
         .with_hint("Call send_message again with the same key for the outcome: it does not send it twice.")
         .with_delivery(Some(Delivery::Unknown))
+}
+
+/// The error of a call that may not send its message before it must end. `is_pause`: not because of the rate, but because the service responded
+/// 429 to a message before.
+#[doc(hidden)]
+pub fn step_throttled(key: &str, job_id: &str, is_pause: bool, retry_after: Duration) -> Error {
+    let reason = match is_pause {
+        false => "the rate of its store is used up",
+        true => "the service said that it is called too often (429)",
+    };
+    Error::new(ErrorKind::RateLimit, reason)
+        .about(Subject::Step { key: describe(key), job_id: describe(job_id) })
+        .with_delivery(Some(Delivery::NotSent))
+        .with_response(None, Some(retry_after), None, None)
+        .with_time_hint(retry_after_text(retry_after, SystemTime::now()))
 }
 
 /// The delivery that a stored failure has.
@@ -284,6 +302,19 @@ mod tests {
                 error.message(),
                 format!("step \"a/b\": message to job job_1 may have arrived: {reason}. {again}")
             );
+        }
+    }
+
+    #[test]
+    fn a_call_that_may_not_send_yet_says_why_and_until_when() {
+        for (is_pause, reason) in
+            [(false, "the rate of its store is used up"), (true, "the service said that it is called too often (429)")]
+        {
+            let error = step_throttled("a/b", "job_1", is_pause, Duration::from_millis(1_200_500));
+            let begins = format!("step \"a/b\": message to job job_1 was not sent: {reason}. Retry after 1201 s (");
+            assert!(error.message().starts_with(&begins), "{error}");
+            assert_eq!((error.kind(), error.delivery()), (ErrorKind::RateLimit, Some(Delivery::NotSent)));
+            assert_eq!(error.retry_after(), Some(Duration::from_millis(1_200_500)));
         }
     }
 }

@@ -48,15 +48,15 @@ fn a_message_that_is_late_by_the_time_since_the_machine_started_does_not_leave()
     let Some(now) = agentjob_core::uptime::since_boot() else { return };
     // As after a sleep of the machine: the time left by the other clock is the whole timeout.
     for kept_connection in [false, true] {
-        let error = client.send_message_with(JOB, "late", &CallOptions::new().leaves_before(Some(now))).unwrap_err();
+        let error = client.send_message_with(JOB, "late", &CallOptions::new().of_step(Some(now))).unwrap_err();
         assert_eq!(
             (error.kind(), error.delivery()),
             (ErrorKind::Timeout, Some(Delivery::NotSent)),
             "{kept_connection}"
         );
-        client.send_message_with(JOB, "p", &CallOptions::new().leaves_before(Some(now + ms(60_000)))).unwrap();
+        client.send_message_with(JOB, "p", &CallOptions::new().of_step(Some(now + ms(60_000)))).unwrap();
     }
-    client.get_job_with(JOB, &CallOptions::new().leaves_before(Some(now))).unwrap();
+    client.get_job_with(JOB, &CallOptions::new().of_step(Some(now))).unwrap();
     assert!(emulator.ledger().iter().all(|message| message.prompt == "p"));
 }
 

@@ -8,15 +8,20 @@ from typing import Callable, Iterator, List, Mapping, Optional, Tuple, TypeVar
 
 from .. import _native
 from .._native import CancelToken, Client, Poller
-from ..errors import Error, InvalidArgumentError, RequestTimeoutError, StepInFlightError, StoreError
+from ..errors import Error, InvalidArgumentError, RateLimitError, RequestTimeoutError, StepInFlightError, StoreError
 from ..types import Job
-from .store import Step, StepOutcome, Store, StoreBusyError
+from .store import Step, StepOutcome, Store, StoreBusyError, Taker, Throttled, may_be_taken
 
 T = TypeVar("T")
 #: How much longer a lease is than the call's own time: for the response's last bytes, and to record the outcome.
 MARGIN = 30.0
 #: The shortest and the longest pause between two checks whether another worker has the outcome.
 PAUSES = (0.02, 0.5)
+#: What part of the client's timeout a call that has waited for a rate or a pause must have left to send: with less, its message would often
+#: be unknown.
+LEFT = 0.25
+#: The longest time until a call asks again whether its message may be sent: a pause may have been ended by hand.
+ASKS = 5.0
 #: How long a statement waits for those of other workers, before the call checks its token and its time; and that which records the
 #: outcome, which is tried twice within the margin.
 SLICE, SETTLES = 0.2, 10.0
@@ -29,6 +34,7 @@ class Message:
         self,
         client: Client,
         store: Store,
+        pace: Tuple[str, Optional[int], Optional[float]],
         message: Tuple[str, str, str],
         meta: Optional[Callable[..., object]],
         headers: Optional[Mapping[str, str]],
@@ -38,7 +44,7 @@ class Message:
         self.meta, self.headers = meta, headers
         # Checks everything before the store sees it.
         self.digest = _native.step_message(client, *message, meta, headers)
-        self.owner = os.urandom(8).hex()
+        self.taker = Taker(os.urandom(8).hex(), client.timeout + MARGIN, *pace)
         self.pid = os.getpid()
         #: What is known of the message, as long as this call has not sent it.
         self.delivery = "not_sent"
@@ -49,12 +55,23 @@ class Message:
 
     def send(self, token: CancelToken) -> Job:
         """Sends it, or returns what is known of it. The token has the time of the call, from before it queued for a thread."""
-        try:
-            return self._send(token)
-        except BaseException as error:
-            # Also Ctrl-C, wherever it came.
-            self._raised(error)
-            raise
+        retries = 0
+        while True:
+            try:
+                return self._send(token)
+            except BaseException as error:
+                # Also Ctrl-C, wherever it came.
+                pause = self._raised(error)
+                if pause is None or not self._may_send_again(pause, retries, token):
+                    raise
+            retries += 1
+            self.outcome.clear()
+            # Another owner: the statement that recorded the 429 may be executed once more, and late.
+            self.taker = self.taker._replace(owner=os.urandom(8).hex())
+
+    @property
+    def owner(self) -> str:
+        return self.taker.owner
 
     def _send(self, token: CancelToken) -> Job:
         while True:
@@ -69,7 +86,7 @@ class Message:
                 return known(self.client, step, self.headers, token)
             # Another worker is sending it, or was until just now.
             self.delivery = "unknown"
-            self._wait(token)
+            self._wait_for_other_worker(token)
             self.delivery = "not_sent"
 
     def _taken(self, token: CancelToken) -> Step:
@@ -81,18 +98,35 @@ class Message:
                 self._request(token)
             self.is_open = True
             patience = SLICE if remaining is None else min(SLICE, remaining)
-            lease = self.client.timeout + MARGIN
             try:
-                step = self.store.take(self.key, self.job_id, self.digest, self.owner, lease, patience)
+                step, throttled = self.store.take(self.key, self.job_id, self.digest, self.taker, patience)
             except StoreBusyError:
                 # Nothing was changed.
                 self.is_open = False
                 if token._remaining == 0.0:
                     raise
                 continue
-            if step is None:
-                raise StoreError(f"step {name(self.key)} was removed from the store meanwhile")
-            return step
+            if step is not None and not may_be_taken(step, self.digest):
+                return step
+            self.is_open = False
+            if throttled is not None:
+                self._wait_for_pace(throttled, token)
+
+    def _wait_for_pace(self, throttled: Throttled, token: CancelToken) -> None:
+        """Waits until a message may be sent, unless that leaves too little time to send it."""
+        if not self._has_time_after(throttled.seconds, token):
+            raise _native.step_throttled(self.key, self.job_id, throttled.reason == "pause", throttled.seconds)
+        end = time.monotonic() + min(max(throttled.seconds, PAUSES[0]), ASKS)
+        while time.monotonic() < end and not (token.cancelled or self.client.closed):
+            time.sleep(max(0.0, min(end - time.monotonic(), PAUSES[1])))
+
+    def _may_send_again(self, pause: float, retries: int, token: CancelToken) -> bool:
+        """Whether this call, to which the service returned 429, sends its message again when the pause is over."""
+        return _native.may_retry_after(self.client, pause, retries) and self._has_time_after(pause, token)
+
+    def _has_time_after(self, pause: float, token: CancelToken) -> bool:
+        remaining = token._remaining
+        return remaining is None or pause + LEFT * self.client.timeout < remaining
 
     def _post(self, token: CancelToken) -> Job:
         self._request(token)
@@ -114,48 +148,54 @@ class Message:
             self.outcome, self.client, self.job_id, self.prompt, cancel=token, meta=self.meta, headers=self.headers
         )
 
-    def _raised(self, error: BaseException) -> None:
-        """Records the outcome of a call that raised, if that was not done, and adds the delivery to the exception."""
+    def _raised(self, error: BaseException) -> Optional[float]:
+        """Records the outcome of a call that raised, if that was not done, and adds the delivery to the exception. Returns for how long
+        a 429 pauses all workers, or None if this call must not send the message again."""
         if os.getpid() != self.pid:
             # A function of the program, such as a signal handler, has forked, and this is the child: the parent records it.
             _native.add_note(error, "unknown")
-            return
+            return None
         delivery, poller = self.outcome[0] if self.outcome else (self.delivery, None)
         # What the exception says may be about another call, of a function of the program that this one ran.
         _native.add_note(error, delivery)
         if poller is not None and isinstance(error, StoreError):
             error.job = poller.job
         if not self.is_open:
-            return
-        record = wait = failure = None
+            return None
+        record = wait = failure = pause = None
         if poller is not None:
             record, wait = _native.stored_wait(self.client, poller)
         elif delivery == "accepted":
             wait = _native.stored_wait(self.client, _native.resume_step(self.client, self.job_id))[1]
         else:
             failure = _native.stored_failure(self.client, error, delivery, self.headers)
+        if isinstance(error, RateLimitError) and delivery == "rejected":
+            pause = _native.step_pause(error.retry_after)
         try:
-            step = self._settle(StepOutcome(delivery, failure, record, wait))
+            step = self._settle(StepOutcome(delivery, failure, record, wait, pause))
         except Exception as problem:  # a store of the program's own may raise anything
             if self.outcome:
                 _native.note(error, f"the outcome could not be recorded, so step {name(self.key)} becomes unknown: {problem}")
-            return
+            return None
         self.is_open = False
         if self.outcome and (step is None or step.owner != self.owner):
             _native.note(error, f"meanwhile step {name(self.key)} was resolved or removed, because its lease was over: check the job")
-        if step is None or step.state != "unknown" or step.owner != self.owner:
-            return
+        if step is None or step.owner != self.owner:
+            return None
+        if step.state != "unknown":
+            return pause
         if isinstance(error, Error):
             unknown_step = _native.step_error(self.key, self.job_id, failure, step.may_have_arrived)
             for fact in ("body", "retry_after", "attempts", "elapsed"):
                 setattr(unknown_step, fact, getattr(error, fact))
             raise unknown_step from error
         _native.note(error, f"step {name(self.key)} is unknown and is not sent again: check the job, then resolve the step")
+        return None
 
     def _settle(self, outcome: StepOutcome) -> Optional[Step]:
         return self.store.settle(self.key, self.owner, outcome, SETTLES)
 
-    def _wait(self, token: CancelToken) -> None:
+    def _wait_for_other_worker(self, token: CancelToken) -> None:
         """Waits until no other worker is sending it."""
         for pause in pauses():
             remaining = token._remaining

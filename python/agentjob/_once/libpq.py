@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Rows = List[Tuple[Optional[str], ...]]
 Arguments = Sequence[Optional[str]]
+Statements = Sequence[Tuple[str, Arguments]]
 
 #: After how long a thread that waits finds at the latest that it is in a process that a signal handler forked, in seconds.
 FORKS = 0.5
@@ -131,7 +132,7 @@ class Connection:
     def server_encoding(self) -> str:
         return (self._libpq.parameter_status(b"server_encoding") or b"").decode("ascii")
 
-    def execute(self, statements: Sequence[Tuple[str, Arguments]], deadline: float) -> Rows:
+    def execute(self, statements: Statements, deadline: float) -> Rows:
         """Executes statements in one transaction and one round trip. Returns the rows of the last. Whatever it raises but StoreBusyError
         closes the connection."""
         import psycopg

@@ -11,8 +11,8 @@ from typing import List, Optional, Sequence, Tuple
 from .. import _native
 from ..errors import StoreError
 from ..types import Resolution, StepState
-from .libpq import Arguments, Connection, Failed, Locator, Lost, Rows
-from .store import PATIENCE, VERSION, Step, StepOutcome, StoreBusyError
+from .libpq import Arguments, Connection, Failed, Locator, Lost, Rows, Statements
+from .store import LATEST_LEASE, LATEST_PAUSE, LONGEST_SPAN, PATIENCE, VERSION, Step, StepOutcome, StoreBusyError, Taker, Throttled, may_be_taken
 
 #: How many connections that are not used now a process keeps, and for how many seconds: firewalls forget them later.
 KEPT, IDLE = 4, 60.0
@@ -29,11 +29,8 @@ COLUMNS = ", ".join(
     for name in Step._fields
 )
 
-# One connection at a time, and not another version's. PostgreSQL keeps the comment.
-TABLE = [
-    "SELECT pg_advisory_xact_lock(hashtext('agentjob_steps'))",
-    f"""
-DO $$ BEGIN IF to_regclass('agentjob_steps') IS NULL THEN
+# What makes each version of the table of the one before.
+VERSIONS = ["""
 CREATE TABLE agentjob_steps (
     key text COLLATE "C" PRIMARY KEY,
     job_id text NOT NULL,
@@ -50,31 +47,71 @@ CREATE TABLE agentjob_steps (
     taken_at timestamptz,
     changed_at timestamptz,
     lease_until timestamptz
-);
-COMMENT ON TABLE agentjob_steps IS 'Steps of agentjob.once, version {VERSION}';
-END IF; END $$""",
+)""", """
+ALTER TABLE agentjob_steps ADD scope text, ADD counts_from timestamptz, ADD earlier_counts_from timestamptz[], ADD pause_until timestamptz;
+CREATE INDEX agentjob_steps_counts ON agentjob_steps (scope, counts_from) WHERE counts_from IS NOT NULL;
+CREATE INDEX agentjob_steps_paused ON agentjob_steps (scope, pause_until) WHERE pause_until IS NOT NULL"""]
+#: The table's comment is its version; none: there is no table.
+COMMENT = "Steps of agentjob.once, version "
+COMMENT_IS = f"""coalesce(
+    (SELECT coalesce(obj_description(oid, 'pg_class'), '') FROM pg_class WHERE oid = to_regclass('agentjob_steps')), '{COMMENT}0')"""
+TABLE_IS = f"SELECT {COMMENT_IS}, current_setting('transaction_isolation')"
+# One connection at a time.
+TABLE = ["SELECT pg_advisory_xact_lock(hashtext('agentjob_steps'))"] + [
+    f"""
+DO $$ BEGIN IF {COMMENT_IS} = '{COMMENT}{n}' THEN
+{statements};
+COMMENT ON TABLE agentjob_steps IS '{COMMENT}{n + 1}';
+END IF; END $$"""
+    for n, statements in enumerate(VERSIONS)
 ]
-TABLE_IS = "SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE oid = to_regclass('agentjob_steps')"
 
 #: For the transaction only: what it changes survives a crash of the server, whatever that is set to, and no lock is waited for longer.
 DURABLY = """SELECT set_config('lock_timeout', '200ms', true), set_config('synchronous_commit', CASE current_setting('synchronous_commit')
     WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)"""
 
+#: Those who have a rate take one after the other, so that each sees what those before it took.
+IN_ORDER = "SELECT pg_advisory_xact_lock(hashtext('agentjob_steps'), hashtext($1))"
+NOW, SCOPE, MESSAGES, SPAN = "statement_timestamp()", "$1::text", "$2::bigint", "$3::float8 * interval '1 second'"
+COUNTS = f"BETWEEN {NOW} - {SPAN} AND {NOW} + interval '{LATEST_LEASE}'"
+PAUSES = f"pause_until BETWEEN {NOW} AND {NOW} + interval '{LATEST_PAUSE}'"
+# Until when no message may be sent: the pauses, and the time at which the first of the last `messages` ones counts no more. One that is
+# being sent may still end now.
+LIMITS = f"""(
+    SELECT 'pause' AS reason, max(pause_until) AS until FROM agentjob_steps
+    WHERE scope = {SCOPE} AND {PAUSES}
+    UNION ALL SELECT 'rate', least(sent, {NOW}) + {SPAN} + interval '1 microsecond' FROM (
+        SELECT counts_from AS sent FROM agentjob_steps WHERE scope = {SCOPE} AND counts_from {COUNTS}
+        UNION ALL SELECT sent FROM agentjob_steps, unnest(earlier_counts_from) AS sent
+        WHERE scope = {SCOPE} AND counts_from {COUNTS} AND sent {COUNTS}
+        ORDER BY sent DESC LIMIT 1 OFFSET {MESSAGES} - 1
+    ) AS sends
+) AS holds"""
+THROTTLED = f"SELECT reason, extract(epoch FROM until - {NOW}) FROM {LIMITS} WHERE until > {NOW} ORDER BY until DESC"
+
 TAKE = f"""
-INSERT INTO agentjob_steps AS step (key, job_id, message, owner, state, sends, taken_at, lease_until)
-SELECT $1::text, $2::text, $3::text, $4::text, 'sending', 1, statement_timestamp(), statement_timestamp() + $5::float8 * interval '1 second'
+INSERT INTO agentjob_steps AS step (scope, key, job_id, message, owner, state, sends, taken_at, counts_from, lease_until)
+SELECT {SCOPE}, $4::text, $5::text, $6::text, $7::text, 'sending', 1, {NOW}, {NOW} + lease, {NOW} + lease
+FROM (SELECT $8::float8 * interval '1 second' AS lease) AS taker
+WHERE NOT EXISTS (SELECT 1 FROM {LIMITS} WHERE until > {NOW})
 ON CONFLICT (key) DO UPDATE SET
     state = 'sending', sends = step.sends + 1, owner = excluded.owner, failure = NULL, record = NULL, poller = NULL, result = NULL,
-    lease_until = excluded.lease_until, taken_at = excluded.taken_at, changed_at = NULL
+    lease_until = excluded.lease_until, taken_at = excluded.taken_at, changed_at = NULL, pause_until = NULL,
+    scope = excluded.scope, counts_from = excluded.counts_from,
+    earlier_counts_from = (SELECT array_agg(sent) FROM unnest(step.earlier_counts_from || step.counts_from) AS sent WHERE sent >= {NOW} - interval '{LONGEST_SPAN}')
 WHERE step.message = excluded.message
     AND (step.state IN ('not_sent', 'rejected') OR (step.state = 'unknown' AND step.decision = 'resend' AND step.owner IS NULL))
+    -- Once more, of the row as it is after the statements that this one waited for.
+    AND coalesce(step.{PAUSES}, false) IS FALSE
 RETURNING {COLUMNS}"""
 
 SETTLE = f"""
 UPDATE agentjob_steps SET
     state = CASE WHEN may_have_arrived AND $3 IN ('not_sent', 'rejected') THEN 'unknown' ELSE $3 END,
     may_have_arrived = may_have_arrived AND $3 <> 'accepted',
-    failure = $4, record = $5, poller = $6, changed_at = statement_timestamp()
+    failure = $4, record = $5, poller = $6, changed_at = {NOW}, pause_until = {NOW} + $7::float8 * interval '1 second',
+    counts_from = CASE WHEN state <> 'sending' THEN counts_from WHEN $3 = 'not_sent' THEN earlier_counts_from[cardinality(earlier_counts_from)] ELSE {NOW} END,
+    earlier_counts_from = CASE WHEN state = 'sending' AND $3 = 'not_sent' THEN earlier_counts_from[:cardinality(earlier_counts_from) - 1] ELSE earlier_counts_from END
 WHERE key = $1 AND owner = $2 AND state IN ('sending', 'unknown')
 RETURNING {COLUMNS}"""
 
@@ -123,35 +160,44 @@ class PostgreSQLStore:
             )
         return (type(self), (self._url,))
 
-    def take(self, key: str, job_id: str, message: str, owner: str, lease: float, patience: float, /) -> Optional[Step]:
+    def take(self, key: str, job_id: str, message: str, taker: Taker, patience: float, /) -> Tuple[Optional[Step], Optional[Throttled]]:
         """Takes a step to send it; see Store."""
-        return self._changed(TAKE, (key, job_id, message, owner, repr(lease)), patience)
+        pace = (taker.scope, _number(taker.messages), _number(taker.span))
+        statements: List[Tuple[str, Arguments]] = [(TAKE, (*pace, key, job_id, message, taker.owner, _number(taker.lease)))]
+        if taker.messages is not None:
+            statements.insert(0, (IN_ORDER, (taker.scope,)))
+        step = self._changed(key, statements, patience)
+        if step is not None and not may_be_taken(step, message):
+            return step, None
+        throttled = self._run([(THROTTLED, pace)], patience)
+        return step, Throttled(str(throttled[0][0]), float(throttled[0][1] or 0)) if throttled else None
 
     def settle(self, key: str, owner: str, outcome: StepOutcome, patience: float, /) -> Optional[Step]:
         """Records an outcome; see Store. Also if the server is restarted meanwhile, or another one takes its place."""
-        return self._changed(SETTLE, (key, owner, *outcome), patience, lasting=True)
+        arguments = (key, owner, outcome.state, outcome.failure, outcome.record, outcome.poller, _number(outcome.pause))
+        return self._changed(key, [(SETTLE, arguments)], patience, lasting=True)
 
     def resolve(self, step: Step, state: str, resolution: Resolution, /) -> Optional[Step]:
         """Records a decision; see Store."""
         seen = (step.owner, step.decision)
-        return self._changed(RESOLVE, (step.key, str(step.sends), state, resolution, *seen), PATIENCE)
+        return self._changed(step.key, [(RESOLVE, (step.key, str(step.sends), state, resolution, *seen))], PATIENCE)
 
     def finish(self, step: Step, result: str, /) -> None:
         """Records the last record of a job; see Store."""
-        self._run(FINISH, (step.key, str(step.sends), result), PATIENCE)
+        self._run([(FINISH, (step.key, str(step.sends), result))], PATIENCE)
 
     def get(self, keys: Optional[Sequence[str]], state: Optional[StepState], patience: float, /) -> List[Step]:
         """These steps, or all; see Store."""
-        return _steps(self._run(GET, (state, None if keys is None else json.dumps(keys)), patience))
+        return _steps(self._run([(GET, (state, None if keys is None else json.dumps(keys)))], patience))
 
-    def _changed(self, statement: str, arguments: Arguments, patience: float, lasting: bool = False) -> Optional[Step]:
-        """Executes a statement about a step. If that changes nothing, the step is read as it is."""
-        found = _steps(self._run(statement, arguments, patience, lasting)) or self.get([str(arguments[0])], None, patience)
+    def _changed(self, key: str, statements: Statements, patience: float, lasting: bool = False) -> Optional[Step]:
+        """Executes statements about a step. If that changes nothing, the step is read as it is."""
+        found = _steps(self._run(statements, patience, lasting)) or self.get([key], None, patience)
         return found[0] if found else None
 
-    def _run(self, statement: str, arguments: Arguments, patience: float, lasting: bool = False) -> Rows:
-        """Executes a statement. Over another connection, if it is lost on one that was kept; and if it is `lasting`, until the patience
-        ends: every statement is one that may be executed twice."""
+    def _run(self, statements: Statements, patience: float, lasting: bool = False) -> Rows:
+        """Executes statements in one transaction. Over another connection, if it is lost on one that was kept; and if it is `lasting`,
+        until the patience ends: all are statements that may be executed twice."""
         deadline = time.monotonic() + patience
         limit = max(deadline, time.monotonic() + RESPONDS)
         may_be_executed = False
@@ -160,7 +206,7 @@ class PostgreSQLStore:
             was_kept = connection is not None
             try:
                 connection = connection or _opened(self._locator, limit)
-                rows = connection.execute([(DURABLY, ()), (statement, arguments)], limit)
+                rows = connection.execute([(DURABLY, ()), *statements], limit)
             except StoreBusyError as error:
                 if connection is not None:
                     self._keep(connection)
@@ -216,14 +262,21 @@ def _check(connection: Connection, limit: float) -> None:
     encoding = connection.server_encoding()
     if encoding != "UTF8":
         raise Failed(f"its database has the encoding {encoding}, and steps need UTF8")
-    comment = connection.execute([(TABLE_IS, ())], limit)
-    if not comment:
-        connection.execute([(statement, ()) for statement in TABLE], limit)
-        comment = connection.execute([(TABLE_IS, ())], limit)
-    found = re.search(r"version (\d+)$", comment[0][0] or "") if comment else None
+    ((comment, isolation),) = connection.execute([(TABLE_IS, ())], limit)
+    if isolation != "read committed":
+        # Others must be seen that were committed while a statement waited for them.
+        raise Failed(f"its transactions are {isolation}, and steps need default_transaction_isolation = 'read committed'")
+    if comment in [f"{COMMENT}{version}" for version in range(VERSION)]:
+        connection.execute([(DURABLY, ()), *((statement, ()) for statement in TABLE)], limit)
+        ((comment, _),) = connection.execute([(TABLE_IS, ())], limit)
+    found = re.search(r"version (\d+)$", comment or "")
     if found is None or int(found[1]) != VERSION:
         has = f"has version {found[1]}" if found else "was not made by agentjob"
         raise Failed(f"its table agentjob_steps {has}, and this agentjob needs version {VERSION}. Use the agentjob that wrote it")
+
+
+def _number(value: Optional[float]) -> Optional[str]:
+    return None if value is None else repr(value)
 
 
 def _is_old(connection: Connection) -> bool:

@@ -18,19 +18,21 @@ from .. import _native
 from ..errors import StoreError
 from ..types import Resolution, StepState
 from . import forks
-from .store import PATIENCE, VERSION, Step, StepOutcome, StoreBusyError
+from .store import LATEST_LEASE, LATEST_PAUSE, LONGEST_SPAN, PATIENCE, VERSION, Step, StepOutcome, StoreBusyError, Taker, Throttled, may_be_taken
 
 T = TypeVar("T")
 #: How long SQLite itself waits for other statements, in seconds, before Python looks for signals.
 SLICE = 0.05
-NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
-#: Of a step that a worker took and whose lease is over, or that was taken before the machine's last start, the outcome is not known.
-STATE = "CASE WHEN state = 'sending' AND (boot IS NOT :boot OR lease_until <= :now) THEN 'unknown' ELSE state END"
+TIME = "strftime('%Y-%m-%dT%H:%M:%fZ', "
+NOW = f"{TIME}'now')"
+#: Of a step that a worker took and whose lease is over, or that was taken before the machine's last start, the outcome is not known. The
+#: difference, because SQLite 3.40 compares a number with a parameter as texts in RETURNING.
+STATE = "CASE WHEN state = 'sending' AND (boot IS NOT :boot OR lease_until - :now <= 0) THEN 'unknown' ELSE state END"
 COLUMNS = ", ".join(STATE if name == "state" else name for name in Step._fields)
 
-# SQLite keeps this text, comments included.
-TABLE = f"""
-CREATE TABLE IF NOT EXISTS agentjob_steps ( -- version {VERSION}
+# What makes each version of the table of the one before. SQLite keeps the text of the table's columns, with the comments in it.
+VERSIONS = [["""
+CREATE TABLE agentjob_steps ( -- version 1
     key TEXT PRIMARY KEY NOT NULL,
     job_id TEXT NOT NULL,
     message TEXT NOT NULL,
@@ -47,15 +49,43 @@ CREATE TABLE IF NOT EXISTS agentjob_steps ( -- version {VERSION}
     changed_at TEXT,
     boot TEXT, -- by the clock of this start of the machine, which no one can set
     lease_until REAL
-) WITHOUT ROWID"""
+) WITHOUT ROWID"""], [
+    "ALTER TABLE agentjob_steps ADD COLUMN scope /* version 2 */ TEXT",
+    "ALTER TABLE agentjob_steps ADD COLUMN counts_from TEXT",
+    "ALTER TABLE agentjob_steps ADD COLUMN earlier_counts_from TEXT",
+    "ALTER TABLE agentjob_steps ADD COLUMN pause_until TEXT",
+    "CREATE INDEX agentjob_steps_counts ON agentjob_steps (scope, counts_from) WHERE counts_from IS NOT NULL",
+    "CREATE INDEX agentjob_steps_paused ON agentjob_steps (scope, pause_until) WHERE pause_until IS NOT NULL",
+]]
 TABLE_IS = "SELECT sql FROM sqlite_master WHERE name = 'agentjob_steps'"
 
+COUNTS = f"BETWEEN {TIME}'now', -:span || ' seconds') AND {TIME}'now', '{LATEST_LEASE}')"
+# Until when no message may be sent: the pauses, and the time at which the first of the last `messages` ones counts no more. One that is
+# being sent may still end now.
+LIMITS = f"""(
+    SELECT 'pause' AS reason, max(pause_until) AS until FROM agentjob_steps
+    WHERE scope = :scope AND pause_until BETWEEN {NOW} AND {TIME}'now', '{LATEST_PAUSE}')
+    UNION ALL SELECT 'rate', {TIME}min(sent, {NOW}), (:span + 0.001) || ' seconds') FROM (
+        SELECT counts_from AS sent FROM agentjob_steps WHERE scope = :scope AND counts_from {COUNTS}
+        UNION ALL SELECT value FROM agentjob_steps, json_each(earlier_counts_from)
+        WHERE scope = :scope AND counts_from {COUNTS} AND value {COUNTS}
+        ORDER BY sent DESC LIMIT 1 OFFSET coalesce(:messages, 1) - 1 -- without a rate, none counts
+    )
+)"""
+THROTTLED = f"SELECT reason, round((julianday(until) - julianday('now')) * 86400, 3) FROM {LIMITS} WHERE until > {NOW} ORDER BY until DESC"
+
 TAKE = f"""
-INSERT INTO agentjob_steps (key, job_id, message, state, sends, owner, boot, lease_until, taken_at)
-VALUES (:key, :job_id, :message, 'sending', 1, :owner, :boot, :now + :lease, {NOW})
+INSERT INTO agentjob_steps (key, job_id, message, state, sends, owner, boot, lease_until, taken_at, scope, counts_from)
+SELECT :key, :job_id, :message, 'sending', 1, :owner, :boot, :now + :lease, {NOW}, :scope, {TIME}'now', :lease || ' seconds')
+WHERE NOT EXISTS (SELECT 1 FROM {LIMITS} WHERE until > {NOW})
 ON CONFLICT (key) DO UPDATE SET
     state = 'sending', sends = sends + 1, owner = excluded.owner, failure = NULL, record = NULL, poller = NULL, result = NULL,
-    boot = excluded.boot, lease_until = excluded.lease_until, taken_at = excluded.taken_at, changed_at = NULL
+    boot = excluded.boot, lease_until = excluded.lease_until, taken_at = excluded.taken_at, changed_at = NULL, pause_until = NULL,
+    scope = excluded.scope, counts_from = excluded.counts_from, earlier_counts_from = (
+        SELECT nullif(json_group_array(sent), '[]') FROM (
+            SELECT value AS sent FROM json_each(earlier_counts_from) UNION ALL SELECT agentjob_steps.counts_from
+        ) WHERE sent >= {TIME}'now', '-{LONGEST_SPAN}')
+    )
 WHERE message = excluded.message
     AND (state IN ('not_sent', 'rejected') OR (state = 'unknown' AND decision = 'resend' AND owner IS NULL))
 RETURNING {COLUMNS}"""
@@ -64,7 +94,9 @@ SETTLE = f"""
 UPDATE agentjob_steps SET
     state = CASE WHEN may_have_arrived AND :state IN ('not_sent', 'rejected') THEN 'unknown' ELSE :state END,
     may_have_arrived = CASE WHEN :state = 'accepted' THEN 0 ELSE may_have_arrived END,
-    failure = :failure, record = :record, poller = :poller, changed_at = {NOW}
+    failure = :failure, record = :record, poller = :poller, changed_at = {NOW}, pause_until = {TIME}'now', :pause || ' seconds'),
+    counts_from = CASE WHEN state <> 'sending' THEN counts_from WHEN :state = 'not_sent' THEN json_extract(earlier_counts_from, '$[#-1]') ELSE {NOW} END,
+    earlier_counts_from = CASE WHEN state = 'sending' AND :state = 'not_sent' THEN json_remove(earlier_counts_from, '$[#-1]') ELSE earlier_counts_from END
 WHERE key = :key AND owner = :owner AND state IN ('sending', 'unknown')
 RETURNING {COLUMNS}"""
 
@@ -102,19 +134,28 @@ class SQLiteStore:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path!r})"
 
-    def take(self, key: str, job_id: str, message: str, owner: str, lease: float, patience: float, /) -> Optional[Step]:
+    def take(self, key: str, job_id: str, message: str, taker: Taker, patience: float, /) -> Tuple[Optional[Step], Optional[Throttled]]:
         """Takes a step to send it; see Store."""
-        arguments = {"key": key, "job_id": job_id, "message": message, "owner": owner, "lease": lease}
-        return self._changed(key, TAKE, arguments, patience)
+        arguments = {"job_id": job_id, "message": message, **taker._asdict()}
+
+        def take(connection: sqlite3.Connection) -> Tuple[Optional[Step], Optional[Throttled]]:
+            step = _change(connection, TAKE, key, arguments)
+            if step is not None and not may_be_taken(step, message):
+                return step, None
+            throttled = connection.execute(THROTTLED, arguments).fetchall()
+            return step, Throttled(*throttled[0]) if throttled else None
+
+        return self._run(take, patience)
 
     def settle(self, key: str, owner: str, outcome: StepOutcome, patience: float, /) -> Optional[Step]:
         """Records an outcome; see Store."""
-        return self._changed(key, SETTLE, {"owner": owner, **outcome._asdict()}, patience)
+        return self._run(lambda connection: _change(connection, SETTLE, key, {"owner": owner, **outcome._asdict()}), patience)
 
     def resolve(self, step: Step, state: str, resolution: Resolution, /) -> Optional[Step]:
         """Records a decision; see Store."""
         seen = {"sends": step.sends, "owner": step.owner, "decision": step.decision}
-        return self._changed(step.key, RESOLVE, {**seen, "state": state, "resolution": resolution}, PATIENCE)
+        arguments = {**seen, "state": state, "resolution": resolution}
+        return self._run(lambda connection: _change(connection, RESOLVE, step.key, arguments), PATIENCE)
 
     def finish(self, step: Step, result: str, /) -> None:
         """Records the last record of a job; see Store."""
@@ -126,17 +167,6 @@ class SQLiteStore:
         statement = GET if keys is None else GET_KEYS
         arguments = {"keys": json.dumps(keys), "state": state}
         return self._run(lambda connection: _steps(connection, statement + " ORDER BY key", arguments), patience)
-
-    def _changed(self, key: str, statement: str, arguments: Dict[str, Any], patience: float) -> Optional[Step]:
-        """Executes a statement about a step. If that changes nothing, the step is read as it is."""
-
-        def change(connection: sqlite3.Connection) -> Optional[Step]:
-            found = _steps(connection, statement, {**arguments, "key": key}) or _steps(
-                connection, GET_KEYS, {"keys": json.dumps([key]), "state": None}
-            )
-            return found[0] if found else None
-
-        return self._run(change, patience)
 
     def _run(self, work: Callable[[sqlite3.Connection], T], patience: float) -> T:
         deadline = time.monotonic() + patience
@@ -181,10 +211,16 @@ def _open(path: str) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = EXTRA")
         connection.execute("PRAGMA fullfsync = ON")
         version = _version(connection)
-        if version is None:
-            connection.execute(TABLE)
-            # Perhaps another process has made it.
+        if version is not None and version < VERSION:
+            connection.execute("BEGIN IMMEDIATE")
+            # Perhaps another process has done it.
+            for statements in VERSIONS[_version(connection) or 0 :]:
+                for statement in statements:
+                    connection.execute(statement)
+            connection.execute("COMMIT")
             version = _version(connection)
+        if version is None:
+            raise StoreError(f"the table agentjob_steps in {path!r} was not made by agentjob. Give another file.")
         if version != VERSION:
             raise StoreError(f"the store {path!r} has version {version}, and this agentjob needs {VERSION}. Use the agentjob that wrote it.")
     except BaseException:
@@ -204,11 +240,20 @@ def _create(path: str) -> None:
 
 
 def _version(connection: sqlite3.Connection) -> Optional[int]:
+    """The version of the table, 0 if there is none; None: it is not agentjob's."""
     table: Optional[Tuple[str]] = connection.execute(TABLE_IS).fetchone()
     if table is None:
-        return None
-    version = re.search(r"-- version (\d+)", table[0] or "")
-    return int(version[1]) if version else 0
+        return 0
+    versions = re.findall(r"(?:--|/\*) version (\d+)", table[0] or "")
+    return int(versions[-1]) if versions else None
+
+
+def _change(connection: sqlite3.Connection, statement: str, key: str, arguments: Dict[str, Any]) -> Optional[Step]:
+    """Executes a statement about a step. If that changes nothing, the step is read as it is."""
+    found = _steps(connection, statement, {**arguments, "key": key}) or _steps(
+        connection, GET_KEYS, {"keys": json.dumps([key]), "state": None}
+    )
+    return found[0] if found else None
 
 
 def _steps(connection: sqlite3.Connection, statement: str, arguments: Dict[str, Any]) -> List[Step]:

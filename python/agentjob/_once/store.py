@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import List, NamedTuple, Optional, Protocol, Sequence
+from typing import List, NamedTuple, Optional, Protocol, Sequence, Tuple
 
 from ..errors import StoreError
 from ..types import Resolution, StepState
 
-#: The version of the table. A store of another one is refused.
-VERSION = 1
+#: The version of the table. An earlier one is brought up to it, a later one is refused.
+VERSION = 2
+#: A lease is at most 7 days and 30 s, a pause at most a day. What is later comes from a clock that was set back, and does not count.
+LATEST_LEASE, LATEST_PAUSE = "8 days", "2 days"
+#: For how long a step's earlier messages may count: the longest span of a rate.
+LONGEST_SPAN = "1 day"
 #: How long a statement may wait for those of other workers, in seconds, outside a call that has a time of its own.
 PATIENCE = 30.0
 
@@ -43,6 +47,36 @@ class Step(NamedTuple):
     """When its outcome was recorded or decided, ISO 8601."""
 
 
+class Taker(NamedTuple):
+    """The call that takes a step to send it."""
+
+    owner: str
+    """Names it: different for each call."""
+    lease: float
+    """For how many seconds it has the step."""
+    scope: str
+    """Whose messages its rate and its pauses are about: those of a project of a service."""
+    messages: Optional[int]
+    """Its rate: at most so many messages …"""
+    span: Optional[float]
+    """… in any span of so many seconds, at most a day. None, both: it has no rate."""
+
+
+class Throttled(NamedTuple):
+    """Why no message may be sent now."""
+
+    reason: str
+    """"rate", or "pause": the service returned 429 to a call."""
+    seconds: float
+    """For how long, at least."""
+
+
+def may_be_taken(step: Step, message: str) -> bool:
+    """It has this message, which certainly did not arrive, or of which a person decided that it is sent in any case."""
+    resend = step.state == "unknown" and step.decision == "resend" and step.owner is None
+    return step.message == message and (step.state in ("not_sent", "rejected") or resend)
+
+
 class StepOutcome(NamedTuple):
     """How a call that sends a step's message ended."""
 
@@ -54,6 +88,8 @@ class StepOutcome(NamedTuple):
     """The job's record of the response, as JSON."""
     poller: Optional[str] = None
     """The wait for the message's result."""
+    pause: Optional[float] = None
+    """For how many seconds from now no message of the step's scope may be sent."""
 
 
 class StoreBusyError(StoreError):
@@ -69,9 +105,14 @@ class Store(Protocol):
     step that is `sending` and whose lease is over reads as `unknown`.
     """
 
-    def take(self, key: str, job_id: str, message: str, owner: str, lease: float, patience: float, /) -> Optional[Step]:
-        """Takes a step to send it: makes it `sending`, by `owner`, for `lease` seconds. Only if it is new; or if it has this message
-        and is `rejected`, `not_sent`, or `unknown` with the decision `resend` and without an owner. It has no result any more."""
+    def take(self, key: str, job_id: str, message: str, taker: Taker, patience: float, /) -> Tuple[Optional[Step], Optional[Throttled]]:
+        """Takes a step to send it: makes it `sending`, by this taker, for the time of its lease. Only if it is new; or if it has this
+        message and is `rejected`, `not_sent`, or `unknown` with the decision `resend` and without an owner. It has no result any more.
+
+        And only if neither the pause of an outcome nor the taker's rate forbids it. All sends of the scope count for the rate, also
+        those of takers without one: from the take until a span after the outcome was recorded, or after the end of the lease, if none
+        was. `not_sent` does not count. If a step that may be taken is not taken, the second value says why; None: nothing forbids it
+        any more."""
 
     def settle(self, key: str, owner: str, outcome: StepOutcome, patience: float, /) -> Optional[Step]:
         """Records the outcome of a step that is this owner's, and `sending` or `unknown`: also if its lease is over. A resend that was

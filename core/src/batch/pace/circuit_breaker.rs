@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::batch::pace::moment::{Moment, moment};
 
 /// The first pause after a 429 without a Retry-After; it doubles …
-const FIRST_RATE_LIMIT_PAUSE: Duration = Duration::from_secs(60);
+pub(crate) const FIRST_RATE_LIMIT_PAUSE: Duration = Duration::from_secs(60);
 /// … up to this.
 const MAX_RATE_LIMIT_PAUSE: Duration = Duration::from_secs(15 * 60);
 /// The first pause after a service failure; it doubles …
