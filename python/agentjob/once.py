@@ -82,8 +82,8 @@ class Once:
         Raises what Client.send_message raises. `delivery` says what to do: `not_sent` and `rejected`, call it again; `unknown`, check the
         job, then resolve() the step: until then every call raises, and none sends. If another worker is sending it, this waits for its
         outcome, and raises StepInFlightError if that does not come within the client's timeout: call it again. If the rate is used up,
-        or a 429 pauses all workers, this waits; if the client's timeout would end before, it raises RateLimitError at once: `not_sent`,
-        with `retry_after`. InvalidArgumentError, too: the key has another message. If it was accepted and the store has no record, the
+        or a 429 pauses all workers, this waits; if that would leave less than a quarter of the client's timeout, it raises RateLimitError:
+        `not_sent`, with `retry_after`. InvalidArgumentError, too: the key has another message. If it was accepted and the store has no record, the
         job is read.
 
         >>> once = agentjob.once.Once(client, database)

@@ -386,6 +386,7 @@ def test_a_429_to_a_resend_leaves_the_first_message_unknown_and_holds_all_back(e
     once.resolve("k", "resend")
     error = raised(once.send_message, "k", "job_demo", "p")
     assert (error.kind, error.delivery, state(once)) == ("rate_limit", "unknown", "unknown") and error.retry_after == 3000
+    assert raised(once.send_message, "k", "job_demo", "p").delivery == "unknown", "that is known, and needs no message"
     error = raised(once.send_message, "l", "job_demo", "p")
     assert (error.kind, error.delivery) == ("rate_limit", "not_sent") and prompts(emulator) == ["p"]
 

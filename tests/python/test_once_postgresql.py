@@ -185,7 +185,7 @@ def test_a_store_that_cannot_be_used_sends_nothing(emulator, client, server, pos
     assert prompts(emulator) == []
 
 
-def test_a_role_that_may_not_make_the_table_is_told_and_uses_one_that_is_there(emulator, client, server):
+def test_a_role_that_may_not_make_or_change_the_table_gets_an_error_and_uses_one_that_is_there(emulator, client, server):
     url = server.schema()
     schema = url.rsplit("%3D", 1)[1]
     with contextlib.suppress(RuntimeError):
@@ -193,8 +193,10 @@ def test_a_role_that_may_not_make_the_table_is_told_and_uses_one_that_is_there(e
     server.sql(f"GRANT USAGE ON SCHEMA {schema} TO worker")
     once = Once(client, url.replace("agentjob@", "worker@"))
     assert f"permission denied for schema {schema}" in str(raised(once.send_message, "k", "job_demo", "p"))
-    Once(client, url).steps()
+    server.sql(stores.TABLE[1], url)
     server.sql(f"GRANT SELECT, INSERT, UPDATE ON {schema}.agentjob_steps TO worker")
+    assert "must be owner of table agentjob_steps" in str(raised(once.send_message, "k", "job_demo", "p"))
+    Once(client, url).steps()
     once.send_message("k", "job_demo", "p")
     assert once.wait("k", **QUICK)["status"] == "completed" and prompts(emulator) == ["p"]
 

@@ -45,10 +45,7 @@ pub fn step_pause(retry_after: Option<Duration>) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn client(base_url: &str, project_id: &str) -> Client {
-        Client::builder().base_url(base_url).project_id(project_id).api_key("adm_marker").build().unwrap()
-    }
+    use crate::once::client;
 
     #[test]
     fn the_messages_of_a_project_count_together() {

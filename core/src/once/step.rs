@@ -195,11 +195,8 @@ pub fn stored_job(json: &str) -> Result<Job, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::once::client;
     use Delivery::*;
-
-    fn client(base_url: &str, project_id: &str) -> Client {
-        Client::builder().base_url(base_url).project_id(project_id).api_key("adm_marker").build().unwrap()
-    }
 
     #[test]
     fn a_message_is_another_one_if_its_job_its_prompt_its_project_or_its_service_is() {

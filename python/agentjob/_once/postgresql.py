@@ -86,7 +86,7 @@ LIMITS = f"""(
         WHERE scope = {SCOPE} AND counts_from {COUNTS} AND sent {COUNTS}
         ORDER BY sent DESC LIMIT 1 OFFSET {MESSAGES} - 1
     ) AS sends
-) AS holds"""
+) AS limits"""
 THROTTLED = f"SELECT reason, extract(epoch FROM until - {NOW}) FROM {LIMITS} WHERE until > {NOW} ORDER BY until DESC"
 
 TAKE = f"""

@@ -1,4 +1,4 @@
-"""What a store of steps is. A store only keeps rows: what a row means is decided in `calls` and in the core."""
+"""What a store of steps is. It keeps rows, and says which step may be taken; all else is decided in `calls` and in the core."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Taker(NamedTuple):
     """The call that takes a step to send it."""
 
     owner: str
-    """Names it: different for each call."""
+    """Names it: different for each message that leaves, also of one call."""
     lease: float
     """For how many seconds it has the step."""
     scope: str
@@ -68,7 +68,7 @@ class Throttled(NamedTuple):
     reason: str
     """"rate", or "pause": the service returned 429 to a call."""
     seconds: float
-    """For how long, at least."""
+    """For how long, unless a message that is being sent does not leave."""
 
 
 def may_be_taken(step: Step, message: str) -> bool:
