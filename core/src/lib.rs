@@ -88,6 +88,8 @@ pub use error::{Error, ErrorKind};
 pub use job::record::TextField;
 pub use job::{Job, JobStatus};
 #[doc(hidden)]
+pub use once::list::{step_held, step_scope};
+#[doc(hidden)]
 pub use once::pace::{StepPace, step_pause};
 #[doc(hidden)]
 pub use once::resolution::{resolved_step, unresolvable_step, unwaitable_step};

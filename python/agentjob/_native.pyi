@@ -42,8 +42,10 @@ __all__ = [
     "send_step",
     "serve_emulator",
     "step_error",
+    "step_held",
     "step_throttled",
     "step_in_flight",
+    "step_list",
     "step_message",
     "step_pace",
     "step_pause",
@@ -805,6 +807,15 @@ def step_message(
 ) -> str:
     """Checks a step's arguments, and returns the digest of its message: the job, the prompt, the project and the service."""
 
+def step_list(
+    client: Client, items: Iterable[Any], headers: Mapping[str, str] | None = None, **keywords: Any
+) -> tuple[list[tuple[str, str, str, int | None, Any, str]], float]:
+    """Checks the messages of a list, and the options. Returns of each the key, the job's id, the prompt, the line, the extra and the
+    digest of its message; and how many seconds the shortest pause between two polls is."""
+
+def step_held(key: str, job_id: str, behind: str, is_unknown: bool, delivery: str) -> Error:
+    """The exception of a step that is held behind another one of its job, which may have arrived, or whose result is missing."""
+
 def step_pace(client: Client, rate: str | None = None) -> tuple[str, int | None, float | None]:
     """The pace of a client's steps: the scope; and, with a rate, how many messages in how many seconds."""
 
@@ -820,9 +831,9 @@ def step_throttled(key: str, job_id: str, is_pause: bool, retry_after: float) ->
 def check_step_key(key: str) -> None:
     """Checks the key of a step."""
 
-def send_step(outcome: list[tuple[str, Poller | None]], client: Client, job_id: str, prompt: str, **keywords: Any) -> None:
-    """Sends the message of a step. Before it returns or raises, it appends the delivery to `outcome`, and the wait for the result if it
-    returns: no signal comes in between."""
+def send_step(outcome: list[tuple[str, Poller | None, str]], client: Client, job_id: str, prompt: str, **keywords: Any) -> None:
+    """Sends the message of a step. Before it returns or raises, it appends to `outcome` the delivery, the wait for the result if it
+    returns, and what a failure affects: item, job, rate_limit, service, batch. No signal comes in between."""
 
 def stored_wait(client: Client, poller: Poller) -> tuple[str | None, str]:
     """What is stored of a wait: the record, None if it has none, and the wait itself."""

@@ -18,27 +18,32 @@ The steps are in a store, which all workers share: the file of an SQLite databas
 from __future__ import annotations
 
 import contextlib
-import re
 from functools import partial
-from os import PathLike
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, TypeVar, Union
+from typing import Any, AsyncGenerator, Callable, Iterable, Iterator, List, Mapping, Optional, Tuple, TypeVar, Union
 
 from . import _native
+from ._aio.batch import close_and_wait
+from ._aio.call import run
 from ._aio.message import Message as _Message
+from ._aio.threads import Threads
 from ._native import CancelToken, Client
-from ._once.calls import Message, read, unknown
+from ._once import lookup
+from ._once.calls import Message, finished
+from ._once.lookup import Where
+from ._once.pauses import Pauses
 from ._once.postgresql import PostgreSQLStore
+from ._once.run import Run
 from ._once.sqlite import SQLiteStore
 from ._once.store import PATIENCE, Step, StepOutcome, Store, StoreBusyError, Taker, Throttled
+from ._once.worker import Worker
+from ._once.worklist import Worklist
 from .aio import AsyncClient, OnMeta, OnUpdate, _check, _notify, _without
-from .errors import InvalidArgumentError, StoreError, job_failed
-from .types import Job, Resolution, ResponseMeta, StepRecord, StepState, WaitTimeout
+from .errors import InvalidArgumentError, StoreError
+from .types import BatchItem, BatchOutcome, Job, Resolution, ResponseMeta, StepRecord, StepState, WaitTimeout
 
 __all__ = ["AsyncOnce", "Once", "PostgreSQLStore", "SQLiteStore", "Step", "StepOutcome", "Store", "StoreBusyError", "Taker", "Throttled"]
 
 T = TypeVar("T")
-#: A store, the path of an SQLite database, or the URL of a PostgreSQL database.
-Where = Union[Store, str, PathLike[str]]
 
 
 class Once:
@@ -58,7 +63,7 @@ class Once:
             raise TypeError(f"client must be an agentjob.Client, not {type(client).__name__}")
         self.client: Client = client
         self._pace = _native.step_pace(client, rate)
-        self.store: Store = _opened(store)
+        self.store: Store = lookup.opened(store)
 
     def __repr__(self) -> str:
         return f"Once({self.client!r}, {self.store!r})"
@@ -119,14 +124,56 @@ class Once:
         """
         options = _without(locals(), "self", "key", "check")
         _check(check, on_update, meta)
-        step = _accepted(self.store, key)
-        job = _result(self.client, step, _without(options, "on_update", "meta", "cancel"))
+        step = lookup.accepted(self.store, key)
+        job = lookup.result(self.client, step, _without(options, "on_update", "meta", "cancel"))
         if job is None:
             job, record = _native.wait_step(self.client, step.job_id, step.poller, **options)
-            self._finish(step, record)
+            job = self._finished(step, job, record)
         elif on_update is not None:
             on_update(job)
-        return _checked(job, check)
+        return lookup.checked(job, check)
+
+    def send_all(
+        self,
+        items: Iterable[Union[BatchItem, Tuple[str, str, str]]],
+        *,
+        concurrency: int = 4,
+        wait: bool = False,
+        timeout: WaitTimeout = "client",
+        min_interval: Optional[float] = None,
+        max_interval: Optional[float] = None,
+        lateness: Optional[float] = None,
+        settle: Optional[float] = None,
+        max_outage: float = 3600.0,
+        max_busy: float = 3600.0,
+        grace: float = 5.0,
+        cancel: Optional[CancelToken] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> Iterator[BatchOutcome]:
+        """Sends the messages of a list, each at most once, in any number of processes and on any number of machines that run it with one
+        store at the same time: `for outcome in once.send_all(items): …`. Each of them gets every outcome.
+
+        items: mappings or tuples as for Client.send_all. Each needs a key, by which the store knows its message. All are checked before the
+            first is sent.
+        concurrency: how many messages this process has in flight at once, 1 to 64. No two for one job, in all processes.
+        wait, timeout, min_interval, max_interval, lateness, settle, max_outage, max_busy, grace, cancel, headers: those of Client.send_all.
+
+        The messages are sent while the iterator is open, also between two outcomes. It begins with the first one that is asked for. Its end,
+        its close(), Ctrl-C and an exception send no more, and wait up to `grace` for the responses to the messages in flight. Run the list
+        again to continue: what was accepted, rejected, or may have arrived is not sent again. send_message() sends a rejected message
+        again, and resolve() decides about an unknown one.
+
+        Raises InvalidArgumentError, which names the item, before anything is sent. The iterator raises what stopped the run, last; also
+        StoreError, and InvalidArgumentError: a key has another message.
+
+        >>> once = agentjob.once.Once(client, database)
+        >>> items = [("job_demo", "Write tests", "night/tests"), ("job_busy", "Write docs", "night/docs")]
+        >>> [outcome["delivery"] for outcome in once.send_all(items)]
+        ['accepted', 'accepted']
+        >>> [outcome["earlier"] for outcome in once.send_all(items)]  # sends nothing
+        [True, True]
+        """
+        return self._run(**_without(locals(), "self")).iterate()
 
     def resolve(self, key: str, resolution: Resolution) -> None:
         """Decides about a step whose message may have arrived. Check the job first.
@@ -159,13 +206,32 @@ class Once:
         if state not in (None, "sending", "accepted", "rejected", "not_sent", "unknown"):
             reason, hint = f"state is {state!r}", "Give sending, accepted, rejected, not_sent or unknown."
             raise InvalidArgumentError(f"{reason}. {hint}", {"reason": reason, "hint": hint, "delivery": None})
-        return [_record(step) for step in self.store.get(wanted, state, PATIENCE)]
+        return [lookup.record(step) for step in self.store.get(wanted, state, PATIENCE)]
 
-    def _finish(self, step: Step, record: Optional[str]) -> None:
+    def _run(
+        self,
+        items: Iterable[Union[BatchItem, Tuple[str, str, str]]],
+        headers: Optional[Mapping[str, str]],
+        concurrency: int,
+        wait: bool,
+        max_outage: float,
+        max_busy: float,
+        grace: float,
+        cancel: Optional[CancelToken] = None,
+        **waits: Any,
+    ) -> Run:
+        options = {"concurrency": concurrency, "wait": wait, "max_outage": max_outage, "max_busy": max_busy, "grace": grace, "cancel": cancel}
+        given, shortest_pause = _native.step_list(self.client, items, headers, **waits, **options)
+        work, pauses = Worklist(given, wait, float(max_busy)), Pauses(float(max_outage))
+        worker = Worker(self.client, self.store, self._pace, work, pauses, {**waits, "headers": headers}, shortest_pause)
+        return Run(worker, concurrency, grace, cancel)
+
+    def _finished(self, step: Step, job: Job, record: Optional[str]) -> Job:
         if record is not None:
             # Without it the next wait polls the job once more.
             with contextlib.suppress(StoreError):
-                self.store.finish(step, record)
+                return finished(self.store, step, job, record)
+        return job
 
 
 class AsyncOnce:
@@ -215,16 +281,56 @@ class AsyncOnce:
         """Waits for the result of an accepted step; see Once.wait. Between two polls it takes no thread."""
         options = _without(locals(), "self", "key", "check", "on_update", "meta")
         _check(check, on_update, meta)
-        step = await self._stored(partial(_accepted, self.store, key))
-        job = _result(self.client._client, step, options)
+        step = await self._stored(partial(lookup.accepted, self.store, key))
+        job = lookup.result(self.client._client, step, options)
         if job is not None:
             await _notify(on_update, job)
-            return _checked(job, check)
+            return lookup.checked(job, check)
         poller = _native.resume_step(self.client._client, step.job_id, step.poller, **options)
         job = await self.client._follow(poller, False, on_update, meta)
         record = _native.stored_wait(self.client._client, poller)[0]
-        await self._stored(partial(self._once._finish, step, record))
-        return _checked(job, check)
+        return lookup.checked(await self._stored(partial(self._once._finished, step, job, record)), check)
+
+    async def send_all(
+        self,
+        items: Iterable[Union[BatchItem, Tuple[str, str, str]]],
+        *,
+        concurrency: int = 4,
+        wait: bool = False,
+        timeout: WaitTimeout = "client",
+        min_interval: Optional[float] = None,
+        max_interval: Optional[float] = None,
+        lateness: Optional[float] = None,
+        settle: Optional[float] = None,
+        max_outage: float = 3600.0,
+        max_busy: float = 3600.0,
+        grace: float = 5.0,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> AsyncGenerator[BatchOutcome, None]:
+        """Sends the messages of a list, beside other workers; see Once.send_all: `async for outcome in once.send_all(items): …`. Only then are
+        the items read, on a thread. Cancelling the task, and `contextlib.aclosing`, wait up to `grace` for the responses to the messages in
+        flight."""
+        options = _without(locals(), "self")
+        # Its own, because it needs a thread for hours; the client's threads are for requests.
+        threads, token = Threads(), CancelToken()
+        try:
+            work = await run(threads, partial(self._once._run, **options), token)
+            try:
+                await run(threads, work.begin, token)
+                while True:
+                    outcome = await run(threads, partial(work.next, token), token)
+                    if outcome is None:
+                        break
+                    yield outcome
+            except GeneratorExit:
+                # This may wait only when the exception has been handled.
+                pass
+            except BaseException:
+                await close_and_wait(threads, work)
+                raise
+            await close_and_wait(threads, work)
+        finally:
+            threads.close()
 
     async def resolve(self, key: str, resolution: Resolution) -> None:
         """Decides about a step whose message may have arrived; see Once.resolve."""
@@ -236,58 +342,3 @@ class AsyncOnce:
 
     async def _stored(self, call: Callable[[], T]) -> T:
         return await self.client._run(lambda cancel: call())
-
-
-def _opened(store: Where) -> Store:
-    if isinstance(store, str) and store.startswith(("postgresql://", "postgres://")):
-        return PostgreSQLStore(store)
-    if isinstance(store, str) and re.search(r"://|\b(host|hostaddr|port|dbname|user|password|service)\s*=", store):
-        # It may have a password.
-        raise StoreError("store is neither a path nor the URL of a PostgreSQL database. Give a path, or postgresql://USER@HOST/DATABASE.")
-    if isinstance(store, (str, PathLike)):
-        return SQLiteStore(store)
-    if not callable(getattr(store, "take", None)):
-        raise TypeError(f"store must be a path, a URL or a store, not {type(store).__name__}")
-    return store
-
-
-def _accepted(store: Store, key: str) -> Step:
-    _native.check_step_key(key)
-    steps = store.get([key], None, PATIENCE)
-    state = steps[0].state if steps else ""
-    if state == "unknown":
-        raise unknown(steps[0])
-    if state != "accepted":
-        raise _native.unwaitable_step(key, state)
-    return steps[0]
-
-
-def _result(client: Client, step: Step, options: Dict[str, Any]) -> Optional[Job]:
-    """The result that the store has. The options are checked in any case."""
-    result = step.result
-    if result is None:
-        return None
-    _native.resume_step(client, step.job_id, None, **options)
-    return read(step, lambda: _native.stored_job(result))
-
-
-def _checked(job: Job, check: bool) -> Job:
-    if check and job["status"] == "failed":
-        raise job_failed(_native.escape(job["id"]), job)
-    return job
-
-
-def _record(step: Step) -> StepRecord:
-    stored = step.result or step.record
-    failed = step.state == "unknown" or step.failure is not None
-    return {
-        "key": step.key,
-        "job_id": step.job_id,
-        "state": step.state,
-        "sends": step.sends,
-        "error": read(step, lambda: str(unknown(step))) if failed else None,
-        "job": None if stored is None else read(step, lambda: _native.stored_job(stored)),
-        "decision": step.decision,
-        "taken_at": step.taken_at,
-        "changed_at": step.changed_at,
-    }

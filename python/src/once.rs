@@ -1,6 +1,7 @@
 //! What `agentjob.once` needs of the core: how a step's message is identified, what a store keeps of its outcome, and what a later call
 //! returns. The stores themselves are in the package.
 
+use std::path::Path;
 use std::time::Duration;
 
 use agentjob_core as core;
@@ -9,10 +10,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::arguments::{self, Refused, callback, encoded, text};
+use crate::batch::begin::batch_options;
+use crate::batch::items;
 use crate::client::Client;
 use crate::keywords::Keywords;
 use crate::panic::guarded;
-use crate::poller::Poller;
+use crate::poller::{Poller, SentStep};
 use crate::{convert, errors, wait};
 
 /// Checks a step's arguments, and returns the digest of its message.
@@ -35,6 +38,49 @@ pub(crate) fn step_message<'py>(
         };
         digest().map_err(|refused: Refused| refused.raised(key.py(), true))
     })
+}
+
+/// Checks the messages of a list for `Once.send_all`, and its options. Returns of each the key, the job's id, the prompt, the line, the extra,
+/// and the digest; and how long the shortest pause between two polls is.
+#[pyfunction]
+#[pyo3(signature = (client, items, headers=None, **keywords))]
+pub(crate) fn step_list<'py>(
+    client: &Bound<'py, Client>,
+    items: &Bound<'py, PyAny>,
+    headers: Option<&Bound<'py, PyAny>>,
+    keywords: Option<&Bound<'py, PyDict>>,
+) -> PyResult<(Bound<'py, PyList>, f64)> {
+    let py = items.py();
+    guarded(py, || {
+        let core = client.get().caller().core();
+        let (headers, pause) = Keywords::of("Once.send_all", keywords).read(py, false, |keywords| {
+            let (options, wait) = batch_options(keywords, Path::new("no journal"))?;
+            options.check()?;
+            let headers = headers.map_or_else(|| Ok(Headers::new()), |given| arguments::headers("headers", given))?;
+            Ok((headers, core.shortest_pause(&wait)?))
+        })?;
+        let items = items::read(items)?;
+        let digests = py.detach(|| core.step_list(&items, &headers)).map_err(|error| errors::raised(py, &error))?;
+        let list = PyList::empty(py);
+        for (item, digest) in items.iter().zip(digests) {
+            let extra = item.extra().map(|json| convert::json(py, json)).transpose()?;
+            list.append((item.key(), item.job_id(), item.prompt(), item.line(), extra, digest))?;
+        }
+        Ok((list, pause.as_secs_f64()))
+    })
+}
+
+/// The exception of a step that is held behind another one of its job; see `agentjob_core::step_held`.
+#[pyfunction]
+pub(crate) fn step_held<'py>(
+    py: Python<'py>,
+    key: &str,
+    job_id: &str,
+    behind: &str,
+    is_unknown: bool,
+    delivery: &str,
+) -> Bound<'py, PyAny> {
+    exception(py, &core::step_held(key, job_id, behind, is_unknown, named(delivery)))
 }
 
 /// The pace of a client's steps: the scope, how many messages, and in how many seconds.
@@ -84,8 +130,8 @@ pub(crate) fn check_step_key(key: &Bound<'_, PyAny>) -> PyResult<()> {
     check().map_err(|refused: Refused| refused.raised(key.py(), false))
 }
 
-/// Sends the message of a step, for which `cancel` is a token of `Client._call_token`. Before it returns or raises, it appends the delivery
-/// to `outcome`, and the wait for the result if it returns: no signal comes in between.
+/// Sends the message of a step, for which `cancel` is a token of `Client._call_token`. Before it returns or raises, it appends to `outcome`
+/// the delivery, the wait for the result if it returns, and what a failure affects: no signal comes in between.
 #[pyfunction]
 #[pyo3(signature = (outcome, client, job_id, prompt, **keywords))]
 pub(crate) fn send_step<'py>(
@@ -95,15 +141,15 @@ pub(crate) fn send_step<'py>(
     prompt: &Bound<'py, PyAny>,
     keywords: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<()> {
-    let mut delivery = Delivery::NotSent;
+    let mut step = SentStep::default();
     let keywords = Keywords::of("Once.send_message", keywords);
     let caller = client.get().caller();
-    let sent = guarded(outcome.py(), || Poller::of_message(caller, (job_id, prompt), keywords, Some(&mut delivery)));
+    let sent = guarded(outcome.py(), || Poller::of_message(caller, (job_id, prompt), keywords, Some(&mut step)));
     let (poller, ended) = match sent.and_then(|poller| Bound::new(outcome.py(), poller)) {
         Ok(poller) => (Some(poller), Ok(())),
         Err(raised) => (None, Err(raised)),
     };
-    outcome.append((delivery.as_str(), poller))?;
+    outcome.append((step.delivery.as_str(), poller, step.scope))?;
     ended
 }
 
@@ -127,7 +173,7 @@ pub(crate) fn stored_failure(
     fn fact<T: for<'a, 'py> FromPyObject<'a, 'py>>(exception: &Bound<'_, PyAny>, name: &str) -> Option<T> {
         exception.getattr(name).ok()?.extract().ok()
     }
-    let delivery = Delivery::ALL.into_iter().find(|known| known.as_str() == delivery).unwrap_or(Delivery::Unknown);
+    let delivery = named(delivery);
     let kind = fact::<String>(exception, "kind");
     // Ctrl-C, or an exception of the program's own.
     let kind = ErrorKind::ALL.into_iter().find(|known| kind.as_deref() == Some(known.as_str()));
@@ -224,6 +270,10 @@ pub(crate) fn unresolvable_step<'py>(py: Python<'py>, key: &str, state: &str) ->
 #[pyfunction]
 pub(crate) fn machine_time() -> Option<(String, f64)> {
     Some((uptime::boot_id()?.into(), uptime::since_boot()?.as_secs_f64()))
+}
+
+fn named(delivery: &str) -> Delivery {
+    Delivery::ALL.into_iter().find(|known| known.as_str() == delivery).unwrap_or(Delivery::Unknown)
 }
 
 fn exception<'py>(py: Python<'py>, error: &core::Error) -> Bound<'py, PyAny> {

@@ -30,6 +30,19 @@ pub(crate) struct Poller {
     core: Mutex<core::Poller>,
 }
 
+/// How the sending of a step's message ended.
+pub(crate) struct SentStep {
+    pub(crate) delivery: Delivery,
+    /// What its failure affects; see `agentjob_core::step_scope`.
+    pub(crate) scope: &'static str,
+}
+
+impl Default for SentStep {
+    fn default() -> SentStep {
+        SentStep { delivery: Delivery::NotSent, scope: "batch" }
+    }
+}
+
 impl Poller {
     fn new(py: Python<'_>, caller: &Caller, core: core::Poller, headers: Headers) -> Poller {
         Poller { caller: caller.share(py), headers, polling: Mutex::default(), core: Mutex::new(core) }
@@ -65,12 +78,12 @@ impl Poller {
     }
 
     /// Sends a message, and returns the wait for its result. `step`: it is a step's, which leaves in the time of its call or not at all; it
-    /// gets the delivery, whatever is raised, but for what is raised before the call begins.
+    /// gets how that ended, whatever is raised, but for what is raised before the call begins.
     pub(crate) fn of_message(
         caller: &Caller,
         (job_id, prompt): (Argument<'_, '_>, Argument<'_, '_>),
         keywords: Keywords<'_>,
-        step: Option<&mut Delivery>,
+        step: Option<&mut SentStep>,
     ) -> PyResult<Poller> {
         let py = job_id.py();
         let ((job_id, prompt), options, call, headers) = keywords.read(py, true, |keywords| {
@@ -81,14 +94,19 @@ impl Poller {
         let (watcher, call) = call.watched(py, caller, true)?;
         let call = if step.is_some() { call.of_step(ends) } else { call };
         let options = options.call(call.headers(headers.clone()));
-        let mut ignored = Delivery::NotSent;
-        let delivery = step.unwrap_or(&mut ignored);
+        let mut ignored = SentStep::default();
+        let step = step.unwrap_or(&mut ignored);
         let poller = blocking(py, &watcher, true, || {
             // In case it panics.
-            *delivery = Delivery::Unknown;
+            step.delivery = Delivery::Unknown;
             let sent = caller.core().send_and_poll(&job_id, &prompt, &options);
-            *delivery =
-                sent.as_ref().map_or_else(|error| error.delivery().unwrap_or(*delivery), |_| Delivery::Accepted);
+            match &sent {
+                Ok(_) => step.delivery = Delivery::Accepted,
+                Err(error) => {
+                    step.delivery = error.delivery().unwrap_or(step.delivery);
+                    step.scope = core::step_scope(error);
+                }
+            }
             sent
         })?;
         Ok(Poller::new(py, caller, poller, headers))

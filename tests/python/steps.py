@@ -4,7 +4,7 @@ import pytest
 
 import agentjob
 from agentjob.once import Taker
-from agentjob.once import _opened as opened
+from agentjob._once.lookup import opened
 
 POST = {"method": "POST", "nth": 1}
 #: The service takes the message, and its response is lost.

@@ -8,7 +8,7 @@ from steps import POST, prompts
 
 import agentjob
 from agentjob.aio import AsyncClient
-from agentjob.once import AsyncOnce
+from agentjob.once import AsyncOnce, Once
 
 
 def test_asyncio_sends_each_message_once_too(emulator, client, database):
@@ -59,3 +59,71 @@ def test_a_message_that_timed_out_in_the_queue_of_asyncio_is_not_taken(emulator,
 
     assert asyncio.run(main()) == ("not_sent", [])
     assert prompts(emulator) == []
+
+
+LIST = [(f"job {n}", f"p{n}", f"k{n}") for n in range(20)]
+SLOW = {"method": "POST", "delay_ms": 500, "status": 200, "json": {"id": "job", "status": "active"}, "process": True}
+
+
+@pytest.fixture
+def jobs(emulator):
+    def reset(**config):
+        emulator.reset(jobs=[{"id": job} for job, *_ in LIST], hourly_limit=100_000, work_ms=50, **config)
+
+    reset()
+    return reset
+
+
+async def collects(once, **options):
+    return [outcome async for outcome in once.send_all(LIST, **options)]
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_list_is_worked_off_in_asyncio_and_trio(emulator, client, database, jobs, backend):
+    async def main():
+        async with AsyncClient.of(client) as service:
+            once = AsyncOnce(service, database)
+            outcomes = await collects(once, wait=True, **QUICK)
+            earlier = await collects(once)
+            with pytest.raises(agentjob.InvalidArgumentError):
+                await collects(once, concurrency=0)
+            return {outcome["job"]["status"] for outcome in outcomes}, {outcome["earlier"] for outcome in earlier}
+
+    runs = asyncio.run if backend == "asyncio" else pytest.importorskip("trio").run
+    assert runs(main() if backend == "asyncio" else main) == ({"completed"}, {True})
+    assert prompts(emulator) == sorted(prompt for _, prompt, _ in LIST)
+
+
+async def cancelled(once):
+    task = asyncio.ensure_future(collects(once))
+    await asyncio.sleep(0.2)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def left(once):
+    outcomes = once.send_all(LIST)
+    await outcomes.__anext__()
+    await outcomes.aclose()
+
+
+async def timed_out(once):
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(collects(once), 0.2)
+
+
+@pytest.mark.parametrize("ends", [cancelled, left, timed_out])
+def test_what_is_in_flight_when_a_list_ends_early_gets_its_responses(emulator, client, database, jobs, ends):
+    jobs(rules=[SLOW])
+
+    async def main():
+        async with AsyncClient.of(client) as service:
+            once = AsyncOnce(service, database)
+            await ends(once)
+            return {step["state"] for step in await once.steps()}
+
+    assert asyncio.run(main()) <= {"accepted"}
+    assert len(prompts(emulator)) < 20
+    jobs()
+    assert len(list(Once(emulator.client(), database).send_all(LIST))) == 20

@@ -172,13 +172,41 @@ def test_a_step_that_is_not_there(store):
 def test_a_result_is_kept_of_the_message_that_was_waited_for(store):
     accepted(store)
     earlier = get(store)
-    store.finish(earlier._replace(sends=2), "another message's")
+    assert store.finish(earlier._replace(sends=2), "another message's") is None
     assert get(store).result is None
-    store.finish(earlier, "the result")
-    assert get(store).result == "the result"
+    assert store.finish(earlier, "the result") == "the result"
+    # Of two workers that wait, the first counts: it may have sent another message since.
+    assert store.finish(earlier, "a later one") == get(store).result == "the result"
     take(store, key="refused")
-    store.finish(settle(store, "rejected", key="refused"), "a refused message's")
+    assert store.finish(settle(store, "rejected", key="refused"), "a refused message's") is None
     assert get(store, "refused").result is None
+
+
+def test_a_list_takes_no_rejected_step(store):
+    taker = Taker("second", 600.0, "scope", None, None, takes_rejected=False)
+    refused("rejected")(store)
+    assert store.take("k", "job", "m", taker, 10.0) == (get(store), None) and get(store).state == "rejected"
+    for key, state in (("again", "not_sent"), ("resend", "unknown")):
+        take(store, key=key)
+        settle(store, state, key=key)
+    store.resolve(get(store, "resend"), "unknown", "resend")
+    for key in ("again", "resend"):
+        assert seen(store.take(key, "job", "m", taker, 10.0)[0])[:3] == ("sending", "second", 2)
+
+
+def test_a_message_that_was_rejected_for_a_reason_that_passes_is_not_sent_but_counts_for_the_rate(store):
+    """Unless it may have arrived before."""
+    limited = Taker("first", 600.0, "scope", 1, 3600.0)
+    store.take("k", "job", "m", limited, 10.0)
+    outcome = StepOutcome("rejected", "why", again=True)
+    step = store.settle("k", "first", outcome, 10.0)
+    assert (step.state, step.failure) == ("not_sent", "why") and store.settle("k", "first", outcome, 10.0) == step
+    assert store.take("k", "job", "m", limited, 10.0)[1].reason == "rate"
+    take(store, key="resent")
+    settle(store, "unknown", key="resent")
+    store.resolve(get(store, "resent"), "unknown", "resend")
+    take(store, "second", key="resent")
+    assert store.settle("resent", "second", outcome, 10.0).state == "unknown"
 
 
 def test_steps_are_found_by_key_and_by_state_in_the_order_of_the_keys_bytes(store):

@@ -3,6 +3,7 @@
 //! A store keeps the steps (in Python: `agentjob.once`), as a journal keeps a batch. Here is what doesn't depend on the store: what
 //! identifies a step's message, how fast messages may leave, what is stored of an outcome, and what a later call returns. `tests/model/steps.pml` has the protocol.
 
+pub(crate) mod list;
 pub(crate) mod pace;
 pub(crate) mod resolution;
 pub(crate) mod step;

@@ -7,13 +7,20 @@ import sys
 from collections import deque
 from functools import partial
 from types import TracebackType
-from typing import Any, Awaitable, Callable, Iterable, Literal, Optional
+from typing import Any, Awaitable, Callable, Iterable, Literal, Optional, Protocol
 
-from .._native import Batch, BatchItems, CancelToken, Client
+from .._native import Batch, BatchItems, CancelToken
 from ..types import BatchOutcome, BatchProgress, BatchUpdate
 from .call import run
 from .event_loop import in_trio
 from .threads import Threads
+
+
+class Closing(Protocol):
+    """A batch, a client with its batches, or a run of a shared list."""
+
+    def _close(self, token: CancelToken, /) -> None:
+        """Closes it, and waits for the responses in flight. The token ends the grace."""
 
 
 class AsyncBatch:
@@ -162,8 +169,8 @@ class AsyncBatch:
             self._pending.extend(self._batch._next_events(token))
 
 
-async def close_and_wait(threads: Threads, closing: Batch | Client) -> None:
-    """Closes a batch, or a client with its batches, and waits for the responses in flight, for at most the grace.
+async def close_and_wait(threads: Threads, closing: Closing) -> None:
+    """Closes what sends messages, and waits for the responses in flight, for at most the grace.
 
     While a cancellation is handled, the wait is shielded from it, because the grace limits it; another cancellation ends the grace.
     A coroutine that is being closed must not wait, which ends the grace, too.
@@ -182,7 +189,7 @@ async def close_and_wait(threads: Threads, closing: Batch | Client) -> None:
         raise
 
 
-def _end_grace(closing: Batch | Client) -> None:
+def _end_grace(closing: Closing) -> None:
     token = CancelToken()
     token.cancel()
     closing._close(token)

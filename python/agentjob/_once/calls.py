@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Callable, Iterator, List, Mapping, Optional, Tuple, TypeVar
+from typing import Callable, Iterator, List, Mapping, Optional, Tuple, TypeVar, Union
 
 from .. import _native
 from .._native import CancelToken, Client, Poller
@@ -38,20 +38,24 @@ class Message:
         message: Tuple[str, str, str],
         meta: Optional[Callable[..., object]],
         headers: Optional[Mapping[str, str]],
+        is_of_list: bool = False,
     ) -> None:
         self.client, self.store = client, store
         self.key, self.job_id, self.prompt = message
         self.meta, self.headers = meta, headers
         # Checks everything before the store sees it.
         self.digest = _native.step_message(client, *message, meta, headers)
-        self.taker = Taker(os.urandom(8).hex(), client.timeout + MARGIN, *pace)
+        self.is_of_list = is_of_list
+        self.taker = Taker(os.urandom(8).hex(), client.timeout + MARGIN, *pace, takes_rejected=not is_of_list)
         self.pid = os.getpid()
         #: What is known of the message, as long as this call has not sent it.
         self.delivery = "not_sent"
         #: The step may have been taken, and its outcome is not recorded yet.
         self.is_open = False
-        #: The delivery of the message, and the wait for its result, once the call to the service has ended.
-        self.outcome: List[Tuple[str, Optional[Poller]]] = []
+        #: What the store has of it, once that was recorded.
+        self.step: Optional[Step] = None
+        #: The delivery of the message, the wait for its result, and what its failure affects, once the call to the service has ended.
+        self.outcome: List[Tuple[str, Optional[Poller], str]] = []
 
     def send(self, token: CancelToken) -> Job:
         """Sends it, or returns what is known of it. The token has the time of the call, from before it queued for a thread."""
@@ -69,28 +73,48 @@ class Message:
             # Another owner: the statement that recorded the 429 may be executed once more, and late.
             self.taker = self.taker._replace(owner=os.urandom(8).hex())
 
+    def attempt(self, token: CancelToken) -> Union[Step, Throttled]:
+        """Sends it, if it may be sent now. Returns the step as the store has it then, or why it may not."""
+        try:
+            step = self._taken(token)
+            if isinstance(step, Throttled) or not self._has(step):
+                self.is_open = False
+                return step
+            self._post(token)
+        except BaseException as error:
+            self._raised(error)
+            raise
+        assert self.step is not None
+        return self.step
+
     @property
     def owner(self) -> str:
         return self.taker.owner
 
+    def _has(self, step: Step) -> bool:
+        return step.state == "sending" and step.owner == self.owner
+
     def _send(self, token: CancelToken) -> Job:
         while True:
             step = self._taken(token)
-            if step.state == "sending" and step.owner == self.owner:
+            if isinstance(step, Throttled):
+                self._wait_for_pace(step, token)
+                continue
+            if self._has(step):
                 return self._post(token)
             self.is_open = False
             if step.message != self.digest:
                 raise _native.other_message(self.key, step.job_id, self.job_id)
             if step.state in ("accepted", "unknown"):
                 self.delivery = step.state
-                return known(self.client, step, self.headers, token)
+                return self._known(step, token)
             # Another worker is sending it, or was until just now.
             self.delivery = "unknown"
             self._wait_for_other_worker(token)
             self.delivery = "not_sent"
 
-    def _taken(self, token: CancelToken) -> Step:
-        """Takes the step, if possible, and returns it as it is then."""
+    def _taken(self, token: CancelToken) -> Union[Step, Throttled]:
+        """Takes the step, if possible, and returns it as it is then, or why it may not be sent now."""
         while True:
             remaining = token._remaining
             if remaining == 0.0 or token.cancelled or self.client.closed:
@@ -106,11 +130,11 @@ class Message:
                 if token._remaining == 0.0:
                     raise
                 continue
-            if step is not None and not may_be_taken(step, self.digest):
+            if step is not None and not may_be_taken(step, self.digest, self.taker.takes_rejected):
                 return step
             self.is_open = False
             if throttled is not None:
-                self._wait_for_pace(throttled, token)
+                return throttled
 
     def _wait_for_pace(self, throttled: Throttled, token: CancelToken) -> None:
         """Waits until a message may be sent, unless that leaves too little time to send it."""
@@ -155,7 +179,7 @@ class Message:
             # A function of the program, such as a signal handler, has forked, and this is the child: the parent records it.
             _native.add_note(error, "unknown")
             return None
-        delivery, poller = self.outcome[0] if self.outcome else (self.delivery, None)
+        delivery, poller, scope = self.outcome[0] if self.outcome else (self.delivery, None, "item")
         # What the exception says may be about another call, of a function of the program that this one ran.
         _native.add_note(error, delivery)
         if poller is not None and isinstance(error, StoreError):
@@ -171,8 +195,9 @@ class Message:
             failure = _native.stored_failure(self.client, error, delivery, self.headers)
         if isinstance(error, RateLimitError) and delivery == "rejected":
             pause = _native.step_pause(error.retry_after)
+        again = self.is_of_list and delivery == "rejected" and scope != "item"
         try:
-            step = self._settle(StepOutcome(delivery, failure, record, wait, pause))
+            step = self._settle(StepOutcome(delivery, failure, record, wait, pause, again))
         except Exception as problem:  # a store of the program's own may raise anything
             if self.outcome:
                 _native.note(error, f"the outcome could not be recorded, so step {name(self.key)} becomes unknown: {problem}")
@@ -193,7 +218,18 @@ class Message:
         return None
 
     def _settle(self, outcome: StepOutcome) -> Optional[Step]:
-        return self.store.settle(self.key, self.owner, outcome, SETTLES)
+        self.step = self.store.settle(self.key, self.owner, outcome, SETTLES)
+        return self.step
+
+    def _known(self, step: Step, token: CancelToken) -> Job:
+        """The outcome of a step that was not sent now."""
+        if step.state == "unknown":
+            raise unknown(step)
+        record = step.record
+        if record is not None:
+            return read(step, lambda: _native.stored_job(record))
+        # The response could not be read, or a person decided that it arrived.
+        return self.client.get_job(step.job_id, headers=self.headers, cancel=token)
 
     def _wait_for_other_worker(self, token: CancelToken) -> None:
         """Waits until no other worker is sending it."""
@@ -212,20 +248,15 @@ class Message:
                 return
 
 
-def known(client: Client, step: Step, headers: Optional[Mapping[str, str]], cancel: CancelToken) -> Job:
-    """The outcome of a step that was not sent now."""
-    if step.state == "unknown":
-        raise unknown(step)
-    record = step.record
-    if record is not None:
-        return read(step, lambda: _native.stored_job(record))
-    # The response could not be read, or a person decided that it arrived.
-    return client.get_job(step.job_id, headers=headers, cancel=cancel)
-
-
 def unknown(step: Step) -> Error:
     """The error of a step whose message may have arrived."""
     return _native.step_error(step.key, step.job_id, step.failure, step.may_have_arrived)
+
+
+def finished(store: Store, step: Step, job: Job, record: str) -> Job:
+    """Records the result of a step, and returns the one that counts: another worker may have recorded it, and sent the job's next message."""
+    counts = store.finish(step, record)
+    return job if counts is None or counts == record else read(step, lambda: _native.stored_job(counts))
 
 
 def read(step: Step, what: Callable[[], T]) -> T:

@@ -100,14 +100,14 @@ ON CONFLICT (key) DO UPDATE SET
     scope = excluded.scope, counts_from = excluded.counts_from,
     earlier_counts_from = (SELECT array_agg(sent) FROM unnest(step.earlier_counts_from || step.counts_from) AS sent WHERE sent >= {NOW} - interval '{LONGEST_SPAN}')
 WHERE step.message = excluded.message
-    AND (step.state IN ('not_sent', 'rejected') OR (step.state = 'unknown' AND step.decision = 'resend' AND step.owner IS NULL))
+    AND (step.state = 'not_sent' OR (step.state = 'rejected' AND $9::boolean) OR (step.state = 'unknown' AND step.decision = 'resend' AND step.owner IS NULL))
     -- Once more, of the row as it is after the statements that this one waited for.
     AND coalesce(step.{PAUSES}, false) IS FALSE
 RETURNING {COLUMNS}"""
 
 SETTLE = f"""
 UPDATE agentjob_steps SET
-    state = CASE WHEN may_have_arrived AND $3 IN ('not_sent', 'rejected') THEN 'unknown' ELSE $3 END,
+    state = CASE WHEN may_have_arrived AND $3 IN ('not_sent', 'rejected') THEN 'unknown' WHEN $8::boolean THEN 'not_sent' ELSE $3 END,
     may_have_arrived = may_have_arrived AND $3 <> 'accepted',
     failure = $4, record = $5, poller = $6, changed_at = {NOW}, pause_until = {NOW} + $7::float8 * interval '1 second',
     counts_from = CASE WHEN state <> 'sending' THEN counts_from WHEN $3 = 'not_sent' THEN earlier_counts_from[cardinality(earlier_counts_from)] ELSE {NOW} END,
@@ -122,7 +122,7 @@ WHERE key = $1 AND sends = $2::integer AND owner IS NOT DISTINCT FROM $5 AND dec
     AND ({STATE} = 'unknown' OR (state = 'not_sent' AND owner IS NULL))
 RETURNING {COLUMNS}"""
 
-FINISH = "UPDATE agentjob_steps SET result = $3 WHERE key = $1 AND sends = $2::integer AND state = 'accepted'"
+FINISH = "UPDATE agentjob_steps SET result = coalesce(result, $3) WHERE key = $1 AND sends = $2::integer AND state = 'accepted' RETURNING result"
 
 GET = f"""
 SELECT {COLUMNS} FROM agentjob_steps
@@ -163,18 +163,19 @@ class PostgreSQLStore:
     def take(self, key: str, job_id: str, message: str, taker: Taker, patience: float, /) -> Tuple[Optional[Step], Optional[Throttled]]:
         """Takes a step to send it; see Store."""
         pace = (taker.scope, _number(taker.messages), _number(taker.span))
-        statements: List[Tuple[str, Arguments]] = [(TAKE, (*pace, key, job_id, message, taker.owner, _number(taker.lease)))]
+        statements: List[Tuple[str, Arguments]] = [(TAKE, (*pace, key, job_id, message, taker.owner, _number(taker.lease), _boolean(taker.takes_rejected)))]
         if taker.messages is not None:
             statements.insert(0, (IN_ORDER, (taker.scope,)))
         step = self._changed(key, statements, patience)
-        if step is not None and not may_be_taken(step, message):
+        if step is not None and not may_be_taken(step, message, taker.takes_rejected):
             return step, None
         throttled = self._run([(THROTTLED, pace)], patience)
         return step, Throttled(str(throttled[0][0]), float(throttled[0][1] or 0)) if throttled else None
 
     def settle(self, key: str, owner: str, outcome: StepOutcome, patience: float, /) -> Optional[Step]:
         """Records an outcome; see Store. Also if the server is restarted meanwhile, or another one takes its place."""
-        arguments = (key, owner, outcome.state, outcome.failure, outcome.record, outcome.poller, _number(outcome.pause))
+        made = (outcome.state, outcome.failure, outcome.record, outcome.poller)
+        arguments = (key, owner, *made, _number(outcome.pause), _boolean(outcome.again))
         return self._changed(key, [(SETTLE, arguments)], patience, lasting=True)
 
     def resolve(self, step: Step, state: str, resolution: Resolution, /) -> Optional[Step]:
@@ -182,9 +183,10 @@ class PostgreSQLStore:
         seen = (step.owner, step.decision)
         return self._changed(step.key, [(RESOLVE, (step.key, str(step.sends), state, resolution, *seen))], PATIENCE)
 
-    def finish(self, step: Step, result: str, /) -> None:
+    def finish(self, step: Step, result: str, /) -> Optional[str]:
         """Records the last record of a job; see Store."""
-        self._run([(FINISH, (step.key, str(step.sends), result))], PATIENCE)
+        rows = self._run([(FINISH, (step.key, str(step.sends), result))], PATIENCE)
+        return rows[0][0] if rows else None
 
     def get(self, keys: Optional[Sequence[str]], state: Optional[StepState], patience: float, /) -> List[Step]:
         """These steps, or all; see Store."""
@@ -277,6 +279,10 @@ def _check(connection: Connection, limit: float) -> None:
 
 def _number(value: Optional[float]) -> Optional[str]:
     return None if value is None else repr(value)
+
+
+def _boolean(value: bool) -> str:
+    return "true" if value else "false"
 
 
 def _is_old(connection: Connection) -> bool:

@@ -87,12 +87,12 @@ ON CONFLICT (key) DO UPDATE SET
         ) WHERE sent >= {TIME}'now', '-{LONGEST_SPAN}')
     )
 WHERE message = excluded.message
-    AND (state IN ('not_sent', 'rejected') OR (state = 'unknown' AND decision = 'resend' AND owner IS NULL))
+    AND (state = 'not_sent' OR (state = 'rejected' AND :takes_rejected) OR (state = 'unknown' AND decision = 'resend' AND owner IS NULL))
 RETURNING {COLUMNS}"""
 
 SETTLE = f"""
 UPDATE agentjob_steps SET
-    state = CASE WHEN may_have_arrived AND :state IN ('not_sent', 'rejected') THEN 'unknown' ELSE :state END,
+    state = CASE WHEN may_have_arrived AND :state IN ('not_sent', 'rejected') THEN 'unknown' WHEN :again THEN 'not_sent' ELSE :state END,
     may_have_arrived = CASE WHEN :state = 'accepted' THEN 0 ELSE may_have_arrived END,
     failure = :failure, record = :record, poller = :poller, changed_at = {NOW}, pause_until = {TIME}'now', :pause || ' seconds'),
     counts_from = CASE WHEN state <> 'sending' THEN counts_from WHEN :state = 'not_sent' THEN json_extract(earlier_counts_from, '$[#-1]') ELSE {NOW} END,
@@ -107,7 +107,7 @@ WHERE key = :key AND sends = :sends AND owner IS :owner AND decision IS :decisio
     AND ({STATE} = 'unknown' OR (state = 'not_sent' AND owner IS NULL))
 RETURNING {COLUMNS}"""
 
-FINISH = "UPDATE agentjob_steps SET result = :result WHERE key = :key AND sends = :sends AND state = 'accepted'"
+FINISH = """UPDATE agentjob_steps SET result = coalesce(result, :result) WHERE key = :key AND sends = :sends AND state = 'accepted' RETURNING result"""
 
 GET = f"SELECT {COLUMNS} FROM agentjob_steps WHERE (:state IS NULL OR {STATE} = :state)"
 GET_KEYS = f"{GET} AND key IN (SELECT value FROM json_each(:keys))"
@@ -140,7 +140,7 @@ class SQLiteStore:
 
         def take(connection: sqlite3.Connection) -> Tuple[Optional[Step], Optional[Throttled]]:
             step = _change(connection, TAKE, key, arguments)
-            if step is not None and not may_be_taken(step, message):
+            if step is not None and not may_be_taken(step, message, taker.takes_rejected):
                 return step, None
             throttled = connection.execute(THROTTLED, arguments).fetchall()
             return step, Throttled(*throttled[0]) if throttled else None
@@ -157,10 +157,11 @@ class SQLiteStore:
         arguments = {**seen, "state": state, "resolution": resolution}
         return self._run(lambda connection: _change(connection, RESOLVE, step.key, arguments), PATIENCE)
 
-    def finish(self, step: Step, result: str, /) -> None:
+    def finish(self, step: Step, result: str, /) -> Optional[str]:
         """Records the last record of a job; see Store."""
         arguments = {"key": step.key, "sends": step.sends, "result": result}
-        self._run(lambda connection: connection.execute(FINISH, arguments).fetchall(), PATIENCE)
+        rows = self._run(lambda connection: connection.execute(FINISH, arguments).fetchall(), PATIENCE)
+        return str(rows[0][0]) if rows else None
 
     def get(self, keys: Optional[Sequence[str]], state: Optional[StepState], patience: float, /) -> List[Step]:
         """These steps, or all; see Store."""

@@ -60,6 +60,8 @@ class Taker(NamedTuple):
     """Its rate: at most so many messages …"""
     span: Optional[float]
     """… in any span of so many seconds, at most a day. None, both: it has no rate."""
+    takes_rejected: bool = True
+    """It also takes a step that was rejected."""
 
 
 class Throttled(NamedTuple):
@@ -71,10 +73,10 @@ class Throttled(NamedTuple):
     """For how long, unless a message that is being sent does not leave."""
 
 
-def may_be_taken(step: Step, message: str) -> bool:
+def may_be_taken(step: Step, message: str, takes_rejected: bool) -> bool:
     """It has this message, which certainly did not arrive, or of which a person decided that it is sent in any case."""
     resend = step.state == "unknown" and step.decision == "resend" and step.owner is None
-    return step.message == message and (step.state in ("not_sent", "rejected") or resend)
+    return step.message == message and (step.state == "not_sent" or (step.state == "rejected" and takes_rejected) or resend)
 
 
 class StepOutcome(NamedTuple):
@@ -90,6 +92,8 @@ class StepOutcome(NamedTuple):
     """The wait for the message's result."""
     pause: Optional[float] = None
     """For how many seconds from now no message of the step's scope may be sent."""
+    again: bool = False
+    """It was rejected for a reason that passes: it becomes `not_sent`, but counts for the rate."""
 
 
 class StoreBusyError(StoreError):
@@ -122,8 +126,9 @@ class Store(Protocol):
         """Records a decision about a step that is `unknown`; or `not_sent` and without an owner, because that was decided. Unless it
         was taken again or decided since it was read: that is about another message. Then it has this state and no owner, and `may_have_arrived` if the decision is `resend`."""
 
-    def finish(self, step: Step, result: str, /) -> None:
-        """Records the last record of an accepted step's job, unless the step was taken again since."""
+    def finish(self, step: Step, result: str, /) -> Optional[str]:
+        """Records the last record of an accepted step's job, unless there is one: the worker that records it may send the job's next message then.
+        Returns the one that counts; None, if the step was taken again since, or is gone."""
 
     def get(self, keys: Optional[Sequence[str]], state: Optional[StepState], patience: float, /) -> List[Step]:
         """These steps, or all, in this state, or in any, in the order of their keys; with one query."""

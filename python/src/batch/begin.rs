@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use agentjob_core as core;
-use agentjob_core::{BatchHandle, BatchItem, BatchOptions, Rate};
+use agentjob_core::{BatchHandle, BatchItem, BatchOptions, Rate, WaitOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -20,8 +20,11 @@ use crate::panic::guarded;
 use crate::signals::blocking;
 use crate::watcher::{Callbacks, Watcher};
 
-/// What `Client.send_all` takes by keyword, but for its journal and its callback.
-fn batch_options(keywords: &mut Keywords<'_>, journal: &Path) -> Result<BatchOptions, Refused> {
+/// What `Client.send_all` takes by keyword, but for its journal and its callback; and the wait's part of it. `Once.send_all` has no journal.
+pub(crate) fn batch_options(
+    keywords: &mut Keywords<'_>,
+    journal: &Path,
+) -> Result<(BatchOptions, WaitOptions), Refused> {
     let mut options = BatchOptions::new(journal);
     set! { options, keywords.given:
         concurrency = integer;
@@ -37,7 +40,7 @@ fn batch_options(keywords: &mut Keywords<'_>, journal: &Path) -> Result<BatchOpt
     // Check it even if it is not used: a mistake shows at once.
     let wait = wait_options(keywords)?;
     if keywords.flag("wait")? {
-        options = options.wait(wait);
+        options = options.wait(wait.clone());
     }
     if let Some(prompts) = keywords.optional("retry_prompts") {
         for prompt in strings("retry_prompts", &prompts)? {
@@ -47,7 +50,7 @@ fn batch_options(keywords: &mut Keywords<'_>, journal: &Path) -> Result<BatchOpt
     if let Some(cancel) = keywords.optional("cancel") {
         options = options.cancel(cancel_token("cancel", &cancel)?.core());
     }
-    Ok(options)
+    Ok((options, wait))
 }
 
 /// Checks the items, opens the journal and starts to send.
@@ -61,7 +64,7 @@ pub(crate) fn begin(
     let (options, journal, on_update) = keywords.read(py, false, |keywords| {
         let journal = path("journal", journal)?;
         let on_update = callback("on_update", keywords.optional("on_update"))?;
-        Ok((batch_options(keywords, &journal)?, journal, on_update))
+        Ok((batch_options(keywords, &journal)?.0, journal, on_update))
     })?;
     let watcher = caller.watcher(py, Callbacks::on_update(on_update), false)?;
     let options = options.call_events(watcher.batch_level());

@@ -1,0 +1,136 @@
+//! A list of messages that the workers of a store share: what is checked before any is sent, and what a failure means for the others.
+
+use std::time::Duration;
+
+use crate::batch::item::{BatchItem, ItemChecks};
+use crate::batch::pace::failure_scope::{FailureScope, failure_scope};
+use crate::client::Client;
+use crate::config::headers::Headers;
+use crate::delivery::Delivery;
+use crate::error::sentence::Subject;
+use crate::error::{Error, ErrorKind};
+use crate::text::describe;
+use crate::wait::options::WaitOptions;
+
+#[doc(hidden)]
+impl Client {
+    /// Checks the items of a list. Each needs a key, by which the store knows it. Returns the digests of their messages.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, which names the item by its line or its number, from 1.
+    pub fn step_list(&self, items: &[BatchItem], headers: &Headers) -> Result<Vec<String>, Error> {
+        let mut checks = ItemChecks::new(self.shared.config.max_prompt_bytes);
+        let mut check = |item: &BatchItem| {
+            let key = item.key().ok_or_else(|| {
+                Error::invalid("key is missing")
+                    .with_hint("Give each message a key of its own: the store knows it by that.")
+            })?;
+            checks.check(item)?;
+            self.step_message(key, item.job_id(), item.prompt(), headers)
+        };
+        let numbered = items.iter().zip(1..);
+        numbered.map(|(item, number)| check(item).map_err(|error| error.in_item(number, item.line()))).collect()
+    }
+
+    /// The shortest pause between two polls of a wait.
+    ///
+    /// # Errors
+    /// `InvalidArgument`: an option is wrong.
+    pub fn shortest_pause(&self, options: &WaitOptions) -> Result<Duration, Error> {
+        Ok(options.resolve(&self.shared.config.waits)?.min_interval)
+    }
+}
+
+/// What a failure affects, by name: `item`, `job`, `rate_limit`, `service` or `batch`.
+#[doc(hidden)]
+pub fn step_scope(error: &Error) -> &'static str {
+    match failure_scope(error) {
+        FailureScope::Item => "item",
+        FailureScope::Job => "job",
+        FailureScope::RateLimit => "rate_limit",
+        FailureScope::Service => "service",
+        FailureScope::Batch => "batch",
+    }
+}
+
+/// The error of a step that is held behind another one of its job, whose key is `behind`. `is_unknown`: whether that one arrived is not
+/// known; otherwise the wait for it ended without its result. `delivery`: what is known of the held step.
+#[doc(hidden)]
+pub fn step_held(key: &str, job_id: &str, behind: &str, is_unknown: bool, delivery: Delivery) -> Error {
+    let behind = describe(behind);
+    let (reason, hint) = match is_unknown {
+        true => (
+            format!("step \"{behind}\", to the same job, may have arrived, so the order is no longer known"),
+            "Check the job, resolve that step, and run the list again.",
+        ),
+        false => (
+            format!("the wait for step \"{behind}\", to the same job, ended without its result"),
+            "Run the list again to wait for it.",
+        ),
+    };
+    Error::new(ErrorKind::Conflict, reason)
+        .about(Subject::Step { key: describe(key), job_id: describe(job_id) })
+        .with_hint(hint)
+        .with_delivery(Some(delivery))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::once::client;
+
+    #[test]
+    fn a_list_is_refused_whole_if_an_item_cannot_be_sent_and_the_error_names_the_item() {
+        let client = client("https://a.example", "p");
+        let item = |key: &str| BatchItem::new("job_1", "Go").with_key(key);
+        let check = |items: &[BatchItem]| client.step_list(items, &Headers::new());
+        let digest = client.step_message("a", "job_1", "Go", &Headers::new()).unwrap();
+        assert_eq!(check(&[item("a"), item("b")]).unwrap(), [digest.clone(), digest]);
+        for (second, reason) in [
+            (BatchItem::new("job_1", "Go"), "item 2: key is missing. Give each message a key of its own"),
+            (item("b\0b").with_line(9), "line 9: key contains a control character (U+0000)"),
+            (item("a"), "item 2: key \"a\" is also the key of item 1"),
+            (BatchItem::new("job_1", "").with_key("b"), "item 2: prompt is empty"),
+        ] {
+            let error = check(&[item("a"), second]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.message().starts_with(reason), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_a_failure_affects_has_a_name() {
+        for (kind, scope) in [
+            (ErrorKind::NotFound, "item"),
+            (ErrorKind::Conflict, "job"),
+            (ErrorKind::RateLimit, "rate_limit"),
+            (ErrorKind::Server, "service"),
+            (ErrorKind::Authentication, "batch"),
+        ] {
+            assert_eq!(step_scope(&Error::new(kind, "x")), scope);
+        }
+    }
+
+    #[test]
+    fn a_held_step_says_behind_which_one_and_what_to_do() {
+        for (is_unknown, delivery, begins, ends) in [
+            (
+                true,
+                Delivery::NotSent,
+                "was not sent: step \"a\", to the same job, may have arrived",
+                "resolve that step, and run the list again.",
+            ),
+            (
+                false,
+                Delivery::Unknown,
+                "may have arrived: the wait for step \"a\", to the same job, ended without",
+                "to wait for it.",
+            ),
+        ] {
+            let error = step_held("b", "job_1", "a", is_unknown, delivery);
+            assert_eq!((error.kind(), error.delivery()), (ErrorKind::Conflict, Some(delivery)));
+            assert!(error.message().starts_with(&format!("step \"b\": message to job job_1 {begins}")), "{error}");
+            assert!(error.message().contains(ends), "{error}");
+        }
+    }
+}

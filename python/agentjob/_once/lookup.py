@@ -1,0 +1,74 @@
+"""How agentjob.once opens a store, and what it reads of its steps."""
+
+from __future__ import annotations
+
+import re
+from os import PathLike
+from typing import Any, Dict, Optional, Union
+
+from .. import _native
+from .._native import Client
+from ..errors import StoreError, job_failed
+from ..types import Job, StepRecord
+from .calls import read, unknown
+from .postgresql import PostgreSQLStore
+from .sqlite import SQLiteStore
+from .store import PATIENCE, Step, Store
+
+#: A store, the path of an SQLite database, or the URL of a PostgreSQL database.
+Where = Union[Store, str, PathLike[str]]
+
+
+def opened(store: Where) -> Store:
+    if isinstance(store, str) and store.startswith(("postgresql://", "postgres://")):
+        return PostgreSQLStore(store)
+    if isinstance(store, str) and re.search(r"://|\b(host|hostaddr|port|dbname|user|password|service)\s*=", store):
+        # It may have a password.
+        raise StoreError("store is neither a path nor the URL of a PostgreSQL database. Give a path, or postgresql://USER@HOST/DATABASE.")
+    if isinstance(store, (str, PathLike)):
+        return SQLiteStore(store)
+    if not callable(getattr(store, "take", None)):
+        raise TypeError(f"store must be a path, a URL or a store, not {type(store).__name__}")
+    return store
+
+
+def accepted(store: Store, key: str) -> Step:
+    _native.check_step_key(key)
+    steps = store.get([key], None, PATIENCE)
+    state = steps[0].state if steps else ""
+    if state == "unknown":
+        raise unknown(steps[0])
+    if state != "accepted":
+        raise _native.unwaitable_step(key, state)
+    return steps[0]
+
+
+def result(client: Client, step: Step, options: Dict[str, Any]) -> Optional[Job]:
+    """The result that the store has. The options are checked in any case."""
+    result = step.result
+    if result is None:
+        return None
+    _native.resume_step(client, step.job_id, None, **options)
+    return read(step, lambda: _native.stored_job(result))
+
+
+def checked(job: Job, check: bool) -> Job:
+    if check and job["status"] == "failed":
+        raise job_failed(_native.escape(job["id"]), job)
+    return job
+
+
+def record(step: Step) -> StepRecord:
+    stored = step.result or step.record
+    failed = step.state == "unknown" or step.failure is not None
+    return {
+        "key": step.key,
+        "job_id": step.job_id,
+        "state": step.state,
+        "sends": step.sends,
+        "error": read(step, lambda: str(unknown(step))) if failed else None,
+        "job": None if stored is None else read(step, lambda: _native.stored_job(stored)),
+        "decision": step.decision,
+        "taken_at": step.taken_at,
+        "changed_at": step.changed_at,
+    }

@@ -1,0 +1,292 @@
+"""Which messages of a list may be sent now, which wait and for what, and how each ended. Nothing here has a clock, a thread or a store.
+
+Messages to one job are a chain: they are sent one at a time, in the order of the list.
+
+| what is known of a message | it | the job's next message |
+| --- | --- | --- |
+| nothing, `not_sent`, a decision to resend it | is sent | waits behind it |
+| `sending`, by another worker | waits for that worker's outcome | waits behind it |
+| `accepted`, without a wait, or its result is known | has ended | is sent |
+| `accepted`, with a wait | waits for the job's result | waits behind it |
+| `accepted`, but the wait ended without a result | has ended | is held |
+| `rejected` | has ended | is sent |
+| refused because its job is busy (409) | is sent again when the job isn't active | waits behind it |
+| refused so for `max_busy` | is rejected | is sent once |
+| `unknown` | has ended | is held |
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import deque
+from typing import Any, Deque, Dict, Iterable, List, Optional, Sequence, Tuple
+
+from .. import _native
+from .._native import Poller
+from ..errors import Error
+from ..types import BatchOutcome, Job
+from .calls import read, unknown
+from .store import Step, may_be_taken
+
+#: The longest pause between a message that was refused because its job is busy and the next poll of the job, in seconds.
+LONGEST_BUSY_PAUSE = 300.0
+#: How many of the next messages a worker looks up at first when it meets another one, and at most.
+AHEAD = (200, 20_000)
+
+
+class Item:
+    """A message of the list."""
+
+    def __init__(self, at: int, given: Tuple[str, str, str, Optional[int], Any, str]) -> None:
+        self.at = at
+        self.key, self.job_id, self.prompt, self.line, self.extra, self.digest = given
+        #: What the store has of it, as far as this worker knows.
+        self.step: Optional[Step] = None
+        #: This run has sent it, and the record of the response.
+        self.is_own = False
+        self.job: Optional[Job] = None
+
+    @property
+    def may_be_sent(self) -> bool:
+        return self.step is None or may_be_taken(self.step, self.digest, False)
+
+
+class Chain:
+    """The messages to a job that have not ended, in the order of the list."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.items: Deque[Item] = deque()
+        #: Of the first: "new", nothing is known of it; "ready" to be sent; "elsewhere", another worker sends it; "working", its job works on
+        #: it; "busy", its job works on something else; "here", a thread of this worker sends it, or polls the job. "done": there is none.
+        self.state = "new"
+        #: The wait for the job, if it is working or busy, and when it is polled next.
+        self.poller: Optional[Poller] = None
+        self.due = 0.0
+        #: Where the last message is that may have arrived: only it can have a result of its own.
+        self.last_sent = -1
+        #: Since when the job is busy, how often it refused a message meanwhile, and whether it was for too long.
+        self.busy_since: Optional[float] = None
+        self.refusals = 0
+        self.was_too_busy = False
+
+
+class Worklist:
+    """The list of a run. waits: for the jobs' results."""
+
+    def __init__(self, given: Sequence[Tuple[str, str, str, Optional[int], Any, str]], waits: bool, max_busy: float) -> None:
+        self.waits, self.max_busy = waits, max_busy
+        self.left = len(given)
+        self.chains: List[Chain] = []
+        self.ended: List[BatchOutcome] = []
+        self._of_key: Dict[str, Tuple[Chain, Item]] = {}
+        self._ready: List[Tuple[int, int]] = []
+        self._due: List[Tuple[float, int]] = []
+        #: Where in the list this worker began, or continued.
+        self._start, self._size, self._ahead = 0, max(1, len(given)), AHEAD[0]
+        of_job: Dict[str, Chain] = {}
+        for at, one in enumerate(given):
+            item = Item(at, one)
+            chain = of_job.get(item.job_id)
+            if chain is None:
+                chain = of_job[item.job_id] = Chain(len(self.chains))
+                self.chains.append(chain)
+            chain.items.append(item)
+            self._of_key[item.key] = (chain, item)
+        self.open = len(self.chains)
+
+    @property
+    def keys(self) -> List[str]:
+        return list(self._of_key)
+
+    def begin(self, steps: Iterable[Step]) -> None:
+        """What the store has of the list."""
+        self._know(steps)
+        for chain in self.chains:
+            self.advance(chain)
+
+    def know(self, keys: Sequence[str], ahead: Sequence[str], steps: Iterable[Step]) -> None:
+        """What the store has of messages that were looked up. ahead: those that were to be sent next."""
+        found = {step.key: step for step in steps}
+        for key in keys:
+            chain, item = self._of_key[key]
+            # Otherwise it has ended, or a thread of this worker knows better.
+            if chain.items and chain.items[0] is item and chain.state in ("ready", "elsewhere", "working"):
+                if key in found:
+                    self._know([found[key]])
+                elif chain.state == "elsewhere":
+                    # It was removed.
+                    item.step = None
+                self.advance(chain)
+        known = sum(key in found for key in ahead)
+        self._ahead = min(2 * self._ahead, AHEAD[1]) if 2 * known > len(ahead) else AHEAD[0]
+
+    def _know(self, steps: Iterable[Step]) -> None:
+        for step in steps:
+            chain, item = self._of_key[step.key]
+            if step.message != item.digest:
+                raise _native.other_message(item.key, step.job_id, item.job_id)
+            item.step = step
+            if step.state in ("accepted", "unknown", "sending"):
+                chain.last_sent = max(chain.last_sent, item.at)
+
+    def elsewhere(self) -> List[str]:
+        """The messages whose outcomes or results other workers may record."""
+        return [chain.items[0].key for chain in self.chains if chain.state in ("elsewhere", "working")]
+
+    def has_others(self) -> bool:
+        """Whether there is one that this worker did not send."""
+        return any(chain.state in ("elsewhere", "working") and not chain.items[0].is_own for chain in self.chains)
+
+    def ahead(self) -> List[str]:
+        """The next messages to send, which other workers may have sent."""
+        places = (place for place in self._ready if self.chains[place[1]].state == "ready")
+        return list(dict.fromkeys(self.chains[number].items[0].key for _, number in heapq.nsmallest(self._ahead, places)))
+
+    def next(self) -> Optional[Chain]:
+        """The chain whose first message is sent next, if one may be sent."""
+        while self._ready:
+            chain = self.chains[heapq.heappop(self._ready)[1]]
+            if chain.state == "ready":
+                chain.state = "here"
+                return chain
+        return None
+
+    def next_due(self, now: float) -> Tuple[Optional[Chain], str, float]:
+        """The chain whose job is polled next, if one is due: it, what it was, and how long until one is."""
+        while self._due:
+            due, number = self._due[0]
+            chain = self.chains[number]
+            is_waiting = chain.state in ("working", "busy") and chain.due == due
+            if is_waiting and due > now:
+                return None, "", due - now
+            heapq.heappop(self._due)
+            if is_waiting:
+                state, chain.state = chain.state, "here"
+                return chain, state, 0.0
+        return None, "", math.inf
+
+    def wait(self, chain: Chain, state: str, due: float) -> None:
+        """The chain's job is working or busy, and is polled then."""
+        chain.state, chain.due = state, due
+        heapq.heappush(self._due, (due, chain.number))
+
+    def found(self, chain: Chain, step: Step) -> None:
+        """The chain's first message is another worker's."""
+        self._know([step])
+        self.advance(chain)
+
+    def continue_from(self, draw: float) -> None:
+        """Continues elsewhere in the list, because another worker is here. draw: a random number from 0 to 1."""
+        self._start = min(int(draw * self._size), self._size - 1)
+        ready = {number for _, number in self._ready}
+        self._ready = [self._place(self.chains[number]) for number in ready if self.chains[number].state == "ready"]
+        heapq.heapify(self._ready)
+
+    def advance(self, chain: Chain) -> None:
+        """Moves a chain to its first message that has not ended."""
+        while chain.items:
+            item = chain.items[0]
+            step = item.step
+            if step is None or item.may_be_sent:
+                return self.put_back(chain)
+            if step.state == "sending":
+                chain.state = "elsewhere"
+                return
+            if step.state == "accepted" and self.waits and step.result is None and chain.last_sent == item.at:
+                if chain.state != "working":
+                    self.wait(chain, "working", 0.0)
+                return
+            self._end_known(chain.items.popleft(), step)
+            if step.state == "unknown":
+                return self._hold(chain, item, True)
+        self._done(chain)
+
+    def put_back(self, chain: Chain) -> None:
+        """The chain's first message may be sent."""
+        if chain.state != "ready":
+            heapq.heappush(self._ready, self._place(chain))
+        chain.state, chain.poller = "ready", None
+
+    def sent(self, chain: Chain, step: Step, job: Optional[Job], error: Optional[Error]) -> None:
+        """A thread of this worker has sent the first message, and this is what the store has of it. It has not stayed `not_sent`."""
+        item = chain.items[0]
+        item.step, item.job, item.is_own = step, job, True
+        chain.last_sent = max(chain.last_sent, item.at)
+        chain.busy_since, chain.refusals, chain.was_too_busy = None, 0, False
+        if error is not None and not (step.state == "accepted" and self.waits):
+            chain.items.popleft()
+            self._end(item, step.state, None, error)
+            if step.state == "unknown":
+                return self._hold(chain, item, True)
+        self.advance(chain)
+
+    def refused(self, chain: Chain, error: Error, pause: float, now: float) -> Optional[float]:
+        """The service refused the first message, because its job is busy. Returns how many seconds the job may still be; None: it was for
+        too long. pause: the shortest until the job is polled; it doubles each time, because a 409 may have another cause."""
+        if chain.busy_since is None:
+            chain.busy_since = now
+        left = chain.busy_since + self.max_busy - now
+        if left <= 0 or chain.was_too_busy:
+            chain.was_too_busy = True
+            _native.note(error, f"the job was busy for {self.max_busy:g} s (max_busy); the next run sends the message again")
+            self._end(chain.items.popleft(), "rejected", None, error)
+            self.advance(chain)
+            return None
+        pause = max(min(pause * 2**min(chain.refusals, 16), max(LONGEST_BUSY_PAUSE, pause)), error.retry_after or 0.0)
+        chain.refusals += 1
+        self.wait(chain, "busy", now + min(pause, left))
+        return left
+
+    def finished(self, chain: Chain, job: Optional[Job], error: Optional[Error]) -> None:
+        """The wait for the result of the first message has ended."""
+        item = chain.items.popleft()
+        chain.poller = None
+        self._end(item, "accepted", job, error)
+        if error is not None:
+            return self._hold(chain, item, False)
+        self.advance(chain)
+
+    def _place(self, chain: Chain) -> Tuple[int, int]:
+        return ((chain.items[0].at - self._start) % self._size, chain.number)
+
+    def _hold(self, chain: Chain, behind: Item, is_unknown: bool) -> None:
+        """Ends the messages that have to wait for another run, because of the one before them."""
+        while chain.items:
+            item = chain.items.popleft()
+            step = item.step
+            if step is not None and step.state in ("accepted", "rejected", "unknown") and not item.may_be_sent:
+                self._end_known(item, step)
+                continue
+            delivery = "not_sent" if step is None or step.state == "not_sent" else "unknown"
+            error = _native.step_held(item.key, item.job_id, behind.key, is_unknown, delivery)
+            self._end(item, delivery, None, error)
+        self._done(chain)
+
+    def _end_known(self, item: Item, step: Step) -> None:
+        # Without a result of its own, the job may show that of another message.
+        stored = step.result or (None if self.waits else step.record)
+        job = item.job
+        if job is None or self.waits:
+            job = None if stored is None else read(step, lambda: _native.stored_job(stored))
+        failed = step.state != "accepted"
+        self._end(item, step.state, job, read(step, lambda: unknown(step)) if failed else None)
+
+    def _end(self, item: Item, delivery: Any, job: Optional[Job], error: Optional[Error]) -> None:
+        self.left -= 1
+        self.ended.append({
+            "item": item.at + 1,
+            "line": item.line,
+            "key": item.key,
+            "job_id": item.job_id,
+            "delivery": delivery,
+            "job": job,
+            "error": error,
+            "earlier": not item.is_own,
+            "extra": item.extra,
+        })  # fmt: skip
+
+    def _done(self, chain: Chain) -> None:
+        chain.state, chain.poller = "done", None
+        self.open -= 1

@@ -1,0 +1,156 @@
+"""How a run of Once.send_all ends before its list does: each message in flight has an outcome in the store, and the next run continues."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import PATIENCE, wait_for
+from steps import prompts
+
+import agentjob
+from agentjob.once import Once
+from agentjob.testing import Emulator
+
+JOBS = [{"id": f"job {n}"} for n in range(40)]
+ITEMS = [(f"job {n}", f"message {n}", f"key {n}") for n in range(40)]
+#: Responses take a second.
+SLOW = {"method": "POST", "delay_ms": 1000, "status": 200, "json": {"id": "job 0", "status": "active"}, "process": True}
+STALL = {"method": "POST", "fault": {"do": "stall", "at": "request", "ms": 4000 * PATIENCE}}
+
+
+@pytest.fixture
+def service():
+    with Emulator(jobs=JOBS, hourly_limit=100_000) as emulator:
+        yield emulator
+
+
+def states(once):
+    return sorted(step["state"] for step in once.steps())
+
+
+def in_flight(service, count):
+    wait_for(lambda: len(service.requests()["requests"]) >= count, "they are in flight")
+
+
+def continues(service, database):
+    """The next run sends the others, and none twice."""
+    service.reset(jobs=JOBS, hourly_limit=100_000)
+    before = {step["key"] for step in Once(service.client(), database).steps() if step["state"] != "not_sent"}
+    outcomes = list(Once(service.client(), database).send_all(ITEMS))
+    assert len(outcomes) == 40 and {outcome["key"] for outcome in outcomes if outcome["earlier"]} == before
+    assert len(prompts(service)) == 40 - len(before)
+
+
+def leaves(iterator):
+    next(iterator)
+
+
+def raises(iterator):
+    for _ in iterator:
+        raise KeyError
+
+
+def interrupted(iterator):
+    for _ in iterator:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(PATIENCE)
+
+
+@pytest.mark.parametrize("end", [leaves, raises, interrupted])
+def test_the_messages_in_flight_get_their_responses(service, database, end):
+    once = Once(service.client(), database)
+    once.send_message("key 0", "job 0", "message 0")
+    service.reset(jobs=JOBS, rules=[SLOW])
+    iterator = once.send_all(ITEMS, grace=PATIENCE)
+    # Its first outcome is known, and four messages are in flight by then, or soon.
+    try:
+        end(iterator)
+    except (KeyError, KeyboardInterrupt):
+        pass
+    iterator.close()
+    arrived = len(prompts(service))
+    assert arrived <= 4 and states(once) == ["accepted"] * (arrived + 1)
+    continues(service, database)
+
+
+def test_a_message_whose_response_does_not_come_within_the_grace_is_unknown(service, database):
+    once = Once(service.client(), database)
+    once.send_message("key 0", "job 0", "message 0")
+    service.reset(jobs=JOBS, rules=[STALL])
+    iterator = once.send_all(ITEMS, grace=0.2)
+    next(iterator)
+    in_flight(service, 4)
+    iterator.close()
+    assert states(once) == ["accepted"] + ["unknown"] * 4
+    assert list(iterator) == []
+    continues(service, database)
+
+
+def test_a_token_stops_the_run_and_its_outcomes_come_first(service, database):
+    service.reset(jobs=JOBS, rules=[SLOW])
+    once, token = Once(service.client(), database), agentjob.CancelToken()
+    outcomes = []
+    with pytest.raises(agentjob.CancelledError) as caught:
+        for outcome in once.send_all(ITEMS, cancel=token, grace=PATIENCE):
+            outcomes.append(outcome)
+            token.cancel()
+    left = 40 - len(outcomes)
+    assert str(caught.value) == f"the list was cancelled with {left} messages left. Run it again to continue."
+    assert 1 <= len(outcomes) < 40 and states(once) == ["accepted"] * len(outcomes)
+    continues(service, database)
+
+
+def test_a_client_that_is_closed_ends_the_run(service, database):
+    client = service.client()
+    iterator = Once(client, database).send_all(ITEMS, concurrency=1)
+    next(iterator)
+    client.close()
+    with pytest.raises(agentjob.ClosedError):
+        list(iterator)
+
+
+@pytest.mark.parametrize("end", ["", "sys.exit(3)", "raise KeyError", "os.kill(os.getpid(), signal.SIGINT); time.sleep(60)"])
+def test_the_end_of_the_program_is_the_end_of_the_run(service, database, end):
+    """The iterator is still open: the messages in flight get their responses, and no other is sent."""
+    service.reset(jobs=JOBS, rules=[SLOW])
+    source = f"""
+import agentjob, os, signal, sys, time
+from agentjob.once import Once
+once = Once(agentjob.Client(trust_env=False), {str(database)!r})
+iterator = once.send_all({ITEMS!r}, grace={PATIENCE})
+next(iterator)
+{end}
+"""
+    environment = {**os.environ, **service.environment()}
+    done = subprocess.run([sys.executable, "-c", source], env=environment, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
+    assert done.returncode == {"": 0, "sys.exit(3)": 3, "raise KeyError": 1}.get(end, -signal.SIGINT), done.stderr
+    once = Once(service.client(), database)
+    arrived = len(prompts(service))
+    assert 4 <= arrived < 40 and states(once) == ["accepted"] * arrived
+    continues(service, database)
+
+
+def test_a_forked_child_does_not_work_the_list_off(service, database):
+    source = f"""
+import agentjob, os, sys
+from agentjob.once import Once
+iterator = Once(agentjob.Client(trust_env=False), {str(database)!r}).send_all({ITEMS!r}, concurrency=1)
+next(iterator)
+child = os.fork()
+if child == 0:
+    try:
+        next(iterator)
+    except RuntimeError as error:
+        print(error, flush=True)
+    del iterator
+    sys.exit(0)
+os.waitpid(child, 0)
+print(len(list(iterator)))
+"""
+    environment = {**os.environ, **service.environment()}
+    done = subprocess.run([sys.executable, "-c", source], env=environment, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
+    assert (done.stdout, done.stderr) == ("this process was forked: its parent iterates over the list\n39\n", "")
+    assert len(prompts(service)) == 40
