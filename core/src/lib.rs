@@ -88,7 +88,7 @@ pub use error::{Error, ErrorKind};
 pub use job::record::TextField;
 pub use job::{Job, JobStatus};
 #[doc(hidden)]
-pub use once::list::{step_held, step_scope};
+pub use once::list::{ListBreaker, ends_every_poll, step_held, step_scope};
 #[doc(hidden)]
 pub use once::pace::{StepPace, step_pause};
 #[doc(hidden)]

@@ -16,6 +16,7 @@ __all__ = [
     "CancelToken",
     "Client",
     "Emulator",
+    "ListBreaker",
     "Poller",
     "Watch",
     "__version__",
@@ -28,6 +29,7 @@ __all__ = [
     "batch_status",
     "block_signals",
     "check_step_key",
+    "ends_every_poll",
     "error_kinds",
     "escape",
     "machine_time",
@@ -653,6 +655,27 @@ class Poller:
         """The wait's state as a short text for Client.resume. It contains no secret."""
 
 @final
+class ListBreaker:
+    """When a worker that sends a list may send: the circuit breaker of a batch. Times are seconds of the caller's clock."""
+
+    def __new__(cls) -> Self: ...
+    def admit(self, now: float, in_flight: int) -> tuple[float | None, bool]:
+        """How long a message has to wait at least, None if it may be sent; and whether its job is polled first. After a pause it is a
+        probe, alone in flight."""
+
+    def responded(self) -> bool:
+        """The service responded to a message. Returns whether that ended a pause."""
+
+    def rate_limited(self, now: float) -> None:
+        """The service returned 429."""
+
+    def hold(self, until: float) -> None:
+        """The store holds messages back until then."""
+
+    def failed(self, now: float) -> float:
+        """The service failed, or can't be reached. Returns for how long it has."""
+
+@final
 class BatchItems:
     """Items that are read already, for one Client.send_all, which takes it beside iterables. For agentjob.aio and the command line."""
 
@@ -812,6 +835,9 @@ def step_list(
 ) -> tuple[list[tuple[str, str, str, int | None, Any, str]], float]:
     """Checks the messages of a list, and the options. Returns of each the key, the job's id, the prompt, the line, the extra and the
     digest of its message; and how many seconds the shortest pause between two polls is."""
+
+def ends_every_poll(exception: Exception) -> bool:
+    """Whether the exception that ended a poll would end each other poll, too."""
 
 def step_held(key: str, job_id: str, behind: str, is_unknown: bool, delivery: str) -> Error:
     """The exception of a step that is held behind another one of its job, which may have arrived, or whose result is missing."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import contextlib
 from functools import partial
-from typing import Any, AsyncGenerator, Callable, Iterable, Iterator, List, Mapping, Optional, Tuple, TypeVar, Union
+from typing import Any, AsyncGenerator, Callable, Generator, Iterable, List, Mapping, Optional, Tuple, TypeVar, Union
 
 from . import _native
 from ._aio.batch import close_and_wait
@@ -30,7 +30,6 @@ from ._native import CancelToken, Client
 from ._once import lookup
 from ._once.calls import Message, finished
 from ._once.lookup import Where
-from ._once.pauses import Pauses
 from ._once.postgresql import PostgreSQLStore
 from ._once.run import Run
 from ._once.sqlite import SQLiteStore
@@ -149,7 +148,7 @@ class Once:
         grace: float = 5.0,
         cancel: Optional[CancelToken] = None,
         headers: Optional[Mapping[str, str]] = None,
-    ) -> Iterator[BatchOutcome]:
+    ) -> Generator[BatchOutcome, None, None]:
         """Sends the messages of a list, each at most once, in any number of processes and on any number of machines that run it with one
         store at the same time: `for outcome in once.send_all(items): …`. Each of them gets every outcome.
 
@@ -222,15 +221,16 @@ class Once:
     ) -> Run:
         options = {"concurrency": concurrency, "wait": wait, "max_outage": max_outage, "max_busy": max_busy, "grace": grace, "cancel": cancel}
         given, shortest_pause = _native.step_list(self.client, items, headers, **waits, **options)
-        work, pauses = Worklist(given, wait, float(max_busy)), Pauses(float(max_outage))
-        worker = Worker(self.client, self.store, self._pace, work, pauses, {**waits, "headers": headers}, shortest_pause)
+        work = Worklist(given, wait, float(max_busy))
+        wait_options = {**waits, "headers": headers}
+        worker = Worker(self.client, self.store, self._pace, work, wait_options, shortest_pause, float(max_outage))
         return Run(worker, concurrency, grace, cancel)
 
     def _finished(self, step: Step, job: Job, record: Optional[str]) -> Job:
         if record is not None:
             # Without it the next wait polls the job once more.
             with contextlib.suppress(StoreError):
-                return finished(self.store, step, job, record)
+                return finished(self.store, step, job, record) or job
         return job
 
 
@@ -308,8 +308,8 @@ class AsyncOnce:
         headers: Optional[Mapping[str, str]] = None,
     ) -> AsyncGenerator[BatchOutcome, None]:
         """Sends the messages of a list, beside other workers; see Once.send_all: `async for outcome in once.send_all(items): …`. Only then are
-        the items read, on a thread. Cancelling the task, and `contextlib.aclosing`, wait up to `grace` for the responses to the messages in
-        flight."""
+        the items read, on a thread. Its aclose(), which `contextlib.aclosing` calls, waits up to `grace` for the responses to the messages in
+        flight; so does a task that is cancelled while it waits for an outcome."""
         options = _without(locals(), "self")
         # Its own, because it needs a thread for hours; the client's threads are for requests.
         threads, token = Threads(), CancelToken()

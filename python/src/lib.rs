@@ -22,6 +22,7 @@ mod interpreter_end;
 mod key_exception;
 mod key_function;
 mod keywords;
+mod list_breaker;
 mod logging;
 mod main_thread;
 mod once;
@@ -68,12 +69,14 @@ mod _native {
     use super::headers::read_headers;
     use super::interpreter_end;
     #[pymodule_export]
+    use super::list_breaker::ListBreaker;
+    #[pymodule_export]
     use super::logging::escape;
     #[pymodule_export]
     use super::once::{
-        check_step_key, machine_time, may_retry_after, other_message, resolved_step, resume_step, send_step,
-        step_error, step_held, step_in_flight, step_list, step_message, step_pace, step_pause, step_throttled,
-        stored_failure, stored_job, stored_wait, unresolvable_step, unwaitable_step, wait_step,
+        check_step_key, ends_every_poll, machine_time, may_retry_after, other_message, resolved_step, resume_step,
+        send_step, step_error, step_held, step_in_flight, step_list, step_message, step_pace, step_pause,
+        step_throttled, stored_failure, stored_job, stored_wait, unresolvable_step, unwaitable_step, wait_step,
     };
     #[pymodule_export]
     use super::poller::Poller;

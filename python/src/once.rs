@@ -70,6 +70,14 @@ pub(crate) fn step_list<'py>(
     })
 }
 
+/// Whether the exception that ended a poll would end each other poll, too; see `agentjob_core::ends_every_poll`.
+#[pyfunction]
+pub(crate) fn ends_every_poll(exception: &Bound<'_, PyAny>) -> bool {
+    let kind = fact::<String>(exception, "kind");
+    let kind = ErrorKind::ALL.into_iter().find(|known| kind.as_deref() == Some(known.as_str()));
+    core::ends_every_poll(kind.unwrap_or(ErrorKind::Internal), fact(exception, "http_status"))
+}
+
 /// The exception of a step that is held behind another one of its job; see `agentjob_core::step_held`.
 #[pyfunction]
 pub(crate) fn step_held<'py>(
@@ -170,9 +178,6 @@ pub(crate) fn stored_failure(
     delivery: &str,
     headers: Option<&Bound<'_, PyAny>>,
 ) -> String {
-    fn fact<T: for<'a, 'py> FromPyObject<'a, 'py>>(exception: &Bound<'_, PyAny>, name: &str) -> Option<T> {
-        exception.getattr(name).ok()?.extract().ok()
-    }
     let delivery = named(delivery);
     let kind = fact::<String>(exception, "kind");
     // Ctrl-C, or an exception of the program's own.
@@ -270,6 +275,10 @@ pub(crate) fn unresolvable_step<'py>(py: Python<'py>, key: &str, state: &str) ->
 #[pyfunction]
 pub(crate) fn machine_time() -> Option<(String, f64)> {
     Some((uptime::boot_id()?.into(), uptime::since_boot()?.as_secs_f64()))
+}
+
+fn fact<T: for<'a, 'py> FromPyObject<'a, 'py>>(exception: &Bound<'_, PyAny>, name: &str) -> Option<T> {
+    exception.getattr(name).ok()?.extract().ok()
 }
 
 fn named(delivery: &str) -> Delivery {

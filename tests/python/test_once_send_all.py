@@ -2,6 +2,7 @@
 
 import collections
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -71,6 +72,7 @@ for outcome in outcomes:
         each.stdin.flush()
     links = None
     own = 0
+    # What a test started is ended with it, also if it fails.
     for each in workers:
         out, err = each.communicate(timeout=3 * PATIENCE)
         assert err == "", err
@@ -112,12 +114,13 @@ def test_a_message_costs_two_statements_and_a_result_one_more(service, database)
     store = Counting(database)
     once = Once(service.client(), store)
     store.statements.clear()
-    assert deliveries(once.send_all(messages("a", "b", "a"))) == ["accepted"] * 3
+    # One at a time: a statement that another one holds up is tried again.
+    assert deliveries(once.send_all(messages("a", "b", "a"), concurrency=1)) == ["accepted"] * 3
     assert store.statements == {"get": 1, "take": 3, "settle": 3}
-    wait_for(lambda: all(service.client().get_job(job)["status"] == "completed" for job in "ab"), "the jobs are done")
+    wait_for(lambda: service.client().get_job("a")["status"] == "completed", "the job is done")
     store.statements.clear()
-    assert deliveries(once.send_all([("a", "p", "waits"), ("b", "p", "waits, too")], wait=True)) == ["accepted"] * 2
-    assert store.statements == {"get": 1, "take": 2, "settle": 2, "finish": 2}
+    assert deliveries(once.send_all([("a", "p", "waits")], wait=True)) == ["accepted"]
+    assert store.statements == {"get": 1, "take": 1, "settle": 1, "finish": 1}
 
 
 def test_a_hundred_thousand_known_messages_cost_one_statement(service, database):
@@ -218,11 +221,12 @@ def test_a_message_that_another_worker_rejected_is_not_sent_again(service, datab
     """Also if this worker began before. One whose job was busy is."""
     service.reset(jobs=JOBS, rules=[{**MESSAGE_TO_A, "status": 400}])
     client = service.client()
-    released = threading.Event()
-    store = Stopping(database, before={"take": lambda: released.wait(PATIENCE)})
+    begun, released = threading.Event(), threading.Event()
+    store = Stopping(database, before={"take": lambda: begun.set() or released.wait(PATIENCE)})
     outcomes = []
     run = threading.Thread(target=lambda: outcomes.extend(Once(client, store).send_all(messages("a", "b"))))
     run.start()
+    assert begun.wait(PATIENCE)
     assert deliveries(Once(client, database).send_all(messages("a", "b"))) == ["rejected", "accepted"]
     released.set()
     run.join(PATIENCE)
@@ -263,7 +267,6 @@ def test_the_result_for_a_worker_that_is_gone_is_waited_for(service, database):
 
 def test_the_result_that_another_worker_recorded_counts(service, database):
     """It may have sent the job's next message, whose result this one would see."""
-    service.reset(jobs=JOBS, work_ms=200)
 
     class Late(Wrapped):
         def finish(self, step, result):
@@ -275,6 +278,46 @@ def test_the_result_that_another_worker_recorded_counts(service, database):
     once = Once(service.client(), Late(database))
     once.send_message("alone", "b", "p")
     assert once.wait("alone")["prLink"] == "https://example.com/first"
+
+
+def test_a_result_may_be_that_of_a_later_message_of_another_worker_and_then_is_nobody_s(service, database):
+    """A worker waits, and another one, which doesn't, sends the job's next messages."""
+    service.reset(jobs=JOBS, work_ms=500)
+    once = Once(service.client(), database)
+    waiting = once.send_all(messages("a", "a", "a"), wait=True, **QUICK)
+    outcomes = []
+    run = threading.Thread(target=lambda: outcomes.extend(waiting))
+    run.start()
+    wait_for(lambda: sent(service) == [1], "it has sent the first one")
+    assert deliveries(once.send_all(messages("a", "a", "a"))) == ["accepted"] * 3
+    run.join(PATIENCE)
+    link = service.ledger()[2]["pr_link"]
+    assert [outcome["job"] and outcome["job"]["prLink"] for outcome in by_item(outcomes)] == [None, None, link]
+    assert [step["job"] and step["job"]["prLink"] for step in once.steps()][2] == link
+    list(once.send_all([("a", "p", "later")]))
+    # An earlier one is not taken for its result, also not in another list.
+    (outcome,) = once.send_all([("a", "message 2", "key 2")], wait=True, **QUICK)
+    assert outcome["job"] is None
+
+
+def test_what_others_did_counts_before_the_job_s_next_messages_are_held(service, database):
+    """This worker polls rarely, and its wait times out. Meanwhile another one saw the result, and sent the next message."""
+    service.reset(jobs=JOBS, work_ms=100)
+    database_of = opened(database)
+    slow = Once(service.client(), database).send_all(messages("a", "a"), wait=True, timeout=4, min_interval=3600, max_interval=3600, settle=30)
+    outcomes = []
+    run = threading.Thread(target=lambda: outcomes.extend(slow))
+    run.start()
+    wait_for(lambda: sent(service) == [1], "it has sent the first one")
+    wait_for(lambda: service.client().get_job("a")["status"] == "completed", "the job is done")
+    (first,) = database_of.get(["key 1"], None, 10.0)
+    wait_for(lambda: database_of.get(["key 1"], "accepted", 10.0), "its outcome is recorded")
+    (first,) = database_of.get(["key 1"], None, 10.0)
+    assert database_of.finish(first, '{"id":"a","status":"completed","prLink":"https://example.com/first"}')
+    Once(service.client(), database).send_message("key 2", "a", "message 2")
+    run.join(PATIENCE)
+    assert deliveries(outcomes) == ["accepted"] * 2
+    assert by_item(outcomes)[0]["job"]["prLink"] == "https://example.com/first"
 
 
 def test_a_job_that_got_several_messages_before_its_result_was_read_has_one_for_the_last(service, database):
@@ -336,19 +379,79 @@ def test_an_outage_ends_the_run_after_max_outage(service, database):
     assert any("(max_outage); run it again to continue" in note for note in caught.value.__notes__)
 
 
-def test_a_failure_that_every_message_would_have_ends_the_run(service, database):
-    service.reset(jobs=JOBS, rules=[{"method": "POST", "nth": 1, "status": 401}])
+#: What ends the run: of the first message, or of the poll after a service failure.
+STOPS = [
+    ({"method": "POST", "nth": 1, "status": 401}, agentjob.AuthenticationError, []),
+    ({"method": "POST", "nth": 1, "status": 403}, agentjob.PermissionDeniedError, []),
+    ({"method": "POST", "nth": 1, "status": 307, "headers": {"Location": "/"}}, agentjob.RedirectError, []),
+    ({"method": "POST", "nth": 1, "status": 302, "headers": {"Location": "/"}}, agentjob.RedirectError, ["unknown"]),
+    ({"method": "GET", "status": 401}, agentjob.AuthenticationError, ["unknown"]),
+]
+
+
+@pytest.mark.parametrize(("rule", "error", "unknown"), STOPS)
+def test_a_failure_that_every_message_would_have_ends_the_run(service, database, rule, error, unknown):
+    failure = [{"method": "POST", "nth": 1, "status": 503}] if rule["method"] == "GET" else []
+    service.reset(jobs=JOBS, rules=[rule, *failure])
     once = Once(service.client(), database)
-    with pytest.raises(agentjob.AuthenticationError):
-        list(once.send_all(messages("a", "b"), concurrency=1))
-    assert sent(service) == []
-    assert deliveries(once.send_all(messages("a", "b"))) == ["accepted"] * 2
+    outcomes = []
+    with pytest.raises(error) as caught:
+        for outcome in once.send_all(messages("a", "b"), concurrency=1):
+            outcomes.append(outcome["delivery"])
+    assert (outcomes, sent(service)) == (unknown, [])
+    assert failure or "the list was stopped; run it again to continue" in str(caught.value.__notes__)
+    service.reset(jobs=JOBS)
+    assert deliveries(once.send_all(messages("a", "b"))) == [*unknown, "accepted", "accepted"][:2]
+
+
+def test_a_429_is_a_response_and_ends_an_outage(service, database):
+    statuses = [503, 429, 503]
+    rules = [{"method": "POST", "nth": nth, "status": status, "headers": {"Retry-After": "3"}} for nth, status in enumerate(statuses, 1)]
+    service.reset(jobs=[{"id": f"job {n}"} for n in range(3)], rules=rules)
+    items = [(f"job {n}", "p", f"key {n}") for n in range(3)]
+    outcomes = Once(service.client(max_retries=0), database).send_all(items, concurrency=1, max_outage=2)
+    assert deliveries(outcomes) == ["unknown", "unknown", "accepted"]
+
+
+@pytest.mark.parametrize(("resolution", "expected"), [("arrived", "accepted"), ("not_arrived", "accepted")])
+def test_a_decision_during_the_send_does_not_stop_the_run(service, database, resolution, expected):
+    """The lease is over, and a person decides. Then the response comes, and this run does not send the message again."""
+    client = service.client()
+
+    class Late(Wrapped):
+        def take(self, key, job_id, message, taker, patience):
+            return self.store.take(key, job_id, message, taker._replace(lease=0.05) if key == "key 1" else taker, patience)
+
+        def settle(self, key, *arguments):
+            if key == "key 1":
+                wait_for(lambda: self.store.get([key], "unknown", 10.0), "its lease is over")
+                Once(client, database).resolve(key, resolution)
+            return self.store.settle(key, *arguments)
+
+    outcomes = by_item(Once(client, Late(database)).send_all(messages("a", "b"), wait=True, **QUICK))
+    assert [outcome["delivery"] for outcome in outcomes] == [expected, "accepted"] and sorted(sent(service)) == [1, 2]
+    decided_otherwise = outcomes[0]["error"]
+    assert decided_otherwise is None if resolution == "arrived" else "a person resolved it otherwise" in str(decided_otherwise)
+
+
+def test_a_store_that_is_locked_for_long_stops_the_run(service, tmp_path, monkeypatch):
+    monkeypatch.setattr("agentjob._once.worker.PATIENCE", 0.5)
+    once = Once(service.client(), tmp_path / "steps.db")
+    once.send_message("k", "b", "p")
+    connection = sqlite3.connect(once.store.path, isolation_level=None)
+    iterator = once.send_all(messages("a"))
+    connection.execute("BEGIN IMMEDIATE")
+    with pytest.raises(agentjob.StoreError, match="locked by another program"):
+        list(iterator)
+    connection.execute("ROLLBACK")
+    connection.close()
+    assert deliveries(once.send_all(messages("a"))) == ["accepted"]
 
 
 def test_the_rate_holds_over_all_runs_of_a_store(service, database):
     once = [Once(service.client(), database, rate="4/s") for _ in range(2)]
-    items = [("a", "p", f"key {n}") for n in range(12)]
-    service.reset(jobs=JOBS, hourly_limit=100)
+    items = [(f"job {n}", "p", f"key {n}") for n in range(12)]
+    service.reset(jobs=[{"id": job} for job, *_ in items], hourly_limit=100)
     outcomes = []
     runs = [threading.Thread(target=lambda one=one: outcomes.append(list(one.send_all(items)))) for one in once]
     for run in runs:

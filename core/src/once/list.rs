@@ -3,12 +3,16 @@
 use std::time::Duration;
 
 use crate::batch::item::{BatchItem, ItemChecks};
+use crate::batch::pace::circuit_breaker::{CircuitBreaker, PauseReason, Permit};
 use crate::batch::pace::failure_scope::{FailureScope, failure_scope};
+use crate::batch::pace::moment::moment;
 use crate::client::Client;
 use crate::config::headers::Headers;
 use crate::delivery::Delivery;
 use crate::error::sentence::Subject;
 use crate::error::{Error, ErrorKind};
+use crate::jitter;
+use crate::once::pace::SHORTEST_PAUSE;
 use crate::text::describe;
 use crate::wait::options::WaitOptions;
 
@@ -41,6 +45,51 @@ impl Client {
     }
 }
 
+/// When a worker may send: the circuit breaker of a batch. Its caller has the clock; times count from any moment before.
+#[derive(Debug, Default)]
+#[doc(hidden)]
+pub struct ListBreaker(CircuitBreaker);
+
+#[doc(hidden)]
+impl ListBreaker {
+    /// Whether a message may be sent now, of which so many are in flight: how long it has to wait at least, or whether its job is polled
+    /// first. After a pause it is a probe.
+    pub fn admit(&mut self, now: Duration, in_flight: usize) -> Result<bool, Duration> {
+        match self.0.admit(moment(now), in_flight) {
+            Permit::Send => Ok(false),
+            Permit::Probe { poll_first } => {
+                self.0.begin_probe();
+                Ok(poll_first)
+            }
+            Permit::NotBefore(time) => {
+                Err(Duration::from_millis(u64::try_from(time.saturating_sub(moment(now))).unwrap_or(0)))
+            }
+            Permit::AfterInFlight => Err(Duration::ZERO),
+        }
+    }
+
+    /// The service responded to a message. Returns whether that ended a pause.
+    pub fn responded(&mut self) -> bool {
+        self.0.record_response()
+    }
+
+    /// The service returned 429: for how long it pauses all workers, the store says.
+    pub fn rate_limited(&mut self, now: Duration) {
+        self.0.record_rate_limit(moment(now), Some(SHORTEST_PAUSE));
+    }
+
+    /// The store has a pause or a rate that holds messages back until then.
+    pub fn hold(&mut self, until: Duration) {
+        self.0.restore(PauseReason::RateLimit, moment(until));
+    }
+
+    /// The service failed, or can't be reached. Returns how long it has.
+    pub fn failed(&mut self, now: Duration) -> Duration {
+        self.0.record_service_failure(moment(now), jitter::draw());
+        self.0.outage(moment(now))
+    }
+}
+
 /// What a failure affects, by name: `item`, `job`, `rate_limit`, `service` or `batch`.
 #[doc(hidden)]
 pub fn step_scope(error: &Error) -> &'static str {
@@ -51,6 +100,14 @@ pub fn step_scope(error: &Error) -> &'static str {
         FailureScope::Service => "service",
         FailureScope::Batch => "batch",
     }
+}
+
+/// Whether the error that ended a poll would end each other poll, too. What passes, such as an outage, ends none.
+#[doc(hidden)]
+pub fn ends_every_poll(kind: ErrorKind, http_status: Option<u16>) -> bool {
+    let error = Error::new(kind, "");
+    let error = http_status.map_or(error.clone(), |status| error.with_response(status, None, None, None));
+    !matches!(failure_scope(&error), FailureScope::Item | FailureScope::Job)
 }
 
 /// The error of a step that is held behind another one of its job, whose key is `behind`. `is_unknown`: whether that one arrived is not
@@ -68,6 +125,8 @@ pub fn step_held(key: &str, job_id: &str, behind: &str, is_unknown: bool, delive
             "Run the list again to wait for it.",
         ),
     };
+    // What is unknown of it has another cause.
+    let reason = if delivery == Delivery::Unknown { format!("it is held: {reason}") } else { reason };
     Error::new(ErrorKind::Conflict, reason)
         .about(Subject::Step { key: describe(key), job_id: describe(job_id) })
         .with_hint(hint)
@@ -99,6 +158,24 @@ mod tests {
     }
 
     #[test]
+    fn after_a_pause_one_message_goes_first_alone_and_after_a_service_failure_a_poll() {
+        let second = Duration::from_secs;
+        let mut breaker = ListBreaker::default();
+        assert_eq!(breaker.admit(second(10), 3), Ok(false));
+        breaker.hold(second(15));
+        assert_eq!(breaker.admit(second(11), 0), Err(second(4)));
+        assert_eq!((breaker.admit(second(15), 1), breaker.admit(second(15), 0)), (Err(Duration::ZERO), Ok(false)));
+        assert!(breaker.responded() && !breaker.responded());
+        assert_eq!(breaker.failed(second(20)), Duration::ZERO);
+        assert!(!breaker.responded(), "the response to an earlier message");
+        assert_eq!(breaker.failed(second(22)), second(2));
+        assert_eq!(breaker.admit(second(30), 0), Ok(true));
+        breaker.rate_limited(second(30));
+        assert_eq!(breaker.admit(second(31), 0), Ok(false));
+        assert_eq!(breaker.failed(second(32)), Duration::ZERO, "a 429 is a response");
+    }
+
+    #[test]
     fn what_a_failure_affects_has_a_name() {
         for (kind, scope) in [
             (ErrorKind::NotFound, "item"),
@@ -108,7 +185,9 @@ mod tests {
             (ErrorKind::Authentication, "batch"),
         ] {
             assert_eq!(step_scope(&Error::new(kind, "x")), scope);
+            assert_eq!(ends_every_poll(kind, None), !["item", "job"].contains(&scope));
         }
+        assert!(!ends_every_poll(ErrorKind::WaitTimeout, None) && !ends_every_poll(ErrorKind::BadRequest, Some(400)));
     }
 
     #[test]
@@ -123,7 +202,7 @@ mod tests {
             (
                 false,
                 Delivery::Unknown,
-                "may have arrived: the wait for step \"a\", to the same job, ended without",
+                "may have arrived: it is held: the wait for step \"a\", to the same job, ended without",
                 "to wait for it.",
             ),
         ] {

@@ -8,7 +8,7 @@ use crate::batch::pace::rate::Rate;
 use crate::client::Client;
 
 /// The shortest pause after a 429.
-const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+pub(crate) const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What a store needs to know of a call's pace.
 #[derive(Debug, Clone)]

@@ -38,15 +38,14 @@ class Message:
         message: Tuple[str, str, str],
         meta: Optional[Callable[..., object]],
         headers: Optional[Mapping[str, str]],
-        is_of_list: bool = False,
+        takes_rejected: bool = True,
     ) -> None:
         self.client, self.store = client, store
         self.key, self.job_id, self.prompt = message
         self.meta, self.headers = meta, headers
         # Checks everything before the store sees it.
         self.digest = _native.step_message(client, *message, meta, headers)
-        self.is_of_list = is_of_list
-        self.taker = Taker(os.urandom(8).hex(), client.timeout + MARGIN, *pace, takes_rejected=not is_of_list)
+        self.taker = Taker(os.urandom(8).hex(), client.timeout + MARGIN, *pace, takes_rejected)
         self.pid = os.getpid()
         #: What is known of the message, as long as this call has not sent it.
         self.delivery = "not_sent"
@@ -74,9 +73,9 @@ class Message:
             self.taker = self.taker._replace(owner=os.urandom(8).hex())
 
     def attempt(self, token: CancelToken) -> Union[Step, Throttled]:
-        """Sends it, if it may be sent now. Returns the step as the store has it then, or why it may not."""
+        """Sends it, if it may be sent now. Returns the step as the store has it then, or why it may not. Raises StoreBusyError, too."""
         try:
-            step = self._taken(token)
+            step = self._taken(token, False)
             if isinstance(step, Throttled) or not self._has(step):
                 self.is_open = False
                 return step
@@ -96,7 +95,7 @@ class Message:
 
     def _send(self, token: CancelToken) -> Job:
         while True:
-            step = self._taken(token)
+            step = self._taken(token, True)
             if isinstance(step, Throttled):
                 self._wait_for_pace(step, token)
                 continue
@@ -113,8 +112,9 @@ class Message:
             self._wait_for_other_worker(token)
             self.delivery = "not_sent"
 
-    def _taken(self, token: CancelToken) -> Union[Step, Throttled]:
-        """Takes the step, if possible, and returns it as it is then, or why it may not be sent now."""
+    def _taken(self, token: CancelToken, is_patient: bool) -> Union[Step, Throttled]:
+        """Takes the step, if possible, and returns it as it is then, or why it may not be sent now. is_patient: waits while the store is
+        busy."""
         while True:
             remaining = token._remaining
             if remaining == 0.0 or token.cancelled or self.client.closed:
@@ -127,7 +127,7 @@ class Message:
             except StoreBusyError:
                 # Nothing was changed.
                 self.is_open = False
-                if token._remaining == 0.0:
+                if token._remaining == 0.0 or not is_patient:
                     raise
                 continue
             if step is not None and not may_be_taken(step, self.digest, self.taker.takes_rejected):
@@ -195,7 +195,7 @@ class Message:
             failure = _native.stored_failure(self.client, error, delivery, self.headers)
         if isinstance(error, RateLimitError) and delivery == "rejected":
             pause = _native.step_pause(error.retry_after)
-        again = self.is_of_list and delivery == "rejected" and scope != "item"
+        again = not self.taker.takes_rejected and delivery == "rejected" and scope != "item"
         try:
             step = self._settle(StepOutcome(delivery, failure, record, wait, pause, again))
         except Exception as problem:  # a store of the program's own may raise anything
@@ -253,10 +253,16 @@ def unknown(step: Step) -> Error:
     return _native.step_error(step.key, step.job_id, step.failure, step.may_have_arrived)
 
 
-def finished(store: Store, step: Step, job: Job, record: str) -> Job:
-    """Records the result of a step, and returns the one that counts: another worker may have recorded it, and sent the job's next message."""
+def finished(store: Store, step: Step, job: Job, record: str) -> Optional[Job]:
+    """Records the result of a step, and returns the one that counts: another worker may have recorded it before. None: it may be that of a
+    later message to the job."""
     counts = store.finish(step, record)
-    return job if counts is None or counts == record else read(step, lambda: _native.stored_job(counts))
+    return job if counts == record else None if counts is None else stored_result(step._replace(result=counts))
+
+
+def stored_result(step: Step) -> Job:
+    """The result that a store has."""
+    return read(step, lambda: _native.stored_job(str(step.result)))
 
 
 def read(step: Step, what: Callable[[], T]) -> T:

@@ -10,7 +10,7 @@ from .. import _native
 from .._native import Client
 from ..errors import StoreError, job_failed
 from ..types import Job, StepRecord
-from .calls import read, unknown
+from .calls import read, stored_result, unknown
 from .postgresql import PostgreSQLStore
 from .sqlite import SQLiteStore
 from .store import PATIENCE, Step, Store
@@ -45,11 +45,10 @@ def accepted(store: Store, key: str) -> Step:
 
 def result(client: Client, step: Step, options: Dict[str, Any]) -> Optional[Job]:
     """The result that the store has. The options are checked in any case."""
-    result = step.result
-    if result is None:
+    if step.result is None:
         return None
     _native.resume_step(client, step.job_id, None, **options)
-    return read(step, lambda: _native.stored_job(result))
+    return stored_result(step)
 
 
 def checked(job: Job, check: bool) -> Job:

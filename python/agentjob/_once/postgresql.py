@@ -49,6 +49,7 @@ CREATE TABLE agentjob_steps (
     lease_until timestamptz
 )""", """
 ALTER TABLE agentjob_steps ADD scope text, ADD counts_from timestamptz, ADD earlier_counts_from timestamptz[], ADD pause_until timestamptz;
+CREATE INDEX agentjob_steps_job ON agentjob_steps (job_id, taken_at);
 CREATE INDEX agentjob_steps_counts ON agentjob_steps (scope, counts_from) WHERE counts_from IS NOT NULL;
 CREATE INDEX agentjob_steps_paused ON agentjob_steps (scope, pause_until) WHERE pause_until IS NOT NULL"""]
 #: The table's comment is its version; none: there is no table.
@@ -122,7 +123,13 @@ WHERE key = $1 AND sends = $2::integer AND owner IS NOT DISTINCT FROM $5 AND dec
     AND ({STATE} = 'unknown' OR (state = 'not_sent' AND owner IS NULL))
 RETURNING {COLUMNS}"""
 
-FINISH = "UPDATE agentjob_steps SET result = coalesce(result, $3) WHERE key = $1 AND sends = $2::integer AND state = 'accepted' RETURNING result"
+FINISH = """
+UPDATE agentjob_steps AS step SET result = coalesce(step.result, $3)
+WHERE key = $1 AND sends = $2::integer AND state = 'accepted' AND (result IS NOT NULL OR NOT EXISTS (
+    SELECT 1 FROM agentjob_steps AS later
+    WHERE later.job_id = step.job_id AND later.scope IS NOT DISTINCT FROM step.scope AND later.key <> step.key
+        AND later.taken_at >= step.taken_at AND later.state IN ('sending', 'accepted', 'unknown')))
+RETURNING result"""
 
 GET = f"""
 SELECT {COLUMNS} FROM agentjob_steps

@@ -8,7 +8,7 @@ import queue
 import threading
 import time
 from contextlib import suppress
-from typing import Callable, Iterator, List, Optional
+from typing import Callable, Generator, List, Optional
 
 from .. import _native
 from .._native import CancelToken
@@ -32,7 +32,7 @@ class Run:
         #: How many threads have not ended, under the worker's lock.
         self.running = 0
 
-    def iterate(self) -> Iterator[BatchOutcome]:
+    def iterate(self) -> Generator[BatchOutcome, None, None]:
         """The outcomes, those of earlier runs and of other workers included."""
         try:
             self.begin()
@@ -54,7 +54,7 @@ class Run:
                     return outcome
                 if self.worker.error is not None:
                     raise self.worker.error
-                if self.worker.ended_at is not None and self.worker.list.left:
+                if self.worker.ended_at is not None and self.worker.work.left:
                     raise self._cancelled()
                 break
         return None
@@ -83,14 +83,16 @@ class Run:
 
     def begin(self) -> None:
         """Starts to send."""
+        self._check()
         worker = self.worker
-        worker.begin()
-        if not worker.list.open:
+        if worker.ended_at is None:
+            worker.begin()
+        if not worker.work.open or worker.ended_at is not None:
             return worker.outcomes.put(None)
         atexit.register(self.close)
-        senders = min(self.concurrency, worker.list.open)
+        senders = min(self.concurrency, worker.work.open)
         # Polls have threads of their own: messages may take long. Without a wait, only busy jobs are polled.
-        pollers = senders if worker.list.waits else 1
+        pollers = senders if worker.work.waits else 1
         # Before they start: the last that ends ends the iteration.
         self.running = senders + pollers
         for work in [(worker.next_send, worker.for_senders)] * senders + [(worker.next_poll, worker.for_pollers)] * pollers:
@@ -108,7 +110,7 @@ class Run:
             self.worker.sends.cancel()
 
     def _cancelled(self) -> CancelledError:
-        left = self.worker.list.left
+        left = self.worker.work.left
         reason, hint = f"the list was cancelled with {left} message{'' if left == 1 else 's'} left", "Run it again to continue."
         return CancelledError(f"{reason}. {hint}", {"reason": reason, "hint": hint, "delivery": None})
 
@@ -138,7 +140,9 @@ class Run:
         while True:
             with self.worker.lock:
                 while True:
-                    if not self.worker.list.open or self.worker.ended_at is not None:
+                    if self.cancel is not None and self.cancel.cancelled:
+                        self.worker.end(None)
+                    if not self.worker.work.open or self.worker.ended_at is not None:
                         return
                     task = next_task(time.monotonic())
                     if not isinstance(task, float):

@@ -54,6 +54,7 @@ CREATE TABLE agentjob_steps ( -- version 1
     "ALTER TABLE agentjob_steps ADD COLUMN counts_from TEXT",
     "ALTER TABLE agentjob_steps ADD COLUMN earlier_counts_from TEXT",
     "ALTER TABLE agentjob_steps ADD COLUMN pause_until TEXT",
+    "CREATE INDEX agentjob_steps_job ON agentjob_steps (job_id, taken_at)",
     "CREATE INDEX agentjob_steps_counts ON agentjob_steps (scope, counts_from) WHERE counts_from IS NOT NULL",
     "CREATE INDEX agentjob_steps_paused ON agentjob_steps (scope, pause_until) WHERE pause_until IS NOT NULL",
 ]]
@@ -107,7 +108,13 @@ WHERE key = :key AND sends = :sends AND owner IS :owner AND decision IS :decisio
     AND ({STATE} = 'unknown' OR (state = 'not_sent' AND owner IS NULL))
 RETURNING {COLUMNS}"""
 
-FINISH = """UPDATE agentjob_steps SET result = coalesce(result, :result) WHERE key = :key AND sends = :sends AND state = 'accepted' RETURNING result"""
+FINISH = """
+UPDATE agentjob_steps SET result = coalesce(result, :result)
+WHERE key = :key AND sends = :sends AND state = 'accepted' AND (result IS NOT NULL OR NOT EXISTS (
+    SELECT 1 FROM agentjob_steps AS later
+    WHERE later.job_id = agentjob_steps.job_id AND later.scope IS agentjob_steps.scope AND later.key <> agentjob_steps.key
+        AND later.taken_at >= agentjob_steps.taken_at AND later.state IN ('sending', 'accepted', 'unknown')))
+RETURNING result"""
 
 GET = f"SELECT {COLUMNS} FROM agentjob_steps WHERE (:state IS NULL OR {STATE} = :state)"
 GET_KEYS = f"{GET} AND key IN (SELECT value FROM json_each(:keys))"

@@ -111,24 +111,26 @@ class Store(Protocol):
 
     def take(self, key: str, job_id: str, message: str, taker: Taker, patience: float, /) -> Tuple[Optional[Step], Optional[Throttled]]:
         """Takes a step to send it: makes it `sending`, by this taker, for the time of its lease. Only if it is new; or if it has this
-        message and is `rejected`, `not_sent`, or `unknown` with the decision `resend` and without an owner. It has no result any more.
+        message and is `not_sent`, `rejected` if the taker takes that, or `unknown` with the decision `resend` and without an owner. It has
+        no result any more.
 
         And only if neither the pause of an outcome nor the taker's rate forbids it. All sends of the scope count for the rate, also
         those of takers without one: from the take until a span after the outcome was recorded, or after the end of the lease, if none
-        was. `not_sent` does not count. If a step that may be taken is not taken, the second value says why; None: nothing forbids it
+        was. The outcome `not_sent` does not count. If a step that may be taken is not taken, the second value says why; None: nothing forbids it
         any more."""
 
     def settle(self, key: str, owner: str, outcome: StepOutcome, patience: float, /) -> Optional[Step]:
         """Records the outcome of a step that is this owner's, and `sending` or `unknown`: also if its lease is over. A resend that was
-        `rejected` or `not_sent` leaves it `unknown`."""
+        `rejected` or `not_sent` leaves it `unknown`. One that was rejected for a reason that passes (`again`) becomes `not_sent`."""
 
     def resolve(self, step: Step, state: str, resolution: Resolution, /) -> Optional[Step]:
         """Records a decision about a step that is `unknown`; or `not_sent` and without an owner, because that was decided. Unless it
         was taken again or decided since it was read: that is about another message. Then it has this state and no owner, and `may_have_arrived` if the decision is `resend`."""
 
     def finish(self, step: Step, result: str, /) -> Optional[str]:
-        """Records the last record of an accepted step's job, unless there is one: the worker that records it may send the job's next message then.
-        Returns the one that counts; None, if the step was taken again since, or is gone."""
+        """Records the last record of an accepted step's job, unless there is one: the worker that records it may send the job's next message
+        then. Returns the one that counts. None: the step was taken again since, or is gone; or another one of this job and scope that may
+        have arrived was taken later, so the record may show its result."""
 
     def get(self, keys: Optional[Sequence[str]], state: Optional[StepState], patience: float, /) -> List[Step]:
         """These steps, or all, in this state, or in any, in the order of their keys; with one query."""

@@ -8,6 +8,7 @@ Messages to one job are a chain: they are sent one at a time, in the order of th
 | `sending`, by another worker | waits for that worker's outcome | waits behind it |
 | `accepted`, without a wait, or its result is known | has ended | is sent |
 | `accepted`, with a wait | waits for the job's result | waits behind it |
+| `accepted`, and so may be a later one of its job | has ended, without a result of its own | is sent |
 | `accepted`, but the wait ended without a result | has ended | is held |
 | `rejected` | has ended | is sent |
 | refused because its job is busy (409) | is sent again when the job isn't active | waits behind it |
@@ -20,7 +21,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from typing import Any, Deque, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Deque, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from .. import _native
 from .._native import Poller
@@ -31,20 +32,24 @@ from .store import Step, may_be_taken
 
 #: The longest pause between a message that was refused because its job is busy and the next poll of the job, in seconds.
 LONGEST_BUSY_PAUSE = 300.0
-#: How many of the next messages a worker looks up at first when it meets another one, and at most.
+#: How many of the next messages a worker checks at first when it meets another one, and at most.
 AHEAD = (200, 20_000)
+
+
+#: A message as `_native.step_list` returns it: the key, the job's id, the prompt, the line, the extra, and the digest.
+Given = Tuple[str, str, str, Optional[int], Any, str]
 
 
 class Item:
     """A message of the list."""
 
-    def __init__(self, at: int, given: Tuple[str, str, str, Optional[int], Any, str]) -> None:
+    def __init__(self, at: int, given: Given) -> None:
         self.at = at
         self.key, self.job_id, self.prompt, self.line, self.extra, self.digest = given
         #: What the store has of it, as far as this worker knows.
         self.step: Optional[Step] = None
         #: This run has sent it, and the record of the response.
-        self.is_own = False
+        self.is_sent_here = False
         self.job: Optional[Job] = None
 
     @property
@@ -59,32 +64,53 @@ class Chain:
         self.number = number
         self.items: Deque[Item] = deque()
         #: Of the first: "new", nothing is known of it; "ready" to be sent; "elsewhere", another worker sends it; "working", its job works on
-        #: it; "busy", its job works on something else; "here", a thread of this worker sends it, or polls the job. "done": there is none.
+        #: it; "busy", its job works on something else; "held" behind another one; "here", a thread of this worker does something about it.
+        #: "done": there is none.
         self.state = "new"
+        #: How many chains threads had taken when one took this one last. Where in the list this worker comes to it.
+        self.taken, self.at = 0, -1
         #: The wait for the job, if it is working or busy, and when it is polled next.
         self.poller: Optional[Poller] = None
         self.due = 0.0
-        #: Where the last message is that may have arrived: only it can have a result of its own.
-        self.last_sent = -1
-        #: Since when the job is busy, how often it refused a message meanwhile, and whether it was for too long.
+        #: When the last message was sent that may have arrived, and where it is: only it can have a result of its own.
+        self.last_sent = ("", -1)
+        #: Since when the job is busy, how often it refused a message meanwhile, and whether it was busy for too long.
+        self.is_not_busy()
+        #: What its messages are held behind, and whether that may have arrived.
+        self.behind = ("", False)
+
+    def is_not_busy(self) -> None:
+        """The job took a message."""
         self.busy_since: Optional[float] = None
-        self.refusals = 0
-        self.was_too_busy = False
+        self.refusals, self.was_too_busy = 0, False
+
+
+class Check(NamedTuple):
+    """What the store is asked for: it may have changed since."""
+
+    elsewhere: List[str]
+    """The messages whose outcomes or results other workers may record."""
+    ahead: List[str]
+    """The next ones to send, which other workers may have sent."""
+    taken: int
+    """How many chains threads of this worker had taken before."""
 
 
 class Worklist:
     """The list of a run. waits: for the jobs' results."""
 
-    def __init__(self, given: Sequence[Tuple[str, str, str, Optional[int], Any, str]], waits: bool, max_busy: float) -> None:
+    def __init__(self, given: Sequence[Given], waits: bool, max_busy: float) -> None:
         self.waits, self.max_busy = waits, max_busy
         self.left = len(given)
         self.chains: List[Chain] = []
-        self.ended: List[BatchOutcome] = []
+        self.outcomes: List[BatchOutcome] = []
         self._of_key: Dict[str, Tuple[Chain, Item]] = {}
         self._ready: List[Tuple[int, int]] = []
         self._due: List[Tuple[float, int]] = []
+        self._held: Deque[Chain] = deque()
         #: Where in the list this worker began, or continued.
         self._start, self._size, self._ahead = 0, max(1, len(given)), AHEAD[0]
+        self._taken = 0
         of_job: Dict[str, Chain] = {}
         for at, one in enumerate(given):
             item = Item(at, one)
@@ -102,56 +128,59 @@ class Worklist:
 
     def begin(self, steps: Iterable[Step]) -> None:
         """What the store has of the list."""
-        self._know(steps)
+        self._update(steps)
         for chain in self.chains:
-            self.advance(chain)
+            self.advance(chain, True)
 
-    def know(self, keys: Sequence[str], ahead: Sequence[str], steps: Iterable[Step]) -> None:
-        """What the store has of messages that were looked up. ahead: those that were to be sent next."""
+    def check(self) -> Check:
+        """What the store is asked for."""
+        elsewhere = [chain.items[0].key for chain in self.chains if chain.state in ("elsewhere", "working")]
+        places = (place for place in self._ready if self._is_ready(place))
+        ahead = [self.chains[number].items[0].key for _, number in heapq.nsmallest(self._ahead, places)]
+        return Check(elsewhere, ahead, self._taken)
+
+    def update(self, check: Check, steps: Iterable[Step]) -> None:
+        """What the store had of these."""
         found = {step.key: step for step in steps}
-        for key in keys:
+        for key in check.elsewhere + check.ahead:
             chain, item = self._of_key[key]
-            # Otherwise it has ended, or a thread of this worker knows better.
-            if chain.items and chain.items[0] is item and chain.state in ("ready", "elsewhere", "working"):
-                if key in found:
-                    self._know([found[key]])
-                elif chain.state == "elsewhere":
-                    # It was removed.
-                    item.step = None
+            if not chain.items or chain.items[0] is not item or chain.state in ("here", "held") or chain.taken > check.taken:
+                # It has ended, or a thread of this worker knows better.
+                continue
+            if key in found:
+                self._update([found[key]])
+            elif chain.state == "elsewhere":
+                # It was removed.
+                item.step = None
+            if chain.state != "busy":
                 self.advance(chain)
-        known = sum(key in found for key in ahead)
-        self._ahead = min(2 * self._ahead, AHEAD[1]) if 2 * known > len(ahead) else AHEAD[0]
+        known = sum(key in found for key in check.ahead)
+        self._ahead = min(2 * self._ahead, AHEAD[1]) if 2 * known > len(check.ahead) else AHEAD[0]
 
-    def _know(self, steps: Iterable[Step]) -> None:
+    def _update(self, steps: Iterable[Step]) -> None:
         for step in steps:
             chain, item = self._of_key[step.key]
             if step.message != item.digest:
                 raise _native.other_message(item.key, step.job_id, item.job_id)
             item.step = step
             if step.state in ("accepted", "unknown", "sending"):
-                chain.last_sent = max(chain.last_sent, item.at)
-
-    def elsewhere(self) -> List[str]:
-        """The messages whose outcomes or results other workers may record."""
-        return [chain.items[0].key for chain in self.chains if chain.state in ("elsewhere", "working")]
+                chain.last_sent = max(chain.last_sent, (step.taken_at or "", item.at))
 
     def has_others(self) -> bool:
-        """Whether there is one that this worker did not send."""
-        return any(chain.state in ("elsewhere", "working") and not chain.items[0].is_own for chain in self.chains)
+        """Whether the outcome or the result of another worker's message is waited for."""
+        return any(
+            chain.state == "elsewhere" or (chain.state == "working" and not chain.items[0].is_sent_here) for chain in self.chains
+        )
 
-    def ahead(self) -> List[str]:
-        """The next messages to send, which other workers may have sent."""
-        places = (place for place in self._ready if self.chains[place[1]].state == "ready")
-        return list(dict.fromkeys(self.chains[number].items[0].key for _, number in heapq.nsmallest(self._ahead, places)))
+    def has_ready(self) -> bool:
+        """Whether there is a message to send."""
+        while self._ready and not self._is_ready(self._ready[0]):
+            heapq.heappop(self._ready)
+        return bool(self._ready)
 
-    def next(self) -> Optional[Chain]:
-        """The chain whose first message is sent next, if one may be sent."""
-        while self._ready:
-            chain = self.chains[heapq.heappop(self._ready)[1]]
-            if chain.state == "ready":
-                chain.state = "here"
-                return chain
-        return None
+    def next(self) -> Chain:
+        """The chain whose first message is sent next; there is one."""
+        return self._take(self.chains[heapq.heappop(self._ready)[1]])
 
     def next_due(self, now: float) -> Tuple[Optional[Chain], str, float]:
         """The chain whose job is polled next, if one is due: it, what it was, and how long until one is."""
@@ -163,8 +192,8 @@ class Worklist:
                 return None, "", due - now
             heapq.heappop(self._due)
             if is_waiting:
-                state, chain.state = chain.state, "here"
-                return chain, state, 0.0
+                state = chain.state
+                return self._take(chain), state, 0.0
         return None, "", math.inf
 
     def wait(self, chain: Chain, state: str, due: float) -> None:
@@ -174,18 +203,38 @@ class Worklist:
 
     def found(self, chain: Chain, step: Step) -> None:
         """The chain's first message is another worker's."""
-        self._know([step])
+        self._update([step])
         self.advance(chain)
+
+    def next_held(self) -> Optional[Chain]:
+        """A chain whose messages are held, if there is one."""
+        return self._take(self._held.popleft()) if self._held else None
+
+    def end_held(self, chain: Chain, steps: Iterable[Step]) -> None:
+        """Ends the messages that have to wait for another run, of which the store has these."""
+        self._update(steps)
+        behind, is_unknown = chain.behind
+        while chain.items:
+            item = chain.items.popleft()
+            step = item.step
+            if step is not None and step.state in ("accepted", "rejected", "unknown") and not item.may_be_sent:
+                self._end_known(item, step)
+                continue
+            delivery = "not_sent" if step is None or step.state == "not_sent" else "unknown"
+            self._end(item, delivery, None, _native.step_held(item.key, item.job_id, behind, is_unknown, delivery))
+        self._done(chain)
 
     def continue_from(self, draw: float) -> None:
         """Continues elsewhere in the list, because another worker is here. draw: a random number from 0 to 1."""
         self._start = min(int(draw * self._size), self._size - 1)
-        ready = {number for _, number in self._ready}
-        self._ready = [self._place(self.chains[number]) for number in ready if self.chains[number].state == "ready"]
-        heapq.heapify(self._ready)
+        ready = [self.chains[place[1]] for place in self._ready if self._is_ready(place)]
+        self._ready = []
+        for chain in ready:
+            chain.state = "new"
+            self.put_back(chain)
 
-    def advance(self, chain: Chain) -> None:
-        """Moves a chain to its first message that has not ended."""
+    def advance(self, chain: Chain, is_begin: bool = False) -> None:
+        """Moves a chain to its first message that has not ended. is_begin: the store was just asked for all of them."""
         while chain.items:
             item = chain.items[0]
             step = item.step
@@ -194,32 +243,42 @@ class Worklist:
             if step.state == "sending":
                 chain.state = "elsewhere"
                 return
-            if step.state == "accepted" and self.waits and step.result is None and chain.last_sent == item.at:
+            if step.state == "accepted" and self.waits and step.result is None and chain.last_sent[1] == item.at:
                 if chain.state != "working":
                     self.wait(chain, "working", 0.0)
                 return
             self._end_known(chain.items.popleft(), step)
+            if step.state == "accepted":
+                chain.is_not_busy()
             if step.state == "unknown":
-                return self._hold(chain, item, True)
+                self._hold(chain, item, True)
+                return self.end_held(self._take(self._held.pop()), []) if is_begin and chain.items else None
         self._done(chain)
 
     def put_back(self, chain: Chain) -> None:
         """The chain's first message may be sent."""
-        if chain.state != "ready":
-            heapq.heappush(self._ready, self._place(chain))
-        chain.state, chain.poller = "ready", None
+        at = (chain.items[0].at - self._start) % self._size
+        if chain.state != "ready" or chain.at != at:
+            heapq.heappush(self._ready, (at, chain.number))
+        chain.state, chain.at, chain.poller = "ready", at, None
 
     def sent(self, chain: Chain, step: Step, job: Optional[Job], error: Optional[Error]) -> None:
         """A thread of this worker has sent the first message, and this is what the store has of it. It has not stayed `not_sent`."""
         item = chain.items[0]
-        item.step, item.job, item.is_own = step, job, True
-        chain.last_sent = max(chain.last_sent, item.at)
-        chain.busy_since, chain.refusals, chain.was_too_busy = None, 0, False
+        item.job, item.is_sent_here = job, True
+        chain.is_not_busy()
+        self._update([step])
         if error is not None and not (step.state == "accepted" and self.waits):
-            chain.items.popleft()
-            self._end(item, step.state, None, error)
-            if step.state == "unknown":
-                return self._hold(chain, item, True)
+            return self.ended(chain, step.state, job, error)
+        self.advance(chain)
+
+    def ended(self, chain: Chain, delivery: Any, job: Optional[Job], error: Optional[Error]) -> None:
+        """The first message has ended so."""
+        item = chain.items.popleft()
+        chain.poller = None
+        self._end(item, delivery, job, error, delivery == "accepted" and not item.is_sent_here)
+        if delivery == "unknown" or (delivery == "accepted" and error is not None and self.waits):
+            return self._hold(chain, item, delivery == "unknown")
         self.advance(chain)
 
     def refused(self, chain: Chain, error: Error, pause: float, now: float) -> Optional[float]:
@@ -230,39 +289,31 @@ class Worklist:
         left = chain.busy_since + self.max_busy - now
         if left <= 0 or chain.was_too_busy:
             chain.was_too_busy = True
-            _native.note(error, f"the job was busy for {self.max_busy:g} s (max_busy); the next run sends the message again")
-            self._end(chain.items.popleft(), "rejected", None, error)
-            self.advance(chain)
+            if self.max_busy:
+                _native.note(error, f"the job was busy for {self.max_busy:g} s (max_busy); the next run sends the message again")
+            self.ended(chain, "rejected", None, error)
             return None
         pause = max(min(pause * 2**min(chain.refusals, 16), max(LONGEST_BUSY_PAUSE, pause)), error.retry_after or 0.0)
         chain.refusals += 1
         self.wait(chain, "busy", now + min(pause, left))
         return left
 
-    def finished(self, chain: Chain, job: Optional[Job], error: Optional[Error]) -> None:
-        """The wait for the result of the first message has ended."""
-        item = chain.items.popleft()
-        chain.poller = None
-        self._end(item, "accepted", job, error)
-        if error is not None:
-            return self._hold(chain, item, False)
-        self.advance(chain)
+    def _is_ready(self, place: Tuple[int, int]) -> bool:
+        """Otherwise it is an old one."""
+        chain = self.chains[place[1]]
+        return chain.state == "ready" and chain.at == place[0]
 
-    def _place(self, chain: Chain) -> Tuple[int, int]:
-        return ((chain.items[0].at - self._start) % self._size, chain.number)
+    def _take(self, chain: Chain) -> Chain:
+        self._taken += 1
+        chain.state, chain.taken = "here", self._taken
+        return chain
 
     def _hold(self, chain: Chain, behind: Item, is_unknown: bool) -> None:
-        """Ends the messages that have to wait for another run, because of the one before them."""
-        while chain.items:
-            item = chain.items.popleft()
-            step = item.step
-            if step is not None and step.state in ("accepted", "rejected", "unknown") and not item.may_be_sent:
-                self._end_known(item, step)
-                continue
-            delivery = "not_sent" if step is None or step.state == "not_sent" else "unknown"
-            error = _native.step_held(item.key, item.job_id, behind.key, is_unknown, delivery)
-            self._end(item, delivery, None, error)
-        self._done(chain)
+        """The chain's messages have to wait for another run, because of the one before them."""
+        if not chain.items:
+            return self._done(chain)
+        chain.state, chain.behind = "held", (behind.key, is_unknown)
+        self._held.append(chain)
 
     def _end_known(self, item: Item, step: Step) -> None:
         # Without a result of its own, the job may show that of another message.
@@ -270,12 +321,12 @@ class Worklist:
         job = item.job
         if job is None or self.waits:
             job = None if stored is None else read(step, lambda: _native.stored_job(stored))
-        failed = step.state != "accepted"
-        self._end(item, step.state, job, read(step, lambda: unknown(step)) if failed else None)
+        error = None if step.state == "accepted" else read(step, lambda: unknown(step))
+        self._end(item, step.state, job, error, not item.is_sent_here)
 
-    def _end(self, item: Item, delivery: Any, job: Optional[Job], error: Optional[Error]) -> None:
+    def _end(self, item: Item, delivery: Any, job: Optional[Job], error: Optional[Error], is_earlier: bool = False) -> None:
         self.left -= 1
-        self.ended.append({
+        self.outcomes.append({
             "item": item.at + 1,
             "line": item.line,
             "key": item.key,
@@ -283,7 +334,7 @@ class Worklist:
             "delivery": delivery,
             "job": job,
             "error": error,
-            "earlier": not item.is_own,
+            "earlier": is_earlier,
             "extra": item.extra,
         })  # fmt: skip
 
