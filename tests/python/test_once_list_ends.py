@@ -142,6 +142,20 @@ def test_a_token_stops_the_run_and_its_outcomes_come_first(service, database):
     continues(service, database)
 
 
+def test_the_grace_also_ends_the_wait_of_a_loop_that_continues(service, database):
+    service.reset(jobs=JOBS, rules=[STALL])
+    once, token = Once(service.client(), database), agentjob.CancelToken()
+    run = once.send_all(ITEMS, cancel=token, grace=0.2)
+    end = threading.Thread(target=lambda: in_flight(service, 4) or token.cancel())
+    end.start()
+    outcomes = []
+    with pytest.raises(agentjob.CancelledError):
+        outcomes.extend(outcome["delivery"] for outcome in run)
+    end.join()
+    assert set(outcomes) <= {"unknown"}
+    assert states(once) == ["unknown"] * 4
+
+
 def test_a_client_that_is_closed_ends_the_run(service, database):
     service.reset(jobs=JOBS, rules=[SLOW])
     client = service.client()

@@ -300,24 +300,25 @@ def test_a_result_may_be_that_of_a_later_message_of_another_worker_and_then_is_n
     assert outcome["job"] is None
 
 
-def test_what_others_did_counts_before_the_job_s_next_messages_are_held(service, database):
-    """This worker polls rarely, and its wait times out. Meanwhile another one saw the result, and sent the next message."""
-    service.reset(jobs=JOBS, work_ms=100)
-    database_of = opened(database)
-    slow = Once(service.client(), database).send_all(messages("a", "a"), wait=True, timeout=4, min_interval=3600, max_interval=3600, settle=30)
+@pytest.mark.parametrize("has_result", [True, False])
+def test_what_others_did_counts_before_the_job_s_next_messages_are_held(service, database, has_result):
+    """This worker's polls fail until its wait times out. Meanwhile another one saw the result, perhaps, and sent the next message."""
+    service.reset(jobs=JOBS, rules=[{"method": "GET", "status": 503}])
+    store = opened(database)
+    iterator = Once(service.client(), database).send_all(messages("a", "a", "a"), wait=True, timeout=2)
     outcomes = []
-    run = threading.Thread(target=lambda: outcomes.extend(slow))
+    run = threading.Thread(target=lambda: outcomes.extend(iterator))
     run.start()
-    wait_for(lambda: sent(service) == [1], "it has sent the first one")
-    wait_for(lambda: service.client().get_job("a")["status"] == "completed", "the job is done")
-    (first,) = database_of.get(["key 1"], None, 10.0)
-    wait_for(lambda: database_of.get(["key 1"], "accepted", 10.0), "its outcome is recorded")
-    (first,) = database_of.get(["key 1"], None, 10.0)
-    assert database_of.finish(first, '{"id":"a","status":"completed","prLink":"https://example.com/first"}')
+    wait_for(lambda: store.get(["key 1"], "accepted", 10.0), "it has sent the first one")
+    if has_result:
+        (first,) = store.get(["key 1"], None, 10.0)
+        assert store.finish(first, '{"id":"a","status":"completed","prLink":"https://example.com/first"}')
     Once(service.client(), database).send_message("key 2", "a", "message 2")
     run.join(PATIENCE)
-    assert deliveries(outcomes) == ["accepted"] * 2
-    assert by_item(outcomes)[0]["job"]["prLink"] == "https://example.com/first"
+    first, second, third = by_item(outcomes)
+    assert [first["delivery"], second["delivery"], third["delivery"]] == ["accepted", "accepted", "not_sent"]
+    assert type(first["error"]) is (type(None) if has_result else agentjob.WaitTimeoutError)
+    assert (first["job"] or {}).get("prLink") == ("https://example.com/first" if has_result else None)
 
 
 def test_a_job_that_got_several_messages_before_its_result_was_read_has_one_for_the_last(service, database):
@@ -411,6 +412,16 @@ def test_a_429_is_a_response_and_ends_an_outage(service, database):
     items = [(f"job {n}", "p", f"key {n}") for n in range(3)]
     outcomes = Once(service.client(max_retries=0), database).send_all(items, concurrency=1, max_outage=2)
     assert deliveries(outcomes) == ["unknown", "unknown", "accepted"]
+
+
+def test_while_the_rate_is_used_up_after_a_service_failure_it_is_polled_once(service, database, monkeypatch):
+    monkeypatch.setattr("agentjob._once.worker.ASKS", 0.2)
+    service.reset(jobs=JOBS, rules=[{"method": "POST", "nth": 1, "status": 503}])
+    token = agentjob.CancelToken()
+    threading.Timer(3, token.cancel).start()
+    with pytest.raises(agentjob.CancelledError):
+        list(Once(service.client(max_retries=0), database, rate="1/h").send_all(messages("a", "b"), cancel=token))
+    assert [request["method"] for request in service.requests()["requests"]] == ["POST", "GET"]
 
 
 @pytest.mark.parametrize(("resolution", "expected"), [("arrived", "accepted"), ("not_arrived", "accepted")])
