@@ -249,7 +249,7 @@ class Message:
 
 
 def unknown(step: Step) -> Error:
-    """The error of a step whose message may have arrived."""
+    """Why a step's message was not accepted, or may have arrived."""
     return _native.step_error(step.key, step.job_id, step.failure, step.may_have_arrived)
 
 

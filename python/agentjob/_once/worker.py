@@ -14,8 +14,9 @@ from .._native import CancelToken, Client, ListBreaker, Poller
 from ..errors import Error, WaitTimeoutError
 from ..types import BatchOutcome, Job
 from .calls import ASKS, PAUSES, Message, finished, stored_result
+from .chain import Chain
 from .store import PATIENCE, Step, Store, StoreBusyError, Throttled
-from .worklist import Chain, Worklist
+from .worklist import Worklist
 
 #: The longest time until a thread checks again whether there is something to do, in seconds.
 TICK = 0.5
@@ -118,7 +119,7 @@ class Worker:
         began = time.monotonic()
         with self.lock:
             check = self.work.check()
-        steps = self.store.get(list(dict.fromkeys(check.elsewhere + check.ahead)), None, PATIENCE)
+        steps = self.store.get(check.elsewhere + check.ahead, None, PATIENCE)
         with self.lock:
             self.work.update(check, steps)
             self.has_others = self.work.has_others()
@@ -186,13 +187,7 @@ class Worker:
             self.end(error)
         if step.state != "not_sent" or error is None:
             return self.work.sent(chain, step, job, error)
-        if scope != "job":
-            return self.work.put_back(chain)
-        left = self.work.refused(chain, error, self.shortest_pause, now)
-        if left is not None:
-            options = {**self.wait_options, "timeout": max(left, 0.001), "settle": 0.0}
-            chain.poller = self.client.poller(message.job_id, **options)
-        return None
+        return self._refused(chain, error, now) if scope == "job" else self.work.put_back(chain)
 
     def _not_taken(self, chain: Chain, taken: Union[Step, Throttled, None], is_probe: bool, now: float) -> None:
         """It was not sent: it may not be yet, or another worker has it."""
@@ -209,6 +204,13 @@ class Worker:
             self.work.continue_from(random.random())
         self.has_others = self.has_moved = True
         return None
+
+    def _refused(self, chain: Chain, error: Error, now: float) -> None:
+        """Its job is busy, and is polled until it isn't."""
+        job_id = chain.items[0].job_id
+        left = self.work.refused(chain, error, self.shortest_pause, now)
+        if left is not None:
+            chain.poller = self.client.poller(job_id, **{**self.wait_options, "timeout": max(left, 0.001), "settle": 0.0})
 
     def _decided(self, chain: Chain, step: Step, delivery: str, job: Optional[Job], error: Optional[Error]) -> None:
         """A person has decided about the step meanwhile, because its lease was over."""

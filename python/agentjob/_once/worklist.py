@@ -24,65 +24,16 @@ from collections import deque
 from typing import Any, Deque, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from .. import _native
-from .._native import Poller
 from ..errors import Error
 from ..types import BatchOutcome, Job
 from .calls import read, unknown
-from .store import Step, may_be_taken
+from .chain import Chain, Given, Item
+from .store import Step
 
 #: The longest pause between a message that was refused because its job is busy and the next poll of the job, in seconds.
 LONGEST_BUSY_PAUSE = 300.0
 #: How many of the next messages a worker checks at first when it meets another one, and at most.
 AHEAD = (200, 20_000)
-
-
-#: A message as `_native.step_list` returns it: the key, the job's id, the prompt, the line, the extra, and the digest.
-Given = Tuple[str, str, str, Optional[int], Any, str]
-
-
-class Item:
-    """A message of the list."""
-
-    def __init__(self, at: int, given: Given) -> None:
-        self.at = at
-        self.key, self.job_id, self.prompt, self.line, self.extra, self.digest = given
-        #: What the store has of it, as far as this worker knows.
-        self.step: Optional[Step] = None
-        #: This run has sent it, and the record of the response.
-        self.is_sent_here = False
-        self.job: Optional[Job] = None
-
-    @property
-    def may_be_sent(self) -> bool:
-        return self.step is None or may_be_taken(self.step, self.digest, False)
-
-
-class Chain:
-    """The messages to a job that have not ended, in the order of the list."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.items: Deque[Item] = deque()
-        #: Of the first: "new", nothing is known of it; "ready" to be sent; "elsewhere", another worker sends it; "working", its job works on
-        #: it; "busy", its job works on something else; "held" behind another one; "here", a thread of this worker does something about it.
-        #: "done": there is none.
-        self.state = "new"
-        #: How many chains threads had taken when one took this one last. Where in the list this worker comes to it.
-        self.taken, self.at = 0, -1
-        #: The wait for the job, if it is working or busy, and when it is polled next.
-        self.poller: Optional[Poller] = None
-        self.due = 0.0
-        #: When the last message was sent that may have arrived, and where it is: only it can have a result of its own.
-        self.last_sent = ("", -1)
-        #: Since when the job is busy, how often it refused a message meanwhile, and whether it was busy for too long.
-        self.is_not_busy()
-        #: What its messages are held behind, and whether that may have arrived.
-        self.behind = ("", False)
-
-    def is_not_busy(self) -> None:
-        """The job took a message."""
-        self.busy_since: Optional[float] = None
-        self.refusals, self.was_too_busy = 0, False
 
 
 class Check(NamedTuple):
@@ -175,12 +126,12 @@ class Worklist:
     def has_ready(self) -> bool:
         """Whether there is a message to send."""
         while self._ready and not self._is_ready(self._ready[0]):
-            heapq.heappop(self._ready)
+            self._pop()
         return bool(self._ready)
 
     def next(self) -> Chain:
         """The chain whose first message is sent next; there is one."""
-        return self._take(self.chains[heapq.heappop(self._ready)[1]])
+        return self._take(self._pop())
 
     def next_due(self, now: float) -> Tuple[Optional[Chain], str, float]:
         """The chain whose job is polled next, if one is due: it, what it was, and how long until one is."""
@@ -227,11 +178,13 @@ class Worklist:
     def continue_from(self, draw: float) -> None:
         """Continues elsewhere in the list, because another worker is here. draw: a random number from 0 to 1."""
         self._start = min(int(draw * self._size), self._size - 1)
-        ready = [self.chains[place[1]] for place in self._ready if self._is_ready(place)]
+        chains = [self.chains[number] for _, number in self._ready]
         self._ready = []
-        for chain in ready:
-            chain.state = "new"
-            self.put_back(chain)
+        for chain in chains:
+            chain.at = -1
+        for chain in chains:
+            if chain.state == "ready":
+                self.put_back(chain)
 
     def advance(self, chain: Chain, is_begin: bool = False) -> None:
         """Moves a chain to its first message that has not ended. is_begin: the store was just asked for all of them."""
@@ -249,7 +202,7 @@ class Worklist:
                 return
             self._end_known(chain.items.popleft(), step)
             if step.state == "accepted":
-                chain.is_not_busy()
+                chain.not_busy()
             if step.state == "unknown":
                 self._hold(chain, item, True)
                 return self.end_held(self._take(self._held.pop()), []) if is_begin and chain.items else None
@@ -258,7 +211,7 @@ class Worklist:
     def put_back(self, chain: Chain) -> None:
         """The chain's first message may be sent."""
         at = (chain.items[0].at - self._start) % self._size
-        if chain.state != "ready" or chain.at != at:
+        if chain.at != at:
             heapq.heappush(self._ready, (at, chain.number))
         chain.state, chain.at, chain.poller = "ready", at, None
 
@@ -266,7 +219,7 @@ class Worklist:
         """A thread of this worker has sent the first message, and this is what the store has of it. It has not stayed `not_sent`."""
         item = chain.items[0]
         item.job, item.is_sent_here = job, True
-        chain.is_not_busy()
+        chain.not_busy()
         self._update([step])
         if error is not None and not (step.state == "accepted" and self.waits):
             return self.ended(chain, step.state, job, error)
@@ -302,6 +255,13 @@ class Worklist:
         """Otherwise it is an old one."""
         chain = self.chains[place[1]]
         return chain.state == "ready" and chain.at == place[0]
+
+    def _pop(self) -> Chain:
+        at, number = heapq.heappop(self._ready)
+        chain = self.chains[number]
+        if chain.at == at:
+            chain.at = -1
+        return chain
 
     def _take(self, chain: Chain) -> Chain:
         self._taken += 1
