@@ -669,9 +669,6 @@ class ListBreaker:
     def rate_limited(self, now: float) -> None:
         """The service returned 429."""
 
-    def hold(self, until: float) -> None:
-        """The store holds messages back until then."""
-
     def failed(self, now: float) -> float:
         """The service failed, or can't be reached. Returns for how long it has."""
 

@@ -41,11 +41,6 @@ impl ListBreaker {
         self.core().rate_limited(seconds(now));
     }
 
-    /// The store holds messages back until then.
-    fn hold(&self, until: f64) {
-        self.core().hold(seconds(until));
-    }
-
     /// The service failed, or can't be reached. Returns for how many seconds it has.
     fn failed(&self, now: f64) -> f64 {
         self.core().failed(seconds(now)).as_secs_f64()

@@ -407,10 +407,18 @@ def test_a_429_is_a_response_and_ends_an_outage(service, database):
 def test_while_the_rate_is_used_up_after_a_service_failure_it_is_polled_once(service, database, monkeypatch):
     monkeypatch.setattr("agentjob._once.worker.ASKS", 0.2)
     service.reset(jobs=JOBS, rules=[{"method": "POST", "nth": 1, "status": 503}])
-    token = agentjob.CancelToken()
-    threading.Timer(3, token.cancel).start()
+    store, token = Counting(database), agentjob.CancelToken()
+    once = Once(service.client(max_retries=0), store, rate="1/h")
+
+    def cancels():
+        wait_for(lambda: store.statements["take"] >= 6, "it has asked several times whether it may send")
+        token.cancel()
+
+    end = threading.Thread(target=cancels)
+    end.start()
     with pytest.raises(agentjob.CancelledError):
-        list(Once(service.client(max_retries=0), database, rate="1/h").send_all(messages("a", "b"), cancel=token))
+        list(once.send_all(messages("a", "b"), cancel=token))
+    end.join()
     assert [request["method"] for request in service.requests()["requests"]] == ["POST", "GET"]
 
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::batch::item::{BatchItem, ItemChecks};
-use crate::batch::pace::circuit_breaker::{CircuitBreaker, PauseReason, Permit};
+use crate::batch::pace::circuit_breaker::{CircuitBreaker, Permit};
 use crate::batch::pace::failure_scope::{FailureScope, failure_scope};
 use crate::batch::pace::moment::moment;
 use crate::client::Client;
@@ -76,11 +76,6 @@ impl ListBreaker {
     /// The service returned 429: for how long it pauses all workers, the store says.
     pub fn rate_limited(&mut self, now: Duration) {
         self.0.record_rate_limit(moment(now), Some(SHORTEST_PAUSE));
-    }
-
-    /// The store has a pause or a rate that holds messages back until then.
-    pub fn hold(&mut self, until: Duration) {
-        self.0.restore(PauseReason::RateLimit, moment(until));
     }
 
     /// The service failed, or can't be reached. Returns how long it has.
@@ -162,9 +157,9 @@ mod tests {
         let second = Duration::from_secs;
         let mut breaker = ListBreaker::default();
         assert_eq!(breaker.admit(second(10), 3), Ok(false));
-        breaker.hold(second(15));
-        assert_eq!(breaker.admit(second(11), 0), Err(second(4)));
-        assert_eq!((breaker.admit(second(15), 1), breaker.admit(second(15), 0)), (Err(Duration::ZERO), Ok(false)));
+        breaker.rate_limited(second(10));
+        assert_eq!(breaker.admit(second(10), 0), Err(second(1)));
+        assert_eq!((breaker.admit(second(11), 1), breaker.admit(second(11), 0)), (Err(Duration::ZERO), Ok(false)));
         assert!(breaker.responded() && !breaker.responded());
         assert_eq!(breaker.failed(second(20)), Duration::ZERO);
         assert!(!breaker.responded(), "the response to an earlier message");

@@ -55,6 +55,8 @@ class Worker:
         # What follows is under that lock.
         self.work, self.breaker = work, ListBreaker()
         self.sending = 0
+        #: When the store may let messages leave again, and whether one asks alone until then.
+        self.paced_until, self.is_paced = 0.0, False
         #: When the run was ended, and what raised.
         self.ended_at: Optional[float] = None
         self.error: Optional[BaseException] = None
@@ -86,6 +88,8 @@ class Worker:
         """What a thread that sends does next."""
         if not self.work.has_ready():
             return TICK
+        if now < self.paced_until or (self.is_paced and self.sending):
+            return max(self.paced_until - now, 0.0) or TICK
         pause, is_probe = self.breaker.admit(now, self.sending)
         if pause is not None:
             return pause or TICK
@@ -171,6 +175,9 @@ class Worker:
         if step is None or not message.outcome or not isinstance(error, (Error, type(None))):
             # The store can't be used, or the call was ended.
             return self.end(error)
+        if self.is_paced:
+            self.is_paced = False
+            self.for_senders.notify_all()
         delivery, poller, scope = message.outcome[0]
         job = None if poller is None else poller.job
         if step.owner != message.owner:
@@ -195,7 +202,7 @@ class Worker:
             if is_probe:
                 # A poll showed that the service works.
                 self._responded()
-            self.breaker.hold(now + min(max(taken.seconds, PAUSES[0]), ASKS))
+            self.paced_until, self.is_paced = now + min(max(taken.seconds, PAUSES[0]), ASKS), True
         if not isinstance(taken, Step):
             return self.work.put_back(chain)
         self.work.found(chain, taken)
