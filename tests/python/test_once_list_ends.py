@@ -119,6 +119,7 @@ def test_a_message_whose_response_does_not_come_within_the_grace_is_unknown(serv
     in_flight(service, 4)
     iterator.close()
     assert states(once) == ["accepted"] + ["unknown"] * 4
+    assert all("the call was cancelled" in step["error"] for step in once.steps(state="unknown"))
     assert list(iterator) == []
     continues(service, database)
 
@@ -153,7 +154,7 @@ def test_the_grace_also_ends_the_wait_of_a_loop_that_continues(service, database
         outcomes.extend(outcome["delivery"] for outcome in run)
     end.join()
     assert set(outcomes) <= {"unknown"}
-    assert states(once) == ["unknown"] * 4
+    assert states(once) == ["unknown"] * 4 and all("the call was cancelled" in step["error"] for step in once.steps())
 
 
 def test_a_client_that_is_closed_ends_the_run(service, database):
