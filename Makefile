@@ -12,6 +12,7 @@
 #                at every step, all compared with the emulator's ledger
 #   make torture makes each system call of a send, a wait and a batch fail with each of its errors
 #   make fuzz    gives every parser inputs that are made up, guided by coverage, for SECONDS each (60)
+#   make engines runs the adapters of workflow engines in Airflow and Ray (not a part of make check)
 #   make bench   races agentjob against other clients on this machine and writes tests/bench/RESULTS.md (QUICK=1: a rough run)
 #   make release makes everything that a release consists of in build/release, and uploads nothing (docs/releasing.md)
 #   make help    prints this text and the names of the parts
@@ -47,7 +48,7 @@ PLATFORM_PARTS := $(shell sed -n 's/^PARTS := //p' tests/platforms/Makefile)
 .PHONY: wheels check-wheels gallery faults torture torture-sample fuzz fuzz-sample bench bench-check sizes fmt lint clean
 
 help:
-	@sed -n '3,18s/^# \{0,1\}//p' Makefile
+	@sed -n '3,19s/^# \{0,1\}//p' Makefile
 	@echo "Each part is a target of its own:"
 	@echo "  test:   $(TEST_PARTS)"
 	@echo "  check:  the parts of test, then $(CHECK_PARTS)"
@@ -142,10 +143,9 @@ test-types:
 	@echo "SKIPPED: the type checkers need Python 3.10 or newer; set PYTHON=…"
 else
 test-types: $(BUILD)/types.stamp
-	cd "$(BUILD)/types" && venv/bin/python -m mypy.stubtest --allowlist "$(CURDIR)/tests/types/allowlist.txt" --ignore-unused-allowlist agentjob
-	cd "$(BUILD)/types" && PATH="$$PWD/venv/bin:$$PATH" pyright --verifytypes agentjob --ignoreexternal
+	cd "$(BUILD)/types" && venv/bin/python -m mypy.stubtest --mypy-config-file "$(CURDIR)/tests/types/mypy.ini" --allowlist "$(CURDIR)/tests/types/allowlist.txt" --ignore-unused-allowlist agentjob
 	"$(BUILD)/types/venv/bin/python" tests/types/check.py "$(BUILD)/types"
-	"$(BUILD)/types/venv/bin/mypy" --strict --cache-dir "$(BUILD)/types/cache" python/agentjob/__init__.py python/agentjob/[a-z]*.py python/agentjob/_once/*.py
+	"$(BUILD)/types/venv/bin/mypy" --strict --config-file tests/types/mypy.ini --cache-dir "$(BUILD)/types/cache" python/agentjob/__init__.py python/agentjob/[a-z]*.py python/agentjob/_once/*.py python/agentjob/engines/*.py
 endif
 
 # Checks the wheels and the sdist: their contents, where they run, and pip install from a clone and from the sdist.
@@ -165,12 +165,20 @@ test-vectors: library emulator $(BUILD)/wheel.stamp
 		--driver c="$(BUILD)/c/driver" --driver python="$(BIN)/python tests/drivers/python/driver.py" \
 		$(if $(ONLY),--exactly "$$ONLY")
 
+# The adapters in the engines that aren't among the requirements of test-python.
+ENGINES := airflow ray
+engines: $(ENGINES:%=engine-%)
+	@for engine in $(ENGINES); do \
+		[ ! -d "$(BUILD)/engines/$$engine" ] || \
+		"$(BUILD)/engines/$$engine/bin/python" -m pytest -q -rsfE -p no:cacheprovider -n 3 tests/engines/test_$$engine.py || exit 1; \
+	done
+
 # Runs the examples of README.md, and with test-docs those of docs/, as a reader would paste them.
 DOCS := $(PYTHON) tests/docs/run.py --emulator "$(EMULATOR)" --target "$(TARGET)" --library "$(BUILD)/docs/dist"
 test-readme: library emulator $(BUILD)/wheel.stamp $(BUILD)/docs/dist.stamp
 	$(DOCS) --python "$(BIN)/python" README.md
-test-docs: docs library emulator $(BUILD)/docs/venv.stamp $(BUILD)/docs/dist.stamp airflow
-	$(DOCS) --python "$(BUILD)/docs/venv/bin/python" $(addprefix --python ,$(shell ls "$(BUILD)/docs/airflow/bin/python" 2>/dev/null))
+test-docs: docs library emulator $(BUILD)/docs/venv.stamp $(BUILD)/docs/dist.stamp $(ENGINES:%=engine-%)
+	$(DOCS) --python "$(BUILD)/docs/venv/bin/python" $(addprefix --python ,$(wildcard $(ENGINES:%=$(BUILD)/engines/%/bin/python)))
 	$(BUILD)/docs/venv/bin/python -m pytest -q -rs -p no:cacheprovider tests/docs
 
 # Builds the site in build/site. Doxygen's pages (C) and rustdoc's (Rust) are linked in; without doxygen, C's are left out.
@@ -192,14 +200,16 @@ $(BUILD)/docs/venv.stamp: $(BUILD)/wheel.stamp docs/requirements.txt tests/docs/
 	$(BUILD)/docs/venv/bin/python -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt -r tests/docs/requirements.txt
 	$(BUILD)/docs/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-index --force-reinstall "$(BUILD)"/wheels/agentjob-*.whl
 	@touch $@
-# Airflow's requirements contradict those of other pages, so it has an environment of its own, of 300 MB. Its page is skipped without one.
-.PHONY: airflow
-airflow: $(BUILD)/wheel.stamp
-	@if [ ! "$(BUILD)/docs/airflow.stamp" -nt "$(BUILD)/wheel.stamp" ] || [ tests/docs/airflow.txt -nt "$(BUILD)/docs/airflow.stamp" ]; then \
-		$(PYTHON) -m venv "$(BUILD)/docs/airflow" && \
-		"$(BUILD)/docs/airflow/bin/python" -m pip install --quiet --disable-pip-version-check -r tests/docs/airflow.txt && \
-		"$(BUILD)/docs/airflow/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --force-reinstall "$(BUILD)"/wheels/agentjob-*.whl && \
-		touch "$(BUILD)/docs/airflow.stamp" || { rm -rf "$(BUILD)/docs/airflow"; echo "SKIPPED: Airflow cannot be installed"; }; \
+# Airflow's and Ray's requirements contradict those of other pages, so each has an environment of its own, of 300 MB. What needs one that can't
+# be installed is skipped.
+.PHONY: engines $(ENGINES:%=engine-%)
+$(ENGINES:%=engine-%): engine-%: $(BUILD)/wheel.stamp
+	@VENV="$(BUILD)/engines/$*"; NEEDS=tests/engines/$*.txt; \
+	if [ ! "$$VENV.stamp" -nt "$(BUILD)/wheel.stamp" ] || [ $$NEEDS -nt "$$VENV.stamp" ]; then \
+		$(PYTHON) -m venv "$$VENV" && \
+		"$$VENV/bin/python" -m pip install --quiet --disable-pip-version-check -r $$NEEDS && \
+		"$$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --force-reinstall "$(BUILD)"/wheels/agentjob-*.whl && \
+		touch "$$VENV.stamp" || { rm -rf "$$VENV"; echo "SKIPPED: $* cannot be installed"; }; \
 	fi
 $(BUILD)/docs/dist.stamp: library emulator
 	@mkdir -p "$(BUILD)/docs"

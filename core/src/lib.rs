@@ -94,6 +94,8 @@ pub use once::pace::{StepPace, step_pause};
 #[doc(hidden)]
 pub use once::resolution::{resolved_step, unresolvable_step, unwaitable_step};
 #[doc(hidden)]
+pub use once::retry::{StepFailure, step_retry};
+#[doc(hidden)]
 pub use once::step::{
     StoredWait, check_step_key, other_message, step_error, step_in_flight, step_throttled, stored_job,
 };

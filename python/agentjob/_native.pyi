@@ -51,6 +51,7 @@ __all__ = [
     "step_message",
     "step_pace",
     "step_pause",
+    "step_retry",
     "stored_failure",
     "stored_job",
     "stored_wait",
@@ -835,6 +836,10 @@ def step_list(
 
 def ends_every_poll(exception: Exception) -> bool:
     """Whether the exception that ended a poll would end each other poll, too."""
+
+def step_retry(exception: Exception, failures: int) -> float | None:
+    """For how many seconds an engine waits before it runs a step again that raised this exception, after so many failures in a row; None if
+    that doesn't help."""
 
 def step_held(key: str, job_id: str, behind: str, is_unknown: bool, delivery: str) -> Error:
     """The exception of a step that is held behind another one of its job, which may have arrived, or whose result is missing."""

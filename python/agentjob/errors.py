@@ -118,6 +118,18 @@ class Error(Exception):
     def args(self, args: "tuple[typing.Any, ...]") -> None:
         BaseException.args.__set__(self, tuple(args)[:1])  # type: ignore[attr-defined]
 
+    @property
+    def cause(self) -> "typing.Any":
+        """Of an error that Ray raises again: the task's own."""
+        return self.__dict__.get("cause")
+
+    @cause.setter
+    def cause(self, cause: object) -> None:
+        # Ray makes a subclass of the cause's class, without calling its __init__: without its facts it would say that nothing was sent.
+        self.__dict__["cause"] = cause
+        if isinstance(cause, Error):
+            self.__dict__.update({name: getattr(cause, name) for name in _FACTS})
+
     def to_dict(self) -> "types.ErrorDict":
         """The error as a dict for JSON: kind, message, reason, hint, delivery, http_status, retry_after, request_id, body,
         attempts, elapsed, job, item and line. A number of the job beyond a float, which Python reads as infinity and JSON doesn't have,

@@ -17,7 +17,6 @@ The steps are in a store, which all workers share: the file of an SQLite databas
 
 from __future__ import annotations
 
-import contextlib
 from functools import partial
 from typing import Any, AsyncGenerator, Callable, Generator, Iterable, List, Mapping, Optional, Tuple, TypeVar, Union
 
@@ -25,19 +24,17 @@ from . import _native
 from ._aio.batch import close_and_wait
 from ._aio.call import run
 from ._aio.message import Message as _Message
+from ._aio.poller import AsyncPoller
 from ._aio.threads import Threads
-from ._native import CancelToken, Client
+from ._native import CancelToken, Client, Poller
 from ._once import lookup
-from ._once.calls import Message, finished
+from ._once.calls import Message
 from ._once.lookup import Where
 from ._once.postgresql import PostgreSQLStore
-from ._once.run import Run
+from ._once.run import Run, list_run
 from ._once.sqlite import SQLiteStore
 from ._once.store import PATIENCE, Step, StepOutcome, Store, StoreBusyError, Taker, Throttled
-from ._once.worker import Worker
-from ._once.worklist import Worklist
 from .aio import AsyncClient, OnMeta, OnUpdate, _check, _notify, _without
-from .errors import InvalidArgumentError, StoreError
 from .types import BatchItem, BatchOutcome, Job, Resolution, ResponseMeta, StepRecord, StepState, WaitTimeout
 
 __all__ = ["AsyncOnce", "Once", "PostgreSQLStore", "SQLiteStore", "Step", "StepOutcome", "Store", "StoreBusyError", "Taker", "Throttled"]
@@ -127,10 +124,28 @@ class Once:
         job = lookup.result(self.client, step, _without(options, "on_update", "meta", "cancel"))
         if job is None:
             job, record = _native.wait_step(self.client, step.job_id, step.poller, **options)
-            job = self._finished(step, job, record)
+            job = lookup.finished(self.store, step, job, record)
         elif on_update is not None:
             on_update(job)
         return lookup.checked(job, check)
+
+    def poller(
+        self,
+        key: str,
+        *,
+        timeout: WaitTimeout = "client",
+        min_interval: Optional[float] = None,
+        max_interval: Optional[float] = None,
+        lateness: Optional[float] = None,
+        settle: Optional[float] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> Poller:
+        """The wait for an accepted step's result, whose loop an engine runs: see Client.poller. Client.resume(str(poller)) continues it in any
+        process. When it is done, wait() records the result. The arguments and the errors are those of wait().
+        """
+        options = _without(locals(), "self", "key")
+        step = lookup.accepted(self.store, key)
+        return _native.resume_step(self.client, step.job_id, step.poller, **options)
 
     def send_all(
         self,
@@ -202,36 +217,11 @@ class Once:
         wanted = None if keys is None else list(keys)
         for key in wanted or ():
             _native.check_step_key(key)
-        if state not in (None, "sending", "accepted", "rejected", "not_sent", "unknown"):
-            reason, hint = f"state is {state!r}", "Give sending, accepted, rejected, not_sent or unknown."
-            raise InvalidArgumentError(f"{reason}. {hint}", {"reason": reason, "hint": hint, "delivery": None})
+        lookup.check_state(state)
         return [lookup.record(step) for step in self.store.get(wanted, state, PATIENCE)]
 
-    def _run(
-        self,
-        items: Iterable[Union[BatchItem, Tuple[str, str, str]]],
-        headers: Optional[Mapping[str, str]],
-        concurrency: int,
-        wait: bool,
-        max_outage: float,
-        max_busy: float,
-        grace: float,
-        cancel: Optional[CancelToken] = None,
-        **waits: Any,
-    ) -> Run:
-        options = {"concurrency": concurrency, "wait": wait, "max_outage": max_outage, "max_busy": max_busy, "grace": grace, "cancel": cancel}
-        given, shortest_pause = _native.step_list(self.client, items, headers, **waits, **options)
-        work = Worklist(given, wait, float(max_busy))
-        wait_options = {**waits, "headers": headers}
-        worker = Worker(self.client, self.store, self._pace, work, wait_options, shortest_pause, float(max_outage))
-        return Run(worker, concurrency, grace, cancel)
-
-    def _finished(self, step: Step, job: Job, record: Optional[str]) -> Job:
-        if record is not None:
-            # Without it the next wait polls the job once more.
-            with contextlib.suppress(StoreError):
-                return finished(self.store, step, job, record) or job
-        return job
+    def _run(self, **options: Any) -> Run:
+        return list_run(self.client, self.store, self._pace, **options)
 
 
 class AsyncOnce:
@@ -289,7 +279,22 @@ class AsyncOnce:
         poller = _native.resume_step(self.client._client, step.job_id, step.poller, **options)
         job = await self.client._follow(poller, False, on_update, meta)
         record = _native.stored_wait(self.client._client, poller)[0]
-        return lookup.checked(await self._stored(partial(self._once._finished, step, job, record)), check)
+        return lookup.checked(await self._stored(partial(lookup.finished, self.store, step, job, record)), check)
+
+    async def poller(
+        self,
+        key: str,
+        *,
+        timeout: WaitTimeout = "client",
+        min_interval: Optional[float] = None,
+        max_interval: Optional[float] = None,
+        lateness: Optional[float] = None,
+        settle: Optional[float] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> AsyncPoller:
+        """The wait for an accepted step's result, whose loop an engine runs; see Once.poller and AsyncClient.poller."""
+        poller = await self._stored(partial(self._once.poller, **_without(locals(), "self")))
+        return AsyncPoller(self.client._poll, poller)
 
     async def send_all(
         self,

@@ -75,7 +75,7 @@ mod _native {
     #[pymodule_export]
     use super::once::{
         check_step_key, ends_every_poll, machine_time, may_retry_after, other_message, resolved_step, resume_step,
-        send_step, step_error, step_held, step_in_flight, step_list, step_message, step_pace, step_pause,
+        send_step, step_error, step_held, step_in_flight, step_list, step_message, step_pace, step_pause, step_retry,
         step_throttled, stored_failure, stored_job, stored_wait, unresolvable_step, unwaitable_step, wait_step,
     };
     #[pymodule_export]

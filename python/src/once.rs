@@ -78,6 +78,26 @@ pub(crate) fn ends_every_poll(exception: &Bound<'_, PyAny>) -> bool {
     core::ends_every_poll(kind.unwrap_or(ErrorKind::Internal), fact(exception, "http_status"))
 }
 
+/// For how many seconds an engine waits before it runs a step again that raised this exception, after so many failures in a row; None if that
+/// doesn't help.
+#[pyfunction]
+pub(crate) fn step_retry(exception: &Bound<'_, PyAny>, failures: u32) -> Option<f64> {
+    let kind = fact::<String>(exception, "kind").unwrap_or_default();
+    let delivery = fact::<String>(exception, "delivery").map(|delivery| named(&delivery));
+    let failure = match ErrorKind::ALL.into_iter().find(|known| known.as_str() == kind) {
+        Some(kind) => {
+            let retry_after =
+                fact(exception, "retry_after").and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+            core::StepFailure::Call { kind, http_status: fact(exception, "http_status"), delivery, retry_after }
+        }
+        None if kind == "step_in_flight" => core::StepFailure::InFlight,
+        None if kind == "store" => core::StepFailure::Store(delivery),
+        // Such as that of a job that failed.
+        None => return None,
+    };
+    core::step_retry(failure, failures).map(|pause| pause.as_secs_f64())
+}
+
 /// The exception of a step that is held behind another one of its job; see `agentjob_core::step_held`.
 #[pyfunction]
 pub(crate) fn step_held<'py>(

@@ -107,6 +107,21 @@ def test_the_verdict_survives_celerys_json_backend(status, delivery):
     assert type(other) is type(error) and facts(other) == facts(error) and other.delivery == delivery
 
 
+def test_the_verdict_survives_ray_which_subclasses_the_class_and_sets_the_cause():
+    class TaskError(Exception):
+        pass
+
+    class Raised(TaskError, agentjob.ServerError):
+        def __init__(self, cause):
+            self.cause = cause
+
+    error = agentjob.ServerError("what failed")
+    error.delivery, error.http_status = "unknown", 503
+    again = Raised(error)
+    assert (again.delivery, again.http_status, again.kind, again.cause) == ("unknown", 503, "server", error)
+    assert error.cause is None and agentjob.ServerError().cause is None
+
+
 def test_its_dict_is_strict_json_whatever_numbers_the_record_has():
     record = '{"id":"job_demo","status":"active","big":1e999,"list":[{"small":-1E999}, 1.5, true]}'
     with Emulator(rules=[{"status": 200, "body": record}]) as emulator:

@@ -4,6 +4,7 @@ import json
 import pickle
 import subprocess
 import sys
+import time
 
 import pytest
 from conftest import QUICK
@@ -291,3 +292,22 @@ def test_a_program_may_bring_a_store_of_its_own(client, database):
             Once(client, wrong)
     with pytest.raises(TypeError):
         Once("client", database)
+
+
+def test_an_engine_may_run_the_loop_of_a_wait_itself(emulator, client, once):
+    with pytest.raises(agentjob.InvalidArgumentError, match='step "k"'):
+        once.poller("k")
+    emulator.reset(rules=[LOST], work_ms=600)
+    raised(once.send_message, "k", "job_demo", "p")
+    assert raised(once.poller, "k").delivery == "unknown"
+    once.resolve("k", "not_arrived")
+    once.send_message("k", "job_demo", "p")
+    state = str(once.poller("k", **QUICK, settle=1.0))
+    while not (poller := client.resume(state)).poll():
+        state = str(poller)
+        time.sleep(poller.due_in)
+    emulator.reset(jobs=[{"id": "job_demo", "status": "completed"}])
+    assert once.wait("k", **QUICK)["status"] == "completed"
+    assert [step["job"]["status"] for step in once.steps(["k"])] == ["completed"]
+    with pytest.raises(TypeError, match="tiemout"):
+        once.poller("k", tiemout=1)

@@ -134,3 +134,17 @@ def test_what_is_in_flight_when_a_list_ends_early_gets_its_responses(emulator, c
     assert len(prompts(emulator)) < 20
     jobs()
     assert len(list(Once(emulator.client(), database).send_all(LIST))) == 20
+
+
+def test_asyncio_may_run_the_loop_of_a_wait_itself_too(emulator, client, database):
+    async def main():
+        async with AsyncClient.of(client) as service:
+            once = AsyncOnce(service, database)
+            await once.send_message("k", "job_demo", "p")
+            state = str(await once.poller("k", **QUICK, settle=1.0))
+            while not await (poller := service.resume(state)).poll():
+                state = str(poller)
+                await asyncio.sleep(poller.due_in)
+            return (await once.wait("k", **QUICK))["status"]
+
+    assert asyncio.run(main()) == "completed"

@@ -55,6 +55,12 @@ def test_an_import_loads_little():
     assert modules == {"agentjob", "agentjob._native", "agentjob.errors", "atexit"}
 
 
+def test_no_engine_is_loaded_before_its_module_is_imported():
+    code = "import sys, agentjob.once, agentjob.engines, agentjob.engines._airflow_provider; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    assert not set(loaded.stdout.split()) & {"airflow", "celery", "distributed", "ray", "psycopg"}
+
+
 def parameters(signature):
     return [(p.name, p.kind, p.default) for p in signature.parameters.values() if p.name != "self"]
 

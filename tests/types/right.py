@@ -37,6 +37,7 @@ def steps(client: agentjob.Client) -> Job:
     print(once.send_message("key", "job_1", "Add tests")["status"])
     for step in Once(client, "steps.db").steps(["key"], state="unknown"):
         once.resolve(step["key"], "arrived")
+    print(once.poller("key", settle=1.0).due_in)
     return once.wait("key", timeout=None)
 
 

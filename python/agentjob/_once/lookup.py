@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from os import PathLike
 from typing import Any, Dict, Optional, Union
 
 from .. import _native
 from .._native import Client
-from ..errors import StoreError, job_failed
+from ..errors import InvalidArgumentError, StoreError, job_failed
 from ..types import Job, StepRecord
+from . import calls
 from .calls import read, stored_result, unknown
 from .postgresql import PostgreSQLStore
 from .sqlite import SQLiteStore
@@ -51,10 +53,25 @@ def result(client: Client, step: Step, options: Dict[str, Any]) -> Optional[Job]
     return stored_result(step)
 
 
+def finished(store: Store, step: Step, job: Job, record: Optional[str]) -> Job:
+    """Records the result of a step, if the store can be used, and returns the one that counts."""
+    if record is not None:
+        # Without it the next wait polls the job once more.
+        with suppress(StoreError):
+            return calls.finished(store, step, job, record) or job
+    return job
+
+
 def checked(job: Job, check: bool) -> Job:
     if check and job["status"] == "failed":
         raise job_failed(_native.escape(job["id"]), job)
     return job
+
+
+def check_state(state: object) -> None:
+    if state not in (None, "sending", "accepted", "rejected", "not_sent", "unknown"):
+        reason, hint = f"state is {state!r}", "Give sending, accepted, rejected, not_sent or unknown."
+        raise InvalidArgumentError(f"{reason}. {hint}", {"reason": reason, "hint": hint, "delivery": None})
 
 
 def record(step: Step) -> StepRecord:

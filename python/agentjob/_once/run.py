@@ -8,17 +8,42 @@ import queue
 import threading
 import time
 from contextlib import suppress
-from typing import Callable, Generator, List, Optional
+from typing import Any, Callable, Generator, Iterable, List, Mapping, Optional, Tuple
 
 from .. import _native
-from .._native import CancelToken
+from .._native import CancelToken, Client
 from ..errors import CancelledError
 from ..types import BatchOutcome
 from .calls import SETTLES
+from .store import Store
 from .worker import TICK, Task, Worker
+from .worklist import Worklist
 
 #: How often the iterating thread checks whether the run was cancelled, in seconds.
 WATCHES = 0.1
+
+
+def list_run(
+    client: Client,
+    store: Store,
+    pace: Tuple[str, Optional[int], Optional[float]],
+    *,
+    items: Iterable[object],
+    headers: Optional[Mapping[str, str]],
+    concurrency: int,
+    wait: bool,
+    max_outage: float,
+    max_busy: float,
+    grace: float,
+    cancel: Optional[CancelToken] = None,
+    **waits: Any,
+) -> Run:
+    """A run of a list, all of which is checked here."""
+    options = {"concurrency": concurrency, "wait": wait, "max_outage": max_outage, "max_busy": max_busy, "grace": grace, "cancel": cancel}
+    given, shortest_pause = _native.step_list(client, items, headers, **waits, **options)
+    work = Worklist(given, wait, float(max_busy))
+    worker = Worker(client, store, pace, work, {**waits, "headers": headers}, shortest_pause, float(max_outage))
+    return Run(worker, concurrency, grace, cancel)
 
 
 class Run:

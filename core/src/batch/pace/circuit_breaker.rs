@@ -59,6 +59,12 @@ pub(crate) enum Permit {
     AfterInFlight,
 }
 
+/// The pause after a service failure. `failures`: how many there were in a row before it. `draw`: a random number from 0 to 1.
+pub(crate) fn service_backoff(failures: u32, draw: f64) -> Duration {
+    let even = FIRST_BACKOFF.saturating_mul(1 << failures.min(16)).min(MAX_BACKOFF);
+    even.mul_f64(1.0 - JITTER + 2.0 * JITTER * draw.clamp(0.0, 1.0))
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct CircuitBreaker {
     /// Why it is open and until when; half-open from that time on. None: closed.
@@ -123,9 +129,8 @@ impl CircuitBreaker {
         if let Some((_, until)) = self.open_until(now) {
             return until;
         }
-        let even = FIRST_BACKOFF.saturating_mul(1 << self.service_failures.min(16)).min(MAX_BACKOFF);
+        let pause = service_backoff(self.service_failures, draw);
         self.service_failures += 1;
-        let pause = even.mul_f64(1.0 - JITTER + 2.0 * JITTER * draw.clamp(0.0, 1.0));
         self.trip(PauseReason::ServiceFailure, now.saturating_add(moment(pause)))
     }
 

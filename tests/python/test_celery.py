@@ -1,0 +1,160 @@
+"""Celery's tasks that send messages, in a worker with one slot."""
+
+import logging
+
+import pytest
+from conftest import QUICK
+from steps import LOST, POST, prompts, settings
+
+import agentjob
+from agentjob.once import Once
+
+celery = pytest.importorskip("celery", reason="celery is not installed")
+worker = pytest.importorskip("celery.contrib.testing.worker")
+
+#: How long a result may take, in seconds.
+PATIENCE = 60
+
+
+@pytest.fixture(scope="module")
+def sent_by_worker():
+    """A task that sends a message, and a worker that runs one at a time. Starting and stopping one takes seconds, so the tests share it."""
+    from agentjob.engines.celery import AgentJobTask
+
+    app = celery.Celery("tests", broker="memory://", backend="cache+memory://", set_as_current=False)
+    # Python's own logging is the tests'.
+    app.conf.update(worker_hijack_root_logger=False, broker_connection_retry_on_startup=False, worker_prefetch_multiplier=1)
+
+    class Quick(AgentJobTask):
+        environment = {}
+
+        def make_client(self):
+            return agentjob.Client(**self.environment, max_retries=0, settle=1.0, **QUICK)
+
+    @app.task(base=Quick, bind=True, shared=False, name="send")
+    def send(self, job_id, prompt, **options):
+        return self.send_message(job_id, prompt, **options)
+
+    with worker.start_worker(app, pool="threads", concurrency=1, perform_ping_check=False, loglevel=logging.CRITICAL):
+        yield send
+
+
+@pytest.fixture
+def task(sent_by_worker, emulator, database):
+    task = sent_by_worker
+    task.store, task.max_failures, task.environment = str(database), 20, settings(emulator)
+    vars(task).pop("once", None)
+    yield task
+    task.app.control.purge()
+
+
+def result(sent):
+    return sent.get(timeout=PATIENCE)
+
+
+def test_a_task_that_runs_again_sends_nothing_and_returns_the_same(emulator, task):
+    for _ in range(2):
+        sent = task.apply_async(("job_demo", "p"), task_id="night")
+        assert result(sent)["id"] == "job_demo"
+        sent.forget()
+    assert prompts(emulator) == ["p"]
+
+
+def test_a_key_of_the_caller_s_names_the_message_instead_of_the_task_s_id(emulator, task):
+    for _ in range(2):
+        assert result(task.delay("job_demo", "p", key="night"))["id"] == "job_demo"
+    assert prompts(emulator) == ["p"]
+
+
+def test_while_a_job_works_its_task_holds_no_slot(emulator, task):
+    emulator.reset(jobs=[{"id": "long"}, {"id": "job_demo"}], work_ms=600_000)
+    long = task.delay("long", "first", wait=True)
+    assert result(task.delay("job_demo", "second"))["status"] == "active"
+    assert not long.ready(), "the only slot is free although its job works"
+    assert prompts(emulator) == ["first", "second"]
+    emulator.reset(jobs=[{"id": "long", "status": "completed"}])
+    assert result(long)["status"] == "completed"
+
+
+def test_a_result_is_recorded_in_the_store(emulator, client, database, task):
+    job = result(task.delay("job_demo", "p", key="night", wait=True))
+    emulator.reset(jobs=[])
+    assert Once(client, database).wait("night")["status"] == job["status"] == "completed"
+
+
+@pytest.mark.parametrize("status", [408, 409])
+def test_what_certainly_did_not_arrive_is_sent_again(emulator, task, status):
+    emulator.reset(rules=[{**POST, "nth": nth, "status": status} for nth in (1, 2)])
+    assert result(task.delay("job_demo", "p", wait=True))["status"] == "completed"
+    assert prompts(emulator) == ["p"]
+
+
+def test_a_rate_limit_is_waited_for_and_is_no_failure(emulator, task):
+    emulator.reset(rules=[{**POST, "nth": nth, "status": 429, "headers": {"Retry-After": "1"}} for nth in (1, 2)])
+    task.max_failures = 0
+    assert result(task.delay("job_demo", "p"))["id"] == "job_demo"
+    assert prompts(emulator) == ["p"]
+
+
+def test_what_may_have_arrived_is_raised_and_never_sent_again(emulator, task):
+    emulator.reset(rules=[LOST])
+    for _ in range(2):
+        with pytest.raises(agentjob.ConnectionLostError, match="resolve the step") as caught:
+            result(task.delay("job_demo", "p", key="night"))
+        assert caught.value.delivery == "unknown"
+    assert prompts(emulator) == ["p"]
+
+
+def test_a_message_that_is_rejected_for_good_is_raised_at_once(emulator, task):
+    emulator.reset(rules=[{**POST, "status": 422}])
+    with pytest.raises(agentjob.BadRequestError) as caught:
+        result(task.delay("job_demo", "p"))
+    assert caught.value.delivery == "rejected"
+
+
+def test_after_too_many_failures_in_a_row_the_last_one_is_raised(emulator, task):
+    emulator.reset(rules=[{**POST, "nth": nth, "status": 409} for nth in range(1, 9)])
+    task.max_failures = 2
+    with pytest.raises(agentjob.ConflictError):
+        result(task.delay("job_demo", "p"))
+    assert emulator.requests()["total"] == 3
+
+
+def test_a_wait_that_times_out_is_raised_though_each_poll_is_a_task_of_its_own(emulator, task):
+    emulator.reset(jobs=[{"id": "job_demo"}], work_ms=600_000)
+    with pytest.raises(agentjob.WaitTimeoutError):
+        result(task.delay("job_demo", "p", wait=True, timeout=1.0))
+    assert prompts(emulator) == ["p"]
+
+
+def test_a_job_that_failed_is_raised_if_that_is_asked_for(emulator, task):
+    emulator.reset(outcome="failed")
+    with pytest.raises(agentjob.JobFailedError):
+        result(task.delay("job_demo", "p", wait=True, check=True))
+
+
+@pytest.mark.parametrize(
+    ("options", "error"), [({"timeout": -1}, agentjob.InvalidArgumentError), ({"lateness": "x"}, TypeError), ({"tiemout": 3}, TypeError), ({"check": 1}, TypeError)]
+)
+def test_wrong_options_are_refused_before_anything_is_sent(emulator, task, options, error):
+    with pytest.raises(error, match=next(iter(options))):
+        result(task.delay("job_demo", "p", wait=True, **options))
+    assert emulator.requests()["total"] == 0
+
+
+def test_a_task_without_a_store_says_how_to_give_it_one(emulator, task):
+    task.store = None
+    with pytest.raises(agentjob.InvalidArgumentError, match="task 'send' has no store. Give it one") as caught:
+        task.apply(("job_demo", "p")).get()
+    assert caught.value.delivery == "not_sent" and emulator.requests()["total"] == 0
+
+
+def test_a_task_that_runs_eagerly_or_is_called_waits_itself(emulator, task):
+    assert task.apply(("job_demo", "p"), {"wait": True}).get()["status"] == "completed"
+    with pytest.raises(agentjob.InvalidArgumentError, match="key is missing"):
+        task("job_demo", "q")
+    assert task("job_demo", "q", key="k", wait=True)["status"] == "completed"
+    emulator.reset(rules=[{**POST, "status": 429}])
+    with pytest.raises(agentjob.RateLimitError):
+        task.apply(("job_demo", "r")).get()
+    assert prompts(emulator) == []

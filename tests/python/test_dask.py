@@ -1,0 +1,110 @@
+"""Dask's workers that send messages, one of which has one thread."""
+
+import time
+
+import pytest
+from conftest import QUICK
+from steps import LOST, POST, prompts
+
+import agentjob
+from agentjob.once import Once
+
+distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+
+#: How long a result may take, in seconds.
+PATIENCE = 60
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A scheduler and a worker with one thread, in this process."""
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
+    with distributed.Client(**options, set_as_default=False) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def once(emulator, database, monkeypatch):
+    """Its client takes the key from the environment, because it is pickled."""
+    for name, value in emulator.environment().items():
+        monkeypatch.setenv(name, value)
+    return Once(agentjob.Client(max_retries=0, settle=1.0, **QUICK), database)
+
+
+@pytest.fixture
+def submit(cluster, once):
+    """Runs the function in the worker: each submission is an execution, with whatever step's key."""
+    from agentjob.engines.dask import send_message
+
+    def submit(key, job_id, prompt, **options):
+        return cluster.submit(send_message, once, key, job_id, prompt, **options, pure=False)
+
+    return submit
+
+
+def result(future):
+    return future.result(timeout=PATIENCE)
+
+
+def test_a_function_that_runs_again_sends_nothing_and_returns_the_same(emulator, submit):
+    records = [result(submit("k", "job_demo", "p")) for _ in range(2)]
+    assert [record["id"] for record in records] == ["job_demo", "job_demo"]
+    assert prompts(emulator) == ["p"]
+
+
+def test_while_a_job_works_its_function_holds_no_slot(emulator, submit):
+    emulator.reset(jobs=[{"id": "long"}, {"id": "job_demo"}], work_ms=600_000)
+    long = submit("a", "long", "first", wait=True)
+    assert result(submit("b", "job_demo", "second"))["status"] == "active"
+    assert not long.done(), "the only thread is free although its job works"
+    assert prompts(emulator) == ["first", "second"]
+    emulator.reset(jobs=[{"id": "long", "status": "completed"}])
+    assert result(long)["status"] == "completed"
+
+
+def test_while_it_waits_to_send_again_it_holds_no_slot(emulator, submit):
+    emulator.reset(jobs=[{"id": "job_busy", "status": "active"}, {"id": "job_demo"}], busy=True)
+    busy = submit("a", "job_busy", "first")
+    assert result(submit("b", "job_demo", "second"))["id"] == "job_demo"
+    assert not busy.done() and prompts(emulator) == ["second"]
+    emulator.reset(jobs=[{"id": "job_busy"}])
+    assert result(busy)["id"] == "job_busy"
+    assert prompts(emulator) == ["first"]
+
+
+def test_what_may_have_arrived_is_raised_and_never_sent_again(emulator, submit):
+    emulator.reset(rules=[LOST])
+    for _ in range(2):
+        with pytest.raises(agentjob.ConnectionLostError, match="resolve the step") as caught:
+            result(submit("k", "job_demo", "p"))
+        assert caught.value.delivery == "unknown"
+    assert prompts(emulator) == ["p"]
+
+
+def test_after_too_many_failures_in_a_row_the_last_one_is_raised(emulator, submit):
+    emulator.reset(rules=[{**POST, "nth": nth, "status": 409} for nth in range(1, 9)])
+    with pytest.raises(agentjob.ConflictError):
+        result(submit("k", "job_demo", "p", max_failures=1))
+    assert emulator.requests()["total"] == 2
+
+
+@pytest.mark.parametrize(("options", "error"), [({"timeout": -1}, agentjob.InvalidArgumentError), ({"tiemout": 3}, TypeError)])
+def test_wrong_options_are_refused_before_anything_is_sent(emulator, submit, options, error):
+    with pytest.raises(error, match=next(iter(options))):
+        result(submit("k", "job_demo", "p", wait=True, **options))
+    assert emulator.requests()["total"] == 0
+
+
+def test_the_functions_of_a_worker_share_the_connections_of_one_client(emulator, submit):
+    for number in range(5):
+        result(submit(f"k{number}", "job_demo", "p"))
+    assert emulator.requests()["connections"] == 1
+
+
+def test_it_works_outside_of_a_worker_too(emulator, once):
+    from agentjob.engines.dask import send_message
+
+    emulator.reset(rules=[{**POST, "status": 409}])
+    begin = time.monotonic()
+    assert send_message(once, "k", "job_demo", "p", wait=True)["status"] == "completed"
+    assert time.monotonic() - begin > 0.5, "it paused before it sent again"
