@@ -209,7 +209,8 @@ impl Error {
     }
 
     /// Whether a setting has to change first, so that trying again cannot help.
-    pub(crate) fn is_a_setting(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_a_setting(&self) -> bool {
         self.0.wrong_setting || self.kind().is_a_setting()
     }
 

@@ -119,15 +119,16 @@ class Error(Exception):
         BaseException.args.__set__(self, tuple(args)[:1])  # type: ignore[attr-defined]
 
     @property
-    def cause(self) -> "typing.Any":
-        """Of an error that Ray raises again: the task's own."""
+    def cause(self) -> "typing.Optional[BaseException]":
+        """Set by Ray, which raises a task's error again: the error as the task raised it."""
         return self.__dict__.get("cause")
 
     @cause.setter
-    def cause(self, cause: object) -> None:
+    def cause(self, cause: "typing.Optional[BaseException]") -> None:
         # Ray makes a subclass of the cause's class, without calling its __init__: without its facts it would say that nothing was sent.
         self.__dict__["cause"] = cause
         if isinstance(cause, Error):
+            BaseException.args.__set__(self, (cause.message,))  # type: ignore[attr-defined]
             self.__dict__.update({name: getattr(cause, name) for name in _FACTS})
 
     def to_dict(self) -> "types.ErrorDict":

@@ -96,10 +96,18 @@ class Once:
         token = self.client._call_token(delivers=True, cancel=cancel)
         return Message(self.client, self.store, self._pace, (key, job_id, prompt), meta, headers).send(token)
 
+    def _send_without_waiting(
+        self, key: str, job_id: str, prompt: str, headers: Optional[Mapping[str, str]], cancel: Optional[CancelToken] = None
+    ) -> Job:
+        """send_message for engines, which run it again when it may be sent, or when another worker has the outcome."""
+        token = self.client._call_token(delivers=True, cancel=cancel)
+        return Message(self.client, self.store, self._pace, (key, job_id, prompt), None, headers, is_patient=False).send(token)
+
     def wait(
         self,
         key: str,
         *,
+        poller: Optional[str] = None,
         timeout: WaitTimeout = "client",
         min_interval: Optional[float] = None,
         max_interval: Optional[float] = None,
@@ -114,16 +122,19 @@ class Once:
         """Waits for the result of an accepted step, in any process, and returns the job's last record. Later calls return it from the
         store.
 
-        The arguments are those of Client.wait, and so are the errors. The settle time counts from when the message was accepted, in
+        poller: the text of a poller of this step, to continue its wait, and not the one that began when the message was accepted.
+
+        The other arguments are those of Client.wait, and so are the errors. The settle time counts from when the message was accepted, in
         whatever process; the timeout from now. InvalidArgumentError, too: there is no such step, or its message was not accepted. If the
         job gets other messages meanwhile, the result may be theirs: send a job's next message after this.
         """
-        options = _without(locals(), "self", "key", "check")
+        options = _without(locals(), "self", "key", "check", "poller")
         _check(check, on_update, meta)
         step = lookup.accepted(self.store, key)
+        text = lookup.poller_text(self.client, step, poller)
         job = lookup.result(self.client, step, _without(options, "on_update", "meta", "cancel"))
         if job is None:
-            job, record = _native.wait_step(self.client, step.job_id, step.poller, **options)
+            job, record = _native.wait_step(self.client, step.job_id, text, **options)
             job = lookup.finished(self.store, step, job, record)
         elif on_update is not None:
             on_update(job)
@@ -141,7 +152,7 @@ class Once:
         headers: Optional[Mapping[str, str]] = None,
     ) -> Poller:
         """The wait for an accepted step's result, whose loop an engine runs: see Client.poller. Client.resume(str(poller)) continues it in any
-        process. When it is done, wait() records the result. The arguments and the errors are those of wait().
+        process. When it is done, wait(key, poller=str(poller)) records the result. The arguments and the errors are those of wait().
         """
         options = _without(locals(), "self", "key")
         step = lookup.accepted(self.store, key)
@@ -254,10 +265,15 @@ class AsyncOnce:
         send = partial(self._once.send_message, key, job_id, prompt, headers=headers)
         return await self.client._run(send, delivers=_Message("send_message", job_id), meta=meta)
 
+    async def _send_without_waiting(self, key: str, job_id: str, prompt: str, headers: Optional[Mapping[str, str]]) -> Job:
+        send = partial(self._once._send_without_waiting, key, job_id, prompt, headers)
+        return await self.client._run(send, delivers=_Message("send_message", job_id))
+
     async def wait(
         self,
         key: str,
         *,
+        poller: Optional[str] = None,
         timeout: WaitTimeout = "client",
         min_interval: Optional[float] = None,
         max_interval: Optional[float] = None,
@@ -269,16 +285,17 @@ class AsyncOnce:
         headers: Optional[Mapping[str, str]] = None,
     ) -> Job:
         """Waits for the result of an accepted step; see Once.wait. Between two polls it takes no thread."""
-        options = _without(locals(), "self", "key", "check", "on_update", "meta")
+        options = _without(locals(), "self", "key", "check", "poller", "on_update", "meta")
         _check(check, on_update, meta)
         step = await self._stored(partial(lookup.accepted, self.store, key))
+        text = lookup.poller_text(self.client._client, step, poller)
         job = lookup.result(self.client._client, step, options)
         if job is not None:
             await _notify(on_update, job)
             return lookup.checked(job, check)
-        poller = _native.resume_step(self.client._client, step.job_id, step.poller, **options)
-        job = await self.client._follow(poller, False, on_update, meta)
-        record = _native.stored_wait(self.client._client, poller)[0]
+        resumed = _native.resume_step(self.client._client, step.job_id, text, **options)
+        job = await self.client._follow(resumed, False, on_update, meta)
+        record = _native.stored_wait(self.client._client, resumed)[0]
         return lookup.checked(await self._stored(partial(lookup.finished, self.store, step, job, record)), check)
 
     async def poller(

@@ -67,6 +67,10 @@ fn exception(py: Python<'_>, error: &Error, delivery: Option<Delivery>) -> PyRes
     made.setattr(intern!(py, "body"), error.body())?;
     made.setattr(intern!(py, "attempts"), error.attempts())?;
     made.setattr(intern!(py, "elapsed"), error.elapsed().as_secs_f64())?;
+    if error.is_a_setting() {
+        // For `once.rs`, which doesn't get the core's error.
+        made.setattr(intern!(py, "_is_a_setting"), true)?;
+    }
     // If there is no memory for the record, the error and its verdict still stand.
     let job = error.job().and_then(|job| convert::job(py, job).ok());
     made.setattr(intern!(py, "job"), job)?;

@@ -75,27 +75,33 @@ pub(crate) fn step_list<'py>(
 pub(crate) fn ends_every_poll(exception: &Bound<'_, PyAny>) -> bool {
     let kind = fact::<String>(exception, "kind");
     let kind = ErrorKind::ALL.into_iter().find(|known| kind.as_deref() == Some(known.as_str()));
-    core::ends_every_poll(kind.unwrap_or(ErrorKind::Internal), fact(exception, "http_status"))
+    core::ends_every_poll(kind.unwrap_or(ErrorKind::Internal), is_a_setting(exception), fact(exception, "http_status"))
 }
 
-/// For how many seconds an engine waits before it runs a step again that raised this exception, after so many failures in a row; None if that
-/// doesn't help.
+/// For how many seconds an engine waits before it runs a step again that raised this exception, and how many failures in a row there are then;
+/// None if that doesn't help, or there are more than `most`.
 #[pyfunction]
-pub(crate) fn step_retry(exception: &Bound<'_, PyAny>, failures: u32) -> Option<f64> {
+pub(crate) fn step_retry(exception: &Bound<'_, PyAny>, failures: u32, most: u32) -> Option<(f64, u32)> {
     let kind = fact::<String>(exception, "kind").unwrap_or_default();
     let delivery = fact::<String>(exception, "delivery").map(|delivery| named(&delivery));
     let failure = match ErrorKind::ALL.into_iter().find(|known| known.as_str() == kind) {
         Some(kind) => {
             let retry_after =
                 fact(exception, "retry_after").and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-            core::StepFailure::Call { kind, http_status: fact(exception, "http_status"), delivery, retry_after }
+            core::StepFailure::Call {
+                kind,
+                is_a_setting: is_a_setting(exception),
+                http_status: fact(exception, "http_status"),
+                delivery,
+                retry_after,
+            }
         }
         None if kind == "step_in_flight" => core::StepFailure::InFlight,
         None if kind == "store" => core::StepFailure::Store(delivery),
         // Such as that of a job that failed.
         None => return None,
     };
-    core::step_retry(failure, failures).map(|pause| pause.as_secs_f64())
+    core::step_retry(failure, failures, most).map(|(pause, failures)| (pause.as_secs_f64(), failures))
 }
 
 /// The exception of a step that is held behind another one of its job; see `agentjob_core::step_held`.
@@ -299,6 +305,11 @@ pub(crate) fn machine_time() -> Option<(String, f64)> {
 
 fn fact<T: for<'a, 'py> FromPyObject<'a, 'py>>(exception: &Bound<'_, PyAny>, name: &str) -> Option<T> {
     exception.getattr(name).ok()?.extract().ok()
+}
+
+/// Whether a setting has to change before a call like the one that raised this can succeed.
+fn is_a_setting(exception: &Bound<'_, PyAny>) -> bool {
+    fact(exception, "_is_a_setting").unwrap_or(false)
 }
 
 fn named(delivery: &str) -> Delivery {

@@ -7,13 +7,17 @@ import pathlib
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 from conftest import LOST, POST
 
 pytest.importorskip("airflow", reason="Airflow is not installed")
 
-from airflow.sdk.exceptions import AirflowFailException, TaskDeferred  # noqa: E402
+try:
+    from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
+except ImportError:  # before Airflow 3.3
+    from airflow.exceptions import AirflowFailException, TaskDeferred
 
 import agentjob  # noqa: E402
 from agentjob.engines.airflow import AgentJobHook, AgentJobMessage, AgentJobTrigger  # noqa: E402
@@ -104,14 +108,31 @@ def test_what_passes_is_left_to_the_retries_of_the_task(connection, emulator, pr
     assert run(operator())[0]["status"] == "completed" and prompts() == ["p"]
 
 
-def test_a_rate_limit_defers_the_task_for_its_time_and_takes_no_retry(connection, emulator, prompts):
-    emulator.reset(rules=[{**POST, "status": 429, "headers": {"Retry-After": "1"}}])
+def test_a_rate_limit_defers_the_task_until_its_end_and_takes_no_retry(connection, emulator, prompts):
+    limited = {**POST, "status": 429, "headers": {"Retry-After": "1"}}
+    emulator.reset(rules=[limited])
+    begin = time.time()
     job, carried = run(operator())
-    assert [(each["poller"] is None, round(each["seconds"])) for each in carried] == [(True, 1), (False, 0)]
-    assert job["status"] == "completed" and prompts() == ["p"]
-    emulator.reset(rules=[{**POST, "status": 429, "headers": {"Retry-After": "1"}}])
+    assert [each["poller"] is None for each in carried] == [True, False]
+    assert begin + 1 <= carried[0]["until"] <= time.time() and job["status"] == "completed" and prompts() == ["p"]
+    assert fired(AgentJobTrigger(**carried[0])) is None, "another triggerer that starts it later doesn't begin the pause again"
+    emulator.reset(rules=[limited])
     with pytest.raises(agentjob.RateLimitError):
         operator(key="other", deferrable=False).execute({})
+
+
+def test_a_rate_holds_over_all_tasks(connection, prompts):
+    connection(rate="1/h")
+    run(operator(wait=False))
+    with pytest.raises(TaskDeferred) as deferred:
+        operator(wait=False, key="other", prompt="q").execute({})
+    assert deferred.value.trigger.until > time.time() + 3000 and prompts() == ["p"]
+
+
+def test_the_worker_records_the_result_at_once_however_long_a_job_may_show_the_previous_one(connection, emulator, prompts):
+    connection(settle=600)
+    job, _ = run(operator(wait_options={"timeout": 60}))
+    assert job["status"] == "completed"
 
 
 def test_a_job_that_failed_fails_the_task_unless_it_need_not_be_checked(connection, emulator):
@@ -121,32 +142,54 @@ def test_a_job_that_failed_fails_the_task_unless_it_need_not_be_checked(connecti
     assert run(operator(check=False))[0]["status"] == "failed"
 
 
-def test_a_wait_that_times_out_fails_the_task_and_a_retry_waits_again(connection, emulator, prompts):
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_a_wait_that_times_out_is_left_to_the_retries_which_wait_again(connection, emulator, prompts, deferrable):
     emulator.reset(work_ms=600_000)
-    with pytest.raises(RuntimeError, match="timed out"):
-        run(operator(wait_options={"timeout": 0.3}))
-    with pytest.raises(TaskDeferred):
-        operator(wait_options={"timeout": 0.3}).execute({})
-    assert prompts() == ["p"]
+    options = {"deferrable": deferrable, "wait_options": {"timeout": 0.3}}
+    with pytest.raises(agentjob.WaitTimeoutError):
+        run(operator(**options))
+    emulator.reset()
+    assert run(operator(deferrable=deferrable))[0]["status"] == "completed"
+    assert prompts() == [], "it was sent before the service was reset"
+
+
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_what_no_poll_helps_against_fails_without_a_retry(connection, emulator, deferrable):
+    emulator.reset(rules=[{"method": "GET", "status": 401}])
+    with pytest.raises(AirflowFailException, match="401"):
+        run(operator(deferrable=deferrable))
 
 
 def test_a_trigger_that_moves_to_another_triggerer_continues_the_wait(connection, emulator):
     emulator.reset(work_ms=600_000)
     with pytest.raises(TaskDeferred) as deferred:
-        operator().execute({})
+        operator(wait_options={"timeout": 1.0}).execute({})
+    _, stored = deferred.value.trigger.serialize()
 
-    async def stop(trigger):
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(anext(trigger.run()), 0.3)
+    async def stop():
+        event = asyncio.ensure_future(anext(AgentJobTrigger(**stored).run()))
+        while emulator.requests()["total"] < 3:
+            await asyncio.sleep(0.01)
+        event.cancel()
 
-    asyncio.run(stop(deferred.value.trigger))
-    emulator.reset()
-    assert fired(AgentJobTrigger(**deferred.value.trigger.serialize()[1])) is None
+    asyncio.run(stop())
+    time.sleep(1.0)
+    polls = emulator.requests()["total"]
+    assert fired(AgentJobTrigger(**stored))["error"][0] == "WaitTimeoutError"
+    assert emulator.requests()["total"] == polls + 1, "it had timed out: it made one poll, and began no wait of its own"
+
+
+def test_the_triggers_of_a_triggerer_share_a_client(connection):
+    async def clients():
+        return [await AgentJobHook().get_async_client() for _ in range(3)]
+
+    first, *others = asyncio.run(clients())
+    assert all(other is first for other in others)
 
 
 @pytest.mark.parametrize(
     ("options", "error"),
-    [({"wait_options": {"timeout": -1}}, AirflowFailException), ({"wait_options": {"tiemout": 1}}, TypeError), ({"prompt": ""}, AirflowFailException)],
+    [({"wait_options": {"timeout": -1}}, AirflowFailException), ({"prompt": ""}, AirflowFailException), ({"key": ""}, AirflowFailException)],
 )
 def test_wrong_arguments_fail_without_a_retry_before_anything_is_sent(connection, emulator, options, error):
     with pytest.raises(error):
@@ -154,9 +197,49 @@ def test_wrong_arguments_fail_without_a_retry_before_anything_is_sent(connection
     assert emulator.requests()["total"] == 0
 
 
-def test_headers_of_a_wait_are_refused_because_triggers_are_stored(connection):
-    with pytest.raises(TypeError, match="connection's extra"):
-        operator(wait_options={"headers": {"x-tenant": "t"}})
+@pytest.mark.parametrize("name", ["wait", "deferrable", "check"])
+def test_what_is_neither_true_nor_false_is_refused_when_the_dag_is_read(name):
+    with pytest.raises(TypeError, match=f"{name} must be True or False, not str"):
+        operator(**{name: "no"})
+
+
+@pytest.mark.parametrize(
+    ("extra", "reason"),
+    [({"store": "steps.db"}, "relative path, 'steps.db'. Give an absolute one"), ({"timeout": "30"}, "timeout"), ({"rate": 100}, "rate"), ({"tiemout": 3}, "tiemout")],
+)
+def test_a_connection_with_wrong_settings_fails_without_a_retry(connection, emulator, extra, reason):
+    connection(**extra)
+    with pytest.raises(AirflowFailException, match=reason):
+        operator().execute({})
+    assert emulator.requests()["total"] == 0
+
+
+def test_a_task_that_is_cleared_returns_its_result_whatever_its_job_does_now(connection, emulator):
+    first, _ = run(operator())
+    emulator.reset(jobs=[{"id": "job_demo", "status": "active"}])
+    again, carried = run(operator())
+    assert (again["prLink"], carried, emulator.requests()["total"]) == (first["prLink"], [], 0)
+
+
+def test_the_result_is_what_the_trigger_saw_though_the_job_has_another_message_by_then(connection, emulator):
+    task = operator()
+    with pytest.raises(TaskDeferred) as deferred:
+        task.execute({})
+    event = fired(deferred.value.trigger)
+    emulator.reset(jobs=[{"id": "job_demo", "status": "active"}])
+    assert task.execute_complete({}, event)["status"] == "completed" and emulator.requests()["total"] == 0
+
+
+@pytest.mark.parametrize("name", ["tiemout", "check", "headers"])
+def test_options_that_a_wait_does_not_have_are_refused_when_the_dag_is_read(name):
+    with pytest.raises(TypeError, match=f"can't have '{name}'.*connection's extra"):
+        operator(wait_options={name: 1})
+
+
+def test_fields_of_a_connection_that_would_be_ignored_are_refused(connection, emulator, monkeypatch):
+    monkeypatch.setenv("AIRFLOW_CONN_AGENTJOB_DEFAULT", json.dumps({"conn_type": "agentjob", "host": emulator.base_url, "port": 1}))
+    with pytest.raises(AirflowFailException, match="'agentjob_default' has a port. Leave it out"):
+        operator().execute({})
 
 
 def test_a_connection_without_a_store_says_what_to_give(connection):

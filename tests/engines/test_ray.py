@@ -19,7 +19,7 @@ PATIENCE = 90
 
 @pytest.fixture(scope="module")
 def cluster(service):
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     yield
     ray.shutdown()
 
@@ -93,7 +93,8 @@ def test_what_may_have_arrived_is_raised_with_its_verdict_and_never_sent_again(e
     for _ in range(2):
         with pytest.raises(agentjob.ConnectionLostError, match="resolve the step") as caught:
             result(jobs.send_message.remote("k", "job_demo", "p"))
-        assert (caught.value.delivery, caught.value.cause.delivery) == ("unknown", "unknown")
+        error = caught.value
+        assert (error.delivery, error.cause.delivery, error.to_dict()) == ("unknown", "unknown", error.cause.to_dict())
     assert prompts() == ["p"]
 
 
@@ -101,6 +102,43 @@ def test_what_certainly_did_not_arrive_is_sent_again(emulator, prompts, jobs):
     emulator.reset(rules=[{**POST, "status": 409}])
     assert result(jobs.send_message.remote("k", "job_demo", "p", wait=True))["status"] == "completed"
     assert prompts() == ["p"]
+
+
+def test_headers_go_with_the_message_and_with_each_poll(emulator, jobs):
+    result(jobs.send_message.remote("k", "job_demo", "p", wait=True, headers={"x-tenant": "t"}))
+    assert {dict(request["headers"]).get("x-tenant") for request in emulator.requests()["requests"]} == {"t"}
+
+
+def test_a_rate_holds_and_a_named_actor_is_found_again(emulator, prompts, cluster, client, database):
+    from agentjob.engines.ray import AgentJobs
+
+    named = AgentJobs.options(name="agentjob", namespace="agentjob", get_if_exists=True)
+    actors = [named.remote(client, database, rate="1/h") for _ in range(2)]
+    assert actors[0]._actor_id == actors[1]._actor_id
+    assert result(actors[0].send_message.remote("a", "job_demo", "p"))["id"] == "job_demo"
+    second = actors[1].send_message.remote("b", "job_demo", "q")
+    assert result(actors[0].send_message.remote("a", "job_demo", "p"))["id"] == "job_demo"
+    assert ray.wait([second], timeout=0)[0] == [] and prompts() == ["p"]
+    ray.kill(actors[0])
+
+
+def test_a_relative_path_is_refused_because_it_is_another_file_on_each_node(cluster, client):
+    from agentjob.engines.ray import AgentJobs
+
+    with pytest.raises(ray.exceptions.ActorDiedError, match="store is a relative path, 'steps.db'. Give an absolute one"):
+        result(AgentJobs.remote(client, "steps.db").send_message.remote("k", "job_demo", "p"))
+
+
+def test_a_subclass_of_the_actor_has_methods_of_its_own(cluster, client, database):
+    from agentjob.engines.ray import AgentJobsActor
+
+    class Nightly(AgentJobsActor):
+        async def tests(self, job_id):
+            return await self.send_message(f"night/{job_id}", job_id, "Write tests")
+
+    actor = ray.remote(Nightly).remote(client, database)
+    assert result(actor.tests.remote("job_demo"))["id"] == "job_demo"
+    ray.kill(actor)
 
 
 def test_after_too_many_failures_in_a_row_the_last_one_is_raised(emulator, jobs):

@@ -1,6 +1,7 @@
 """Celery's tasks that send messages, in a worker with one slot."""
 
 import logging
+import time
 
 import pytest
 from conftest import QUICK
@@ -12,6 +13,8 @@ from agentjob.once import Once
 celery = pytest.importorskip("celery", reason="celery is not installed")
 worker = pytest.importorskip("celery.contrib.testing.worker")
 
+#: The headers of the task's message, and when it expires, each time that it ran.
+RUNS = []
 #: How long a result may take, in seconds.
 PATIENCE = 60
 
@@ -33,7 +36,14 @@ def sent_by_worker():
 
     @app.task(base=Quick, bind=True, shared=False, name="send")
     def send(self, job_id, prompt, **options):
+        RUNS.append((self.request.headers, self.request.expires))
         return self.send_message(job_id, prompt, **options)
+
+    @app.task(base=Quick, bind=True, shared=False, name="send two")
+    def send_two(self, key=None):
+        # Its settings are those of the other task, which the tests set.
+        vars(self).update({name: vars(send).get(name) for name in ("store", "environment")}, once=send.once)
+        return [self.send_message(job_id, prompt, key=key or job_id, wait=True) for job_id, prompt in (("job_a", "p"), ("job_b", "q"))]
 
     with worker.start_worker(app, pool="threads", concurrency=1, perform_ping_check=False, loglevel=logging.CRITICAL):
         yield send
@@ -43,13 +53,23 @@ def sent_by_worker():
 def task(sent_by_worker, emulator, database):
     task = sent_by_worker
     task.store, task.max_failures, task.environment = str(database), 20, settings(emulator)
-    vars(task).pop("once", None)
+    task.rate = None
+    for name in ("once", "autoretry_for", "apply_async"):
+        vars(task).pop(name, None)
+    RUNS.clear()
     yield task
     task.app.control.purge()
 
 
 def result(sent):
     return sent.get(timeout=PATIENCE)
+
+
+def until(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
 
 
 def test_a_task_that_runs_again_sends_nothing_and_returns_the_same(emulator, task):
@@ -147,6 +167,84 @@ def test_a_task_without_a_store_says_how_to_give_it_one(emulator, task):
     with pytest.raises(agentjob.InvalidArgumentError, match="task 'send' has no store. Give it one") as caught:
         task.apply(("job_demo", "p")).get()
     assert caught.value.delivery == "not_sent" and emulator.requests()["total"] == 0
+
+
+def test_a_task_may_send_several_messages_each_under_a_key_of_its_own(emulator, task):
+    emulator.reset(jobs=[{"id": "job_a"}, {"id": "job_b"}], work_ms=600)
+    jobs = result(task.app.tasks["send two"].delay())
+    assert [job["id"] for job in jobs] == ["job_a", "job_b"] and {job["status"] for job in jobs} == {"completed"}
+    assert prompts(emulator) == ["p", "q"]
+    with pytest.raises(agentjob.InvalidArgumentError, match="is another message"):
+        result(task.app.tasks["send two"].delay(key="one for both"))
+
+
+def test_a_step_that_is_finished_returns_its_result_whatever_its_job_does_now(emulator, task):
+    first = result(task.delay("job_demo", "p", key="night", wait=True))
+    emulator.reset(jobs=[{"id": "job_demo", "status": "active"}])
+    assert result(task.delay("job_demo", "p", key="night", wait=True))["prLink"] == first["prLink"]
+    assert emulator.requests()["total"] == 0
+
+
+def test_a_message_that_was_accepted_does_not_expire(emulator, task):
+    result(task.apply_async(("job_demo", "p"), {"wait": True}, expires=600))
+    (_, first), *others = RUNS
+    assert first is not None and {expires for _, expires in others} == {None}
+
+
+def test_a_task_whose_broker_does_not_take_its_next_poll_is_not_lost(emulator, task):
+    emulator.reset(work_ms=600_000)
+    sent, refusals = task.delay("job_demo", "p", wait=True), []
+
+    def refuse(*_, **__):
+        refusals.append(vars(task).pop("apply_async"))
+        raise ConnectionError("the broker is away")
+
+    task.apply_async = refuse
+    until(lambda: refusals)
+    assert prompts(emulator) == ["p"]
+    emulator.reset()
+    assert result(sent)["status"] == "completed" and prompts(emulator) == []
+
+
+def test_headers_of_the_caller_are_kept_and_those_of_a_broker_are_not(emulator, task):
+    result(task.apply_async(("job_demo", "p"), {"wait": True}, headers={"x-tenant": "t", "x-death": [{"count": 1}]}))
+    first, *others = [headers for headers, _ in RUNS]
+    assert "x-death" in first and len(others) > 0
+    assert all(headers["x-tenant"] == "t" and "x-death" not in headers for headers in others)
+
+
+def test_a_relative_path_is_refused_because_it_is_another_file_in_each_worker(emulator, task):
+    task.store = "steps.db"
+    with pytest.raises(agentjob.InvalidArgumentError, match="store is a relative path, 'steps.db'. Give an absolute one"):
+        result(task.delay("job_demo", "p"))
+    assert emulator.requests()["total"] == 0
+
+
+def test_headers_go_with_the_message_and_with_each_poll(emulator, task):
+    result(task.delay("job_demo", "p", wait=True, headers={"x-tenant": "t"}))
+    assert {dict(request["headers"]).get("x-tenant") for request in emulator.requests()["requests"]} == {"t"}
+
+
+def test_a_rate_holds_over_all_tasks(emulator, task):
+    task.rate = "1/h"
+    result(task.delay("job_demo", "p"))
+    second = task.delay("job_demo", "q")
+    until(lambda: second.state == "RETRY")
+    assert prompts(emulator) == ["p"]
+    second.revoke()
+
+
+def test_an_empty_key_is_refused_instead_of_replaced(emulator, task):
+    with pytest.raises(agentjob.InvalidArgumentError, match="key is empty"):
+        result(task.delay("job_demo", "p", key=""))
+    assert emulator.requests()["total"] == 0
+
+
+def test_celerys_own_retries_are_refused_because_they_also_repeat_what_is_raised_for_good(emulator, task):
+    task.autoretry_for = (Exception,)
+    with pytest.raises(agentjob.InvalidArgumentError, match="task 'send' has autoretry_for. Leave it out"):
+        result(task.delay("job_demo", "p"))
+    assert emulator.requests()["total"] == 0
 
 
 def test_a_task_that_runs_eagerly_or_is_called_waits_itself(emulator, task):

@@ -101,6 +101,49 @@ def test_the_functions_of_a_worker_share_the_connections_of_one_client(emulator,
     assert emulator.requests()["connections"] == 1
 
 
+def test_a_function_may_send_several_messages_and_wait_for_each(emulator, cluster, once):
+    from agentjob.engines.dask import send_message
+
+    def both(once):
+        return [send_message(once, key, "job_demo", key, wait=True)["status"] for key in ("a", "b")]
+
+    assert result(cluster.submit(both, once, pure=False)) == ["completed", "completed"]
+    assert prompts(emulator) == ["a", "b"]
+
+
+def test_headers_go_with_the_message_and_with_each_poll(emulator, submit):
+    result(submit("k", "job_demo", "p", wait=True, headers={"x-tenant": "t"}))
+    assert {dict(request["headers"]).get("x-tenant") for request in emulator.requests()["requests"]} == {"t"}
+
+
+def test_a_rate_holds_over_all_workers(emulator, cluster, once):
+    from agentjob.engines.dask import send_message
+
+    limited = Once(once.client, once.store, rate="1/h")
+    result(cluster.submit(send_message, limited, "a", "job_demo", "p"))
+    second = cluster.submit(send_message, limited, "b", "job_demo", "q")
+    assert result(cluster.submit(send_message, once, "c", "job_demo", "r"))["id"] == "job_demo", "the slot is free although b waits"
+    assert prompts(emulator) == ["p", "r"] and not second.done()
+    second.cancel()
+
+
+def test_submitting_the_same_key_again_gets_the_same_future(emulator, cluster, once):
+    from agentjob.engines.dask import send_message
+
+    futures = [cluster.submit(send_message, once, "k", "job_demo", "p", key="k") for _ in range(2)]
+    assert futures[0].key == futures[1].key and [result(future)["id"] for future in futures] == ["job_demo", "job_demo"]
+    assert prompts(emulator) == ["p"]
+
+
+def test_outside_of_a_worker_each_call_has_the_client_that_it_is_given(emulator, database):
+    from agentjob.engines.dask import send_message
+
+    for key in ("a", "b"):  # the first client is closed when the second one sends, and neither can be pickled
+        with emulator.client() as client:
+            assert send_message(Once(client, database), key, "job_demo", key)["id"] == "job_demo"
+    assert prompts(emulator) == ["a", "b"]
+
+
 def test_it_works_outside_of_a_worker_too(emulator, once):
     from agentjob.engines.dask import send_message
 

@@ -302,12 +302,27 @@ def test_an_engine_may_run_the_loop_of_a_wait_itself(emulator, client, once):
     assert raised(once.poller, "k").delivery == "unknown"
     once.resolve("k", "not_arrived")
     once.send_message("k", "job_demo", "p")
-    state = str(once.poller("k", **QUICK, settle=1.0))
+    state = str(once.poller("k", **QUICK, settle=600))
     while not (poller := client.resume(state)).poll():
         state = str(poller)
         time.sleep(poller.due_in)
-    emulator.reset(jobs=[{"id": "job_demo", "status": "completed"}])
-    assert once.wait("k", **QUICK)["status"] == "completed"
-    assert [step["job"]["status"] for step in once.steps(["k"])] == ["completed"]
+    # Another process, which did not see the job active, knows from the poller alone that this is not the previous result.
+    elsewhere = Once(emulator.client(), once.store)
+    with pytest.raises(agentjob.WaitTimeoutError):
+        elsewhere.wait("k", **QUICK, settle=600, timeout=0.1)
+    assert elsewhere.wait("k", poller=str(poller), **QUICK, timeout=60)["status"] == "completed"
+    emulator.reset(jobs=[])
+    assert once.wait("k")["status"] == "completed", "the result is in the store"
+    with pytest.raises(agentjob.InvalidArgumentError, match="poller is not of job"):
+        once.wait("k", poller=str(client.poller("another")))
     with pytest.raises(TypeError, match="tiemout"):
         once.poller("k", tiemout=1)
+
+
+def test_the_settle_time_of_a_wait_is_its_own_and_counts_from_when_the_message_was_accepted(emulator, client, database):
+    emulator.reset(jobs=[{"id": "job_demo", "status": "completed"}], work_ms=0)
+    once = Once(client.with_options(settle=600.0), database)
+    once.send_message("k", "job_demo", "p")
+    with pytest.raises(agentjob.WaitTimeoutError):
+        once.wait("k", **QUICK, timeout=0.1)
+    assert once.wait("k", **QUICK, settle=0.01, timeout=60)["status"] == "completed"

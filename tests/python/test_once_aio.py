@@ -145,6 +145,6 @@ def test_asyncio_may_run_the_loop_of_a_wait_itself_too(emulator, client, databas
             while not await (poller := service.resume(state)).poll():
                 state = str(poller)
                 await asyncio.sleep(poller.due_in)
-            return (await once.wait("k", **QUICK))["status"]
+            return (await once.wait("k", poller=str(poller), **QUICK, settle=600))["status"]
 
     assert asyncio.run(main()) == "completed"

@@ -99,8 +99,9 @@ pub fn step_scope(error: &Error) -> &'static str {
 
 /// Whether the error that ended a poll would end each other poll, too. What passes, such as an outage, ends none.
 #[doc(hidden)]
-pub fn ends_every_poll(kind: ErrorKind, http_status: Option<u16>) -> bool {
+pub fn ends_every_poll(kind: ErrorKind, is_a_setting: bool, http_status: Option<u16>) -> bool {
     let error = Error::new(kind, "");
+    let error = if is_a_setting { error.with_wrong_setting() } else { error };
     let error = http_status.map_or(error.clone(), |status| error.with_response(status, None, None, None));
     !matches!(failure_scope(&error), FailureScope::Item | FailureScope::Job)
 }
@@ -180,9 +181,13 @@ mod tests {
             (ErrorKind::Authentication, "batch"),
         ] {
             assert_eq!(step_scope(&Error::new(kind, "x")), scope);
-            assert_eq!(ends_every_poll(kind, None), !["item", "job"].contains(&scope));
+            assert_eq!(ends_every_poll(kind, false, None), !["item", "job"].contains(&scope));
         }
-        assert!(!ends_every_poll(ErrorKind::WaitTimeout, None) && !ends_every_poll(ErrorKind::BadRequest, Some(400)));
+        assert!(!ends_every_poll(ErrorKind::WaitTimeout, false, None));
+        assert!(
+            !ends_every_poll(ErrorKind::BadRequest, false, Some(400))
+                && ends_every_poll(ErrorKind::BadRequest, true, None)
+        );
     }
 
     #[test]

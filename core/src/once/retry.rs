@@ -14,37 +14,45 @@ use crate::once::pace::step_pause;
 #[doc(hidden)]
 pub enum StepFailure {
     /// The call to the service failed, or was refused before.
-    Call { kind: ErrorKind, http_status: Option<u16>, delivery: Option<Delivery>, retry_after: Option<Duration> },
+    Call {
+        kind: ErrorKind,
+        /// A setting has to change first, whatever the kind is.
+        is_a_setting: bool,
+        http_status: Option<u16>,
+        delivery: Option<Delivery>,
+        retry_after: Option<Duration>,
+    },
     /// The store could not be used; the message's delivery, if the call was to send one.
     Store(Option<Delivery>),
     /// Another worker that was sending the message had no outcome in time.
     InFlight,
 }
 
-/// How long to wait before a step runs again; `None` if that doesn't help: a person has to do something first. `failures`: how many there were
-/// in a row before this one.
+/// How long to wait before a step runs again, and how many failures in a row there are then; `None` if that doesn't help: a person has to do
+/// something first, or it failed too often. `failures`: how many there were in a row before this one, of at most `most`. A rate limit is none.
 #[doc(hidden)]
-pub fn step_retry(failure: StepFailure, failures: u32) -> Option<Duration> {
-    decide(failure, failures, jitter::draw())
+pub fn step_retry(failure: StepFailure, failures: u32, most: u32) -> Option<(Duration, u32)> {
+    decide(failure, failures, most, jitter::draw())
 }
 
-fn decide(failure: StepFailure, failures: u32, draw: f64) -> Option<Duration> {
+fn decide(failure: StepFailure, failures: u32, most: u32, draw: f64) -> Option<(Duration, u32)> {
     let passes = match failure {
         StepFailure::InFlight => true,
         StepFailure::Store(delivery) => matches!(delivery, None | Some(Delivery::NotSent)),
-        StepFailure::Call { kind, http_status, delivery, retry_after } => {
+        StepFailure::Call { kind, is_a_setting, http_status, delivery, retry_after } => {
             let error =
                 Error::new(kind, "").with_delivery(delivery).with_response(http_status, retry_after, None, None);
+            let error = if is_a_setting { error.with_wrong_setting() } else { error };
             match (failure_scope(&error), delivery) {
                 (_, Some(Delivery::Unknown)) => false,
-                (FailureScope::RateLimit, _) => return Some(step_pause(retry_after)),
+                (FailureScope::RateLimit, _) => return Some((step_pause(retry_after), failures)),
                 // The record of an accepted message is missing: the next call reads the job.
                 (FailureScope::Item, Some(Delivery::Accepted)) => true,
                 (scope, _) => matches!(scope, FailureScope::Job | FailureScope::Service),
             }
         }
     };
-    passes.then(|| service_backoff(failures, draw))
+    (passes && failures < most).then(|| (service_backoff(failures, draw), failures + 1))
 }
 
 #[cfg(test)]
@@ -55,53 +63,78 @@ mod tests {
 
     const EVEN: f64 = 0.5;
 
+    fn call(kind: Kind, delivery: Option<Delivery>, http_status: Option<u16>) -> StepFailure {
+        StepFailure::Call { kind, is_a_setting: false, http_status, delivery, retry_after: None }
+    }
+
     #[test]
     fn a_step_runs_again_after_what_passes_by_itself() {
-        for (kind, delivery, http_status, again) in [
-            (Kind::Connect, Some(NotSent), None, true),
-            (Kind::Timeout, Some(NotSent), None, true),
-            (Kind::Server, Some(NotSent), Some(503), true),
-            (Kind::BadRequest, Some(Rejected), Some(408), true),
-            (Kind::Conflict, Some(Rejected), Some(409), true),
-            (Kind::InvalidResponse, Some(Accepted), Some(200), true),
-            (Kind::Timeout, Some(Accepted), Some(200), true),
-            (Kind::Server, None, Some(503), true), // reading the record of an accepted message
-            (Kind::BadRequest, Some(Rejected), Some(400), false),
-            (Kind::NotFound, Some(Rejected), Some(404), false),
-            (Kind::Authentication, Some(Rejected), Some(401), false),
-            (Kind::PermissionDenied, Some(Rejected), Some(403), false),
-            (Kind::Tls, Some(NotSent), None, false),
-            (Kind::InvalidArgument, Some(NotSent), None, false),
-            (Kind::Timeout, Some(Unknown), None, false),
-            (Kind::Server, Some(Unknown), Some(503), false),
-            (Kind::RateLimit, Some(Unknown), Some(429), false), // an earlier attempt may have arrived
-            (Kind::Closed, Some(NotSent), None, false),
-            (Kind::Cancelled, Some(Accepted), None, false),
-            (Kind::WaitTimeout, None, None, false),
-        ] {
-            let failure = StepFailure::Call { kind, http_status, delivery, retry_after: None };
-            let pause = again.then_some(Duration::from_secs(1));
-            assert_eq!(decide(failure, 0, EVEN), pause, "{failure:?}");
-        }
+        let proxy_login = StepFailure::Call {
+            kind: Kind::Connect,
+            is_a_setting: true,
+            http_status: None,
+            delivery: Some(NotSent),
+            retry_after: None,
+        };
         for (failure, again) in [
+            (call(Kind::Connect, Some(NotSent), None), true),
+            (proxy_login, false),
+            (call(Kind::Timeout, Some(NotSent), None), true),
+            (call(Kind::Server, Some(NotSent), Some(503)), true),
+            (call(Kind::BadRequest, Some(Rejected), Some(408)), true),
+            (call(Kind::BadRequest, Some(Rejected), Some(421)), true),
+            (call(Kind::BadRequest, Some(Rejected), Some(425)), true),
+            (call(Kind::Conflict, Some(Rejected), Some(409)), true),
+            (call(Kind::InvalidResponse, Some(Accepted), Some(200)), true),
+            (call(Kind::Timeout, Some(Accepted), Some(200)), true),
+            (call(Kind::Server, None, Some(503)), true), // reading the record of an accepted message
+            (call(Kind::BadRequest, Some(Rejected), Some(400)), false),
+            (call(Kind::NotFound, Some(Rejected), Some(404)), false),
+            (call(Kind::Authentication, Some(Rejected), Some(401)), false),
+            (call(Kind::PermissionDenied, Some(Rejected), Some(403)), false),
+            (call(Kind::Redirect, Some(Rejected), Some(307)), false),
+            (call(Kind::Redirect, Some(Unknown), Some(302)), false),
+            (call(Kind::Tls, Some(NotSent), None), false),
+            (call(Kind::InvalidArgument, Some(NotSent), None), false),
+            (call(Kind::Timeout, Some(Unknown), None), false),
+            (call(Kind::Server, Some(Unknown), Some(503)), false),
+            (call(Kind::RateLimit, Some(Unknown), Some(429)), false), // an earlier attempt may have arrived
+            (call(Kind::Closed, Some(NotSent), None), false),
+            (call(Kind::Cancelled, Some(Accepted), None), false),
+            (call(Kind::WaitTimeout, None, None), false),
             (StepFailure::InFlight, true),
             (StepFailure::Store(None), true),
             (StepFailure::Store(Some(NotSent)), true),
             (StepFailure::Store(Some(Accepted)), false),
             (StepFailure::Store(Some(Unknown)), false),
         ] {
-            assert_eq!(decide(failure, 0, EVEN).is_some(), again, "{failure:?}");
+            let expected = again.then_some((Duration::from_secs(1), 1));
+            assert_eq!(decide(failure, 0, 20, EVEN), expected, "{failure:?}");
         }
     }
 
     #[test]
-    fn the_pauses_double_up_to_five_minutes_and_a_rate_limit_has_its_own() {
-        let pauses = [0, 1, 5, 8, 9, 1000].map(|failures| decide(StepFailure::InFlight, failures, EVEN).unwrap());
-        assert_eq!(pauses.map(|pause| pause.as_secs()), [1, 2, 32, 256, 300, 300]);
+    fn the_pauses_double_up_to_five_minutes_and_twenty_failures_last_about_an_hour() {
+        let (mut pauses, mut failures) = (Vec::new(), 0);
+        while let Some((pause, counted)) = decide(StepFailure::InFlight, failures, 20, EVEN) {
+            pauses.push(pause.as_secs());
+            failures = counted;
+        }
+        assert_eq!((pauses.len(), &pauses[..10]), (20, &[1, 2, 4, 8, 16, 32, 64, 128, 256, 300][..]));
+        assert_eq!(pauses.iter().sum::<u64>() / 60, 63);
+    }
+
+    #[test]
+    fn a_rate_limit_lasts_as_long_as_the_service_asks_and_is_no_failure() {
         for (asked, pause) in [(None, 60), (Some(0), 1), (Some(1800), 1800)] {
-            let (kind, delivery, retry_after) = (Kind::RateLimit, Some(Rejected), asked.map(Duration::from_secs));
-            let failure = StepFailure::Call { kind, http_status: Some(429), delivery, retry_after };
-            assert_eq!(decide(failure, 9, EVEN), Some(Duration::from_secs(pause)));
+            let failure = StepFailure::Call {
+                kind: Kind::RateLimit,
+                is_a_setting: false,
+                http_status: Some(429),
+                delivery: Some(Rejected),
+                retry_after: asked.map(Duration::from_secs),
+            };
+            assert_eq!(decide(failure, 20, 20, EVEN), Some((Duration::from_secs(pause), 20)));
         }
     }
 }

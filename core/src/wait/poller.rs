@@ -209,7 +209,7 @@ impl Poller {
     pub(crate) fn resume(text: &str, ago: impl Fn(u64) -> Duration, schedule: Schedule) -> Result<Poller, Error> {
         let mut poller = Poller::from_text(text, ago)?;
         let timeout = schedule.timeout.map(|timeout| poller.before.saturating_add(timeout));
-        poller.state.schedule = Schedule { timeout, ..schedule };
+        poller.state.reschedule(Schedule { timeout, ..schedule });
         Ok(poller)
     }
 

@@ -179,6 +179,14 @@ impl PollState {
         self.grace_until = self.grace_until.max(until(NOT_FOUND_GRACE));
     }
 
+    /// Continues with another schedule, whose settle time counts from when the message was accepted, too.
+    pub(super) fn reschedule(&mut self, schedule: Schedule) {
+        if !self.settle_until.is_zero() {
+            self.settle_until = (self.settle_until + schedule.settle).saturating_sub(self.schedule.settle);
+        }
+        self.schedule = schedule;
+    }
+
     /// A wait whose first record is the response to a message.
     pub(crate) fn after_message(
         job_id: &str,

@@ -39,6 +39,7 @@ class Message:
         meta: Optional[Callable[..., object]],
         headers: Optional[Mapping[str, str]],
         takes_rejected: bool = True,
+        is_patient: bool = True,
     ) -> None:
         self.client, self.store = client, store
         self.key, self.job_id, self.prompt = message
@@ -46,6 +47,8 @@ class Message:
         # Checks everything before the store sees it.
         self.digest = _native.step_message(client, *message, meta, headers)
         self.taker = Taker(os.urandom(8).hex(), client.timeout + MARGIN, *pace, takes_rejected)
+        #: Waits for a rate, a pause and other workers, within the time of the call.
+        self.is_patient = is_patient
         self.pid = os.getpid()
         #: What is known of the message, as long as this call has not sent it.
         self.delivery = "not_sent"
@@ -150,7 +153,7 @@ class Message:
 
     def _has_time_after(self, pause: float, token: CancelToken) -> bool:
         remaining = token._remaining
-        return remaining is None or pause + LEFT * self.client.timeout < remaining
+        return self.is_patient and (remaining is None or pause + LEFT * self.client.timeout < remaining)
 
     def _post(self, token: CancelToken) -> Job:
         self._request(token)
@@ -235,7 +238,7 @@ class Message:
         """Waits until no other worker is sending it."""
         for pause in pauses():
             remaining = token._remaining
-            kind = "timeout" if remaining == 0.0 else "closed" if self.client.closed else "cancelled" if token.cancelled else None
+            kind = "timeout" if remaining == 0.0 or not self.is_patient else "closed" if self.client.closed else "cancelled" if token.cancelled else None
             if kind is not None:
                 error = _native.step_in_flight(self.key, self.job_id, kind)
                 raise StepInFlightError(*error.args) if isinstance(error, RequestTimeoutError) else error

@@ -45,6 +45,14 @@ def accepted(store: Store, key: str) -> Step:
     return steps[0]
 
 
+def poller_text(client: Client, step: Step, text: Optional[str]) -> Optional[str]:
+    """The wait that is continued: this one, or the one that the store has."""
+    if text is not None and client.resume(text).job_id != step.job_id:
+        reason, hint = f"poller is not of job {step.job_id!r}", "Give the text of a poller of this step."
+        raise InvalidArgumentError(f"{reason}. {hint}", {"reason": reason, "hint": hint, "delivery": None})
+    return step.poller if text is None else text
+
+
 def result(client: Client, step: Step, options: Dict[str, Any]) -> Optional[Job]:
     """The result that the store has. The options are checked in any case."""
     if step.result is None:

@@ -1,55 +1,84 @@
-"""What the modules of the engines share: when a step that failed runs again, what is checked before it sends, and one Once a process."""
+"""What the modules of the engines share: when a step runs again that failed, what is checked before it sends, and one Once for its copies."""
 
 from __future__ import annotations
 
+import os
 import pickle
 import threading
 from collections import OrderedDict
-from typing import Any, Dict, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple, TypeVar
 
 from .. import _native
 from .._native import Client
+from .._once import lookup
 from ..aio import _check
-from ..errors import Error, InvalidArgumentError, RateLimitError
+from ..errors import Error, InvalidArgumentError
 from ..once import Once
+from ..types import Job
 
+T = TypeVar("T")
 #: After how many failures in a row a step is given up: with their pauses, of 1 s doubling up to 5 minutes, after about an hour.
 MAX_FAILURES = 20
-#: How many different Once a process keeps.
+#: How many different Once a process keeps. Nearly all have one.
 KEEPS = 4
 
-_kept: OrderedDict[bytes, Once] = OrderedDict()
+_kept: OrderedDict[Tuple[bytes, Optional[str]], Once] = OrderedDict()
 _lock = threading.Lock()
 
 
-def pause_after(error: Error, failures: int, max_failures: int) -> Tuple[float, int]:
-    """For how many seconds to wait before the step runs again, and how many failures in a row those are then. Raises the error if running it
-    again doesn't help, or it failed too often. A rate limit is no failure."""
-    pause = _native.step_retry(error, failures)
-    is_failure = not isinstance(error, RateLimitError)
-    if pause is None or is_failure and failures >= max_failures:
-        raise error
-    return pause, failures + is_failure
+def patiently(call: Callable[[], T], max_failures: int, pause: Callable[[float], object]) -> T:
+    """Calls it again after failures that pass by themselves."""
+    failures = 0
+    while True:
+        try:
+            return call()
+        except Error as error:
+            retry = _native.step_retry(error, failures, max_failures)
+            if retry is None:
+                raise
+        seconds, failures = retry
+        pause(seconds)
 
 
-def poller_options(client: Client, wait_options: Dict[str, Any]) -> Dict[str, Any]:
-    """The options of the wait without `check`. They are checked here, before a message is sent."""
+def check_wait_options(client: Client, wait_options: Dict[str, Any]) -> Dict[str, Any]:
+    """Checks the options of Once.wait, before a message is sent. Returns those of Once.poller: all but `check`."""
     options = {name: option for name, option in wait_options.items() if name != "check"}
     _check(wait_options.get("check", False), None)
-    _native.resume_step(client, "any", None, **options)
+    try:
+        _native.resume_step(client, "any", None, **options)
+    except InvalidArgumentError as error:
+        error.delivery = "not_sent"
+        raise
     return options
 
 
+def stored_result(once: Once, key: str, options: Dict[str, Any]) -> Optional[Job]:
+    """The result of an accepted step, if the store has it."""
+    return lookup.result(once.client, lookup.accepted(once.store, key), options)
+
+
+def record_result(once: Once, key: str, job: Job, record: Optional[str], check: bool) -> Job:
+    """Records the result of a step, as a poller has seen it, and what is stored of it."""
+    return lookup.checked(lookup.finished(once.store, lookup.accepted(once.store, key), job, record), check)
+
+
+def check_store(store: object) -> None:
+    """Refuses a path that means another file in each worker. That it is a path, and no database's address, was checked before."""
+    if isinstance(store, (str, os.PathLike)) and "://" not in str(store) and not os.path.isabs(store):
+        raise refused(f"store is a relative path, {str(store)!r}", "Give an absolute one: workers may have other working directories.")
+
+
 def refused(reason: str, hint: str) -> InvalidArgumentError:
-    """The error of a step that lacks something."""
+    """The error of a step that lacks something, or has too much."""
     return InvalidArgumentError(f"{reason}. {hint}", {"reason": reason, "hint": hint, "delivery": "not_sent"})
 
 
 def shared(once: Once) -> Once:
-    """The same for each task that got a copy of one Once: their connections are kept, and a task that waits holds none."""
-    text = pickle.dumps(once)
+    """The same for each task of a worker that got a copy of one Once: their connections are kept, and a task that waits holds none."""
+    name = pickle.dumps(once), os.environ.get("AGENTJOB_API_KEY")
     with _lock:
-        kept = _kept[text] = _kept.pop(text, once)
+        kept = _kept.pop(name, once)
+        _kept[name] = once if kept.client.closed else kept
         if len(_kept) > KEEPS:
             _kept.popitem(last=False)
-        return kept
+        return _kept[name]

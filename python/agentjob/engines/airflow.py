@@ -10,6 +10,9 @@ While the job works, the task is deferred: no worker slot is held, and the trigg
 from __future__ import annotations
 
 import asyncio
+import json
+import time
+from functools import lru_cache
 from typing import Any, AsyncIterator, Dict, NoReturn, Optional, Sequence, Tuple
 
 from airflow.sdk import BaseHook, BaseOperator
@@ -20,14 +23,15 @@ try:
 except ImportError:  # before Airflow 3.3
     from airflow.exceptions import AirflowFailException
 
+from .. import _native, errors
 from .._native import Client
 from ..aio import AsyncClient
-from ..errors import Error, RateLimitError
+from ..errors import Error, RateLimitError, WaitTimeoutError
 from ..once import Once
-from ..types import Job
-from ._common import MAX_FAILURES, pause_after, poller_options, refused
+from ._common import check_store, check_wait_options, record_result, refused, stored_result
 
 CONNECTION = "agentjob_default"
+WAIT_OPTIONS = {"timeout", "min_interval", "max_interval", "lateness", "settle"}
 
 
 class AgentJobHook(BaseHook):
@@ -53,51 +57,64 @@ class AgentJobHook(BaseHook):
         store, rate = settings.pop("store", None), settings.pop("rate", None)
         if store is None:
             raise refused(f"the connection {self.agentjob_conn_id!r} has no store", 'Give its extra a "store": where the steps are.')
-        return Once(Client(**settings), store, rate=rate)
+        once = Once(Client(**settings), store, rate=rate)
+        check_store(store)
+        return once
 
     async def get_async_client(self) -> AsyncClient:
-        """A client that polls jobs on the event loop of a trigger."""
+        """A client that polls jobs on the event loop of a triggerer, all of whose triggers share it."""
         settings = self._settings(await self.aget_connection(self.agentjob_conn_id))
-        return AsyncClient(**{name: value for name, value in settings.items() if name not in ("store", "rate")})
+        return _async_client(json.dumps({name: value for name, value in settings.items() if name not in ("store", "rate")}))
 
-    @staticmethod
-    def _settings(connection: Any) -> Dict[str, Any]:
+    def _settings(self, connection: Any) -> Dict[str, Any]:
+        for name in ("port", "schema", "login"):
+            if getattr(connection, name):
+                hint = "Leave it out: the host is the whole base URL, as https://HOST:PORT."
+                raise refused(f"the connection {self.agentjob_conn_id!r} has a {name}", hint)
         settings = {"base_url": connection.host, "api_key": connection.password, **connection.extra_dejson}
         return {name: value for name, value in settings.items() if value not in (None, "")}
 
 
+@lru_cache(maxsize=4)
+def _async_client(settings: str) -> AsyncClient:
+    return AsyncClient(**json.loads(settings))
+
+
 class AgentJobTrigger(BaseTrigger):
-    """Waits for a job, or for a time. agentjob_conn_id: the connection. poller: the text of the wait. seconds: how long to wait without one."""
+    """Waits for a job, or until a time.
+
+    agentjob_conn_id: the connection. poller: the text of the wait. until: without one, until when to wait, in seconds since 1970.
+    """
 
     agentjob_conn_id: str
     poller: Optional[str]
-    seconds: float
+    until: float
 
-    def __init__(self, agentjob_conn_id: str, poller: Optional[str] = None, seconds: float = 0.0) -> None:
+    def __init__(self, agentjob_conn_id: str, poller: Optional[str] = None, until: float = 0.0) -> None:
         super().__init__()
-        self.agentjob_conn_id, self.poller, self.seconds = agentjob_conn_id, poller, seconds
+        self.agentjob_conn_id, self.poller, self.until = agentjob_conn_id, poller, until
 
     def serialize(self) -> Tuple[str, Dict[str, Any]]:
         """What another triggerer starts it again from."""
-        arguments = {"agentjob_conn_id": self.agentjob_conn_id, "poller": self.poller, "seconds": self.seconds}
+        arguments = {"agentjob_conn_id": self.agentjob_conn_id, "poller": self.poller, "until": self.until}
         return f"{__name__}.{type(self).__name__}", arguments
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Polls the job until it is done. The event has the error that ended the wait, or None."""
+        """Polls the job until it is done. The event has the result, and what is stored of it; or the error, as its class and its arguments."""
         if self.poller is None:
-            await asyncio.sleep(self.seconds)
+            await asyncio.sleep(max(0.0, self.until - time.time()))
             yield TriggerEvent(None)
             return
-        problem = None
         try:
-            async with await AgentJobHook(self.agentjob_conn_id).get_async_client() as client:
-                poller = client.resume(self.poller)
-                while not poller.done:
-                    await asyncio.sleep(poller.due_in)
-                    await poller.poll()
+            client = await AgentJobHook(self.agentjob_conn_id).get_async_client()
+            poller = client.resume(self.poller)
+            while not poller.done:
+                await asyncio.sleep(poller.due_in)
+                await poller.poll()
+            event: Dict[str, Any] = {"job": poller.job, "record": _native.stored_wait(client._client, poller._poller)[0]}
         except Error as error:
-            problem = str(error)
-        yield TriggerEvent(problem)
+            event = {"error": [type(error).__name__, *error.args]}
+        yield TriggerEvent(event)
 
 
 class AgentJobMessage(BaseOperator):
@@ -107,12 +124,13 @@ class AgentJobMessage(BaseOperator):
     key: names the message; see Once.send_message. Default: "{dag_id}/{run_id}/{task_id}/{map_index}", so a task that is cleared sends nothing.
     agentjob_conn_id: the connection; see AgentJobHook. Default: "agentjob_default".
     wait: waits until the job is done. Default: True.
-    deferrable: waits in the triggerer instead of in a worker slot. Default: True.
+    deferrable: waits in the triggerer instead of in a worker slot. Default: True, because jobs take minutes.
     check: fails if the job failed. Default: True.
     wait_options: those of Once.wait, in a dict: timeout, min_interval, max_interval, lateness, settle.
 
-    job_id, prompt and key are templates. Give it `retries`: a retry never sends the message twice. It fails without one where that doesn't
-    help: the message may have arrived (resolve() the step), or was rejected for good. A rate limit defers it, and is no retry.
+    job_id, prompt and key are templates. Give it `retries`: a retry never sends the message twice. A failure that a retry can't help against
+    fails the task at once: the message may have arrived (resolve() the step), or was rejected for good. A rate limit takes no retry: the task is
+    deferred for its time.
     """
 
     template_fields: Sequence[str] = ("job_id", "prompt", "key")
@@ -139,40 +157,46 @@ class AgentJobMessage(BaseOperator):
         **arguments: Any,
     ) -> None:
         super().__init__(**arguments)
-        if "headers" in (wait_options or {}):
-            raise TypeError("wait_options can't have headers, because the trigger is stored: give them in the connection's extra")
+        for name, given in {"wait": wait, "deferrable": deferrable, "check": check}.items():
+            if not isinstance(given, bool):
+                raise TypeError(f"{name} must be True or False, not {type(given).__name__}")
+        unknown = set(wait_options or {}) - WAIT_OPTIONS
+        if unknown:
+            raise TypeError(f"wait_options can't have {min(unknown)!r}: give {', '.join(sorted(WAIT_OPTIONS))}; headers are in the connection's extra")
         self.job_id, self.prompt, self.key, self.agentjob_conn_id = job_id, prompt, key, agentjob_conn_id
         self.wait, self.deferrable, self.check, self.wait_options = wait, deferrable, check, wait_options or {}
 
-    def execute(self, context: Any, event: None = None) -> Any:
+    def execute(self, context: Any, event: object = None) -> Any:
         """Sends the message, or continues with what is known of it."""
         try:
             once = AgentJobHook(self.agentjob_conn_id).get_conn()
-            options = poller_options(once.client, self.wait_options)
-            job = once.send_message(self.key, self.job_id, self.prompt)
+            options = check_wait_options(once.client, self.wait_options)
+            send = once._send_without_waiting if self.deferrable else once.send_message
+            job = send(self.key, self.job_id, self.prompt, headers=None)
             if not self.wait:
                 return job
-            if not self.deferrable:
+            if not self.deferrable or stored_result(once, self.key, options) is not None:
                 return once.wait(self.key, check=self.check, **self.wait_options)
-            trigger = AgentJobTrigger(self.agentjob_conn_id, str(once.poller(self.key, **options)))
-        except Error as error:
+            trigger = AgentJobTrigger(self.agentjob_conn_id, str(once.poller(self.key, **self.wait_options)))
+        except (Error, TypeError) as error:
             self._fail(error)
         self.defer(trigger=trigger, method_name="execute_complete")
 
-    def execute_complete(self, context: Any, event: Optional[str]) -> Job:
+    def execute_complete(self, context: Any, event: Dict[str, Any]) -> Any:
         """Records the result, when the trigger has seen it."""
-        if event is not None:
-            raise RuntimeError(event)
         try:
-            return AgentJobHook(self.agentjob_conn_id).get_conn().wait(self.key, check=self.check, **self.wait_options)
+            if "error" in event:
+                name, *arguments = event["error"]
+                raise getattr(errors, name)(*arguments)
+            once = AgentJobHook(self.agentjob_conn_id).get_conn()
+            return record_result(once, self.key, event["job"], event["record"], self.check)
         except Error as error:
             self._fail(error)
 
-    def _fail(self, error: Error) -> NoReturn:
-        try:
-            pause, _ = pause_after(error, 0, MAX_FAILURES)
-        except Error:
+    def _fail(self, error: Exception) -> NoReturn:
+        retry = _native.step_retry(error, 0, 1)
+        if retry is None and not isinstance(error, WaitTimeoutError):
             raise AirflowFailException(str(error)) from error
-        if isinstance(error, RateLimitError) and self.deferrable:
-            self.defer(trigger=AgentJobTrigger(self.agentjob_conn_id, seconds=pause), method_name="execute")
+        if isinstance(error, RateLimitError) and retry is not None and self.deferrable:
+            self.defer(trigger=AgentJobTrigger(self.agentjob_conn_id, until=time.time() + retry[0]), method_name="execute")
         raise error

@@ -11,28 +11,31 @@ While the job works, no worker slot is held: each poll is a retry of the task.
 
 from __future__ import annotations
 
+import time
 from functools import cached_property
 from os import PathLike
 from typing import Any, Dict, NoReturn, Optional, Union
 
 from celery import Task
+from celery.exceptions import Reject
 
-from .._native import Client, Poller
+from .. import _native
+from .._native import Client
 from ..errors import Error
 from ..once import Once, Store
 from ..types import Job
-from ._common import MAX_FAILURES, pause_after, poller_options, refused
+from ._common import MAX_FAILURES, check_store, check_wait_options, record_result, refused, stored_result
 
-#: The header of the task's message that carries its state from one retry to the next.
+#: The header of the task's message that carries the state of its steps, by their keys, from one retry to the next.
 HEADER = "agentjob"
 #: The longest pause until a retry, in seconds: brokers with a visibility timeout deliver a task again whose time is further away.
 LONGEST = 600.0
 
 
 class AgentJobTask(Task):
-    """The base of a task that sends a message. Its settings are class attributes, or arguments of `@app.task(…)`.
+    """The base of a task that sends messages. Its settings are class attributes, or arguments of `@app.task(…)`.
 
-    store: where the steps are, for all workers; see agentjob.once.Once. It has no default.
+    store: where the steps are, for all workers; see agentjob.once.Once. A path must be absolute. It has no default.
     rate: at most this many messages, over all workers: "100/h". Default: no limit.
     max_failures: how many failures in a row to retry: with pauses that double from 1 s up to 5 minutes. Default: 20, about an hour.
 
@@ -54,55 +57,63 @@ class AgentJobTask(Task):
         """The steps of this task."""
         if self.store is None:
             raise refused(f"task {self.name!r} has no store", 'Give it one: @app.task(base=AgentJobTask, bind=True, store="…").')
-        return Once(self.make_client(), self.store, rate=self.rate)
+        once = Once(self.make_client(), self.store, rate=self.rate)
+        check_store(self.store)
+        return once
 
     def send_message(self, job_id: str, prompt: str, *, key: Optional[str] = None, wait: bool = False, **wait_options: Any) -> Job:
-        """Sends the message at most once, and returns the job's record. Call it once in a task, and first: retries run the task from its start.
+        """Sends a message at most once, and returns the job's record. Call it first in a task: retries run the task from its start.
 
         key: names the message; see Once.send_message. Default: the task's id, which is the same in each retry.
         wait: returns the job's last record when it is done, instead of the one right after the message was accepted. While it works, the
-            task is retried for each poll, and so no slot is held; in a task that runs eagerly or is called directly, this waits.
-        wait_options: those of Once.wait: timeout, min_interval, max_interval, lateness, settle, check, headers.
+            task is retried for each poll, and so no slot is held.
+        wait_options: those of Once.wait: timeout, min_interval, max_interval, lateness, settle, check, headers. The message has the headers, too.
 
-        Raises celery.exceptions.Retry: the task runs again. What a retry helps against is retried: not_sent, a rate limit, a busy job, a
-        store that can't be used. Every other error is raised: what may have arrived is never sent again until you resolve() the step.
+        Raises celery.exceptions.Retry, which you must not catch: Celery runs the task again. It does so after what passes by itself: a message
+        that was not sent, a rate limit, a busy job, a store that can't be used. Every other error is raised: what may have arrived is never sent
+        again until you resolve() the step. In a task that runs eagerly or is called directly, this waits, and retries nothing.
         """
         request = self.request
-        key = key or request.id
+        if key is None:
+            key = request.id
         if key is None:
             raise refused("key is missing", "A task that is called directly has no id: give it a key.")
-        carried: Dict[str, Any] = request.get(HEADER) or {}
-        text, failures = carried.get("poller"), carried.get("failures", 0)
-        options = poller_options(self.once.client, wait_options)
-        holds_slot = request.called_directly or request.is_eager
+        if getattr(self, "autoretry_for", None):
+            raise refused(f"task {self.name!r} has autoretry_for", "Leave it out: send_message retries what a retry helps against.")
+        once, holds_slot = self.once, request.called_directly or request.is_eager
+        options = check_wait_options(once.client, wait_options)
+        headers = options.get("headers")
+        steps: Dict[str, Any] = request.get(HEADER) or {}
+        text, failures = steps.get(key) or (None, 0)
         try:
-            if text is None:
-                job = self.once.send_message(key, job_id, prompt)
-                if not wait:
-                    return job
-            if holds_slot:
-                return self.once.wait(key, **wait_options)
-            poller = self._polled(key, text, options)
-            if poller.done:
-                return self.once.wait(key, **wait_options)
+            send = once.send_message if holds_slot else once._send_without_waiting
+            job = send(key, job_id, prompt, headers=headers)
+            if not wait:
+                return job
+            if holds_slot or stored_result(once, key, options) is not None:
+                return once.wait(key, **wait_options)
+            poller = once.poller(key, **options) if text is None else once.client.resume(text, headers=headers)
+            if text is not None and poller.due_in == 0:
+                poller.poll()
+            if poller.job is not None and poller.done:
+                record = _native.stored_wait(once.client, poller)[0]
+                return record_result(once, key, poller.job, record, wait_options.get("check", False))
         except Error as error:
-            if holds_slot:
+            retry = None if holds_slot else _native.step_retry(error, failures, self.max_failures)
+            if retry is None:
                 raise
-            pause, failures = pause_after(error, failures, self.max_failures)
-            self._run_again(pause, text, failures, error)
-        self._run_again(poller.due_in, str(poller), 0)
+            self._run_again(retry[0], {**steps, key: (text, retry[1])}, exc=error)
+        # A message that was accepted doesn't expire.
+        self._run_again(poller.due_in, {**steps, key: (str(poller), 0)}, expires=None)
 
-    def _polled(self, key: str, text: Optional[str], options: Dict[str, Any]) -> Poller:
-        """The wait, after a poll if that is due."""
-        if text is None:
-            return self.once.poller(key, **options)
-        poller = self.once.client.resume(text, headers=options.get("headers"))
-        if poller.due_in == 0:
-            poller.poll()
-        return poller
-
-    def _run_again(self, pause: float, poller: Optional[str], failures: int, error: Optional[Error] = None) -> NoReturn:
+    def _run_again(self, pause: float, steps: Dict[str, Any], **options: Any) -> NoReturn:
         request = self.request
-        headers = {**(request.headers or {}), HEADER: {"poller": poller, "failures": failures}}
-        # Celery's own limit counts polls, too.
-        raise self.retry(countdown=min(pause, LONGEST), max_retries=request.retries + 1, headers=headers, exc=error)
+        # Without those that some brokers add, which they would take for a circle of the message.
+        headers = {**(request.as_execution_options()["headers"] or {}), HEADER: steps}
+        try:
+            # Celery's own limit counts polls, too.
+            raise self.retry(countdown=min(pause, LONGEST), max_retries=request.retries + 1, headers=headers, **options)
+        except Reject as rejected:
+            # The broker did not take the task: it must stay in the queue.
+            time.sleep(1)
+            raise Reject(rejected.reason, requeue=True) from rejected

@@ -12,32 +12,30 @@ from __future__ import annotations
 
 import asyncio
 from os import PathLike
-from typing import Any, Optional, Union
+from typing import Any, Awaitable, Callable, Optional, Union
 
 import ray
 
+from .. import _native
 from .._native import Client
 from ..aio import AsyncClient
 from ..errors import Error
 from ..once import AsyncOnce, Store
 from ..types import Job
-from ._common import MAX_FAILURES, pause_after, poller_options
+from ._common import MAX_FAILURES, check_store, check_wait_options
 
 
-@ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)
-class AgentJobs:
-    """Sends messages, each at most once, and follows their jobs.
+class AgentJobsActor:
+    """The class of the actor AgentJobs, for subclasses. It sends messages, each at most once, and follows their jobs.
 
     client: its settings; the key is taken from the environment of the actor.
-    store, rate: see agentjob.once.Once.
-
-    Ray starts the actor again when its process or its node dies, and runs the calls in flight again (`max_restarts`, `max_task_retries`). It
-    takes no CPU (`num_cpus=0`). All of that, and its name, can be changed with `AgentJobs.options(…)`.
+    store, rate: see agentjob.once.Once. A path must be absolute.
     """
 
     def __init__(self, client: Client, store: Union[Store, str, PathLike[str]], rate: Optional[str] = None) -> None:
-        self.client = client
-        self.once = AsyncOnce(AsyncClient.of(client), store, rate=rate)
+        self.client: Client = client
+        self.once: AsyncOnce = AsyncOnce(AsyncClient.of(client), store, rate=rate)
+        check_store(store)
 
     async def send_message(
         self, key: str, job_id: str, prompt: str, *, wait: bool = False, max_failures: int = MAX_FAILURES, **wait_options: Any
@@ -48,18 +46,29 @@ class AgentJobs:
         wait: waits until the job is done, and returns its last record.
         max_failures: how many failures in a row to retry, with pauses that double from 1 s up to 5 minutes: a message that was not sent, a
             busy job, a store that can't be used. Default: 20, about an hour. A rate limit is waited for, however long it lasts.
-        wait_options: those of Once.wait: timeout, min_interval, max_interval, lateness, settle, check, headers.
+        wait_options: those of Once.wait: timeout, min_interval, max_interval, lateness, settle, check, headers. The message has the headers, too.
 
         Raises what Once.send_message and Once.wait raise and a retry doesn't help against, as a ray.exceptions.RayTaskError that is of that
         class, too. What may have arrived is never sent again until you resolve() the step.
         """
-        poller_options(self.client, wait_options)
-        failures = 0
-        while True:
-            try:
-                job = await self.once.send_message(key, job_id, prompt)
-                return await self.once.wait(key, **wait_options) if wait else job
-            except Error as error:
-                pause, failures = pause_after(error, failures, max_failures)
-            await asyncio.sleep(pause)
+        headers = check_wait_options(self.client, wait_options).get("headers")
+        job = await _patiently(lambda: self.once._send_without_waiting(key, job_id, prompt, headers), max_failures)
+        return await _patiently(lambda: self.once.wait(key, **wait_options), max_failures) if wait else job
 
+
+#: The actor. Ray starts it again when its process or its node dies, and runs the calls in flight again; it takes no CPU. All of that, and its name,
+#: can be changed with `AgentJobs.options(…)`.
+AgentJobs: Any = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(AgentJobsActor)
+
+
+async def _patiently(call: Callable[[], Awaitable[Job]], max_failures: int) -> Job:
+    failures = 0
+    while True:
+        try:
+            return await call()
+        except Error as error:
+            retry = _native.step_retry(error, failures, max_failures)
+            if retry is None:
+                raise
+        seconds, failures = retry
+        await asyncio.sleep(seconds)

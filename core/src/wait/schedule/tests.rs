@@ -168,6 +168,24 @@ fn a_message_that_is_sent_during_a_wait_starts_the_settle_time_again() {
 }
 
 #[test]
+fn another_settle_time_counts_from_when_the_message_was_accepted_unless_the_job_was_seen_active() {
+    let with_settle = |settle: f64| Schedule { settle: seconds(settle), ..SCHEDULE };
+    for (settle, before, after) in [(2.0, 1.9, 2.0), (30.0, 29.9, 30.0), (0.0, 0.0, 0.0)] {
+        let mut state =
+            PollState::new("j", with_settle(10.0), Some(Accepted { ago: seconds(0.0), took_effect: false }));
+        state.reschedule(with_settle(settle));
+        assert_eq!(
+            (state.has_settled(seconds(before)), state.has_settled(seconds(after))),
+            (settle == 0.0, true),
+            "{settle}"
+        );
+        show(&mut state, seconds(0.0), "active", 0.5);
+        state.reschedule(with_settle(600.0));
+        assert!(state.has_settled(seconds(0.0)));
+    }
+}
+
+#[test]
 fn without_settle_time_the_response_to_the_message_counts() {
     let schedule = Schedule { settle: Duration::ZERO, ..SCHEDULE };
     let (_, progress) = PollState::after_message("j", schedule, (&job("completed"), "completed"), 0.5);
