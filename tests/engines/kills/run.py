@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Kills the workers of a real engine while they send messages, and compares what the service has with what the engine and the store say.
+
+    run.py --engine celery --pattern ours --kills 300 --results FILE
+
+Adds a row to FILE, a JSON object. Exit status 1 if a promise was broken: a message arrived twice, is lost, or holds a slot while it waits; or if
+too few workers were killed.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import time
+from collections import Counter
+
+from service import Plan, Service
+
+from agentjob.once import Once
+from agentjob.testing import Emulator
+
+#: How long all messages may take, in seconds, and how long slots may take to be counted.
+LIMIT, COUNTS = 3600, 60
+#: The first item of those that only wait, while free slots are counted.
+WAITING = 1_000_000
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--engine", required=True)
+    parser.add_argument("--pattern", choices=["ours", "stock"], required=True)
+    parser.add_argument("--kills", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--results", type=pathlib.Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, Emulator() as emulator:
+        # Some kills don't happen, because their message needs no further worker.
+        plan = Plan(options.kills, options.kills * 4 // 3, options.pattern, options.seed)
+        service = Service(emulator, plan)
+        environment = {**os.environ, **emulator.environment(), "AGENTJOB_BASE_URL": service.url, "KILLS_STORE": os.path.join(folder, "steps.db")}
+        environment["PYTHONPATH"] = str(pathlib.Path(__file__).parent)
+        engine = importlib.import_module(options.engine + "_engine").Engine(folder, environment)
+        try:
+            engine.begin()
+            row = Check(engine, options.pattern, emulator, service, environment["KILLS_STORE"]).run(options.kills)
+        finally:
+            engine.stop()
+            service.stop()
+    print(json.dumps(row, indent=1))
+    if options.results:
+        rows = json.loads(options.results.read_text()) if options.results.exists() else {}
+        options.results.write_text(json.dumps({**rows, f"{row['engine']}, {row['pattern']}": row}, indent=1) + "\n")
+    broken = row["duplicates"] or row["lost"] or row["wrong"] or row["slots held"]
+    sys.exit(row["kills"] < options.kills or options.pattern == "ours" and bool(broken))
+
+
+class Check:
+    def __init__(self, engine, pattern, emulator, service, store):
+        self.engine, self.pattern, self.emulator, self.service, self.store = engine, pattern, emulator, service, store
+
+    def run(self, items):
+        self.emulator.reset(jobs=[{"id": f"job_{item}"} for item in range(items)], work_ms=500, hourly_limit=1_000_000)
+        begin = time.monotonic()
+        outcomes = self.ended({item: self.engine.submit(self.pattern, item) for item in range(items)})
+        failed = {item for item, outcome in outcomes.items() if outcome != "done"}
+        arrived, unknown = self.arrived(), {}
+        wrong = [f"item {item} is done, and did not arrive" for item in range(items) if not arrived[item] and item not in failed]
+        if self.pattern == "ours":
+            once = Once(self.emulator.client(), self.store)
+            unknown = {int(step["key"].split()[1]): step["key"] for step in once.steps(state="unknown")}
+            wrong += [f"{step['key']} is accepted, and arrived {n} times" for step in once.steps(state="accepted") if (n := arrived[int(step["key"].split()[1])]) != 1]
+            wrong += [f"item {item} ended with {outcomes[item]}, and is not unknown" for item in failed - set(unknown)]
+            self.resolve(once, failed)
+        at_last, plan = self.arrived(), self.service.plan
+        return {
+            "engine": self.engine.name,
+            "pattern": "agentjob" if self.pattern == "ours" else "httpx and retries",
+            "messages": items,
+            "kills": len(plan.killed),
+            "killed at": dict(Counter(point for _, point in plan.killed)),
+            "duplicates": sum(count > 1 for count in at_last.values()),
+            "lost": sum(not at_last[item] for item in range(items)),
+            "unknown": len(unknown),
+            "unknown that arrived": sum(arrived[item] > 0 for item in unknown),
+            "failed": len(failed - set(unknown)),
+            "wrong": wrong,
+            "slots": self.engine.slots,
+            "slots held": self.slots_held(),
+            "seconds": round(time.monotonic() - begin),
+        }
+
+    def resolve(self, once, left):
+        """What a person does: checks the jobs, decides, and runs the steps again, whose workers may be killed, too."""
+        while left:
+            arrived = self.arrived()
+            for step in once.steps(state="unknown"):
+                once.resolve(step["key"], "arrived" if arrived[int(step["key"].split()[1])] else "not_arrived")
+            again = self.ended({item: self.engine.submit(self.pattern, item) for item in left})
+            left = {item for item, outcome in again.items() if outcome != "done"}
+
+    def arrived(self):
+        """How often each message did."""
+        return Counter(int(entry["prompt"].rpartition(" ")[2]) for entry in self.emulator.ledger())
+
+    def ended(self, futures):
+        """How each ended, when all have."""
+        outcomes, end = {}, time.monotonic() + LIMIT
+        while len(outcomes) < len(futures):
+            for item in set(futures) - set(outcomes):
+                outcome = self.engine.outcome(futures[item])
+                if outcome is not None:
+                    outcomes[item] = outcome
+            if time.monotonic() > end:
+                sys.exit(f"{len(futures) - len(outcomes)} messages did not end, such as item {min(set(futures) - set(outcomes))}")
+            time.sleep(0.2)
+        return outcomes
+
+    def slots_held(self):
+        """How many of the slots are not free while as many jobs work."""
+        slots = self.engine.slots
+        self.emulator.reset(jobs=[{"id": f"job_{WAITING + slot}"} for slot in range(slots)], work_ms=600_000)
+        for slot in range(slots):
+            self.engine.submit(self.pattern, WAITING + slot)
+        until(lambda: len(self.emulator.ledger()) == slots)
+        for _ in range(slots):
+            self.engine.submit_probe()
+        until(lambda: self.service.probes == slots)
+        return slots - self.service.probes
+
+
+def until(condition):
+    end = time.monotonic() + COUNTS
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.2)
+
+
+if __name__ == "__main__":
+    main()
