@@ -12,7 +12,7 @@
 #                at every step, all compared with the emulator's ledger
 #   make torture makes each system call of a send, a wait and a batch fail with each of its errors
 #   make fuzz    gives every parser inputs that are made up, guided by coverage, for SECONDS each (60)
-#   make engines kills the workers of Airflow, Celery, Dask and Ray while they send, and writes tests/engines/RESULTS.md
+#   make engines kills the workers of Airflow, Celery, Dask and Ray while they send, and says what arrived
 #   make bench   races agentjob against other clients on this machine and writes tests/bench/RESULTS.md (QUICK=1: a rough run)
 #   make release makes everything that a release consists of in build/release, and uploads nothing (docs/releasing.md)
 #   make help    prints this text and the names of the parts
@@ -173,7 +173,7 @@ test-engines: $(ENGINES:%=engine-%)
 		"$(BUILD)/engines/$$engine/bin/python" -m pytest -q -rsfE -p no:cacheprovider -n 2 --dist loadfile tests/engines/test_$$engine.py || exit 1; \
 	done
 
-# Kills workers of the engines while they send. An hour; tests/engines/README.md says what must hold.
+# Kills workers of the engines while they send. More than an hour; tests/engines/README.md says what must hold.
 KILLED := airflow celery dask ray
 KILLS ?= 300
 engines: $(or $(ENGINE:%=engine-%),$(KILLED:%=engine-%))
@@ -182,7 +182,7 @@ engines: $(or $(ENGINE:%=engine-%),$(KILLED:%=engine-%))
 		"$(BUILD)/engines/$$engine/bin/python" tests/engines/kills/run.py --engine $$engine --pattern $$pattern --kills $(KILLS) \
 			--results "$(BUILD)/engines/results.json" || exit 1; \
 	done; done
-	$(if $(ENGINE),,$(PYTHON) tests/engines/kills/table.py "$(BUILD)/engines/results.json" tests/engines/RESULTS.md)
+	$(if $(ENGINE),,$(PYTHON) tests/engines/kills/table.py "$(BUILD)/engines/results.json" "$(BUILD)/engines/RESULTS.md")
 
 # Runs the examples of README.md, and with test-docs those of docs/, as a reader would paste them.
 DOCS := $(PYTHON) tests/docs/run.py --emulator "$(EMULATOR)" --target "$(TARGET)" --library "$(BUILD)/docs/dist"

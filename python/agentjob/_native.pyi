@@ -839,7 +839,7 @@ def ends_every_poll(exception: Exception) -> bool:
 
 def step_retry(exception: Exception, failures: int, most: int) -> tuple[float, int] | None:
     """For how many seconds an engine waits before it runs a step again that raised this exception, and how many failures in a row there are
-    then; None if that doesn't help, or there are more than `most`."""
+    then; None if a retry can't help, or it has failed `most` times."""
 
 def step_held(key: str, job_id: str, behind: str, is_unknown: bool, delivery: str) -> Error:
     """The exception of a step that is held behind another one of its job, which may have arrived, or whose result is missing."""

@@ -310,6 +310,13 @@ class StoreError(Error):
     kind = "store"
 
 
+def wrong_store(message: str) -> StoreError:
+    """The error of a store that has to be another one, so that trying again can't help."""
+    error = StoreError(message)
+    error.__dict__["_is_a_setting"] = True
+    return error
+
+
 def job_failed(job_id: str, job: "typing.Optional[types.Job]") -> JobFailedError:
     """The error for a job that failed, for `check=True`."""
     error = JobFailedError(f"job {job_id} failed; its record is in .job")

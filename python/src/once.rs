@@ -97,7 +97,7 @@ pub(crate) fn step_retry(exception: &Bound<'_, PyAny>, failures: u32, most: u32)
             }
         }
         None if kind == "step_in_flight" => core::StepFailure::InFlight,
-        None if kind == "store" => core::StepFailure::Store(delivery),
+        None if kind == "store" && !is_a_setting(exception) => core::StepFailure::Store(delivery),
         // Such as that of a job that failed.
         None => return None,
     };

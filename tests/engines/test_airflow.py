@@ -21,7 +21,7 @@ except ImportError:  # before Airflow 3.3
 
 import agentjob  # noqa: E402
 from agentjob.engines.airflow import AgentJobHook, AgentJobMessage, AgentJobTrigger  # noqa: E402
-from agentjob.once import Once  # noqa: E402
+from agentjob.once import Once, Taker  # noqa: E402
 
 QUICK = {"min_interval": 0.05, "max_interval": 0.05, "settle": 1.0}
 
@@ -153,6 +153,15 @@ def test_a_wait_that_times_out_is_left_to_the_retries_which_wait_again(connectio
     assert prompts() == [], "it was sent before the service was reset"
 
 
+def test_a_step_that_another_worker_is_sending_takes_no_retry_either(connection, emulator, database):
+    once = AgentJobHook().get_conn()
+    message = agentjob._native.step_message(once.client, "k", "job_demo", "p")
+    once.store.take("k", "job_demo", message, Taker("another", 600.0, *agentjob._native.step_pace(once.client)), 10.0)
+    with pytest.raises(TaskDeferred) as deferred:
+        operator().execute({})
+    assert (deferred.value.trigger.poller, deferred.value.method_name) == (None, "execute")
+
+
 @pytest.mark.parametrize("deferrable", [True, False])
 def test_what_no_poll_helps_against_fails_without_a_retry(connection, emulator, deferrable):
     emulator.reset(rules=[{"method": "GET", "status": 401}])
@@ -168,7 +177,7 @@ def test_a_trigger_that_moves_to_another_triggerer_continues_the_wait(connection
 
     async def stop():
         event = asyncio.ensure_future(anext(AgentJobTrigger(**stored).run()))
-        while emulator.requests()["total"] < 3:
+        while emulator.requests()["total"] < 2 and not event.done():
             await asyncio.sleep(0.01)
         event.cancel()
 
@@ -205,7 +214,7 @@ def test_what_is_neither_true_nor_false_is_refused_when_the_dag_is_read(name):
 
 @pytest.mark.parametrize(
     ("extra", "reason"),
-    [({"store": "steps.db"}, "relative path, 'steps.db'. Give an absolute one"), ({"timeout": "30"}, "timeout"), ({"rate": 100}, "rate"), ({"tiemout": 3}, "tiemout")],
+    [({"store": "mysql://host/steps"}, "neither a path nor"), ({"store": "steps.db"}, "was given as a relative path. Give an absolute one"), ({"timeout": "30"}, "timeout"), ({"rate": 100}, "rate"), ({"tiemout": 3}, "tiemout")],
 )
 def test_a_connection_with_wrong_settings_fails_without_a_retry(connection, emulator, extra, reason):
     connection(**extra)
@@ -266,7 +275,7 @@ def test_airflow_knows_the_connection_and_runs_the_operator_in_a_dag(connection,
 
         @dag(schedule=None, start_date=pendulum.datetime(2026, 1, 1), catchup=False)
         def night():
-            AgentJobMessage.partial(task_id="tests", job_id="job_demo").expand(prompt=["first of {{ dag.dag_id }}", "second"])
+            AgentJobMessage.partial(task_id="tests", job_id="job_demo", retries=0).expand(prompt=["first of {{ dag.dag_id }}", "second"])
 
         night()
     """
@@ -277,6 +286,7 @@ def test_airflow_knows_the_connection_and_runs_the_operator_in_a_dag(connection,
         command = [pathlib.Path(sys.executable).parent / "airflow", *words]
         return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=True).stdout
 
+    emulator.reset(rules=[{**POST, "status": 429, "headers": {"Retry-After": "1"}}])
     airflow("db", "migrate")
     assert "agentjob.engines.airflow.AgentJobHook" in airflow("providers", "hooks")
     airflow("dags", "reserialize")

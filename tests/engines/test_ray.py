@@ -117,15 +117,15 @@ def test_a_rate_holds_and_a_named_actor_is_found_again(emulator, prompts, cluste
     assert actors[0]._actor_id == actors[1]._actor_id
     assert result(actors[0].send_message.remote("a", "job_demo", "p"))["id"] == "job_demo"
     second = actors[1].send_message.remote("b", "job_demo", "q")
+    assert ray.wait([second], timeout=3)[0] == [] and prompts() == ["p"]
     assert result(actors[0].send_message.remote("a", "job_demo", "p"))["id"] == "job_demo"
-    assert ray.wait([second], timeout=0)[0] == [] and prompts() == ["p"]
     ray.kill(actors[0])
 
 
 def test_a_relative_path_is_refused_because_it_is_another_file_on_each_node(cluster, client):
     from agentjob.engines.ray import AgentJobs
 
-    with pytest.raises(ray.exceptions.ActorDiedError, match="store is a relative path, 'steps.db'. Give an absolute one"):
+    with pytest.raises(ray.exceptions.ActorDiedError, match="was given as a relative path. Give an absolute one"):
         result(AgentJobs.remote(client, "steps.db").send_message.remote("k", "job_demo", "p"))
 
 

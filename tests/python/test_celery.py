@@ -8,7 +8,7 @@ from conftest import QUICK
 from steps import LOST, POST, prompts, settings
 
 import agentjob
-from agentjob.once import Once
+from agentjob.once import Once, SQLiteStore
 
 celery = pytest.importorskip("celery", reason="celery is not installed")
 worker = pytest.importorskip("celery.contrib.testing.worker")
@@ -54,7 +54,7 @@ def task(sent_by_worker, emulator, database):
     task = sent_by_worker
     task.store, task.max_failures, task.environment = str(database), 20, settings(emulator)
     task.rate = None
-    for name in ("once", "autoretry_for", "apply_async"):
+    for name in ("once", "apply_async"):
         vars(task).pop(name, None)
     RUNS.clear()
     yield task
@@ -213,9 +213,10 @@ def test_headers_of_the_caller_are_kept_and_those_of_a_broker_are_not(emulator, 
     assert all(headers["x-tenant"] == "t" and "x-death" not in headers for headers in others)
 
 
-def test_a_relative_path_is_refused_because_it_is_another_file_in_each_worker(emulator, task):
-    task.store = "steps.db"
-    with pytest.raises(agentjob.InvalidArgumentError, match="store is a relative path, 'steps.db'. Give an absolute one"):
+@pytest.mark.parametrize("store", ["steps.db", SQLiteStore("steps.db")])
+def test_a_relative_path_is_refused_because_it_is_another_file_in_each_worker(emulator, task, store):
+    task.store = store
+    with pytest.raises(agentjob.InvalidArgumentError, match="steps.db' was given as a relative path. Give an absolute one"):
         result(task.delay("job_demo", "p"))
     assert emulator.requests()["total"] == 0
 
@@ -240,11 +241,51 @@ def test_an_empty_key_is_refused_instead_of_replaced(emulator, task):
     assert emulator.requests()["total"] == 0
 
 
-def test_celerys_own_retries_are_refused_because_they_also_repeat_what_is_raised_for_good(emulator, task):
-    task.autoretry_for = (Exception,)
-    with pytest.raises(agentjob.InvalidArgumentError, match="task 'send' has autoretry_for. Leave it out"):
-        result(task.delay("job_demo", "p"))
-    assert emulator.requests()["total"] == 0
+def test_celerys_own_retries_are_refused_because_they_also_repeat_what_is_raised_for_good():
+    from agentjob.engines.celery import AgentJobTask
+
+    app = celery.Celery("refused", set_as_current=False)
+
+    @app.task(base=AgentJobTask, bind=True, shared=False, name="night", autoretry_for=(Exception,))
+    def night(self):
+        """It is never run."""
+
+    with pytest.raises(agentjob.InvalidArgumentError, match="task 'night' has autoretry_for. Leave it out"):
+        app.finalize()
+
+
+def test_a_long_key_fits_into_the_header_of_every_broker(emulator, task):
+    amqp = pytest.importorskip("amqp.serialization")
+    assert result(task.delay("job_demo", "p", key="k" * 1024, wait=True))["status"] == "completed"
+    for headers, _ in RUNS[1:]:
+        amqp.dumps("F", [{"agentjob": headers["agentjob"]}])
+
+
+def test_a_task_that_cannot_be_published_for_good_fails(emulator, task):
+    emulator.reset(work_ms=600_000)
+    sent, refusals = task.delay("job_demo", "p", wait=True), []
+
+    def refuse(*_, **__):
+        refusals.append(1)
+        raise ValueError("the message can't be encoded")
+
+    task.apply_async = refuse
+    with pytest.raises(ValueError, match="can't be encoded"):
+        result(sent)
+    assert refusals == [1]
+
+
+def test_a_message_that_was_accepted_does_not_expire_though_the_store_fails_then(emulator, task, database):
+    class Failing(SQLiteStore):
+        def get(self, *arguments):
+            if not failures:
+                failures.append(1)
+                raise agentjob.StoreError("the disk is away")
+            return super().get(*arguments)
+
+    failures, task.store = [], Failing(database)
+    result(task.apply_async(("job_demo", "p"), {"wait": True}, expires=600))
+    assert failures and {expires for _, expires in RUNS[1:]} == {None}
 
 
 def test_a_task_that_runs_eagerly_or_is_called_waits_itself(emulator, task):

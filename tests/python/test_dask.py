@@ -4,7 +4,7 @@ import time
 
 import pytest
 from conftest import QUICK
-from steps import LOST, POST, prompts
+from steps import LOST, POST, prompts, settings
 
 import agentjob
 from agentjob.once import Once
@@ -133,6 +133,17 @@ def test_submitting_the_same_key_again_gets_the_same_future(emulator, cluster, o
     futures = [cluster.submit(send_message, once, "k", "job_demo", "p", key="k") for _ in range(2)]
     assert futures[0].key == futures[1].key and [result(future)["id"] for future in futures] == ["job_demo", "job_demo"]
     assert prompts(emulator) == ["p"]
+
+
+def test_a_function_in_a_worker_may_make_its_own_client_with_a_key(emulator, cluster, database):
+    def send(settings, database):
+        import agentjob
+        from agentjob.engines.dask import send_message
+        from agentjob.once import Once
+
+        return send_message(Once(agentjob.Client(**settings), database), "k", "job_demo", "p")["id"]
+
+    assert result(cluster.submit(send, settings(emulator), str(database), pure=False)) == "job_demo"
 
 
 def test_outside_of_a_worker_each_call_has_the_client_that_it_is_given(emulator, database):

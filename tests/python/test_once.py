@@ -2,8 +2,10 @@
 
 import json
 import pickle
+import socket
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -319,6 +321,35 @@ def test_an_engine_may_run_the_loop_of_a_wait_itself(emulator, client, once):
         once.poller("k", tiemout=1)
 
 
+@pytest.mark.parametrize(("store", "passes"), [("mysql://host/steps", False), ("/no/such/folder/steps.db", True)])
+def test_a_store_that_has_to_be_another_one_is_not_tried_again(client, store, passes):
+    """Engines run a step again after a failure that passes by itself."""
+    with pytest.raises(agentjob.StoreError) as caught:
+        Once(client, store).send_message("k", "job_demo", "p")
+    assert (agentjob._native.step_retry(caught.value, 0, 1) is not None) == passes
+
+
+def test_the_login_of_a_proxy_is_a_setting_which_is_not_tried_again(emulator, database, proxy_that_wants_a_login):
+    client = agentjob.Client(**{**settings(emulator), "base_url": "https://127.0.0.1:9"}, proxy=proxy_that_wants_a_login, max_retries=0)
+    error = raised(Once(client, database).send_message, "k", "job_demo", "p")
+    assert "407" in str(error) and error.delivery == "not_sent" and agentjob._native.step_retry(error, 0, 20) is None
+
+
+@pytest.fixture
+def proxy_that_wants_a_login():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=refuse_one, args=(server,), daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+def refuse_one(server):
+    connection, _ = server.accept()
+    with connection:
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+
+
 def test_the_settle_time_of_a_wait_is_its_own_and_counts_from_when_the_message_was_accepted(emulator, client, database):
     emulator.reset(jobs=[{"id": "job_demo", "status": "completed"}], work_ms=0)
     once = Once(client.with_options(settle=600.0), database)
@@ -326,3 +357,6 @@ def test_the_settle_time_of_a_wait_is_its_own_and_counts_from_when_the_message_w
     with pytest.raises(agentjob.WaitTimeoutError):
         once.wait("k", **QUICK, timeout=0.1)
     assert once.wait("k", **QUICK, settle=0.01, timeout=60)["status"] == "completed"
+    Once(client.with_options(settle=0.0), database).send_message("q", "job_demo", "q")
+    with pytest.raises(agentjob.WaitTimeoutError):
+        Once(emulator.client(), database).wait("q", **QUICK, settle=600, timeout=0.1)

@@ -1,4 +1,4 @@
-//! Whether an engine runs a step again after an error, and when. The table in docs/reference/steps.md is a test.
+//! Whether an engine runs a step again after an error, and when: the table in docs/reference/steps.md, whose rows are in a test here.
 
 use std::time::Duration;
 
@@ -8,6 +8,9 @@ use crate::delivery::Delivery;
 use crate::error::{Error, ErrorKind};
 use crate::jitter;
 use crate::once::pace::step_pause;
+
+/// How much later than a rate limit allows a step runs again, at most.
+const LATEST: Duration = Duration::from_secs(30);
 
 /// Why a step failed.
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +48,11 @@ fn decide(failure: StepFailure, failures: u32, most: u32, draw: f64) -> Option<(
             let error = if is_a_setting { error.with_wrong_setting() } else { error };
             match (failure_scope(&error), delivery) {
                 (_, Some(Delivery::Unknown)) => false,
-                (FailureScope::RateLimit, _) => return Some((step_pause(retry_after), failures)),
+                (FailureScope::RateLimit, _) => {
+                    // Those that wait for one time don't ask at the same moment.
+                    let pause = step_pause(retry_after);
+                    return Some((pause + pause.mul_f64(draw / 2.0).min(LATEST), failures));
+                }
                 // The record of an accepted message is missing: the next call reads the job.
                 (FailureScope::Item, Some(Delivery::Accepted)) => true,
                 (scope, _) => matches!(scope, FailureScope::Job | FailureScope::Service),
@@ -126,7 +133,13 @@ mod tests {
 
     #[test]
     fn a_rate_limit_lasts_as_long_as_the_service_asks_and_is_no_failure() {
-        for (asked, pause) in [(None, 60), (Some(0), 1), (Some(1800), 1800)] {
+        for (asked, draw, millis) in [
+            (None, 0.0, 60_000),
+            (Some(0), 0.0, 1000),
+            (Some(0), 1.0, 1500),
+            (Some(1800), 0.0, 1_800_000),
+            (Some(1800), 1.0, 1_830_000),
+        ] {
             let failure = StepFailure::Call {
                 kind: Kind::RateLimit,
                 is_a_setting: false,
@@ -134,7 +147,7 @@ mod tests {
                 delivery: Some(Rejected),
                 retry_after: asked.map(Duration::from_secs),
             };
-            assert_eq!(decide(failure, 20, 20, EVEN), Some((Duration::from_secs(pause), 20)));
+            assert_eq!(decide(failure, 20, 20, draw), Some((Duration::from_millis(millis), 20)));
         }
     }
 }

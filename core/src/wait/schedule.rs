@@ -183,6 +183,9 @@ impl PollState {
     pub(super) fn reschedule(&mut self, schedule: Schedule) {
         if !self.settle_until.is_zero() {
             self.settle_until = (self.settle_until + schedule.settle).saturating_sub(self.schedule.settle);
+        } else if self.schedule.settle.is_zero() && self.message && self.polls == 0 {
+            // It did not settle because there was no settle time; the wait began with the message.
+            self.settle_until = schedule.settle;
         }
         self.schedule = schedule;
     }

@@ -9,7 +9,7 @@ import select
 import time
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-from ..errors import StoreError
+from ..errors import StoreError, wrong_store
 from .store import StoreBusyError
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class Locator(NamedTuple):
             import psycopg
             from psycopg import conninfo, pq
         except ImportError as error:
-            raise StoreError(f"steps in PostgreSQL need psycopg: {error}. Run: pip install 'agentjob[postgresql]'") from error
+            raise wrong_store(f"steps in PostgreSQL need psycopg: {error}. Run: pip install 'agentjob[postgresql]'") from error
         if pq.version() < 140000:
-            raise StoreError(f"steps in PostgreSQL need libpq 14, and psycopg has {pq.version() // 10000}. Run: pip install 'psycopg[binary]'")
+            raise wrong_store(f"steps in PostgreSQL need libpq 14, and psycopg has {pq.version() // 10000}. Run: pip install 'psycopg[binary]'")
         settings = None
         if not _is_split(url):
             try:
@@ -63,7 +63,7 @@ class Locator(NamedTuple):
                 pass
         if settings is None:
             reason = "the store's URL is not one that PostgreSQL understands"
-            raise StoreError(f"{reason}. Give postgresql://USER@HOST/DATABASE, with special characters percent-encoded.")
+            raise wrong_store(f"{reason}. Give postgresql://USER@HOST/DATABASE, with special characters percent-encoded.")
         user = f"{settings['user']}@" if "user" in settings else ""
         port = f":{settings['port']}" if "port" in settings else ""
         return cls(settings, f"postgresql://{user}{settings.get('host', '')}{port}/{settings.get('dbname', '')}")

@@ -9,7 +9,7 @@ from typing import Any, Dict, Optional, Union
 
 from .. import _native
 from .._native import Client
-from ..errors import InvalidArgumentError, StoreError, job_failed
+from ..errors import InvalidArgumentError, StoreError, job_failed, wrong_store
 from ..types import Job, StepRecord
 from . import calls
 from .calls import read, stored_result, unknown
@@ -26,7 +26,7 @@ def opened(store: Where) -> Store:
         return PostgreSQLStore(store)
     if isinstance(store, str) and re.search(r"://|\b(host|hostaddr|port|dbname|user|password|service)\s*=", store):
         # It may have a password.
-        raise StoreError("store is neither a path nor the URL of a PostgreSQL database. Give a path, or postgresql://USER@HOST/DATABASE.")
+        raise wrong_store("store is neither a path nor the URL of a PostgreSQL database. Give a path, or postgresql://USER@HOST/DATABASE.")
     if isinstance(store, (str, PathLike)):
         return SQLiteStore(store)
     if not callable(getattr(store, "take", None)):

@@ -15,7 +15,7 @@ import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar, Union
 
 from .. import _native
-from ..errors import StoreError
+from ..errors import StoreError, wrong_store
 from ..types import Resolution, StepState
 from . import forks
 from .store import LATEST_LEASE, LATEST_PAUSE, LONGEST_SPAN, PATIENCE, VERSION, Step, StepOutcome, StoreBusyError, Taker, Throttled, may_be_taken
@@ -136,7 +136,10 @@ class SQLiteStore:
     """
 
     def __init__(self, path: Union[str, os.PathLike[str]]) -> None:
-        self.path: str = os.path.abspath(os.fsdecode(os.fspath(path)))
+        given = os.fsdecode(os.fspath(path))
+        self.path: str = os.path.abspath(given)
+        #: Whether the path depends on the working directory in which the store was made.
+        self.was_relative: bool = not os.path.isabs(given)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path!r})"
@@ -211,7 +214,7 @@ class SQLiteStore:
 
 def _open(path: str) -> sqlite3.Connection:
     if sqlite3.sqlite_version_info < (3, 35):
-        raise StoreError(f"this Python has SQLite {sqlite3.sqlite_version}, and a store needs 3.35. Use a newer Python.")
+        raise wrong_store(f"this Python has SQLite {sqlite3.sqlite_version}, and a store needs 3.35. Use a newer Python.")
     _create(os.path.realpath(path))
     connection = sqlite3.connect(path, timeout=SLICE, isolation_level=None)
     try:
@@ -228,9 +231,9 @@ def _open(path: str) -> sqlite3.Connection:
             connection.execute("COMMIT")
             version = _version(connection)
         if version is None:
-            raise StoreError(f"the table agentjob_steps in {path!r} was not made by agentjob. Give another file.")
+            raise wrong_store(f"the table agentjob_steps in {path!r} was not made by agentjob. Give another file.")
         if version != VERSION:
-            raise StoreError(f"the store {path!r} has version {version}, and this agentjob needs {VERSION}. Use the agentjob that wrote it.")
+            raise wrong_store(f"the store {path!r} has version {version}, and this agentjob needs {VERSION}. Use the agentjob that wrote it.")
     except BaseException:
         connection.close()
         raise

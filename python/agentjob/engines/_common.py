@@ -6,17 +6,19 @@ import os
 import pickle
 import threading
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Any, Callable, Dict, Optional, Tuple, TypeVar
 
 from .. import _native
 from .._native import Client
 from .._once import lookup
 from ..aio import _check
-from ..errors import Error, InvalidArgumentError
-from ..once import Once
+from ..errors import Error, InvalidArgumentError, StoreError
+from ..once import AsyncOnce, Once, SQLiteStore
 from ..types import Job
 
 T = TypeVar("T")
+OnceT = TypeVar("OnceT", Once, AsyncOnce)
 #: After how many failures in a row a step is given up: with their pauses, of 1 s doubling up to 5 minutes, after about an hour.
 MAX_FAILURES = 20
 #: How many different Once a process keeps. Nearly all have one.
@@ -58,14 +60,17 @@ def stored_result(once: Once, key: str, options: Dict[str, Any]) -> Optional[Job
 
 
 def record_result(once: Once, key: str, job: Job, record: Optional[str], check: bool) -> Job:
-    """Records the result of a step, as a poller has seen it, and what is stored of it."""
-    return lookup.checked(lookup.finished(once.store, lookup.accepted(once.store, key), job, record), check)
+    """Records the result of a step, as a poller has seen it, and what is stored of it; not while the store can't be used."""
+    with suppress(StoreError):
+        job = lookup.finished(once.store, lookup.accepted(once.store, key), job, record)
+    return lookup.checked(job, check)
 
 
-def check_store(store: object) -> None:
-    """Refuses a path that means another file in each worker. That it is a path, and no database's address, was checked before."""
-    if isinstance(store, (str, os.PathLike)) and "://" not in str(store) and not os.path.isabs(store):
-        raise refused(f"store is a relative path, {str(store)!r}", "Give an absolute one: workers may have other working directories.")
+def checked(once: OnceT) -> OnceT:
+    """Refuses a store whose path means another file in each worker."""
+    if isinstance(once.store, SQLiteStore) and once.store.was_relative:
+        raise refused(f"{once.store.path!r} was given as a relative path", "Give an absolute one: workers may have other working directories.")
+    return once
 
 
 def refused(reason: str, hint: str) -> InvalidArgumentError:
@@ -75,7 +80,10 @@ def refused(reason: str, hint: str) -> InvalidArgumentError:
 
 def shared(once: Once) -> Once:
     """The same for each task of a worker that got a copy of one Once: their connections are kept, and a task that waits holds none."""
-    name = pickle.dumps(once), os.environ.get("AGENTJOB_API_KEY")
+    try:
+        name = pickle.dumps(once), os.environ.get("AGENTJOB_API_KEY")
+    except Exception:  # it is no copy: the function made it, with a secret or a store that can't be pickled
+        return once
     with _lock:
         kept = _kept.pop(name, once)
         _kept[name] = once if kept.client.closed else kept

@@ -26,9 +26,9 @@ except ImportError:  # before Airflow 3.3
 from .. import _native, errors
 from .._native import Client
 from ..aio import AsyncClient
-from ..errors import Error, RateLimitError, WaitTimeoutError
+from ..errors import Error, RateLimitError, StepInFlightError, WaitTimeoutError
 from ..once import Once
-from ._common import check_store, check_wait_options, record_result, refused, stored_result
+from ._common import check_wait_options, checked, record_result, refused, stored_result
 
 CONNECTION = "agentjob_default"
 WAIT_OPTIONS = {"timeout", "min_interval", "max_interval", "lateness", "settle"}
@@ -57,9 +57,7 @@ class AgentJobHook(BaseHook):
         store, rate = settings.pop("store", None), settings.pop("rate", None)
         if store is None:
             raise refused(f"the connection {self.agentjob_conn_id!r} has no store", 'Give its extra a "store": where the steps are.')
-        once = Once(Client(**settings), store, rate=rate)
-        check_store(store)
-        return once
+        return checked(Once(Client(**settings), store, rate=rate))
 
     async def get_async_client(self) -> AsyncClient:
         """A client that polls jobs on the event loop of a triggerer, all of whose triggers share it."""
@@ -113,7 +111,7 @@ class AgentJobTrigger(BaseTrigger):
                 await poller.poll()
             event: Dict[str, Any] = {"job": poller.job, "record": _native.stored_wait(client._client, poller._poller)[0]}
         except Error as error:
-            event = {"error": [type(error).__name__, *error.args]}
+            event = {"error": [type(error).__name__, *error.args], "is_final": _is_final(error)}
         yield TriggerEvent(event)
 
 
@@ -121,7 +119,8 @@ class AgentJobMessage(BaseOperator):
     """Sends a message to a job at most once, and follows the job. What it returns is the job's record.
 
     job_id, prompt: the message.
-    key: names the message; see Once.send_message. Default: "{dag_id}/{run_id}/{task_id}/{map_index}", so a task that is cleared sends nothing.
+    key: names the message; see Once.send_message. Default: "{dag_id}/{run_id}/{task_id}/{map_index}", so a task that is cleared sends nothing
+        that was accepted or may have arrived.
     agentjob_conn_id: the connection; see AgentJobHook. Default: "agentjob_default".
     wait: waits until the job is done. Default: True.
     deferrable: waits in the triggerer instead of in a worker slot. Default: True, because jobs take minutes.
@@ -130,7 +129,7 @@ class AgentJobMessage(BaseOperator):
 
     job_id, prompt and key are templates. Give it `retries`: a retry never sends the message twice. A failure that a retry can't help against
     fails the task at once: the message may have arrived (resolve() the step), or was rejected for good. A rate limit takes no retry: the task is
-    deferred for its time.
+    deferred for its time, unless it is not deferrable.
     """
 
     template_fields: Sequence[str] = ("job_id", "prompt", "key")
@@ -187,16 +186,22 @@ class AgentJobMessage(BaseOperator):
         try:
             if "error" in event:
                 name, *arguments = event["error"]
-                raise getattr(errors, name)(*arguments)
+                error = getattr(errors, name)(*arguments)
+                raise AirflowFailException(str(error)) if event["is_final"] else error
             once = AgentJobHook(self.agentjob_conn_id).get_conn()
             return record_result(once, self.key, event["job"], event["record"], self.check)
         except Error as error:
             self._fail(error)
 
     def _fail(self, error: Exception) -> NoReturn:
-        retry = _native.step_retry(error, 0, 1)
-        if retry is None and not isinstance(error, WaitTimeoutError):
+        if _is_final(error):
             raise AirflowFailException(str(error)) from error
-        if isinstance(error, RateLimitError) and retry is not None and self.deferrable:
+        retry = _native.step_retry(error, 0, 1)
+        if isinstance(error, (RateLimitError, StepInFlightError)) and retry is not None and self.deferrable:
             self.defer(trigger=AgentJobTrigger(self.agentjob_conn_id, until=time.time() + retry[0]), method_name="execute")
         raise error
+
+
+def _is_final(error: Exception) -> bool:
+    """Whether a retry of the task doesn't help."""
+    return _native.step_retry(error, 0, 1) is None and not isinstance(error, WaitTimeoutError)

@@ -11,6 +11,8 @@ While the job works, no worker slot is held: each poll is a retry of the task.
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from functools import cached_property
 from os import PathLike
@@ -18,18 +20,20 @@ from typing import Any, Dict, NoReturn, Optional, Union
 
 from celery import Task
 from celery.exceptions import Reject
+from kombu.exceptions import OperationalError
 
 from .. import _native
 from .._native import Client
 from ..errors import Error
 from ..once import Once, Store
 from ..types import Job
-from ._common import MAX_FAILURES, check_store, check_wait_options, record_result, refused, stored_result
+from ._common import MAX_FAILURES, check_wait_options, checked, record_result, refused, stored_result
 
-#: The header of the task's message that carries the state of its steps, by their keys, from one retry to the next.
+#: The header of the task's message that carries the state of its steps, by their keys, from one retry to the next, as JSON.
 HEADER = "agentjob"
-#: The longest pause until a retry, in seconds: brokers with a visibility timeout deliver a task again whose time is further away.
+#: The longest pause until a retry, in seconds: a broker with a visibility timeout delivers a task a second time if it is due later than that.
 LONGEST = 600.0
+DEATH = re.compile("x-(first-|last-)?death")
 
 
 class AgentJobTask(Task):
@@ -48,6 +52,11 @@ class AgentJobTask(Task):
     acks_late = True
     reject_on_worker_lost = True
 
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if getattr(cls, "autoretry_for", None):
+            raise refused(f"task {cls.name!r} has autoretry_for", "Leave it out: send_message retries what a retry helps against.")
+
     def make_client(self) -> Client:
         """The client of the tasks of a process. A subclass may give it other settings than those of the environment."""
         return Client()
@@ -57,9 +66,7 @@ class AgentJobTask(Task):
         """The steps of this task."""
         if self.store is None:
             raise refused(f"task {self.name!r} has no store", 'Give it one: @app.task(base=AgentJobTask, bind=True, store="…").')
-        once = Once(self.make_client(), self.store, rate=self.rate)
-        check_store(self.store)
-        return once
+        return checked(Once(self.make_client(), self.store, rate=self.rate))
 
     def send_message(self, job_id: str, prompt: str, *, key: Optional[str] = None, wait: bool = False, **wait_options: Any) -> Job:
         """Sends a message at most once, and returns the job's record. Call it first in a task: retries run the task from its start.
@@ -78,16 +85,17 @@ class AgentJobTask(Task):
             key = request.id
         if key is None:
             raise refused("key is missing", "A task that is called directly has no id: give it a key.")
-        if getattr(self, "autoretry_for", None):
-            raise refused(f"task {self.name!r} has autoretry_for", "Leave it out: send_message retries what a retry helps against.")
         once, holds_slot = self.once, request.called_directly or request.is_eager
         options = check_wait_options(once.client, wait_options)
         headers = options.get("headers")
-        steps: Dict[str, Any] = request.get(HEADER) or {}
+        steps: Dict[str, Any] = json.loads(request.get(HEADER) or "{}")
         text, failures = steps.get(key) or (None, 0)
+        # A message that was accepted doesn't expire.
+        unexpired: Dict[str, None] = {}
         try:
             send = once.send_message if holds_slot else once._send_without_waiting
             job = send(key, job_id, prompt, headers=headers)
+            unexpired = {"expires": None}
             if not wait:
                 return job
             if holds_slot or stored_result(once, key, options) is not None:
@@ -102,18 +110,22 @@ class AgentJobTask(Task):
             retry = None if holds_slot else _native.step_retry(error, failures, self.max_failures)
             if retry is None:
                 raise
-            self._run_again(retry[0], {**steps, key: (text, retry[1])}, exc=error)
-        # A message that was accepted doesn't expire.
-        self._run_again(poller.due_in, {**steps, key: (str(poller), 0)}, expires=None)
+            unexpired = {"expires": None} if error.delivery == "accepted" else unexpired
+            self._run_again(retry[0], {**steps, key: (text, retry[1])}, exc=error, **unexpired)
+        self._run_again(poller.due_in, {**steps, key: (str(poller), 0)}, **unexpired)
 
     def _run_again(self, pause: float, steps: Dict[str, Any], **options: Any) -> NoReturn:
         request = self.request
-        # Without those that some brokers add, which they would take for a circle of the message.
-        headers = {**(request.as_execution_options()["headers"] or {}), HEADER: steps}
+        # Without those of RabbitMQ, which it would take for a loop of the message.
+        headers = {name: value for name, value in (request.headers or {}).items() if not DEATH.match(name)}
+        # One text, because brokers limit the names of what is in a header.
+        headers[HEADER] = json.dumps(steps)
         try:
             # Celery's own limit counts polls, too.
             raise self.retry(countdown=min(pause, LONGEST), max_retries=request.retries + 1, headers=headers, **options)
         except Reject as rejected:
-            # The broker did not take the task: it must stay in the queue.
+            if not isinstance(rejected.reason, (OperationalError, OSError)):
+                raise rejected.reason from None
+            # The broker is away: the task must stay in the queue.
             time.sleep(1)
             raise Reject(rejected.reason, requeue=True) from rejected

@@ -22,7 +22,7 @@ from ..aio import AsyncClient
 from ..errors import Error
 from ..once import AsyncOnce, Store
 from ..types import Job
-from ._common import MAX_FAILURES, check_store, check_wait_options
+from ._common import MAX_FAILURES, check_wait_options, checked
 
 
 class AgentJobsActor:
@@ -34,8 +34,7 @@ class AgentJobsActor:
 
     def __init__(self, client: Client, store: Union[Store, str, PathLike[str]], rate: Optional[str] = None) -> None:
         self.client: Client = client
-        self.once: AsyncOnce = AsyncOnce(AsyncClient.of(client), store, rate=rate)
-        check_store(store)
+        self.once: AsyncOnce = checked(AsyncOnce(AsyncClient.of(client), store, rate=rate))
 
     async def send_message(
         self, key: str, job_id: str, prompt: str, *, wait: bool = False, max_failures: int = MAX_FAILURES, **wait_options: Any

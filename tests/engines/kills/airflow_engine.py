@@ -15,6 +15,7 @@ BIN = pathlib.Path(sys.executable).parent
 
 class Engine:
     name, slots = "Airflow", 4
+    is_one_at_a_time, settles = True, 0
 
     def __init__(self, folder, environment):
         self.processes, self.url = Processes(folder), f"http://127.0.0.1:{free_port()}"

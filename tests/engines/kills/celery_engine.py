@@ -9,8 +9,15 @@ import time
 from processes import Processes, free_port
 
 
+def skip():
+    print("SKIPPED: redis-server is not installed (apt-get install redis-server)")
+    sys.exit(0)
+
+
 class Engine:
     name, slots = "Celery", 4
+    #: Messages that a killed process may leave unknown: its own. And how long the broker may take to deliver one again.
+    is_one_at_a_time, settles = True, 65
 
     def __init__(self, folder, environment):
         self.processes, port = Processes(folder), free_port()
@@ -19,7 +26,7 @@ class Engine:
 
     def begin(self):
         environment, port, folder = self.environment, self.port, self.folder
-        redis = shutil.which("redis-server") or sys.exit("SKIPPED: redis-server is not installed (apt-get install redis-server)")
+        redis = shutil.which("redis-server") or skip()
         self.processes.start("redis", [redis, "--port", str(port), "--bind", "127.0.0.1", "--dir", folder, "--save", ""], environment)
         end = time.monotonic() + 30
         while socket.socket().connect_ex(("127.0.0.1", port)) and time.monotonic() < end:

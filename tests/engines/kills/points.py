@@ -69,3 +69,9 @@ class WatchedStore(SQLiteStore):
         settled = super().settle(key, *arguments)
         reach(number(key), "settled")
         return settled
+
+    def finish(self, step, result):
+        reach(number(step.key), "finish")
+        finished = super().finish(step, result)
+        reach(number(step.key), "finished")
+        return finished

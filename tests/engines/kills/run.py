@@ -22,8 +22,12 @@ from service import Plan, Service
 from agentjob.once import Once
 from agentjob.testing import Emulator
 
-#: How long all messages may take, in seconds, and how long slots may take to be counted.
-LIMIT, COUNTS = 3600, 60
+#: How long all messages may take, in seconds; how long slots may take to be counted, and how long free ones may take to be used.
+LIMIT, COUNTS, USED = 3600, 300, 60
+#: Where a killed worker may leave its message unknown.
+IN_FLIGHT = {"taken", "request", "processed", "responded", "settle", "later", "waiting"}
+#: How often steps are resolved and run again, whose workers are killed then, too.
+ROUNDS = 5
 #: The first item of those that only wait, while free slots are counted.
 WAITING = 1_000_000
 
@@ -62,19 +66,16 @@ class Check:
         self.engine, self.pattern, self.emulator, self.service, self.store = engine, pattern, emulator, service, store
 
     def run(self, items):
-        self.emulator.reset(jobs=[{"id": f"job_{item}"} for item in range(items)], work_ms=500, hourly_limit=1_000_000)
-        begin = time.monotonic()
+        self.emulator.reset(jobs=[{"id": f"job_{item}", "status": "completed"} for item in range(items)], work_ms=500, hourly_limit=1_000_000)
+        begin, plan, self.wrong, unknown = time.monotonic(), self.service.plan, [], set()
         outcomes = self.ended({item: self.engine.submit(self.pattern, item) for item in range(items)})
         failed = {item for item, outcome in outcomes.items() if outcome != "done"}
-        arrived, unknown = self.arrived(), {}
-        wrong = [f"item {item} is done, and did not arrive" for item in range(items) if not arrived[item] and item not in failed]
+        arrived = self.arrived()
+        self.wrong += [f"item {item} is done, and did not arrive" for item in range(items) if not arrived[item] and item not in failed]
         if self.pattern == "ours":
-            once = Once(self.emulator.client(), self.store)
-            unknown = {int(step["key"].split()[1]): step["key"] for step in once.steps(state="unknown")}
-            wrong += [f"{step['key']} is accepted, and arrived {n} times" for step in once.steps(state="accepted") if (n := arrived[int(step["key"].split()[1])]) != 1]
-            wrong += [f"item {item} ended with {outcomes[item]}, and is not unknown" for item in failed - set(unknown)]
-            self.resolve(once, failed)
-        at_last, plan = self.arrived(), self.service.plan
+            unknown = self.resolve(Once(self.emulator.client(), self.store), outcomes, failed)
+        time.sleep(self.engine.settles)
+        at_last = self.arrived()
         return {
             "engine": self.engine.name,
             "pattern": "agentjob" if self.pattern == "ours" else "httpx and retries",
@@ -85,21 +86,39 @@ class Check:
             "lost": sum(not at_last[item] for item in range(items)),
             "unknown": len(unknown),
             "unknown that arrived": sum(arrived[item] > 0 for item in unknown),
-            "failed": len(failed - set(unknown)),
-            "wrong": wrong,
+            "failed": len(failed - unknown),
+            "wrong": self.wrong,
             "slots": self.engine.slots,
             "slots held": self.slots_held(),
             "seconds": round(time.monotonic() - begin),
         }
 
-    def resolve(self, once, left):
-        """What a person does: checks the jobs, decides, and runs the steps again, whose workers may be killed, too."""
-        while left:
+    def resolve(self, once, outcomes, left):
+        """Checks what the store has, then does what a person does: checks the jobs, decides, and runs the steps again. Returns what was unknown."""
+        was_unknown = set()
+        for _ in range(ROUNDS):
             arrived = self.arrived()
-            for step in once.steps(state="unknown"):
-                once.resolve(step["key"], "arrived" if arrived[int(step["key"].split()[1])] else "not_arrived")
-            again = self.ended({item: self.engine.submit(self.pattern, item) for item in left})
-            left = {item for item, outcome in again.items() if outcome != "done"}
+            unknown = {item_of(step): step["key"] for step in once.steps(state="unknown")}
+            was_unknown |= set(unknown)
+            killed = {item for item, point in self.service.plan.killed if point in IN_FLIGHT}
+            if self.engine.is_one_at_a_time:
+                self.wrong += [f"item {item} is unknown, though its worker was not killed while it sent" for item in set(unknown) - killed]
+            self.wrong += [f"item {item} ended with {outcomes[item]}, and is not unknown" for item in left - set(unknown)]
+            if not left:
+                break
+            for item, key in unknown.items():
+                once.resolve(key, "arrived" if arrived[item] else "not_arrived")
+            outcomes = self.ended({item: self.engine.submit(self.pattern, item) for item in left})
+            left = {item for item, outcome in outcomes.items() if outcome != "done"}
+        self.wrong += [f"item {item} was not done after {ROUNDS} rounds" for item in left]
+        links = {int(entry["prompt"].rpartition(" ")[2]): entry["pr_link"] for entry in self.emulator.ledger()}
+        for step in once.steps(state="accepted"):
+            job, item = step["job"], item_of(step)
+            if links.get(item) is None:
+                self.wrong.append(f"item {item} is accepted, and did not arrive")
+            elif (job["status"], job["prLink"]) != ("completed", links[item]):
+                self.wrong.append(f"item {item} has the result of another message: {job}")
+        return was_unknown
 
     def arrived(self):
         """How often each message did."""
@@ -124,17 +143,26 @@ class Check:
         self.emulator.reset(jobs=[{"id": f"job_{WAITING + slot}"} for slot in range(slots)], work_ms=600_000)
         for slot in range(slots):
             self.engine.submit(self.pattern, WAITING + slot)
-        until(lambda: len(self.emulator.ledger()) == slots)
+        if not until(lambda: len(self.emulator.ledger()) >= slots, COUNTS):
+            sys.exit("the messages did not arrive during which free slots are counted")
         for _ in range(slots):
             self.engine.submit_probe()
-        until(lambda: self.service.probes == slots)
+        until(lambda: self.service.probes == slots, USED)
         return slots - self.service.probes
 
 
-def until(condition):
-    end = time.monotonic() + COUNTS
-    while not condition() and time.monotonic() < end:
+def item_of(step):
+    return int(step["key"].rpartition(" ")[2])
+
+
+def until(condition, seconds):
+    """Whether it became true in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
         time.sleep(0.2)
+    return True
 
 
 if __name__ == "__main__":

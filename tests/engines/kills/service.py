@@ -10,9 +10,11 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 #: Where a worker is killed; README.md says what they mean.
-POINTS = ["begin", "take", "taken", "request", "processed", "responded", "settle", "settled", "end", "later"]
+POINTS = ["begin", "take", "taken", "request", "processed", "responded", "settle", "settled", "finish", "finished", "end", "later", "waiting"]
 #: Where the plain pattern is killed instead, because it has no store.
-NO_STORE = {"take": "begin", "taken": "begin", "settle": "responded", "settled": "end"}
+NO_STORE = {"take": "begin", "taken": "begin", "settle": "responded", "settled": "waiting", "finish": "end", "finished": "end"}
+#: Those that are times: how many seconds after which point.
+TIMES = {"later": (0.0, 0.05, "begin"), "waiting": (0.1, 1.0, "responded")}
 
 
 class Plan:
@@ -28,43 +30,48 @@ class Plan:
             point = draw.choice(POINTS)
             self.pending.setdefault(item, []).append(NO_STORE.get(point, point) if pattern == "stock" else point)
         self.draw, self.lock = draw, threading.Lock()
-        #: The last process that began each message, and what was killed where.
-        self.pids, self.killed = {}, []
+        #: The last process of each message, and the last message of each process.
+        self.processes, self.messages = {}, {}
+        #: What was killed where.
+        self.killed = []
 
     def reach(self, item, point, pid=None):
         """A worker is at a point of a message. Returns when it is dead, if it is to be killed there."""
         with self.lock:
             if pid is not None:
-                self.pids[item] = pid
-            pid, pending = self.pids.get(item), self.pending.get(item)
-            if pid is None or not pending:
+                self.processes[item] = pid, started(pid)
+                self.messages[pid] = item
+            process, pending = self.processes.get(item), self.pending.get(item)
+            if process is None or not pending:
                 return
-            if pending[0] == "later" and point == "begin":
-                pending.pop(0)
-                threading.Timer(self.draw.uniform(0.0, 0.05), self.kill, (item, "later", pid)).start()
+            shortest, longest, after = TIMES.get(pending[0], (0.0, 0.0, pending[0]))
+            if after != point:
                 return
-            if pending[0] != point:
-                return
-            pending.pop(0)
-        self.kill(item, point, pid)
+            name = pending.pop(0)
+            pause = self.draw.uniform(shortest, longest)
+        if name in TIMES:
+            threading.Timer(pause, self.kill, (name, *process)).start()
+        else:
+            self.kill(name, *process)
 
-    def kill(self, item, point, pid):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
+    def kill(self, point, pid, at):
+        if at is None or started(pid) != at:
             return
+        os.kill(pid, signal.SIGKILL)
         with self.lock:
-            self.killed.append((item, point))
-        while is_running(pid):
+            self.killed.append((self.messages[pid], point))
+        while started(pid) == at:
             time.sleep(0.001)
 
 
-def is_running(pid):
+def started(pid):
+    """When a process that runs was started; None if it doesn't run."""
     try:
         with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rpartition(")")[2].split()[0] != "Z"
+            fields = stat.read().rpartition(")")[2].split()
     except OSError:
-        return False
+        return None
+    return None if fields[0] == "Z" else fields[19]
 
 
 class Service:

@@ -186,6 +186,14 @@ fn another_settle_time_counts_from_when_the_message_was_accepted_unless_the_job_
 }
 
 #[test]
+fn a_wait_that_began_without_settle_time_gets_one_if_no_poll_was_made() {
+    let (mut state, _) =
+        PollState::after_message("j", Schedule { settle: Duration::ZERO, ..SCHEDULE }, (&job("active"), "active"), 0.5);
+    state.reschedule(SCHEDULE);
+    assert_eq!((state.has_settled(seconds(9.9)), state.has_settled(seconds(10.0))), (false, true));
+}
+
+#[test]
 fn without_settle_time_the_response_to_the_message_counts() {
     let schedule = Schedule { settle: Duration::ZERO, ..SCHEDULE };
     let (_, progress) = PollState::after_message("j", schedule, (&job("completed"), "completed"), 0.5);

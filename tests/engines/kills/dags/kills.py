@@ -12,15 +12,21 @@ RETRIES = {"retries": 20, "retry_delay": pendulum.duration(seconds=1)}
 ITEM = "{{ dag_run.conf['item'] }}"
 
 
+def watch():
+    """The operator's steps say where they are."""
+    engine.Once = lambda client, store, rate: Once(client, points.WatchedStore(store), rate=rate)
+
+
 class WatchedMessage(engine.AgentJobMessage):
     """The operator, which says where it is."""
 
     def execute(self, context, event=None):
-        engine.Once = lambda client, store, rate: Once(client, points.WatchedStore(store), rate=rate)
+        watch()
         points.reach(points.number(self.key), "begin")
         return super().execute(context, event)
 
     def execute_complete(self, context, event):
+        watch()
         job = super().execute_complete(context, event)
         points.reach(points.number(self.key), "end")
         return job
