@@ -141,8 +141,8 @@ class Check:
         """How many of the slots are not free while as many jobs work."""
         slots = self.engine.slots
         self.emulator.reset(jobs=[{"id": f"job_{WAITING + slot}"} for slot in range(slots)], work_ms=600_000)
-        for slot in range(slots):
-            self.engine.submit(self.pattern, WAITING + slot)
+        # Dask cancels a task whose future is dropped.
+        self.waiting = [self.engine.submit(self.pattern, WAITING + slot) for slot in range(slots)]
         if not until(lambda: len(self.emulator.ledger()) >= slots, COUNTS):
             sys.exit("the messages did not arrive during which free slots are counted")
         for _ in range(slots):
