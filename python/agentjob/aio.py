@@ -36,7 +36,7 @@ from ._aio.poller import AsyncPoller
 from ._aio.threads import MAX_THREADS, Threads
 from ._aio.watch import AsyncWatch
 from ._native import CancelToken, Client, Poller
-from .errors import InvalidArgumentError, job_failed
+from .errors import invalid_argument, job_failed
 from .types import BatchItem, BatchUpdate, Event, Job, ResponseMeta, WaitTimeout
 
 __all__ = ["AsyncBatch", "AsyncClient", "AsyncPoller", "AsyncWatch"]
@@ -431,8 +431,7 @@ def _threads(most: object) -> Threads:
     if not isinstance(most, int) or isinstance(most, bool):
         raise TypeError(f"max_threads must be a whole number, not {type(most).__name__}")
     if not 1 <= most <= 1024:
-        reason, hint = f"max_threads is {most}", "Give a number from 1 to 1024."
-        raise InvalidArgumentError(f"{reason}. {hint}", {"reason": reason, "hint": hint, "delivery": None})
+        raise invalid_argument(f"max_threads is {most}", "Give a number from 1 to 1024.")
     return Threads(most)
 
 

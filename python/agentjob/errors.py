@@ -310,6 +310,11 @@ class StoreError(Error):
     kind = "store"
 
 
+def invalid_argument(reason: str, hint: str, delivery: "typing.Optional[types.Delivery]" = None) -> InvalidArgumentError:
+    """The error of an argument that Python code checks. delivery: `not_sent`, if the call was to send a message."""
+    return InvalidArgumentError(f"{reason}. {hint}", {"reason": reason, "hint": hint, "delivery": delivery})
+
+
 def wrong_store(message: str) -> StoreError:
     """The error of a store that has to be another one, so that trying again can't help."""
     error = StoreError(message)

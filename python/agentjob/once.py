@@ -96,13 +96,6 @@ class Once:
         token = self.client._call_token(delivers=True, cancel=cancel)
         return Message(self.client, self.store, self._pace, (key, job_id, prompt), meta, headers).send(token)
 
-    def _send_without_waiting(
-        self, key: str, job_id: str, prompt: str, headers: Optional[Mapping[str, str]], cancel: Optional[CancelToken] = None
-    ) -> Job:
-        """send_message for engines, which run it again when it may be sent, or when another worker has the outcome."""
-        token = self.client._call_token(delivers=True, cancel=cancel)
-        return Message(self.client, self.store, self._pace, (key, job_id, prompt), None, headers, is_patient=False).send(token)
-
     def wait(
         self,
         key: str,
@@ -130,8 +123,7 @@ class Once:
         """
         options = _without(locals(), "self", "key", "check", "poller")
         _check(check, on_update, meta)
-        step = lookup.accepted(self.store, key)
-        text = lookup.poller_text(self.client, step, poller)
+        step, text = lookup.followed(self.client, self.store, key, poller)
         job = lookup.result(self.client, step, _without(options, "on_update", "meta", "cancel"))
         if job is None:
             job, record = _native.wait_step(self.client, step.job_id, text, **options)
@@ -223,13 +215,7 @@ class Once:
         >>> agentjob.once.Once(client, database).steps(state="unknown")
         []
         """
-        if isinstance(keys, str):
-            raise TypeError("keys must be an iterable of str, not str")
-        wanted = None if keys is None else list(keys)
-        for key in wanted or ():
-            _native.check_step_key(key)
-        lookup.check_state(state)
-        return [lookup.record(step) for step in self.store.get(wanted, state, PATIENCE)]
+        return [lookup.record(step) for step in lookup.found(self.store, keys, state)]
 
     def _run(self, **options: Any) -> Run:
         return list_run(self.client, self.store, self._pace, **options)
@@ -265,10 +251,6 @@ class AsyncOnce:
         send = partial(self._once.send_message, key, job_id, prompt, headers=headers)
         return await self.client._run(send, delivers=_Message("send_message", job_id), meta=meta)
 
-    async def _send_without_waiting(self, key: str, job_id: str, prompt: str, headers: Optional[Mapping[str, str]]) -> Job:
-        send = partial(self._once._send_without_waiting, key, job_id, prompt, headers)
-        return await self.client._run(send, delivers=_Message("send_message", job_id))
-
     async def wait(
         self,
         key: str,
@@ -287,8 +269,7 @@ class AsyncOnce:
         """Waits for the result of an accepted step; see Once.wait. Between two polls it takes no thread."""
         options = _without(locals(), "self", "key", "check", "poller", "on_update", "meta")
         _check(check, on_update, meta)
-        step = await self._stored(partial(lookup.accepted, self.store, key))
-        text = lookup.poller_text(self.client._client, step, poller)
+        step, text = await self._stored(partial(lookup.followed, self.client._client, self.store, key, poller))
         job = lookup.result(self.client._client, step, options)
         if job is not None:
             await _notify(on_update, job)

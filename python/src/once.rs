@@ -73,18 +73,19 @@ pub(crate) fn step_list<'py>(
 /// Whether the exception that ended a poll would end each other poll, too; see `agentjob_core::ends_every_poll`.
 #[pyfunction]
 pub(crate) fn ends_every_poll(exception: &Bound<'_, PyAny>) -> bool {
-    let kind = fact::<String>(exception, "kind");
-    let kind = ErrorKind::ALL.into_iter().find(|known| kind.as_deref() == Some(known.as_str()));
-    core::ends_every_poll(kind.unwrap_or(ErrorKind::Internal), is_a_setting(exception), fact(exception, "http_status"))
+    core::ends_every_poll(
+        kind_of(exception).unwrap_or(ErrorKind::Internal),
+        is_a_setting(exception),
+        fact(exception, "http_status"),
+    )
 }
 
 /// For how many seconds an engine waits before it runs a step again that raised this exception, and how many failures in a row there are then;
 /// None if that doesn't help, or there are more than `most`.
 #[pyfunction]
 pub(crate) fn step_retry(exception: &Bound<'_, PyAny>, failures: u32, most: u32) -> Option<(f64, u32)> {
-    let kind = fact::<String>(exception, "kind").unwrap_or_default();
     let delivery = fact::<String>(exception, "delivery").map(|delivery| named(&delivery));
-    let failure = match ErrorKind::ALL.into_iter().find(|known| known.as_str() == kind) {
+    let failure = match kind_of(exception) {
         Some(kind) => {
             let retry_after =
                 fact(exception, "retry_after").and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
@@ -96,10 +97,12 @@ pub(crate) fn step_retry(exception: &Bound<'_, PyAny>, failures: u32, most: u32)
                 retry_after,
             }
         }
-        None if kind == "step_in_flight" => core::StepFailure::InFlight,
-        None if kind == "store" && !is_a_setting(exception) => core::StepFailure::Store(delivery),
-        // Such as that of a job that failed.
-        None => return None,
+        None => match fact::<String>(exception, "kind").as_deref() {
+            Some("step_in_flight") => core::StepFailure::InFlight,
+            Some("store") if !is_a_setting(exception) => core::StepFailure::Store(delivery),
+            // Such as that of a job that failed.
+            _ => return None,
+        },
     };
     core::step_retry(failure, failures, most).map(|(pause, failures)| (pause.as_secs_f64(), failures))
 }
@@ -205,15 +208,17 @@ pub(crate) fn stored_failure(
     headers: Option<&Bound<'_, PyAny>>,
 ) -> String {
     let delivery = named(delivery);
-    let kind = fact::<String>(exception, "kind");
-    // Ctrl-C, or an exception of the program's own.
-    let kind = ErrorKind::ALL.into_iter().find(|known| kind.as_deref() == Some(known.as_str()));
     let (status, request_id) = (fact(exception, "http_status"), fact::<String>(exception, "request_id"));
     // Wrong headers were refused before.
     let headers = headers.and_then(|given| arguments::headers("headers", given).ok());
     let call = CallOptions::new().headers(headers.unwrap_or_default());
     let core = client.get().caller().core();
-    core.stored_failure(delivery, kind.unwrap_or(ErrorKind::Cancelled), (status, request_id.as_deref()), &call)
+    core.stored_failure(
+        delivery,
+        kind_of(exception).unwrap_or(ErrorKind::Cancelled),
+        (status, request_id.as_deref()),
+        &call,
+    )
 }
 
 /// The wait for a step's result, with `wait`'s options.
@@ -305,6 +310,12 @@ pub(crate) fn machine_time() -> Option<(String, f64)> {
 
 fn fact<T: for<'a, 'py> FromPyObject<'a, 'py>>(exception: &Bound<'_, PyAny>, name: &str) -> Option<T> {
     exception.getattr(name).ok()?.extract().ok()
+}
+
+/// The kind of an error of the core; none of Ctrl-C, of an exception of the program's own, and of the kinds that only the package has.
+fn kind_of(exception: &Bound<'_, PyAny>) -> Option<ErrorKind> {
+    let kind = fact::<String>(exception, "kind")?;
+    ErrorKind::ALL.into_iter().find(|known| known.as_str() == kind)
 }
 
 /// Whether a setting has to change before a call like the one that raised this can succeed.

@@ -1,4 +1,4 @@
-"""What the tests of the engines share. Each engine has an environment of its own: `make engines`."""
+"""What the tests of the engines share. Each engine has an environment of its own: `make test-engines`."""
 
 import pytest
 

@@ -31,7 +31,6 @@ SOURCES = (".rs", ".py", ".pyi", ".c", ".h", ".cpp", ".hpp", ".sh", ".js", ".rb"
 MAY_BE_LONG = {
     "include/agentjob.h": "a C program includes one header",
     "python/agentjob/aio.py": "one class, half of it signatures and their documentation",
-    "python/agentjob/once.py": "two classes, half of it signatures and their documentation",
     "python/agentjob/_native.pyi": "the stub of one extension module",
     "python/agentjob/types.py": "a list of types without code",
     "tests/model/journal.pml": "spin reads one file",

@@ -1,10 +1,10 @@
 """Celery's tasks that send messages, in a worker with one slot."""
 
+import collections
 import logging
-import time
 
 import pytest
-from conftest import QUICK
+from conftest import PATIENCE, QUICK, wait_for
 from steps import LOST, POST, prompts, settings
 
 import agentjob
@@ -15,8 +15,6 @@ worker = pytest.importorskip("celery.contrib.testing.worker")
 
 #: The headers of the task's message, and when it expires, each time that it ran.
 RUNS = []
-#: How long a result may take, in seconds.
-PATIENCE = 60
 
 
 @pytest.fixture(scope="module")
@@ -65,19 +63,26 @@ def result(sent):
     return sent.get(timeout=PATIENCE)
 
 
-def until(condition):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
-
-
 def test_a_task_that_runs_again_sends_nothing_and_returns_the_same(emulator, task):
     for _ in range(2):
         sent = task.apply_async(("job_demo", "p"), task_id="night")
         assert result(sent)["id"] == "job_demo"
         sent.forget()
     assert prompts(emulator) == ["p"]
+
+
+def test_a_send_costs_three_statements_and_each_poll_two(emulator, task, database):
+    def counted(name):
+        def call(self, *arguments):
+            statements[name] += 1
+            return getattr(SQLiteStore, name)(self, *arguments)
+
+        return call
+
+    statements = collections.Counter()
+    task.store = type("Counting", (SQLiteStore,), {name: counted(name) for name in ("take", "get", "settle", "finish")})(database)
+    result(task.delay("job_demo", "p", wait=True))
+    assert statements == {"take": len(RUNS), "get": len(RUNS), "settle": 1, "finish": 1}
 
 
 def test_a_key_of_the_caller_s_names_the_message_instead_of_the_task_s_id(emulator, task):
@@ -200,7 +205,7 @@ def test_a_task_whose_broker_does_not_take_its_next_poll_is_not_lost(emulator, t
         raise ConnectionError("the broker is away")
 
     task.apply_async = refuse
-    until(lambda: refusals)
+    wait_for(lambda: refusals, "the broker has refused the next poll")
     assert prompts(emulator) == ["p"]
     emulator.reset()
     assert result(sent)["status"] == "completed" and prompts(emulator) == []
@@ -230,7 +235,7 @@ def test_a_rate_holds_over_all_tasks(emulator, task):
     task.rate = "1/h"
     result(task.delay("job_demo", "p"))
     second = task.delay("job_demo", "q")
-    until(lambda: second.state == "RETRY")
+    wait_for(lambda: second.state == "RETRY", "the second task is retried")
     assert prompts(emulator) == ["p"]
     second.revoke()
 

@@ -3,16 +3,13 @@
 import time
 
 import pytest
-from conftest import QUICK
+from conftest import PATIENCE, QUICK
 from steps import LOST, POST, prompts, settings
 
 import agentjob
 from agentjob.once import Once
 
 distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
-
-#: How long a result may take, in seconds.
-PATIENCE = 60
 
 
 @pytest.fixture(scope="module")

@@ -100,10 +100,18 @@ pub fn step_scope(error: &Error) -> &'static str {
 /// Whether the error that ended a poll would end each other poll, too. What passes, such as an outage, ends none.
 #[doc(hidden)]
 pub fn ends_every_poll(kind: ErrorKind, is_a_setting: bool, http_status: Option<u16>) -> bool {
-    let error = Error::new(kind, "");
-    let error = if is_a_setting { error.with_wrong_setting() } else { error };
-    let error = http_status.map_or(error.clone(), |status| error.with_response(status, None, None, None));
-    !matches!(failure_scope(&error), FailureScope::Item | FailureScope::Job)
+    !matches!(scope_of(kind, is_a_setting, http_status, None), FailureScope::Item | FailureScope::Job)
+}
+
+/// What a failure affects of which a face has only the facts.
+pub(crate) fn scope_of(
+    kind: ErrorKind,
+    is_a_setting: bool,
+    http_status: Option<u16>,
+    delivery: Option<Delivery>,
+) -> FailureScope {
+    let error = Error::new(kind, "").with_delivery(delivery).with_response(http_status, None, None, None);
+    failure_scope(&if is_a_setting { error.with_wrong_setting() } else { error })
 }
 
 /// The error of a step that is held behind another one of its job, whose key is `behind`. `is_unknown`: whether that one arrived is not

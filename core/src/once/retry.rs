@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use crate::batch::pace::circuit_breaker::service_backoff;
-use crate::batch::pace::failure_scope::{FailureScope, failure_scope};
+use crate::batch::pace::failure_scope::FailureScope;
 use crate::delivery::Delivery;
-use crate::error::{Error, ErrorKind};
+use crate::error::ErrorKind;
 use crate::jitter;
+use crate::once::list::scope_of;
 use crate::once::pace::step_pause;
 
 /// How much later than a rate limit allows a step runs again, at most.
@@ -43,10 +44,7 @@ fn decide(failure: StepFailure, failures: u32, most: u32, draw: f64) -> Option<(
         StepFailure::InFlight => true,
         StepFailure::Store(delivery) => matches!(delivery, None | Some(Delivery::NotSent)),
         StepFailure::Call { kind, is_a_setting, http_status, delivery, retry_after } => {
-            let error =
-                Error::new(kind, "").with_delivery(delivery).with_response(http_status, retry_after, None, None);
-            let error = if is_a_setting { error.with_wrong_setting() } else { error };
-            match (failure_scope(&error), delivery) {
+            match (scope_of(kind, is_a_setting, http_status, delivery), delivery) {
                 (_, Some(Delivery::Unknown)) => false,
                 (FailureScope::RateLimit, _) => {
                     // Those that wait for one time don't ask at the same moment.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from os import PathLike
-from typing import Any, Dict, Optional, Union
+from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 
 from .. import _native
 from .._native import Client
-from ..errors import InvalidArgumentError, StoreError, job_failed, wrong_store
-from ..types import Job, StepRecord
+from ..errors import StoreError, invalid_argument, job_failed, wrong_store
+from ..types import Job, StepRecord, StepState
 from . import calls
 from .calls import read, stored_result, unknown
 from .postgresql import PostgreSQLStore
@@ -45,12 +45,12 @@ def accepted(store: Store, key: str) -> Step:
     return steps[0]
 
 
-def poller_text(client: Client, step: Step, text: Optional[str]) -> Optional[str]:
-    """The wait that is continued: this one, or the one that the store has."""
+def followed(client: Client, store: Store, key: str, text: Optional[str]) -> Tuple[Step, Optional[str]]:
+    """An accepted step, and the wait that is continued: this one, or the one that the store has."""
+    step = accepted(store, key)
     if text is not None and client.resume(text).job_id != step.job_id:
-        reason, hint = f"poller is not of job {step.job_id!r}", "Give the text of a poller of this step."
-        raise InvalidArgumentError(f"{reason}. {hint}", {"reason": reason, "hint": hint, "delivery": None})
-    return step.poller if text is None else text
+        raise invalid_argument(f"poller is not of job {_native.escape(step.job_id)}", "Give the text of a poller of this step.")
+    return step, step.poller if text is None else text
 
 
 def result(client: Client, step: Step, options: Dict[str, Any]) -> Optional[Job]:
@@ -76,10 +76,15 @@ def checked(job: Job, check: bool) -> Job:
     return job
 
 
-def check_state(state: object) -> None:
+def found(store: Store, keys: Optional[Iterable[str]], state: Optional[StepState]) -> List[Step]:
+    if isinstance(keys, str):
+        raise TypeError("keys must be an iterable of str, not str")
+    wanted = None if keys is None else list(keys)
+    for key in wanted or ():
+        _native.check_step_key(key)
     if state not in (None, "sending", "accepted", "rejected", "not_sent", "unknown"):
-        reason, hint = f"state is {state!r}", "Give sending, accepted, rejected, not_sent or unknown."
-        raise InvalidArgumentError(f"{reason}. {hint}", {"reason": reason, "hint": hint, "delivery": None})
+        raise invalid_argument(f"state is {state!r}", "Give sending, accepted, rejected, not_sent or unknown.")
+    return store.get(wanted, state, PATIENCE)
 
 
 def record(step: Step) -> StepRecord:

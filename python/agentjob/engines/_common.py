@@ -6,14 +6,15 @@ import os
 import pickle
 import threading
 from collections import OrderedDict
-from contextlib import suppress
-from typing import Any, Callable, Dict, Optional, Tuple, TypeVar
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, TypeVar, Union
 
 from .. import _native
-from .._native import Client
+from .._native import CancelToken, Client, Poller
 from .._once import lookup
+from .._once.calls import Message
+from .._once.store import Step
 from ..aio import _check
-from ..errors import Error, InvalidArgumentError, StoreError
+from ..errors import Error, InvalidArgumentError, invalid_argument
 from ..once import AsyncOnce, Once, SQLiteStore
 from ..types import Job
 
@@ -54,16 +55,23 @@ def check_wait_options(client: Client, wait_options: Dict[str, Any]) -> Dict[str
     return options
 
 
-def stored_result(once: Once, key: str, options: Dict[str, Any]) -> Optional[Job]:
-    """The result of an accepted step, if the store has it."""
-    return lookup.result(once.client, lookup.accepted(once.store, key), options)
+def send_without_waiting(
+    once: Once, key: str, job_id: str, prompt: str, headers: Optional[Mapping[str, str]], cancel: Optional[CancelToken] = None
+) -> Job:
+    """Once.send_message for an engine, which runs it again when it may be sent, or when another worker has the outcome."""
+    token = once.client._call_token(delivers=True, cancel=cancel)
+    return Message(once.client, once.store, once._pace, (key, job_id, prompt), None, headers, is_patient=False).send(token)
 
 
-def record_result(once: Once, key: str, job: Job, record: Optional[str], check: bool) -> Job:
-    """Records the result of a step, as a poller has seen it, and what is stored of it; not while the store can't be used."""
-    with suppress(StoreError):
-        job = lookup.finished(once.store, lookup.accepted(once.store, key), job, record)
-    return lookup.checked(job, check)
+def begun_wait(once: Once, key: str, text: Optional[str], options: Dict[str, Any]) -> Tuple[Step, Union[Job, Poller]]:
+    """An accepted step, and its result, if the store has it; or else its wait, which begins, or continues from this text."""
+    step = lookup.accepted(once.store, key)
+    result = lookup.result(once.client, step, options)
+    if result is not None:
+        return step, result
+    if text is not None:
+        return step, once.client.resume(text, headers=options.get("headers"))
+    return step, _native.resume_step(once.client, step.job_id, step.poller, **options)
 
 
 def checked(once: OnceT) -> OnceT:
@@ -75,7 +83,7 @@ def checked(once: OnceT) -> OnceT:
 
 def refused(reason: str, hint: str) -> InvalidArgumentError:
     """The error of a step that lacks something, or has too much."""
-    return InvalidArgumentError(f"{reason}. {hint}", {"reason": reason, "hint": hint, "delivery": "not_sent"})
+    return invalid_argument(reason, hint, "not_sent")
 
 
 def shared(once: Once) -> Once:

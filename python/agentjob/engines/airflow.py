@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, AsyncIterator, Dict, NoReturn, Optional, Sequence, Tuple
 
@@ -24,11 +25,12 @@ except ImportError:  # before Airflow 3.3
     from airflow.exceptions import AirflowFailException
 
 from .. import _native, errors
-from .._native import Client
+from .._native import Client, Poller
+from .._once import lookup
 from ..aio import AsyncClient
-from ..errors import Error, RateLimitError, StepInFlightError, WaitTimeoutError
+from ..errors import Error, RateLimitError, StepInFlightError, StoreError, WaitTimeoutError
 from ..once import Once
-from ._common import check_wait_options, checked, record_result, refused, stored_result
+from ._common import begun_wait, check_wait_options, checked, refused, send_without_waiting
 
 CONNECTION = "agentjob_default"
 WAIT_OPTIONS = {"timeout", "min_interval", "max_interval", "lateness", "settle"}
@@ -170,16 +172,18 @@ class AgentJobMessage(BaseOperator):
         try:
             once = AgentJobHook(self.agentjob_conn_id).get_conn()
             options = check_wait_options(once.client, self.wait_options)
-            send = once._send_without_waiting if self.deferrable else once.send_message
-            job = send(self.key, self.job_id, self.prompt, headers=None)
+            if not self.deferrable:
+                job = once.send_message(self.key, self.job_id, self.prompt)
+                return once.wait(self.key, check=self.check, **self.wait_options) if self.wait else job
+            job = send_without_waiting(once, self.key, self.job_id, self.prompt, None)
             if not self.wait:
                 return job
-            if not self.deferrable or stored_result(once, self.key, options) is not None:
-                return once.wait(self.key, check=self.check, **self.wait_options)
-            trigger = AgentJobTrigger(self.agentjob_conn_id, str(once.poller(self.key, **self.wait_options)))
+            _, poller = begun_wait(once, self.key, None, options)
+            if not isinstance(poller, Poller):
+                return lookup.checked(poller, self.check)
         except (Error, TypeError) as error:
             self._fail(error)
-        self.defer(trigger=trigger, method_name="execute_complete")
+        self.defer(trigger=AgentJobTrigger(self.agentjob_conn_id, str(poller)), method_name="execute_complete")
 
     def execute_complete(self, context: Any, event: Dict[str, Any]) -> Any:
         """Records the result, when the trigger has seen it."""
@@ -188,8 +192,10 @@ class AgentJobMessage(BaseOperator):
                 name, *arguments = event["error"]
                 error = getattr(errors, name)(*arguments)
                 raise AirflowFailException(str(error)) if event["is_final"] else error
-            once = AgentJobHook(self.agentjob_conn_id).get_conn()
-            return record_result(once, self.key, event["job"], event["record"], self.check)
+            job, store = event["job"], AgentJobHook(self.agentjob_conn_id).get_conn().store
+            with suppress(StoreError):  # the result counts, also if it can't be recorded
+                job = lookup.finished(store, lookup.accepted(store, self.key), job, event["record"])
+            return lookup.checked(job, self.check)
         except Error as error:
             self._fail(error)
 

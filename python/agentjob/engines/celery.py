@@ -23,11 +23,12 @@ from celery.exceptions import Reject
 from kombu.exceptions import OperationalError
 
 from .. import _native
-from .._native import Client
+from .._native import Client, Poller
+from .._once import lookup
 from ..errors import Error
 from ..once import Once, Store
 from ..types import Job
-from ._common import MAX_FAILURES, check_wait_options, checked, record_result, refused, stored_result
+from ._common import MAX_FAILURES, begun_wait, check_wait_options, checked, refused, send_without_waiting
 
 #: The header of the task's message that carries the state of its steps, by their keys, from one retry to the next, as JSON.
 HEADER = "agentjob"
@@ -87,25 +88,27 @@ class AgentJobTask(Task):
             raise refused("key is missing", "A task that is called directly has no id: give it a key.")
         once, holds_slot = self.once, request.called_directly or request.is_eager
         options = check_wait_options(once.client, wait_options)
-        headers = options.get("headers")
+        headers, check = options.get("headers"), wait_options.get("check", False)
         steps: Dict[str, Any] = json.loads(request.get(HEADER) or "{}")
         text, failures = steps.get(key) or (None, 0)
         # A message that was accepted doesn't expire.
         unexpired: Dict[str, None] = {}
         try:
-            send = once.send_message if holds_slot else once._send_without_waiting
-            job = send(key, job_id, prompt, headers=headers)
+            if holds_slot:
+                job = once.send_message(key, job_id, prompt, headers=headers)
+                return once.wait(key, **wait_options) if wait else job
+            job = send_without_waiting(once, key, job_id, prompt, headers)
             unexpired = {"expires": None}
             if not wait:
                 return job
-            if holds_slot or stored_result(once, key, options) is not None:
-                return once.wait(key, **wait_options)
-            poller = once.poller(key, **options) if text is None else once.client.resume(text, headers=headers)
+            step, poller = begun_wait(once, key, text, options)
+            if not isinstance(poller, Poller):
+                return lookup.checked(poller, check)
             if text is not None and poller.due_in == 0:
                 poller.poll()
-            if poller.job is not None and poller.done:
+            if poller.done and poller.job is not None:
                 record = _native.stored_wait(once.client, poller)[0]
-                return record_result(once, key, poller.job, record, wait_options.get("check", False))
+                return lookup.checked(lookup.finished(once.store, step, poller.job, record), check)
         except Error as error:
             retry = None if holds_slot else _native.step_retry(error, failures, self.max_failures)
             if retry is None:

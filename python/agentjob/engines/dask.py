@@ -17,7 +17,7 @@ from distributed import get_worker, secede
 
 from ..once import Once
 from ..types import Job
-from ._common import MAX_FAILURES, check_wait_options, patiently, shared
+from ._common import MAX_FAILURES, check_wait_options, patiently, send_without_waiting, shared
 
 
 def send_message(
@@ -39,7 +39,7 @@ def send_message(
     if slot.is_held:
         once = shared(once)
     headers = check_wait_options(once.client, wait_options).get("headers")
-    job = patiently(lambda: once._send_without_waiting(key, job_id, prompt, headers), max_failures, slot.sleep)
+    job = patiently(lambda: send_without_waiting(once, key, job_id, prompt, headers), max_failures, slot.sleep)
     if wait:
         slot.leave()
         job = patiently(lambda: once.wait(key, **wait_options), max_failures, slot.sleep)

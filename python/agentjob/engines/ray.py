@@ -11,18 +11,20 @@ One actor follows a thousand jobs at a time, in one process and without a CPU of
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from os import PathLike
 from typing import Any, Awaitable, Callable, Optional, Union
 
 import ray
 
 from .. import _native
+from .._aio.message import Message
 from .._native import Client
 from ..aio import AsyncClient
 from ..errors import Error
 from ..once import AsyncOnce, Store
 from ..types import Job
-from ._common import MAX_FAILURES, check_wait_options, checked
+from ._common import MAX_FAILURES, check_wait_options, checked, send_without_waiting
 
 
 class AgentJobsActor:
@@ -51,7 +53,8 @@ class AgentJobsActor:
         class, too. What may have arrived is never sent again until you resolve() the step.
         """
         headers = check_wait_options(self.client, wait_options).get("headers")
-        job = await _patiently(lambda: self.once._send_without_waiting(key, job_id, prompt, headers), max_failures)
+        send = partial(send_without_waiting, self.once._once, key, job_id, prompt, headers)
+        job = await _patiently(lambda: self.once.client._run(send, delivers=Message("send_message", job_id)), max_failures)
         return await _patiently(lambda: self.once.wait(key, **wait_options), max_failures) if wait else job
 
 
