@@ -77,6 +77,15 @@ def test_a_network_that_breaks_for_a_while_loses_no_outcome(emulator, far, netwo
     assert prompts(emulator) == ["first", "p"]
 
 
+def test_a_network_that_breaks_for_a_while_loses_no_result(emulator, far, network):
+    far.send_message("k", "job_demo", "p")
+    network.refuses = 3
+    network.after(2, "broken")  # instead of that which records the result
+    job = far.wait("k", min_interval=0.05)
+    assert network.state == "passes"
+    assert far.steps(["k"])[0]["job"]["prLink"] == job["prLink"] is not None
+
+
 def test_a_connection_that_the_server_ended_meanwhile_is_replaced(emulator, once, server, postgresql_url):
     once.send_message("first", "job_demo", "p")
     for n in range(3):

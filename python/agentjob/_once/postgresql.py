@@ -191,8 +191,8 @@ class PostgreSQLStore:
         return self._changed(step.key, [(RESOLVE, (step.key, str(step.sends), state, resolution, *seen))], PATIENCE)
 
     def finish(self, step: Step, result: str, /) -> Optional[str]:
-        """Records the last record of a job; see Store."""
-        rows = self._run([(FINISH, (step.key, str(step.sends), result))], PATIENCE)
+        """Records the last record of a job; see Store. Also if the server is restarted meanwhile, or another one takes its place."""
+        rows = self._run([(FINISH, (step.key, str(step.sends), result))], PATIENCE, lasting=True)
         return rows[0][0] if rows else None
 
     def get(self, keys: Optional[Sequence[str]], state: Optional[StepState], patience: float, /) -> List[Step]:
