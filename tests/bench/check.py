@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).parent
 CEILINGS = HERE / "ceilings.json"
 ROOM, ROOM_OF_INSTRUCTIONS, ROOM_OF_PYTHON = 1.03, 1.05, 1.15
 #: The ceilings of `make sizes`, for which docs/decisions/sizes-have-ceilings.md has the reason.
-PROMISES = {"library: bytes": 2_600_000, "wheel: bytes": 1_850_000}
+PROMISES = {"library: bytes": 2_700_000, "wheel: bytes": 1_900_000}
 MODULES = "import sys\nbefore = set(sys.modules)\nimport agentjob\nprint(len(set(sys.modules) - before))"
 FACES = {"core": "Rust core", "c": "C ABI", "python": "Python class"}
 

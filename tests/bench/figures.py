@@ -4,6 +4,9 @@ import statistics
 
 from lineup import ENTRANTS, FLOOR
 
+#: What no peer can do without.
+FLOORS = (FLOOR, "bare Python", "no store")
+
 
 def summary(values):
     return {"runs": len(values), "median": statistics.median(values), "min": min(values), "max": max(values)}
@@ -20,10 +23,8 @@ def ours(name):
 
 
 def best_peer(medians, name, lower_is_better):
-    """The best other entrant of the same language. The floor is not a peer."""
-    peers = {
-        n: m for n, m in medians.items() if language(n) == language(name) and not ours(n) and n not in (FLOOR, "bare Python")
-    }
+    """The best other entrant of the same language."""
+    peers = {n: m for n, m in medians.items() if language(n) == language(name) and not ours(n) and n not in FLOORS}
     if not peers:
         return None
     return (min if lower_is_better else max)(peers, key=peers.get)

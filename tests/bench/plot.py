@@ -3,7 +3,7 @@
 import math
 from xml.sax.saxutils import escape
 
-from figures import number, ours
+from figures import FLOORS, number, ours
 
 OURS, PEER = "ours", "peer"
 STYLE = """<style>
@@ -48,7 +48,7 @@ def bars(table):
         parts.append(text(x, bottom + 14, f"{tick:,g}", "small", "middle"))
     for index, row in enumerate(rows):
         y = top + step * index
-        kind = "ours" if ours(row["name"]) else "floor" if row["name"] in ("raw socket", "bare Python") else "peer"
+        kind = "ours" if ours(row["name"]) else "floor" if row["name"] in FLOORS else "peer"
         parts.append(text(left - 8, y + 17, row["name"], "bold" if ours(row["name"]) else "", "end"))
         parts.append(
             f'<rect class="{kind}" x="{left}" y="{y + 4}" width="{max(place(row["median"]), 1):.1f}" height="{step - 7}" rx="2"/>'

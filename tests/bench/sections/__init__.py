@@ -1,6 +1,6 @@
 """The sections of the bench, in the page's order. Each has a `TITLE` and `run(setting)`, which gives a list of figures' tables."""
 
-from . import batch, cold, prompts, roots, threads, tls, waits, warm, weight
+from . import batch, cold, prompts, roots, steps, threads, tls, waits, warm, weight
 
 SECTIONS = {
     "warm": warm,
@@ -11,5 +11,6 @@ SECTIONS = {
     "prompts": prompts,
     "waits": waits,
     "batch": batch,
+    "steps": steps,
     "weight": weight,
 }
