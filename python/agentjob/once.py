@@ -119,7 +119,8 @@ class Once:
 
         The other arguments are those of Client.wait, and so are the errors. The settle time counts from when the message was accepted, in
         whatever process; the timeout from now. InvalidArgumentError, too: there is no such step, or its message was not accepted. If the
-        job gets other messages meanwhile, the result may be theirs: send a job's next message after this.
+        job gets other messages meanwhile, the result may be theirs: send a job's next message after this. If the store can't be used then,
+        the job is returned, but not recorded, and a later call polls it again.
         """
         options = _without(locals(), "self", "key", "check", "poller")
         _check(check, on_update, meta)

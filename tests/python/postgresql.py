@@ -128,7 +128,8 @@ class Network:
 
     def __init__(self, port):
         self.server_port, self.state = port, "passes"
-        #: After this many responses to statements, it becomes so: "silent", nothing is passed on; "broken", connections end; "cut", one ends.
+        #: After this many responses to statements, it becomes so: "silent", nothing is passed on; "broken", connections end; "cut", one ends;
+        #: "stuck", nothing more is passed on over one.
         self.then = (None, None)
         self.responses, self.connections, self.over = 0, 0, False
         #: How many connections a broken network refuses before it passes again.
@@ -183,7 +184,9 @@ class Network:
                         time.sleep(0.02)
                     if self.state == "broken" or not data:
                         return
-                    if self.state == "cut":
-                        self.state = "passes"
+                    if self.state in ("cut", "stuck"):
+                        is_stuck, self.state = self.state == "stuck", "passes"
+                        while is_stuck and not self.over:
+                            time.sleep(0.02)
                         return
                     (server if ready is client else client).sendall(data)

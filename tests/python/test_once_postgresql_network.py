@@ -77,13 +77,23 @@ def test_a_network_that_breaks_for_a_while_loses_no_outcome(emulator, far, netwo
     assert prompts(emulator) == ["first", "p"]
 
 
-def test_a_network_that_breaks_for_a_while_loses_no_result(emulator, far, network):
+@pytest.mark.parametrize("becomes", ["broken", "stuck"])
+def test_a_network_that_breaks_for_a_while_loses_no_result(emulator, far, network, monkeypatch, becomes):
+    monkeypatch.setattr(stores, "RESPONDS", 1.0)
     far.send_message("k", "job_demo", "p")
     network.refuses = 3
-    network.after(2, "broken")  # instead of that which records the result
+    network.after(2, becomes)  # instead of that which records the result
     job = far.wait("k", min_interval=0.05)
     assert network.state == "passes"
     assert far.steps(["k"])[0]["job"]["prLink"] == job["prLink"] is not None
+
+
+def test_a_server_that_falls_silent_leaves_time_for_the_one_that_takes_its_place(emulator, far, network, monkeypatch):
+    monkeypatch.setattr(stores, "RESPONDS", 1.0)
+    far.send_message("first", "job_demo", "first")
+    network.after(2, "stuck")  # instead of that which records the outcome
+    far.send_message("k", "job_demo", "p")
+    assert state(far) == "accepted"
 
 
 def test_a_connection_that_the_server_ended_meanwhile_is_replaced(emulator, once, server, postgresql_url):

@@ -213,9 +213,11 @@ class PostgreSQLStore:
         while True:
             connection = self._kept_connection()
             was_kept = connection is not None
+            # A server that fell silent leaves time for the one that takes its place.
+            attempt = min(limit, time.monotonic() + RESPONDS) if lasting else limit
             try:
-                connection = connection or _opened(self._locator, limit)
-                rows = connection.execute([(DURABLY, ()), *statements], limit)
+                connection = connection or _opened(self._locator, attempt)
+                rows = connection.execute([(DURABLY, ()), *statements], attempt)
             except StoreBusyError as error:
                 if connection is not None:
                     self._keep(connection)
