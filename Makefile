@@ -176,12 +176,13 @@ test-engines: $(ENGINES:%=engine-%)
 # Kills workers of the engines while they send. More than an hour; tests/engines/README.md says what must hold.
 KILLED := airflow celery dask ray
 KILLS ?= 300
+KILL = "$(BUILD)/engines/$(1)/bin/python" tests/engines/kills/run.py --engine $(1) --kills $(KILLS) --results "$(BUILD)/engines/results.json"
 engines: $(or $(ENGINE:%=engine-%),$(KILLED:%=engine-%))
 	@rm -f "$(BUILD)/engines/results.json"
 	@for engine in $(or $(ENGINE),$(KILLED)); do [ ! -d "$(BUILD)/engines/$$engine" ] || for pattern in stock ours; do \
-		"$(BUILD)/engines/$$engine/bin/python" tests/engines/kills/run.py --engine $$engine --pattern $$pattern --kills $(KILLS) \
-			--results "$(BUILD)/engines/results.json" || exit 1; \
+		$(call KILL,$$engine) --pattern $$pattern || exit 1; \
 	done; done
+	$(if $(filter-out celery,$(ENGINE)),,@[ ! -d "$(BUILD)/engines/celery" ] || $(call KILL,celery) --pattern ours --machines 4)
 	$(if $(ENGINE),,$(PYTHON) tests/engines/kills/table.py "$(BUILD)/engines/results.json" "$(BUILD)/engines/RESULTS.md")
 
 # Runs the examples of README.md, and with test-docs those of docs/, as a reader would paste them.

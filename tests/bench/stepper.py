@@ -6,6 +6,7 @@ The pattern is `send`, without a store; `once`; `hand`, the table that one write
 """
 
 import json
+import os
 import sys
 import time
 
@@ -28,7 +29,7 @@ def hand(client):
     if "://" in STORE:
         import psycopg
 
-        database, place = psycopg.connect(STORE), "%s"
+        database, place = psycopg.connect(STORE, autocommit=True), "%s"
     else:
         import sqlite3
 
@@ -55,7 +56,8 @@ def dbos(client):
     from dbos import DBOS, SetWorkflowID
 
     url = STORE if "://" in STORE else f"sqlite:///{STORE}"
-    DBOS(config={"name": "bench", "system_database_url": url, "run_admin_server": False, "log_level": "ERROR"})
+    # Of its own: a process takes up the workflows of others that have its name.
+    DBOS(config={"name": "bench", "system_database_url": url, "executor_id": str(os.getpid()), "log_level": "ERROR"})
     step = DBOS.step()(lambda job_id, prompt: client.send_message(job_id, prompt))
     workflow = DBOS.workflow()(lambda job_id, prompt: step(job_id, prompt))
     DBOS.launch()

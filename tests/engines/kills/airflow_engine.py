@@ -48,7 +48,7 @@ class Engine:
             "dag-processor": [],
         }.items():
             self.processes.start(name, [airflow, name, *words], environment)
-        self.token, self.states, self.read_at = None, {}, 0.0
+        self.token, self.states, self.read_at, self.submitted = None, {}, 0.0, 0
 
     def begin(self):
         until(self.is_ready)
@@ -62,8 +62,19 @@ class Engine:
             return False
 
     def submit(self, pattern, item):
-        run = self.call("POST", f"/api/v2/dags/{pattern}/dagRuns", {"logical_date": None, "conf": {"item": item}})
-        return pattern, run["dag_run_id"]
+        self.submitted += 1
+        run = f"item_{item}_{self.submitted}"
+        for _ in range(10):
+            try:
+                self.call("POST", f"/api/v2/dags/{pattern}/dagRuns", {"dag_run_id": run, "logical_date": None, "conf": {"item": item}})
+            except urllib.error.HTTPError as error:
+                if error.code == 500:  # SQLite was locked for too long
+                    time.sleep(2)
+                    continue
+                if error.code != 409:  # it was made after all
+                    raise
+            return pattern, run
+        sys.exit("Airflow does not take a run")
 
     def submit_probe(self):
         self.call("POST", "/api/v2/dags/probe/dagRuns", {"logical_date": None})

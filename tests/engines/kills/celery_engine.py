@@ -1,4 +1,4 @@
-"""Celery with Redis: a worker with four processes."""
+"""Celery with Redis: a worker with four processes, or on each of four machines one with a process."""
 
 import os
 import shutil
@@ -6,6 +6,7 @@ import socket
 import sys
 import time
 
+from machines import SERVICE
 from processes import Processes, free_port
 
 
@@ -19,21 +20,22 @@ class Engine:
     #: Messages that a killed process may leave unknown: its own. And how long the broker may take to deliver one again.
     is_one_at_a_time, settles = True, 65
 
-    def __init__(self, folder, environment):
-        self.processes, port = Processes(folder), free_port()
-        environment = {**environment, "KILLS_BROKER": f"redis://127.0.0.1:{port}/0"}
-        self.environment, self.port, self.folder = environment, port, folder
+    def __init__(self, folder, environment, machines=None):
+        self.processes, self.folder, self.port, self.host = Processes(folder), folder, free_port(), SERVICE if machines else "127.0.0.1"
+        self.environment = {**environment, "KILLS_BROKER": f"redis://{self.host}:{self.port}/0"}
+        self.machines = machines.prefixes() if machines else [[]]
 
     def begin(self):
-        environment, port, folder = self.environment, self.port, self.folder
-        redis = shutil.which("redis-server") or skip()
-        self.processes.start("redis", [redis, "--port", str(port), "--bind", "127.0.0.1", "--dir", folder, "--save", ""], environment)
+        redis = [shutil.which("redis-server") or skip(), "--port", str(self.port), "--bind", self.host, "--dir", self.folder, "--save", ""]
+        self.processes.start("redis", [*redis, "--protected-mode", "no"], self.environment)
         end = time.monotonic() + 30
-        while socket.socket().connect_ex(("127.0.0.1", port)) and time.monotonic() < end:
+        while socket.socket().connect_ex((self.host, self.port)) and time.monotonic() < end:
             time.sleep(0.1)
-        worker = [sys.executable, "-m", "celery", "-A", "celery_tasks", "worker", "-c", str(self.slots), "-P", "prefork", "-l", "WARNING"]
-        self.processes.start("worker", worker, environment)
-        os.environ.update(environment)
+        worker = [sys.executable, "-m", "celery", "-A", "celery_tasks", "worker", "-P", "prefork", "-l", "WARNING"]
+        for n, machine in enumerate(self.machines):
+            words = ["-c", str(self.slots // len(self.machines)), "-n", f"machine{n}@%h"]
+            self.processes.start(f"worker{n}", [*machine, *worker, *words], self.environment)
+        os.environ.update(self.environment)
         import celery_tasks
 
         self.tasks = celery_tasks

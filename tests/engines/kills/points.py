@@ -6,7 +6,7 @@ import urllib.request
 
 import httpx
 
-from agentjob.once import SQLiteStore
+from agentjob.once import PostgreSQLStore, SQLiteStore
 
 SERVICE, PROJECT = os.environ["AGENTJOB_BASE_URL"], os.environ["AGENTJOB_PROJECT_ID"]
 STORE = os.environ["KILLS_STORE"]
@@ -55,7 +55,7 @@ def stock(item):
     return job
 
 
-class WatchedStore(SQLiteStore):
+class Watched:
     """A store that says when a step is taken, and when its outcome is recorded."""
 
     def take(self, key, *arguments):
@@ -75,3 +75,15 @@ class WatchedStore(SQLiteStore):
         finished = super().finish(step, result)
         reach(number(step.key), "finished")
         return finished
+
+
+class WatchedSQLite(Watched, SQLiteStore):
+    """The store of workers that are on one machine."""
+
+
+class WatchedPostgreSQL(Watched, PostgreSQLStore):
+    """The store of workers on several machines."""
+
+
+def store():
+    return WatchedPostgreSQL(STORE) if "://" in STORE else WatchedSQLite(STORE)

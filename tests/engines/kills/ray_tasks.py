@@ -17,7 +17,7 @@ class WatchedJobs(AgentJobsActor):
 
 
 def actor():
-    return ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(WatchedJobs).remote(Client(timeout=5), points.WatchedStore(points.STORE))
+    return ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(WatchedJobs).remote(Client(timeout=5), points.store())
 
 
 @ray.remote(max_retries=-1, retry_exceptions=True)

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Kills the workers of a real engine while they send messages, and compares what the service has with what the engine and the store say.
 
-    run.py --engine celery --pattern ours --kills 300 --results FILE
+    run.py --engine celery --pattern ours --kills 300 --results FILE [--machines 4]
+
+With machines, the workers are on so many, the steps are in PostgreSQL, and a machine is cut off from the store half as often as a worker is
+killed.
 
 Adds a row to FILE, a JSON object. Exit status 1 if a promise was broken: a message arrived twice, is lost, or holds a slot while it waits; or if
-too few workers were killed.
+too few workers were killed, or machines cut off.
 """
 
 import argparse
+import contextlib
 import importlib
 import json
 import os
@@ -17,15 +21,22 @@ import tempfile
 import time
 from collections import Counter
 
-from service import Plan, Service
+from machines import SERVICE, STORE, Machines, enter
+from plan import RECORDS, SENDS, Plan
+from service import Service
 
 from agentjob.once import Once
 from agentjob.testing import Emulator
 
-#: How long all messages may take, in seconds; how long slots may take to be counted, and how long free ones may take to be used.
-LIMIT, COUNTS, USED = 3600, 300, 60
+#: How long all messages may take, in seconds; how long the last leases last; how long slots may take to be counted, and how long free ones
+#: may take to be used.
+LIMIT, LEASES, COUNTS, USED = 3600, 60, 300, 60
+#: How often it says how far it is, in seconds.
+SAYS = 60
 #: Where a killed worker may leave its message unknown.
 IN_FLIGHT = {"taken", "request", "processed", "responded", "settle", "later", "waiting"}
+#: How long a machine must be cut off, in seconds, that an outcome and a result may be recorded late, or not at all.
+CUTS_OUTCOME, CUTS_RESULT = 8, 20
 #: How often steps are resolved and run again, whose workers are killed then, too.
 ROUNDS = 5
 #: The first item of those that only wait, while free slots are counted.
@@ -39,26 +50,57 @@ def main():
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--results", type=pathlib.Path)
+    parser.add_argument("--machines", type=int, choices=[2, 4], help="Celery only")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, Emulator() as emulator:
-        # Some kills don't happen, because their message needs no further worker.
-        plan = Plan(options.kills, options.kills * 4 // 3, options.pattern, options.seed)
-        service = Service(emulator, plan)
-        environment = {**os.environ, **emulator.environment(), "AGENTJOB_BASE_URL": service.url, "KILLS_STORE": os.path.join(folder, "steps.db")}
-        environment["PYTHONPATH"] = str(pathlib.Path(__file__).parent)
-        engine = importlib.import_module(options.engine + "_engine").Engine(folder, environment)
-        try:
-            engine.begin()
-            row = Check(engine, options.pattern, emulator, service, environment["KILLS_STORE"]).run(options.kills)
-        finally:
-            engine.stop()
-            service.stop()
+    if options.machines:
+        enter()
+    with contextlib.ExitStack() as stack:
+        row = checked(options, stack)
     print(json.dumps(row, indent=1))
     if options.results:
         rows = json.loads(options.results.read_text()) if options.results.exists() else {}
-        options.results.write_text(json.dumps({**rows, f"{row['engine']}, {row['pattern']}": row}, indent=1) + "\n")
+        machines = f", {options.machines} machines" if options.machines else ""
+        options.results.write_text(json.dumps({**rows, f"{row['engine']}, {row['pattern']}{machines}": row}, indent=1) + "\n")
     broken = row["duplicates"] or row["lost"] or row["wrong"] or row["slots held"]
-    sys.exit(row["kills"] < options.kills or options.pattern == "ours" and bool(broken))
+    too_few = row["kills"] < options.kills or row.get("cut off", options.kills) < options.kills // 3
+    sys.exit(too_few or options.pattern == "ours" and bool(broken))
+
+
+def checked(options, stack):
+    """Runs a check, and returns its row."""
+    folder, emulator = stack.enter_context(tempfile.TemporaryDirectory()), stack.enter_context(Emulator())
+    machines = stack.enter_context(Machines(options.machines)) if options.machines else None
+    # Some kills don't happen, because their message needs no further worker.
+    plan = Plan(options.kills, options.kills * 3 // 2, options.pattern, options.seed, machines)
+    service = Service(emulator, plan, SERVICE if machines else "127.0.0.1")
+    stack.callback(service.stop)
+    store = workers_store = os.path.join(folder, "steps.db")
+    if machines:
+        server = postgresql_server(stack)
+        machines.check(server.port)
+        store, workers_store = server.url(), server.url().replace("127.0.0.1", STORE)
+    environment = {**os.environ, **emulator.environment(), "AGENTJOB_BASE_URL": service.url, "KILLS_STORE": workers_store}
+    environment["PYTHONPATH"] = str(pathlib.Path(__file__).parent)
+    engine = importlib.import_module(options.engine + "_engine").Engine(folder, environment, *filter(None, [machines]))
+    stack.callback(engine.stop)
+    engine.begin()
+    row = Check(engine, options.pattern, emulator, service, store).run(options.kills)
+    return {**row, "machines": options.machines, "cut off": plan.cuts} if machines else row
+
+
+def postgresql_server(stack):
+    """PostgreSQL for the check and the machines."""
+    sys.path.append(str(pathlib.Path(__file__).parents[2] / "python"))
+    import postgresql
+
+    if postgresql.programs() is None:
+        print("SKIPPED: PostgreSQL's server is not installed (apt-get install postgresql)")
+        sys.exit(0)
+    server = stack.enter_context(postgresql.Server(listen_addresses="*"))
+    with open(os.path.join(server.data, "pg_hba.conf"), "a") as access:
+        access.write("host all all 10.77.0.0/16 trust\n")
+    server.sql("SELECT pg_reload_conf()")
+    return server
 
 
 class Check:
@@ -76,6 +118,7 @@ class Check:
             unknown = self.resolve(Once(self.emulator.client(), self.store), outcomes, failed)
         time.sleep(self.engine.settles)
         at_last = self.arrived()
+        self.wrong += plan.errors
         return {
             "engine": self.engine.name,
             "pattern": "agentjob" if self.pattern == "ours" else "httpx and retries",
@@ -97,13 +140,22 @@ class Check:
         """Checks what the store has, then does what a person does: checks the jobs, decides, and runs the steps again. Returns what was unknown."""
         was_unknown = set()
         for _ in range(ROUNDS):
-            arrived = self.arrived()
+            if not until(lambda: not once.steps(state="sending"), LEASES):
+                self.wrong.append("a step is still sending after its lease")
+            if not until(lambda: self.service.posts == 0, LEASES):
+                self.wrong.append("a message is still being sent")
             unknown = {item_of(step): step["key"] for step in once.steps(state="unknown")}
+            accepted = {item_of(step) for step in once.steps(state="accepted")}
+            arrived, plan = self.arrived(), self.service.plan
             was_unknown |= set(unknown)
-            killed = {item for item, point in self.service.plan.killed if point in IN_FLIGHT}
             if self.engine.is_one_at_a_time:
-                self.wrong += [f"item {item} is unknown, though its worker was not killed while it sent" for item in set(unknown) - killed]
-            self.wrong += [f"item {item} ended with {outcomes[item]}, and is not unknown" for item in left - set(unknown)]
+                killed = {item for item, point in plan.killed if point in IN_FLIGHT}
+                undisturbed = [item for item in set(unknown) - killed if not plan.was_cut_off(item, SENDS)]
+                self.wrong += [f"item {item} is unknown, though nothing happened while it was sent" for item in undisturbed]
+            # What a long cut delayed may be recorded after the worker has given up.
+            late = {item for item in accepted if plan.was_cut_off(item, SENDS, CUTS_OUTCOME)}
+            self.wrong += [f"item {item} ended with {outcomes[item]}, and is not unknown" for item in left - set(unknown) - late]
+            self.wrong += [f"item {item} is done, and not accepted" for item in set(outcomes) - left - accepted]
             if not left:
                 break
             for item, key in unknown.items():
@@ -113,11 +165,12 @@ class Check:
         self.wrong += [f"item {item} was not done after {ROUNDS} rounds" for item in left]
         links = {int(entry["prompt"].rpartition(" ")[2]): entry["pr_link"] for entry in self.emulator.ledger()}
         for step in once.steps(state="accepted"):
-            job, item = step["job"], item_of(step)
+            job, item = step["job"] or {"status": None, "prLink": None}, item_of(step)
             if links.get(item) is None:
                 self.wrong.append(f"item {item} is accepted, and did not arrive")
             elif (job["status"], job["prLink"]) != ("completed", links[item]):
-                self.wrong.append(f"item {item} has the result of another message: {job}")
+                if job["prLink"] or not self.service.plan.was_cut_off(item, RECORDS, CUTS_RESULT):
+                    self.wrong.append(f"item {item} has no result, or that of another message: {job}")
         return was_unknown
 
     def arrived(self):
@@ -126,8 +179,11 @@ class Check:
 
     def ended(self, futures):
         """How each ended, when all have."""
-        outcomes, end = {}, time.monotonic() + LIMIT
+        outcomes, end, said = {}, time.monotonic() + LIMIT, time.monotonic()
         while len(outcomes) < len(futures):
+            if time.monotonic() > said + SAYS:
+                said = time.monotonic()
+                print(f"{len(outcomes)} of {len(futures)} messages ended, {len(self.service.plan.killed)} workers killed", file=sys.stderr, flush=True)
             for item in set(futures) - set(outcomes):
                 outcome = self.engine.outcome(futures[item])
                 if outcome is not None:

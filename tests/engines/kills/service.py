@@ -1,86 +1,18 @@
-"""The service as the workers of an engine see it: the emulator, behind a server that kills the worker of a message at a given point."""
+"""The service as the workers of an engine see it: the emulator, behind a server to which they report where they are."""
 
 import http.client
 import json
-import os
-import random
-import signal
+import sys
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-#: Where a worker is killed; README.md says what they mean.
-POINTS = ["begin", "take", "taken", "request", "processed", "responded", "settle", "settled", "finish", "finished", "end", "later", "waiting"]
-#: Where the plain pattern is killed instead, because it has no store.
-NO_STORE = {"take": "begin", "taken": "begin", "settle": "responded", "settled": "waiting", "finish": "end", "finished": "end"}
-#: Those that are times: how many seconds after which point.
-TIMES = {"later": (0.0, 0.05, "begin"), "waiting": (0.1, 1.0, "responded")}
-
-
-class Plan:
-    """Which messages' workers are killed where, and which were."""
-
-    def __init__(self, items, kills, pattern, seed):
-        draw = random.Random(seed)
-        # Of each message up to three workers are killed, one after the other.
-        slots = [item for item in range(items) for _ in range(3)]
-        draw.shuffle(slots)
-        self.pending = {}
-        for item in slots[:kills]:
-            point = draw.choice(POINTS)
-            self.pending.setdefault(item, []).append(NO_STORE.get(point, point) if pattern == "stock" else point)
-        self.draw, self.lock = draw, threading.Lock()
-        #: The last process of each message, and the last message of each process.
-        self.processes, self.messages = {}, {}
-        #: What was killed where.
-        self.killed = []
-
-    def reach(self, item, point, pid=None):
-        """A worker is at a point of a message. Returns when it is dead, if it is to be killed there."""
-        with self.lock:
-            if pid is not None:
-                self.processes[item] = pid, started(pid)
-                self.messages[pid] = item
-            process, pending = self.processes.get(item), self.pending.get(item)
-            if process is None or not pending:
-                return
-            shortest, longest, after = TIMES.get(pending[0], (0.0, 0.0, pending[0]))
-            if after != point:
-                return
-            name = pending.pop(0)
-            pause = self.draw.uniform(shortest, longest)
-        if name in TIMES:
-            threading.Timer(pause, self.kill, (name, *process)).start()
-        else:
-            self.kill(name, *process)
-
-    def kill(self, point, pid, at):
-        if at is None or started(pid) != at:
-            return
-        os.kill(pid, signal.SIGKILL)
-        with self.lock:
-            self.killed.append((self.messages[pid], point))
-        while started(pid) == at:
-            time.sleep(0.001)
-
-
-def started(pid):
-    """When a process that runs was started; None if it doesn't run."""
-    try:
-        with open(f"/proc/{pid}/stat") as stat:
-            fields = stat.read().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] == "Z" else fields[19]
 
 
 class Service:
-    """Listens on loopback. `probes` counts the probe tasks that run now; they end when `released` is set."""
+    """`probes` counts the probe tasks that run now, which end when `released` is set; `posts` the messages that are being sent."""
 
-    def __init__(self, emulator, plan):
-        self.plan, self.probes, self.released = plan, 0, threading.Event()
-        host, port = emulator.base_url.rpartition("//")[2].split(":")
-        service = self
+    def __init__(self, emulator, plan, host):
+        self.plan, self.probes, self.posts, self.released = plan, 0, 0, threading.Event()
+        service, behind = self, emulator.base_url.rpartition("//")[2]
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -91,7 +23,7 @@ class Service:
             def do_GET(self):
                 parts = self.path.split("/")
                 if parts[1] == "point":
-                    service.plan.reach(int(parts[2]), parts[3], int(parts[4]))
+                    service.plan.reach(int(parts[2]), parts[3], self.client_address[0], int(parts[4]))
                     self.respond(200, b"")
                 elif parts[1] == "probe":
                     with service.plan.lock:
@@ -103,21 +35,29 @@ class Service:
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
+                if len(body) < int(self.headers["Content-Length"]):
+                    raise ConnectionError("the worker was killed while it sent")
                 item = int(json.loads(body)["prompt"].rpartition(" ")[2])
-                service.plan.reach(item, "request")
-                self.forward(body, item)
+                with service.plan.lock:
+                    service.posts += 1
+                try:
+                    service.plan.reach(item, "request", self.client_address[0])
+                    self.forward(body, item)
+                finally:
+                    with service.plan.lock:
+                        service.posts -= 1
 
             def forward(self, body, item=None):
-                connection = http.client.HTTPConnection(host, int(port), timeout=30)
+                connection = http.client.HTTPConnection(behind, timeout=30)
                 connection.request(self.command, self.path, body, {"Authorization": self.headers["Authorization"], "Content-Type": "application/json"})
                 response = connection.getresponse()
                 text = response.read()
                 connection.close()
                 if item is not None:
-                    service.plan.reach(item, "processed")
+                    service.plan.reach(item, "processed", self.client_address[0])
                 self.respond(response.status, text)
                 if item is not None:
-                    service.plan.reach(item, "responded")
+                    service.plan.reach(item, "responded", self.client_address[0])
 
             def respond(self, status, body):
                 try:
@@ -133,10 +73,13 @@ class Service:
             daemon_threads, request_queue_size = True, 256
 
             def handle_error(self, *_):
-                """A worker that was killed has closed its connection."""
+                # A worker that was killed has closed its connection.
+                error = sys.exc_info()[1]
+                if not isinstance(error, (ConnectionError, TimeoutError)):
+                    service.plan.errors.append(f"the check itself failed: {error!r}")
 
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.server = Server((host, 0), Handler)
+        self.url = f"http://{host}:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def stop(self):

@@ -14,7 +14,7 @@ ITEM = "{{ dag_run.conf['item'] }}"
 
 def watch():
     """The operator's steps say where they are."""
-    engine.Once = lambda client, store, rate: Once(client, points.WatchedStore(store), rate=rate)
+    engine.Once = lambda client, store, rate: Once(client, points.store(), rate=rate)
 
 
 class WatchedMessage(engine.AgentJobMessage):
