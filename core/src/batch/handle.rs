@@ -7,6 +7,7 @@ use std::process;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use crate::batch::events::BatchProgress;
 use crate::batch::run::engine::Engine;
 use crate::batch::run::stop_errors::closed;
 use crate::os::process::PerProcess;
@@ -48,6 +49,11 @@ impl BatchHandle {
     /// nothing more is sent, and the journal is unlocked when that has returned.
     pub fn wait(&self, timeout: Duration) -> bool {
         self.engine().is_none_or(|engine| engine.wait(timeout))
+    }
+
+    /// How far the batch is; `None` if it was dropped.
+    pub fn progress(&self) -> Option<BatchProgress> {
+        self.engine().map(|engine| engine.lock().progress(engine.now()))
     }
 
     /// Whether the batch is stopping and has this journal, given as an absolute path.

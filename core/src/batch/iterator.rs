@@ -4,7 +4,7 @@ use std::fmt;
 use std::mem;
 use std::os::fd::BorrowedFd;
 use std::process;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::batch::events::{BatchEvent, BatchOutcome, BatchProgress};
@@ -12,7 +12,7 @@ use crate::batch::handle::BatchHandle;
 use crate::batch::run::earlier::Earlier;
 use crate::batch::run::engine::Engine;
 use crate::batch::run::stop_errors::cancelled;
-use crate::call::control::{CancelToken, SLICE};
+use crate::call::control::CancelToken;
 use crate::error::{Error, ErrorKind};
 use crate::os::bell::Bell;
 
@@ -39,6 +39,18 @@ impl Batch {
     /// What stopped the batch: `Journal`, `Authentication`, `PermissionDenied`, `Redirect`, `Tls`, `Closed`, `Cancelled`, or the
     /// service failure that lasted longer than `max_outage`. Each says to run the batch again. After it the batch is finished.
     pub fn next_event(&mut self, timeout: Duration) -> Result<BatchEvent, Error> {
+        self.next_event_or(timeout, None)
+    }
+
+    /// The same; `Idle` also when this token is cancelled, which does not stop the batch: the batch's own does.
+    ///
+    /// # Errors
+    /// Those of [`next_event`](Batch::next_event).
+    pub fn next_event_or_cancelled(&mut self, timeout: Duration, cancel: &CancelToken) -> Result<BatchEvent, Error> {
+        self.next_event_or(timeout, Some(cancel))
+    }
+
+    fn next_event_or(&mut self, timeout: Duration, cancel: Option<&CancelToken>) -> Result<BatchEvent, Error> {
         if self.is_finished {
             return Ok(BatchEvent::Finished);
         }
@@ -70,12 +82,11 @@ impl Batch {
                 // Under the lock: an event that comes later rings again.
                 bell.hush();
             }
-            let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()));
-            if left.is_zero() {
+            let left = end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
+            if left.is_zero() || cancel.is_some_and(CancelToken::is_cancelled) {
                 return Ok(BatchEvent::Idle);
             }
-            let waited = self.engine.for_owner.wait_timeout(state, left.min(SLICE));
-            drop(waited.unwrap_or_else(PoisonError::into_inner).0);
+            self.engine.wait_for_event(state, left, cancel);
         }
     }
 

@@ -14,6 +14,7 @@ mod support;
 
 mod batch;
 mod batch_events;
+mod batch_owner_waits;
 mod batch_pace;
 mod batch_results;
 mod batch_sequence;

@@ -92,8 +92,9 @@ impl Batch {
                 if let Some(failure) = received.failure.take() {
                     return Err(failure);
                 }
-                let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE));
-                if !self.running.receive(received, left)
+                let longest = self.longest_wait();
+                let left = end.map_or(longest, |end| end.saturating_duration_since(Instant::now()).min(longest));
+                if !self.running.receive(received, left, None)
                     && received.failure.is_none()
                     && (self.running.is_finished() || left.is_zero())
                 {
@@ -109,6 +110,11 @@ impl Batch {
             Some(Event::Outcome(outcome)) => Some(outcome),
             _ => None,
         })
+    }
+
+    /// How long this thread may wait for an event without a check for signals.
+    fn longest_wait(&self) -> Duration {
+        if self.watcher.wants_checks() { SLICE } else { Duration::MAX }
     }
 
     /// Reports the events of calls, until a callback raises. What came before and after them stays.
@@ -195,8 +201,8 @@ impl Batch {
             let received = &mut *claim(&self.received, "batch")?;
             let ended = blocking(py, &self.watcher, false, || {
                 while received.pending.len() < MAX_EVENTS && received.failure.is_none() {
-                    let time = if received.pending.is_empty() { SLICE } else { Duration::ZERO };
-                    let more = self.running.receive(received, time);
+                    let time = if received.pending.is_empty() { self.longest_wait() } else { Duration::ZERO };
+                    let more = self.running.receive(received, time, Some(token));
                     if token.is_cancelled() {
                         self.running.handle.stop();
                         break;

@@ -5,18 +5,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agentjob_core::{self, Batch, BatchEvent, BatchHandle, BatchOutcome, BatchProgress, BatchUpdate, Error};
+use agentjob_core::{
+    self, Batch, BatchEvent, BatchHandle, BatchOutcome, BatchProgress, BatchUpdate, CancelToken, Error,
+};
 
 pub(crate) struct Running {
     pid: u32,
-    /// Held for a slice of a wait. `None` once the batch is finished.
+    /// Held while it is waited for. `None` once the batch is finished.
     core: Mutex<Option<Batch>>,
     /// Whether the end of its client's `with` statement waits for its messages in flight.
     in_with: Arc<AtomicBool>,
-    /// Stops the batch, whichever thread has the core.
+    /// Stops the batch and knows its progress, whichever thread has the core.
     pub(crate) handle: BatchHandle,
     finished: AtomicBool,
-    /// As of the end of the last slice.
+    /// As of the last event: of use when it is finished.
     progress: Mutex<BatchProgress>,
 }
 
@@ -59,20 +61,21 @@ impl Running {
         self.finished.store(true, Ordering::SeqCst);
     }
 
-    /// The progress now or, while another thread has the core, as of its last slice. It never waits.
+    /// The progress, without waiting.
     pub(crate) fn progress(&self) -> BatchProgress {
-        if self.is_owned()
-            && let Ok(core) = self.core.try_lock()
-        {
-            self.with_core(core, |_| ());
-        }
-        *guard(&self.progress)
+        let now = if self.is_finished() { None } else { self.handle.progress() };
+        now.unwrap_or_else(|| *guard(&self.progress))
     }
 
-    /// Waits up to `time` for one event of the core, and adds it to `received`. Returns whether there was one.
-    pub(crate) fn receive(&self, received: &mut Received, time: Duration) -> bool {
+    /// Waits up to `time` for one event of the core, unless the token is cancelled, and adds it to `received`. Returns whether there was
+    /// one.
+    pub(crate) fn receive(&self, received: &mut Received, time: Duration, cancel: Option<&CancelToken>) -> bool {
         let event = self.with_core(guard(&self.core), |core| {
-            core.next_event(time).map(|event| match event {
+            let next = match cancel {
+                Some(cancel) => core.next_event_or_cancelled(time, cancel),
+                None => core.next_event(time),
+            };
+            next.map(|event| match event {
                 BatchEvent::Outcome(outcome) => Some(Event::Outcome(outcome)),
                 BatchEvent::Update(update) => Some(Event::Update(update, core.progress())),
                 BatchEvent::Call(event) => Some(Event::Call(event)),
@@ -103,6 +106,7 @@ impl Running {
     /// Leaves it to its threads, which have ended or are about to.
     pub(crate) fn close(&self) {
         if let Some(core) = guard(&self.core).take() {
+            *guard(&self.progress) = core.progress();
             core.detach();
         }
     }
@@ -128,7 +132,7 @@ impl Drop for Running {
     }
 }
 
-/// Locks what is held for a moment only, or for a slice of a wait.
+/// Locks what is held for a moment only, or while the batch is waited for.
 fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

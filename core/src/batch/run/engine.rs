@@ -23,7 +23,7 @@ use crate::redact::Redactor;
 use crate::shared::Shared;
 
 /// The longest sleep, so that a thread soon notices that the machine was suspended meanwhile.
-const MAX_SLEEP: Duration = Duration::from_secs(30);
+pub(crate) const MAX_SLEEP: Duration = Duration::from_secs(30);
 
 /// A batch that is running.
 pub(crate) struct Engine {
@@ -40,7 +40,7 @@ pub(crate) struct Engine {
     pub(crate) for_senders: Condvar,
     pub(crate) for_job_waiters: Condvar,
     pub(crate) for_owner: Condvar,
-    /// For an owner whose event loop waits for the batch's descriptor.
+    /// For an owner whose event loop waits for the batch's descriptor, or who waits for it and a token.
     pub(crate) bell: OnceLock<Bell>,
 }
 

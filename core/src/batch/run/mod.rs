@@ -11,6 +11,7 @@ mod job_waiters;
 mod lost_results;
 mod match_items;
 mod outcomes;
+mod owner_wait;
 pub(crate) mod resume;
 mod retry_prompts;
 mod sender;

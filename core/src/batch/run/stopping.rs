@@ -5,7 +5,7 @@
 //!
 //! 1. [`Engine::stop`] makes the threads take nothing more. The messages in flight continue: their responses are still wanted.
 //! 2. When the batch's `grace` has passed since then, [`Engine::check_end`] cancels the calls in flight. No thread is started for
-//!    that: each caller that waits for the batch does it every [`SLICE`]. Callers wait in
+//!    that: each caller that waits for the batch does it in time. Callers wait in
 //!    [`Batch::next_event`](crate::Batch::next_event) and in [`Engine::wait`], which is behind the drop of a `Batch` and
 //!    [`BatchHandle::wait`](crate::BatchHandle::wait).
 //! 3. Each thread records how its message ended in the journal, and ends. The last one closes the journal, which syncs and unlocks it.
@@ -83,7 +83,11 @@ impl Engine {
     /// How long until [`check_end`](Engine::check_end) or [`has_ended`](Engine::has_ended) changes without an event: when the grace has
     /// passed, and when the threads had their time after it.
     pub(crate) fn due_in(&self) -> Option<Duration> {
-        let state = self.lock();
+        self.due(&self.lock())
+    }
+
+    /// The same for who has locked the state.
+    pub(crate) fn due(&self, state: &State) -> Option<Duration> {
         let (since, time) = match state.aborted {
             Some(aborted) => (aborted, ABORT_TIME),
             None => (state.stopping?, self.options.grace),
@@ -105,11 +109,14 @@ impl Engine {
             if self.has_ended(&state) {
                 return true;
             }
-            let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()));
+            let left = end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return false;
             }
-            drop(self.for_owner.wait_timeout(state, left.min(SLICE)).unwrap_or_else(PoisonError::into_inner).0);
+            // A token, which a signal handler may cancel, notifies no Condvar.
+            let slice = if self.options.cancel.is_some() { SLICE } else { Duration::MAX };
+            let left = self.until_due(&state, left.min(slice));
+            drop(self.for_owner.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0);
         }
     }
 
