@@ -1466,11 +1466,11 @@ agentjob_code agentjob_call_set_progress(agentjob_call *call,
  * returns a record calls it once before; a wait calls it for each record that it reads, so the last call is for the returned record. A
  * failure has the same facts in its error. Default none.
  * @param call the settings
- * @param meta the function
+ * @param meta the function, or NULL to take one back
  * @param user_data passed to the function; may be NULL. It stays yours and must live as long as calls use these settings. If
  * several threads make calls with them at once, the function runs on each of these threads.
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call or meta is NULL
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
  * @since 0.1.0
  */
 AGENTJOB_NODISCARD AGENTJOB_API
@@ -1488,12 +1488,13 @@ agentjob_code agentjob_call_set_meta(agentjob_call *call,
 AGENTJOB_API const char *agentjob_meta_operation(const agentjob_meta *meta);
 
 /**
- * The job's id; for agentjob_client_create_job() that of the new job.
+ * The job's id; for agentjob_client_create_job() that of the new job, into which the service may put a NUL byte.
  * @param meta the metadata
- * @return borrowed from the metadata; NULL for NULL
+ * @param len gets the length in bytes, without the NUL at the end; may be NULL
+ * @return borrowed from the metadata; NULL, and 0 in *len, for NULL
  * @since 0.1.0
  */
-AGENTJOB_API const char *agentjob_meta_job_id(const agentjob_meta *meta);
+AGENTJOB_API const char *agentjob_meta_job_id(const agentjob_meta *meta, size_t *len);
 
 /**
  * The HTTP status.
@@ -2102,11 +2103,11 @@ agentjob_code agentjob_batch_add(agentjob_batch *batch,
 
 /**
  * Gives the message that was added last its metadata, which its outcome has again: see agentjob_batch_event_extra(). It is neither
- * sent nor written to the journal. agentjob_batch_start() checks it.
+ * sent nor written to the journal.
  * @param batch a batch that was not started, with at least one message
  * @param json any JSON value, at most 4096 bytes
  * @param err gets the error; may be NULL
- * @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+ * @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT also if it is not JSON; then the message keeps what it had
  * @since 0.1.0
  */
 AGENTJOB_NODISCARD AGENTJOB_API

@@ -123,7 +123,7 @@ class meta {
 public:
     explicit meta(const agentjob_meta *handle) noexcept : handle_(handle) {}
     std::string operation() const { return detail::text(agentjob_meta_operation(handle_)); }
-    std::string job_id() const { return detail::text(agentjob_meta_job_id(handle_)); }
+    std::string job_id() const { return detail::whole_text(agentjob_meta_job_id, handle_); }
     int http_status() const noexcept { return agentjob_meta_http_status(handle_); }
     std::optional<std::string> request_id() const { return detail::optional_text(agentjob_meta_request_id(handle_)); }
     /** The name's case does not matter. */
@@ -179,9 +179,10 @@ public:
         progress_ = std::move(kept);
         return *this;
     }
+    /** nullptr or an empty function takes the former one back. */
     call &meta(meta_function function) {
-        auto kept = std::make_unique<meta_function>(std::move(function));
-        set(agentjob_call_set_meta, &receive, static_cast<void *>(kept.get()));
+        auto kept = function ? std::make_unique<meta_function>(std::move(function)) : nullptr;
+        set(agentjob_call_set_meta, kept ? &receive : nullptr, static_cast<void *>(kept.get()));
         meta_ = std::move(kept);
         return *this;
     }

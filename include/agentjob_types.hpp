@@ -37,6 +37,13 @@ template <class T, auto free_handle>
 using owned = std::unique_ptr<T, freed_by<free_handle>>;
 
 inline std::string text(const char *borrowed) { return borrowed ? borrowed : ""; }
+/** The text of a function that returns its length, too. */
+template <class Function, class... Values>
+std::string whole_text(Function *function, Values... values) {
+    std::size_t length = 0;
+    const char *text = function(values..., &length);
+    return text ? std::string(text, length) : std::string();
+}
 
 inline std::optional<std::string> optional_text(const char *borrowed) {
     return borrowed ? std::optional<std::string>(borrowed) : std::nullopt;

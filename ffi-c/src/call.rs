@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentjob_core::{CallOptions, Control, Error, WaitOptions};
+use agentjob_core::{CallOptions, Control, Error, MetaHandler, WaitOptions};
 
 use crate::cancel::agentjob_cancel;
 use crate::code::agentjob_code;
@@ -33,14 +33,20 @@ pub struct agentjob_call {
     wait: WaitOptions,
     /// The progress function, apart from the options so that it can be taken back.
     progress: Option<Arc<dyn Control>>,
+    /// The function for metadata, likewise.
+    meta: Option<MetaHandler>,
 }
 
 impl agentjob_call {
     fn options(&self) -> CallOptions {
-        match &self.progress {
-            Some(progress) => self.options.clone().control(progress.clone()),
-            None => self.options.clone(),
+        let mut options = self.options.clone();
+        if let Some(progress) = &self.progress {
+            options = options.control(Arc::clone(progress));
         }
+        if let Some(meta) = &self.meta {
+            options = options.meta(Arc::clone(meta));
+        }
+        options
     }
 }
 
@@ -77,6 +83,15 @@ impl Has<Option<Arc<dyn Control>>> for agentjob_call {
 
     fn settings(&mut self) -> Result<&mut Option<Arc<dyn Control>>, Error> {
         Ok(&mut self.progress)
+    }
+}
+
+/// The function for metadata.
+impl Has<Option<MetaHandler>> for agentjob_call {
+    const NAME: &str = "call";
+
+    fn settings(&mut self) -> Result<&mut Option<MetaHandler>, Error> {
+        Ok(&mut self.meta)
     }
 }
 

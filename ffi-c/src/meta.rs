@@ -4,12 +4,12 @@ use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentjob_core::{CallOptions, ResponseMeta};
+use agentjob_core::{MetaHandler, ResponseMeta};
 
 use crate::call::agentjob_call;
 use crate::code::agentjob_code;
 use crate::error::agentjob_error;
-use crate::handle::{null, read};
+use crate::handle::read;
 use crate::setter::set;
 use crate::text::{NO_TEXT, Text, borrow, read_sized, text};
 use crate::thread_cancel;
@@ -90,11 +90,11 @@ impl Receiver {
 /// returns a record calls it once before; a wait calls it for each record that it reads, so the last call is for the returned record. A
 /// failure has the same facts in its error. Default none.
 /// @param call the settings
-/// @param meta the function
+/// @param meta the function, or NULL to take one back
 /// @param user_data passed to the function; may be NULL. It stays yours and must live as long as calls use these settings. If
 /// several threads make calls with them at once, the function runs on each of these threads.
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call or meta is NULL
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT if call is NULL
 /// @since 0.1.0
 #[must_use]
 #[unsafe(no_mangle)]
@@ -106,9 +106,11 @@ pub unsafe extern "C" fn agentjob_call_set_meta(
 ) -> agentjob_code {
     // SAFETY: the header's contract.
     unsafe {
-        set(call, err, &|options: CallOptions| {
-            let receiver = Receiver { receive: meta.ok_or_else(|| null("meta"))?, user_data };
-            Ok(options.meta(Arc::new(move |meta| receiver.receive(meta))))
+        set(call, err, &|_: Option<MetaHandler>| {
+            Ok(meta.map(|receive| -> MetaHandler {
+                let receiver = Receiver { receive, user_data };
+                Arc::new(move |meta| receiver.receive(meta))
+            }))
         })
     }
 }
@@ -123,14 +125,15 @@ pub unsafe extern "C" fn agentjob_meta_operation(meta: *const agentjob_meta) -> 
     unsafe { read(meta, NO_TEXT, |meta| meta.operation.as_ptr()) }
 }
 
-/// The job's id; for agentjob_client_create_job() that of the new job.
+/// The job's id; for agentjob_client_create_job() that of the new job, into which the service may put a NUL byte.
 /// @param meta the metadata
-/// @return borrowed from the metadata; NULL for NULL
+/// @param len gets the length in bytes, without the NUL at the end; may be NULL
+/// @return borrowed from the metadata; NULL, and 0 in *len, for NULL
 /// @since 0.1.0
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn agentjob_meta_job_id(meta: *const agentjob_meta) -> *const c_char {
+pub unsafe extern "C" fn agentjob_meta_job_id(meta: *const agentjob_meta, len: *mut usize) -> *const c_char {
     // SAFETY: the header's contract.
-    unsafe { read(meta, NO_TEXT, |meta| meta.job_id.as_ptr()) }
+    unsafe { read_sized(meta, len, |meta| Some(&meta.job_id)) }
 }
 
 /// The HTTP status.

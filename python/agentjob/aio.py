@@ -129,14 +129,7 @@ class AsyncClient:
     async def __aexit__(
         self, exc_type: Optional[type[BaseException]], exc: Optional[BaseException], traceback: Optional[TracebackType], /
     ) -> None:
-        in_flight = self._client._stop()
-        self._threads.close()
-        if in_flight:
-            threads = Threads()
-            try:
-                await close_and_wait(threads, self._client)
-            finally:
-                threads.close()
+        await self.aclose()
 
     @property
     def closed(self) -> bool:
@@ -165,9 +158,20 @@ class AsyncClient:
 
     def close(self) -> None:
         """Ends every call of this client with ClosedError, also a wait that pauses, and refuses new ones. It does not block: a loop
-        over a batch still gets the responses to its messages in flight. Leaving `async with` waits for them."""
+        over a batch still gets the responses to its messages in flight. aclose(), and leaving `async with`, wait for them."""
         self._client._stop()
         self._threads.close()
+
+    async def aclose(self) -> None:
+        """Closes it, and waits for the responses to its batches' messages in flight, for at most their grace."""
+        in_flight = self._client._stop()
+        self._threads.close()
+        if in_flight:
+            threads = Threads()
+            try:
+                await close_and_wait(threads, self._client)
+            finally:
+                threads.close()
 
     def with_options(
         self,

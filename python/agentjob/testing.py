@@ -21,10 +21,16 @@ emulator's page of the documentation has the rules.
 """
 
 import json
-from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Literal, Mapping, Optional, Sequence, Union
 
 from ._native import Client
 from ._native import Emulator as _Emulator
+from ._typed_dict import TypedDict
+
+if TYPE_CHECKING:
+    from typing_extensions import Concatenate, ParamSpec
+
+    _Options = ParamSpec("_Options")
 
 __all__ = ["Drip", "Emulator", "Fault", "Rule"]
 
@@ -102,6 +108,13 @@ class Rule(_From, total=False):
     fault: Fault
 
 
+def _takes_options_of(
+    client: "Callable[_Options, Client]",
+) -> "Callable[[Callable[..., Client]], Callable[Concatenate[Any, _Options], Client]]":
+    """For type checkers: the method takes what the class does."""
+    return lambda method: method
+
+
 class Emulator:
     """An agent-job service on loopback. It runs until `stop()`, until its `with` block ends, or until neither it nor a client of
     `client()` is in use any more.
@@ -172,6 +185,7 @@ class Emulator:
         """Its first job."""
         return self._native.job_id
 
+    @_takes_options_of(Client)
     def client(self, **options: Any) -> Client:
         """A client of the emulator. `options` are those of `agentjob.Client`, and override the emulator's settings.
 

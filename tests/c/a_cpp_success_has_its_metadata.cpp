@@ -5,7 +5,8 @@
 #include "support.hpp"
 
 int main() {
-    service service("{\"rules\": [{\"nth\": 1, \"status\": 200, \"headers\": {\"X-Region\": \"eu\"}}]}");
+    service service("{\"rules\": [{\"nth\": 1, \"status\": 200, \"headers\": {\"X-Region\": \"eu\"}},"
+                    "{\"nth\": 3, \"status\": 200, \"body\": \"{\\\"id\\\":\\\"a\\\\u0000b\\\",\\\"status\\\":\\\"active\\\"}\"}]}");
     const agentjob::client client(service.options());
     std::string region, json;
     int status = 0;
@@ -24,5 +25,13 @@ int main() {
     const agentjob::job job = client.send_message(service.it.job_id, "Go on", settings);
     CHECK(job.id() == service.it.job_id && status == 200 && region == "eu" && timed && connected);
     CHECK_HOLDS(json.c_str(), "\"status\":200");
+
+    // Taken back with nullptr; an id may have a NUL.
+    settings.meta(nullptr);
+    client.get_job(service.it.job_id, settings);
+    std::string id;
+    settings.meta([&](const agentjob::meta &meta) { id = meta.job_id(); });
+    client.create_job("Go on", settings);
+    CHECK(id == std::string("a\0b", 3));
     return 0;
 }

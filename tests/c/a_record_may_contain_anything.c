@@ -5,12 +5,24 @@ static const char *const CONFIG =
     "{\"rules\": [{\"status\": 200, \"body\": \"{\\\"id\\\":\\\"a\\\\u0000b\\\",\\\"status\\\":\\\"paused\\\",\\\"model\\\":7,"
     "\\\"cost\\\":1.10,\\\"prLink\\\":\\\"\\\",\\\"createdAt\\\":\\\"soon\\\"}\"}]}";
 
+static void keep_id(const agentjob_meta *meta, void *id) {
+    size_t len = 0;
+    const char *text = agentjob_meta_job_id(meta, &len);
+    CHECK_INT(len, 3);
+    memcpy(id, text, len + 1);
+}
+
 int main(void) {
     emulator service = emulator_start(CONFIG);
     agentjob_error *err = NULL;
     agentjob_client *client = emulator_client(&service);
     agentjob_job *job = NULL;
-    CHECK_OK(agentjob_client_create_job(client, "p", 1, NULL, &job, &err), err); /* the service chooses a new job's id */
+    agentjob_call *call = agentjob_call_new();
+    char of_meta[4] = "";
+    CHECK_OK(agentjob_call_set_meta(call, keep_id, of_meta, &err), err);
+    CHECK_OK(agentjob_client_create_job(client, "p", 1, call, &job, &err), err); /* the service chooses a new job's id */
+    agentjob_call_free(call);
+    CHECK(memcmp(of_meta, "a\0b", 4) == 0);
     CHECK_INT(agentjob_job_status(job), AGENTJOB_STATUS_UNKNOWN);
     CHECK_TEXT(agentjob_job_status_name(job), "paused");
     CHECK(!agentjob_job_is_terminal(job));

@@ -29,7 +29,7 @@ static void keep(const agentjob_meta *meta, void *user_data) {
     const char *id = agentjob_meta_request_id(meta), *region = agentjob_meta_header(meta, "X-REGION");
     const char *cookie = agentjob_meta_header(meta, "set-cookie");
     snprintf(seen->operation, sizeof seen->operation, "%s", agentjob_meta_operation(meta));
-    snprintf(seen->job_id, sizeof seen->job_id, "%s", agentjob_meta_job_id(meta));
+    snprintf(seen->job_id, sizeof seen->job_id, "%s", agentjob_meta_job_id(meta, NULL));
     snprintf(seen->request_id, sizeof seen->request_id, "%s", id ? id : "");
     snprintf(seen->region, sizeof seen->region, "%s", region ? region : "");
     snprintf(seen->cookie, sizeof seen->cookie, "%s", cookie ? cookie : "");

@@ -1,10 +1,15 @@
-/* A cancel token and a progress function are taken back with NULL, and a clone of an error outlives the original. */
+/* A cancel token and functions are taken back with NULL, and a clone of an error outlives the original. */
 #include "batch.h"
 
 static int32_t stop(const agentjob_job *job, void *calls) {
     (void)job;
     ++*(int *)calls;
     return 1;
+}
+
+static void count(const agentjob_meta *meta, void *calls) {
+    (void)meta;
+    ++*(int *)calls;
 }
 
 int main(void) {
@@ -39,6 +44,15 @@ int main(void) {
     CHECK_INT(calls, 1);
     CHECK_INT(agentjob_job_status(job), AGENTJOB_STATUS_COMPLETED);
     agentjob_job_free(job);
+
+    int responses = 0;
+    CHECK_OK(agentjob_call_set_meta(call, count, &responses, &err), err);
+    CHECK_OK(agentjob_client_get_job(client, "job_1", call, &job, &err), err);
+    agentjob_job_free(job);
+    CHECK_OK(agentjob_call_set_meta(call, NULL, NULL, &err), err);
+    CHECK_OK(agentjob_client_get_job(client, "job_1", call, &job, &err), err);
+    agentjob_job_free(job);
+    CHECK_INT(responses, 1);
 
     folder place = folder_new();
     agentjob_batch *batch = batch_of(client, &place, 1);

@@ -178,6 +178,22 @@ def test_break_awaits_them(emulator, run, begin, journal):
     run(main)
 
 
+def test_the_client_s_aclose_awaits_them(emulator, run, begin, journal):
+    async def main():
+        client = client_of(emulator)
+        batch = begin(client)
+        async for _ in batch:
+            await until(lambda: in_flight(emulator))
+            break
+        await client.aclose()
+        is_all_accepted(emulator, journal)
+        with pytest.raises(agentjob.ClosedError):
+            await client.get_job("job_demo")
+        await client.aclose()
+
+    run(main)
+
+
 def test_an_exception_awaits_them(emulator, run, begin, journal):
     async def main():
         with pytest.raises(Enough):

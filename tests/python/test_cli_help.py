@@ -173,7 +173,7 @@ def test_the_emulator_offers_what_its_build_has_and_uses_its_own_name():
     status, out, _ = run(None, "emulator", "--help")
     assert status == 0 and out.startswith("Usage: agentjob emulator [flags]\n") and "--tls" not in out
     for flag, value in re.findall(r"^  (--[a-z-]+)( [A-Z]+)?", out, re.M):
-        assert "is not understood" not in run(None, "emulator", flag, *["x"] * bool(value))[2]
+        assert "there is no flag" not in run(None, "emulator", flag, *["x"] * bool(value))[2]
     status, _, err = run(None, "emulator", "--tls")
     assert status == 2 and err.startswith("agentjob emulator: --tls needs an emulator that was built with TLS; in a clone: cargo build ")
     assert run(None, "emulator", "--port", "x")[2].startswith("agentjob emulator: --port takes a number")

@@ -70,7 +70,7 @@ def keys() -> None:
     agentjob.Client(api_key=Vault().read)
     AsyncClient(api_key=partial(Vault().read, "other"))
     with Emulator() as emulator:
-        emulator.client(api_key=Vault().read)
+        emulator.client(api_key=Vault().read, lateness=2)
 
 
 def emulators() -> None:

@@ -63,3 +63,5 @@ def emulators() -> None:
     Emulator(rules=[{"metod": "POST"}])  # wrong: misspelt
     Emulator(rules=[{"fault": {"do": "explode", "at": "request"}}])  # wrong: no such fault
     Emulator().reset(work_ms="20")  # wrong: its type
+    Emulator().client(timout=3)  # wrong: misspelt
+    Emulator().client(timeout="3")  # wrong: its type

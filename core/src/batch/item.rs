@@ -55,6 +55,14 @@ impl BatchItem {
         self
     }
 
+    /// Checks whether this may be a message's metadata, for callers that report what is wrong at once. `send_all` checks it, too.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument): it is not JSON, or too long.
+    pub fn check_extra(json: &str) -> Result<(), Error> {
+        check_extra(json)
+    }
+
     /// The job that the message is for.
     pub fn job_id(&self) -> &str {
         &self.job_id

@@ -139,11 +139,27 @@ impl ClientBuilder {
             Proxy::parse("proxy", url)?;
         }
         user_agent(self.user_agent_suffix.as_deref())?;
+        self.check_paths()?;
         self.options.check()
+    }
+
+    fn check_paths(&self) -> Result<(), Error> {
+        let paths = [
+            ("api_key_file", &self.api_key_file),
+            ("ca_file", &self.ca_file),
+            ("client_cert", &self.client_cert),
+            ("client_key", &self.client_key),
+        ];
+        let is_empty = |path: &PathBuf| path.as_os_str().is_empty();
+        match paths.into_iter().find(|(_, path)| path.as_ref().is_some_and(is_empty)) {
+            Some((name, _)) => Err(Error::invalid(format!("{name} is empty")).with_hint("Give the path of a file.")),
+            None => Ok(()),
+        }
     }
 
     /// Checks every setting, and reads the files and variables that they name.
     pub(crate) fn resolve(self) -> Result<Config, Error> {
+        self.check_paths()?;
         let environment = &self.environment;
         let base_url = required(self.base_url, environment, "base_url", "AGENTJOB_BASE_URL")?;
         let endpoint = Endpoint::parse(&base_url, self.allow_plaintext)?;

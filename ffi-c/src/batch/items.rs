@@ -53,11 +53,11 @@ pub unsafe extern "C" fn agentjob_batch_add(
 }
 
 /// Gives the message that was added last its metadata, which its outcome has again: see agentjob_batch_event_extra(). It is neither
-/// sent nor written to the journal. agentjob_batch_start() checks it.
+/// sent nor written to the journal.
 /// @param batch a batch that was not started, with at least one message
 /// @param json any JSON value, at most 4096 bytes
 /// @param err gets the error; may be NULL
-/// @return AGENTJOB_OK or AGENTJOB_ERR_INVALID_ARGUMENT
+/// @return AGENTJOB_OK, or AGENTJOB_ERR_INVALID_ARGUMENT also if it is not JSON; then the message keeps what it had
 /// @since 0.1.0
 #[must_use]
 #[unsafe(no_mangle)]
@@ -73,6 +73,7 @@ pub unsafe extern "C" fn agentjob_batch_set_item_extra(
             let none = || Error::invalid_argument("the batch has no message yet");
             let item = items.last_mut().ok_or_else(|| none().with_hint("Call agentjob_batch_add() first."))?;
             let json = text("json", json)?;
+            BatchItem::check_extra(json)?;
             let without = std::mem::replace(item, BatchItem::new("", ""));
             *item = without.with_extra(json);
             Ok(())

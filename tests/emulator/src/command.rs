@@ -93,13 +93,20 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Flags, String> {
             "--until-stdin-closes" => flags.until_stdin_closes = true,
             "--help" | "-h" => flags.help = true,
             "--tls" | "--mutual-tls" => return Err(format!("{flag} {NEEDS_TLS}")),
-            _ => return Err(format!("{flag} is not understood; --help says what is")),
+            _ => return Err(format!("there is no flag {flag}; there are {}", flags_of_help())),
         }
     }
     if flags.until_stdin_closes && flags.config.as_deref() == Some("-") {
         return Err("--config - reads stdin to its end, so it cannot go with --until-stdin-closes".into());
     }
     Ok(flags)
+}
+
+/// The flags that the help explains.
+fn flags_of_help() -> String {
+    let help = [HELP, if HAS_TLS { HELP_OF_TLS } else { "" }].concat();
+    let flags: Vec<&str> = help.split_whitespace().filter(|word| word.starts_with("--")).collect();
+    flags.join(", ")
 }
 
 fn number<T: std::str::FromStr>(flag: &str, value: &str) -> Result<T, String> {

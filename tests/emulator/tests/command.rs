@@ -127,7 +127,7 @@ fn a_signal_ends_it_while_it_reads_its_configuration() {
 #[test]
 fn a_mistake_is_one_sentence_and_status_2() {
     for (args, stdin, sentence) in [
-        (&["--prot", "1"][..], "", "--prot is not understood"),
+        (&["--prot", "1"][..], "", "there is no flag --prot; there are --config, --port, "),
         (&["--port"], "", "--port needs a value"),
         (&["--port", "70000"], "", "--port takes a number in its range"),
         (&["--config", "-"], r#"{"rules": [{"nth": 0}]}"#, "rules[0].nth: counts from 1"),
