@@ -1,4 +1,5 @@
-/* A key file whose key is replaced: the next call sends the new one, and a refused key that is still in the file is sent once. */
+/* A key file whose key is replaced: the next call sends the new one, as does a call whose key is refused meanwhile; a refused key that is still
+ * in the file is sent once. */
 #include <fcntl.h>
 
 #include "support.h"
@@ -13,6 +14,16 @@ static void put(const char *key) {
     CHECK(rename(next, path) == 0);
 }
 
+static int refusals;
+
+static void rotate(const char *json, void *rotates) {
+    if (strstr(json, "\"event\":\"response\"") != NULL && strstr(json, "\"status\":401") != NULL) {
+        refusals++;
+        if (*(bool *)rotates)
+            put("new7zebra3quilted");
+    }
+}
+
 int main(void) {
     emulator service = emulator_start("{\"api_key\": \"new7zebra3quilted\"}");
     const char *folder = getenv("TMPDIR");
@@ -25,6 +36,8 @@ int main(void) {
     CHECK_OK(agentjob_options_set_api_key_file(options, path, &err), err);
     CHECK_OK(agentjob_options_set_project_id(options, service.project_id, &err), err);
     CHECK_OK(agentjob_options_set_trust_env(options, false, &err), err);
+    bool rotates = false;
+    CHECK_OK(agentjob_options_set_on_event(options, rotate, &rotates, NULL, &err), err);
     agentjob_client *client = NULL;
     CHECK_OK(agentjob_client_new(options, &client, &err), err);
     agentjob_options_free(options);
@@ -39,7 +52,17 @@ int main(void) {
     put("new7zebra3quilted\n");
     CHECK_OK(agentjob_client_send_message(client, service.job_id, "p", 1, NULL, &job, &err), err);
     agentjob_job_free(job);
-    CHECK(strstr(emulator_ledger(&service), "\"n\":2") == NULL);
+    CHECK_INT(emulator_messages(&service), 1);
+
+    /* Replaced while the old one is refused: the message is sent again, once. */
+    put("old9walrus5ginger");
+    rotates = true;
+    refusals = 0;
+    CHECK_OK(agentjob_client_send_message(client, service.job_id, "p", 1, NULL, &job, &err), err);
+    agentjob_job_free(job);
+    CHECK_INT(refusals, 1);
+    CHECK_INT(emulator_messages(&service), 2);
+    rotates = false;
 
     /* Missing for a moment: the key in use is still right. */
     CHECK(unlink(path) == 0);

@@ -177,8 +177,8 @@ static inline agentjob_call *impatient_call(void) {
     return call;
 }
 
-/* The emulator's list of what it processed: the body of GET /_emulator/ledger. */
-static inline const char *emulator_ledger(const emulator *it) {
+/* The body of GET /_emulator/NAME, until the next call. */
+static inline const char *emulator_get(const emulator *it, const char *name) {
     static char response[65536];
     int port = atoi(strrchr(it->base_url, ':') + 1);
     struct sockaddr_in address;
@@ -188,7 +188,8 @@ static inline const char *emulator_ledger(const emulator *it) {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     CHECK(connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
-    const char *request = "GET /_emulator/ledger HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    char request[128];
+    snprintf(request, sizeof request, "GET /_emulator/%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", name);
     CHECK(write(fd, request, strlen(request)) == (ssize_t)strlen(request));
     size_t len = 0;
     for (ssize_t got; (got = read(fd, response + len, sizeof response - 1 - len)) > 0;) {
@@ -199,6 +200,11 @@ static inline const char *emulator_ledger(const emulator *it) {
     const char *body = strstr(response, "\r\n\r\n");
     CHECK(body != NULL);
     return body + 4;
+}
+
+/* What it processed. */
+static inline const char *emulator_ledger(const emulator *it) {
+    return emulator_get(it, "ledger");
 }
 
 /* How many messages arrived. */

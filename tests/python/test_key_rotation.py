@@ -73,6 +73,17 @@ def test_a_401_is_followed_by_one_request_with_the_new_key(emulator, key):
     assert OLD not in str(caught.value.to_dict()) and NEW not in str(caught.value.to_dict())
 
 
+def test_a_401_of_an_async_client_is_followed_by_one_request_with_the_new_key(emulator, key):
+    async def main():
+        settings = {"base_url": emulator.base_url, "project_id": "demo", "trust_env": False, "max_retries": 0}
+        async with AsyncClient(**settings, api_key_file=key.path, on_event=rotate_at_401(key)) as client:
+            emulator.set_api_key(NEW)
+            return await client.send_message("job_demo", "one")
+
+    assert asyncio.run(main())["id"] == "job_demo"
+    assert statuses(emulator) == [401, 200] and len(emulator.ledger()) == 1
+
+
 def test_an_async_client_and_its_batch_continue_over_a_rotation(emulator, key, tmp_path):
     async def main():
         settings = {"base_url": emulator.base_url, "project_id": "demo", "trust_env": False}
