@@ -102,8 +102,8 @@ test-c: library emulator
 	$(MAKE) -j $(CORES) -C tests/c check LIBDIR="$(TARGET)/release" EMULATOR="$(EMULATOR)" OUT="$(BUILD)/c" CC="$(CC)"
 
 # Installs the C library, moves the installed folder, then builds and runs a C and a C++ program from it in four ways.
-test-install: library emulator
-	$(MAKE) -C ffi-c check-install EMULATOR="$(EMULATOR)"
+test-install: library
+	$(MAKE) -C ffi-c check-install
 
 # The C programs under valgrind and the sanitizers. A tool that isn't installed is a visible skip.
 test-memory: MEMORY := -C tests/c LIBDIR="$(TARGET)/debug" EMULATOR="$(EMULATOR)" OUT="$(BUILD)/c-debug" CC="$(CC)"

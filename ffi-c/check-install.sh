@@ -33,16 +33,6 @@ have() {
     return 1
 }
 
-# The emulator ends when this script closes its end of the pipe.
-mkfifo "$work/alive" "$work/says"
-echo '{"work_ms": 600, "jobs": [{"id": "job_123", "status": "completed"}]}' >"$work/emulator.json"
-"$EMULATOR" --config "$work/emulator.json" --until-stdin-closes <"$work/alive" >"$work/says" &
-exec 3>"$work/alive"
-read -r line <"$work/says"
-field() { printf '%s' "$line" | sed 's/.*"'"$1"'":"\([^"]*\)".*/\1/'; }
-AGENTJOB_BASE_URL=$(field base_url) AGENTJOB_API_KEY=$(field api_key) AGENTJOB_PROJECT_ID=$(field project_id) NO_PROXY='*'
-export AGENTJOB_BASE_URL AGENTJOB_API_KEY AGENTJOB_PROJECT_ID NO_PROXY
-
 # runs NAME PROGRAM LIBDIR: the program works, and needs libagentjob at run time only if NAME contains "shared".
 runs() {
     LD_LIBRARY_PATH=$3 "$2" job_123 "Also cover the error cases" >"$work/out" 2>"$work/log" || { cat "$work/log" >&2; fail "$1 does not run"; }
@@ -61,6 +51,8 @@ four_ways() {
     mkdir -p "$build"
     PKG_CONFIG_PATH=$3/pkgconfig CMAKE_PREFIX_PATH=$2
     export PKG_CONFIG_PATH CMAKE_PREFIX_PATH
+    can_be_static=OFF
+    ! echo 'int main(void) { return 0; }' | $CC -static -x c - -o /dev/null 2>/dev/null || can_be_static=ON
     if have pkg-config "$1: pkg-config"; then
         [ "$(pkg-config --modversion agentjob)" = "$VERSION" ] || fail "$1: pkg-config says $(pkg-config --modversion agentjob)"
         [ "$(cd "$(pkg-config --variable=prefix agentjob)" && pwd -P)" = "$(cd "$2" && pwd -P)" ] || fail "$1: pkg-config's prefix"
@@ -69,7 +61,7 @@ four_ways() {
         fully_static="-static $(pkg-config --static --cflags --libs agentjob)"
         static_pie="-static-pie -fPIE $(pkg-config --static --cflags --libs agentjob)"
         kinds="shared static"
-        if echo 'int main(void) { return 0; }' | $CC -static -x c - -o /dev/null 2>/dev/null; then kinds="$kinds fully_static static_pie"; fi
+        [ "$can_be_static" = OFF ] || kinds="$kinds fully_static static_pie"
         for kind in $kinds; do
             eval "flags=\$$kind"
             try "$1: C, pkg-config, $kind, built" $CC -std=c11 $warnings "$here/examples/follow_up.c" $flags -o "$build/c-$kind"
@@ -90,6 +82,10 @@ foreach(language c cpp)
         add_executable(\${language}-\${kind} $here/examples/follow_up.\${language})
         target_link_libraries(\${language}-\${kind} PRIVATE agentjob::\${kind})
     endforeach()
+    if($can_be_static)
+        add_executable(\${language}-fully_static $here/examples/follow_up.\${language})
+        target_link_libraries(\${language}-fully_static PRIVATE agentjob::static -static)
+    endif()
 endforeach()
 find_package(agentjob 999 QUIET)
 if(agentjob_FOUND)
@@ -102,6 +98,7 @@ END
         for language in c cpp; do
             runs "$1: $language, CMake, shared" "$build/cmake/$language-agentjob" ""
             runs "$1: $language, CMake, static" "$build/cmake/$language-static" ""
+            [ "$can_be_static" = OFF ] || runs "$1: $language, CMake, fully_static" "$build/cmake/$language-fully_static" ""
         done
     fi
 }
@@ -133,7 +130,16 @@ try "THIRD-PARTY-NOTICES name every crate in the installed binaries" python3 "$h
     "$work/first/lib/libagentjob.a" "$work/first/lib/libagentjob.so.$VERSION"
 try "no installed binary contains a path of this machine" python3 "$here/../tests/abi/no_build_paths.py" "$work/first/bin/agentjob-emulator" \
     "$work/first/lib/libagentjob.a" "$work/first/lib/libagentjob.so.$VERSION"
-[ "$("$work/first/bin/agentjob-emulator" --help | head -c 9)" != "" ] || fail "the installed emulator does not run"
+# The installed emulator, which ends when this script closes its end of the pipe.
+mkfifo "$work/alive" "$work/says"
+echo '{"work_ms": 600, "jobs": [{"id": "job_123", "status": "completed"}]}' >"$work/emulator.json"
+"$work/first/bin/agentjob-emulator" --config "$work/emulator.json" --until-stdin-closes <"$work/alive" >"$work/says" &
+exec 3>"$work/alive"
+read -r line <"$work/says"
+field() { printf '%s' "$line" | sed 's/.*"'"$1"'":"\([^"]*\)".*/\1/'; }
+AGENTJOB_BASE_URL=$(field base_url) AGENTJOB_API_KEY=$(field api_key) AGENTJOB_PROJECT_ID=$(field project_id) NO_PROXY='*'
+export AGENTJOB_BASE_URL AGENTJOB_API_KEY AGENTJOB_PROJECT_ID NO_PROXY
+[ -n "$line" ] || fail "the installed emulator does not run"
 
 # A program of yours under valgrind and ThreadSanitizer, with the installed suppressions.
 under_tools() {

@@ -37,7 +37,7 @@ static void end(wait *it, agentjob_error *err) {
 }
 
 static void start(uv_timer_t *timer) {
-    wait *it = timer->data;
+    wait *it = (wait *)timer->data;
     agentjob_error *err = NULL;
     if (agentjob_poller_start(it->poller, client, NULL, &err) != AGENTJOB_OK) {
         end(it, err);
@@ -45,7 +45,7 @@ static void start(uv_timer_t *timer) {
 }
 
 static void finish(uv_poll_t *readable, int status, int events) {
-    wait *it = readable->data;
+    wait *it = (wait *)readable->data;
     agentjob_error *err = NULL;
     bool done = false;
     (void)status;
