@@ -4,6 +4,7 @@ import contextlib
 import faulthandler
 import functools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +25,8 @@ SEEN = 2500
 QUICK = {"min_interval": 0.02, "max_interval": 0.02}
 #: Long enough for a starved machine, short enough to see a hang.
 PATIENCE = 60
+#: Whether a program can be run without some system calls.
+MAY_TRACE = bool(shutil.which("strace")) and subprocess.run(["strace", "-o", os.devnull, "true"], stderr=subprocess.DEVNULL).returncode == 0
 #: The limit of one test, in seconds. It fails then; one that cannot even fail ends the whole run 60 s later.
 LIMIT = 480
 

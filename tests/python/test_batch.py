@@ -5,11 +5,13 @@ import logging
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 
 import pytest
-from conftest import PATIENCE, QUICK, tried, wait_for
+from conftest import MAY_TRACE, PATIENCE, QUICK, tried, wait_for
 
 import agentjob
 from agentjob.testing import Emulator
@@ -114,6 +116,17 @@ def test_a_wrong_setting_is_named(client, journal, setting, error, sentence):
     with pytest.raises(error) as caught:
         client.send_all(messages(1), **{"journal": journal, **setting})
     assert str(caught.value).startswith(sentence)
+
+
+@pytest.mark.skipif(not MAY_TRACE, reason="strace is not installed, or may not trace here")
+@pytest.mark.parametrize("error", ["EINVAL", "EOPNOTSUPP", "EACCES"])
+def test_a_file_system_that_cannot_sync_folders_keeps_a_journal(emulator, tmp_path, error):
+    send = "import agentjob, sys; print([o['delivery'] for o in agentjob.Client().send_all([('job_1', 'go')], journal=sys.argv[1])])"
+    tampered = ["strace", "-f", "-o", tmp_path / "trace", "-P", tmp_path, "-e", f"inject=fsync:error={error}"]
+    environment = {**os.environ, **emulator.environment()}
+    ran = subprocess.run([*tampered, sys.executable, "-c", send, tmp_path / "journal"], env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    assert ran.stdout == "['accepted']\n", ran.stderr
+    assert "(INJECTED)" in (tmp_path / "trace").read_text()
 
 
 def test_a_changed_item_is_named(client, emulator, journal):

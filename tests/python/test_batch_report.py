@@ -1,20 +1,17 @@
 """The file that the report of a batch is written into. What is in it is looked at in a browser, in tests/report."""
 
 import os
-import shutil
 import stat
 import subprocess
 import sys
 
 import pytest
-from conftest import PATIENCE
+from conftest import MAY_TRACE, PATIENCE
 from test_cli import run
 
 import agentjob
 from agentjob.testing import Emulator
 
-#: Whether a program can be run without some system calls.
-MAY_TRACE = bool(shutil.which("strace")) and subprocess.run(["strace", "-o", os.devnull, "true"], stderr=subprocess.DEVNULL).returncode == 0
 SECRET = "Prompts are in no report"
 
 

@@ -16,7 +16,7 @@ from conftest import wait_for
 from steps import POST, prompts, raised, state, taken
 
 import agentjob
-from agentjob._once import calls
+from agentjob._once import calls, lookup
 from agentjob._once import postgresql as stores
 from agentjob.once import Once, PostgreSQLStore, StepOutcome
 
@@ -154,6 +154,23 @@ def test_a_server_that_hangs_does_not_hold_a_call(emulator, far, network, monkey
     network.state = "passes"
     assert far.steps() == [] or state(far) == "sending", "a statement that had left is executed, and its lease will be over"
     assert prompts(emulator) == []
+
+
+@pytest.mark.parametrize("statement", ["that reads the step", "that records the result"])
+def test_a_server_that_hangs_does_not_hold_a_wait_for_longer_than_each_statement_may_last(emulator, far, network, monkeypatch, statement):
+    far.send_message("k", "job_demo", "p")
+    for module in (stores, lookup):
+        monkeypatch.setattr(module, "PATIENCE", 1.0)
+    monkeypatch.setattr(stores, "RESPONDS", 1.0)
+    network.after(1 if statement == "that reads the step" else 2, "silent")
+    began = time.monotonic()
+    if statement == "that reads the step":
+        assert raised(far.wait, "k").kind == "store"
+    else:
+        assert far.wait("k", min_interval=0.05)["status"] == "completed"
+    assert network.state == "silent" and time.monotonic() - began < 20
+    network.state = "passes"
+    assert far.wait("k", min_interval=0.05)["status"] == "completed", "a later call has it"
 
 
 def test_ctrl_c_ends_a_statement_at_once(far, network):

@@ -158,7 +158,9 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     };
     match above_standard(|| File::open(folder)).and_then(|folder| folder.sync_all()) {
         // The folder may be written and not read, or its file system has no such sync.
-        Err(error) if matches!(error.kind(), IoKind::PermissionDenied | IoKind::InvalidInput) => Ok(()),
+        Err(error) if matches!(error.kind(), IoKind::PermissionDenied | IoKind::InvalidInput | IoKind::Unsupported) => {
+            Ok(())
+        }
         synced => synced,
     }
 }
