@@ -183,7 +183,7 @@ engines: $(or $(ENGINE:%=engine-%),$(KILLED:%=engine-%))
 		$(call KILL,$$engine) --pattern $$pattern || exit 1; \
 	done; done
 	$(if $(filter-out celery,$(ENGINE)),,@[ ! -d "$(BUILD)/engines/celery" ] || $(call KILL,celery) --pattern ours --machines 4)
-	$(if $(ENGINE),,$(PYTHON) tests/engines/kills/table.py "$(BUILD)/engines/results.json" "$(BUILD)/engines/RESULTS.md")
+	$(if $(ENGINE),,$(PYTHON) tests/engines/kills/table.py "$(BUILD)/engines/results.json" tests/engines/RESULTS.md)
 
 # Runs the examples of README.md, and with test-docs those of docs/, as a reader would paste them.
 DOCS := $(PYTHON) tests/docs/run.py --emulator "$(EMULATOR)" --target "$(TARGET)" --library "$(BUILD)/docs/dist"

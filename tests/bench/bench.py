@@ -30,7 +30,7 @@ class Setting:
     """What a section needs."""
 
     def __init__(self, options):
-        build = options.build.resolve()
+        self.build = build = options.build.resolve()
         self.quick = options.quick
         self.emulator = options.emulator.resolve()
         self.library = options.library.resolve()
@@ -50,7 +50,7 @@ def main():
     parser.add_argument("--library", type=pathlib.Path, help="libagentjob.so")
     parser.add_argument("--wheel", type=pathlib.Path, help="agentjob's wheel")
     parser.add_argument("--build", type=pathlib.Path)
-    parser.add_argument("--quick", action="store_true", help="fewer runs: rough figures in about two minutes")
+    parser.add_argument("--quick", action="store_true", help="fewer runs: rough figures in about four minutes")
     parser.add_argument("--sections", default=",".join(SECTIONS))
     parser.add_argument("--results", type=pathlib.Path, default=RESULTS, help="where the results are kept")
     parser.add_argument("--page", action="store_true", help="measure nothing")
@@ -69,6 +69,8 @@ def measure(options):
     described, sections = machine.describe(setting), options.sections.split(",")
     if "machine" not in results or set(sections) == set(SECTIONS):
         results.update(machine=described, skipped=setting.lineup.skipped)
+    # A section may have entrants that the others don't.
+    results["machine"]["versions"] = {**described["versions"], **results["machine"]["versions"]}
     for name in sections:
         began = time.monotonic()
         tables = SECTIONS[name].run(setting)

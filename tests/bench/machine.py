@@ -6,6 +6,7 @@ import os
 import pathlib
 import platform
 import re
+import sqlite3
 import subprocess
 
 PACKAGES = """
@@ -13,7 +14,7 @@ import json
 from importlib import metadata
 print(json.dumps({one.metadata["Name"]: one.version for one in metadata.distributions()}))
 """
-PYTHON_PEERS = ("pycurl", "urllib3", "aiohttp", "httpx", "requests", "niquests", "urllib3-future")
+PYTHON_PEERS = ("pycurl", "urllib3", "aiohttp", "httpx", "requests", "niquests", "urllib3-future", "psycopg", "dbos")
 RUST_PEERS = ("reqwest", "hyper", "ureq", "rustls", "ring", "aws-lc-rs")
 
 
@@ -26,6 +27,8 @@ def describe(setting):
         "Python": platform.python_version(),
         "rustc": first_line("rustc", "--version"),
         "libcurl": first_line("curl-config", "--version"),
+        "SQLite": sqlite3.sqlite_version,
+        "PostgreSQL": first_line("psql", "--version").removeprefix("psql (PostgreSQL)").strip(),
     }
     for interpreter in (setting.lineup.python, setting.lineup.interpreter("niquests")):
         found = subprocess.run([interpreter, "-c", PACKAGES], capture_output=True, text=True)

@@ -8,7 +8,7 @@ PLOTS = "plots"
 INTRODUCTION = """# How fast it is
 
 Made by `make bench`, which sets up its own environment, runs every entrant in turns over loopback, and writes this page from
-`results.json`. `make bench QUICK=1` takes two minutes and is rough, below `build/bench/quick`; `make bench
+`results.json`. `make bench QUICK=1` takes four minutes and is rough, below `build/bench/quick`; `make bench
 SECTIONS=warm,threads` runs some sections and keeps the rest; `make bench-check` compares what does not vary from run to run
 (system calls, instructions, allocations, sizes, modules) with [the ceilings](ceilings.json).
 

@@ -1,5 +1,5 @@
-"""Messages as steps: stepper.py URL KEY STORE PATTERN COUNT [SECONDS]. Prints what they took and the processor time of this process; with
-SECONDS, they are sent evenly over that time.
+"""Messages as steps: stepper.py URL KEY STORE PATTERN COUNT [SECONDS PHASE]. Prints what they took and the processor time of this process; with
+SECONDS, they are sent evenly over that time, and PHASE, from 0 to 1, says when within the time that each has.
 
 The pattern is `send`, without a store; `once`; `hand`, the table that one writes without agentjob.once: an intent, the send, the outcome; or
 `dbos`, a workflow of DBOS with one step. All send with agentjob's client.
@@ -13,7 +13,7 @@ import time
 import agentjob
 
 URL, KEY, STORE, PATTERN, COUNT = sys.argv[1:6]
-COUNT, SECONDS = int(COUNT), float((sys.argv[6:] or ["0"])[0])
+COUNT, (SECONDS, PHASE) = int(COUNT), map(float, sys.argv[6:] or (0, 0))
 PROMPT = "Also cover the error cases, and say in the pull request what you found"
 TABLE = "CREATE TABLE IF NOT EXISTS steps (key text PRIMARY KEY, job_id text NOT NULL, prompt text NOT NULL, state text NOT NULL, record text)"
 
@@ -74,13 +74,15 @@ def main():
     patterns = {"send": lambda client: lambda key, job_id, prompt: client.send_message(job_id, prompt), "once": once, "hand": hand, "dbos": dbos}
     send = patterns[PATTERN](client)
     # A key of its own for each process, so that several share a store.
-    name = str(time.time_ns())
+    name = f"{os.getpid()} {time.time_ns()}"
     send(f"{name} warm", "job_warm", PROMPT)
     used, began = time.process_time(), time.perf_counter()
     for number in range(COUNT):
-        time.sleep(max(0.0, began + number * SECONDS / COUNT - time.perf_counter()))
+        if SECONDS:
+            time.sleep(max(0.0, began + (number + PHASE) * SECONDS / COUNT - time.perf_counter()))
         send(f"{name} {number}", f"job_{number}", PROMPT)
-    time.sleep(max(0.0, began + SECONDS - time.perf_counter()))
+    if SECONDS:
+        time.sleep(max(0.0, began + SECONDS - time.perf_counter()))
     took, used = time.perf_counter() - began, time.process_time() - used
     print(json.dumps({"took": took, "processor": used}))
     sys.stdout.flush()

@@ -1,11 +1,12 @@
 """Steps: what the store of agentjob.once costs a message."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 import figures
 from lineup import turns
@@ -18,61 +19,61 @@ ENTRANTS = {"no store": "send", "agentjob.once": "once", "by hand": "hand", "DBO
 #: The budget: so many steps an hour by so many workers.
 STEPS, WORKERS = 10_000, 8
 #: How many messages a run has one after the other, and for how many seconds it has those of the budget.
-MESSAGES, PACED = 200, 60
+MESSAGES, PACED = 200, 30
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def run(setting):
-    entrants = {name: pattern for name, pattern in ENTRANTS.items() if pattern != "dbos" or has_dbos(setting.lineup.python)}
+    entrants = dict(ENTRANTS)
+    if subprocess.run([setting.lineup.python, "-c", "import dbos"], capture_output=True).returncode != 0:
+        setting.lineup.skip("DBOS", "it is not installed")
+        del entrants["DBOS"]
     with fixed(setting.fixed) as arguments, ExitStack() as stack:
-        databases = {"SQLite": files(stack), "PostgreSQL": schemas(stack)}
-        places = {name: place for name, place in databases.items() if place is not None}
-        races = [Race(setting, name, place, entrants, arguments) for name, place in places.items()]
+        folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(dir=setting.build)))
+        races = [Race(setting, "SQLite", lambda pattern: folder / f"{pattern}.db", entrants, arguments)]
+        server = postgresql_server(stack)
+        if server is None:
+            setting.lineup.skip("steps in PostgreSQL", "its server is not installed")
+        else:
+            urls = {pattern: server.schema() for pattern in ENTRANTS.values()}
+            races.append(Race(setting, "PostgreSQL", urls.__getitem__, entrants, arguments, server.process.pid))
         return [table for race in races for table in race.tables()]
 
 
-def files(stack):
-    folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
-    return lambda pattern: str(folder / f"{pattern}.db")
-
-
-def schemas(stack):
+def postgresql_server(stack):
     sys.path.append(str(pathlib.Path(__file__).parents[2] / "python"))
     import postgresql
 
-    if postgresql.programs() is None:
-        print("SKIPPED: steps in PostgreSQL: its server is not installed", file=sys.stderr, flush=True)
-        return None
-    server = stack.enter_context(postgresql.Server())
-    urls = {pattern: server.schema() for pattern in ENTRANTS.values()}
-    return urls.__getitem__
-
-
-def has_dbos(python):
-    if subprocess.run([python, "-c", "import dbos"], capture_output=True).returncode == 0:
-        return True
-    print("SKIPPED: DBOS: it is not installed", file=sys.stderr, flush=True)
-    return False
+    return stack.enter_context(postgresql.Server()) if postgresql.programs() else None
 
 
 class Race:
-    """The entrants with the stores of one kind of database: `place` says where that of a pattern is."""
+    """The entrants with the stores of one kind of database: `place` says where that of a pattern is. `server`: its process, if it has one."""
 
-    def __init__(self, setting, database, place, entrants, arguments):
+    def __init__(self, setting, database, place, entrants, arguments, server=None):
         self.setting, self.database, self.place, self.entrants, self.arguments = setting, database, place, entrants, arguments
+        self.server = server
 
     def tables(self):
-        return [*self.one_after_another(), self.paced()]
+        return [*self.one_after_another(), *self.paced()]
 
+    @contextmanager
     def started(self, name, *words):
         pattern = self.entrants[name]
         command = [self.setting.lineup.python, STEPPER, *self.arguments, self.place(pattern), pattern, *words]
-        return subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
 
     def one_after_another(self):
         took, used = {}, {}
         for counts, order in turns(self.entrants, self.setting.count(9, 2)):
             for name in order:
-                found = result(self.started(name, MESSAGES))
+                with self.started(name, MESSAGES) as process:
+                    found = result(process)
                 if counts:
                     took.setdefault(name, []).append(found["took"] / MESSAGES * 1e6)
                     used.setdefault(name, []).append(found["processor"] / MESSAGES * 1e6)
@@ -87,16 +88,28 @@ class Race:
         ]
 
     def paced(self):
-        cores, seconds = {}, self.setting.count(PACED, 20)
-        for name in self.entrants:
-            each = round(STEPS * seconds / 3600 / WORKERS)
-            workers = [self.started(name, each, seconds) for _ in range(WORKERS)]
-            cores[name] = [sum(result(worker)["processor"] for worker in workers) / seconds * 100]
-        about = (
-            f"The processor time of {WORKERS} processes that send {STEPS:,} messages an hour, evenly over {seconds} s. The budget is 5 % of a "
-            "core more than without a store."
-        )
-        return figures.table(f"{WORKERS} workers and {STEPS:,} steps an hour in {self.database}", "% of a core", cores, about=about)
+        clients, servers, seconds = {}, {}, self.setting.count(PACED, 10)
+        for _, order in turns(self.entrants, self.setting.count(4, 1), warm=0):
+            for name in order:
+                before = processor_time(self.server)
+                clients.setdefault(name, []).append(self.workers(name, seconds) / seconds * 100)
+                servers.setdefault(name, []).append((processor_time(self.server) - before) / seconds * 100)
+        without = clients.pop("no store")
+        more = {name: [one - other for one, other in zip(runs, without)] for name, runs in clients.items()}
+        title, load = f"{STEPS:,} steps an hour in {self.database}", f"{WORKERS} processes send {STEPS:,} messages an hour, evenly over {seconds} s."
+        about = f"{load} Their processor time beyond what it is without a store. Ours may take 5 % of a core."
+        yield figures.table(title, "% of a core", more, about=about)
+        if self.server:
+            del servers["no store"]
+            about = "Of all its processes, meanwhile, with the making of the entrants' tables and connections."
+            yield figures.table("Processor time of PostgreSQL's server meanwhile", "% of a core", servers, about=about)
+
+    def workers(self, name, seconds):
+        """The processor time of all."""
+        each = round(STEPS * seconds / 3600 / WORKERS)
+        with ExitStack() as stack:
+            workers = [stack.enter_context(self.started(name, each, seconds, number / WORKERS)) for number in range(WORKERS)]
+            return sum(result(worker)["processor"] for worker in workers)
 
 
 def result(process):
@@ -104,3 +117,20 @@ def result(process):
     if process.returncode != 0:
         sys.exit(f"{process.args} ended with {process.returncode}")
     return json.loads(said.splitlines()[-1])
+
+
+def processor_time(server):
+    """That of a process and its children, the ended ones, too, in seconds; 0 if there is none."""
+    if server is None:
+        return 0.0
+    children = subprocess.run(["pgrep", "-P", str(server)], capture_output=True, text=True).stdout.split()
+    ticks = sum(times(server)) + sum(sum(times(child)[:2]) for child in children)
+    return ticks / TICKS
+
+
+def times(process):
+    """utime, stime, cutime and cstime of proc(5); 0 if it has ended."""
+    try:
+        return [int(field) for field in pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15]]
+    except OSError:
+        return [0] * 4

@@ -5,10 +5,9 @@ import pathlib
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 
-from processes import Processes, free_port
+from processes import Processes, free_port, postgresql_server
 
 BIN = pathlib.Path(sys.executable).parent
 
@@ -18,6 +17,8 @@ class Engine:
     is_one_at_a_time, settles = True, 0
 
     def __init__(self, folder, environment):
+        # With SQLite, its scheduler ends when another part has locked the database.
+        self.server = postgresql_server()
         self.processes, self.url = Processes(folder), f"http://127.0.0.1:{free_port()}"
         extra = {"project_id": environment["AGENTJOB_PROJECT_ID"], "store": environment["KILLS_STORE"], "timeout": 5}
         connection = {"conn_type": "agentjob", "host": environment["AGENTJOB_BASE_URL"], "password": environment["AGENTJOB_API_KEY"], "extra": extra}
@@ -26,6 +27,7 @@ class Engine:
             "PATH": f"{BIN}:{environment['PATH']}",
             "AIRFLOW_HOME": folder,
             "AIRFLOW_CONN_AGENTJOB_DEFAULT": json.dumps(connection),
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": self.server.url().replace("://", "+psycopg2://"),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
             "AIRFLOW__CORE__PARALLELISM": str(self.slots),
@@ -64,17 +66,8 @@ class Engine:
     def submit(self, pattern, item):
         self.submitted += 1
         run = f"item_{item}_{self.submitted}"
-        for _ in range(10):
-            try:
-                self.call("POST", f"/api/v2/dags/{pattern}/dagRuns", {"dag_run_id": run, "logical_date": None, "conf": {"item": item}})
-            except urllib.error.HTTPError as error:
-                if error.code == 500:  # SQLite was locked for too long
-                    time.sleep(2)
-                    continue
-                if error.code != 409:  # it was made after all
-                    raise
-            return pattern, run
-        sys.exit("Airflow does not take a run")
+        self.call("POST", f"/api/v2/dags/{pattern}/dagRuns", {"dag_run_id": run, "logical_date": None, "conf": {"item": item}})
+        return pattern, run
 
     def submit_probe(self):
         self.call("POST", "/api/v2/dags/probe/dagRuns", {"logical_date": None})
@@ -103,6 +96,7 @@ class Engine:
 
     def stop(self):
         self.processes.end()
+        self.server.__exit__()
 
 
 def until(condition, seconds=180):

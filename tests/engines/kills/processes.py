@@ -1,9 +1,11 @@
-"""The processes of an engine: each with a log in the check's folder, all ended with it."""
+"""The processes of an engine: each with a log in the check's folder, all ended with it; and PostgreSQL's server."""
 
 import os
+import pathlib
 import signal
 import socket
 import subprocess
+import sys
 
 
 class Processes:
@@ -22,6 +24,16 @@ class Processes:
             except ProcessLookupError:
                 pass
             process.wait()
+
+
+def postgresql_server(**settings):
+    sys.path.append(str(pathlib.Path(__file__).parents[2] / "python"))
+    import postgresql
+
+    if postgresql.programs() is None:
+        print("SKIPPED: PostgreSQL's server is not installed (apt-get install postgresql)")
+        sys.exit(0)
+    return postgresql.Server(**settings)
 
 
 def free_port():

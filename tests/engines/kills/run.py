@@ -16,6 +16,7 @@ import importlib
 import json
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 import time
@@ -23,6 +24,7 @@ from collections import Counter
 
 from machines import SERVICE, STORE, Machines, enter
 from plan import RECORDS, SENDS, Plan
+from processes import postgresql_server
 from service import Service
 
 from agentjob.once import Once
@@ -50,8 +52,12 @@ def main():
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--results", type=pathlib.Path)
-    parser.add_argument("--machines", type=int, choices=[2, 4], help="Celery only")
+    parser.add_argument("--machines", type=int, choices=[2, 4], help="only for Celery, and with our pattern")
     options = parser.parse_args()
+    if options.machines and (options.engine, options.pattern) != ("celery", "ours"):
+        parser.error("--machines: only for Celery, and with our pattern")
+    # The engine's processes end with this one.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
     if options.machines:
         enter()
     with contextlib.ExitStack() as stack:
@@ -76,7 +82,10 @@ def checked(options, stack):
     stack.callback(service.stop)
     store = workers_store = os.path.join(folder, "steps.db")
     if machines:
-        server = postgresql_server(stack)
+        server = stack.enter_context(postgresql_server(listen_addresses="*"))
+        with open(os.path.join(server.data, "pg_hba.conf"), "a") as access:
+            access.write("host all all 10.77.0.0/16 trust\n")
+        server.sql("SELECT pg_reload_conf()")
         machines.check(server.port)
         store, workers_store = server.url(), server.url().replace("127.0.0.1", STORE)
     environment = {**os.environ, **emulator.environment(), "AGENTJOB_BASE_URL": service.url, "KILLS_STORE": workers_store}
@@ -86,21 +95,6 @@ def checked(options, stack):
     engine.begin()
     row = Check(engine, options.pattern, emulator, service, store).run(options.kills)
     return {**row, "machines": options.machines, "cut off": plan.cuts} if machines else row
-
-
-def postgresql_server(stack):
-    """PostgreSQL for the check and the machines."""
-    sys.path.append(str(pathlib.Path(__file__).parents[2] / "python"))
-    import postgresql
-
-    if postgresql.programs() is None:
-        print("SKIPPED: PostgreSQL's server is not installed (apt-get install postgresql)")
-        sys.exit(0)
-    server = stack.enter_context(postgresql.Server(listen_addresses="*"))
-    with open(os.path.join(server.data, "pg_hba.conf"), "a") as access:
-        access.write("host all all 10.77.0.0/16 trust\n")
-    server.sql("SELECT pg_reload_conf()")
-    return server
 
 
 class Check:
