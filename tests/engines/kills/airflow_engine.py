@@ -13,7 +13,7 @@ BIN = pathlib.Path(sys.executable).parent
 
 
 class Engine:
-    name, slots = "Airflow", 4
+    name, package, slots = "Airflow", "apache-airflow-core", 4
     is_one_at_a_time, settles = True, 0
 
     def __init__(self, folder, environment):

@@ -16,7 +16,7 @@ def skip():
 
 
 class Engine:
-    name, slots = "Celery", 4
+    name, package, slots = "Celery", "celery", 4
     #: Messages that a killed process may leave unknown: its own. And how long the broker may take to deliver one again.
     is_one_at_a_time, settles = True, 65
 

@@ -8,7 +8,7 @@ from distributed import Client, LocalCluster
 
 
 class Engine:
-    name, slots = "Dask", 4
+    name, package, slots = "Dask", "distributed", 4
     is_one_at_a_time, settles = False, 0
 
     def __init__(self, folder, environment):

@@ -6,7 +6,7 @@ import ray
 
 
 class Engine:
-    name, slots = "Ray", 4
+    name, package, slots = "Ray", "ray", 4
     is_one_at_a_time, settles = False, 0
 
     def __init__(self, folder, environment):

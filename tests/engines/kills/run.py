@@ -12,6 +12,7 @@ too few workers were killed, or machines cut off.
 
 import argparse
 import contextlib
+import datetime
 import importlib
 import json
 import os
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from importlib import metadata
 
 from machines import SERVICE, STORE, Machines, enter
 from plan import RECORDS, SENDS, Plan
@@ -115,6 +117,8 @@ class Check:
         self.wrong += plan.errors
         return {
             "engine": self.engine.name,
+            "version": metadata.version(self.engine.package),
+            "date": datetime.date.today().isoformat(),
             "pattern": "agentjob" if self.pattern == "ours" else "httpx and retries",
             "messages": items,
             "kills": len(plan.killed),

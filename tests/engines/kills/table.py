@@ -18,7 +18,7 @@ def main():
     lines = [
         "# Killed workers",
         "",
-        "What `make engines` found; [README.md](README.md) says what it does and what the columns mean.",
+        f"What `make engines` found on {max(row['date'] for row in rows.values())}; [README.md](README.md) says what it does and what the columns mean.",
         "",
         *outcomes(one),
         "",
@@ -45,7 +45,7 @@ def outcomes(rows):
         unknown = f"{row['unknown']} ({row['unknown that arrived']})" if row["pattern"] == "agentjob" else "not known"
         where = f", {row['machines']} machines" if "machines" in row else ""
         figures = [row["messages"], row["kills"], *(row[name] for name in cut_off), row["duplicates"], row["lost"], unknown]
-        yield "| " + " | ".join(map(str, [row["engine"] + where, row["pattern"], *figures, f"{row['slots held']} of {row['slots']}"])) + " |"
+        yield "| " + " | ".join(map(str, [f"{row['engine']} {row['version']}{where}", row["pattern"], *figures, f"{row['slots held']} of {row['slots']}"])) + " |"
 
 
 if __name__ == "__main__":
