@@ -121,7 +121,7 @@ test-python: $(BUILD)/wheel.stamp
 
 # The tests of agentjob.once with its steps in PostgreSQL (apt-get install postgresql); without that, each is a visible skip.
 test-once: $(BUILD)/wheel.stamp
-	COLUMNS=300 $(BIN)/python -m pytest -q -rsfE -n 4 --postgresql tests/python/test_once.py tests/python/test_once_workers.py tests/python/test_once_aio.py
+	COLUMNS=300 $(BIN)/python -m pytest -q -rsfE -n 4 --postgresql $(addprefix tests/python/test_once,.py _workers.py _aio.py _send_all.py _list_ends.py _pace.py)
 
 # Opens the report of a batch in a headless Chromium (apt-get install chromium). Without one, what needs it is a visible skip.
 test-report: $(BUILD)/wheel.stamp

@@ -88,13 +88,15 @@ pub use error::{Error, ErrorKind};
 pub use job::record::TextField;
 pub use job::{Job, JobStatus};
 #[doc(hidden)]
-pub use once::list::{ListBreaker, ends_every_poll, step_held, step_scope};
+pub use once::list::{ListBreaker, step_held};
 #[doc(hidden)]
 pub use once::pace::{StepPace, step_pause};
 #[doc(hidden)]
 pub use once::resolution::{resolved_step, unresolvable_step, unwaitable_step};
 #[doc(hidden)]
 pub use once::retry::{StepFailure, step_retry};
+#[doc(hidden)]
+pub use once::scope::{ends_every_poll, step_scope};
 #[doc(hidden)]
 pub use once::step::{
     StoredWait, check_step_key, other_message, step_error, step_in_flight, step_throttled, stored_job,

@@ -345,4 +345,5 @@ class AsyncOnce:
         return await self._stored(partial(self._once.steps, keys, state=state))
 
     async def _stored(self, call: Callable[[], T]) -> T:
-        return await self.client._run(lambda cancel: call())
+        # Without the time of a call, whose end would execute it on the loop's thread.
+        return await run(self.client._threads, call, CancelToken())

@@ -1,5 +1,6 @@
 """Dask's workers that send messages, one of which has one thread."""
 
+import pickle
 import time
 
 import pytest
@@ -90,6 +91,24 @@ def test_wrong_options_are_refused_before_anything_is_sent(emulator, submit, opt
     with pytest.raises(error, match=next(iter(options))):
         result(submit("k", "job_demo", "p", wait=True, **options))
     assert emulator.requests()["total"] == 0
+
+
+def test_a_relative_path_is_refused_in_a_worker_that_made_it_but_not_in_a_copy(emulator, cluster, once, tmp_path, monkeypatch):
+    """It is another file in each worker. A copy has the path that it had where it was made."""
+    from agentjob.engines.dask import send_message
+
+    monkeypatch.chdir(tmp_path)
+
+    def makes():
+        return send_message(Once(once.client, "steps.db"), "k", "job_demo", "p")
+
+    with pytest.raises(agentjob.InvalidArgumentError, match="steps.db' was given as a relative path. Give an absolute one") as caught:
+        result(cluster.submit(makes, pure=False))
+    assert caught.value.delivery == "not_sent" and prompts(emulator) == []
+    copy = pickle.loads(pickle.dumps(Once(once.client, "steps.db")))
+    assert copy.store.path == f"{tmp_path}/steps.db"
+    result(cluster.submit(send_message, copy, "k", "job_demo", "p", pure=False))
+    assert prompts(emulator) == ["p"]
 
 
 def test_the_functions_of_a_worker_share_the_connections_of_one_client(emulator, submit):

@@ -1,10 +1,11 @@
 """agentjob.once for asyncio: the same calls, on the client's threads."""
 
 import asyncio
+import threading
 
 import pytest
 from conftest import PATIENCE, QUICK
-from steps import POST, prompts
+from steps import POST, Wrapped, prompts
 
 import agentjob
 from agentjob.aio import AsyncClient
@@ -58,6 +59,28 @@ def test_a_message_that_timed_out_in_the_queue_of_asyncio_is_not_taken(emulator,
             return caught.value.delivery, await once.steps()
 
     assert asyncio.run(main()) == ("not_sent", [])
+
+
+def test_no_statement_is_executed_on_the_loop_s_thread(emulator, client, database):
+    """Also if it queues for longer than the client's timeout."""
+    emulator.reset(rules=[{"method": "GET", "delay_ms": 1500}])
+    threads = []
+
+    class Seen(Wrapped):
+        def get(self, *arguments):
+            threads.append(threading.current_thread())
+            return self.store.get(*arguments)
+
+    async def main():
+        async with AsyncClient.of(client.with_options(timeout=0.5), max_threads=1) as service:
+            once = AsyncOnce(service, Seen(database))
+            polls = asyncio.ensure_future(service.get_job("job_demo", timeout=5))
+            await asyncio.sleep(0.05)
+            steps = await once.steps()
+            await polls
+            return steps
+
+    assert asyncio.run(main()) == [] and len(threads) == 1 and threading.current_thread() not in threads
     assert prompts(emulator) == []
 
 

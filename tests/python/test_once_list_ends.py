@@ -18,8 +18,10 @@ import agentjob
 from agentjob.once import Once
 from agentjob.testing import Emulator
 
-JOBS = [{"id": f"job {n}"} for n in range(40)]
-ITEMS = [(f"job {n}", f"message {n}", f"key {n}") for n in range(40)]
+#: So many that a slow machine doesn't send them all before a test ends the run.
+COUNT = 150
+JOBS = [{"id": f"job {n}"} for n in range(COUNT)]
+ITEMS = [(f"job {n}", f"message {n}", f"key {n}") for n in range(COUNT)]
 #: Responses take a second.
 SLOW = {"method": "POST", "delay_ms": 1000, "status": 200, "json": {"id": "job 0", "status": "active"}, "process": True}
 STALL = {"method": "POST", "fault": {"do": "stall", "at": "request", "ms": 4000 * PATIENCE}}
@@ -44,8 +46,8 @@ def continues(service, database):
     service.reset(jobs=JOBS, hourly_limit=100_000)
     before = {step["key"] for step in Once(service.client(), database).steps() if step["state"] != "not_sent"}
     outcomes = list(Once(service.client(), database).send_all(ITEMS))
-    assert len(outcomes) == 40 and {outcome["key"] for outcome in outcomes if outcome["earlier"]} == before
-    assert len(prompts(service)) == 40 - len(before)
+    assert len(outcomes) == COUNT and {outcome["key"] for outcome in outcomes if outcome["earlier"]} == before
+    assert len(prompts(service)) == COUNT - len(before)
 
 
 def leaves():
@@ -74,7 +76,7 @@ def test_the_messages_in_flight_get_their_responses(service, database, end):
             break
     gc.collect()
     arrived = len(prompts(service))
-    assert 4 <= arrived < 39 and states(once) == ["accepted"] * (arrived + 1)
+    assert 4 <= arrived < COUNT - 1 and states(once) == ["accepted"] * (arrived + 1)
     continues(service, database)
 
 
@@ -84,8 +86,7 @@ def posts(service):
 
 def test_nothing_is_sent_after_the_end_by_a_thread_that_polls_first(service, database):
     """After a service failure."""
-    slow_poll = {"method": "GET", "delay_ms": 1000, "status": 200, "json": {"id": "job 0", "status": "active"}}
-    service.reset(jobs=JOBS, rules=[{"method": "POST", "nth": 1, "status": 503}, slow_poll])
+    service.reset(jobs=JOBS, rules=[{"method": "POST", "nth": 1, "status": 503}, {**STALL, "method": "GET"}])
     iterator = Once(service.client(max_retries=0), database).send_all(ITEMS, concurrency=1, grace=PATIENCE)
     assert next(iterator)["delivery"] == "unknown"
     in_flight(service, 2)
@@ -134,10 +135,10 @@ def test_a_token_stops_the_run_and_its_outcomes_come_first(service, database):
             token.cancel()
             # Also while the loop does something else.
             time.sleep(1.5)
-    left = 40 - len(outcomes)
+    left = COUNT - len(outcomes)
     assert str(caught.value) == f"the list was cancelled with {left} messages left. Run it again to continue."
-    assert 1 <= len(outcomes) < 40 and states(once) == ["accepted"] * len(outcomes)
-    with pytest.raises(agentjob.CancelledError, match="cancelled with 40 messages left"):
+    assert 1 <= len(outcomes) < COUNT and states(once) == ["accepted"] * len(outcomes)
+    with pytest.raises(agentjob.CancelledError, match=f"cancelled with {COUNT} messages left"):
         list(once.send_all([(job, prompt, "new " + key) for job, prompt, key in ITEMS], cancel=token))
     assert len(prompts(service)) == len(outcomes)
     continues(service, database)
@@ -184,8 +185,39 @@ next(iterator)
     assert done.returncode == {"": 0, "sys.exit(3)": 3, "raise KeyError": 1}.get(end, -signal.SIGINT), done.stderr
     once = Once(service.client(), database)
     arrived = len(prompts(service))
-    assert 1 <= arrived < 40 and states(once) == ["accepted"] * arrived
+    assert 1 <= arrived < COUNT and states(once) == ["accepted"] * arrived
     continues(service, database)
+
+
+def test_a_worker_that_is_killed_leaves_what_it_had_in_flight_unknown_and_another_does_the_rest(service, database):
+    """Two processes work the list off. Their leases last some seconds."""
+    service.reset(jobs=JOBS, rules=[{"method": "POST", "delay_ms": 100}], hourly_limit=100_000)
+    source = f"""
+import agentjob
+from agentjob._once import calls
+from agentjob.once import Once
+calls.MARGIN = 1.0
+once = Once(agentjob.Client(trust_env=False, timeout=5.0), {str(database)!r})
+for outcome in once.send_all({ITEMS!r}):
+    print(outcome["key"], outcome["delivery"], outcome["earlier"], sep="|")
+"""
+    environment = {**os.environ, **service.environment()}
+    command = [sys.executable, "-c", source]
+    killed, other = (subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2))
+    try:
+        in_flight(service, 10)
+        killed.kill()
+        out, err = other.communicate(timeout=2 * PATIENCE)
+    finally:
+        killed.kill()
+        other.kill()
+        killed.communicate()
+    assert err == ""
+    deliveries = dict(line.split("|")[:2] for line in out.splitlines())
+    assert len(deliveries) == COUNT and set(deliveries.values()) <= {"accepted", "unknown"}
+    assert list(deliveries.values()).count("unknown") <= 4, "no more than it had in flight"
+    arrived = prompts(service)
+    assert len(arrived) == len(set(arrived)) and {f"key {prompt.split()[1]}" for prompt in arrived} >= {key for key in deliveries if deliveries[key] == "accepted"}
 
 
 @pytest.mark.parametrize("begins", [False, True])
@@ -212,5 +244,5 @@ print(len(list(iterator)) - {not begins})
     # Python warns of threads.
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", source]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
-    assert (done.stdout, done.stderr) == ("this process was forked: its parent iterates over the list\n" + "39\n", "")
-    assert len(prompts(service)) == 40
+    assert (done.stdout, done.stderr) == ("this process was forked: its parent iterates over the list\n" + f"{COUNT - 1}\n", "")
+    assert len(prompts(service)) == COUNT

@@ -297,6 +297,24 @@ def test_of_several_hosts_one_that_is_silent_takes_no_time_of_the_next(client, n
     assert once.store.get(None, None, 1.0) == []
 
 
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_of_several_hosts_one_that_only_reads_does_not_hide_the_one_that_writes(emulator, client, server, postgresql_url, monkeypatch, hosts):
+    """A single one may be a replica that a program only reads."""
+    Once(client, postgresql_url).steps()
+    with postgresql.Server(default_transaction_read_only="on") as replica:
+        schema = postgresql_url.split("?")[1]
+        url = f"postgresql://agentjob@127.0.0.1,127.0.0.1/postgres?port={replica.port},{server.port}&{schema}"
+        once = Once(client, url if hosts == 2 else postgresql_url + "%20-cdefault_transaction_read_only%3Don")
+        if hosts == 1:
+            assert once.steps() == []
+            return
+        once.send_message("k", "job_demo", "p")
+        assert state(once) == "accepted"
+        monkeypatch.setenv("PGTARGETSESSIONATTRS", "any")
+        assert "read-only" in str(raised(Once(client, url).send_message, "k2", "job_demo", "p"))
+    assert prompts(emulator) == ["p"]
+
+
 @pytest.mark.skipif(not os.path.exists("/usr/sbin/pgbouncer"), reason="needs PgBouncer: apt-get install pgbouncer")
 @pytest.mark.parametrize("mode", ["session", "transaction", "statement"])
 def test_through_a_pooler_each_message_is_sent_once_and_durably(emulator, client, server, mode):

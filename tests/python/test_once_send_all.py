@@ -13,7 +13,7 @@ from steps import LOST, Stopping, Wrapped, opened, prompts, raised, state, taken
 from test_batch_sequence import by_item, deliveries
 
 import agentjob
-from agentjob.once import Once, StepOutcome
+from agentjob.once import Once, StepOutcome, Taker
 from agentjob.testing import Emulator
 
 JOBS = [{"id": "a"}, {"id": "b"}, {"id": "stuck", "status": "active"}]
@@ -238,6 +238,20 @@ def test_the_outcome_of_another_worker_is_waited_for(service, database):
     assert (outcome["delivery"], outcome["earlier"], outcome["error"].http_status) == ("rejected", True, 400)
 
 
+@pytest.mark.parametrize("wait", [False, True])
+def test_the_outcome_of_another_worker_is_waited_for_behind_a_message_of_this_one(service, database, wait):
+    """Nothing else of the list is another worker's, when this one begins."""
+    client = service.client()
+    store = opened(database)
+    store.take("key 2", "a", agentjob._native.step_message(client, "key 2", "a", "message 2"), Taker("gone", 0.5, "scope", None, None), 10.0)
+    run = Once(client, database).send_all(messages("a", "a", "a"), wait=wait, **QUICK)
+    outcomes = []
+    thread = threading.Thread(target=lambda: outcomes.extend(run), daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    assert deliveries(outcomes) == ["accepted", "unknown", "not_sent"]
+
+
 def test_a_worker_that_is_gone_leaves_an_unknown_message(service, database):
     client = service.client()
     taken(opened(database), client, key="key 1", prompt="p", owner="gone", lease=0.5)
@@ -455,6 +469,33 @@ def test_a_store_that_is_locked_for_long_stops_the_run(service, tmp_path, monkey
     connection.execute("ROLLBACK")
     connection.close()
     assert deliveries(once.send_all(messages("a"))) == ["accepted"]
+
+
+@pytest.mark.parametrize("raises", [agentjob.StoreError, KeyError])
+@pytest.mark.parametrize(("status", "delivery"), [(200, "accepted"), (503, "unknown"), (400, "rejected")])
+def test_each_message_in_flight_has_its_outcome_although_the_store_is_gone(service, database, raises, status, delivery):
+    """The first that can't be recorded ends the run."""
+    service.reset(jobs=[{"id": f"job {n}"} for n in range(4)], rules=[{"method": "POST", "status": status}] if status != 200 else [])
+
+    class Gone(Wrapped):
+        in_flight, tried = threading.Barrier(4), set()
+
+        def settle(self, key, *arguments):
+            if key not in self.tried:
+                self.tried.add(key)
+                self.in_flight.wait(PATIENCE)
+            raise raises("the store is gone")
+
+    outcomes = []
+    with pytest.raises((agentjob.Error, KeyError)):
+        for outcome in Once(service.client(max_retries=0), Gone(database)).send_all([(f"job {n}", "p", f"key {n}") for n in range(4)], grace=PATIENCE):
+            outcomes.append(outcome)
+    assert deliveries(outcomes) == [delivery] * 4
+    for outcome in outcomes:
+        error = outcome["error"]
+        assert error.delivery == delivery and not outcome["earlier"]
+        assert "could not be recorded" in str(error) + str(error.__notes__)
+        assert (error.job or {}).get("id") == (outcome["job_id"] if status == 200 else None) == (outcome["job"] or {}).get("id")
 
 
 def test_the_rate_holds_over_all_runs_of_a_store(service, database):

@@ -9,10 +9,11 @@ import threading
 import time
 
 import pytest
-from conftest import wait_for
-from steps import POST, prompts, raised, state, taken
+from conftest import PATIENCE, wait_for
+from steps import LOST, POST, prompts, raised, state, taken
 
 import agentjob
+from agentjob._once import calls
 from agentjob._once import sqlite as stores
 from agentjob.once import Once, SQLiteStore, StepOutcome, Taker
 
@@ -91,6 +92,27 @@ def test_an_outcome_that_cannot_be_recorded_is_reported_and_unknown_later(emulat
     assert error.delivery == "rejected"
     assert "could not be recorded, so step \"rejected\" becomes unknown: the store is gone" in error.__notes__[-1]
     wait_for(lambda: {step["state"] for step in once.steps()} == {"unknown"}, "both leases are over")
+
+
+@pytest.mark.parametrize(("rule", "expected"), [({}, "accepted"), ({**POST, "status": 422}, "rejected"), (LOST, "unknown")], ids=["accepted", "rejected", "unknown"])
+def test_an_outcome_is_recorded_also_if_that_takes_long(emulator, client, database, rule, expected):
+    """Another program has locked the database, for longer than half of the time for which that is tried."""
+    emulator.reset(rules=[rule] if rule else [])
+    released = threading.Event()
+
+    class Locked(SQLiteStore):
+        def settle(self, *arguments):
+            connection = sqlite3.connect(database, isolation_level=None, check_same_thread=False)
+            connection.execute("BEGIN IMMEDIATE")
+            threading.Timer(calls.SETTLES * 0.6, lambda: connection.execute("ROLLBACK") and released.set()).start()
+            return super().settle(*arguments)
+
+    once = Once(client, Locked(database))
+    if expected == "accepted":
+        once.send_message("k", "job_demo", "p")
+    else:
+        assert "could not be recorded" not in str(getattr(raised(once.send_message, "k", "job_demo", "p"), "__notes__", ""))
+    assert released.wait(PATIENCE) and state(once) == expected
 
 
 def test_the_store_has_no_prompt_no_key_and_no_text_of_the_service(emulator, client, database):

@@ -7,6 +7,7 @@ pub(crate) mod list;
 pub(crate) mod pace;
 pub(crate) mod resolution;
 pub(crate) mod retry;
+pub(crate) mod scope;
 pub(crate) mod step;
 
 #[cfg(test)]

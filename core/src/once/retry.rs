@@ -7,8 +7,8 @@ use crate::batch::pace::failure_scope::FailureScope;
 use crate::delivery::Delivery;
 use crate::error::ErrorKind;
 use crate::jitter;
-use crate::once::list::scope_of;
 use crate::once::pace::step_pause;
+use crate::once::scope::scope_of;
 
 /// How much later than a rate limit allows a step runs again, at most.
 const LATEST: Duration = Duration::from_secs(30);

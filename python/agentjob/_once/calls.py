@@ -22,9 +22,9 @@ PAUSES = (0.02, 0.5)
 LEFT = 0.25
 #: The longest time until a call asks again whether its message may be sent: a pause may have been ended by hand.
 ASKS = 5.0
-#: How long a statement waits for those of other workers, before the call checks its token and its time; and that which records the
-#: outcome, which is tried twice within the margin.
-SLICE, SETTLES = 0.2, 10.0
+#: How long a statement waits for those of other workers, before the call checks its token and its time; and for how long a call tries to
+#: record its outcome, which has to end within the margin.
+SLICE, SETTLES = 0.2, 20.0
 
 
 class Message:
@@ -52,8 +52,9 @@ class Message:
         self.pid = os.getpid()
         #: What is known of the message, as long as this call has not sent it.
         self.delivery = "not_sent"
-        #: The step may have been taken, and its outcome is not recorded yet.
+        #: The step may have been taken, and its outcome is not recorded yet; and until when that is tried, once it is.
         self.is_open = False
+        self.settles_until: Optional[float] = None
         #: What the store has of it, once that was recorded.
         self.step: Optional[Step] = None
         #: The delivery of the message, the wait for its result, and what its failure affects, once the call to the service has ended.
@@ -72,6 +73,7 @@ class Message:
                     raise
             retries += 1
             self.outcome.clear()
+            self.settles_until = None
             # Another owner: the statement that recorded the 429 may be executed once more, and late.
             self.taker = self.taker._replace(owner=os.urandom(8).hex())
 
@@ -88,6 +90,16 @@ class Message:
             raise
         assert self.step is not None
         return self.step
+
+    def not_recorded(self, error: Optional[BaseException]) -> Error:
+        """What the outcome of the message says whose outcome the store doesn't have, because of this."""
+        if isinstance(error, Error):
+            return error
+        delivery, poller, _ = self.outcome[0]
+        failure = StoreError(f"step {name(self.key)} becomes unknown, because the outcome could not be recorded: {error}")
+        _native.add_note(failure, delivery)
+        failure.job = None if poller is None else poller.job
+        return failure
 
     @property
     def owner(self) -> str:
@@ -138,6 +150,8 @@ class Message:
             self.is_open = False
             if throttled is not None:
                 return throttled
+            # It may be taken now.
+            time.sleep(PAUSES[0])
 
     def _wait_for_pace(self, throttled: Throttled, token: CancelToken) -> None:
         """Waits until a message may be sent, unless that leaves too little time to send it."""
@@ -221,7 +235,12 @@ class Message:
         return None
 
     def _settle(self, outcome: StepOutcome) -> Optional[Step]:
-        self.step = self.store.settle(self.key, self.owner, outcome, SETTLES)
+        now = time.monotonic()
+        if self.settles_until is None:
+            self.settles_until = now + SETTLES
+        elif now >= self.settles_until:
+            raise StoreError(f"that was tried for {SETTLES:g} s")
+        self.step = self.store.settle(self.key, self.owner, outcome, self.settles_until - now)
         return self.step
 
     def _known(self, step: Step, token: CancelToken) -> Job:
@@ -256,7 +275,7 @@ def unknown(step: Step) -> Error:
     return _native.step_error(step.key, step.job_id, step.failure, step.may_have_arrived)
 
 
-def finished(store: Store, step: Step, job: Job, record: str) -> Optional[Job]:
+def recorded_result(store: Store, step: Step, job: Job, record: str) -> Optional[Job]:
     """Records the result of a step, and returns the one that counts: another worker may have recorded it before. None: it may be that of a
     later message to the job."""
     counts = store.finish(step, record)

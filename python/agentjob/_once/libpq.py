@@ -74,7 +74,9 @@ class Locator(NamedTuple):
         hosts = max((len(values) for values in lists.values()), default=1)
         if any(len(values) not in (1, hosts) for values in lists.values()):
             return [self.settings]  # libpq says what is wrong
-        return [{**self.settings, **{name: values[n % len(values)] for name, values in lists.items()}} for n in range(hosts)]
+        # One that only reads does not hide the one that writes.
+        writes = {"target_session_attrs": "read-write"} if hosts > 1 and "PGTARGETSESSIONATTRS" not in os.environ else {}
+        return [{**writes, **self.settings, **{name: values[n % len(values)] for name, values in lists.items()}} for n in range(hosts)]
 
     def has_secrets(self) -> bool:
         return any(name in self.settings for name in SECRETS)

@@ -11,8 +11,7 @@ from .. import _native
 from .._native import Client
 from ..errors import StoreError, invalid_argument, job_failed, wrong_store
 from ..types import Job, StepRecord, StepState
-from . import calls
-from .calls import read, stored_result, unknown
+from .calls import read, recorded_result, stored_result, unknown
 from .postgresql import PostgreSQLStore
 from .sqlite import SQLiteStore
 from .store import PATIENCE, Step, Store
@@ -66,7 +65,7 @@ def finished(store: Store, step: Step, job: Job, record: Optional[str]) -> Job:
     if record is not None:
         # Without it the next wait polls the job once more.
         with suppress(StoreError):
-            return calls.finished(store, step, job, record) or job
+            return recorded_result(store, step, job, record) or job
     return job
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import List, Optional, Sequence, Tuple
 
 from .. import _native
-from ..errors import StoreError
+from ..errors import StoreError, wrong_store
 from ..types import Resolution, StepState
 from .libpq import Arguments, Connection, Failed, Locator, Lost, Rows, Statements
 from .store import LATEST_LEASE, LATEST_PAUSE, LONGEST_SPAN, PATIENCE, VERSION, Step, StepOutcome, StoreBusyError, Taker, Throttled, may_be_taken
@@ -261,29 +261,31 @@ class PostgreSQLStore:
 def _opened(locator: Locator, limit: float) -> Connection:
     connection = Connection(locator, limit)
     try:
-        _check(connection, limit)
+        _check(connection, locator.name, limit)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _check(connection: Connection, limit: float) -> None:
+def _check(connection: Connection, name: str, limit: float) -> None:
     """Makes the table, if there is none."""
     encoding = connection.server_encoding()
     if encoding != "UTF8":
-        raise Failed(f"its database has the encoding {encoding}, and steps need UTF8")
+        raise wrong_store(f"the store {name!r} has the encoding {encoding}, and steps need UTF8. Use a database with that encoding.")
     ((comment, isolation),) = connection.execute([(TABLE_IS, ())], limit)
     if isolation != "read committed":
         # Others must be seen that were committed while a statement waited for them.
-        raise Failed(f"its transactions are {isolation}, and steps need default_transaction_isolation = 'read committed'")
+        needs = "steps need default_transaction_isolation = 'read committed'"
+        raise wrong_store(f"the store {name!r} has transactions that are {isolation}, and {needs}. Set that for its role or its database.")
     if comment in [f"{COMMENT}{version}" for version in range(VERSION)]:
         connection.execute([(DURABLY, ()), *((statement, ()) for statement in TABLE)], limit)
         ((comment, _),) = connection.execute([(TABLE_IS, ())], limit)
     found = re.search(r"version (\d+)$", comment or "")
     if found is None or int(found[1]) != VERSION:
-        has = f"has version {found[1]}" if found else "was not made by agentjob"
-        raise Failed(f"its table agentjob_steps {has}, and this agentjob needs version {VERSION}. Use the agentjob that wrote it")
+        if found is None:
+            raise wrong_store(f"the table agentjob_steps in {name!r} was not made by agentjob. Give another database or schema.")
+        raise wrong_store(f"the store {name!r} has version {found[1]}, and this agentjob needs {VERSION}. Use the agentjob that wrote it.")
 
 
 def _number(value: Optional[float]) -> Optional[str]:

@@ -144,6 +144,10 @@ class SQLiteStore:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path!r})"
 
+    def __getstate__(self) -> Dict[str, Any]:
+        # A copy has the absolute path, and so is the same store in any working directory.
+        return {**self.__dict__, "was_relative": False}
+
     def take(self, key: str, job_id: str, message: str, taker: Taker, patience: float, /) -> Tuple[Optional[Step], Optional[Throttled]]:
         """Takes a step to send it; see Store."""
         arguments = {"job_id": job_id, "message": message, **taker._asdict()}

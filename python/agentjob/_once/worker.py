@@ -13,7 +13,7 @@ from .. import _native
 from .._native import CancelToken, Client, ListBreaker, Poller
 from ..errors import Error, WaitTimeoutError
 from ..types import BatchOutcome, Job
-from .calls import ASKS, PAUSES, Message, finished, stored_result
+from .calls import ASKS, PAUSES, Message, recorded_result, stored_result
 from .chain import Chain
 from .store import PATIENCE, Step, Store, StoreBusyError, Throttled
 from .worklist import Worklist
@@ -63,16 +63,14 @@ class Worker:
         #: Since when the store is busy, and the service's last failure.
         self.busy_since: Optional[float] = None
         self.failure: Optional[Error] = None
-        #: Other workers are here, and this one has continued elsewhere since it met one. When the store is asked next what they did, and
-        #: whether it is being asked.
-        self.has_others = self.has_moved = self.is_checking = False
+        #: It has continued elsewhere since it met another worker. When the store is asked next what others did, and whether it is being asked.
+        self.has_moved = self.is_checking = False
         self.checks_from = 0.0
 
     def begin(self) -> None:
         """Asks the store what it has of the list."""
         keys = self.work.keys
         self.work.begin(self.store.get(keys, None, PATIENCE) if keys else [])
-        self.has_others = self.work.has_others()
         self.deliver()
 
     def end(self, error: Optional[BaseException]) -> None:
@@ -101,7 +99,7 @@ class Worker:
         held = self.work.next_held()
         if held is not None:
             return partial(self._end_held, held)
-        if self.has_others and not self.is_checking and now >= self.checks_from:
+        if self.work.has_others and not self.is_checking and now >= self.checks_from:
             self.is_checking = True
             return self._check_others
         chain, state, pause = self.work.next_due(now)
@@ -126,7 +124,6 @@ class Worker:
         steps = self.store.get(check.elsewhere + check.ahead, None, PATIENCE)
         with self.lock:
             self.work.update(check, steps)
-            self.has_others = self.work.has_others()
             ended = time.monotonic()
             self.checks_from = ended + max(CHECKS, (ended - began) / CHECKS_COST)
             self.is_checking = self.has_moved = False
@@ -172,14 +169,18 @@ class Worker:
         self.busy_since = None
         if error is None and not message.outcome:
             return self._not_taken(chain, taken, is_probe, now)
-        if step is None or not message.outcome or not isinstance(error, (Error, type(None))):
+        if not message.outcome:
             # The store can't be used, or the call was ended.
+            return self.end(error)
+        delivery, poller, scope = message.outcome[0]
+        job = None if poller is None else poller.job
+        if step is None or not isinstance(error, (Error, type(None))):
+            # The store has no outcome, so the run says it.
+            self.work.sent_once(chain, delivery, job, message.not_recorded(error))
             return self.end(error)
         if self.is_paced:
             self.is_paced = False
             self.for_senders.notify_all()
-        delivery, poller, scope = message.outcome[0]
-        job = None if poller is None else poller.job
         if step.owner != message.owner:
             return self._decided(chain, step, delivery, job, error)
         if error is None or scope in ("item", "job"):
@@ -209,7 +210,7 @@ class Worker:
         if not self.has_moved:
             # That worker is here, so this one continues elsewhere.
             self.work.continue_from(random.random())
-        self.has_others = self.has_moved = True
+        self.has_moved = True
         return None
 
     def _refused(self, chain: Chain, error: Error, now: float) -> None:
@@ -226,7 +227,7 @@ class Worker:
         if error is None:
             return self.work.sent(chain, step, job, None)
         # It was decided otherwise, which the error says.
-        return self.work.ended(chain, delivery, job, error)
+        return self.work.sent_once(chain, delivery, job, error)
 
     def _responded(self) -> None:
         if self.breaker.responded():
@@ -287,7 +288,7 @@ class Worker:
         record = _native.stored_wait(self.client, poller)[0]
         if error is None and poller.job is not None and record is not None:
             # Recorded before another message to the job can leave.
-            return finished(self.store, step, poller.job, record), None
+            return recorded_result(self.store, step, poller.job, record), None
         for known in self.store.get([step.key], None, PATIENCE):
             if known.result is not None:
                 # Another worker saw it, and may have sent the job's next message.
@@ -302,7 +303,6 @@ class Worker:
         pause = poller.due_in
         if state == "working" and not chain.items[0].is_sent_here:
             # The worker that sent it polls it, too, and its result may be in the store before.
-            self.has_others = True
             longest = self.wait_options["max_interval"] or POLLS_FOR_OTHERS
             pause = max(pause, min(2.0 ** min(poller.polls, 16), POLLS_FOR_OTHERS, longest))
         self.work.wait(chain, state, time.monotonic() + pause)

@@ -53,6 +53,8 @@ class Worklist:
     def __init__(self, given: Sequence[Given], waits: bool, max_busy: float) -> None:
         self.waits, self.max_busy = waits, max_busy
         self.left = len(given)
+        #: The outcomes or the results of other workers' messages are waited for. A check of the store may find that they no longer are.
+        self.has_others = False
         self.chains: List[Chain] = []
         self.outcomes: List[BatchOutcome] = []
         self._of_key: Dict[str, Tuple[Chain, Item]] = {}
@@ -105,6 +107,9 @@ class Worklist:
                 item.step = None
             if chain.state != "busy":
                 self.advance(chain)
+        self.has_others = any(
+            chain.state == "elsewhere" or (chain.state == "working" and not chain.items[0].is_sent_here) for chain in self.chains
+        )
         known = sum(key in found for key in check.ahead)
         self._ahead = min(2 * self._ahead, AHEAD[1]) if 2 * known > len(check.ahead) else AHEAD[0]
 
@@ -116,12 +121,6 @@ class Worklist:
             item.step = step
             if step.state in ("accepted", "unknown", "sending"):
                 chain.last_sent = max(chain.last_sent, (step.taken_at or "", item.at))
-
-    def has_others(self) -> bool:
-        """Whether the outcome or the result of another worker's message is waited for."""
-        return any(
-            chain.state == "elsewhere" or (chain.state == "working" and not chain.items[0].is_sent_here) for chain in self.chains
-        )
 
     def has_ready(self) -> bool:
         """Whether there is a message to send."""
@@ -150,10 +149,13 @@ class Worklist:
     def wait(self, chain: Chain, state: str, due: float) -> None:
         """The chain's job is working or busy, and is polled then."""
         chain.state, chain.due = state, due
+        if state == "working" and not chain.items[0].is_sent_here:
+            self.has_others = True
         heapq.heappush(self._due, (due, chain.number))
 
     def found(self, chain: Chain, step: Step) -> None:
         """The chain's first message is another worker's."""
+        self.has_others = True
         self._update([step])
         self.advance(chain)
 
@@ -194,7 +196,7 @@ class Worklist:
             if step is None or item.may_be_sent:
                 return self.put_back(chain)
             if step.state == "sending":
-                chain.state = "elsewhere"
+                chain.state, self.has_others = "elsewhere", True
                 return
             if step.state == "accepted" and self.waits and step.result is None and chain.last_sent[1] == item.at:
                 if chain.state != "working":
@@ -217,13 +219,17 @@ class Worklist:
 
     def sent(self, chain: Chain, step: Step, job: Optional[Job], error: Optional[Error]) -> None:
         """A thread of this worker has sent the first message, and this is what the store has of it. It has not stayed `not_sent`."""
-        item = chain.items[0]
-        item.job, item.is_sent_here = job, True
+        self._sent_here(chain, job)
         chain.not_busy()
         self._update([step])
         if error is not None and not (step.state == "accepted" and self.waits):
             return self.ended(chain, step.state, job, error)
         self.advance(chain)
+
+    def sent_once(self, chain: Chain, delivery: Any, job: Optional[Job], error: Error) -> None:
+        """A thread of this worker has sent the first message, and only it knows how that ended."""
+        self._sent_here(chain, job)
+        self.ended(chain, delivery, job, error)
 
     def ended(self, chain: Chain, delivery: Any, job: Optional[Job], error: Optional[Error]) -> None:
         """The first message has ended so."""
@@ -250,6 +256,10 @@ class Worklist:
         chain.refusals += 1
         self.wait(chain, "busy", now + min(pause, left))
         return left
+
+    def _sent_here(self, chain: Chain, job: Optional[Job]) -> None:
+        item = chain.items[0]
+        item.job, item.is_sent_here = job, True
 
     def _is_ready(self, place: Tuple[int, int]) -> bool:
         """Otherwise it is an old one."""

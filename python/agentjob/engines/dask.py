@@ -17,7 +17,7 @@ from distributed import get_worker, secede
 
 from ..once import Once
 from ..types import Job
-from ._common import MAX_FAILURES, check_wait_options, patiently, send_without_waiting, shared
+from ._common import MAX_FAILURES, check_wait_options, checked, patiently, send_without_waiting, shared
 
 
 def send_message(
@@ -37,7 +37,7 @@ def send_message(
     """
     slot = _Slot()
     if slot.is_held:
-        once = shared(once)
+        once = shared(checked(once))
     headers = check_wait_options(once.client, wait_options).get("headers")
     job = patiently(lambda: send_without_waiting(once, key, job_id, prompt, headers), max_failures, slot.sleep)
     if wait:

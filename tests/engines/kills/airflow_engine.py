@@ -14,7 +14,7 @@ BIN = pathlib.Path(sys.executable).parent
 
 class Engine:
     name, package, slots = "Airflow", "apache-airflow-core", 4
-    is_one_at_a_time, settles = True, 0
+    settles = 0
 
     def __init__(self, folder, environment):
         # With SQLite, its scheduler ends when another part has locked the database.

@@ -18,7 +18,7 @@ def skip():
 class Engine:
     name, package, slots = "Celery", "celery", 4
     #: Messages that a killed process may leave unknown: its own. And how long the broker may take to deliver one again.
-    is_one_at_a_time, settles = True, 65
+    settles = 65
 
     def __init__(self, folder, environment, machines=None):
         self.processes, self.folder, self.port, self.host = Processes(folder), folder, free_port(), SERVICE if machines else "127.0.0.1"

@@ -9,7 +9,7 @@ from distributed import Client, LocalCluster
 
 class Engine:
     name, package, slots = "Dask", "distributed", 4
-    is_one_at_a_time, settles = False, 0
+    settles = 0
 
     def __init__(self, folder, environment):
         os.environ.update(environment)

@@ -39,8 +39,8 @@ class Plan:
         self.draw, self.lock, self.machines = draw, threading.Lock(), machines
         #: The last process of each message, and the last message of each process.
         self.processes, self.messages = {}, {}
-        #: What was killed where.
-        self.killed = []
+        #: What was killed where, and which messages were being sent by the processes that were killed.
+        self.killed, self.disturbed = [], set()
         #: How often a machine was cut off; where each message was when; what went wrong here.
         self.cuts, self.reached, self.errors = 0, {}, machines.errors if machines else []
 
@@ -76,9 +76,13 @@ class Plan:
     def kill(self, point, pid, at):
         if at is None or started(pid) != at:
             return
-        os.kill(pid, signal.SIGKILL)
         with self.lock:
-            self.killed.append((self.messages[pid], point))
+            os.kill(pid, signal.SIGKILL)
+            killed = self.messages[pid]
+            self.killed.append((killed, point))
+            being_sent = {item for item, process in self.processes.items() if process == (pid, at) and self.reached[item][-1][2] in SENDS}
+            # At these points its worker had not taken the step yet.
+            self.disturbed |= being_sent - ({killed} if point in ("begin", "take") else set())
         while started(pid) == at:
             time.sleep(0.001)
 

@@ -7,7 +7,7 @@ import ray
 
 class Engine:
     name, package, slots = "Ray", "ray", 4
-    is_one_at_a_time, settles = False, 0
+    settles = 0
 
     def __init__(self, folder, environment):
         os.environ.update(environment)

@@ -37,8 +37,6 @@ from agentjob.testing import Emulator
 LIMIT, LEASES, COUNTS, USED = 3600, 60, 300, 60
 #: How often it says how far it is, in seconds.
 SAYS = 60
-#: Where a killed worker may leave its message unknown.
-IN_FLIGHT = {"taken", "request", "processed", "responded", "settle", "later", "waiting"}
 #: How long a machine must be cut off, in seconds, that an outcome and a result may be recorded late, or not at all.
 CUTS_OUTCOME, CUTS_RESULT = 8, 20
 #: How often steps are resolved and run again, whose workers are killed then, too.
@@ -146,10 +144,8 @@ class Check:
             accepted = {item_of(step) for step in once.steps(state="accepted")}
             arrived, plan = self.arrived(), self.service.plan
             was_unknown |= set(unknown)
-            if self.engine.is_one_at_a_time:
-                killed = {item for item, point in plan.killed if point in IN_FLIGHT}
-                undisturbed = [item for item in set(unknown) - killed if not plan.was_cut_off(item, SENDS)]
-                self.wrong += [f"item {item} is unknown, though nothing happened while it was sent" for item in undisturbed]
+            undisturbed = [item for item in set(unknown) - plan.disturbed if not plan.was_cut_off(item, SENDS)]
+            self.wrong += [f"item {item} is unknown, though nothing happened while it was sent" for item in undisturbed]
             # What a long cut delayed may be recorded after the worker has given up.
             late = {item for item in accepted if plan.was_cut_off(item, SENDS, CUTS_OUTCOME)}
             self.wrong += [f"item {item} ended with {outcomes[item]}, and is not unknown" for item in left - set(unknown) - late]
