@@ -125,8 +125,9 @@ def test_a_rate_holds_and_a_named_actor_is_found_again(emulator, prompts, cluste
 def test_a_relative_path_is_refused_because_it_is_another_file_on_each_node(cluster, client):
     from agentjob.engines.ray import AgentJobs
 
+    jobs = AgentJobs.remote(client, "steps.db")
     with pytest.raises(ray.exceptions.ActorDiedError, match="was given as a relative path. Give an absolute one"):
-        result(AgentJobs.remote(client, "steps.db").send_message.remote("k", "job_demo", "p"))
+        result(jobs.send_message.remote("k", "job_demo", "p"))
 
 
 def test_a_subclass_of_the_actor_has_methods_of_its_own(cluster, client, database):
