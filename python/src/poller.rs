@@ -101,7 +101,7 @@ impl Poller {
             step.delivery = Delivery::Unknown;
             let sent = caller.core().send_and_poll(&job_id, &prompt, &options);
             match &sent {
-                Ok(_) => step.delivery = Delivery::Accepted,
+                Ok(_) => *step = SentStep { delivery: Delivery::Accepted, scope: "item" },
                 Err(error) => {
                     step.delivery = error.delivery().unwrap_or(step.delivery);
                     step.scope = core::step_scope(error);

@@ -457,6 +457,42 @@ def test_a_decision_during_the_send_does_not_stop_the_run(service, database, res
     assert decided_otherwise is None if resolution == "arrived" else "a person resolved it otherwise" in str(decided_otherwise)
 
 
+@pytest.mark.parametrize(("status", "resolution", "arrived"), [(503, "arrived", 0), (422, "arrived", 0), (503, "not_arrived", 1), (429, "not_arrived", 1)])
+def test_a_failure_counts_although_a_person_has_decided_about_its_message(service, database, status, resolution, arrived):
+    """The service gets its pause, and what this run sent is not called another one's."""
+    service.reset(jobs=JOBS, rules=[{"method": "POST", "nth": 1, "status": status, "headers": {"Retry-After": "2"}}])
+    client = service.client(max_retries=0)
+
+    class Decided(Wrapped):
+        is_first = True
+
+        def take(self, key, job_id, message, taker, patience):
+            return self.store.take(key, job_id, message, taker._replace(lease=0.05) if self.is_first else taker, patience)
+
+        def settle(self, key, *arguments):
+            if self.is_first:
+                self.is_first = False
+                wait_for(lambda: self.store.get([key], "unknown", 10.0), "its lease is over")
+                Once(client, database).resolve(key, resolution)
+            return self.store.settle(key, *arguments)
+
+    (outcome,) = Once(client, Decided(database)).send_all(messages("a"))
+    assert (outcome["delivery"], outcome["earlier"]) == ("accepted", False) and len(sent(service)) == arrived
+    assert all(entry["at_ms"] >= 400 for entry in service.ledger())
+
+
+def test_a_run_whose_client_is_closed_says_nothing_about_messages_that_it_did_not_send(service, database):
+    client = service.client()
+    once = Once(client, database)
+    once.steps()
+    client.close()
+    outcomes = []
+    with pytest.raises(agentjob.ClosedError):
+        for outcome in once.send_all(messages("a", "b")):
+            outcomes.append(outcome)
+    assert outcomes == [] and Once(service.client(), database).steps() == []
+
+
 def test_a_store_that_is_locked_for_long_stops_the_run(service, tmp_path, monkeypatch):
     monkeypatch.setattr("agentjob._once.worker.PATIENCE", 0.5)
     once = Once(service.client(), tmp_path / "steps.db")
@@ -473,8 +509,9 @@ def test_a_store_that_is_locked_for_long_stops_the_run(service, tmp_path, monkey
 
 @pytest.mark.parametrize("raises", [agentjob.StoreError, KeyError])
 @pytest.mark.parametrize(("status", "delivery"), [(200, "accepted"), (503, "unknown"), (400, "rejected")])
-def test_each_message_in_flight_has_its_outcome_although_the_store_is_gone(service, database, raises, status, delivery):
+def test_each_message_in_flight_has_its_outcome_although_the_store_is_gone(service, database, monkeypatch, raises, status, delivery):
     """The first that can't be recorded ends the run."""
+    monkeypatch.setattr("agentjob._once.calls.SETTLES", 0.5)
     service.reset(jobs=[{"id": f"job {n}"} for n in range(4)], rules=[{"method": "POST", "status": status}] if status != 200 else [])
 
     class Gone(Wrapped):

@@ -83,7 +83,8 @@ class Failing(SQLiteStore):
         raise agentjob.StoreError("the store is gone")
 
 
-def test_an_outcome_that_cannot_be_recorded_is_reported_and_unknown_later(emulator, client, database):
+def test_an_outcome_that_cannot_be_recorded_is_reported_and_unknown_later(emulator, client, database, monkeypatch):
+    monkeypatch.setattr(calls, "SETTLES", 0.5)
     once = Once(client, Failing(database))
     error = raised(once.send_message, "k", "job_demo", "p")
     assert isinstance(error, agentjob.StoreError) and error.delivery == "accepted" and error.job["id"] == "job_demo"

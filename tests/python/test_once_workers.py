@@ -232,6 +232,42 @@ def test_ctrl_c_between_two_statements_loses_no_outcome(client, database, when, 
     assert [step["state"] for step in once.steps()] == ([found] if found else [])
 
 
+#: What the service does; the message's delivery; and what the store has.
+FAILURES = [({}, "accepted", "accepted"), ({**POST, "status": 422}, "rejected", "rejected"), ({**POST, "status": 503}, "unknown", "unknown"), ({**POST, "status": 429}, "rejected", "rejected")]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize(("rule", "delivery", "found"), FAILURES)
+def test_ctrl_c_while_an_outcome_is_recorded_ends_the_call_when_it_is(emulator, client, database, rule, delivery, found, times):
+    """A second one doesn't let it."""
+    emulator.reset(rules=[rule] if rule else [])
+    left = [interrupt] * times
+    once = Once(client.with_options(max_retries=0), Stopping(database, before={"settle": lambda: left and left.pop()()}))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        once.send_message("k", "job_demo", "p")
+    assert caught.value.delivery == delivery and left == []
+    assert state(once) == (found if times == 1 else "sending")
+
+
+@pytest.mark.parametrize(("rule", "delivery", "found"), FAILURES)
+def test_a_store_that_fails_for_a_moment_loses_no_outcome(emulator, client, database, rule, delivery, found):
+    """Whatever it raises."""
+    emulator.reset(rules=[rule] if rule else [])
+    left = [OSError("too many open files"), agentjob.StoreError("disk I/O error")]
+
+    def fail():
+        if left:
+            raise left.pop()
+
+    once = Once(client.with_options(max_retries=0), Stopping(database, before={"settle": fail}))
+    if delivery == "accepted":
+        assert once.send_message("k", "job_demo", "p")["id"] == "job_demo"
+    else:
+        error = raised(once.send_message, "k", "job_demo", "p")
+        assert error.delivery == delivery and "could not be recorded" not in str(error.__notes__)
+    assert state(once) == found
+
+
 def test_ctrl_c_at_any_time_loses_no_outcome(emulator, database, script):
     """A signal at a random moment of each of many calls."""
     emulator.reset(hourly_limit=100_000)

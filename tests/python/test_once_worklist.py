@@ -36,7 +36,7 @@ def test_a_list_is_sent_in_its_order():
     work = worklist()
     work.begin([step("3", "accepted"), step("4", "sending")])
     assert taken(work) == list("01256789")
-    assert ended(work) == [("3", "accepted")] and work.check().elsewhere == ["4"] and work.has_others()
+    assert ended(work) == [("3", "accepted")] and work.check().elsewhere == ["4"] and work.has_others
 
 
 def test_a_worker_that_meets_another_continues_elsewhere_and_comes_round():
@@ -89,9 +89,9 @@ def test_what_the_store_said_before_a_thread_took_the_message_is_old():
     chain = work.next()
     work.sent(chain, step("0", "accepted", "own"), {}, None)
     work.update(check, [step("0", "sending", "own")])
-    assert (chain.state, work.has_others()) == ("working", False)
+    assert (chain.state, work.has_others) == ("working", False)
     work.found(work.next(), step("1", "sending"))
-    assert work.has_others()
+    assert work.has_others
 
 
 def test_a_chain_whose_first_message_others_sent_keeps_the_order_of_the_list():

@@ -52,11 +52,12 @@ class Message:
         self.pid = os.getpid()
         #: What is known of the message, as long as this call has not sent it.
         self.delivery = "not_sent"
-        #: The step may have been taken, and its outcome is not recorded yet; and until when that is tried, once it is.
+        #: The step may have been taken, and its outcome is not recorded yet.
         self.is_open = False
-        self.settles_until: Optional[float] = None
-        #: What the store has of it, once that was recorded.
+        #: What the store has of it, once that was recorded; until when that is tried, and why it could not be.
         self.step: Optional[Step] = None
+        self.records_until: Optional[float] = None
+        self.problem: Optional[Exception] = None
         #: The delivery of the message, the wait for its result, and what its failure affects, once the call to the service has ended.
         self.outcome: List[Tuple[str, Optional[Poller], str]] = []
 
@@ -73,7 +74,7 @@ class Message:
                     raise
             retries += 1
             self.outcome.clear()
-            self.settles_until = None
+            self.records_until = None
             # Another owner: the statement that recorded the 429 may be executed once more, and late.
             self.taker = self.taker._replace(owner=os.urandom(8).hex())
 
@@ -134,7 +135,10 @@ class Message:
             remaining = token._remaining
             if remaining == 0.0 or token.cancelled or self.client.closed:
                 # Nothing is taken: this raises the error of a call that has ended.
-                self._request(token)
+                try:
+                    self._request(token)
+                finally:
+                    self.outcome.clear()
             self.is_open = True
             patience = SLICE if remaining is None else min(SLICE, remaining)
             try:
@@ -175,8 +179,10 @@ class Message:
         job = None if poller is None else poller.job
         assert poller is not None and job is not None
         record, wait = _native.stored_wait(self.client, poller)
-        step = self._settle(StepOutcome("accepted", None, record, wait))
-        self.is_open = False
+        if not self._record(StepOutcome("accepted", None, record, wait)):
+            assert self.problem is not None
+            raise self.problem
+        step = self.step
         if step is None or step.state != "accepted" or step.owner not in (self.owner, None):
             why = "it was removed from the store" if step is None else "a person resolved it otherwise, because its lease was over"
             raise StoreError(f"step {name(self.key)}: the message was accepted, but meanwhile {why}. Check the job.")
@@ -213,13 +219,26 @@ class Message:
         if isinstance(error, RateLimitError) and delivery == "rejected":
             pause = _native.step_pause(error.retry_after)
         again = not self.taker.takes_rejected and delivery == "rejected" and scope != "item"
-        try:
-            step = self._settle(StepOutcome(delivery, failure, record, wait, pause, again))
-        except Exception as problem:  # a store of the program's own may raise anything
-            if self.outcome:
-                _native.note(error, f"the outcome could not be recorded, so step {name(self.key)} becomes unknown: {problem}")
+        outcome = StepOutcome(delivery, failure, record, wait, pause, again)
+        interruption: Optional[BaseException] = None
+        while True:
+            try:
+                is_recorded = self._record(outcome)
+                break
+            except BaseException as interrupted:
+                # Ctrl-C does not keep the outcome from the store. A second one does.
+                _native.add_note(interrupted, delivery)
+                if interruption is not None or not isinstance(error, Exception):
+                    raise
+                interruption = interrupted
+        if not is_recorded and self.outcome:
+            why = f"the outcome could not be recorded, so step {name(self.key)} becomes unknown: {self.problem}"
+            _native.note(interruption or error, why)
+        if interruption is not None:
+            raise interruption
+        if not is_recorded:
             return None
-        self.is_open = False
+        step = self.step
         if self.outcome and (step is None or step.owner != self.owner):
             _native.note(error, f"meanwhile step {name(self.key)} was resolved or removed, because its lease was over: check the job")
         if step is None or step.owner != self.owner:
@@ -234,14 +253,23 @@ class Message:
         _native.note(error, f"step {name(self.key)} is unknown and is not sent again: check the job, then resolve the step")
         return None
 
-    def _settle(self, outcome: StepOutcome) -> Optional[Step]:
-        now = time.monotonic()
-        if self.settles_until is None:
-            self.settles_until = now + SETTLES
-        elif now >= self.settles_until:
-            raise StoreError(f"that was tried for {SETTLES:g} s")
-        self.step = self.store.settle(self.key, self.owner, outcome, self.settles_until - now)
-        return self.step
+    def _record(self, outcome: StepOutcome) -> bool:
+        """Records the outcome, and tries that again if a message may have left. Returns whether the store has it."""
+        if self.problem is not None:
+            return False
+        if self.records_until is None:
+            self.records_until = time.monotonic() + SETTLES
+        for pause in pauses():
+            try:
+                self.step = self.store.settle(self.key, self.owner, outcome, max(0.0, self.records_until - time.monotonic()))
+                break
+            except Exception as problem:  # a store of the program's own may raise anything
+                if not self.outcome or time.monotonic() + pause >= self.records_until:
+                    self.problem = problem
+                    return False
+                time.sleep(pause)
+        self.is_open = False
+        return True
 
     def _known(self, step: Step, token: CancelToken) -> Job:
         """The outcome of a step that was not sent now."""

@@ -74,8 +74,9 @@ class Locator(NamedTuple):
         hosts = max((len(values) for values in lists.values()), default=1)
         if any(len(values) not in (1, hosts) for values in lists.values()):
             return [self.settings]  # libpq says what is wrong
-        # One that only reads does not hide the one that writes.
-        writes = {"target_session_attrs": "read-write"} if hosts > 1 and "PGTARGETSESSIONATTRS" not in os.environ else {}
+        # One that only reads does not hide the one that writes, unless the environment or a service says which is meant.
+        is_said = "service" in self.settings or any(name in os.environ for name in ("PGTARGETSESSIONATTRS", "PGSERVICE"))
+        writes = {"target_session_attrs": "read-write"} if hosts > 1 and not is_said else {}
         return [{**writes, **self.settings, **{name: values[n % len(values)] for name, values in lists.items()}} for n in range(hosts)]
 
     def has_secrets(self) -> bool:

@@ -21,6 +21,9 @@ RESPONDS = 5.0
 #: The pauses between two attempts, in seconds: after other workers' statements, and after a connection was lost.
 BUSY_PAUSE, LOST_PAUSE = 0.01, 0.2
 
+#: Until when a call of a store waits for other workers' statements, and until when at the latest for the server.
+Times = Tuple[float, float]
+
 #: By the server's clock: of a step that a worker took and whose lease is over, the outcome is not known.
 STATE = "CASE WHEN state = 'sending' AND lease_until <= statement_timestamp() THEN 'unknown' ELSE state END"
 TIMES = ("taken_at", "changed_at")
@@ -173,42 +176,45 @@ class PostgreSQLStore:
         statements: List[Tuple[str, Arguments]] = [(TAKE, (*pace, key, job_id, message, taker.owner, _number(taker.lease), _boolean(taker.takes_rejected)))]
         if taker.messages is not None:
             statements.insert(0, (IN_ORDER, (taker.scope,)))
-        step = self._changed(key, statements, patience)
+        times = _times(patience)
+        step = self._changed(key, statements, times)
         if step is not None and not may_be_taken(step, message, taker.takes_rejected):
             return step, None
-        throttled = self._run([(THROTTLED, pace)], patience)
+        throttled = self._run([(THROTTLED, pace)], times)
         return step, Throttled(str(throttled[0][0]), float(throttled[0][1] or 0)) if throttled else None
 
     def settle(self, key: str, owner: str, outcome: StepOutcome, patience: float, /) -> Optional[Step]:
         """Records an outcome; see Store. Also if the server is restarted meanwhile, or another one takes its place."""
         made = (outcome.state, outcome.failure, outcome.record, outcome.poller)
         arguments = (key, owner, *made, _number(outcome.pause), _boolean(outcome.again))
-        return self._changed(key, [(SETTLE, arguments)], patience, lasting=True)
+        return self._changed(key, [(SETTLE, arguments)], _times(patience), lasting=True)
 
     def resolve(self, step: Step, state: str, resolution: Resolution, /) -> Optional[Step]:
         """Records a decision; see Store."""
         seen = (step.owner, step.decision)
-        return self._changed(step.key, [(RESOLVE, (step.key, str(step.sends), state, resolution, *seen))], PATIENCE)
+        return self._changed(step.key, [(RESOLVE, (step.key, str(step.sends), state, resolution, *seen))], _times(PATIENCE))
 
     def finish(self, step: Step, result: str, /) -> Optional[str]:
         """Records the last record of a job; see Store. Also if the server is restarted meanwhile, or another one takes its place."""
-        rows = self._run([(FINISH, (step.key, str(step.sends), result))], PATIENCE, lasting=True)
+        rows = self._run([(FINISH, (step.key, str(step.sends), result))], _times(PATIENCE), lasting=True)
         return rows[0][0] if rows else None
 
     def get(self, keys: Optional[Sequence[str]], state: Optional[StepState], patience: float, /) -> List[Step]:
         """These steps, or all; see Store."""
-        return _steps(self._run([(GET, (state, None if keys is None else json.dumps(keys)))], patience))
+        return self._get(keys, state, _times(patience))
 
-    def _changed(self, key: str, statements: Statements, patience: float, lasting: bool = False) -> Optional[Step]:
+    def _get(self, keys: Optional[Sequence[str]], state: Optional[StepState], times: Times) -> List[Step]:
+        return _steps(self._run([(GET, (state, None if keys is None else json.dumps(keys)))], times))
+
+    def _changed(self, key: str, statements: Statements, times: Times, lasting: bool = False) -> Optional[Step]:
         """Executes statements about a step. If that changes nothing, the step is read as it is."""
-        found = _steps(self._run(statements, patience, lasting)) or self.get([key], None, patience)
+        found = _steps(self._run(statements, times, lasting)) or self._get([key], None, times)
         return found[0] if found else None
 
-    def _run(self, statements: Statements, patience: float, lasting: bool = False) -> Rows:
+    def _run(self, statements: Statements, times: Times, lasting: bool = False) -> Rows:
         """Executes statements in one transaction. Over another connection, if it is lost on one that was kept; and if it is `lasting`,
         until the patience ends: all are statements that may be executed twice."""
-        deadline = time.monotonic() + patience
-        limit = max(deadline, time.monotonic() + RESPONDS)
+        deadline, limit = times
         may_be_executed = False
         while True:
             connection = self._kept_connection()
@@ -256,6 +262,11 @@ class PostgreSQLStore:
 
     def _failed(self, error: StoreError) -> StoreError:
         return StoreError(f"the store {self._locator.name!r} cannot be used: {_native.escape(str(error))}")
+
+
+def _times(patience: float) -> Times:
+    now = time.monotonic()
+    return now + patience, now + max(patience, RESPONDS)
 
 
 def _opened(locator: Locator, limit: float) -> Connection:

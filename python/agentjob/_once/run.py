@@ -104,7 +104,7 @@ class Run:
                     return
         finally:
             self.worker.sends.cancel()
-            self._join(SETTLES + WATCHES)
+            self._join(SETTLES + TICK)
 
     def begin(self) -> None:
         """Starts to send."""

@@ -174,15 +174,15 @@ class Worker:
             return self.end(error)
         delivery, poller, scope = message.outcome[0]
         job = None if poller is None else poller.job
-        if step is None or not isinstance(error, (Error, type(None))):
+        if step is None:
             # The store has no outcome, so the run says it.
             self.work.sent_once(chain, delivery, job, message.not_recorded(error))
+            return self.end(error)
+        if not isinstance(error, (Error, type(None))):
             return self.end(error)
         if self.is_paced:
             self.is_paced = False
             self.for_senders.notify_all()
-        if step.owner != message.owner:
-            return self._decided(chain, step, delivery, job, error)
         if error is None or scope in ("item", "job"):
             self._responded()
         elif scope == "rate_limit":
@@ -193,6 +193,8 @@ class Worker:
         else:
             _native.note(error, "the list was stopped; run it again to continue")
             self.end(error)
+        if step.owner != message.owner:
+            return self._decided(chain, step, delivery, job, error)
         if step.state != "not_sent" or error is None:
             return self.work.sent(chain, step, job, error)
         return self._refused(chain, error, now) if scope == "job" else self.work.put_back(chain)
@@ -223,7 +225,7 @@ class Worker:
     def _decided(self, chain: Chain, step: Step, delivery: str, job: Optional[Job], error: Optional[Error]) -> None:
         """A person has decided about the step meanwhile, because its lease was over."""
         if delivery != "accepted":
-            return self.work.found(chain, step)
+            return self.work.decided(chain, step)
         if error is None:
             return self.work.sent(chain, step, job, None)
         # It was decided otherwise, which the error says.

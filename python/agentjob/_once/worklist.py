@@ -226,6 +226,11 @@ class Worklist:
             return self.ended(chain, step.state, job, error)
         self.advance(chain)
 
+    def decided(self, chain: Chain, step: Step) -> None:
+        """A thread of this worker has sent the first message, and meanwhile a person has decided about it."""
+        self._sent_here(chain, None)
+        self.found(chain, step)
+
     def sent_once(self, chain: Chain, delivery: Any, job: Optional[Job], error: Error) -> None:
         """A thread of this worker has sent the first message, and only it knows how that ended."""
         self._sent_here(chain, job)
