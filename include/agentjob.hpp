@@ -123,7 +123,7 @@ class meta {
 public:
     explicit meta(const agentjob_meta *handle) noexcept : handle_(handle) {}
     std::string operation() const { return detail::text(agentjob_meta_operation(handle_)); }
-    std::string job_id() const { return detail::whole_text(agentjob_meta_job_id, handle_); }
+    std::string job_id() const { return detail::whole_text(agentjob_meta_job_id, handle_).value_or(""); }
     int http_status() const noexcept { return agentjob_meta_http_status(handle_); }
     std::optional<std::string> request_id() const { return detail::optional_text(agentjob_meta_request_id(handle_)); }
     /** The name's case does not matter. */
@@ -139,7 +139,7 @@ public:
         return us < 0 ? std::nullopt : std::optional(std::chrono::microseconds(us));
     }
     /** All of it, as a JSON object. */
-    std::string json() const { return detail::text(agentjob_meta_json(handle_, nullptr)); }
+    std::string json() const { return detail::whole_text(agentjob_meta_json, handle_).value_or(""); }
     const agentjob_meta *get() const noexcept { return handle_; }
 
 private:

@@ -334,9 +334,7 @@ inline std::string export_messages(std::string_view journal, agentjob_export_for
     using owned = detail::owned<agentjob_batch_export, agentjob_batch_export_free>;
     const std::string path = detail::c_text("journal", journal);
     const owned exported = detail::make<owned>(agentjob_batch_export_new, path.c_str(), format);
-    std::size_t length = 0;
-    const char *text = agentjob_batch_export_text(exported.get(), &length);
-    return std::string(text, length);
+    return detail::whole_text(agentjob_batch_export_text, exported.get()).value_or("");
 }
 
 /** Writes a report about a batch, a page of HTML, into a file that other users cannot read. A file that exists is refused or replaced. */

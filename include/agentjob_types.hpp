@@ -37,12 +37,12 @@ template <class T, auto free_handle>
 using owned = std::unique_ptr<T, freed_by<free_handle>>;
 
 inline std::string text(const char *borrowed) { return borrowed ? borrowed : ""; }
-/** The text of a function that returns its length, too. */
+/** The text of a function that returns its length, too, because the service may put a NUL byte into a text. */
 template <class Function, class... Values>
-std::string whole_text(Function *function, Values... values) {
+std::optional<std::string> whole_text(Function *function, Values... values) {
     std::size_t length = 0;
     const char *text = function(values..., &length);
-    return text ? std::string(text, length) : std::string();
+    return text ? std::optional(std::string(text, length)) : std::nullopt;
 }
 
 inline std::optional<std::string> optional_text(const char *borrowed) {
@@ -102,20 +102,11 @@ public:
     std::optional<time_point> created_at() const { return time_from(agentjob_job_created_at_unix_ms(get())); }
     std::optional<time_point> archived_at() const { return time_from(agentjob_job_archived_at_unix_ms(get())); }
     /** The whole record as JSON. */
-    std::string json() const {
-        std::size_t length = 0;
-        const char *json = agentjob_job_json(get(), &length);
-        return std::string(json ? json : "", length);
-    }
+    std::string json() const { return detail::whole_text(agentjob_job_json, get()).value_or(""); }
     const agentjob_job *get() const noexcept { return handle_.get(); }
 
 private:
-    /** With its length, because the service may put a NUL byte into a text. */
-    std::optional<std::string> text(agentjob_job_field field) const {
-        std::size_t length = 0;
-        const char *text = agentjob_job_text(get(), field, &length);
-        return text ? std::optional(std::string(text, length)) : std::nullopt;
-    }
+    std::optional<std::string> text(agentjob_job_field field) const { return detail::whole_text(agentjob_job_text, get(), field); }
     static std::optional<time_point> time_from(std::int64_t unix_ms) {
         return unix_ms < 0 ? std::nullopt : std::optional(time_point(std::chrono::milliseconds(unix_ms)));
     }
@@ -151,11 +142,7 @@ public:
         return ms < 0 ? std::nullopt : std::optional(std::chrono::milliseconds(ms));
     }
     std::optional<std::string> request_id() const { return detail::optional_text(agentjob_error_request_id(get())); }
-    std::optional<std::string> body() const {
-        std::size_t length = 0;
-        const char *body = agentjob_error_body(get(), &length);
-        return body ? std::optional(std::string(body, length)) : std::nullopt;
-    }
+    std::optional<std::string> body() const { return detail::whole_text(agentjob_error_body, get()); }
     std::uint32_t attempts() const noexcept { return agentjob_error_attempts(get()); }
     std::chrono::milliseconds elapsed() const noexcept { return detail::duration(agentjob_error_elapsed_ms(get())); }
     /** The last record that a wait received; none if that may be the previous result. Or that of the job that was created, if the call was

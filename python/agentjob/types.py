@@ -132,7 +132,7 @@ class BatchOutcome(TypedDict):
     error: Optional[Error]
     """Why the message was rejected, was held back or may have arrived; for an accepted one, why its record or its job's end could not be read."""
     earlier: bool
-    """Whether the outcome is of an earlier run of the journal."""
+    """Whether the outcome is of an earlier run of the journal; in a list of Once.send_all, of an earlier run or of another worker."""
     extra: Any
     """The item's `extra` in the list of this run, as `json` reads it again; None if it has none."""
 

@@ -1,5 +1,5 @@
 /* Every text parameter of every function refuses an empty text, in each way to pass one; the error names it, and nothing is sent. */
-#include "support.h"
+#include "batch.h"
 
 static agentjob_error *err;
 
@@ -65,7 +65,16 @@ int main(void) {
         REFUSED("prompt is empty", AGENTJOB_DELIVERY_NOT_SENT,
                 agentjob_client_send_and_wait(client, "job_demo", text, len, NULL, &job, &err));
     }
-    CHECK(job == NULL && poller == NULL);
+    agentjob_batch_status *status = NULL;
+    agentjob_batch_export *exported = NULL;
+    const char *items[] = {"a"};
+    REFUSED("journal is empty", AGENTJOB_DELIVERY_NONE, agentjob_batch_status_new("", &status, &err));
+    REFUSED("journal is empty", AGENTJOB_DELIVERY_NONE, agentjob_batch_resolve("", items, 1, AGENTJOB_RESOLUTION_ARRIVED, NULL, &err));
+    REFUSED("journal is empty", AGENTJOB_DELIVERY_NONE, agentjob_batch_retry("", items, 1, NULL, 0, NULL, &err));
+    REFUSED("journal is empty", AGENTJOB_DELIVERY_NONE, agentjob_batch_drop("", items, 1, NULL, &err));
+    REFUSED("journal is empty", AGENTJOB_DELIVERY_NONE, agentjob_batch_export_new("", AGENTJOB_EXPORT_FORMAT_CSV, &exported, &err));
+    REFUSED("journal is empty", AGENTJOB_DELIVERY_NONE, agentjob_batch_write_report("", "report.html", true, &err));
+    CHECK(job == NULL && poller == NULL && status == NULL && exported == NULL);
     CHECK_INT(emulator_messages(&service), 0);
     agentjob_client_free(client);
     emulator_stop(&service);

@@ -380,6 +380,23 @@ def test_one_thread_iterates_and_any_thread_reads_progress_and_stops(client, emu
     assert not thread.is_alive() and len(outcomes) == 3 and batch.finished
 
 
+def test_a_thread_that_closes_a_batch_does_not_set_back_its_progress(client, emulator, journal):
+    """While it waits for the last response."""
+    stall = {"method": "POST", "nth": 4, "fault": {"do": "stall", "at": "request", "ms": 2000 * PATIENCE}}
+    emulator.reset(jobs=[{"id": f"job_{n}"} for n in range(1, 5)], rules=[stall])
+    token = agentjob.CancelToken()
+    batch = client.send_all(messages(4), journal=journal, concurrency=1, grace=PATIENCE, cancel=token)
+    wait_for(lambda: batch.progress()["accepted"] == 3, "three are accepted")
+    wait_for(lambda: len(emulator.requests()["requests"]) == 4, "the fourth is there")
+    closing = threading.Thread(target=batch.close, daemon=True)
+    closing.start()
+    wait_for(lambda: batch.finished, "it is closing")
+    assert (batch.progress()["accepted"], len(batch), repr(batch)) == (3, 4, "<Batch: 3 of 4 done, finished>")
+    emulator.stop()
+    closing.join(PATIENCE)
+    assert batch.progress()["accepted"] == 3 and batch.progress()["unknown"] == 1
+
+
 def test_a_callback_cannot_iterate_its_own_batch(client, journal):
     batch = None
     batch = client.send_all(messages(3), journal=journal, wait=True, on_update=lambda update: next(batch), **QUICK)

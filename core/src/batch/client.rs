@@ -39,7 +39,7 @@ impl Client {
     /// # Errors
     /// `InvalidArgument`, which names the item by its line or number: a wrong id or prompt, two items with one key, or an item that
     /// differs from the journal's. `Journal`: the journal cannot be opened or written, is damaged (with the line's number), or
-    /// another run is using it. If something stops the batch, the iterator's last item is that error.
+    /// another run is using it. `Connect`: the system has no thread left. If something stops the batch, the iterator's last item is that error.
     pub fn send_all(&self, items: impl IntoIterator<Item = BatchItem>, options: &BatchOptions) -> Result<Batch, Error> {
         options.check()?;
         if let Some(headers) = &options.headers {

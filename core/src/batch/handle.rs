@@ -44,14 +44,15 @@ impl BatchHandle {
     }
 
     /// Waits until no message of the batch is in flight, for at most `timeout`. Returns whether none is: then the journal has every
-    /// outcome, and is unlocked. It does not stop the batch, but it ends the calls of a stopped one when their grace has passed. If a
+    /// outcome, and is unlocked. It stops the batch only if its token is cancelled or its client closed, and ends the calls of a stopped
+    /// one when their grace has passed. If a
     /// function of the program (for the API key or for events) or the disk takes longer than 1 s after that, it returns true, too:
     /// nothing more is sent, and the journal is unlocked when that has returned.
     pub fn wait(&self, timeout: Duration) -> bool {
         self.engine().is_none_or(|engine| engine.wait(timeout))
     }
 
-    /// How far the batch is; `None` if it was dropped.
+    /// How far the batch is; `None` once it was dropped and its threads have ended, and in a forked child.
     pub fn progress(&self) -> Option<BatchProgress> {
         self.engine().map(|engine| engine.lock().progress(engine.now()))
     }

@@ -36,8 +36,10 @@ impl Batch {
     /// Waits for the next event, for at most this long.
     ///
     /// # Errors
-    /// What stopped the batch: `Journal`, `Authentication`, `PermissionDenied`, `Redirect`, `Tls`, `Closed`, `Cancelled`, or the
-    /// service failure that lasted longer than `max_outage`. Each says to run the batch again. After it the batch is finished.
+    /// What stopped the batch: `Journal`, `Authentication`, `PermissionDenied`, `Redirect`, `Tls`, `Closed`, `Cancelled`, the service
+    /// failure that lasted longer than `max_outage`, `RateLimit` with a pause of more than a day, `Connect` if the system has no thread
+    /// left, `InvalidArgument` in a forked child, or `Internal`. Each but the last two says to run the batch again. After it the batch is
+    /// finished.
     pub fn next_event(&mut self, timeout: Duration) -> Result<BatchEvent, Error> {
         self.next_event_or(timeout, None)
     }
@@ -166,6 +168,8 @@ impl Batch {
         let mut state = self.engine.lock();
         let is_unfinished = state.unsettled.contains(&true) || state.progress.waiting > 0;
         match state.failure.take() {
+            // Its client was closed when nothing was left to do.
+            Some(failure) if failure.kind() == ErrorKind::Closed && !is_unfinished => Ok(BatchEvent::Finished),
             Some(failure) => Err(failure),
             None if is_cancelled && is_unfinished => {
                 drop(state);

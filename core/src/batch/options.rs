@@ -169,10 +169,7 @@ impl BatchOptions {
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names the setting.
     pub fn check(&self) -> Result<(), Error> {
-        if self.journal.as_os_str().is_empty() {
-            return Err(Error::invalid("journal is empty")
-                .with_hint("Give the path of the file that records how far the batch is."));
-        }
+        check_journal(&self.journal)?;
         if !(1..=MAX_CONCURRENCY).contains(&self.concurrency) {
             return Err(Error::invalid(format!("concurrency is {}", self.concurrency))
                 .with_hint(format!("Give 1 to {MAX_CONCURRENCY}.")));
@@ -204,4 +201,13 @@ impl fmt::Debug for BatchOptions {
             .field("call_events", &self.call_events)
             .finish_non_exhaustive()
     }
+}
+
+/// Refuses an empty path, which is no file.
+pub(crate) fn check_journal(path: &Path) -> Result<(), Error> {
+    if path.as_os_str().is_empty() {
+        return Err(Error::invalid("journal is empty")
+            .with_hint("Give the path of the file that records how far the batch is."));
+    }
+    Ok(())
 }

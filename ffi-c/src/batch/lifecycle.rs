@@ -85,11 +85,7 @@ impl agentjob_batch {
     }
 
     fn next(&mut self, timeout: Duration) -> Result<*mut agentjob_batch_event, Error> {
-        let State::Running(batch) = &mut self.state else {
-            return Err(
-                Error::invalid_argument("the batch was not started").with_hint("Call agentjob_batch_start() first.")
-            );
-        };
+        let State::Running(batch) = &mut self.state else { return Err(not_started()) };
         if self.over {
             return Ok(ptr::null_mut());
         }
@@ -103,10 +99,7 @@ impl agentjob_batch {
     pub(crate) fn running(&self) -> Result<&Batch, Error> {
         match &self.state {
             State::Running(batch) => Ok(batch),
-            _ => {
-                Err(Error::invalid_argument("the batch was not started")
-                    .with_hint("Call agentjob_batch_start() first."))
-            }
+            _ => Err(not_started()),
         }
     }
 
@@ -276,4 +269,8 @@ pub unsafe extern "C" fn agentjob_batch_stop(batch: *mut agentjob_batch) {
 pub unsafe extern "C" fn agentjob_batch_free(batch: *mut agentjob_batch) {
     // SAFETY: the header's contract.
     unsafe { handle::free(batch) }
+}
+
+fn not_started() -> Error {
+    Error::invalid_argument("the batch was not started").with_hint("Call agentjob_batch_start() first.")
 }

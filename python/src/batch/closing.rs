@@ -18,11 +18,13 @@ pub(crate) fn close(py: Python<'_>, client: &Client, token: Option<&CancelToken>
 pub(crate) fn wait(py: Python<'_>, batches: &[BatchHandle], token: Option<&CancelToken>) -> PyResult<()> {
     let watcher = Watcher::default();
     let is_over = || watcher.check().is_err() || token.is_some_and(CancelToken::is_cancelled);
+    // Signals run their handlers between two slices, and a token notifies no batch but its own.
+    let slice = if watcher.wants_checks() || token.is_some() { SLICE } else { Duration::MAX };
     let mut done = false;
     let ended = blocking(py, &watcher, false, || {
         done = batches.iter().all(|batch| {
             while !is_over() {
-                if batch.wait(SLICE) {
+                if batch.wait(slice) {
                     return true;
                 }
             }

@@ -18,7 +18,7 @@ pub(crate) struct Running {
     /// Stops the batch and knows its progress, whichever thread has the core.
     pub(crate) handle: BatchHandle,
     finished: AtomicBool,
-    /// As of the last event: of use when it is finished.
+    /// As of the last event: of use once the core has gone.
     progress: Mutex<BatchProgress>,
 }
 
@@ -63,8 +63,7 @@ impl Running {
 
     /// The progress, without waiting.
     pub(crate) fn progress(&self) -> BatchProgress {
-        let now = if self.is_finished() { None } else { self.handle.progress() };
-        now.unwrap_or_else(|| *guard(&self.progress))
+        self.handle.progress().unwrap_or_else(|| *guard(&self.progress))
     }
 
     /// Waits up to `time` for one event of the core, unless the token is cancelled, and adds it to `received`. Returns whether there was

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::batch::journal::error::problem;
 use crate::batch::journal::line::Content;
 use crate::batch::journal::replay::read_lines;
+use crate::batch::options::check_journal;
 use crate::error::Error;
 use crate::os::descriptor::above_standard;
 
@@ -106,6 +107,7 @@ fn missing(path: &Path) -> Error {
 
 /// The path as it stays valid when the program changes its working directory.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    check_journal(path)?;
     path::absolute(path).map_err(|error| problem(path, &format!("has no absolute path ({error})")))
 }
 

@@ -24,6 +24,7 @@ impl Engine {
         if state.breaker.record_response() {
             state.events.update(BatchUpdate::Resumed);
             drop(state);
+            self.notify_owner();
             self.report(&Event::Resumed);
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::batch::run::engine::{Engine, MAX_SLEEP};
+use crate::batch::run::engine::Engine;
 use crate::batch::run::state::State;
 use crate::call::control::{CancelToken, SLICE};
 use crate::os::bell::Bell;
@@ -18,12 +18,13 @@ impl Engine {
         // That of a batch that is stopping has done what it can, and stays readable.
         let own = self.options.cancel.as_ref().filter(|_| state.stopping.is_none());
         let tokens: Vec<&CancelToken> = own.into_iter().chain(cancel).collect();
-        // A signal handler may cancel a token, so that notifies no Condvar.
-        let slice = if tokens.is_empty() { at_most } else { at_most.min(SLICE) };
-        // Made under the lock, like the hush of the caller: an event that comes later rings it.
-        let bell = if slice < at_most { self.bell() } else { None };
+        // A signal handler may cancel a token, so that notifies no Condvar. A short wait ends soon without being told.
+        let needs_telling = !tokens.is_empty() && at_most > SLICE;
         let descriptors: Option<Vec<_>> = tokens.iter().map(|token| token.flag().descriptor()).collect();
-        let (Some(bell), Some(descriptors)) = (bell, descriptors) else {
+        // Made under the lock, like the hush of the caller: an event that comes later rings it.
+        let told = descriptors.filter(|_| needs_telling).and_then(|descriptors| Some((self.bell()?, descriptors)));
+        let Some((bell, descriptors)) = told else {
+            let slice = if needs_telling { SLICE } else { at_most };
             drop(self.for_owner.wait_timeout(state, slice).unwrap_or_else(PoisonError::into_inner).0);
             return;
         };
@@ -38,12 +39,8 @@ impl Engine {
         let _ = poll(&mut wanted, Some(&at_most));
     }
 
-    /// The rest of a wait that sees a batch that is stopping end in time, and a machine that was suspended.
-    pub(crate) fn until_due(&self, state: &State, at_most: Duration) -> Duration {
-        at_most.min(self.due(state).unwrap_or(MAX_SLEEP)).min(MAX_SLEEP)
-    }
-
-    /// What rings for the owner, from its first use on; `None`: no descriptor is free.
+    /// What rings for the owner, from its first use on; `None`: no descriptor is free. Only for the owner: it hushes the bell, so another
+    /// thread that waited for it, too, could sleep through an event.
     fn bell(&self) -> Option<&Bell> {
         if self.bell.get().is_none() {
             let _ = self.bell.set(Bell::new().ok()?);

@@ -4,7 +4,6 @@
 //! disk before the thread takes another message.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::batch::events::BatchUpdate;
 use crate::batch::journal::item_lines;
@@ -28,7 +27,9 @@ pub(crate) fn run(engine: &Arc<Engine>) {
     let mut state = engine.lock();
     loop {
         if engine.is_cancelled() {
-            state.stopping.get_or_insert_with(Instant::now);
+            drop(state);
+            engine.check_end();
+            state = engine.lock();
         }
         match state.next_send(engine.now()) {
             SendTask::Done => break,

@@ -15,7 +15,7 @@
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-use crate::batch::run::engine::Engine;
+use crate::batch::run::engine::{Engine, MAX_SLEEP};
 use crate::batch::run::state::State;
 use crate::batch::run::stop_errors::closed;
 use crate::call::control::{CancelToken, SLICE};
@@ -27,12 +27,14 @@ const ABORT_TIME: Duration = Duration::from_secs(1);
 
 impl State {
     /// Why the batch stops. Its owner gets the first reason, except that a journal that can't be written comes before everything: what
-    /// was reported about the messages in flight is not in it.
-    pub(crate) fn fail(&mut self, why: Error) {
+    /// was reported about the messages in flight is not in it. Returns whether this is the reason now.
+    pub(crate) fn fail(&mut self, why: Error) -> bool {
         let is_journal = |error: &Error| error.kind() == ErrorKind::Journal;
-        if self.failure.as_ref().is_none_or(|first| is_journal(&why) && !is_journal(first)) {
+        let counts = self.failure.as_ref().is_none_or(|first| is_journal(&why) && !is_journal(first));
+        if counts {
             self.failure = Some(why);
         }
+        counts
     }
 }
 
@@ -40,11 +42,14 @@ impl Engine {
     /// Stops the batch.
     pub(crate) fn stop(&self, failure: Option<Error>) {
         let mut state = self.lock();
+        let begins = state.stopping.is_none();
         state.stopping.get_or_insert_with(Instant::now);
-        if let Some(failure) = failure {
-            state.fail(failure);
-        }
+        let counts = failure.is_some_and(|failure| state.fail(failure));
         drop(state);
+        if !begins && !counts {
+            // Those who wait for the batch call this each time that they wake, and would wake each other.
+            return;
+        }
         self.for_senders.notify_all();
         self.for_job_waiters.notify_all();
         self.notify_owner();
@@ -76,8 +81,15 @@ impl Engine {
 
     /// Cancels the calls in flight of a batch that is stopping.
     pub(crate) fn abort(&self) {
-        self.lock().aborted.get_or_insert_with(Instant::now);
+        let mut state = self.lock();
+        let begins = state.aborted.is_none();
+        state.aborted.get_or_insert_with(Instant::now);
+        drop(state);
         self.abort.cancel();
+        if begins {
+            // They wait for less time now.
+            self.notify_owner();
+        }
     }
 
     /// How long until [`check_end`](Engine::check_end) or [`has_ended`](Engine::has_ended) changes without an event: when the grace has
@@ -86,13 +98,19 @@ impl Engine {
         self.due(&self.lock())
     }
 
-    /// The same for who has locked the state.
+    /// The same for a caller that has locked the state.
     pub(crate) fn due(&self, state: &State) -> Option<Duration> {
         let (since, time) = match state.aborted {
             Some(aborted) => (aborted, ABORT_TIME),
             None => (state.stopping?, self.options.grace),
         };
         Some(time.saturating_sub(since.elapsed()))
+    }
+
+    /// How long a caller sleeps who wants to sleep for at most this time: until the batch's end is [due](Engine::due), and never so long
+    /// that it would notice late that the machine was suspended.
+    pub(crate) fn until_due(&self, state: &State, at_most: Duration) -> Duration {
+        at_most.min(self.due(state).unwrap_or(MAX_SLEEP)).min(MAX_SLEEP)
     }
 
     /// Whether the batch has ended for its callers.
@@ -113,8 +131,8 @@ impl Engine {
             if left.is_zero() {
                 return false;
             }
-            // A token, which a signal handler may cancel, notifies no Condvar.
-            let slice = if self.options.cancel.is_some() { SLICE } else { Duration::MAX };
+            // A token, which a signal handler may cancel, notifies no Condvar. Once the batch is stopping, it has done what it can.
+            let slice = if self.options.cancel.is_some() && state.stopping.is_none() { SLICE } else { Duration::MAX };
             let left = self.until_due(&state, left.min(slice));
             drop(self.for_owner.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0);
         }
