@@ -78,8 +78,11 @@ static void a_batch_waits(const agentjob::client &client) {
 
 int main() {
     const service service("{\"work_ms\": 100, \"jobs\": [{\"id\": \"job_1\", \"status\": \"completed\"}, {\"id\": \"job_2\"}, {\"id\": \"job_3\"},"
-                          "{\"id\": \"job_slow\"}], \"rules\": [{\"method\": \"GET\", \"path\": \"/v1/projects/demo/jobs/job_slow\","
-                          "\"status\": 200, \"json\": {\"id\": \"job_slow\", \"status\": \"active\"}}]}");
+                          "{\"id\": \"job_slow\"}], \"rules\": [{\"method\": \"GET\", \"path\": \"/v2/agent/*/job/job_slow\","
+                          "\"status\": 200, \"json\": {\"id\": \"job_slow\", \"status\": \"active\"}},"
+                          /* Also on a slow machine, it isn't done at once. */
+                          "{\"method\": \"GET\", \"path\": \"/v2/agent/*/job/job_1\", \"nth\": 1,"
+                          "\"status\": 200, \"json\": {\"id\": \"job_1\", \"status\": \"active\"}}]}");
     const agentjob::client client = service.client();
     a_poller_waits(client);
     a_batch_waits(client);
