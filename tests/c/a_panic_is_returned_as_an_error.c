@@ -4,6 +4,8 @@
  * code is AGENTJOB_ERR_INTERNAL, the verdict agrees with the ledger, and the next call on the same client works.
  */
 #define _DEFAULT_SOURCE /* syscall() */
+#define _FILE_OFFSET_BITS 64
+#define _TIME_BITS 64 /* so that clock_gettime() is the one that the library calls, also on a 32-bit system */
 #include <errno.h>
 #include <sys/syscall.h>
 
@@ -17,7 +19,11 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
         errno = EINVAL;
         return -1;
     }
+#ifdef SYS_clock_gettime64
+    return (int)syscall(SYS_clock_gettime64, clock, now);
+#else
     return (int)syscall(SYS_clock_gettime, clock, now);
+#endif
 }
 
 typedef agentjob_code (*call_fn)(const agentjob_client *client, const agentjob_call *call, agentjob_job **out, agentjob_error **err);

@@ -9,6 +9,10 @@
 
 #include "batch.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 static atomic_bool over;
 static atomic_int written;
 static atomic_int taken;
@@ -57,6 +61,10 @@ static void check_streams(int saved, bool none) {
 
 int main(void) {
     CHECK(setenv("AGENTJOB_LOG", "debug", 1) == 0);
+#ifdef __GLIBC__
+    /* With several arenas malloc itself opens a file, to count the processors. */
+    CHECK(mallopt(M_ARENA_MAX, 1) == 1);
+#endif
     emulator service = emulator_with_jobs(", \"work_ms\": 300");
     folder place = folder_new();
     char key_file[256];

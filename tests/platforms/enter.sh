@@ -16,6 +16,9 @@ fi
 shift 2
 mkdir -p "$folder"/{proc,sys,dev,tmp,etc,root} "$folder$clone"
 cp /etc/passwd /etc/group /etc/hosts "$folder/etc/"
+# Its packages are unpacked and not installed, which would have made this.
+mkdir -p "$folder/etc/ssl/certs"
+cp /etc/ssl/certs/ca-certificates.crt "$folder/etc/ssl/certs/"
 export folder rule clone
 exec unshare -rm bash -c '
     if [ -n "$rule" ] && ! { mount -t binfmt_misc rules /proc/sys/fs/binfmt_misc && printf %s "$rule" >/proc/sys/fs/binfmt_misc/register; } 2>/dev/null; then

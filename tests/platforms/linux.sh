@@ -1,5 +1,5 @@
-# What the parts for other processors share: such a part sources this after parts.sh. It builds with the debug profile, which takes a
-# fraction of the time; `make check` tests the release build on the processor of this machine.
+# What the parts for other processors share: such a part sources this after parts.sh. The libraries are built as they ship, but without
+# optimization at link time, for which a standard library that was built here has no bitcode.
 
 # prepare TARGET TRIPLE DEBIAN QEMU PACKAGES...: the tools to build for Rust's TARGET, which gcc calls TRIPLE, and a folder with Debian's
 # libraries and PACKAGES for the processor DEBIAN. QEMU is `native` if this machine runs such programs itself.
@@ -19,12 +19,15 @@ prepare() {
     local name=${target//-/_}
     export "CARGO_TARGET_${name^^}_LINKER=$tools/$triple-gcc" "CC_$name=$tools/$triple-gcc" "AR_$name=$tools/$triple-ar"
     export CARGO_TARGET_DIR=$PLATFORMS/target CARGO_INCREMENTAL=0
-    built=$CARGO_TARGET_DIR/$target/debug
+    export CARGO_PROFILE_RELEASE_LTO=off
+    built=$CARGO_TARGET_DIR/$target/release
 }
 
 library() {
     step "built: libagentjob.so, agentjob-emulator"
-    cargo build --quiet --locked --target "$target" -p agentjob-ffi-c -p agentjob-emulator --features agentjob-emulator/tls
+    # One after the other: together they would have each other's features, and the library needs more stack then.
+    cargo build --quiet --locked --release --target "$target" -p agentjob-ffi-c
+    cargo build --quiet --locked --release --target "$target" -p agentjob-emulator --features tls
 }
 
 c_programs() {
@@ -33,4 +36,14 @@ c_programs() {
     make -s -j "$(nproc)" -C tests/c build KINDS=shared LIBDIR="$built" OUT="$out" CC="$tools/$triple-gcc" CXX="$tools/$triple-g++" UV=
     OUT=$out LIBDIR=$built EMULATOR=$built/agentjob-emulator CC=none CXX=none KINDS=shared AT_A_TIME=8 LIMIT=1200 \
         tests/platforms/enter.sh "$system" "$qemu" tests/c/run.sh programs
+}
+
+core_tests() {
+    step "ran: the tests of core"
+    local programs
+    programs=$(cargo test --quiet --locked --target "$target" -p agentjob-core --lib --tests --no-run --message-format=json |
+        sed -n 's/.*"executable":"\([^"]*\)".*/\1/p')
+    for program in $programs; do
+        (cd core && RUST_TEST_THREADS=16 "../tests/platforms/enter.sh" "$system" "$qemu" "$program")
+    done
 }

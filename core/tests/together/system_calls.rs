@@ -80,12 +80,14 @@ fn traced_with(config: &str, child: &str, options: &[&str]) -> Option<String> {
         skip("SKIPPED: strace may not trace here");
         return None;
     }
-    Some(text)
+    // 32-bit x86 has system calls of its own for these.
+    let own = [(" send(", " sendto("), (" recv(", " recvfrom("), ("_time64(", "(")];
+    Some(own.iter().fold(text, |text, (own, name)| text.replace(own, name)))
 }
 
 #[test]
 fn a_batch_sends_a_message_only_after_its_line_is_on_the_disk() {
-    let options = ["-e", "trace=write,fsync,fdatasync,sendto", "-s", "32"];
+    let options = ["-e", "trace=write,fsync,fdatasync,?send,sendto", "-s", "32"];
     let Some(text) = traced("system_calls::child_with_a_batch", &options) else { return };
     let begin = text.find(r#""{\"line\":\"run\""#).unwrap_or_else(|| panic!("{text}"));
     let mut steps = Vec::new();
@@ -106,7 +108,7 @@ fn a_batch_sends_a_message_only_after_its_line_is_on_the_disk() {
 
 #[test]
 fn a_decision_costs_one_write_and_two_syncs_however_many_items_it_is_about() {
-    let options = ["-e", "trace=write,fsync,fdatasync,statx,newfstatat,stat", "-s", "40"];
+    let options = ["-e", "trace=write,fsync,fdatasync,statx,?newfstatat,?stat,?stat64", "-s", "40"];
     let Some(text) = traced("system_calls::child_that_decides", &options) else { return };
     let calls: Vec<&str> = text.split("/agentjob-begin").skip(1).collect();
     assert_eq!(calls.len(), 2, "{text}");
