@@ -1,8 +1,9 @@
 //! The body of a response without a record: what is kept of it, and the service's message in it.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use serde_json::Value;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::json::with_whole_characters;
 use crate::redact::Redactor;
@@ -12,6 +13,8 @@ use crate::text::{describe, without_mark};
 const MAX_KEPT_BYTES: usize = 8 << 10;
 /// How deeply an error's message may be nested.
 const MAX_MESSAGE_DEPTH: u32 = 8;
+/// The names of the members that may have it, in the order in which they count.
+const NAMES: [&str; 5] = ["error", "message", "detail", "title", "error_description"];
 
 /// The body of an error as text, without secrets and bounded. Bytes that are not UTF-8 are replaced. `cut`: the body's end is
 /// missing.
@@ -34,8 +37,8 @@ pub(crate) fn bounded_text(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> O
 /// `{"message": …}`, `{"error": {"message": …}}`, or the first line of plain text. HTML is a gateway's page and has no message.
 pub(crate) fn service_message(body: &[u8], cut: bool, redactor: &Redactor<'_>) -> Option<String> {
     let body = beginning(without_mark(body), MAX_KEPT_BYTES, cut);
-    let message = match serde_json::from_str(&with_whole_characters(body.0.to_string())) {
-        Ok(json) => redactor.redact(message_of(&json, MAX_MESSAGE_DEPTH)?).into_owned(),
+    let message = match message_of(&with_whole_characters(body.0.to_string())) {
+        Ok(message) => redactor.redact(&message?).into_owned(),
         Err(_) => redacted(&body, redactor).trim().lines().next()?.trim().to_owned(),
     };
     let markup = message.starts_with('<') || message.starts_with('{') || message.starts_with('[');
@@ -51,14 +54,74 @@ fn redacted((text, cut): &(Cow<'_, str>, bool), redactor: &Redactor<'_>) -> Stri
     if *cut { redactor.redact_cut(text) } else { redactor.redact(text) }.into_owned()
 }
 
-/// The value itself if it is text, or else the first text among its members of these names, at most this many levels deep.
-fn message_of(json: &Value, levels: u32) -> Option<&str> {
-    if let Value::String(text) = json {
-        return Some(&**text).filter(|text| !text.is_empty());
+/// The message in a JSON text.
+fn message_of(json: &str) -> Result<Option<String>, serde_json::Error> {
+    let mut json = serde_json::Deserializer::from_str(json);
+    let message = Message { levels: MAX_MESSAGE_DEPTH }.deserialize(&mut json)?;
+    json.end()?;
+    Ok(message)
+}
+
+/// Reads the value itself if it is text, or else the first text among its members of those names, at most this many levels deep. What is not
+/// among them is skipped, which takes no stack however deeply it is nested.
+struct Message {
+    levels: u32,
+}
+
+impl<'de> DeserializeSeed<'de> for Message {
+    type Value = Option<String>;
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Option<String>, D::Error> {
+        json.deserialize_any(self)
     }
-    let names = ["error", "message", "detail", "title", "error_description"];
-    let below = levels.checked_sub(1)?;
-    names.iter().find_map(|name| message_of(json.get(name)?, below))
+}
+
+impl<'de> Visitor<'de> for Message {
+    type Value = Option<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Option<String>, E> {
+        Ok((!text.is_empty()).then(|| text.to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Option<String>, A::Error> {
+        let mut found = [const { None }; NAMES.len()];
+        while let Some(name) = members.next_key::<Cow<'de, str>>()? {
+            match (NAMES.iter().position(|known| **known == *name), self.levels.checked_sub(1)) {
+                (Some(at), Some(levels)) => found[at] = members.next_value_seed(Message { levels })?,
+                _ => drop(members.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(found.into_iter().flatten().next())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Option<String>, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+
+    fn visit_unit<E>(self) -> Result<Option<String>, E> {
+        Ok(None)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Option<String>, E> {
+        Ok(None)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Option<String>, E> {
+        Ok(None)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Option<String>, E> {
+        Ok(None)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Option<String>, E> {
+        Ok(None)
+    }
 }
 
 #[cfg(test)]
@@ -77,6 +140,17 @@ mod tests {
             (r#"{"title":"Bad Gateway"}"#, Some("Bad Gateway")),
             (r#"{"error":null,"message":"m"}"#, Some("m")),
             (r#"{"error":{"code":1},"message":"m"}"#, Some("m")),
+            (r#"{"message":"m","error":[true,1e999,{"error":"no"}]}"#, Some("m")),
+            (
+                r#"{"message":"m","error":{"error":{"error":{"error":{"error":{"error":{"error":{"error":"e"}}}}}}}}"#,
+                Some("e"),
+            ),
+            (
+                r#"{"message":"m","error":{"error":{"error":{"error":{"error":{"error":{"error":{"error":{"error":"e"}}}}}}}}}"#,
+                Some("m"),
+            ),
+            (r#"{"error":"cut"}}"#, None),
+            ("12", None),
             (r#"{"error":"unknown\u002c \ud800"}"#, Some("unknown, \u{fffd}")),
             (r#""just text""#, Some("just text")),
             ("upstream connect error\nline two", Some("upstream connect error")),
@@ -91,6 +165,8 @@ mod tests {
         ] {
             assert_eq!(service_message(body.as_bytes(), false, &NO_SECRETS).as_deref(), words, "{body}");
         }
+        let deep = format!(r#"{{"a":{}1{},"error":"e"}}"#, "[".repeat(3000), "]".repeat(3000));
+        assert_eq!(service_message(deep.as_bytes(), false, &NO_SECRETS).as_deref(), Some("e"));
         assert!(service_message(&[b'x'; 10_000], false, &NO_SECRETS).unwrap().chars().count() <= 301);
     }
 
