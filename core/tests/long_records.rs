@@ -87,8 +87,14 @@ fn a_response_too_large_for_memory_is_accepted_and_not_read() {
         let client = client(&base_url, 256 * MIB);
         let little = (memory("VmSize:") + room * MIB) as u64;
         setrlimit(Resource::As, Rlimit { current: Some(little), maximum: all.maximum }).unwrap();
+        let is_limited = Vec::<u8>::new().try_reserve_exact(2 * room * MIB).is_err();
         let error = client.send_message(JOB, "p").map(drop);
         setrlimit(Resource::As, all).unwrap();
+        if !is_limited {
+            return skip(
+                "SKIPPED: a response too large for memory, for a limit of memory has no effect here (as under qemu)",
+            );
+        }
         let error = error.unwrap_err();
         assert_eq!((error.kind(), error.delivery()), (ErrorKind::InvalidResponse, Some(Delivery::Accepted)));
         assert!(error.message().contains("out of memory for a response"), "{error}");
