@@ -12,4 +12,4 @@ export CC_aarch64_apple_darwin=$found/cc AR_aarch64_apple_darwin=$found/ar
 # Without an interpreter to ask, pyo3 takes the oldest of the stable ABI.
 export PYO3_NO_PYTHON=1 CARGO_TARGET_DIR=$PLATFORMS/target CARGO_INCREMENTAL=0
 step "compiled, not linked: every crate with its tests"
-cargo check --quiet --locked --workspace --all-targets --target "$target"
+RUSTFLAGS="-D warnings" cargo check --quiet --locked --workspace --all-targets --target "$target"

@@ -2,10 +2,8 @@
 # ThreadSanitizer over both sides of every lock: the C programs with threads, with a library and a standard library built for it.
 source "$(dirname "$0")/parts.sh"
 
-if ! command -v clang++ >/dev/null; then
-    echo "SKIPPED: clang is not installed (apt-get install clang)"
-    exit 0
-fi
+needs tests/platforms/clang.sh
+export PATH=$found:$PATH
 needs tests/platforms/rust.sh
 step "ran: C programs with threads under ThreadSanitizer"
 cargo build --quiet --locked -p agentjob-emulator --features tls

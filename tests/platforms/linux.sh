@@ -40,10 +40,12 @@ c_programs() {
 
 core_tests() {
     step "ran: the tests of core"
-    local programs
+    # Programs under qemu are slow, and so many at once would wait for each other.
+    local programs at_once=16
+    [ "$qemu" = native ] || at_once=4
     programs=$(cargo test --quiet --locked --target "$target" -p agentjob-core --lib --tests --no-run --message-format=json |
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p')
     for program in $programs; do
-        (cd core && RUST_TEST_THREADS=16 "../tests/platforms/enter.sh" "$system" "$qemu" "$program")
+        (cd core && RUST_TEST_THREADS=$at_once "../tests/platforms/enter.sh" "$system" "$qemu" "$program")
     done
 }

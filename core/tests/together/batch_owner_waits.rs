@@ -131,6 +131,7 @@ fn a_token_of_a_wait_ends_that_wait_alone() {
 }
 
 /// A batch of one message, which has no response.
+#[cfg(target_os = "linux")]
 fn stalled(options: BatchOptions) -> (Emulator, Batch) {
     let service = emulator(r#"{"rules":[{"fault":{"do":"stall","at":"request"}}]}"#);
     let batch = client(&service).send_all([BatchItem::new(JOB, "go")], &options).unwrap();

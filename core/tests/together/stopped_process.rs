@@ -11,9 +11,6 @@ use crate::support::{JOB, client, emulator, given_time, limited, ms, until, with
 use agentjob_core::{CallOptions, Client, Control, Delivery, Error, ErrorKind, Interrupted, Job, WaitOptions};
 use agentjob_emulator::{Config, Emulator};
 
-/// Long enough to send a request on a starved machine.
-const TIMEOUT: Duration = ms(300);
-
 /// The timeout of a call that is cancelled; it is not reached.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -24,6 +21,8 @@ struct Stop {
     responded: Box<dyn Fn() -> Option<bool> + Send + Sync>,
     /// How long the response may need to arrive.
     pause: Duration,
+    /// The call's; the request leaves within half of it.
+    timeout: Duration,
     ends_the_call: bool,
     stopped: AtomicBool,
 }
@@ -35,8 +34,9 @@ impl Stop {
         responded: impl Fn() -> Option<bool> + Send + Sync + 'static,
     ) -> CallOptions {
         let stopped = AtomicBool::new(false);
-        let stop = Stop { responded: Box::new(responded), pause, ends_the_call, stopped };
-        CallOptions::new().timeout(if ends_the_call { PATIENCE } else { TIMEOUT }).control(Arc::new(stop))
+        let timeout = if ends_the_call { PATIENCE } else { 2 * pause };
+        let stop = Stop { responded: Box::new(responded), pause, timeout, ends_the_call, stopped };
+        CallOptions::new().timeout(timeout).control(Arc::new(stop))
     }
 }
 
@@ -48,7 +48,7 @@ impl Control for Stop {
             if self.ends_the_call {
                 return Err(Interrupted);
             }
-            sleep(TIMEOUT);
+            sleep(self.timeout);
         }
         Ok(())
     }
@@ -170,7 +170,7 @@ const BEYOND_BUFFERS: usize = 16 << 20;
 #[test]
 fn an_early_refusal_that_came_while_the_process_was_stopped_counts() {
     limited();
-    let ended = given_time(ms(50), |pause| {
+    let ended = given_time(ms(150), |pause| {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let refused = Arc::new(Mutex::new(None));

@@ -3,7 +3,9 @@
 
 use std::process::{Command, Output};
 
-use crate::support::{JOB, limited, skip};
+#[cfg(target_os = "linux")]
+use crate::support::skip;
+use crate::support::{JOB, limited};
 use agentjob_core::Client;
 use agentjob_emulator::{Config, Emulator};
 
