@@ -26,7 +26,7 @@
  *             whether a message arrived.
  * Threads     As in C: any number of threads may share a client, a cancel_token, a job, an error, and a call that no thread
  *             changes. A signal handler may call cancel_token::trigger(). A thread that is cancelled (pthread_cancel) is cancelled
- *             after its call, and then its objects are destroyed as by an exception.
+ *             after its call. With glibc its objects are destroyed then, as by an exception; other C libraries don't do that.
  */
 #ifndef AGENTJOB_HPP
 #define AGENTJOB_HPP

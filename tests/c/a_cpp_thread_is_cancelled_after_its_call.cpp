@@ -1,4 +1,5 @@
-// C++17: a cancelled thread's call ends as usual, and then the thread's objects are destroyed: they close, free and stop what they own.
+// C++17: a cancelled thread's call ends as usual, and then, with glibc, the thread's objects are destroyed: they close, free and stop what
+// they own. Other C libraries end the thread without that.
 #include <agentjob_batch.hpp>
 
 #include <atomic>
@@ -8,6 +9,12 @@
 #include "support.hpp"
 
 using namespace std::chrono_literals;
+
+#ifdef __GLIBC__
+static const int DESTROYED = 1;
+#else
+static const int DESTROYED = 0;
+#endif
 
 struct situation {
     const service &running;
@@ -63,10 +70,10 @@ int main() {
     in.is_cancelled = true;
     CHECK(pthread_join(thread, &result) == 0);
     CHECK(result == PTHREAD_CANCELED);
-    CHECK(in.progressed > 0 && in.sent == 2 && in.destroyed == 1);
+    CHECK(in.progressed > 0 && in.sent == 2 && in.destroyed == DESTROYED);
     // The message of the batch arrived if it was in flight when the batch was destroyed.
-    const int messages = emulator_messages(&running.it);
-    CHECK(messages == 2 || messages == 3);
+    const int messages = emulator_messages(&running.it) - DESTROYED;
+    CHECK(messages == 1 || messages == 2);
     folder_remove(&in.place);
     return 0;
 }

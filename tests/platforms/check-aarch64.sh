@@ -1,9 +1,17 @@
 #!/usr/bin/env bash
-# 64-bit ARM, under qemu: the C and C++ programs, and the core's tests.
+# 64-bit ARM, under qemu: the C and C++ programs, the core's tests, and a wheel with Debian's Python.
 source "$(dirname "$0")/parts.sh"
 source tests/platforms/linux.sh
 
-prepare aarch64-unknown-linux-gnu aarch64-linux-gnu arm64 aarch64
-library
-c_programs
-core_tests
+prepare aarch64-unknown-linux-gnu aarch64-linux-gnu arm64 aarch64 procps python3
+library libagentjob.so
+c_programs shared "$tools/$triple-gcc" "$tools/$triple-g++"
+core_tests 4
+
+needs tests/platforms/zig.sh aarch64-linux-gnu.2.17
+wheel manylinux_2_17 -- -C link-arg="$("$tools/$triple-gcc" -print-file-name=libgcc_s.so.1)"
+step "ran: tests/python with that wheel and Debian's Python"
+glibc=(manylinux2014 manylinux_2_{17,24,26,27,28,31,34,35})
+grep -v '^maturin' tests/python/requirements.txt >"$PLATFORMS/requirements-$target.txt"
+python_packages 3.11 "$PLATFORMS/python-$target" "${glibc[*]/%/_aarch64}" "$dist" -r "$PLATFORMS/requirements-$target.txt"
+there env PYTHONPATH="$PLATFORMS/python-$target" python3 -B -m pytest -q -rsfE -n 4 -p no:cacheprovider tests/python

@@ -4,4 +4,4 @@ source "$(dirname "$0")/parts.sh"
 source tests/platforms/linux.sh
 
 prepare s390x-unknown-linux-gnu s390x-linux-gnu s390x s390x
-core_tests
+core_tests 4

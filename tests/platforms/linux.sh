@@ -1,4 +1,4 @@
-# What the parts for other processors share: such a part sources this after parts.sh. The libraries are built as they ship, but without
+# What the parts for another Linux share: such a part sources this after parts.sh. The libraries are built as they ship, but without
 # optimization at link time, for which a standard library that was built here has no bitcode.
 
 # prepare TARGET TRIPLE DEBIAN QEMU PACKAGES...: the tools to build for Rust's TARGET, which gcc calls TRIPLE, and a folder with Debian's
@@ -18,34 +18,63 @@ prepare() {
 
     local name=${target//-/_}
     export "CARGO_TARGET_${name^^}_LINKER=$tools/$triple-gcc" "CC_$name=$tools/$triple-gcc" "AR_$name=$tools/$triple-ar"
-    export CARGO_TARGET_DIR=$PLATFORMS/target CARGO_INCREMENTAL=0
-    export CARGO_PROFILE_RELEASE_LTO=off
-    built=$CARGO_TARGET_DIR/$target/release
+    built_for "$target"
 }
 
+built_for() {
+    export CARGO_TARGET_DIR=$PLATFORMS/target CARGO_INCREMENTAL=0 CARGO_PROFILE_RELEASE_LTO=off
+    built=$CARGO_TARGET_DIR/$1/release
+}
+
+# there COMMAND...: runs it on the other Linux.
+there() { "$TOP/tests/platforms/enter.sh" "$system" "$qemu" "$@"; }
+
+# library NAME: NAME is what the part tests of it.
 library() {
-    step "built: libagentjob.so, agentjob-emulator"
+    step "built: $1, agentjob-emulator"
     # One after the other: together they would have each other's features, and the library needs more stack then.
     cargo build --quiet --locked --release --target "$target" -p agentjob-ffi-c
     cargo build --quiet --locked --release --target "$target" -p agentjob-emulator --features tls
 }
 
+# c_programs KIND CC CXX [LIBRARIES]: KIND is `shared` or `static`; LIBRARIES are those that the static one needs, if not gcc's.
 c_programs() {
-    step "ran: the programs of tests/c, with the shared library"
+    step "ran: the programs of tests/c, $1"
     local out=$PLATFORMS/c-$target
-    make -s -j "$(nproc)" -C tests/c build KINDS=shared LIBDIR="$built" OUT="$out" CC="$tools/$triple-gcc" CXX="$tools/$triple-g++" UV=
-    OUT=$out LIBDIR=$built EMULATOR=$built/agentjob-emulator CC=none CXX=none KINDS=shared AT_A_TIME=8 LIMIT=1200 \
-        tests/platforms/enter.sh "$system" "$qemu" tests/c/run.sh programs
+    make -s -j "$(nproc)" -C tests/c build KINDS="$1" LIBDIR="$built" OUT="$out" CC="$2" CXX="$3" UV= ${4:+SYSTEM_LIBS="$4"}
+    OUT=$out LIBDIR=$built EMULATOR=$built/agentjob-emulator CC=none CXX=none KINDS=$1 AT_A_TIME=8 LIMIT=1200 \
+        there tests/c/run.sh programs
 }
 
+# core_tests AT_ONCE: so many at a time.
 core_tests() {
     step "ran: the tests of core"
-    # Programs under qemu are slow, and so many at once would wait for each other.
-    local programs at_once=16
-    [ "$qemu" = native ] || at_once=4
+    local programs
     programs=$(cargo test --quiet --locked --target "$target" -p agentjob-core --lib --tests --no-run --message-format=json |
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p')
     for program in $programs; do
-        (cd core && RUST_TEST_THREADS=$at_once "../tests/platforms/enter.sh" "$system" "$qemu" "$program")
+        (cd core && RUST_TEST_THREADS=$1 there "$program")
     done
+}
+
+# wheel COMPATIBILITY [-- ARGUMENTS...]: links the wheel with zig, as `make wheels` does it, and leaves it in $dist.
+wheel() {
+    step "built: the wheel, for $1"
+    dist=$PLATFORMS/dist-$target
+    rm -rf "$dist"
+    local name=${target//-/_}
+    unset "CARGO_TARGET_${name^^}_LINKER" "CC_$name" "AR_$name"
+    PATH=$PLATFORMS/zig/bin:$PATH maturin build --quiet --release --locked --zig --target "$target" --compatibility "$1" \
+        --interpreter python3.9 --out "$dist" "${@:2}"
+}
+
+# python_packages PYTHON FOLDER PLATFORM DIST PACKAGES...: puts PACKAGES, and agentjob's wheel from DIST, into FOLDER, as pip would do it on
+# PLATFORM with this version of Python.
+python_packages() {
+    local only=(--quiet --disable-pip-version-check --only-binary ':all:' --python-version "$1" --implementation cp --platform any)
+    only+=(--abi abi3 --abi none --abi "cp${1/./}" --target "$2")
+    for platform in $3; do only+=(--platform "$platform"); done
+    rm -rf "$2"
+    "$PLATFORMS/zig/bin/pip" install "${only[@]}" --no-index --no-deps --find-links "$4" agentjob
+    "$PLATFORMS/zig/bin/pip" install "${only[@]}" --upgrade "${@:5}"
 }

@@ -2,7 +2,8 @@
 # or runs; it runs with `set -e`, from the top of the clone.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-PLATFORMS=$PWD/build/platforms
+TOP=$PWD
+PLATFORMS=$TOP/build/platforms
 mkdir -p "$PLATFORMS"
 # Tests must not depend on the settings of the person who runs them.
 unset "${!AGENTJOB_@}" PYTHONUNBUFFERED MAKEFLAGS MFLAGS

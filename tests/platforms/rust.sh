@@ -5,7 +5,7 @@
 #   rust.sh TARGET
 #   rust.sh             a sysroot that has only the sources of the standard library
 #
-# The sources are Debian's rust-src of exactly the toolchain's version. The sysroot consists of links to the toolchain, which stays as it
+# The sources are the toolchain's, or else Debian's rust-src of exactly its version. The sysroot consists of links to the toolchain, which stays as it
 # is. The exit status is 3 where Debian has no such sources; the reason is printed then.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -16,14 +16,18 @@ sysroot=$PWD/build/platforms/rust-$version
 library=$sysroot/lib/rustlib/src/rust/library
 
 if [ ! -d "$library" ]; then
-    sources=$PWD/build/platforms/rust-src-$version
-    for suite in trixie-backports sid none; do
-        if [ "$suite" = none ]; then
-            echo "Debian has no rust-src $version, the version of this toolchain"
-            exit 3
-        fi
-        if tests/platforms/debs.sh --only "$suite" amd64 "$sources" "rust-src=$version+*" >&2; then break; fi
-    done
+    sources=$own/lib/rustlib/src/rust
+    if [ ! -d "$sources/library" ]; then
+        unpacked=$PWD/build/platforms/rust-src-$version
+        for suite in trixie-backports sid none; do
+            if [ "$suite" = none ]; then
+                echo "Debian has no rust-src $version, the version of this toolchain (rustup component add rust-src)"
+                exit 3
+            fi
+            if tests/platforms/debs.sh --only "$suite" amd64 "$unpacked" "rust-src=$version+*" >&2; then break; fi
+        done
+        sources=$(echo "$unpacked"/usr/src/rustc-*)
+    fi
     mkdir -p "$sysroot/lib/rustlib/src"
     mkdir -p "$sysroot/bin"
     # Not sh: dash drops variables whose names have a hyphen, and cargo's CARGO_BIN_EXE_agentjob-emulator is one.
@@ -32,7 +36,7 @@ if [ ! -d "$library" ]; then
     for part in "$own"/lib/* "$own"/lib/rustlib/*; do
         case ${part#"$own/lib/"} in rustlib | rustlib/src) ;; *) ln -sfn "$part" "$sysroot/${part#"$own/"}" ;; esac
     done
-    ln -sfn "$(echo "$sources"/usr/src/rustc-*)" "$sysroot/lib/rustlib/src/rust"
+    ln -sfn "$sources" "$sysroot/lib/rustlib/src/rust"
 fi
 
 if [ -n "$target" ] && [ ! -e "$sysroot/lib/rustlib/$target/complete" ]; then

@@ -1,27 +1,34 @@
 #!/usr/bin/env bash
-# zig as a C compiler for another platform: prints a folder with the commands cc, c++ and ar.
+# zig as a C compiler for another platform: prints a folder with the commands cc, c++, ar and zig. ../bin has maturin beside it.
 #
 #   zig.sh TARGET       as zig says it: aarch64-macos, x86_64-linux-musl, …
 #
-# It is the zig that links the wheels (tests/packaging/requirements.txt). The exit status is 3 where it cannot be fetched.
+# They are those that make the wheels (tests/packaging/requirements.txt). The exit status is 3 where they cannot be fetched.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 target=$1
-zig=$PWD/build/platforms/zig
-if [ ! -x "$zig/ziglang/zig" ]; then
-    "${PYTHON:-python3}" -m pip install --quiet --disable-pip-version-check --no-deps --target "$zig" \
-        "$(grep '^ziglang==' tests/packaging/requirements.txt)" >&2 || {
-        echo "zig cannot be fetched from the Python package index"
+tools=$PWD/build/platforms/zig
+if [ ! -e "$tools/ready" ]; then
+    "${PYTHON:-python3}" -m venv --clear "$tools"
+    grep -E '^(ziglang|maturin)==' tests/packaging/requirements.txt >"$tools/requirements.txt"
+    "$tools/bin/python" -m pip install --quiet --disable-pip-version-check -r "$tools/requirements.txt" >&2 || {
+        echo "zig and maturin cannot be fetched from the Python package index"
         exit 3
     }
+    touch "$tools/ready"
 fi
-folder=$zig/$target
+folder=$tools/$target
 mkdir -p "$folder"
+zig=$(echo "$tools"/lib/python3*/site-packages/ziglang/zig)
 for command in cc c++; do
     # Rust's name for the platform, which the crate cc adds, is not zig's.
-    printf '#!/usr/bin/env bash\nfor word in "$@"; do case $word in --target=*) ;; *) words+=("$word") ;; esac; done\nexec "%s" %s -target %s "${words[@]}"\n' \
-        "$zig/ziglang/zig" "$command" "$target" >"$folder/$command"
+    cat >"$folder/$command" <<END
+#!/usr/bin/env bash
+for word in "\$@"; do case \$word in --target=*) ;; *) words+=("\$word") ;; esac; done
+exec "$zig" $command -target $target "\${words[@]}"
+END
 done
-printf '#!/bin/sh\nexec "%s" ar "$@"\n' "$zig/ziglang/zig" >"$folder/ar"
+printf '#!/bin/sh\nexec "%s" ar "$@"\n' "$zig" >"$folder/ar"
+ln -sf "$zig" "$folder"
 chmod +x "$folder"/{cc,c++,ar}
 echo "$folder"

@@ -263,7 +263,7 @@ def test_a_child_that_drops_every_object_harms_no_other_process():
 
 
 def test_a_kept_connection_is_small():
-    import ctypes
+    ctypes = pytest.importorskip("ctypes")
 
     class Heap(ctypes.Structure):
         _fields_ = [(name, ctypes.c_size_t) for name in "arena a b c hblkhd d e uordblks f g".split()]

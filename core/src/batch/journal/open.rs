@@ -7,6 +7,8 @@ use std::path::{self, Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use rustix::io::Errno;
+
 use crate::batch::journal::error::problem;
 use crate::batch::journal::line::Content;
 use crate::batch::journal::replay::read_lines;
@@ -159,10 +161,33 @@ fn sync_folder(path: &Path) -> io::Result<()> {
         None => return Ok(()),
     };
     match above_standard(|| File::open(folder)).and_then(|folder| folder.sync_all()) {
-        // The folder may be written and not read, or its file system has no such sync.
-        Err(error) if matches!(error.kind(), IoKind::PermissionDenied | IoKind::InvalidInput | IoKind::Unsupported) => {
-            Ok(())
-        }
+        Err(error) if cannot_sync(&error) => Ok(()),
         synced => synced,
+    }
+}
+
+/// The folder may be written and not read, or its file system has no such sync. On macOS NOTSUP is none of Rust's kinds.
+fn cannot_sync(error: &io::Error) -> bool {
+    matches!(error.kind(), IoKind::PermissionDenied | IoKind::InvalidInput | IoKind::Unsupported)
+        || error.raw_os_error() == Some(Errno::NOTSUP.raw_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_synced_refuses_no_journal() {
+        for (error, cannot) in [
+            (Errno::ACCESS, true),
+            (Errno::INVAL, true),
+            (Errno::NOSYS, true),
+            (Errno::NOTSUP, true),
+            (Errno::OPNOTSUPP, true),
+            (Errno::IO, false),
+            (Errno::NOSPC, false),
+        ] {
+            assert_eq!(cannot_sync(&error.into()), cannot, "{error}");
+        }
     }
 }
