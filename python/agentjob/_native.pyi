@@ -7,7 +7,7 @@ from typing import Any, Literal, NoReturn, final
 
 from typing_extensions import Self
 
-from .errors import Error, RateLimitError
+from .errors import Error, JobFailedError, RateLimitError
 from .types import BatchDecision, BatchItem, BatchOutcome, BatchProgress, BatchStatus, BatchUpdate, Event, Job, ResponseMeta, StepState, WaitTimeout
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "ends_every_poll",
     "error_kinds",
     "escape",
+    "job_failed",
     "machine_time",
     "note",
     "other_message",
@@ -814,6 +815,9 @@ def error_kinds() -> list[str]:
 
 def escape(text: str, /) -> str:
     """A text from outside, with control and invisible characters escaped, for a terminal or a log."""
+
+def job_failed(job_id: str, job: Job | None, /) -> JobFailedError:
+    """The error for a job that failed, for `check=True`."""
 
 def machine_time() -> tuple[str, float] | None:
     """What identifies this start of the machine, and how many seconds ago it was; None where the system does not say."""

@@ -36,7 +36,7 @@ from ._aio.poller import AsyncPoller
 from ._aio.threads import MAX_THREADS, Threads
 from ._aio.watch import AsyncWatch
 from ._native import CancelToken, Client, Poller
-from .errors import invalid_argument, job_failed
+from .errors import invalid_argument
 from .types import BatchItem, BatchUpdate, Event, Job, ResponseMeta, WaitTimeout
 
 __all__ = ["AsyncBatch", "AsyncClient", "AsyncPoller", "AsyncWatch"]
@@ -393,7 +393,7 @@ class AsyncClient:
         last = poller.job  # a new dict: on_update may have changed the one that it got
         assert last is not None
         if check and last["status"] == "failed":
-            raise job_failed(_native.escape(last["id"]), last)
+            raise _native.job_failed(last["id"], last)
         return last
 
     async def _pause_and_poll(self, poller: Poller, meta: Optional[OnMeta]) -> None:

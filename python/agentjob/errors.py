@@ -322,13 +322,6 @@ def wrong_store(message: str) -> StoreError:
     return error
 
 
-def job_failed(job_id: str, job: "typing.Optional[types.Job]") -> JobFailedError:
-    """The error for a job that failed, for `check=True`."""
-    error = JobFailedError(f"job {job_id} failed; its record is in .job")
-    error.job = job
-    return error
-
-
 def _by_kind() -> "dict[str, type[Error]]":
     """The class of each kind. StatusError has no kind of its own: it is the base of the classes for a status."""
     classes = [globals()[name] for name in __all__]

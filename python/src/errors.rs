@@ -1,6 +1,7 @@
 //! The core's errors as exceptions of `agentjob.errors`, and the note that an exception gets about its message.
 
 use agentjob_core::{Delivery, Error, ErrorKind, Job};
+use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -28,7 +29,7 @@ pub(crate) fn raised_with(py: Python<'_>, error: &Error, delivery: Option<Delive
         }
         own => {
             let raised = exception(py, error, delivery).unwrap_or_else(|failed| {
-                // A signal's exception, from code of Python that makes the error.
+                // There was no memory for it.
                 if let Some(delivery) = delivery {
                     add_note(failed.value(py), delivery);
                 }
@@ -43,41 +44,64 @@ pub(crate) fn raised_with(py: Python<'_>, error: &Error, delivery: Option<Delive
 }
 
 /// The error for a job that failed, for `check=True`.
-pub(crate) fn job_failed(py: Python<'_>, job: &Job, delivers: bool) -> PyErr {
-    let make = || {
-        let id = job.id().escape_debug().to_string();
-        let error = module(py)?.getattr(intern!(py, "job_failed"))?.call1((id, convert::job(py, job).ok()))?;
+pub(crate) fn failed(py: Python<'_>, job: &Job, delivers: bool) -> PyErr {
+    let made = job_failed(py, job.id(), convert::job(py, job).ok()).map(|error| {
         if delivers {
             add_note(&error, Delivery::Accepted);
         }
-        Ok(PyErr::from_value(error))
-    };
-    make().unwrap_or_else(|failed| failed)
+        PyErr::from_value(error)
+    });
+    made.unwrap_or_else(|other| other)
+}
+
+/// The same from a record.
+#[pyfunction]
+#[pyo3(signature = (job_id, job, /))]
+pub(crate) fn job_failed<'py>(
+    py: Python<'py>,
+    job_id: &str,
+    job: Option<Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let class = module(py)?.getattr(intern!(py, "JobFailedError"))?;
+    let (error, facts) = make(&class, &format!("job {} failed; its record is in .job", job_id.escape_debug()))?;
+    facts.set_item(intern!(py, "job"), job)?;
+    Ok(error)
 }
 
 fn exception(py: Python<'_>, error: &Error, delivery: Option<Delivery>) -> PyResult<PyErr> {
-    let made = class_of(py, error.kind())?.call1((error.message(),))?;
-    made.setattr(intern!(py, "reason"), error.reason())?;
-    made.setattr(intern!(py, "hint"), error.hint())?;
-    made.setattr(intern!(py, "item"), error.item())?;
-    made.setattr(intern!(py, "line"), error.line())?;
-    made.setattr(intern!(py, "http_status"), error.http_status())?;
-    made.setattr(intern!(py, "retry_after"), error.retry_after().map(|after| after.as_secs_f64()))?;
-    made.setattr(intern!(py, "request_id"), error.request_id())?;
-    made.setattr(intern!(py, "body"), error.body())?;
-    made.setattr(intern!(py, "attempts"), error.attempts())?;
-    made.setattr(intern!(py, "elapsed"), error.elapsed().as_secs_f64())?;
+    let (made, facts) = make(&class_of(py, error.kind())?, error.message())?;
+    facts.set_item(intern!(py, "reason"), error.reason())?;
+    facts.set_item(intern!(py, "hint"), error.hint())?;
+    facts.set_item(intern!(py, "item"), error.item())?;
+    facts.set_item(intern!(py, "line"), error.line())?;
+    facts.set_item(intern!(py, "http_status"), error.http_status())?;
+    facts.set_item(intern!(py, "retry_after"), error.retry_after().map(|after| after.as_secs_f64()))?;
+    facts.set_item(intern!(py, "request_id"), error.request_id())?;
+    facts.set_item(intern!(py, "body"), error.body())?;
+    facts.set_item(intern!(py, "attempts"), error.attempts())?;
+    facts.set_item(intern!(py, "elapsed"), error.elapsed().as_secs_f64())?;
     if error.is_a_setting() {
         // For `once.rs`, which doesn't get the core's error.
-        made.setattr(intern!(py, "_is_a_setting"), true)?;
+        facts.set_item(intern!(py, "_is_a_setting"), true)?;
     }
     // If there is no memory for the record, the error and its verdict still stand.
     let job = error.job().and_then(|job| convert::job(py, job).ok());
-    made.setattr(intern!(py, "job"), job)?;
+    facts.set_item(intern!(py, "job"), job)?;
     if let Some(delivery) = delivery {
         add_note(&made, delivery);
     }
     Ok(PyErr::from_value(made))
+}
+
+/// An exception of one of our classes with a text, and its attributes. This runs no code of Python, neither `__init__` nor a property: in such code the
+/// interpreter's end would end a daemon thread, and the process would crash.
+fn make<'py>(class: &Bound<'py, PyAny>, message: &str) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
+    let py = class.py();
+    let made = class.call_method1(intern!(py, "__new__"), (class,))?;
+    let args = py.get_type::<PyBaseException>().getattr(intern!(py, "args"))?;
+    args.call_method1(intern!(py, "__set__"), (&made, (message,)))?;
+    let facts = made.getattr(intern!(py, "__dict__"))?.cast_into()?;
+    Ok((made, facts))
 }
 
 /// The class of a kind. A kind without one is a bug in agentjob, and must not hide the error.

@@ -63,7 +63,7 @@ mod _native {
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]
-    use super::errors::{error_kinds, note, note_verdict};
+    use super::errors::{error_kinds, job_failed, note, note_verdict};
     use super::function::with_hints;
     #[pymodule_export]
     use super::headers::read_headers;

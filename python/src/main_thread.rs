@@ -41,13 +41,25 @@ fn is_main(py: Python<'_>) -> PyResult<bool> {
     // Until the program loads `threading` it has one thread.
     let loaded = py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?;
     let Some(threading) = loaded.get_item("threading")? else { return Ok(true) };
-    let (this, main) = (py.import("_thread")?, threading.call_method0("main_thread")?);
-    if main.getattr("ident")?.eq(this.call_method0("get_ident")?)? {
+    let (this, main) = (py.import("_thread")?, field(&threading, "_main_thread", "main_thread")?);
+    if field(&main, "_ident", "ident")?.eq(this.call_method0("get_ident")?)? {
         return Ok(true);
     }
     // gevent's get_ident tells greenlets apart, and many of them run on the main thread. Not every platform has native ids.
     match this.getattr_opt("get_native_id")? {
-        Some(native) => main.getattr("native_id")?.eq(native.call0()?),
+        Some(native) => field(&main, "_native_id", "native_id")?.eq(native.call0()?),
         None => Ok(false),
+    }
+}
+
+/// What `public` returns, without running its code: up to Python 3.13 the interpreter's end would end a daemon thread in there, and the process
+/// would crash. Those versions have the field `own`.
+fn field<'py>(of: &Bound<'py, PyAny>, own: &str, public: &str) -> PyResult<Bound<'py, PyAny>> {
+    match of.getattr_opt(own)? {
+        Some(value) => Ok(value),
+        None => {
+            let value = of.getattr(public)?;
+            if value.is_callable() { value.call0() } else { Ok(value) }
+        }
     }
 }

@@ -76,7 +76,7 @@ fn to_the_end<'py>(
     let options = options.call(call);
     let job = blocking(py, &watcher, delivers, || wait(caller.core(), &options))?;
     if check && *job.status() == JobStatus::Failed {
-        return Err(errors::job_failed(py, &job, delivers));
+        return Err(errors::failed(py, &job, delivers));
     }
     returned(py, &job, delivers)
 }

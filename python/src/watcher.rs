@@ -12,7 +12,7 @@ use crate::convert;
 use crate::errors::add_note;
 use crate::interpreter_end;
 use crate::logging::{self, Log};
-use crate::main_thread::runs_signal_handlers;
+use crate::main_thread::{self, runs_signal_handlers};
 
 /// Calls a program's callbacks, and its signal handlers. An exception from one of them ends the call: it is kept here, and raised
 /// instead of the call's own result.
@@ -65,7 +65,8 @@ impl Watcher {
         callbacks: Callbacks,
         delivers: bool,
     ) -> PyResult<Arc<Watcher>> {
-        let log = Log::wanted(py).inspect_err(|raised| {
+        let log = main_thread::identify(py).and_then(|()| interpreter_end::run(Log::wanted).unwrap_or(Ok(None)));
+        let log = log.inspect_err(|raised| {
             if delivers {
                 add_note(raised.value(py), Delivery::NotSent);
             }

@@ -5,11 +5,13 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
+import agentjob
 from agentjob.testing import Emulator
 from conftest import BUSY, PATIENCE, arrived, wait_for
 
@@ -32,6 +34,14 @@ CALLS = {
     "a function for metadata that sleeps": """
         while True:
             client.get_job("job_busy", meta=lambda meta: (arrived.set(), time.sleep(0.01)))
+    """,
+    "errors, one after the other": """
+        import logging
+        sys.setswitchinterval(1e-6)
+        arrived.set()
+        while True:
+            with mute():
+                client.get_job("nobody")
     """,
     "a name lookup": """
         other = agentjob.Client(base_url="https://agentjob.invalid", max_retries=100, api_key="k", project_id="p")
@@ -71,8 +81,9 @@ def ready_when(requests):
     client = client.with_options(on_event=on_event)
 
 # The names that its event function needs may be gone by then. Python would print that, perhaps while stderr closes, and abort.
-def call(mute=contextlib.suppress(Exception)):
-    with mute:
+def call(suppress=contextlib.suppress):
+    mute = lambda: suppress(Exception)
+    with mute():
 {call}
 
 {late}
@@ -107,6 +118,37 @@ def test_the_end_is_no_crash_whatever_a_daemon_thread_is_in(service, call, tmp_p
     body = textwrap.indent(textwrap.dedent(call).strip(), " " * 8)
     ended = ends(service, [PROGRAM.format(late=LATE, call=body, beside=n * 0.01) for n in range(ENDS)], tmp_path)
     assert [(out, status) for out, _, status in ended] == [("ready\nlate\n", 0)] * ENDS, ended
+
+
+@pytest.mark.parametrize(
+    ("work", "ended"),
+    [
+        (lambda client: client.send_message("job_demo", "go"), dict),
+        (lambda client: client.send_message("nobody", "go"), agentjob.NotFoundError),
+        (lambda client: client.send_message("", "go"), agentjob.InvalidArgumentError),
+        (lambda client: client.wait("job_failed", check=True), agentjob.JobFailedError),
+    ],
+    ids=["a result", "a response that is an error", "a refused argument", "a job that failed"],
+)
+def test_a_call_on_a_thread_runs_no_python_code_of_its_own(emulator, monkeypatch, work, ended):
+    """In which the interpreter's end could meet the thread; the call is the thread's first. The end waits for the program's logging."""
+    monkeypatch.delitem(sys.modules, "logging")
+    emulator.reset(jobs=[{"id": "job_demo"}, {"id": "job_failed", "status": "failed"}])
+    client, ran, result = emulator.client(), [], []
+
+    def call():
+        sys.setprofile(lambda frame, event, _: event == "call" and ran.append(frame.f_code.co_name))
+        try:
+            result.append(work(client))
+        except agentjob.Error as error:
+            result.append(error)
+        finally:
+            sys.setprofile(None)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    assert type(result[0]) is ended and ran == ["<lambda>"]
 
 
 #: What a daemon thread's function does when it has said that it runs.

@@ -20,6 +20,7 @@ from agentjob._once import calls, lookup
 from agentjob._once import postgresql as stores
 from agentjob.once import Once, PostgreSQLStore, StepOutcome
 
+pytestmark = pytest.mark.skipif(postgresql.programs() is None, reason="needs PostgreSQL's server: apt-get install postgresql")
 FORKS = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12's, about threads
 
 

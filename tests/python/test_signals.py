@@ -157,41 +157,6 @@ def test_no_signal_is_lost_where_the_program_logs(emulator, script):
     assert running.end()[0] == "ready True\n"
 
 
-@pytest.mark.parametrize(
-    ("code", "status", "verdict"),
-    [
-        ("threading.main_thread", 200, "not_sent"),
-        ("agentjob.ServerError.__init__", 500, "unknown"),
-        ("agentjob.ConflictError.__init__", 409, "rejected"),
-    ],
-    ids=["before the request", "with its error", "with a refusal"],
-)
-def test_ctrl_c_in_python_code_that_a_call_runs_itself_is_not_lost(emulator, script, code, status, verdict):
-    emulator.reset(rules=[{"method": "POST", "status": status}])
-    owner, name = code.rsplit(".", 1)
-    running = script(
-        f"""
-        import os, signal, threading
-
-        def interrupted(*given):
-            setattr({owner}, {name!r}, own)
-            os.kill(os.getpid(), signal.SIGINT)
-            return own(*given)
-
-        own = getattr({owner}, {name!r})
-        try:
-            setattr({owner}, {name!r}, interrupted)
-            client.send_message("job_demo", "go")
-        except KeyboardInterrupt as interrupt:
-            print(interrupt.delivery)
-        """,
-        # The first call of a thread finds out which one it is.
-        client="import threading\ndef make():\n    global client\n    client = agentjob.Client(trust_env=False, max_retries=0)\n"
-        "making = threading.Thread(target=make)\nmaking.start()\nmaking.join()\n",
-    )
-    assert running.end()[:2] == (verdict + "\n", "")
-
-
 def test_ctrl_c_while_a_key_function_is_looked_at_is_not_lost(emulator, script):
     running = script(
         """

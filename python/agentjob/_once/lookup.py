@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 
 from .. import _native
 from .._native import Client
-from ..errors import StoreError, invalid_argument, job_failed, wrong_store
+from ..errors import StoreError, invalid_argument, wrong_store
 from ..types import Job, StepRecord, StepState
 from .calls import read, recorded_result, stored_result, unknown
 from .postgresql import PostgreSQLStore
@@ -71,7 +71,7 @@ def finished(store: Store, step: Step, job: Job, record: Optional[str]) -> Job:
 
 def checked(job: Job, check: bool) -> Job:
     if check and job["status"] == "failed":
-        raise job_failed(_native.escape(job["id"]), job)
+        raise _native.job_failed(job["id"], job)
     return job
 
 
