@@ -93,8 +93,8 @@ fn exception(py: Python<'_>, error: &Error, delivery: Option<Delivery>) -> PyRes
     Ok(PyErr::from_value(made))
 }
 
-/// An exception of one of our classes with a text, and its attributes. This runs no code of Python, neither `__init__` nor a property: in such code the
-/// interpreter's end would end a daemon thread, and the process would crash.
+/// An exception of one of our classes with a text, and its attributes. This runs no code of Python, neither `__init__` nor a property: in
+/// such code the interpreter's end would end a daemon thread, and the process would crash.
 fn make<'py>(class: &Bound<'py, PyAny>, message: &str) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
     let py = class.py();
     let made = class.call_method1(intern!(py, "__new__"), (class,))?;

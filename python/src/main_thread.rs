@@ -52,8 +52,8 @@ fn is_main(py: Python<'_>) -> PyResult<bool> {
     }
 }
 
-/// What `public` returns, without running its code: up to Python 3.13 the interpreter's end would end a daemon thread in there, and the process
-/// would crash. Those versions have the field `own`.
+/// What `public` returns, without running its code: up to Python 3.13 the interpreter's end would end a daemon thread in there, and the
+/// process would crash. Those versions have the field `own`.
 fn field<'py>(of: &Bound<'py, PyAny>, own: &str, public: &str) -> PyResult<Bound<'py, PyAny>> {
     match of.getattr_opt(own)? {
         Some(value) => Ok(value),

@@ -30,7 +30,7 @@ python=$found/bin/python3
 python_packages 3.11 "$found/lib/python3.11/site-packages" musllinux_1_2_x86_64 "$dist" pytest pytest-xdist anyio rich shtab
 there() { tests/platforms/enter.sh "$system" native "$@"; }
 step "ran: tests/python with that wheel"
-echo "SKIPPED: steps, and client certificates made in Python: this CPython has no sqlite3, ssl and ctypes"
+echo "SKIPPED: steps and what else needs sqlite3 or ssl, which this CPython lacks; the files for Celery, Dask and OpenTelemetry"
 without=(celery client_certificate dask docs once opentelemetry surface)
 ignored=("${without[@]/#/--ignore-glob=*test_}")
 there "$python" -B -m pytest -q -rsfE -n 4 -p no:cacheprovider "${ignored[@]/%/*}" tests/python

@@ -5,8 +5,8 @@
 #   rust.sh TARGET
 #   rust.sh             a sysroot that has only the sources of the standard library
 #
-# The sources are the toolchain's, or else Debian's rust-src of exactly its version. The sysroot consists of links to the toolchain, which stays as it
-# is. The exit status is 3 where Debian has no such sources; the reason is printed then.
+# The sources are the toolchain's, or else Debian's rust-src of exactly its version. The sysroot consists of links to the toolchain, which
+# stays as it is. The exit status is 3 where there are no such sources; the reason is printed then.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 target=${1:-}

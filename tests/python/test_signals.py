@@ -157,6 +157,28 @@ def test_no_signal_is_lost_where_the_program_logs(emulator, script):
     assert running.end()[0] == "ready True\n"
 
 
+def test_ctrl_c_in_python_code_that_a_call_runs_itself_is_not_lost(emulator, script):
+    """It asks the program's logging for its level."""
+    running = script(
+        """
+        import logging, os, signal
+
+        def interrupted(*given):
+            logging.getLogger = own
+            os.kill(os.getpid(), signal.SIGINT)
+            return own(*given)
+
+        own, logging.getLogger = logging.getLogger, interrupted
+        try:
+            client.send_message("job_demo", "go")
+        except KeyboardInterrupt as interrupt:
+            print(interrupt.delivery)
+        """
+    )
+    assert running.end()[:2] == ("not_sent\n", "")
+    assert emulator.ledger() == []
+
+
 def test_ctrl_c_while_a_key_function_is_looked_at_is_not_lost(emulator, script):
     running = script(
         """

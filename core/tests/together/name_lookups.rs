@@ -68,7 +68,7 @@ fn stuck_lookups_of_one_host_do_not_block_another_host() {
         .args(["--ignored", "--exact", "name_lookups::child", "--nocapture"])
         .output();
     match ended {
-        // 1 and 77: there are no namespaces; 127: there is no unshare, under qemu, which does not tell a parent that a program is missing.
+        // 1 and 77: there are no namespaces. 127: there is no unshare, under qemu, which does not tell a parent that a program is missing.
         Ok(Output { status, stderr, .. }) if status.code().is_none_or(|code| ![1, 77, 127].contains(&code)) => {
             let text = String::from_utf8_lossy(&stderr);
             assert!(status.success() && text.contains("another host was reached"), "{status}: {text}");

@@ -46,7 +46,7 @@ fn has_its_effect(emulator: &Emulator, timeout: Duration) -> bool {
         return false;
     }
     let (took, error) = timed(|| changed.send_message(JOB, "p").unwrap_err());
-    assert!(error.kind() == ErrorKind::Timeout && took < timeout + ms(15_000), "{took:?} {error}");
+    assert!(error.kind() == ErrorKind::Timeout && took < 50 * timeout, "{took:?} {error}");
     assert!(changed.send_message(JOB, "four").unwrap_err().message().contains("At most 3 bytes"));
     assert_eq!(*events.lock().unwrap(), ["attempt", "response", "attempt"]);
     true

@@ -21,8 +21,6 @@ struct Stop {
     responded: Box<dyn Fn() -> Option<bool> + Send + Sync>,
     /// How long the response may need to arrive.
     pause: Duration,
-    /// The call's; the request leaves within half of it.
-    timeout: Duration,
     ends_the_call: bool,
     stopped: AtomicBool,
 }
@@ -34,9 +32,13 @@ impl Stop {
         responded: impl Fn() -> Option<bool> + Send + Sync + 'static,
     ) -> CallOptions {
         let stopped = AtomicBool::new(false);
-        let timeout = if ends_the_call { PATIENCE } else { 2 * pause };
-        let stop = Stop { responded: Box::new(responded), pause, timeout, ends_the_call, stopped };
-        CallOptions::new().timeout(timeout).control(Arc::new(stop))
+        let stop = Stop { responded: Box::new(responded), pause, ends_the_call, stopped };
+        CallOptions::new().timeout(stop.timeout()).control(Arc::new(stop))
+    }
+
+    /// The call's: enough to send its request, or never reached.
+    fn timeout(&self) -> Duration {
+        if self.ends_the_call { PATIENCE } else { 2 * self.pause }
     }
 }
 
@@ -48,7 +50,7 @@ impl Control for Stop {
             if self.ends_the_call {
                 return Err(Interrupted);
             }
-            sleep(self.timeout);
+            sleep(self.timeout());
         }
         Ok(())
     }
