@@ -64,7 +64,7 @@ wheel() {
     rm -rf "$dist"
     local name=${target//-/_}
     unset "CARGO_TARGET_${name^^}_LINKER" "CC_$name" "AR_$name"
-    PATH=$PLATFORMS/zig/bin:$PATH maturin build --quiet --release --locked --zig --target "$target" --compatibility "$1" \
+    PATH=$TOP/build/packaging/venv/bin:$PATH maturin build --quiet --release --locked --zig --target "$target" --compatibility "$1" \
         --interpreter python3.9 --out "$dist" "${@:2}"
 }
 
@@ -75,6 +75,6 @@ python_packages() {
     only+=(--abi abi3 --abi none --abi "cp${1/./}" --target "$2")
     for platform in $3; do only+=(--platform "$platform"); done
     rm -rf "$2"
-    "$PLATFORMS/zig/bin/pip" install "${only[@]}" --no-index --no-deps --find-links "$4" agentjob
-    "$PLATFORMS/zig/bin/pip" install "${only[@]}" --upgrade "${@:5}"
+    "$TOP/build/packaging/venv/bin/pip" install "${only[@]}" --no-index --no-deps --find-links "$4" agentjob
+    "$TOP/build/packaging/venv/bin/pip" install "${only[@]}" --upgrade "${@:5}"
 }

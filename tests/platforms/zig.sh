@@ -1,23 +1,18 @@
 #!/usr/bin/env bash
-# zig as a C compiler for another platform: prints a folder with the commands cc, c++, ar and zig. ../bin has maturin beside it.
+# zig as a C compiler for another platform: prints a folder with the commands cc, c++, ar and zig.
 #
 #   zig.sh TARGET       as zig says it: aarch64-macos, x86_64-linux-musl, …
 #
-# They are those that make the wheels (tests/packaging/requirements.txt). The exit status is 3 where they cannot be fetched.
+# They are those that make the wheels. The exit status is 3 where they cannot be fetched.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 target=$1
-tools=$PWD/build/platforms/zig
-if [ ! -e "$tools/ready" ]; then
-    "${PYTHON:-python3}" -m venv --clear "$tools"
-    grep -E '^(ziglang|maturin)==' tests/packaging/requirements.txt >"$tools/requirements.txt"
-    "$tools/bin/python" -m pip install --quiet --disable-pip-version-check -r "$tools/requirements.txt" >&2 || {
-        echo "zig and maturin cannot be fetched from the Python package index"
-        exit 3
-    }
-    touch "$tools/ready"
-fi
-folder=$tools/$target
+tools=$PWD/build/packaging/venv
+make --silent "$PWD/build/packaging.stamp" >&2 || {
+    echo "zig and maturin cannot be fetched from the Python package index"
+    exit 3
+}
+folder=$PWD/build/platforms/zig/$target
 mkdir -p "$folder"
 zig=$(echo "$tools"/lib/python3*/site-packages/ziglang/zig)
 for command in cc c++; do
