@@ -2767,7 +2767,7 @@ agentjob_code agentjob_batch_set_header(agentjob_batch *batch,
 /**
  * The descriptor of a poller, for poll(2), epoll, libuv, GLib and the like. It becomes readable when a poll that
  * agentjob_poller_start() began has ended, and stays so until agentjob_poller_finish(). It is the same for the poller's whole life.
- * Wait for it, but do not read, write or close it. A child of fork() must not use it.
+ * Wait for it, but do not read, write or close it. A child of fork() must not use it. On Windows it is a SOCKET.
  * @param poller the poller
  * @param out gets the descriptor
  * @param err gets the error; may be NULL
@@ -2820,7 +2820,7 @@ agentjob_code agentjob_poller_finish(agentjob_poller *poller,
  * The descriptor of a batch, for poll(2), epoll, libuv, GLib and the like. It is readable while agentjob_batch_next() may have
  * something. Then call agentjob_batch_next() with a timeout of 0 until it returns no event or the batch is over; do so, too, after
  * agentjob_batch_due_in_ms(), and after you triggered its cancel token or closed its client. It lives as long as the batch. Wait for it,
- * but do not read, write or close it.
+ * but do not read, write or close it. On Windows it is a SOCKET.
  * @param batch a batch that was started
  * @param out gets the descriptor
  * @param err gets the error; may be NULL

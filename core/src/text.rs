@@ -1,6 +1,7 @@
 //! Text from outside, made safe to show: nothing in it drives a terminal, is invisible, or changes the order of what is read.
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::str::FromStr;
 
 /// What some editors put before a text in a file, and some servers before a response. It is no part of the text.
@@ -56,6 +57,12 @@ pub(crate) fn describe(text: &str) -> String {
     }
 }
 
+/// A path as part of a sentence: between quotes and escaped, but with single backslashes on Windows, where every path has some.
+pub(crate) fn quoted(path: &Path) -> String {
+    let escaped = format!("{path:?}");
+    if cfg!(windows) { escaped.replace("\\\\", "\\") } else { escaped }
+}
+
 /// What is around a name and cannot be seen, as a clause: `ends with an invisible character (U+FEFF)`. A spreadsheet or a web page
 /// that a name was copied from leaves it there, and the name is another one with it.
 pub(crate) fn hidden_edge(name: &str) -> Option<String> {
@@ -92,6 +99,12 @@ pub(crate) fn folded(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(windows)]
+    fn a_path_is_quoted_with_its_own_backslashes() {
+        assert_eq!(quoted(Path::new("C:\\Users\\a b\\key")), "\"C:\\Users\\a b\\key\"");
+    }
 
     #[test]
     fn what_drives_a_terminal_or_is_invisible_is_escaped() {

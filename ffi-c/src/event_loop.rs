@@ -1,7 +1,5 @@
 //! Pollers and batches in a program's own event loop: descriptors that it can poll, and steps that do not block.
 
-use std::os::fd::AsRawFd;
-
 use agentjob_core::{BackgroundPoll, Error};
 
 use crate::batch::lifecycle::agentjob_batch;
@@ -16,7 +14,7 @@ use crate::result::{Delivers, guard};
 
 /// The descriptor of a poller, for poll(2), epoll, libuv, GLib and the like. It becomes readable when a poll that
 /// agentjob_poller_start() began has ended, and stays so until agentjob_poller_finish(). It is the same for the poller's whole life.
-/// Wait for it, but do not read, write or close it. A child of fork() must not use it.
+/// Wait for it, but do not read, write or close it. A child of fork() must not use it. On Windows it is a SOCKET.
 /// @param poller the poller
 /// @param out gets the descriptor
 /// @param err gets the error; may be NULL
@@ -34,7 +32,7 @@ pub unsafe extern "C" fn agentjob_poller_fd(
         guard(err, Delivers::Nothing, || {
             let poller = required_mut("poller", poller)?;
             let out = place("out", out)?;
-            out.write(background(poller)?.descriptor().as_raw_fd());
+            out.write(number(background(poller)?.descriptor()));
             Ok(())
         })
     }
@@ -103,6 +101,17 @@ pub unsafe extern "C" fn agentjob_poller_finish(
     }
 }
 
+#[cfg(unix)]
+fn number(descriptor: std::os::fd::BorrowedFd<'_>) -> i32 {
+    std::os::fd::AsRawFd::as_raw_fd(&descriptor)
+}
+
+/// A SOCKET: Windows uses the lower 32 bits of a handle.
+#[cfg(windows)]
+fn number(descriptor: std::os::windows::io::BorrowedSocket<'_>) -> i32 {
+    std::os::windows::io::AsRawSocket::as_raw_socket(&descriptor) as i32
+}
+
 fn background(poller: &mut agentjob_poller) -> Result<&mut BackgroundPoll, Error> {
     if poller.background.is_none() {
         poller.background = Some(BackgroundPoll::new()?);
@@ -113,7 +122,7 @@ fn background(poller: &mut agentjob_poller) -> Result<&mut BackgroundPoll, Error
 /// The descriptor of a batch, for poll(2), epoll, libuv, GLib and the like. It is readable while agentjob_batch_next() may have
 /// something. Then call agentjob_batch_next() with a timeout of 0 until it returns no event or the batch is over; do so, too, after
 /// agentjob_batch_due_in_ms(), and after you triggered its cancel token or closed its client. It lives as long as the batch. Wait for it,
-/// but do not read, write or close it.
+/// but do not read, write or close it. On Windows it is a SOCKET.
 /// @param batch a batch that was started
 /// @param out gets the descriptor
 /// @param err gets the error; may be NULL
@@ -130,7 +139,7 @@ pub unsafe extern "C" fn agentjob_batch_fd(
     unsafe {
         guard(err, Delivers::Nothing, || {
             let batch = required("batch", batch)?.running()?;
-            place("out", out)?.write(batch.descriptor()?.as_raw_fd());
+            place("out", out)?.write(number(batch.descriptor()?));
             Ok(())
         })
     }

@@ -4,23 +4,23 @@
 //! Cancellation is off in every function that may reach a cancellation point (POSIX.1-2024, 2.9.5.2): all that can fail (`result.rs`),
 //! that free (`handle.rs`), close or stop. A getter reaches none, and is faster without. None of this makes a system call.
 
-#[cfg(not(target_os = "android"))]
+#[cfg(not(any(target_os = "android", windows)))]
 use std::ffi::c_int;
 
 /// Cancellation of the calling thread is off while this lives, and then as it was before.
 #[must_use]
 pub(crate) struct Held {
-    #[cfg(not(target_os = "android"))]
+    #[cfg(not(any(target_os = "android", windows)))]
     before: c_int,
 }
 
-/// Android has no `pthread_cancel`.
-#[cfg(target_os = "android")]
+/// Android and Windows have no `pthread_cancel`.
+#[cfg(any(target_os = "android", windows))]
 pub(crate) fn hold() -> Held {
     Held {}
 }
 
-#[cfg(not(target_os = "android"))]
+#[cfg(not(any(target_os = "android", windows)))]
 pub(crate) fn hold() -> Held {
     Held { before: set_state(DISABLE) }
 }
@@ -31,7 +31,7 @@ pub(crate) fn hold_for_good() {
     std::mem::forget(hold());
 }
 
-#[cfg(not(target_os = "android"))]
+#[cfg(not(any(target_os = "android", windows)))]
 impl Drop for Held {
     fn drop(&mut self) {
         set_state(self.before);
@@ -41,11 +41,11 @@ impl Drop for Held {
 /// `PTHREAD_CANCEL_DISABLE` of `<pthread.h>`.
 #[cfg(target_vendor = "apple")]
 const DISABLE: c_int = 0;
-#[cfg(not(any(target_vendor = "apple", target_os = "android")))]
+#[cfg(not(any(target_vendor = "apple", target_os = "android", windows)))]
 const DISABLE: c_int = 1;
 
 /// Sets the state, and returns the one before.
-#[cfg(not(target_os = "android"))]
+#[cfg(not(any(target_os = "android", windows)))]
 fn set_state(state: c_int) -> c_int {
     unsafe extern "C" {
         fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
@@ -56,7 +56,7 @@ fn set_state(state: c_int) -> c_int {
     before
 }
 
-#[cfg(all(test, not(target_os = "android")))]
+#[cfg(all(test, not(any(target_os = "android", windows))))]
 mod tests {
     use super::*;
 

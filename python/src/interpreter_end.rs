@@ -68,8 +68,11 @@ fn forget_functions() {
 
 /// Before the program can register functions for the interpreter's end that use this package: the last registered runs first.
 pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
-    let in_child = PyDict::new(py);
-    in_child.set_item("after_in_child", pyo3::wrap_pyfunction!(forget_functions, py)?)?;
-    py.import("os")?.call_method("register_at_fork", (), Some(&in_child))?;
+    // Windows has no fork.
+    if let Some(register_at_fork) = py.import("os")?.getattr_opt("register_at_fork")? {
+        let in_child = PyDict::new(py);
+        in_child.set_item("after_in_child", pyo3::wrap_pyfunction!(forget_functions, py)?)?;
+        register_at_fork.call((), Some(&in_child))?;
+    }
     py.import("atexit")?.call_method1("register", (pyo3::wrap_pyfunction!(wait_for_functions, py)?,)).map(drop)
 }

@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::mem;
-use std::os::fd::BorrowedFd;
 use std::process;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use rustix::fd::BorrowedFd;
 
 use crate::batch::events::{BatchEvent, BatchOutcome, BatchProgress};
 use crate::batch::handle::BatchHandle;

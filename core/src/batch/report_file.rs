@@ -2,7 +2,6 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::batch::decisions::export::items_of;
@@ -16,7 +15,8 @@ use crate::batch::report::timeline::Timeline;
 use crate::batch::status::status_of;
 use crate::error::Error;
 use crate::os::descriptor::above_standard;
-use crate::text::describe;
+use crate::os::file::{is_same, private, rename_if_free};
+use crate::text::{describe, quoted};
 
 /// How many names are tried for the file that becomes the report.
 const NAME_TRIES: u32 = 16;
@@ -67,29 +67,13 @@ pub fn write_batch_report(journal: impl AsRef<Path>, path: impl AsRef<Path>, rep
     result.map_err(|error| if error.kind() == io::ErrorKind::AlreadyExists { exists(path) } else { cannot(error) })
 }
 
-/// Renames a file unless there is one with the new name by now.
-fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        use rustix::io::Errno;
-        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            // Not every file system knows this flag, and not every one has hard links.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
-            renamed => return Ok(renamed?),
-        }
-    }
-    fs::hard_link(from, to)?;
-    fs::remove_file(from)
-}
-
 fn check_target(journal: &Path, path: &Path, replace: bool) -> Result<(), Error> {
     if path.file_name().is_none() {
         return Err(wrong(path, "is not the path of a file").with_hint("Give the path of the report's file."));
     }
     // Not what a link leads to: the link itself would be replaced.
     let Ok(there) = fs::symlink_metadata(path) else { return Ok(()) };
-    if fs::metadata(journal).is_ok_and(|journal| (journal.dev(), journal.ino()) == (there.dev(), there.ino())) {
+    if is_same(journal, path) {
         return Err(wrong(path, "is the journal itself").with_hint("Give another path."));
     }
     if !there.is_file() {
@@ -105,7 +89,7 @@ fn new_file_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     loop {
         let hidden = path.with_file_name(format!(".{name}.{}-{tries}", std::process::id()));
         let mut options = OpenOptions::new();
-        match above_standard(|| options.write(true).create_new(true).mode(0o600).open(&hidden)) {
+        match above_standard(|| private(options.write(true).create_new(true)).open(&hidden)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < NAME_TRIES => tries += 1,
             opened => return opened.map(|file| (hidden, file)),
         }
@@ -117,5 +101,5 @@ fn exists(path: &Path) -> Error {
 }
 
 fn wrong(path: &Path, what: &str) -> Error {
-    Error::invalid(format!("report {:?} {what}", describe(&path.to_string_lossy())))
+    Error::invalid(format!("report {} {what}", quoted(Path::new(&describe(&path.to_string_lossy())))))
 }

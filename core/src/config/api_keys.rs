@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::config::key_file::{KeyFile, Stamp};
+use crate::config::key_file::KeyFile;
 use crate::config::secret::Secret;
 use crate::error::Error;
+use crate::os::file::FileStamp;
 use crate::os::process::PerProcess;
 use crate::os::thread::end_if_forked;
 
@@ -64,7 +65,7 @@ struct State {
     /// The source is asked again: the program has not set a key itself.
     follows: bool,
     /// The file from which the key was read.
-    stamp: Option<Stamp>,
+    stamp: Option<FileStamp>,
 }
 
 /// Where later keys come from.
@@ -90,7 +91,7 @@ pub(crate) enum Renewed {
 
 impl ApiKeys {
     /// A key, and the file in which a later one will be.
-    pub(crate) fn new(key: Secret, file: Option<(KeyFile, Stamp)>) -> ApiKeys {
+    pub(crate) fn new(key: Secret, file: Option<(KeyFile, FileStamp)>) -> ApiKeys {
         let (source, stamp) =
             file.map_or((LaterKeys::None, None), |(file, stamp)| (LaterKeys::File(file), Some(stamp)));
         ApiKeys::from_source(key, source, stamp)
@@ -101,7 +102,7 @@ impl ApiKeys {
         ApiKeys::from_source(Secret::none(), LaterKeys::Function(function), None)
     }
 
-    fn from_source(key: Secret, source: LaterKeys, stamp: Option<Stamp>) -> ApiKeys {
+    fn from_source(key: Secret, source: LaterKeys, stamp: Option<FileStamp>) -> ApiKeys {
         let ring = Arc::new(KeyRing { current: Arc::new(key), former: VecDeque::new() });
         let first = State { ring, follows: !matches!(source, LaterKeys::None), stamp };
         ApiKeys { current: PerProcess::new(RwLock::new(first.clone())), first, source }
@@ -169,7 +170,7 @@ impl ApiKeys {
 
     /// Sends this key from now on, unless the program has set one meanwhile. It was read without the lock, so that no thread waits
     /// for the disk, and a function may do what it likes.
-    fn follow(&self, pid: u32, key: Secret, stamp: Option<Stamp>) {
+    fn follow(&self, pid: u32, key: Secret, stamp: Option<FileStamp>) {
         let mut state = self.state(pid).write().unwrap_or_else(PoisonError::into_inner);
         if state.follows {
             state.put(key);

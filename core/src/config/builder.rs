@@ -14,7 +14,7 @@ use crate::config::client_options::ClientOptions;
 use crate::config::endpoint::Endpoint;
 use crate::config::environment::{Environment, flag, required};
 use crate::config::headers::Headers;
-use crate::config::key_file::{KeyFile, Stamp};
+use crate::config::key_file::KeyFile;
 use crate::config::proxy::Proxy;
 use crate::config::request_head::RequestHead;
 use crate::config::secret::{KeySource, Secret};
@@ -25,7 +25,8 @@ use crate::config::settings::{
 use crate::duration::{check_time, not_seconds, parse_seconds};
 use crate::error::Error;
 use crate::operation::{check_id, jobs_path};
-use crate::text::describe;
+use crate::os::file::FileStamp;
+use crate::text::{describe, quoted};
 use crate::wait::schedule::DEFAULT_SCHEDULE;
 
 const ALLOW_SHARED_KEY_FILE: &str = "AGENTJOB_ALLOW_SHARED_KEY_FILE";
@@ -253,7 +254,7 @@ impl fmt::Debug for ClientBuilder {
 }
 
 /// A key, and the file that is read again for the next one.
-type KeyAndFile = (Secret, Option<(KeyFile, Stamp)>);
+type KeyAndFile = (Secret, Option<(KeyFile, FileStamp)>);
 
 fn key_from_environment(
     environment: &Environment,
@@ -264,8 +265,11 @@ fn key_from_environment(
         if let Some(path) = environment.get("AGENTJOB_API_KEY_FILE")?
             && let Err(error) = std::fs::metadata(&path)
         {
-            return Err(Error::invalid(format!("AGENTJOB_API_KEY_FILE {path:?} cannot be read ({error})"))
-                .with_hint("AGENTJOB_API_KEY is set, too: unset one of them."));
+            return Err(Error::invalid(format!(
+                "AGENTJOB_API_KEY_FILE {} cannot be read ({error})",
+                quoted(path.as_ref())
+            ))
+            .with_hint("AGENTJOB_API_KEY is set, too: unset one of them."));
         }
         return Ok(((Secret::new("AGENTJOB_API_KEY", &key)?, None), KeySource::Variable));
     }

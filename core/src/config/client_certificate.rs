@@ -12,6 +12,7 @@ use crate::call::control::Control;
 use crate::config::environment::Environment;
 use crate::config::setting_file::{MAX_WAIT, SettingFile};
 use crate::error::Error;
+use crate::text::quoted;
 
 /// The longest file with a chain or a key, in bytes: many times what authorities issue.
 const MAX_FILE_BYTES: usize = 1 << 20;
@@ -97,8 +98,11 @@ fn pair(
         }
         Err(rustls::Error::InconsistentKeys(_)) => {
             let reason = format!(
-                "the private key in {} {:?} is not that of the certificate in {} {:?}",
-                of.0, of.1, cert.0, cert.1
+                "the private key in {} {} is not that of the certificate in {} {}",
+                of.0,
+                quoted(of.1),
+                cert.0,
+                quoted(cert.1)
             );
             let hint =
                 "The file must begin with the certificate that the key belongs to; those of its authorities follow.";
@@ -152,5 +156,5 @@ fn contains(pem: &[u8], text: &str) -> bool {
 }
 
 fn wrong((name, path): Named<'_>, what: &str, hint: &'static str) -> Error {
-    Error::invalid(format!("{name} {path:?} {what}")).with_hint(hint)
+    Error::invalid(format!("{name} {} {what}", quoted(path))).with_hint(hint)
 }

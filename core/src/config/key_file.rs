@@ -1,36 +1,13 @@
 //! A key file that is read again: when it changed, and after the service refused its key.
 
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::call::control::Control;
 use crate::config::secret::Secret;
 use crate::config::setting_file::SettingFile;
 use crate::error::Error;
-
-/// What shows that a file changed, without reading it. The change time also shows a write that kept size and modification time, and
-/// a `chmod` that makes the file acceptable again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    device: u64,
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    fn of(file: &Metadata) -> Stamp {
-        Stamp {
-            device: file.dev(),
-            inode: file.ino(),
-            size: file.size(),
-            modified: (file.mtime(), file.mtime_nsec()),
-            changed: (file.ctime(), file.ctime_nsec()),
-        }
-    }
-}
+use crate::os::file::FileStamp;
+use crate::text::quoted;
 
 /// A regular file that has the key.
 pub(crate) struct KeyFile {
@@ -48,41 +25,41 @@ impl KeyFile {
         path: &Path,
         may_be_shared: bool,
         control: Option<&dyn Control>,
-    ) -> Result<(Secret, Option<(KeyFile, Stamp)>), Error> {
+    ) -> Result<(Secret, Option<(KeyFile, FileStamp)>), Error> {
         let file = SettingFile::open(name, path)?;
         // Before it is read: a key that is written meanwhile is found at the next call.
         let stamp = file.metadata()?;
         let secret = Secret::from_file(file, may_be_shared, control)?;
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let again =
-            stamp.is_file().then(|| (KeyFile { name: name.to_owned(), path, may_be_shared }, Stamp::of(&stamp)));
+            stamp.is_file().then(|| (KeyFile { name: name.to_owned(), path, may_be_shared }, FileStamp::of(&stamp)));
         Ok((secret, again))
     }
 
     /// The key, if the file is another than that of `last`; one system call if it is the same.
-    pub(crate) fn read_if_changed(&self, last: Stamp) -> Result<Option<(Secret, Stamp)>, Error> {
+    pub(crate) fn read_if_changed(&self, last: FileStamp) -> Result<Option<(Secret, FileStamp)>, Error> {
         match std::fs::metadata(&self.path) {
-            Ok(file) if Stamp::of(&file) == last => Ok(None),
+            Ok(file) if FileStamp::of(&file) == last => Ok(None),
             _ => self.read().map(Some),
         }
     }
 
     /// Reads the key again. It waits for nothing: the file must not have become a pipe.
-    pub(crate) fn read(&self) -> Result<(Secret, Stamp), Error> {
+    pub(crate) fn read(&self) -> Result<(Secret, FileStamp), Error> {
         let file = SettingFile::open(&self.name, &self.path)?;
         let stamp = file.metadata()?;
         if !stamp.is_file() {
-            return Err(Error::invalid(format!("{} {:?} is no longer a regular file", self.name, self.path)));
+            return Err(Error::invalid(format!("{} {} is no longer a regular file", self.name, quoted(&self.path))));
         }
-        Ok((Secret::from_file(file, self.may_be_shared, None)?, Stamp::of(&stamp)))
+        Ok((Secret::from_file(file, self.may_be_shared, None)?, FileStamp::of(&stamp)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::os::file::private;
     use std::fs;
-    use std::os::unix::fs::OpenOptionsExt;
 
     #[test]
     fn a_change_of_the_file_is_seen_without_reading_it() {
@@ -92,7 +69,7 @@ mod tests {
             use std::io::Write;
             let next = path.with_extension("next");
             drop(fs::remove_file(&next));
-            let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&next).unwrap();
+            let mut file = private(fs::OpenOptions::new().write(true).create_new(true)).open(&next).unwrap();
             file.write_all(key.as_bytes()).unwrap();
             fs::rename(next, &path).unwrap();
         };
@@ -110,7 +87,9 @@ mod tests {
         fs::remove_file(&path).unwrap();
         assert!(file.read_if_changed(stamp).unwrap_err().message().contains("cannot be read"));
         fs::create_dir(&path).unwrap();
-        assert!(file.read().unwrap_err().message().contains("is no longer a regular file"));
+        // Windows opens no folder.
+        let why = if cfg!(windows) { "cannot be read" } else { "is no longer a regular file" };
+        assert!(file.read().unwrap_err().message().contains(why));
         fs::remove_dir(&path).unwrap();
     }
 }

@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 use crate::call::control::Control;
 use crate::config::setting_file::{MAX_WAIT, SettingFile};
 use crate::error::Error;
+use crate::text::quoted;
 
 /// Longer than any real key, and short enough for a request head.
 const MAX_KEY_BYTES: usize = 4096;
@@ -75,9 +76,9 @@ impl Secret {
         }
         let text = file.read(2 * MAX_KEY_BYTES, MAX_WAIT, control)?;
         let text = std::str::from_utf8(&text).map_err(|_| {
-            Error::invalid(format!("{name} {path:?} is not text")).with_hint("It must contain only the key.")
+            Error::invalid(format!("{name} {} is not text", quoted(path))).with_hint("It must contain only the key.")
         })?;
-        Secret::new(&format!("the key in {name} {path:?}"), text.trim_end_matches(['\r', '\n']))
+        Secret::new(&format!("the key in {name} {}", quoted(path)), text.trim_end_matches(['\r', '\n']))
     }
 
     /// The key itself.

@@ -5,15 +5,13 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{FileType, Mode, OFlags, fstat, open};
-use rustix::io::Errno;
 use zeroize::Zeroizing;
 
 use crate::call::control::{Control, SLICE};
 use crate::error::{Error, ErrorKind};
 use crate::os::descriptor::above_standard;
-use crate::text::{escape, without_mark};
+use crate::os::file;
+use crate::text::{escape, quoted, without_mark};
 
 /// How long to wait for the end of a pipe: the program that writes it may ask a person for a passphrase.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(60);
@@ -28,9 +26,8 @@ pub(crate) struct SettingFile<'a> {
 impl<'a> SettingFile<'a> {
     /// Opens the file, without waiting for the writer of a pipe. `name` is the argument or variable that has the path, for errors.
     pub(crate) fn open(name: &'a str, path: &'a Path) -> Result<SettingFile<'a>, Error> {
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let opened = above_standard(|| rustix::io::retry_on_intr(|| open(path, flags, Mode::empty())));
-        let file = opened.map_err(|error| unreadable(name, path, &error.into()))?.into();
+        let opened = above_standard(|| file::open_at_once(path));
+        let file = opened.map_err(|error| unreadable(name, path, &error))?;
         Ok(SettingFile { name, path, file })
     }
 
@@ -42,13 +39,10 @@ impl<'a> SettingFile<'a> {
     /// Refuses a file of this user that others may read or write: OpenSSH's rule for private keys. A file of another user is that
     /// user's responsibility. It checks the open descriptor, so the file cannot be replaced in between.
     pub(crate) fn refuse_shared(&self) -> Result<(), Error> {
-        let stat = fstat(&self.file).map_err(|error| unreadable(self.name, self.path, &error.into()))?;
-        let guarded = matches!(FileType::from_raw_mode(stat.st_mode), FileType::RegularFile | FileType::Fifo);
-        let mode = stat.st_mode & 0o777;
-        if !guarded || mode & 0o077 == 0 || stat.st_uid != rustix::process::geteuid().as_raw() {
-            return Ok(());
-        }
-        let error = Error::invalid(format!("{} {:?} is open to other users (mode {mode:04o})", self.name, self.path));
+        let shared = file::shared_mode(&self.file).map_err(|error| unreadable(self.name, self.path, &error))?;
+        let Some(mode) = shared else { return Ok(()) };
+        let error =
+            Error::invalid(format!("{} {} is open to other users (mode {mode:04o})", self.name, quoted(self.path)));
         Err(error.with_hint(format!(
             "Set allow_shared_key_file (AGENTJOB_ALLOW_SHARED_KEY_FILE=1) if they may have the key; otherwise run: chmod 600 {}",
             shell_word(self.path)
@@ -86,7 +80,7 @@ impl<'a> SettingFile<'a> {
                 Err(error) => return Err(unreadable(self.name, self.path, &error)),
             }
         }
-        Err(Error::invalid(format!("{} {:?} is longer than {limit} bytes", self.name, self.path)))
+        Err(Error::invalid(format!("{} {} is longer than {limit} bytes", self.name, quoted(self.path))))
     }
 
     /// Waits until there is something to read, or the end. A pipe without a writer has neither.
@@ -94,11 +88,8 @@ impl<'a> SettingFile<'a> {
         let slice = if control.is_some_and(Control::wants_checks) { SLICE } else { MAX_WAIT };
         loop {
             let left = deadline.saturating_duration_since(Instant::now()).min(slice);
-            let slice = Timespec::try_from(left).expect("it is short");
-            match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&slice)) {
-                Ok(0) | Err(Errno::INTR) => {}
-                Ok(_) => return Ok(()),
-                Err(error) => return Err(unreadable(self.name, self.path, &error.into())),
+            if file::is_readable(&self.file, left).map_err(|error| unreadable(self.name, self.path, &error))? {
+                return Ok(());
             }
             if control.is_some_and(|control| control.check().is_err()) {
                 return Err(Error::new(
@@ -107,7 +98,7 @@ impl<'a> SettingFile<'a> {
                 ));
             }
             if left.is_zero() {
-                let error = Error::invalid(format!("{} {:?} did not end in time", self.name, self.path));
+                let error = Error::invalid(format!("{} {} did not end in time", self.name, quoted(self.path)));
                 return Err(error.with_hint("Is it a pipe that no program writes to?"));
             }
         }
@@ -115,7 +106,7 @@ impl<'a> SettingFile<'a> {
 }
 
 fn unreadable(name: &str, path: &Path, error: &io::Error) -> Error {
-    Error::invalid(format!("{name} {path:?} cannot be read ({error})"))
+    Error::invalid(format!("{name} {} cannot be read ({error})", quoted(path)))
 }
 
 /// A path as one word of a shell command.
@@ -139,6 +130,7 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_pipe_that_no_program_writes_times_out() {
         let path = std::env::temp_dir().join(format!("agentjob-pipe-{}", std::process::id()));

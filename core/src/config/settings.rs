@@ -19,7 +19,7 @@ use crate::config::request_head::RequestHead;
 use crate::config::secret::KeySource;
 use crate::config::setting_file::{MAX_WAIT, SettingFile};
 use crate::error::Error;
-use crate::text::describe;
+use crate::text::{describe, quoted};
 use crate::wait::schedule::Schedule;
 
 /// Default deadline of one call, retries and pauses included: 60 s.
@@ -97,12 +97,13 @@ pub(crate) fn read_roots(
     let pem = SettingFile::open(name, path)?.read(MAX_CA_FILE_BYTES, MAX_WAIT, control)?;
     let roots: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     match roots {
-        Ok(roots) if roots.is_empty() => Err(Error::invalid(format!("{name} {path:?} contains no certificate"))
-            .with_hint("Give a PEM file with at least one.")),
-        Ok(roots) => Ok(roots),
-        Err(_) => {
-            Err(Error::invalid(format!("{name} {path:?} is not a PEM file")).with_hint("Give one with certificates."))
+        Ok(roots) if roots.is_empty() => {
+            Err(Error::invalid(format!("{name} {} contains no certificate", quoted(path)))
+                .with_hint("Give a PEM file with at least one."))
         }
+        Ok(roots) => Ok(roots),
+        Err(_) => Err(Error::invalid(format!("{name} {} is not a PEM file", quoted(path)))
+            .with_hint("Give one with certificates.")),
     }
 }
 

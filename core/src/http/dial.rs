@@ -1,18 +1,19 @@
 //! From a host name to a connected socket: lookup, then a race over the addresses, interruptible throughout.
 
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
-use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
+use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketType};
+use rustix::net::AddressFamily;
 
 use crate::http::call_in_flight::{CallInFlight, Phase};
 use crate::http::cause::{Cause, describe_io};
 use crate::http::lookup;
 use crate::http::socket::Socket;
 use crate::os::descriptor::above_standard;
+use crate::os::socket;
 
 /// RFC 8305 "Connection Attempt Delay": how long to wait for one address before the next is tried in parallel.
 const STAGGER: Duration = Duration::from_millis(250);
@@ -71,7 +72,7 @@ fn race(call: &CallInFlight, to: &str, addresses: Vec<SocketAddr>) -> Result<Tcp
             match begin(&address) {
                 Ok(Attempt::Connected(socket)) => return Ok(TcpStream::from(socket)),
                 Ok(Attempt::InProgress(socket)) => running.push(socket),
-                Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
+                Err(error) if socket::is_shortage(error) => {
                     return Err(Cause::Resources(describe_io(&error.into())));
                 }
                 Err(error) => why = describe_io(&error.into()),
@@ -85,16 +86,18 @@ fn race(call: &CallInFlight, to: &str, addresses: Vec<SocketAddr>) -> Result<Tcp
         if untried.peek().is_some() {
             wait = wait.min(next_at.saturating_duration_since(Instant::now()));
         }
-        wait_for_any(&running, wait)?;
+        let ended = wait_for_any(&running, wait)?;
         let mut still = Vec::with_capacity(running.len());
-        for socket in running {
-            match result_of(&socket) {
-                Some(Ok(())) => return Ok(TcpStream::from(socket)),
-                Some(Err(error)) => {
+        for (socket, has_ended) in running.into_iter().zip(ended) {
+            match rustix::net::sockopt::socket_error(&socket).flatten() {
+                Ok(()) if has_ended && rustix::net::getpeername(&socket).is_ok() => {
+                    return Ok(TcpStream::from(socket));
+                }
+                Ok(()) => still.push(socket),
+                Err(error) => {
                     why = describe_io(&error.into());
                     next_at = Instant::now();
                 }
-                None => still.push(socket),
             }
         }
         running = still;
@@ -111,48 +114,22 @@ enum Attempt {
 /// Begins to connect, without waiting.
 fn begin(address: &SocketAddr) -> Result<Attempt, Errno> {
     let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
-    let socket = above_standard(|| open(family))?;
+    let socket = above_standard(|| socket::open(family))?;
     rustix::io::ioctl_fionbio(&socket, true)?;
     match rustix::net::connect(&socket, address) {
         Ok(()) => Ok(Attempt::Connected(socket)),
         // After a signal the kernel continues the attempt (POSIX connect).
         Err(Errno::INPROGRESS | Errno::INTR) => Ok(Attempt::InProgress(socket)),
+        Err(Errno::WOULDBLOCK) if cfg!(windows) => Ok(Attempt::InProgress(socket)),
         Err(error) => Err(error),
     }
 }
 
-/// A socket that child programs do not inherit.
-#[cfg(not(target_vendor = "apple"))]
-fn open(family: AddressFamily) -> Result<OwnedFd, Errno> {
-    rustix::net::socket_with(family, SocketType::STREAM, rustix::net::SocketFlags::CLOEXEC, None)
-}
-
-/// The same on systems without that flag.
-#[cfg(target_vendor = "apple")]
-fn open(family: AddressFamily) -> Result<OwnedFd, Errno> {
-    let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
-    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
-    // std does this for the sockets that it opens: Apple has no MSG_NOSIGNAL.
-    rustix::net::sockopt::set_socket_nosigpipe(&socket, true)?;
-    Ok(socket)
-}
-
-fn wait_for_any(sockets: &[OwnedFd], wait: Duration) -> Result<(), Cause> {
+/// Which of these attempts have ended, when one has or the time has passed.
+fn wait_for_any(sockets: &[OwnedFd], wait: Duration) -> Result<Vec<bool>, Cause> {
     let mut fds: Vec<_> = sockets.iter().map(|socket| PollFd::new(socket, PollFlags::OUT)).collect();
-    let wait = Timespec::try_from(wait).expect("a slice is short");
-    match poll(&mut fds, Some(&wait)) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(Cause::Resources(describe_io(&error.into()))),
-    }
-}
-
-/// An attempt's result, if it has ended.
-fn result_of(socket: &OwnedFd) -> Option<Result<(), Errno>> {
-    match rustix::net::sockopt::socket_error(socket) {
-        Ok(Ok(())) if rustix::net::getpeername(socket).is_ok() => Some(Ok(())),
-        Ok(Ok(())) => None,
-        Ok(Err(error)) | Err(error) => Some(Err(error)),
-    }
+    socket::wait_for(&mut fds, wait).map_err(|error| Cause::Resources(describe_io(&error.into())))?;
+    Ok(fds.iter().map(|fd| !fd.revents().is_empty()).collect())
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use rustix::event::{PollFd, PollFlags};
 
 use crate::call::control::{CancelToken, Control, SLICE};
 use crate::call::options::CallOptions;
 use crate::http::cause::{Cause, describe_io};
 use crate::os::flag::Flag;
+use crate::os::socket::wait_for;
 
 /// A wait ends at least this often, so that one whose machine was suspended soon notices.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
@@ -83,11 +83,8 @@ impl Interrupts {
                 return Ok(());
             }
         }
-        let at_most = Timespec::try_from(at_most).expect("it is short");
-        match poll(&mut fds, Some(&at_most)) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(Cause::Resources(describe_io(&error.into()))),
-        }
+        let waited = wait_for(&mut fds, at_most);
+        waited.map(drop).map_err(|error| Cause::Resources(describe_io(&error.into())))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A connected TCP socket whose operations are interruptible and end with the call's deadline.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::net::TcpStream;
 
 use rustix::event::{PollFd, PollFlags};
@@ -9,6 +9,7 @@ use rustix::net::RecvFlags;
 use crate::call::control::SLICE;
 use crate::http::call_in_flight::CallInFlight;
 use crate::http::cause::{Cause, describe_io};
+use crate::os::socket::{becomes_writable, receive_at_once, set_slice, write_some};
 
 /// The kernel ends each read and write after one [`SLICE`] (a socket option, so fast responses cost no extra system call). Then the
 /// call is checked, and a read waits on, in one poll(2), for the response and for whatever may end the call.
@@ -43,11 +44,9 @@ pub(crate) enum Wrote {
 impl Socket {
     /// Takes a connected stream and sets its options.
     pub(crate) fn new(stream: TcpStream) -> io::Result<Socket> {
-        stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         rustix::net::sockopt::set_socket_keepalive(&stream, true)?;
-        stream.set_read_timeout(Some(SLICE))?;
-        stream.set_write_timeout(Some(SLICE))?;
+        set_slice(&stream, SLICE)?;
         Ok(Socket { stream })
     }
 
@@ -63,7 +62,7 @@ impl Socket {
         let unread = call.unread_when_ended(cause.clone(), || self.arrived())?;
         let read = match unread.min(buf.len()) {
             // The connection's end may be the response's.
-            0 => self.receive_at_once(&mut [0; 1], RecvFlags::PEEK).ok().filter(|n| *n == 0),
+            0 => receive_at_once(&self.stream, &mut [0; 1], RecvFlags::PEEK).ok().filter(|n| *n == 0),
             room => self.read_at_once(&mut buf[..room]),
         };
         call.note_read_late(read.unwrap_or(0));
@@ -106,12 +105,11 @@ impl Socket {
     fn write_in_time(&self, call: &CallInFlight, bytes: &[u8]) -> Result<Wrote, Cause> {
         loop {
             call.check_before_io()?;
-            // std sends with MSG_NOSIGNAL, so a peer that has closed raises no SIGPIPE in the host program.
-            match (&self.stream).write(bytes) {
+            match write_some(&self.stream, bytes) {
                 Ok(n) => return Ok(Wrote::Some(n)),
                 Err(error) if is_slice_end(&error) => {
                     call.check()?;
-                    if self.idle() == Idle::Readable {
+                    if !becomes_writable(&self.stream, SLICE) && self.idle() == Idle::Readable {
                         return Ok(Wrote::ResponseWaiting);
                     }
                 }
@@ -127,7 +125,7 @@ impl Socket {
 
     /// Checks without waiting and without consuming anything.
     pub(crate) fn idle(&self) -> Idle {
-        match self.receive_at_once(&mut [0; 1], RecvFlags::PEEK) {
+        match receive_at_once(&self.stream, &mut [0; 1], RecvFlags::PEEK) {
             Ok(0) => Idle::Gone,
             Ok(_) => Idle::Readable,
             Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => Idle::Quiet,
@@ -137,11 +135,7 @@ impl Socket {
 
     /// Reads what has arrived, without waiting.
     pub(crate) fn read_at_once(&self, buf: &mut [u8]) -> Option<usize> {
-        self.receive_at_once(buf, RecvFlags::empty()).ok()
-    }
-
-    fn receive_at_once(&self, buf: &mut [u8], flags: RecvFlags) -> rustix::io::Result<usize> {
-        rustix::net::recv(&self.stream, buf, flags | RecvFlags::DONTWAIT).map(|(n, _)| n)
+        receive_at_once(&self.stream, buf, RecvFlags::empty()).ok()
     }
 }
 

@@ -4,9 +4,10 @@
 //! flag that nothing waits for long has none. Only Linux has eventfd; elsewhere, without a free descriptor, and in a child of the
 //! process that made it, a wait checks the flag once per slice instead.
 
-use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Not set when it is made, and never cleared.
 #[derive(Debug, Default)]
@@ -25,8 +26,7 @@ impl Flag {
         if let Some(Some((event, pid))) = self.event.get()
             && *pid == std::process::id()
         {
-            // It is never read, so it stays readable. rustix makes the system call itself and leaves errno alone.
-            let _ = rustix::io::write(event, &1_u64.to_ne_bytes());
+            write(event);
         }
     }
 
@@ -38,7 +38,7 @@ impl Flag {
     pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         let (event, pid) = self.event.get_or_init(open).as_ref()?;
         fence(Ordering::SeqCst);
-        (*pid == std::process::id()).then(|| std::os::fd::AsFd::as_fd(event))
+        (*pid == std::process::id()).then(|| event.as_fd())
     }
 }
 
@@ -48,6 +48,15 @@ fn open() -> Option<(OwnedFd, u32)> {
     let event = crate::os::descriptor::above_standard(|| eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK));
     Some((event.ok()?, std::process::id()))
 }
+
+/// It is never read, so it stays readable. rustix makes the system call itself and leaves errno alone.
+#[cfg(target_os = "linux")]
+fn write(event: &OwnedFd) {
+    let _ = rustix::io::write(event, &1_u64.to_ne_bytes());
+}
+
+#[cfg(not(target_os = "linux"))]
+fn write(_: &OwnedFd) {}
 
 #[cfg(not(target_os = "linux"))]
 fn open() -> Option<(OwnedFd, u32)> {

@@ -1,12 +1,13 @@
 //! A poll on a thread of its own, for programs whose event loop must not block.
 
 use std::fmt;
-use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
+
+use rustix::fd::BorrowedFd;
 
 use crate::call::control::{Control, Interrupted};
 use crate::call::event::Event;

@@ -1,12 +1,14 @@
 """A command's result on stdout, which may be closed or full."""
 
+import contextlib
+import errno
 import io
 import os
 import select
 import sys
 
 from .. import errors
-from .signals import SIGNALS
+from .signals import SAYS_ROOM, SIGNALS
 
 
 class OutputError(errors.Error):
@@ -35,15 +37,18 @@ def emit(text, last=True):
         with SIGNALS.held() as interruptible:
             sys.stdout.flush()
             for piece in pieces(text):
-                with interruptible():
-                    select.select([], [sys.stdout], [])
+                if SAYS_ROOM:
+                    with interruptible():
+                        select.select([], [sys.stdout], [])
                 sys.stdout.write(piece)
                 sys.stdout.flush()
             if last:
                 SIGNALS.over()
     except (OSError, ValueError) as error:
         give_up(1)
-        return error
+        # What Windows says when the reader of a pipe has left.
+        left = os.name == "nt" and isinstance(error, OSError) and error.errno == errno.EINVAL
+        return BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) if left else error
     except KeyboardInterrupt:
         give_up(1)  # a reader that does not read would block the exit, too
         raise
@@ -52,8 +57,24 @@ def emit(text, last=True):
 
 def pieces(text):
     """The parts of a text that can be written without waiting where select says that there is room."""
-    size = select.PIPE_BUF // 4  # in characters, which take up to 4 bytes in any encoding that a locale has
+    size = getattr(select, "PIPE_BUF", 4096) // 4  # in characters, which take up to 4 bytes in any encoding that a locale has
     return (text[at : at + size] for at in range(0, len(text), size))
+
+
+@contextlib.contextmanager
+def utf8():
+    """Meanwhile stdout is UTF-8, whatever the locale says: what is written is a file that is read elsewhere."""
+    stream = sys.stdout
+    if not hasattr(stream, "reconfigure"):
+        yield
+        return
+    before = {"encoding": stream.encoding, "errors": stream.errors}
+    stream.reconfigure(encoding="utf-8", errors="strict")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            stream.reconfigure(**before)
 
 
 def print_result(text, failure):

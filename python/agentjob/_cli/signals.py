@@ -20,6 +20,8 @@ REPORT_SECONDS = 3.0
 LATE_SECONDS = 0.1
 #: The numbers of the signals. Not every platform has all of them.
 ENDING = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
+#: Whether the system says that a stream has room. Windows says it of sockets alone.
+SAYS_ROOM = hasattr(select, "PIPE_BUF")
 
 
 class Interrupt(KeyboardInterrupt):
@@ -176,7 +178,7 @@ class Signals:
 def write(text):
     """Writes to stderr from a handler, if that does not block: not through sys.stderr, which may be in the middle of a write."""
     with contextlib.suppress(OSError, ValueError):
-        if select.select([], [2], [], 0)[1]:
+        if not SAYS_ROOM or select.select([], [2], [], 0)[1]:
             os.write(2, text.encode(errors="replace"))
 
 

@@ -81,4 +81,5 @@ def _after() -> None:
     _forking.pop(threading.get_ident(), None)
 
 
-os.register_at_fork(before=_before, after_in_parent=_after)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_after)

@@ -249,7 +249,7 @@ def _create(path: str) -> None:
     permissions of this one. No other thread may open it meanwhile: closing a file takes away the locks that SQLite has on it."""
     with _creates:
         try:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600))
         except FileExistsError:
             pass
 

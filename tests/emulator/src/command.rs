@@ -147,7 +147,6 @@ fn start(config: Config, flags: &Flags) -> Result<(Emulator, Vec<PemFile>), (i32
     }
     #[cfg(feature = "tls")]
     {
-        use std::os::unix::fs::OpenOptionsExt;
         let requires_client_certificate = flags.mutual_tls;
         let options = crate::tls::TlsOptions { requires_client_certificate, ..Default::default() };
         let emulator = Emulator::start_tls_with(config, &options).map_err(cannot("listen"))?;
@@ -155,10 +154,12 @@ fn start(config: Config, flags: &Flags) -> Result<(Emulator, Vec<PemFile>), (i32
             let name = format!("agentjob-emulator-{}-{}{kind}.pem", std::process::id(), emulator.address().port());
             let path = temporary_folder().join(name);
             // Never follows a link that another user left under this name. Clients refuse a key that others can read.
-            std::fs::OpenOptions::new()
+            let mut options = std::fs::OpenOptions::new();
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            options
                 .write(true)
                 .create_new(true)
-                .mode(0o600)
                 .open(&path)
                 .and_then(|mut file| file.write_all(pem.unwrap_or_default().as_bytes()))
                 .map_err(cannot("write a certificate's file"))?;

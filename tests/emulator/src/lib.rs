@@ -45,6 +45,7 @@ mod script;
 mod service;
 mod shared;
 mod state;
+#[cfg_attr(windows, path = "windows/thread.rs")]
 mod thread;
 #[cfg(feature = "tls")]
 mod tls;

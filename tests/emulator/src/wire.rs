@@ -113,7 +113,7 @@ impl Wire {
             if left.is_zero() {
                 return false;
             }
-            let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+            let timeout = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: i32::MAX.into(), tv_nsec: 0 });
             let mut polled = [PollFd::new(&*self.tcp, interest)];
             match rustix::event::poll(&mut polled, Some(&timeout)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}

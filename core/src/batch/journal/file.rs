@@ -1,11 +1,7 @@
 //! The journal as its run writes it: only appended to, and synced when it has to be.
 
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use rustix::io::Errno;
 
 use crate::batch::journal::damaged_tail::DamagedTail;
 use crate::batch::journal::digest::Checksum;
@@ -13,9 +9,10 @@ use crate::batch::journal::disk_space;
 use crate::batch::journal::encode::LineWriter;
 use crate::batch::journal::error::problem;
 use crate::batch::journal::line::{Line, LineSpan, NO_LINE};
-use crate::batch::journal::open::{FileIdentity, LockedFile};
+use crate::batch::journal::open::OpenJournal;
 use crate::batch::journal::replay::{line_at, read_lines};
 use crate::error::Error;
+use crate::os::file::{FileIdentity, LockedFile};
 
 const RESTORE: &str = "Restore it before you run the batch again.";
 
@@ -23,7 +20,7 @@ const RESTORE: &str = "Restore it before you run the batch again.";
 #[derive(Debug)]
 pub(crate) struct Journal {
     path: PathBuf,
-    file: File,
+    file: LockedFile,
     identity: FileIdentity,
     end: Mutex<WriteState>,
     /// How many bytes of the file are on the disk. Locked before `end`.
@@ -52,7 +49,7 @@ impl Journal {
     /// # Errors
     /// `Journal`: it cannot be opened, or another run is using it.
     pub(crate) fn open(path: &Path) -> Result<Journal, Error> {
-        Ok(Journal::of(LockedFile::open(path)?))
+        Ok(Journal::of(OpenJournal::open(path)?))
     }
 
     /// Opens the journal of a batch that isn't running, and locks it.
@@ -60,10 +57,10 @@ impl Journal {
     /// # Errors
     /// `Journal`: there is none, it cannot be opened, or a run is using it.
     pub(crate) fn open_existing(path: &Path) -> Result<Journal, Error> {
-        Ok(Journal::of(LockedFile::open_existing(path)?))
+        Ok(Journal::of(OpenJournal::open_existing(path)?))
     }
 
-    fn of(LockedFile { path, file, identity }: LockedFile) -> Journal {
+    fn of(OpenJournal { path, file, identity }: OpenJournal) -> Journal {
         let end = WriteState { at: 0, separator: "", sum: NO_LINE, reserved: 0, in_flight: 0, broken: None };
         Journal { path, file, identity, end: Mutex::new(end), synced: Mutex::new(0) }
     }
@@ -80,7 +77,7 @@ impl Journal {
         &self,
         each: impl FnMut(u64, LineSpan, Line<'_>) -> Result<(), Error>,
     ) -> Result<Option<DamagedTail>, Error> {
-        let read = read_lines(&self.path, &self.file, each)?;
+        let read = read_lines(&self.path, self.file.reader(), each)?;
         let cannot = |error: std::io::Error| self.cannot_write(&error.to_string());
         // This frees what a killed run had reserved.
         self.file.set_len(read.at).map_err(cannot)?;
@@ -155,7 +152,7 @@ impl Journal {
         if let Some(error) = &end.broken {
             return Err(error.clone());
         }
-        let length = self.file.metadata().map_err(|error| self.cannot_write(&error.to_string()))?.len();
+        let length = self.file.reader().metadata().map_err(|error| self.cannot_write(&error.to_string()))?.len();
         if length != end.at {
             let error = problem(&self.path, "was changed by another program while the batch ran");
             let error = error.with_hint(RESTORE);
@@ -171,16 +168,14 @@ impl Journal {
         }
         let needed = end.at + text.len() as u64 + more;
         if end.reserved < needed {
-            end.reserved = match disk_space::reserve(&self.file, end.at, needed) {
+            end.reserved = match disk_space::reserve(self.file.reader(), end.at, needed) {
                 Ok(reserved) => reserved,
-                Err(error) if matches!(error, Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => {
-                    return Err(self.cannot_write(&std::io::Error::from(error).to_string()));
-                }
+                Err(error) if disk_space::is_full(&error) => return Err(self.cannot_write(&error.to_string())),
                 // The file system can't reserve room.
                 Err(_) => u64::MAX,
             };
         }
-        if let Err(error) = (&self.file).write_all(text.as_bytes()) {
+        if let Err(error) = self.file.append(text.as_bytes(), end.at) {
             let error = self.cannot_write(&error.to_string());
             // The next line must not follow a part of these.
             match self.file.set_len(end.at) {
@@ -231,19 +226,18 @@ impl Journal {
     pub(crate) fn close(&self) -> Result<(), Error> {
         let synced = self.sync_all();
         let end = lock(&self.end);
-        let is_ours = self.file.metadata().is_ok_and(|metadata| metadata.len() == end.at);
+        let is_ours = self.file.reader().metadata().is_ok_and(|metadata| metadata.len() == end.at);
         if end.broken.is_none() && is_ours && end.reserved > end.at {
             // Frees what was reserved and not used. If that fails, the next run does it.
             drop(self.file.set_len(end.at));
         }
-        // Closing the file unlocks it, too.
-        drop(self.file.unlock());
+        self.file.unlock();
         synced
     }
 
     /// Reads one line again, without its line end.
     pub(crate) fn line_at(&self, span: LineSpan) -> Result<String, Error> {
-        line_at(&self.file, span).map_err(|error| problem(&self.path, &format!("cannot be read ({error})")))
+        line_at(self.file.reader(), span).map_err(|error| problem(&self.path, &format!("cannot be read ({error})")))
     }
 
     fn cannot_write(&self, why: &str) -> Error {
@@ -256,10 +250,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use std::fs;
+    use std::fs::{self, File};
     use std::os::fd::OwnedFd;
 
     #[test]
@@ -267,15 +261,15 @@ mod tests {
         let path = std::env::temp_dir().join(format!("agentjob-unsynced-{}", std::process::id()));
         let mut journal = Journal::open(&path).unwrap();
         let expected = |step: &str, error: &Error| {
-            let start = format!("journal {:?} cannot be written (", path.to_string_lossy());
+            let start = format!("journal {path:?} cannot be written (");
             assert!(error.message().starts_with(&start) && error.message().contains("(os error"), "{step}: {error}");
             assert!(error.message().contains("No message is sent without its line in the journal."), "{step}: {error}");
         };
         // Of a descriptor that is only for reading, ftruncate fails.
-        journal.file = File::open(&path).unwrap();
+        journal.file = LockedFile(File::open(&path).unwrap());
         expected("truncated", &journal.replay(|_, _, _| Ok(())).unwrap_err());
         // Of a pipe, fsync fails.
-        journal.file = File::from(OwnedFd::from(std::io::pipe().unwrap().1));
+        journal.file = LockedFile(File::from(OwnedFd::from(std::io::pipe().unwrap().1)));
         expected("synced", &journal.sync(1).unwrap_err());
         expected("and nothing is written any more", &journal.append_all([]).unwrap_err());
         fs::remove_file(path).unwrap();

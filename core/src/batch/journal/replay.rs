@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind as IoKind, Read, Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::batch::journal::clock::Stamp;
@@ -13,6 +12,7 @@ use crate::batch::journal::encode::ascii;
 use crate::batch::journal::error::{damage, problem};
 use crate::batch::journal::line::{BEGINNING, Content, Line, LineSpan, NO_LINE, RECOVERED, VERSION};
 use crate::error::Error;
+use crate::os::file::read_exact_at;
 
 /// The longest line. Stored records and ids are bounded; the service's URL is not.
 pub(crate) const MAX_LINE: u64 = 1 << 20;
@@ -118,7 +118,7 @@ fn split_recovered(bytes: &[u8]) -> Option<(&[u8], Line<'_>)> {
 /// Reads one line again, without its line end.
 pub(crate) fn line_at(file: &File, span: LineSpan) -> std::io::Result<String> {
     let mut bytes = vec![0; span.bytes as usize];
-    file.read_exact_at(&mut bytes, span.start)?;
+    read_exact_at(file, &mut bytes, span.start)?;
     let text = text(&bytes).map_err(|_| std::io::Error::from(IoKind::InvalidData))?;
     Ok(text.to_owned())
 }

@@ -3,12 +3,13 @@
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 
 use crate::batch::run::engine::Engine;
 use crate::batch::run::state::State;
 use crate::call::control::{CancelToken, SLICE};
 use crate::os::bell::Bell;
+use crate::os::socket::wait_for;
 
 impl Engine {
     /// Waits until the owner is notified, the batch's token or this one is cancelled, the batch's end is [due](Engine::due_in), or this time
@@ -34,9 +35,8 @@ impl Engine {
         }
         let wanted = descriptors.into_iter().chain([bell.descriptor()]);
         let mut wanted: Vec<_> = wanted.map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN)).collect();
-        let at_most = Timespec::try_from(at_most).expect("it is short");
-        // A signal, or a lack of memory: the caller checks, and waits again.
-        let _ = poll(&mut wanted, Some(&at_most));
+        // After a signal, or without memory, the caller checks, and waits again.
+        let _ = wait_for(&mut wanted, at_most);
     }
 
     /// What rings for the owner, from its first use on; `None`: no descriptor is free. Only for the owner: it hushes the bell, so another

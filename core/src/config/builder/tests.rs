@@ -127,8 +127,10 @@ fn the_error_names_a_wrong_setting() {
         (with(&[FULL, &[("AGENTJOB_TIMEOUT", "nan")]].concat()), "AGENTJOB_TIMEOUT is nan"),
         (
             with(&[FULL, &[("AGENTJOB_API_KEY_FILE", "/nonexistent/key")]].concat()),
-            "AGENTJOB_API_KEY_FILE \"/nonexistent/key\" cannot be read (No such file or directory (os error 2)). AGENTJOB_API_KEY is \
-             set, too: unset one of them.",
+            &format!(
+                "AGENTJOB_API_KEY_FILE \"/nonexistent/key\" cannot be read ({}). AGENTJOB_API_KEY is set, too: unset one of them.",
+                std::fs::read("/nonexistent/key").unwrap_err()
+            ),
         ),
         (with(&[FULL, &[("AGENTJOB_LOG", "loud")]].concat()), "AGENTJOB_LOG is \"loud\""),
         (with(&[FULL, &[("HTTPS_PROXY", "socks5://p:1")]].concat()), "HTTPS_PROXY names a SOCKS proxy"),

@@ -3,14 +3,15 @@
 from ... import errors
 from ..._native import batch_report, write_batch_report
 from .. import exit
-from ..output import OutputError, emit
+from ..output import OutputError, emit, utf8
 from ..terminal import printable
 
 
 def main(options, report):
     path = options.output or f"{options.run}.html"
     if path == "-":
-        broken = emit(batch_report(options.run))
+        with utf8():
+            broken = emit(batch_report(options.run))
         # A page that was cut is none.
         if broken is not None:
             raise OutputError(f"the report could not be written: {broken}")

@@ -151,7 +151,8 @@ fn a_file_is_read_in_the_format_that_its_name_suggests() {
     let missing = folder.join("missing\n.jsonl");
     let error = BatchItem::read_list(&missing, &none).unwrap_err();
     let name = folder.join("missing\\n.jsonl");
-    assert_eq!(error.message(), format!("{} cannot be read (No such file or directory (os error 2))", name.display()));
+    let why = fs::read(&missing).unwrap_err();
+    assert_eq!(error.message(), format!("{} cannot be read ({why})", name.display()));
     fs::remove_dir_all(folder).unwrap();
 }
 
