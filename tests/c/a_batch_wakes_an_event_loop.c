@@ -1,5 +1,4 @@
 /* A batch in an event loop: nothing but its descriptor and its due time says when to call agentjob_batch_next(). */
-#include <poll.h>
 
 #include "batch.h"
 
@@ -12,7 +11,7 @@ static int run(agentjob_batch *batch, agentjob_error **err) {
         uint64_t due = agentjob_batch_due_in_ms(batch);
         struct pollfd one = {.fd = fd, .events = POLLIN};
         CHECK(poll(&one, 1, due < 60000 ? (int)due : 60000) >= 0);
-        CHECK(one.revents == POLLIN || due < 60000); /* no event is missed */
+        CHECK((one.revents != 0 && (one.revents & ~POLLIN) == 0) || due < 60000); /* no event is missed */
         agentjob_batch_event *event = NULL;
         do {
             CHECK_OK(agentjob_batch_next(batch, 0, &event, err), *err);

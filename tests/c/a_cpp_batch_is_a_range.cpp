@@ -54,7 +54,7 @@ static void the_status_reads_the_journal(const agentjob::client &client, const f
 }
 
 static void the_error_that_stops_a_batch_is_thrown(const agentjob::client &client) {
-    const folder place = folder_new();
+    const own_folder place;
     const std::string journal(place.journal);
     std::optional<agentjob::error> kept;
     {
@@ -84,7 +84,6 @@ static void the_error_that_stops_a_batch_is_thrown(const agentjob::client &clien
     CHECK(kept && kept->http_status() == 404 && kept->delivery() == AGENTJOB_DELIVERY_REJECTED);  // the error keeps its event alive
     const auto rejected = agentjob::batch_status(journal).rejected();
     CHECK(rejected.size() == 1 && rejected[0].number == 2 && rejected[0].job_id == "job_nowhere");
-    folder_remove(&place);
 }
 
 static void wrong_arguments_are_refused(const agentjob::client &client, const folder &place) {
@@ -103,7 +102,7 @@ static void wrong_arguments_are_refused(const agentjob::client &client, const fo
     CHECK(error_of([&] { batch.next(0ms); }).code() == AGENTJOB_ERR_INVALID_ARGUMENT);
     CHECK(message_of([&] { batch.grace(-1ms); }).find("grace_ms is negative") == 0);
 
-    const folder fresh = folder_new();
+    const own_folder fresh;
     agentjob::batch running(client, fresh.journal);
     fill(running, 1);
     running.start();
@@ -112,7 +111,6 @@ static void wrong_arguments_are_refused(const agentjob::client &client, const fo
     while (!running.is_over()) {
         running.next(10ms);
     }
-    folder_remove(&fresh);
 }
 
 int main() {

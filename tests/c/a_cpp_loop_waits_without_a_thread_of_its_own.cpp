@@ -1,5 +1,4 @@
 // Pollers and batches in an event loop of C++: their descriptors, their due times, and what ends a poll.
-#include <poll.h>
 
 #include <chrono>
 #include <string>
@@ -11,7 +10,9 @@
 using namespace std::chrono_literals;
 
 static bool is_readable(int fd, int timeout_ms) {
-    struct pollfd one = {fd, POLLIN, 0};
+    struct pollfd one = {};
+    one.fd = fd;
+    one.events = POLLIN;
     return poll(&one, 1, timeout_ms) == 1 && (one.revents & POLLIN) != 0;
 }
 
@@ -46,7 +47,7 @@ static void a_poller_waits(const agentjob::client &client) {
 }
 
 static void a_batch_waits(const agentjob::client &client) {
-    folder place = folder_new();
+    const own_folder place;
     agentjob::batch batch(client, place.journal);
     agentjob::call wait;
     wait.poll_interval(10ms, 20ms);
@@ -73,7 +74,6 @@ static void a_batch_waits(const agentjob::client &client) {
         stopped.next(1s);
     }
     CHECK(remove((std::string(place.journal) + "2").c_str()) == 0);
-    folder_remove(&place);
 }
 
 int main() {

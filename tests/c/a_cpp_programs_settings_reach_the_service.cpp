@@ -20,7 +20,7 @@ static void headers_are_sent(const service &service) {
     client.get_job(service.it.job_id, settings);
     CHECK(requests(service).find("acme") != std::string::npos);
     CHECK(requests(service).find("of a call") != std::string::npos);
-    folder place = folder_new();
+    const own_folder place;
     agentjob::batch batch(client, place.journal);
     batch.header("X-Trace", "of a batch").add(service.it.job_id, "go").start();
     while (!batch.is_over()) {
@@ -30,7 +30,6 @@ static void headers_are_sent(const service &service) {
     CHECK(message_of([&] { batch.header("X-Trace", "late"); }).find("started") != std::string::npos);
     CHECK(message_of([&] { settings.header("Authorization", "x"); }).find("header Authorization cannot be set") != std::string::npos);
     CHECK(message_of([&] { service.options().header("X-A", "a\r\nb"); }).find("contains a line break") != std::string::npos);
-    folder_remove(&place);
 }
 
 static void a_key_file_is_read_again(const service &service) {
@@ -38,7 +37,8 @@ static void a_key_file_is_read_again(const service &service) {
     const std::string path = std::string(place.journal) + ".key";
     const auto put = [&](const char *key) {
         std::ofstream(path + ".next") << key;
-        CHECK(chmod((path + ".next").c_str(), 0600) == 0 && rename((path + ".next").c_str(), path.c_str()) == 0);
+        CHECK(chmod((path + ".next").c_str(), 0600) == 0);
+        replace_file((path + ".next").c_str(), path.c_str());
     };
     put("wrong5key");
     agentjob::options options;

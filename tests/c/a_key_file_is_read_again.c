@@ -11,7 +11,7 @@ static void put(const char *key) {
     snprintf(next, sizeof next, "%s.next", path);
     int fd = open(next, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     CHECK(fd >= 0 && write(fd, key, strlen(key)) == (ssize_t)strlen(key) && close(fd) == 0);
-    CHECK(rename(next, path) == 0);
+    replace_file(next, path);
 }
 
 static int refusals;

@@ -1,7 +1,6 @@
 /* The report of a batch: a file that only its owner can read, refused if it exists unless the program says that it may be replaced. */
 #include "batch.h"
 
-#include <sys/stat.h>
 
 int main(void) {
     emulator service = emulator_with_jobs("");
@@ -16,7 +15,7 @@ int main(void) {
     batch_run(batch_of(client, &place, 3));
     CHECK_OK(agentjob_batch_write_report(place.journal, page, false, &err), err);
     struct stat facts;
-    CHECK(stat(page, &facts) == 0 && (facts.st_mode & 0777) == 0600 && facts.st_size > 5000);
+    CHECK(stat(page, &facts) == 0 && is_private(&facts) && facts.st_size > 5000);
     FILE *file = fopen(page, "r");
     CHECK(file != NULL && fgets(content, sizeof content, file) != NULL && fclose(file) == 0);
     CHECK(strcmp(content, "<!doctype html>\n") == 0);

@@ -37,7 +37,7 @@ int main(void) {
         pid_t creator = fork();
         CHECK(creator >= 0);
         if (creator == 0) {
-            close(service.stdin_fd);
+            close(service.process.stdin_fd);
             create(&service);
             _exit(0);
         }

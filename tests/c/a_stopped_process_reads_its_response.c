@@ -10,7 +10,7 @@ int main(void) {
         pid_t sender = fork();
         CHECK(sender >= 0);
         if (sender == 0) {
-            close(service.stdin_fd);
+            close(service.process.stdin_fd);
             agentjob_error *err = NULL;
             agentjob_client *client = emulator_client(&service);
             agentjob_call *call = agentjob_call_new();

@@ -12,9 +12,7 @@ typedef struct folder {
 
 static inline folder folder_new(void) {
     folder it;
-    const char *temporary = getenv("TMPDIR");
-    snprintf(it.path, sizeof it.path, "%s/agentjob-c-XXXXXX", temporary != NULL && strlen(temporary) < 100 ? temporary : "/tmp");
-    CHECK(mkdtemp(it.path) != NULL);
+    folder_make(it.path, sizeof it.path);
     snprintf(it.journal, sizeof it.journal, "%s/run.journal", it.path);
     return it;
 }
@@ -23,6 +21,16 @@ static inline void folder_remove(const folder *it) {
     unlink(it->journal);
     CHECK(rmdir(it->path) == 0);
 }
+
+#ifdef __cplusplus
+/* One that is removed when its scope ends, after the batches in it: Windows removes no file that is open. */
+struct own_folder : folder {
+    own_folder() : folder(folder_new()) {}
+    own_folder(const own_folder &) = delete;
+    own_folder &operator=(const own_folder &) = delete;
+    ~own_folder() { folder_remove(this); }
+};
+#endif
 
 /* An emulator with the jobs job_1 to job_20; `more` is more of its configuration, like ",\"work_ms\": 50". */
 static inline emulator emulator_with_jobs(const char *more) {

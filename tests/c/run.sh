@@ -6,6 +6,7 @@
 #   symbols   the shared library's symbols, their version, and its soname; the notices of the crates in it; no path of this machine
 #   programs  the built programs, under RUNNER if set, AT_A_TIME at a time; ONLY="name shared/name" selects some of them
 set -u
+: "${EXE:=}"
 cd "$(dirname "$0")"
 include=../../include
 results=$OUT/results.$$
@@ -106,8 +107,8 @@ run_one() {
     program=${2%_cpp}
     example=follow_up
     [ "$program" = "$2" ] || example=follow_up_cpp
-    export FOLLOW_UP="$OUT/$1/$example" BATCH="$OUT/$1/batch" LOOP_POLL="$OUT/$1/loop_poll" LOOP_UV="$OUT/$1/loop_uv"
-    try "$1/$2" ${RUNNER:-} "$OUT/$1/$program"
+    export FOLLOW_UP="$OUT/$1/$example$EXE" BATCH="$OUT/$1/batch$EXE" LOOP_POLL="$OUT/$1/loop_poll$EXE" LOOP_UV="$OUT/$1/loop_uv$EXE"
+    try "$1/$2" ${RUNNER:-} "$OUT/$1/$program$EXE"
 }
 
 programs() {

@@ -1,18 +1,15 @@
 /*
  * Shared by the programs here: an emulator as a child process, checks that print what they found, and the emulator's ledger of the
- * messages that arrived. C11 and C++17. EMULATOR in the environment is the path of agentjob-emulator.
+ * messages that arrived. C11 and C++17. EMULATOR in the environment is the path of agentjob-emulator. What the system has for that is in
+ * support_unix.h and support_windows.h.
  */
 #ifndef SUPPORT_H
 #define SUPPORT_H
 
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "agentjob.h"
 
@@ -65,10 +62,15 @@
         CHECK((err) == NULL);                                                                 \
     } while (0)
 
+#ifdef _WIN32
+#include "support_windows.h"
+#else
+#include "support_unix.h"
+#endif
+
 /* An agentjob-emulator that ends with this process, even after a crash, because it watches its stdin. */
 typedef struct emulator {
-    pid_t pid;
-    int stdin_fd;
+    child process;
     char base_url[64];
     char api_key[64];
     char project_id[64];
@@ -92,35 +94,9 @@ static inline void emulator_field(const char *line, const char *key, char *to, s
 static inline emulator emulator_start_as(const char *config, bool tls) {
     const char *program = getenv("EMULATOR");
     CHECK(program != NULL);
-    int alive[2], output[2], configured[2];
-    CHECK(pipe(alive) == 0 && pipe(output) == 0 && pipe(configured) == 0);
-    /* Less than a pipe's capacity, so it can be written before there is a reader. */
-    CHECK(strlen(config) < 4096);
-    CHECK(write(configured[1], config, strlen(config)) == (ssize_t)strlen(config));
-    close(configured[1]);
-
-    emulator started;
-    started.pid = fork();
-    CHECK(started.pid >= 0);
-    if (started.pid == 0) {
-        char path[32];
-        snprintf(path, sizeof path, "/dev/fd/%d", configured[0]);
-        dup2(alive[0], STDIN_FILENO);
-        dup2(output[1], STDOUT_FILENO);
-        close(alive[1]);
-        execl(program, program, "--until-stdin-closes", "--config", path, tls ? "--tls" : (char *)NULL, (char *)NULL);
-        perror(program);
-        _exit(127);
-    }
-    close(alive[0]);
-    close(output[1]);
-    close(configured[0]);
-    started.stdin_fd = alive[1];
-
     char line[1024];
-    FILE *out = fdopen(output[0], "r");
-    CHECK(out != NULL && fgets(line, sizeof line, out) != NULL);
-    fclose(out);
+    emulator started;
+    started.process = child_start(program, config, tls, line, sizeof line);
     emulator_field(line, "base_url", started.base_url, sizeof started.base_url);
     emulator_field(line, "api_key", started.api_key, sizeof started.api_key);
     emulator_field(line, "project_id", started.project_id, sizeof started.project_id);
@@ -142,8 +118,7 @@ static inline emulator emulator_start_tls(const char *config) {
 }
 
 static inline void emulator_stop(const emulator *it) {
-    close(it->stdin_fd);
-    CHECK(waitpid(it->pid, NULL, 0) == it->pid);
+    child_end(&it->process);
 }
 
 /* Options for a client of an emulator. They ignore the environment's proxies. */
@@ -181,21 +156,9 @@ static inline agentjob_call *impatient_call(void) {
 static inline const char *emulator_get(const emulator *it, const char *name) {
     static char response[65536];
     int port = atoi(strrchr(it->base_url, ':') + 1);
-    struct sockaddr_in address;
-    memset(&address, 0, sizeof address);
-    address.sin_family = AF_INET;
-    address.sin_port = htons((uint16_t)port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    CHECK(connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
     char request[128];
     snprintf(request, sizeof request, "GET /_emulator/%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", name);
-    CHECK(write(fd, request, strlen(request)) == (ssize_t)strlen(request));
-    size_t len = 0;
-    for (ssize_t got; (got = read(fd, response + len, sizeof response - 1 - len)) > 0;) {
-        len += (size_t)got;
-    }
-    close(fd);
+    size_t len = loopback_exchange(port, request, response, sizeof response - 1);
     response[len] = '\0';
     const char *body = strstr(response, "\r\n\r\n");
     CHECK(body != NULL);
@@ -214,17 +177,6 @@ static inline int emulator_messages(const emulator *it) {
         count++;
     }
     return count;
-}
-
-static inline void sleep_ms(uint64_t ms) {
-    struct timespec pause = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000L};
-    nanosleep(&pause, NULL);
-}
-
-static inline uint64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 /* Whether this program runs under valgrind or a sanitizer, which need much memory. */

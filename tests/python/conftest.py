@@ -35,6 +35,9 @@ OUTSIDE = ("AGENTJOB_", "PYTHON", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR",
 #: These say where Python finds what it needs.
 KEPT = ("PYTHONHOME", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
 
+#: For a test that needs signals between processes, modes of files, /proc or a shell.
+unix = pytest.mark.skipif(os.name == "nt", reason="it needs what only Unix has")
+
 
 def pytest_addoption(parser):
     parser.addoption("--postgresql", action="store_true", help="The steps of agentjob.once are in PostgreSQL, not in SQLite.")
@@ -49,11 +52,12 @@ def pytest_configure(config):
 def heed_signals():
     """A signal that is ignored here, as SIGINT is in a shell's background and SIGHUP below nohup, would be ignored by every command
     that a test starts. One that is handled is not: it has its default effect there. Here, it still does nothing."""
-    for number in signal.valid_signals() - {signal.SIGPIPE}:
+    for number in signal.valid_signals() - {getattr(signal, "SIGPIPE", None)}:
         if signal.getsignal(number) == signal.SIG_IGN:
             with contextlib.suppress(OSError, ValueError):  # those that cannot be handled
                 signal.signal(number, lambda *_: None)
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
 @pytest.hookimpl(wrapper=True)
@@ -70,6 +74,8 @@ def pytest_runtest_call(item):
     def over(*_):
         pytest.fail(f"it was still running after {LIMIT} s")
 
+    if not hasattr(signal, "SIGALRM"):
+        return (yield)
     before = signal.signal(signal.SIGALRM, over)
     signal.alarm(LIMIT)
     try:

@@ -3,7 +3,6 @@
 import contextlib
 import glob
 import os
-import pwd
 import random
 import select
 import shutil
@@ -48,6 +47,8 @@ class Server:
         # PostgreSQL refuses to run as root.
         self.user = []
         if os.getuid() == 0:
+            import pwd
+
             account = pwd.getpwnam("postgres")
             os.chown(self.folder, account.pw_uid, account.pw_gid)
             self.user = [f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}", "--clear-groups"]

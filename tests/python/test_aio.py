@@ -11,7 +11,7 @@ import threading
 import time
 
 import pytest
-from conftest import BUSY, QUICK, SEEN, arrived, tried, wait_for
+from conftest import BUSY, QUICK, SEEN, arrived, tried, unix, wait_for
 
 import agentjob
 from agentjob import aio
@@ -375,6 +375,7 @@ def test_a_time_limit_around_a_call_ends_it():
         asyncio.run(main())
 
 
+@unix
 def test_ctrl_c_ends_a_program_that_waits(script):
     running = script(
         """

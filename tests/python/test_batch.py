@@ -156,7 +156,7 @@ def test_a_batch_resumes_after_its_process_was_killed(client, emulator, script, 
     assert (status["running"], status["pid"], status["progress"]["sending"]) == (True, running.process.pid, 1)
     with pytest.raises(agentjob.JournalError, match="another"):
         client.send_all(messages(40), journal=journal)
-    running.process.send_signal(signal.SIGKILL)
+    running.process.kill()
     running.end()
 
     status = agentjob.batch_status(journal)

@@ -1,6 +1,7 @@
 """The file of a batch: every mistake that it can contain, and its error."""
 
 import json
+import os
 import time
 
 import pytest
@@ -131,7 +132,8 @@ def test_a_wrong_line_of_csv(name, tmp_path):
 
 def test_a_file_that_cannot_be_read(tmp_path):
     assert refused(tmp_path / "nowhere.jsonl") == "FILE cannot be read: No such file or directory"
-    assert refused(tmp_path) == "FILE cannot be read: Is a directory"
+    why = "Permission denied" if os.name == "nt" else "Is a directory"
+    assert refused(tmp_path) == f"FILE cannot be read: {why}"
 
 
 def test_valid_jsonl(tmp_path):
@@ -179,7 +181,7 @@ def test_other_columns_are_kept_as_metadata_if_the_program_says_so(tmp_path):
     with pytest.raises(InvalidArgumentError, match='unknown column "repo"'):
         read_batch_list(path)
     assert [item["extra"] for item in read_batch_list(path, extra=True)] == [{"repo": "web", "due": ""}, {"repo": "api", "due": "1"}]
-    path.write_text('{"job_id": "a", "prompt": "x", "tags": [1, 2.5, null], "due": {"by": "é"}}\n{"job_id": "b", "prompt": "y"}\n')
+    path.write_text('{"job_id": "a", "prompt": "x", "tags": [1, 2.5, null], "due": {"by": "é"}}\n{"job_id": "b", "prompt": "y"}\n', "utf-8")
     first, second = read_batch_list(path, format="jsonl", extra=True)
     assert first["extra"] == {"tags": [1, 2.5, None], "due": {"by": "é"}} and "extra" not in second
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import MAY_TRACE, PATIENCE
+from conftest import MAY_TRACE, PATIENCE, unix
 from test_cli import run
 
 import agentjob
@@ -51,6 +51,13 @@ def test_a_job_counts_as_failed_only_if_the_batch_waited_for_it(tmp_path, wait):
     assert agentjob.batch_status(tmp_path / "night")["progress"]["failed"] == wait
 
 
+def test_a_page_on_stdout_is_utf8_in_every_locale(journal):
+    page = agentjob.batch_report(journal)
+    assert "–" in page
+    assert run(None, "batch", "report", str(journal), "-o", "-", env={"PYTHONIOENCODING": "latin-1"}) == (0, page, "")
+
+
+@unix
 def test_only_the_owner_can_read_the_file_and_nothing_else_is_left(journal, tmp_path):
     before = os.umask(0)
     try:
@@ -81,6 +88,7 @@ def test_a_file_system_without_hard_links_or_without_exclusive_renames_gets_a_re
     assert "exists already" in subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE).stderr
 
 
+@unix
 def test_the_journal_a_link_a_folder_and_a_device_are_never_replaced(journal, tmp_path):
     link, hard = tmp_path / "link", tmp_path / "hard"
     link.symlink_to(tmp_path / "elsewhere")
@@ -115,7 +123,7 @@ def test_the_command_line_writes_the_page(journal, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = agentjob.batch_report("night")
     assert run(None, "batch", "report", "night") == (0, "", "agentjob: wrote night.html\n")
-    assert (tmp_path / "night.html").read_text() == page
+    assert (tmp_path / "night.html").read_text("utf-8") == page
     status, out, err = run(None, "batch", "report", "night", "-o", "night.html")
     assert (status, out) == (2, "") and "exists already; --force replaces it" in err
     assert run(None, "batch", "report", "night", "-o", "night.html", "--force")[0] == 0

@@ -7,7 +7,7 @@ import signal
 import time
 
 import pytest
-from conftest import PATIENCE, wait_for
+from conftest import PATIENCE, unix, wait_for
 from conftest import QUICK as QUICK_POLLS
 from test_cli import QUICK as QUICK_FLAGS
 from test_cli import run, start
@@ -172,6 +172,7 @@ def test_the_command_line_has_max_busy_and_says_what_is_held(tmp_path, journal):
         assert "1 held behind another message to the same job" in err
 
 
+@unix
 def test_ctrl_c_while_a_job_is_busy_ends_the_command_and_the_next_run_continues(tmp_path, journal):
     with service() as (emulator, _):
         file = write(tmp_path / "list.jsonl", "stuck", "a", "a")

@@ -13,7 +13,7 @@ import pytest
 
 import agentjob
 from agentjob._cli.record import pretty
-from conftest import PATIENCE, arrived, wait_for
+from conftest import PATIENCE, arrived, unix, wait_for
 
 QUICK = ["--min-interval", "0.02", "--max-interval", "0.05"]
 
@@ -97,7 +97,8 @@ def test_send_prints_the_record(emulator):
 def test_a_prompt_comes_from_stdin(emulator):
     status, out, err = run(emulator, "send", "job_demo", "-", stdin="two\nlines, naïve\n")
     assert status == 0, err
-    assert emulator.ledger()[0]["prompt"] == "two\nlines, naïve"
+    # The test itself writes the line end of its platform.
+    assert emulator.ledger()[0]["prompt"] == f"two{os.linesep}lines, naïve"
 
 
 def test_the_byte_order_mark_before_a_prompt_on_stdin_is_not_sent(emulator):
@@ -189,6 +190,7 @@ def test_status_5_is_a_message_that_may_have_arrived(emulator):
     assert (status, out) == (5, "") and "Check the job" in err
 
 
+@unix
 def test_status_130_is_an_interrupt(emulator):
     process = start(emulator, "wait", "job_busy")
     wait_for(lambda: emulator.requests()["total"] == 1, "it waits")
@@ -198,6 +200,7 @@ def test_status_130_is_an_interrupt(emulator):
     assert "Traceback" not in err
 
 
+@unix
 def test_an_interrupted_message_has_its_delivery_verdict(emulator):
     emulator.reset(rules=[{"fault": {"do": "stall", "at": "request"}}])
     for words in (["send", "job_demo", "go"], ["send", "job_demo", "go", "--wait"]):
@@ -230,6 +233,7 @@ def test_a_key_file_is_read(emulator, tmp_path):
     assert run(None, *words)[0] == 0
 
 
+@unix
 def test_a_key_file_that_others_can_read_is_refused_with_the_command_that_fixes_it(emulator, tmp_path):
     key = tmp_path / "key"
     key.write_text(emulator.api_key)
@@ -268,6 +272,7 @@ def test_a_reader_that_goes_away_is_no_error(emulator):
     assert (process.returncode, err) == (3, "")
 
 
+@unix
 def test_the_emulator_serves_until_it_is_interrupted():
     process = start(None, "emulator", "--work-ms", "20")
     listening = json.loads(process.stdout.readline())
@@ -290,6 +295,7 @@ def test_the_demo_shows_a_message_from_end_to_end():
     assert run(None, "demo", "--quiet")[2] == ""
 
 
+@unix
 @pytest.mark.parametrize("broken", [">&-", "2>&-", ">&- 2>&-", ">/dev/full", "2>/dev/full", "2> >(true)"])
 def test_a_dead_output_never_hides_the_delivery_verdict(emulator, broken):
     before = len(emulator.ledger())
@@ -309,6 +315,7 @@ def test_a_dead_output_never_hides_the_delivery_verdict(emulator, broken):
         assert "the record could not be written, but the message was accepted" in done.stderr
 
 
+@unix
 def test_a_record_that_cannot_be_written_is_a_failure_of_get(emulator):
     command = f'"{sys.executable}" -m agentjob get job_demo >/dev/full'
     environment = {**os.environ, **emulator.environment()}

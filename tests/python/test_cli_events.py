@@ -8,7 +8,7 @@ import pytest
 
 from agentjob import Error
 from agentjob.testing import Emulator
-from conftest import PATIENCE, arrived, tried, wait_for
+from conftest import PATIENCE, arrived, tried, unix, wait_for
 from test_cli import QUICK, run, start
 
 #: An error's keys: all but the response's body and the job's record.
@@ -104,6 +104,7 @@ def test_an_error_in_a_file_has_its_line_its_reason_and_its_hint(emulator, tmp_p
     assert line == 3 and reason.startswith("it is now a different message") and hint.startswith("Restore the list")
 
 
+@unix
 def test_ctrl_c_is_an_error_with_the_command_that_resumes(emulator):
     process = start(emulator, "send", "job_busy", "go", "--wait", "--json-events")
     wait_for(emulator.ledger, "it was sent")
@@ -123,6 +124,7 @@ def test_ctrl_c_is_an_error_with_the_command_that_resumes(emulator):
     assert error["resume"].startswith("agentjob wait --resume '{") and error["elapsed"] > 0
 
 
+@unix
 @pytest.mark.parametrize(
     ("rule", "delivery"),
     [

@@ -1,5 +1,6 @@
 """The command line's help, and what a shell completes."""
 
+import locale
 import re
 import shlex
 import shutil
@@ -160,7 +161,8 @@ def test_the_version(flag):
 def test_a_wrong_word_gets_one_sentence_and_the_nearest_right_one(words, error):
     """The same on every Python."""
     status, out, err = run(None, *words)
-    assert (status, out, err.splitlines()[-1]) == (2, "", error)
+    of_locale = locale.getpreferredencoding(False)
+    assert (status, out, err.splitlines()[-1]) == (2, "", error.encode(of_locale, "backslashreplace").decode(of_locale))
 
 
 def test_a_prompt_may_look_like_a_flag(emulator):

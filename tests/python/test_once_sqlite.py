@@ -1,6 +1,7 @@
 """The store of steps in SQLite: what it keeps, what it costs, and what happens if it can't be used."""
 
 import json
+import os
 import re
 import sqlite3
 import stat
@@ -9,7 +10,7 @@ import threading
 import time
 
 import pytest
-from conftest import PATIENCE, wait_for
+from conftest import PATIENCE, unix, wait_for
 from steps import LOST, POST, prompts, raised, state, taken
 
 import agentjob
@@ -63,7 +64,7 @@ def test_a_store_that_cannot_be_used_sends_nothing(emulator, client, tmp_path, d
             connection.execute("CREATE TABLE agentjob_steps (key TEXT)" if damage == "another table" else "CREATE TABLE agentjob_steps ( -- version 99\nkey TEXT)")
         connection.close()
     if damage == "an impossible name":
-        path = f"{tmp_path}/a\0b"
+        path = os.path.join(tmp_path, "a\0b")
     once = Once(client, path)
     for call in (lambda: once.send_message("k", "job_demo", "p"), lambda: once.wait("k"), lambda: once.resolve("k", "arrived"), once.steps):
         error = raised(call)
@@ -116,6 +117,7 @@ def test_an_outcome_is_recorded_also_if_that_takes_long(emulator, client, databa
     assert released.wait(PATIENCE) and state(once) == expected
 
 
+@unix
 def test_the_store_has_no_prompt_no_key_and_no_text_of_the_service(emulator, client, database):
     says = {"message": "unfortunate words", "headers": {"x-request-id": "req-7"}}
     emulator.reset(rules=[{**POST, "status": 422, "body": json.dumps(says), "headers": {"x-request-id": "req-7"}}])

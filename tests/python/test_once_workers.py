@@ -10,7 +10,7 @@ import sys
 import threading
 
 import pytest
-from conftest import PATIENCE, wait_for
+from conftest import PATIENCE, unix, wait_for
 from steps import POST, Stopping, Wrapped, opened, prompts, raised, settings, state, taken
 
 import agentjob
@@ -124,6 +124,7 @@ def worker(script, database, when, point, number, timeout=60.0):
     return script(WORKER.format(tests=os.path.dirname(__file__), database=str(database), **values))
 
 
+@unix
 @pytest.mark.parametrize(("when", "point", "found", "messages"), POINTS)
 def test_a_worker_that_is_killed_at_any_point_makes_no_later_call_send_twice(
     emulator, once, database, script, when, point, found, messages
@@ -183,6 +184,7 @@ def test_a_stopped_worker_gets_an_error_if_a_person_decided_otherwise(emulator, 
     assert once.store.get(["k"], None, 10) == before, "the row is not its own any more"
 
 
+@unix
 def test_ctrl_c_during_the_request_is_recorded(emulator, once, database, script):
     emulator.reset(rules=[{**POST, "delay_ms": 60_000}])
     program = script(
@@ -268,6 +270,7 @@ def test_a_store_that_fails_for_a_moment_loses_no_outcome(emulator, client, data
     assert state(once) == found
 
 
+@unix
 def test_ctrl_c_at_any_time_loses_no_outcome(emulator, database, script):
     """A signal at a random moment of each of many calls."""
     emulator.reset(hourly_limit=100_000)

@@ -6,6 +6,7 @@ import pickle
 import traceback
 
 import pytest
+from conftest import unix
 
 import agentjob
 from agentjob.aio import AsyncClient
@@ -85,6 +86,7 @@ def test_a_pollers_text_holds_no_secret(emulator):
     assert_hidden(str(poller) + repr(poller))
 
 
+@unix
 def test_a_key_file_is_this_users_alone_unless_it_may_be_shared(monkeypatch, tmp_path):
     file = tmp_path / "key"
     file.write_text(KEY)

@@ -221,7 +221,7 @@ def test_a_method_is_called_through_its_class_too(client):
 def test_a_package_without_its_stub_has_signatures_and_no_hints(tmp_path):
     package = pathlib.Path(agentjob.__file__).parent
     shutil.copytree(package, tmp_path / "agentjob", ignore=shutil.ignore_patterns("*.pyi"))
-    code = "import agentjob, inspect, typing; print(typing.get_type_hints(agentjob.Client.close), inspect.signature(agentjob.Client.close))"
+    code = "import sys; sys.path.insert(0, ''); import agentjob, inspect, typing; print(typing.get_type_hints(agentjob.Client.close), inspect.signature(agentjob.Client.close))"
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert ran.stdout == "{} (self, /)\n"
 

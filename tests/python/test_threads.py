@@ -13,7 +13,7 @@ import pytest
 import agentjob
 from agentjob.aio import AsyncClient
 from agentjob.testing import Emulator
-from conftest import BUSY, PATIENCE, QUICK, tried, wait_for
+from conftest import BUSY, PATIENCE, QUICK, tried, unix, wait_for
 
 STALLED = [{"fault": {"do": "stall", "at": "request", "ms": 1000 * 4 * PATIENCE}}]
 ACTIVE = {"status": 200, "body": '{"id": "job_demo", "status": "active"}'}
@@ -106,6 +106,7 @@ async def of_async_batch(client, journal):
             return outcome["job"]
 
 
+@unix
 @pytest.mark.skipif(not os.path.exists("/proc/thread-self"), reason="needs Linux's /proc")
 @pytest.mark.parametrize(
     ("rules", "call"),
@@ -262,6 +263,7 @@ def test_a_child_that_drops_every_object_harms_no_other_process():
     emulator.stop()
 
 
+@unix
 def test_a_kept_connection_is_small():
     ctypes = pytest.importorskip("ctypes")
 

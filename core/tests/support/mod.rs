@@ -2,19 +2,20 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses its own part of this")]
 
+pub mod files;
 mod limit;
 mod port;
 pub mod proxy;
 pub mod wire;
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use agentjob_core::{Client, ClientBuilder, WaitOptions};
 use agentjob_emulator::{Config, Emulator};
 pub use limit::limited;
+use rustix::fd::OwnedFd;
 
 pub const JOB: &str = "job_demo";
 

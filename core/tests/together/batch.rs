@@ -278,7 +278,8 @@ fn a_journal_belongs_to_one_run_and_one_service() {
     assert_eq!(first.next().unwrap().unwrap().delivery(), Delivery::Accepted);
     let error = client.send_all(items(2), &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Journal);
-    let by = format!("is in use by another run, process {} or a child of it", std::process::id());
+    let or = if cfg!(windows) { "another program, or " } else { "" };
+    let by = format!("is in use by {or}another run, process {} or a child of it", std::process::id());
     assert!(error.message().contains(&by), "{error}");
     first.stop();
     assert_eq!(first.count(), 0);
@@ -307,13 +308,11 @@ fn wrong_items_and_settings_are_named_before_a_journal_is_created() {
     }
     assert!(!journal.exists());
     assert_eq!(service.requests().total, 0);
-    for (path, words) in [
-        (folder.0.join("no/such/folder"), "cannot be opened (No such file or directory"),
-        (folder.0.clone(), "cannot be opened (Is a directory"),
-    ] {
+    for path in [folder.0.join("no/such/folder"), folder.0.clone()] {
+        let why = std::fs::OpenOptions::new().append(true).create(true).open(&path).unwrap_err();
         let error = client.send_all(items(1), &BatchOptions::new(path)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Journal);
-        assert!(error.message().contains(words), "{error}");
+        assert!(error.message().contains(&format!("cannot be opened ({why})")), "{error}");
     }
 }
 

@@ -246,14 +246,35 @@ fn a_file_that_is_not_a_journal_is_not_changed() {
     assert_eq!(service.ledger().len(), 0);
     std::fs::write(folder.journal(), "").unwrap();
     assert_eq!(run(&client, items(1), &options)[0].delivery(), Delivery::Accepted);
-    let pipe = folder.0.join("pipe");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    for path in [pipe, folder.0.clone(), "/dev/null".into()] {
+    let mut others = vec![folder.0.clone()];
+    #[cfg(unix)]
+    {
+        let pipe = folder.0.join("pipe");
+        crate::support::files::put_pipe(&pipe);
+        others.extend([pipe, "/dev/null".into()]);
+    }
+    for path in others {
         assert!(batch_status(&path).unwrap_err().message().contains("is not a regular file"), "{path:?}");
     }
 }
 
+/// Windows does not let it be moved or changed.
 #[test]
+#[cfg(windows)]
+fn a_journal_in_use_is_read_and_neither_moved_nor_changed() {
+    let rule = r#","rules":[{"method":"POST","delay_ms":100,"process":true,"status":200}]"#;
+    let (service, folder) = (service(3, rule), Folder::new());
+    let mut batch = client(&service).send_all(items(3), &BatchOptions::new(folder.journal()).concurrency(1)).unwrap();
+    assert!(batch.next().unwrap().is_ok());
+    std::fs::rename(folder.journal(), folder.0.join("elsewhere")).unwrap_err();
+    std::fs::remove_file(folder.journal()).unwrap_err();
+    std::fs::OpenOptions::new().append(true).open(folder.journal()).unwrap_err();
+    assert!(batch_status(folder.journal()).unwrap().running);
+    assert_eq!(batch.map(Result::unwrap).count(), 2);
+}
+
+#[test]
+#[cfg(unix)]
 fn a_journal_that_is_moved_stops_the_batch() {
     let rule = r#","rules":[{"method":"POST","delay_ms":100,"process":true,"status":200}]"#;
     let (service, folder) = (service(20, rule), Folder::new());
@@ -271,6 +292,7 @@ fn a_journal_that_is_moved_stops_the_batch() {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_journal_that_another_program_changes_stops_the_batch() {
     type Change = fn(&std::fs::File);
     let changes: [(&str, Change); 3] = [

@@ -1,11 +1,8 @@
-//! What a batch's journal has of the service's responses: a record's status, times and pull request, nothing of the key, and on a full
-//! disk only the outcome.
-
-use std::process::Command;
+//! What a batch's journal has of the service's responses: a record's status, times and pull request, nothing of the key.
 
 use crate::batches::{Folder, items, run, service};
 use crate::support::{builder, client, emulator, quick};
-use agentjob_core::{BatchItem, BatchOptions, Client, Delivery, batch_status};
+use agentjob_core::{BatchItem, BatchOptions, Delivery};
 use serde_json::{Value, json};
 
 /// A journal's text in lower case and without its escapes.
@@ -32,7 +29,7 @@ fn journal_after(prompt: &str, key: &str, rule: Value, wait: bool) -> String {
     plain(&folder.journal())
 }
 
-fn record(changes: Value) -> Value {
+pub(crate) fn record(changes: Value) -> Value {
     let mut record = json!({
         "id": "job_1", "status": "completed", "source": { "repository": "https://example.com/r", "ref": "main" }, "model": "m",
         "prLink": null, "createdAt": "2026-01-02T03:04:05Z", "archivedAt": null
@@ -100,75 +97,6 @@ fn a_later_run_reports_what_was_stored() {
     assert!(later[0].is_earlier() && job.is_terminal());
     assert_eq!((job.model(), job.pr_link(), job.get("note")), (None, Some(link), None));
     assert_eq!((job.source_repository(), job.created_at()), (None, Some("2026-01-02T03:04:05Z")));
-}
-
-const CHILD: &str = "AGENTJOB_TEST_JOURNAL";
-const IN_FLIGHT: u32 = 64;
-
-/// The process whose disk is full, which a limit on a file's length imitates.
-#[test]
-#[ignore = "it is the process that the test below starts"]
-fn child_whose_disk_is_full() {
-    let setting = std::env::var(CHILD).unwrap();
-    let [url, journal, limit] = setting.split('\n').collect::<Vec<_>>()[..] else { panic!("{setting}") };
-    let limit = Some(limit.parse().unwrap());
-    let limit = rustix::process::Rlimit { current: limit, maximum: limit };
-    rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).unwrap();
-    let client = Client::builder().base_url(url).api_key("adm_key_0123").project_id("demo").trust_env(false);
-    let options = BatchOptions::new(journal).concurrency(IN_FLIGHT);
-    let list = items(3 * IN_FLIGHT);
-    let batch = client.build().unwrap().send_all(list, &options).unwrap();
-    let (mut accepted, mut failed) = (0, None);
-    for outcome in batch {
-        match outcome {
-            Ok(outcome) => {
-                assert_eq!(outcome.delivery(), Delivery::Accepted);
-                assert!(outcome.job().unwrap().get("note").is_some(), "it is complete, whatever is stored of it");
-                accepted += 1;
-            }
-            Err(error) => failed = Some(error),
-        }
-    }
-    let message = failed.unwrap().message().to_owned();
-    assert!(message.contains("cannot be written") && message.contains("Fix that"), "{message}");
-    assert_ne!(accepted, 0);
-}
-
-#[test]
-fn on_a_disk_that_fills_up_no_outcome_is_lost() {
-    let link = format!("https://example.com/{}", "r/".repeat(200));
-    let fat =
-        |id: &str| record(json!({ "id": id, "prLink": link, "note": "x".repeat(3000), "model": "m".repeat(100) }));
-    // Long enough that the first messages are all in flight before a response comes, also on a machine that is busy: when few are,
-    // all of their records may fit.
-    let response = |n: u32| {
-        let id = format!("job_{n}");
-        let path = format!("/v2/agent/*/job/{id}/message");
-        json!({ "method": "POST", "path": path, "status": 200, "process": true, "delay_ms": 1000, "json": fat(&id) })
-    };
-    let rules: Vec<Value> = (1..=3 * IN_FLIGHT).map(response).collect();
-    for limit in [24_000, 40_000, 52_000, 60_000, 90_000] {
-        let jobs: Vec<Value> = (1..=3 * IN_FLIGHT).map(|n| json!({ "id": format!("job_{n}") })).collect();
-        let config = json!({ "api_key": "adm_key_0123", "hourly_limit": 1000, "jobs": jobs, "rules": rules });
-        let (service, folder) = (emulator(&config.to_string()), Folder::new());
-        let setting = format!("{}\n{}\n{limit}", service.base_url(), folder.journal().display());
-        let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "journal_contents::child_whose_disk_is_full", "--test-threads=1"])
-            .env(CHILD, setting)
-            .output()
-            .unwrap();
-        assert!(child.status.success(), "{limit}: {}", String::from_utf8_lossy(&child.stdout));
-        let status = batch_status(folder.journal()).unwrap();
-        let sent = service.ledger().len() as u64;
-        assert_eq!((status.progress.accepted, status.progress.unknown), (sent, 0), "{limit}: no outcome was lost");
-        assert!(sent > 0 && sent < 3 * u64::from(IN_FLIGHT), "{limit}: {sent}");
-        let options = BatchOptions::new(folder.journal()).concurrency(IN_FLIGHT);
-        let later = run(&client(&service), items(3 * IN_FLIGHT), &options);
-        assert!(later.iter().all(|outcome| outcome.delivery() == Delivery::Accepted));
-        let without = later.iter().filter(|outcome| outcome.job().is_none()).count();
-        assert!(without > 0, "{limit}: some were written without their records");
-        assert_eq!(service.ledger().len(), 3 * IN_FLIGHT as usize);
-    }
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::batches::Folder;
+use crate::support::files::{put_pipe, set_mode};
 use crate::support::{ms, skip, timed, until};
 use agentjob_core::{Client, ClientBuilder, Control, Error, ErrorKind, Interrupted};
 use rustix::process::getuid;
@@ -22,13 +23,13 @@ fn key_file(folder: &Folder, mode: u32) -> PathBuf {
     // Only root may write to one that is read-only.
     drop(fs::remove_file(&path));
     fs::write(&path, "adm_zebra7quilt4\n").unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    set_mode(&path, mode);
     path
 }
 
 fn pipe(folder: &Folder) -> PathBuf {
     let path = folder.0.join("pipe");
-    assert!(Command::new("mkfifo").args(["-m", "600"]).arg(&path).status().unwrap().success());
+    put_pipe(&path);
     path
 }
 
@@ -225,15 +226,15 @@ fn a_setuid_program_takes_no_setting_from_the_environment() {
     // Not fs::copy: until a process that another test starts meanwhile has executed its program, it would have the copy open for
     // writing, and a file that is open for writing cannot be executed.
     assert!(Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status().unwrap().success());
-    fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o755)).unwrap();
+    set_mode(&folder.0, 0o755);
     let emulator = agentjob_emulator::Emulator::start_tls(agentjob_emulator::Config::default()).unwrap();
     let authority = folder.0.join("authority.pem");
     fs::write(&authority, emulator.ca_pem().unwrap()).unwrap();
     // Whatever the umask is, the other users may read it.
-    fs::set_permissions(&authority, fs::Permissions::from_mode(0o644)).unwrap();
+    set_mode(&authority, 0o644);
     let run = |owner: u32, mode: u32| {
         chown(&program, Some(owner), Some(owner)).ok()?;
-        fs::set_permissions(&program, fs::Permissions::from_mode(mode)).unwrap();
+        set_mode(&program, mode);
         use std::os::unix::process::CommandExt;
         let child = Command::new(&program)
             .args(["--exact", "key_files::a_child_takes_its_settings_from_the_environment", "--nocapture"])

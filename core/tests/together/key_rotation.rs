@@ -1,14 +1,12 @@
 //! A key file that changes while a client uses it.
 
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::batches::Folder;
+use crate::support::files;
 use crate::support::{JOB, emulator, ms, quick, until};
 use agentjob_core::{
     BatchItem, BatchOptions, Client, ClientBuilder, Delivery, ErrorKind, Event, EventHandler, KeyFunction, KeySource,
@@ -38,9 +36,13 @@ impl KeyFile {
     fn put(&self, key: &str) {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let next = self.0.0.join(format!("next-{}", NEXT.fetch_add(1, Ordering::Relaxed)));
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&next).unwrap();
-        file.write_all(key.as_bytes()).unwrap();
-        fs::rename(next, self.path()).unwrap();
+        files::put_private(&next, key);
+        // Windows may refuse this while a client reads the old file.
+        if cfg!(windows) {
+            until("the old file is replaced", || fs::rename(&next, self.path()).is_ok());
+        } else {
+            fs::rename(next, self.path()).unwrap();
+        }
     }
 }
 
@@ -76,11 +78,11 @@ fn the_next_call_sends_the_files_new_key() {
     assert_eq!(statuses(&emulator), [200, 200], "no request had the old key");
     // In place, with the same length. A write within the same tick of the file system's clock leaves the same times.
     let third = NEW.replace('7', "8");
-    let times = || fs::metadata(file.path()).map(|file| (file.ctime(), file.ctime_nsec())).unwrap();
-    let before = times();
+    let time = || fs::metadata(file.path()).unwrap().modified().unwrap();
+    let before = time();
     until("the file has another time", || {
         fs::write(file.path(), &third).unwrap();
-        times() != before
+        time() != before
     });
     emulator.reset(Config::from_json(&format!(r#"{{"api_key": "{third}"}}"#)).unwrap()).unwrap();
     client.get_job(JOB).unwrap();
@@ -140,22 +142,22 @@ fn while_the_new_key_cannot_be_read_the_old_one_is_sent_and_a_401_says_why() {
     let file = KeyFile::with(OLD);
     let client = with_file(&emulator, &file).build().unwrap();
     let path = file.path();
+    let missing = format!("cannot be read ({})", fs::read(file.0.0.join("nothing")).unwrap_err());
     let spoil: [(&dyn Fn(), &str); 4] = [
-        (&|| fs::remove_file(&path).unwrap(), "cannot be read (No such file"),
+        (&|| fs::remove_file(&path).unwrap(), &missing),
         (&|| file.put(""), "is empty. Give the key as the service shows it."),
-        (
-            &|| fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap(),
-            "is open to other users (mode 0644)",
-        ),
+        (&|| files::set_mode(&path, 0o644), "is open to other users (mode 0644)"),
         (
             &|| {
                 fs::remove_file(&path).unwrap();
-                assert!(Command::new("mkfifo").args(["-m", "600"]).arg(&path).status().unwrap().success());
+                files::put_pipe(&path);
             },
             "is no longer a regular file.",
         ),
     ];
-    for (spoil, why) in spoil {
+    // Windows has no modes, and no pipes that are files.
+    let here = if cfg!(unix) { spoil.len() } else { 2 };
+    for (spoil, why) in spoil.into_iter().take(here) {
         file.put(NEW);
         emulator.reset(Config::from_json(&format!(r#"{{"api_key": "{NEW}"}}"#)).unwrap()).unwrap();
         client.get_job(JOB).unwrap();
@@ -251,11 +253,13 @@ fn a_key_that_the_program_sets_ends_the_reading_of_the_file() {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_pipe_is_read_once() {
+    use std::io::Write;
     let emulator = emulator(&format!(r#"{{"api_key": "{NEW}"}}"#));
     let file = KeyFile::with(OLD);
     fs::remove_file(file.path()).unwrap();
-    assert!(Command::new("mkfifo").args(["-m", "600"]).arg(file.path()).status().unwrap().success());
+    files::put_pipe(&file.path());
     let set = with_file(&emulator, &file);
     let reader = std::thread::spawn(move || set.build());
     fs::OpenOptions::new().write(true).open(file.path()).unwrap().write_all(OLD.as_bytes()).unwrap();

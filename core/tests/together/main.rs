@@ -23,6 +23,8 @@ mod changed_lists;
 mod decisions;
 mod events;
 mod formats;
+#[cfg(unix)]
+mod full_disk;
 mod grace;
 mod headers;
 mod interrupted_decisions;
@@ -30,6 +32,7 @@ mod job_lifecycle;
 mod journal;
 mod journal_contents;
 mod journal_damage;
+#[cfg(unix)]
 mod key_files;
 mod key_redaction;
 mod key_rotation;

@@ -73,9 +73,10 @@ fn ssl_cert_variables_are_used_and_one_that_leads_nowhere_is_named() {
     }
     let file_right_folder_empty = [("SSL_CERT_FILE", good.as_str()), ("SSL_CERT_DIR", "")];
     let file_empty_folder_right = [("SSL_CERT_FILE", ""), ("SSL_CERT_DIR", folder.to_str().unwrap())];
-    let two_folders = format!("{}::{}", place("empty"), folder.to_str().unwrap());
+    let two_folders = std::env::join_paths([place("empty").as_str(), "", folder.to_str().unwrap()]).unwrap();
+    let two_folders = two_folders.to_str().unwrap();
     for set in
-        [file_right_folder_empty, file_empty_folder_right, [("SSL_CERT_FILE", ""), ("SSL_CERT_DIR", &two_folders)]]
+        [file_right_folder_empty, file_empty_folder_right, [("SSL_CERT_FILE", ""), ("SSL_CERT_DIR", two_folders)]]
     {
         assert!(output_with(&emulator, &set).contains("ok job_demo"), "{set:?}");
     }
