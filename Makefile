@@ -45,7 +45,7 @@ PLATFORM_PARTS := $(shell sed -n 's/^PARTS := //p' tests/platforms/Makefile)
 
 .PHONY: help demo test check house deny test-rust test-c test-install test-memory test-model test-report test-python test-once test-vectors test-readme test-types test-packaging
 .PHONY: test-wheels docs man test-docs check-platforms $(PLATFORM_PARTS:%=check-%)
-.PHONY: wheels check-wheels gallery faults torture torture-sample fuzz fuzz-sample bench bench-check sizes fmt lint clean
+.PHONY: wheels wheel-for check-wheels gallery faults torture torture-sample fuzz fuzz-sample bench bench-check sizes fmt lint clean
 
 help:
 	@sed -n '3,19s/^# \{0,1\}//p' Makefile
@@ -362,6 +362,14 @@ $(BUILD)/dist.stamp: $(BUILD)/packaging.stamp $(PACKAGE) Makefile ffi-c/hardened
 	$(MATURIN) --interpreter python3.14t --interpreter python3.15t $(UNWINDER)
 	@ls -l "$(BUILD)/dist"
 	@touch $@
+
+# The wheel for the system that rustc calls CARGO_BUILD_TARGET, in build/dist-CARGO_BUILD_TARGET; tests/platforms has the compiler for it.
+wheel-for: BILL := $(BUILD)/bill-$(CARGO_BUILD_TARGET)/agentjob-python.cyclonedx.json
+wheel-for: $(BUILD)/packaging.stamp
+	rm -rf "$(BUILD)/dist-$(CARGO_BUILD_TARGET)"
+	$(PYTHON) ffi-c/packaging/bill_of_materials.py agentjob-python "$(BILL)" "$(CARGO_BUILD_TARGET)"
+	PATH="$(BUILD)/packaging/venv/bin:$$PATH" $(HARDENED) $(WHEEL) --target "$(CARGO_BUILD_TARGET)" --interpreter python3.9 \
+		--sbom-include "$(BILL)" --out "$(BUILD)/dist-$(CARGO_BUILD_TARGET)"
 
 include ffi-c/packaging/packages.mk
 

@@ -54,6 +54,8 @@ def fits_here(where):
 @linux_or_given
 def test_the_wheels_have_exactly_the_expected_tags(dist, request):
     platforms = PLATFORMS
+    if request.config.getoption("platforms") == "any":
+        pytest.skip("any wheels may be there")
     if request.config.getoption("platforms") == "here":
         platforms = [where for where in PLATFORMS if where.startswith("manylinux") and where.endswith(platform.machine())]
     expected = {(interpreter, where) for interpreter in INTERPRETERS for where in platforms}
@@ -71,7 +73,7 @@ def test_it_contains_the_package_and_nothing_else(wheel):
     metadata |= {"licenses/python/THIRD-PARTY-NOTICES", "sboms/agentjob-python.cyclonedx.json"}
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-        native = [name for name in names if name.endswith(".so")]
+        native = [name for name in names if name.endswith((".so", ".pyd"))]
         # Alpine has no libgcc_s of its own, so maturin puts the one that it linked to beside the package.
         beside = {name for name in names if name.startswith("agentjob.libs/libgcc_s-") and "musllinux" in tags(wheel)[1]}
         assert sorted(names) == sorted(sources | {f"{info}/{name}" for name in metadata} | set(native) | beside)
@@ -158,6 +160,7 @@ def test_it_links_no_unwinder_of_its_own(wheel):
 
 
 @linux_or_given
+@pytest.mark.skipif("config.getoption('platforms') == 'any'", reason="any wheels may be there")
 @pytest.mark.parametrize("version", RUNS)
 def test_it_runs(version, dist, environment):
     python = interpreter(version)
