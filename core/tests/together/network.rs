@@ -284,7 +284,8 @@ fn tls_connections_are_kept() {
 
 #[test]
 fn a_connection_that_died_while_idle_costs_nothing() {
-    for how in ["close", "reset", "close_notify"] {
+    // On Windows a reset may take away the response before it.
+    for how in ["close", "reset", "close_notify"].into_iter().filter(|how| cfg!(unix) || *how != "reset") {
         for tls in [false, true] {
             given_time(ms(20), |pause| {
                 let config = format!(r#"{{"rules": [{{"nth": 1, "after_response": "{how}"}}]}}"#);
