@@ -41,8 +41,7 @@ impl<'a> SettingFile<'a> {
     pub(crate) fn refuse_shared(&self) -> Result<(), Error> {
         let shared = file::shared_mode(&self.file).map_err(|error| unreadable(self.name, self.path, &error))?;
         let Some(mode) = shared else { return Ok(()) };
-        let error =
-            Error::invalid(format!("{} {} is open to other users (mode {mode:04o})", self.name, quoted(self.path)));
+        let error = Error::invalid(format!("{} {} is open to other users (mode {mode})", self.name, quoted(self.path)));
         Err(error.with_hint(format!(
             "Set allow_shared_key_file (AGENTJOB_ALLOW_SHARED_KEY_FILE=1) if they may have the key; otherwise run: chmod 600 {}",
             shell_word(self.path)

@@ -81,12 +81,12 @@ pub(crate) fn is_readable(file: &File, at_most: Duration) -> io::Result<bool> {
     }
 }
 
-/// The mode of a file or pipe of this user that others may read or write; `None` if they may not, or it is another user's.
-pub(crate) fn shared_mode(file: &File) -> io::Result<Option<u32>> {
+/// The mode of a file or pipe of this user that others may read or write, as chmod has it; `None` if they may not, or it is another user's.
+pub(crate) fn shared_mode(file: &File) -> io::Result<Option<String>> {
     let stat = fstat(file)?;
     let is_guarded = matches!(FileType::from_raw_mode(stat.st_mode), FileType::RegularFile | FileType::Fifo);
     let (mode, is_own) = (stat.st_mode & 0o777, stat.st_uid == rustix::process::geteuid().as_raw());
-    Ok((is_guarded && is_own && mode & 0o077 != 0).then_some(mode))
+    Ok((is_guarded && is_own && mode & 0o077 != 0).then(|| format!("{mode:04o}")))
 }
 
 /// Whether a program that only opens a file may keep it locked.

@@ -64,7 +64,7 @@ pub(crate) fn is_readable(_: &File, _: Duration) -> io::Result<bool> {
 }
 
 /// None: who may read a file is in its access list, which is not checked.
-pub(crate) fn shared_mode(_: &File) -> io::Result<Option<u32>> {
+pub(crate) fn shared_mode(_: &File) -> io::Result<Option<String>> {
     Ok(None)
 }
 
