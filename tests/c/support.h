@@ -68,6 +68,26 @@
 #include "support_unix.h"
 #endif
 
+/* Sends a request to a port of this machine, and reads the response to its end. Returns its length. */
+static inline size_t loopback_exchange(int port, const char *request, char *response, size_t size) {
+    sockets_start();
+    struct sockaddr_in address;
+    memset(&address, 0, sizeof address);
+    address.sin_family = AF_INET;
+    address.sin_port = htons((uint16_t)port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socket_handle connection = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(connect(connection, (struct sockaddr *)&address, sizeof address) == 0);
+    int wanted = (int)strlen(request);
+    CHECK(send(connection, request, wanted, 0) == wanted);
+    size_t len = 0;
+    for (long long got; (got = recv(connection, response + len, (int)(size - len), 0)) > 0;) {
+        len += (size_t)got;
+    }
+    socket_close(connection);
+    return len;
+}
+
 /* An agentjob-emulator that ends with this process, even after a crash, because it watches its stdin. */
 typedef struct emulator {
     child process;

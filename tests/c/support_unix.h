@@ -9,6 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+typedef int socket_handle;
+
+static inline void sockets_start(void) {}
+
+static inline void socket_close(socket_handle handle) {
+    close(handle);
+}
+
 typedef struct child {
     pid_t pid;
     int stdin_fd;
@@ -50,24 +58,6 @@ static inline child child_start(const char *program, const char *config, bool tl
 static inline void child_end(const child *it) {
     close(it->stdin_fd);
     CHECK(waitpid(it->pid, NULL, 0) == it->pid);
-}
-
-/* Sends a request to a port of this machine, and reads the response to its end. Returns its length. */
-static inline size_t loopback_exchange(int port, const char *request, char *response, size_t size) {
-    struct sockaddr_in address;
-    memset(&address, 0, sizeof address);
-    address.sin_family = AF_INET;
-    address.sin_port = htons((uint16_t)port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    CHECK(connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
-    CHECK(write(fd, request, strlen(request)) == (ssize_t)strlen(request));
-    size_t len = 0;
-    for (ssize_t got; (got = read(fd, response + len, size - len)) > 0;) {
-        len += (size_t)got;
-    }
-    close(fd);
-    return len;
 }
 
 static inline void sleep_ms(uint64_t ms) {

@@ -10,6 +10,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+typedef SOCKET socket_handle;
+
+static inline void sockets_start(void) {
+    WSADATA version;
+    CHECK(WSAStartup(MAKEWORD(2, 2), &version) == 0);
+}
+
+static inline void socket_close(socket_handle handle) {
+    closesocket(handle);
+}
+
 typedef struct child {
     HANDLE process;
     HANDLE stdin_handle;
@@ -61,26 +72,6 @@ static inline void child_end(const child *it) {
     CloseHandle(it->stdin_handle);
     CHECK(WaitForSingleObject(it->process, INFINITE) == WAIT_OBJECT_0);
     CloseHandle(it->process);
-}
-
-/* Sends a request to a port of this machine, and reads the response to its end. Returns its length. */
-static inline size_t loopback_exchange(int port, const char *request, char *response, size_t size) {
-    WSADATA version;
-    CHECK(WSAStartup(MAKEWORD(2, 2), &version) == 0);
-    struct sockaddr_in address;
-    memset(&address, 0, sizeof address);
-    address.sin_family = AF_INET;
-    address.sin_port = htons((uint16_t)port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    SOCKET fd = socket(AF_INET, SOCK_STREAM, 0);
-    CHECK(connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
-    CHECK(send(fd, request, (int)strlen(request), 0) == (int)strlen(request));
-    size_t len = 0;
-    for (int got; (got = recv(fd, response + len, (int)(size - len), 0)) > 0;) {
-        len += (size_t)got;
-    }
-    closesocket(fd);
-    return len;
 }
 
 static inline int poll(struct pollfd *sockets, unsigned count, int timeout_ms) {

@@ -1,10 +1,9 @@
 //! A batch's journal when it is damaged, or when another program changes it.
 
-use std::io::Write;
 use std::time::Duration;
 
-use crate::batches::{Folder, items, run, run_until_stopped, service};
-use crate::support::{client, in_its_own_process, until};
+use crate::batches::{Folder, items, run, service};
+use crate::support::{client, in_its_own_process};
 use agentjob_core::{
     BatchEvent, BatchItem, BatchOptions, BatchOutcome, BatchUpdate, Client, Delivery, ErrorKind, batch_status,
 };
@@ -246,14 +245,13 @@ fn a_file_that_is_not_a_journal_is_not_changed() {
     assert_eq!(service.ledger().len(), 0);
     std::fs::write(folder.journal(), "").unwrap();
     assert_eq!(run(&client, items(1), &options)[0].delivery(), Delivery::Accepted);
-    let mut others = vec![folder.0.clone()];
-    #[cfg(unix)]
-    {
-        let pipe = folder.0.join("pipe");
+    let pipe = folder.0.join("pipe");
+    if cfg!(unix) {
         crate::support::files::put_pipe(&pipe);
-        others.extend([pipe, "/dev/null".into()]);
     }
-    for path in others {
+    // Windows has the folder alone.
+    let others = [folder.0.clone(), pipe, "/dev/null".into()];
+    for path in others.into_iter().take(if cfg!(unix) { 3 } else { 1 }) {
         assert!(batch_status(&path).unwrap_err().message().contains("is not a regular file"), "{path:?}");
     }
 }
@@ -282,7 +280,7 @@ fn a_journal_that_is_moved_stops_the_batch() {
     assert!(batch.next().unwrap().is_ok());
     let elsewhere = folder.0.join("elsewhere");
     std::fs::rename(folder.journal(), &elsewhere).unwrap();
-    let (outcomes, error) = run_until_stopped(batch);
+    let (outcomes, error) = crate::batches::run_until_stopped(batch);
     assert_eq!(error.kind(), ErrorKind::Journal);
     assert!(error.message().contains("was removed or replaced while the batch ran"), "{error}");
     assert_eq!(service.ledger().len(), 1 + outcomes.len());
@@ -294,6 +292,7 @@ fn a_journal_that_is_moved_stops_the_batch() {
 #[test]
 #[cfg(unix)]
 fn a_journal_that_another_program_changes_stops_the_batch() {
+    use std::io::Write;
     type Change = fn(&std::fs::File);
     let changes: [(&str, Change); 3] = [
         ("cut", |file| file.set_len(100).unwrap()),
@@ -308,10 +307,10 @@ fn a_journal_that_another_program_changes_stops_the_batch() {
         let mut batch = client(&service).send_all(items(20), &options).unwrap();
         assert!(batch.next().unwrap().is_ok());
         // Until the service has the second message: its line is written, its outcome isn't.
-        until("the second message is at the service", || service.ledger().len() == 2);
+        crate::support::until("the second message is at the service", || service.ledger().len() == 2);
         change(&std::fs::OpenOptions::new().append(true).open(folder.journal()).unwrap());
         let changed = std::fs::read(folder.journal()).unwrap();
-        let (outcomes, error) = run_until_stopped(batch);
+        let (outcomes, error) = crate::batches::run_until_stopped(batch);
         assert_eq!(error.kind(), ErrorKind::Journal, "{name}");
         assert!(error.message().contains("was changed by another program while the batch ran"), "{name}: {error}");
         assert_eq!((outcomes.len(), service.ledger().len()), (1, 2), "{name}: nothing more was sent");

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::batches::Folder;
 use crate::support::files::{put_private, set_mode};
-use crate::support::{JOB, builder, emulator, skip, with_authority};
+use crate::support::{JOB, builder, skip, with_authority};
 use agentjob_core::{Client, ClientBuilder, Delivery, Error, ErrorKind};
 use agentjob_emulator::{Config, Emulator, TlsOptions};
 
@@ -194,7 +194,7 @@ fn a_pipe_that_no_program_writes_is_no_key() {
             Err(Interrupted)
         }
     }
-    let (service, folder) = (emulator("{}"), Folder::new());
+    let (service, folder) = (crate::support::emulator("{}"), Folder::new());
     let pipe = folder.0.join("pipe");
     crate::support::files::put_pipe(&pipe);
     let error = builder(&service).client_cert(&pipe).control(std::sync::Arc::new(Impatient)).build().unwrap_err();
