@@ -210,7 +210,7 @@ def test_the_settle_of_an_emulator_fits_its_stale_records(emulator):
 
 
 def test_fastapi_takes_a_job_as_its_response_model(emulator):
-    pytest.importorskip("fastapi", reason="it needs Python 3.10")
+    pytest.importorskip("fastapi", reason="it needs Python 3.11")
     from fastapi import FastAPI
     from fastapi.testclient import TestClient
 
