@@ -78,10 +78,10 @@ static inline size_t loopback_exchange(int port, const char *request, char *resp
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socket_handle connection = socket(AF_INET, SOCK_STREAM, 0);
     CHECK(connect(connection, (struct sockaddr *)&address, sizeof address) == 0);
-    int wanted = (int)strlen(request);
-    CHECK(send(connection, request, wanted, 0) == wanted);
+    socket_length wanted = (socket_length)strlen(request);
+    CHECK_INT(send(connection, request, wanted, 0), wanted);
     size_t len = 0;
-    for (long long got; (got = recv(connection, response + len, (int)(size - len), 0)) > 0;) {
+    for (long long got; (got = recv(connection, response + len, (socket_length)(size - len), 0)) > 0;) {
         len += (size_t)got;
     }
     socket_close(connection);

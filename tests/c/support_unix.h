@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 typedef int socket_handle;
+typedef size_t socket_length; /* of send and recv */
 
 static inline void sockets_start(void) {}
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 typedef SOCKET socket_handle;
+typedef int socket_length; /* of send and recv */
 
 static inline void sockets_start(void) {
     WSADATA version;
