@@ -7,7 +7,7 @@ self_test.py beside this file feeds each rule inputs that it must refuse.
 
 The rules: no file imports itself through others; the arrows of rules.py are never drawn; docs/architecture.md shows every room and nothing that is
 not there; comments and pages cite only what a clone has, and links lead somewhere; no file is too long; some words stay away; and one
-Rust version is said everywhere.
+Rust version and one address of the repository are said everywhere.
 """
 
 import pathlib
@@ -118,6 +118,7 @@ RULES = {
     "length": text.long_files,
     "words": text.words,
     "Rust version": text.rust_version,
+    "repository": text.repository_address,
 }
 
 

@@ -8,7 +8,7 @@ import text
 from check import Tree, arrows, longer_circles, mutual_imports
 from glossary import EVERYWHERE, IN_FOLDERS
 
-CARGO = 'rust-version = "1.89"\n'
+CARGO = 'rust-version = "1.89"\nrepository = "https://github.com/us/agentjob"\n'
 PAGE = """
 ```text
 core/src/        the core
@@ -87,7 +87,7 @@ CASES = [
     (text.links, {"docs/page.md": "[x](../README.md#title) [y](../core/src)"}, ""),
     (text.links, {"docs/page.md": "[x](gone.md)"}, "links to gone.md"),
     (text.links, {"docs/page.md": "[x](../README.md#gone)"}, "a heading that does not exist"),
-    # Length, words, the Rust version.
+    # Length, words, the Rust version, the address.
     (text.long_files, {"core/src/a.rs": "\n" * 351}, "core/src/a.rs: 351 lines"),
     (text.long_files, {"core/tests/a.rs": "\n" * 401}, ""),
     (text.long_files, {"core/tests/a.rs": "\n" * 601}, "more than 600"),
@@ -112,6 +112,11 @@ CASES = [
     (text.rust_version, {"README.md": "You need Rust 1.88+."}, "Rust 1.89"),
     (text.rust_version, {"CONTRIBUTING.md": "Rust 1.90"}, "CONTRIBUTING.md: says Rust 1.90"),
     (text.rust_version, {"core/Cargo.toml": 'rust-version = "1.89"'}, "of its own"),
+    (text.repository_address, {"docs/page.md": "[x](https://github.com/us/agentjob/blob/main/y) https://github.com/acme/widgets"}, ""),
+    (text.repository_address, {"docs/page.md": "![x](https://raw.githubusercontent.com/us/agentjob/main/y.svg)"}, ""),
+    (text.repository_address, {"docs/page.md": "pip install git+https://github.com/them/agentjob"}, "docs/page.md:1: https://github.com/them/agentjob"),
+    (text.repository_address, {"core/README.md": "[x](https://gitlab.com/us/agentjob)"}, "core/README.md:1"),
+    (text.repository_address, {"core/Cargo.toml": 'repository = "https://github.com/us/agentjob"'}, "of its own"),
 ]
 
 

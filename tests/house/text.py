@@ -1,4 +1,5 @@
-"""Checks of what the files say: words, citations, links, the page about the architecture, and the Rust version."""
+"""Checks of what the files say: words, citations, links, the page about the architecture, the Rust version, and the
+repository's address."""
 
 import posixpath
 import re
@@ -183,3 +184,21 @@ def rust_version(tree):
                     yield f"{name}: says Rust {said}; Cargo.toml says {found[1]}"
         if name.endswith("Cargo.toml") and name != "Cargo.toml" and re.search(r"^rust-version *=", text, re.M):
             yield f"{name}: has a rust-version of its own; write rust-version.workspace = true"
+
+
+def repository_address(tree):
+    """`repository` in Cargo.toml is the one source; every link to the repository begins with it. A page can't take it from there."""
+    found = re.search(r'^repository = "https://([^/"]+)/([^"]+)"', tree.files["Cargo.toml"], re.M)
+    if not found:
+        yield "Cargo.toml: has no repository"
+        return
+    host, path = found.groups()
+    raw = host.replace("github.com", "raw.githubusercontent.com")
+    for name, text in tree.texts():
+        if name == "tests/house/self_test.py":
+            continue
+        for said in re.finditer(r"https://([\w.-]+)/([\w.-]+/agentjob)(?![\w-])", text):
+            if said[1] not in (host, raw) or said[2] != path:
+                yield f"{name}:{line_of(text, said.start())}: {said[0]}; Cargo.toml says https://{host}/{path}"
+        if name.endswith("Cargo.toml") and name != "Cargo.toml" and re.search(r"^repository *=", text, re.M):
+            yield f"{name}: has a repository of its own; write repository.workspace = true"
