@@ -2,6 +2,8 @@
 
     bill_of_materials.py agentjob-ffi-c FILE [PLATFORM]         of the C library
     bill_of_materials.py agentjob-python FILE [PLATFORM]        of the wheel
+    bill_of_materials.py --check ARCHIVE PLATFORM               fails unless the C library's has exactly the crates whose objects are in ARCHIVE,
+                                                                libagentjob.a as it is without optimization at link time
 
 PLATFORM is rustc's name for one; without it, this machine's. The same sources give the same bytes: no time, no number, no path.
 """
@@ -12,10 +14,16 @@ import re
 import subprocess
 import sys
 
-from linked import ROOT, linked, packages
+from linked import IN_STD, ROOT, STD, linked, objects_in, packages
 
 #: What each is called outside.
 SUBJECTS = {"agentjob-ffi-c": "pkg:generic/libagentjob@{}", "agentjob-python": "pkg:pypi/agentjob@{}"}
+
+#: The compiler that links the wheels for musl brings its unwinder along: libgcc_s is on few such systems.
+ZIG = re.search(r"^ziglang==(.*)$", (ROOT / "tests/packaging/requirements.txt").read_text("utf-8"), re.M)[1]
+UNWINDER = {"name": "libunwind", "version": f"zig-{ZIG}", "purl": f"pkg:generic/zig@{ZIG}#lib/libunwind"}
+#: Linked, and without an object of their own.
+WITHOUT_CODE = {"once_cell"}
 
 
 def compiler():
@@ -48,20 +56,36 @@ def bill(crate, platform, rustc):
     subject["bom-ref"] = subject["purl"]
     subject["name"] = re.search(r"/(.*)@", subject["purl"])[1]
     std = {"type": "library", "bom-ref": f"pkg:generic/rust-std@{rustc['release']}", "name": "rust-std", "version": rustc["release"]}
-    std = {**std, "licenses": [{"expression": "MIT OR Apache-2.0"}], "purl": std["bom-ref"]}
+    beside = [{**std, "licenses": [{"expression": "MIT OR Apache-2.0"}], "purl": std["bom-ref"]}]
+    if crate == "agentjob-python" and "-musl" in platform:
+        about = {"type": "library", "bom-ref": UNWINDER["purl"], "licenses": [{"expression": "Apache-2.0 WITH LLVM-exception"}]}
+        beside.append({**about, **UNWINDER})
     graph = [{"ref": parts[part]["bom-ref"], "dependsOn": sorted(parts[used]["bom-ref"] for used in uses[part])} for part in parts]
-    next(node for node in graph if node["ref"] == subject["bom-ref"])["dependsOn"].append(std["bom-ref"])
+    next(node for node in graph if node["ref"] == subject["bom-ref"])["dependsOn"] += [part["bom-ref"] for part in beside]
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
         "version": 1,
         "metadata": {"component": subject, "properties": [{"name": "agentjob:platform", "value": platform}]},
-        "components": [part for part in parts.values() if part is not subject] + [std],
-        "dependencies": [*graph, {"ref": std["bom-ref"], "dependsOn": []}],
+        "components": [part for part in parts.values() if part is not subject] + beside,
+        "dependencies": graph + [{"ref": part["bom-ref"], "dependsOn": []} for part in beside],
     }
 
 
+def check(archive, platform):
+    known, found = packages([platform]), objects_in(archive)
+    listed = {(part["name"], part["version"]) for part in bill("agentjob-ffi-c", platform, compiler())["components"]}
+    targets = [target for part in listed & known.keys() for target in known[part]["targets"]]
+    listed = {target["name"].replace("-", "_") for target in targets if "lib" in target["kind"]}
+    surplus = listed - found - WITHOUT_CODE
+    missing = found - listed - STD - {name.replace("-", "_") for name in IN_STD} - {"agentjob"}
+    if surplus or missing:
+        sys.exit(f"{archive}: the bill of materials lacks {sorted(missing)}, and has {sorted(surplus)}, which are not linked")
+
+
 if __name__ == "__main__":
+    if len(sys.argv) == 4 and sys.argv[1] == "--check":
+        sys.exit(check(*sys.argv[2:]))
     if len(sys.argv) not in (3, 4) or sys.argv[1] not in SUBJECTS:
         sys.exit(__doc__)
     rustc = compiler()

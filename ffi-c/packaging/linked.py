@@ -14,6 +14,10 @@ PLATFORMS = re.findall(r'^    "((?:x86_64|i686|aarch64)-[\w-]+)",$', (ROOT / "de
 IN_STD = set("addr2line adler2 cfg-if foldhash gimli hashbrown libc memchr miniz_oxide object rustc-demangle".split())
 
 
+#: What else is in it.
+STD = set("alloc compiler_builtins core panic_unwind rustc_std_workspace_alloc rustc_std_workspace_core std std_detect unwind".split())
+
+
 def cargo(*arguments):
     done = subprocess.run([os.environ.get("CARGO", "cargo"), *arguments, "--locked"], cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8")
     if done.returncode:
@@ -41,6 +45,12 @@ def packages(platforms):
     filters = [argument for platform in platforms for argument in ("--filter-platform", platform)]
     known = json.loads(cargo("metadata", "--format-version", "1", *filters))["packages"]
     return {(package["name"], package["version"]): package for package in known}
+
+
+def objects_in(archive):
+    """The crates whose objects are in a static library that was built without optimization at link time, as rustc spells their names."""
+    listed = subprocess.run(["ar", "t", archive], check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
+    return set(re.findall(r"^(\w+)[-.].*\.rcgu\.o$", listed, re.M))
 
 
 def named_in(binary):
