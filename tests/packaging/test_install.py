@@ -3,10 +3,12 @@
 import os
 import pathlib
 import subprocess
+import sys
 import tarfile
 
 import pytest
 from conftest import ROOT, clean_environment, run
+from test_upload import needs
 
 #: What the sdist holds besides the packages that the wheel is built from.
 TOP = {"Cargo.toml", "Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "pyproject.toml"}
@@ -50,6 +52,11 @@ def test_the_sdist_contains_the_sources_of_the_package_and_nothing_else(clone, s
     assert sdist.name == f"{top}.tar.gz"
     assert {str(name.relative_to(top)) for name in names} == TOP | {"PKG-INFO"} | set(tracked)
     assert f"members = [{', '.join(f'{name!r}' for name in PACKAGES)}]".replace("'", '"') in members
+
+
+@needs["twine"]
+def test_an_index_takes_the_sdist_and_can_show_its_readme(sdist):
+    run(sys.executable, "-m", "twine", "check", "--strict", sdist)
 
 
 def test_pip_installs_the_sdist_while_cargo_is_offline(sdist, environment):

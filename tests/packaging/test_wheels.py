@@ -74,9 +74,7 @@ def test_it_contains_the_package_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         native = [name for name in names if name.endswith((".so", ".pyd"))]
-        # Alpine has no libgcc_s of its own, so maturin puts the one that it linked to beside the package.
-        beside = {name for name in names if name.startswith("agentjob.libs/libgcc_s-") and "musllinux" in tags(wheel)[1]}
-        assert sorted(names) == sorted(sources | {f"{info}/{name}" for name in metadata} | set(native) | beside)
+        assert sorted(names) == sorted(sources | {f"{info}/{name}" for name in metadata} | set(native))
         assert len(native) == 1 and native[0].startswith("agentjob/_native."), native
         for name in sources - {"agentjob/py.typed", "agentjob_pytest/py.typed"}:
             assert archive.read(name), f"{name} is empty"
@@ -84,6 +82,17 @@ def test_it_contains_the_package_and_nothing_else(wheel):
 
 def test_it_is_small(wheel):
     assert wheel.stat().st_size <= MOST_BYTES
+
+
+def test_an_index_shows_where_its_repository_is(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        head = archive.read(f"agentjob-{VERSION}.dist-info/METADATA").decode().split("\n\n")[0]
+    repository = re.search(r'^repository = "(.*)"', (ROOT / "Cargo.toml").read_text("utf-8"), re.M)[1]
+    shown = dict(re.findall("^Project-URL: (.*), (.*)$", head, re.M))
+    assert shown.pop("Repository") == repository
+    for link in shown.values():
+        assert (ROOT / link[len(repository + "/blob/main/") :]).is_file(), link
+    assert re.search("^Keywords: .*agent", head, re.M)
 
 
 def test_its_metadata_matches_its_name_and_requires_no_other_package(wheel):
@@ -150,13 +159,15 @@ def test_it_runs_on_the_systems_that_its_name_promises(wheel):
         assert newest(needed, "GCC_") <= (4, 8)
 
 
-def test_it_links_no_unwinder_of_its_own(wheel):
-    """CPython up to 3.13 ends a daemon thread with pthread_exit, which unwinds through the module by the system's libgcc_s: a
-    second unwinder in it is a crash at the program's end. musl's pthread_exit does not unwind."""
+def test_its_unwinder_is_the_one_that_ends_a_thread(wheel):
+    """CPython up to 3.13 ends a daemon thread with pthread_exit, which with glibc unwinds through the module by the system's libgcc_s: a
+    second unwinder in it is a crash at the program's end. musl's pthread_exit does not unwind, and its systems need not have libgcc_s."""
     elf = native_elf(wheel)
-    assert b"libunwind: " not in elf, "LLVM's unwinder is linked in"
     if tags(wheel)[1].startswith("manylinux"):
+        assert b"libunwind: " not in elf, "LLVM's unwinder is linked in"
         assert "GCC_3.0" in needed_versions(elf).get("libgcc_s.so.1", ())
+    else:
+        assert b"libunwind: " in elf and b"libgcc_s" not in elf
 
 
 @linux_or_given
