@@ -45,7 +45,7 @@ PLATFORM_PARTS := $(shell sed -n 's/^PARTS := //p' tests/platforms/Makefile)
 
 .PHONY: help demo test check house deny test-rust test-c test-install test-memory test-model test-report test-python test-once test-vectors test-readme test-types test-packaging
 .PHONY: test-wheels docs man test-docs check-platforms $(PLATFORM_PARTS:%=check-%)
-.PHONY: wheels wheel-for check-wheels gallery faults torture torture-sample fuzz fuzz-sample bench bench-check sizes fmt lint clean
+.PHONY: wheels wheels-for check-wheels gallery faults torture torture-sample fuzz fuzz-sample bench bench-check sizes fmt lint clean
 
 help:
 	@sed -n '3,19s/^# \{0,1\}//p' Makefile
@@ -346,9 +346,11 @@ DIST ?= $(BUILD)/dist
 PACKAGING := PATH="$(BUILD)/packaging/venv/bin:$$PATH" CARGO_TARGET_DIR="$(BUILD)/packaging/target" \
 	python -m pytest -q -rs -p no:cacheprovider --dist "$(DIST)"
 BILL := $(BUILD)/agentjob-python.cyclonedx.json
-MATURIN := PATH="$(BUILD)/packaging/venv/bin:$$PATH" CARGO_TARGET_DIR="$(BUILD)/packaging/target" \
-	$(HARDENED) $(WHEEL) --zig --compatibility manylinux_2_17 --out "$(BUILD)/dist" --sbom-include "$(BILL)"
+MATURIN = PATH="$(BUILD)/packaging/venv/bin:$$PATH" $(HARDENED) $(WHEEL) --sbom-include "$(BILL)"
+MANYLINUX := --zig --compatibility manylinux_2_17
 UNWINDER = -- -C link-arg="$(shell $(CC) -print-file-name=libgcc_s.so.1)"
+WITH_GIL := --interpreter python3.9
+WITHOUT_GIL := --interpreter python3.14t --interpreter python3.15t
 ifeq ($(shell uname -s),Linux)
 wheels: $(BUILD)/dist.stamp
 else
@@ -358,18 +360,23 @@ endif
 $(BUILD)/dist.stamp: $(BUILD)/packaging.stamp $(PACKAGE) Makefile ffi-c/hardened.mk $(wildcard ffi-c/packaging/*.py)
 	rm -rf "$(BUILD)/dist"
 	$(PYTHON) ffi-c/packaging/bill_of_materials.py agentjob-python "$(BILL)"
-	$(MATURIN) --interpreter python3.9 $(UNWINDER)
-	$(MATURIN) --interpreter python3.14t --interpreter python3.15t $(UNWINDER)
+	for pythons in "$(WITH_GIL)" "$(WITHOUT_GIL)"; do \
+		CARGO_TARGET_DIR="$(BUILD)/packaging/target" $(MATURIN) $(MANYLINUX) --out "$(BUILD)/dist" $$pythons $(UNWINDER) || exit 1; \
+	done
 	@ls -l "$(BUILD)/dist"
 	@touch $@
 
-# The wheel for the system that rustc calls CARGO_BUILD_TARGET, in build/dist-CARGO_BUILD_TARGET; tests/platforms has the compiler for it.
-wheel-for: BILL := $(BUILD)/bill-$(CARGO_BUILD_TARGET)/agentjob-python.cyclonedx.json
-wheel-for: $(BUILD)/packaging.stamp
+# The wheels for the system that rustc calls CARGO_BUILD_TARGET, in build/dist-CARGO_BUILD_TARGET; for Windows only that for Pythons with the
+# GIL. zig links those for Linux, and CC is gcc for that processor; tests/platforms has it, and compilers for other systems.
+wheels-for: BILL := $(BUILD)/bill-$(CARGO_BUILD_TARGET)/agentjob-python.cyclonedx.json
+wheels-for: LINUX := $(if $(findstring -linux-gnu,$(CARGO_BUILD_TARGET)),$(MANYLINUX),$(if $(findstring -musl,$(CARGO_BUILD_TARGET)),--zig --compatibility musllinux_1_2))
+wheels-for: $(BUILD)/packaging.stamp
 	rm -rf "$(BUILD)/dist-$(CARGO_BUILD_TARGET)"
 	$(PYTHON) ffi-c/packaging/bill_of_materials.py agentjob-python "$(BILL)" "$(CARGO_BUILD_TARGET)"
-	PATH="$(BUILD)/packaging/venv/bin:$$PATH" $(HARDENED) $(WHEEL) --target "$(CARGO_BUILD_TARGET)" --interpreter python3.9 \
-		--sbom-include "$(BILL)" --out "$(BUILD)/dist-$(CARGO_BUILD_TARGET)"
+	for pythons in "$(WITH_GIL)" $(if $(findstring -windows-,$(CARGO_BUILD_TARGET)),,"$(WITHOUT_GIL)"); do \
+		$(MATURIN) --target "$(CARGO_BUILD_TARGET)" $(LINUX) --out "$(BUILD)/dist-$(CARGO_BUILD_TARGET)" $$pythons \
+			$(if $(findstring -linux-gnu,$(CARGO_BUILD_TARGET)),$(UNWINDER)) || exit 1; \
+	done
 
 include ffi-c/packaging/packages.mk
 

@@ -4,12 +4,12 @@ source "$(dirname "$0")/parts.sh"
 source tests/platforms/linux.sh
 
 prepare aarch64-unknown-linux-gnu aarch64-linux-gnu arm64 aarch64 procps python3 tzdata
-library libagentjob.so
-c_programs shared "$tools/$triple-gcc" "$tools/$triple-g++"
+library "libagentjob.so, libagentjob.a"
+for kind in shared static; do c_programs "$kind" "$tools/$triple-gcc" "$tools/$triple-g++"; done
 core_tests 4
 
 needs tests/platforms/zig.sh aarch64-linux-gnu.2.17
-wheel manylinux_2_17 -- -C link-arg="$("$tools/$triple-gcc" -print-file-name=libgcc_s.so.1)"
+wheels "$tools/$triple-gcc"
 step "ran: tests/python with that wheel and Debian's Python"
 glibc=(manylinux2014 manylinux_2_{17,24,26,27,28,31,34,35})
 grep -v '^maturin' tests/python/requirements.txt >"$PLATFORMS/requirements-$target.txt"

@@ -4,6 +4,6 @@ source "$(dirname "$0")/parts.sh"
 source tests/platforms/linux.sh
 
 prepare i686-unknown-linux-gnu i686-linux-gnu i386 native strace util-linux iproute2 procps
-library libagentjob.so
-c_programs shared "$tools/$triple-gcc" "$tools/$triple-g++"
+library "libagentjob.so, libagentjob.a"
+for kind in shared static; do c_programs "$kind" "$tools/$triple-gcc" "$tools/$triple-g++"; done
 core_tests 16

@@ -19,7 +19,7 @@ library libagentjob.a
 c_programs static "$tools/cc" "$tools/c++" -lunwind
 core_tests 16
 
-wheel musllinux_1_2
+wheels
 step "built: CPython for musl"
 system=$PLATFORMS/musl
 needs tests/platforms/debs.sh bookworm amd64 "$system" \

@@ -101,15 +101,9 @@ done
 
 core_tests 8
 
-step "built: the wheel, for win_amd64"
-make -s wheel-for CARGO_BUILD_TARGET="$target"
-dist=$TOP/build/dist-$target
+wheels
 python3 -m zipfile -e "$dist"/*.whl "$out/wheel"
 needs_windows_only "$out/wheel/agentjob/_native.pyd"
-step "ran: tests/packaging, about that wheel"
-# Rust's standard library was built here: with it the wheel is larger, has paths of this machine, and names the crates of that library.
-build/packaging/venv/bin/python -m pytest -q -rs -p no:cacheprovider --dist "$dist" tests/packaging/test_linked.py tests/packaging/test_upload.py \
-    tests/packaging/test_wheels.py --platforms any -k 'not (is_small or contains_a_path or that_the_module_itself_names)'
 
 needs tests/platforms/python-windows.sh
 python=$found

@@ -35,6 +35,7 @@ library() {
     # One after the other: together they would have each other's features, and the library needs more stack then.
     cargo build --quiet --locked --release --target "$target" -p agentjob-ffi-c
     cargo build --quiet --locked --release --target "$target" -p agentjob-emulator --features tls
+    python3 ffi-c/packaging/bill_of_materials.py --check "$built/libagentjob.a" "$target"
 }
 
 # c_programs KIND CC CXX [LIBRARIES]: KIND is `shared` or `static`; LIBRARIES are those that the static one needs, if not gcc's.
@@ -57,15 +58,23 @@ core_tests() {
     done
 }
 
-# wheel COMPATIBILITY [-- ARGUMENTS...]: links the wheel with zig, as `make wheels` does it, and leaves it in $dist.
-wheel() {
-    step "built: the wheel, for $1"
-    dist=$PLATFORMS/dist-$target
-    rm -rf "$dist"
-    local name=${target//-/_}
-    unset "CARGO_TARGET_${name^^}_LINKER" "CC_$name" "AR_$name"
-    PATH=$TOP/build/packaging/venv/bin:$PATH maturin build --quiet --release --locked --zig --target "$target" --compatibility "$1" \
-        --interpreter python3.9 --out "$dist" "${@:2}"
+# wheels [CC]: builds the wheels, as a release does it, and leaves them in $dist. zig links those for Linux; CC is gcc for that processor.
+wheels() {
+    step "built: the wheels for $target"
+    dist=$TOP/build/dist-$target
+    local name=${target//-/_} own
+    case $target in *-linux-*)
+        own=CARGO_TARGET_${name^^}_RUSTFLAGS
+        export RUSTFLAGS=${!own-}
+        unset "CARGO_TARGET_${name^^}_LINKER" "CC_$name" "AR_$name"
+        ;;
+    esac
+    make -s wheels-for CARGO_BUILD_TARGET="$target" ${1:+CC="$1"}
+    unset RUSTFLAGS
+    step "ran: tests/packaging, about those wheels"
+    # Rust's standard library was built here: with it a wheel is larger, has paths of this machine, and names the crates of that library.
+    build/packaging/venv/bin/python -m pytest -q -rs -p no:cacheprovider --dist "$dist" tests/packaging/test_linked.py tests/packaging/test_upload.py \
+        tests/packaging/test_wheels.py --platforms any -k 'not (is_small or contains_a_path or that_the_module_itself_names)'
 }
 
 # python_packages PYTHON FOLDER PLATFORM DIST PACKAGES...: puts PACKAGES, and agentjob's wheel from DIST, into FOLDER, as pip would do it on
