@@ -106,8 +106,9 @@ def test_a_fork_waits_for_statements_that_begin_and_end_all_the_time(script):
     """What counts the statements is read while other threads change it, which Python's own loops do not stand."""
     program = script(
         """
-        import os, threading
+        import os, threading, warnings
         from agentjob._once import forks
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12's, about forks and threads
         sys.setswitchinterval(1e-6)
         done, ignored = [], []
         sys.unraisablehook = lambda raised: ignored.append(raised.exc_value)
