@@ -18,7 +18,7 @@ if [ ! -e "$folder/ready" ]; then
     # zig's musl has functions that are newer than Debian's.
     (cd "$folder/built" && ../../../../tests/platforms/enter.sh "$system" native env ZIG_GLOBAL_CACHE_DIR="$folder/zig" \
         ac_cv_func_preadv=no ac_cv_func_preadv2=no ac_cv_func_pwritev=no ac_cv_func_pwritev2=no \
-        bash -c '"$0"/configure -q --prefix="$1" --without-ensurepip CC="$2/cc -dynamic" AR="$2/ar" RANLIB="$2/zig ranlib" \
+        bash -c '"$0"/configure -q --prefix="$1" --without-ensurepip --disable-test-modules CC="$2/cc -dynamic" AR="$2/ar" RANLIB="$2/zig ranlib" \
             CFLAGS="-O1 -fno-sanitize=all -w" && make -s -j "$(nproc)" && make -s install' \
         "$(echo "$folder"/source/Python-*)" "$folder/installed" "$zig") >"$folder/log" 2>&1 || {
         tail "$folder/log"
