@@ -1,5 +1,8 @@
 """What the tests of agentjob.once share: rules of the service, a store that stops between two statements, and what is seen of both."""
 
+import contextlib
+import sqlite3
+
 import pytest
 
 import agentjob
@@ -13,6 +16,13 @@ LOST = {**POST, "fault": {"do": "close", "at": "request", "process": True}}
 
 def prompts(emulator):
     return sorted(message["prompt"] for message in emulator.ledger())
+
+
+@contextlib.contextmanager
+def connected(path, **options):
+    """A connection of another program, which is closed at the end; a `with` of sqlite3's own commits and leaves it open."""
+    with contextlib.closing(sqlite3.connect(path, **options)) as connection, connection:
+        yield connection
 
 
 def state(once, key="k"):

@@ -11,7 +11,7 @@ import time
 
 import pytest
 from conftest import PATIENCE, unix, wait_for
-from steps import LOST, POST, prompts, raised, state, taken
+from steps import LOST, POST, connected, prompts, raised, state, taken
 
 import agentjob
 from agentjob._once import calls
@@ -28,7 +28,7 @@ def database(tmp_path):
 def test_another_program_that_locks_the_database_does_not_hold_a_call_beyond_its_time(emulator, client, database):
     once = Once(client.with_options(timeout=2), database)
     once.send_message("known", "job_demo", "p")
-    with sqlite3.connect(database, isolation_level=None) as other:
+    with connected(database, isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
         began = time.monotonic()
         error = raised(once.send_message, "k", "job_demo", "p")
@@ -60,9 +60,8 @@ def test_a_store_that_cannot_be_used_sends_nothing(emulator, client, tmp_path, d
     elif damage == "no database":
         path.write_text("This is a list of jobs, and no database. " * 100)
     else:
-        with sqlite3.connect(path) as connection:
+        with connected(path) as connection:
             connection.execute("CREATE TABLE agentjob_steps (key TEXT)" if damage == "another table" else "CREATE TABLE agentjob_steps ( -- version 99\nkey TEXT)")
-        connection.close()
     if damage == "an impossible name":
         path = os.path.join(tmp_path, "a\0b")
     once = Once(client, path)
@@ -106,7 +105,12 @@ def test_an_outcome_is_recorded_also_if_that_takes_long(emulator, client, databa
         def settle(self, *arguments):
             connection = sqlite3.connect(database, isolation_level=None, check_same_thread=False)
             connection.execute("BEGIN IMMEDIATE")
-            threading.Timer(calls.SETTLES * 0.6, lambda: connection.execute("ROLLBACK") and released.set()).start()
+
+            def release():
+                connection.close()
+                released.set()
+
+            threading.Timer(calls.SETTLES * 0.6, release).start()
             return super().settle(*arguments)
 
     once = Once(client, Locked(database))
@@ -152,9 +156,8 @@ def test_a_message_costs_two_statements_and_100_000_known_keys_one(client, datab
     once.send_message("k", "job_demo", "p")
     assert len(once.store.statements) == 2, once.store.statements
     rows = ((f"known {n:06}", "job_demo", "m", "accepted") for n in range(100_000))
-    with sqlite3.connect(database) as connection:
+    with connected(database) as connection:
         connection.executemany("INSERT INTO agentjob_steps (key, job_id, message, state) VALUES (?, ?, ?, ?)", rows)
-    connection.close()
     once.store.statements.clear()
     steps = once.steps(f"known {n:06}" for n in range(100_000))
     assert (len(steps), len(once.store.statements)) == (100_000, 1)
@@ -164,13 +167,12 @@ def test_a_message_costs_two_statements_and_100_000_known_keys_one(client, datab
 
 
 def test_a_store_of_an_earlier_version_keeps_its_steps(emulator, client, database):
-    with sqlite3.connect(database) as connection:
+    with connected(database) as connection:
         for statement in stores.VERSIONS[0]:
             connection.execute(statement)
         digest = agentjob._native.step_message(client, "k", "job_demo", "p")
         row = "INSERT INTO agentjob_steps (key, job_id, message, state, sends, owner) VALUES (?, 'job_demo', ?, ?, 1, 'another')"
         connection.executemany(row, [("k", digest, "rejected"), ("l", "m", "unknown"), ("m", "m", "accepted")])
-    connection.close()
     opened = [threading.Thread(target=Once(client, database).steps) for _ in range(8)]
     for thread in opened:
         thread.start()
@@ -181,18 +183,16 @@ def test_a_store_of_an_earlier_version_keeps_its_steps(emulator, client, databas
     once.send_message("k", "job_demo", "p")
     assert raised(once.send_message, "new", "job_demo", "p").kind == "rate_limit"
     assert prompts(emulator) == ["p"] and [step["sends"] for step in once.steps()] == [2, 1, 1]
-    with sqlite3.connect(database) as connection:
+    with connected(database) as connection:
         (text,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'agentjob_steps'").fetchone()
-    connection.close()
     assert re.findall(r"version (\d+)", text) == ["1", "2"] == [str(n + 1) for n in range(stores.VERSION)]
 
 
 @pytest.mark.parametrize("column", ["record", "result", "poller", "failure"])
 def test_a_row_that_was_changed_by_hand_is_named(emulator, once, database, column):
     once.send_message("k", "job_demo", "p")
-    with sqlite3.connect(database) as connection:
+    with connected(database) as connection:
         connection.execute(f"UPDATE agentjob_steps SET {column} = '{{'")
-    connection.close()
     calls = {"record": once.steps, "result": once.steps, "poller": lambda: once.wait("k"), "failure": once.steps}
     if column == "failure":
         assert once.steps()[0]["state"] == "accepted"
@@ -205,13 +205,13 @@ def test_a_row_that_was_changed_by_hand_is_named(emulator, once, database, colum
 
 
 def test_a_database_of_the_users_keeps_its_other_tables_and_its_journal_mode(emulator, client, database):
-    with sqlite3.connect(database) as connection:
+    with connected(database) as connection:
         connection.execute("CREATE TABLE mine (a)")
         connection.execute("INSERT INTO mine VALUES (7)")
     Once(client, database).send_message("k", "job_demo", "p")
-    assert connection.execute("SELECT a FROM mine").fetchall() == [(7,)]
-    assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
-    connection.close()
+    with connected(database) as connection:
+        assert connection.execute("SELECT a FROM mine").fetchall() == [(7,)]
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
 @pytest.mark.parametrize("seconds", [9.5, 999.5, 9_999.5, 99_999.5, 1e6 - 0.5])
