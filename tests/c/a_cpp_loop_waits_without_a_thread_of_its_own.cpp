@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 static bool is_readable(int fd, int timeout_ms) {
     struct pollfd one = {};
-    one.fd = fd;
+    one.fd = static_cast<decltype(one.fd)>(fd);
     one.events = POLLIN;
     return poll(&one, 1, timeout_ms) == 1 && (one.revents & POLLIN) != 0;
 }
