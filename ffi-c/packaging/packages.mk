@@ -41,6 +41,6 @@ release: wheels deb crates
 	rm -rf "$(BUILD)/release" && mkdir -p "$(BUILD)/release"
 	cp "$(BUILD)"/dist/*.whl "$(PACKAGES)"/*.deb "$(TARGET)"/package/agentjob-*.crate "$(BILL)" "$(BUILD)/release"
 	cp "$(PACKAGES)"/root/usr/share/doc/agentjob/libagentjob.cdx.json "$(BUILD)/release"
-	PATH="$(BUILD)/packaging/venv/bin:$$PATH" maturin sdist --quiet --out "$(BUILD)/release"
+	PATH="$(BUILD)/packaging/venv/bin:$$PATH" maturin sdist --out "$(BUILD)/release"
 	$(PACKAGING) tests/packaging/test_release.py --release "$(BUILD)/release"
 	cd "$(BUILD)/release" && sha256sum * > SHA256SUMS && cat SHA256SUMS

@@ -31,7 +31,7 @@ def build(folder):
         run("make", "-s", "wheels", cwd=folder)
         run("make", "-s", "-C", "ffi-c", "install", f"DESTDIR={made}/packages/root", "PREFIX=/usr", cwd=folder)
     shutil.copytree(folder / "build" / "dist", made / "dist")
-    run(folder / "build/packaging/venv/bin/maturin", "sdist", "--quiet", "--out", made / "dist", cwd=folder)
+    run(folder / "build/packaging/venv/bin/maturin", "sdist", "--out", made / "dist", cwd=folder)
     files = sorted(path for path in made.rglob("*") if path.is_file() and not path.is_symlink())
     return {str(path.relative_to(made)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
