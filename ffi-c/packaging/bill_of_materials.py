@@ -2,7 +2,7 @@
 
     bill_of_materials.py agentjob-ffi-c FILE [PLATFORM]         of the C library
     bill_of_materials.py agentjob-python FILE [PLATFORM]        of the wheel
-    bill_of_materials.py --check ARCHIVE PLATFORM               fails unless the C library's has exactly the crates whose objects are in ARCHIVE,
+    bill_of_materials.py --check ARCHIVE PLATFORM               fails unless the C library's has the names of the crates whose objects are in ARCHIVE,
                                                                 libagentjob.a as it is without optimization at link time
 
 PLATFORM is rustc's name for one; without it, this machine's. The same sources give the same bytes: no time, no number, no path.

@@ -18,9 +18,11 @@ check-packages: deb
 	CC="$(CC)" tests/packaging/check_packages.sh "$(PACKAGES)"
 	BUILT_EMULATOR="$(TARGET)/release/agentjob-emulator" CARGO="$(CARGO)" tests/packaging/check_conan.sh "$(PACKAGES)"
 
-# The crates for the registry, compiled as it would get them.
+# The crates for the registry, compiled as it would get them. A dry run keeps no file of them, so they are packed once more.
+CRATES := --locked --package agentjob-core --package agentjob-ffi-c --target-dir "$(TARGET)"
 crates:
-	$(CARGO) publish --dry-run --locked --package agentjob-core --package agentjob-ffi-c --target-dir "$(TARGET)"
+	$(CARGO) publish --dry-run $(CRATES)
+	$(CARGO) package --quiet --no-verify $(CRATES)
 
 # The oldest Rust that Cargo.toml allows compiles everything. Skips where rustup doesn't have it. `make lint` also knows what the standard
 # library had then, and tests/packaging what the dependencies need.

@@ -89,9 +89,10 @@ def test_an_index_shows_where_its_repository_is(wheel):
         head = archive.read(f"agentjob-{VERSION}.dist-info/METADATA").decode().split("\n\n")[0]
     repository = re.search(r'^repository = "(.*)"', (ROOT / "Cargo.toml").read_text("utf-8"), re.M)[1]
     shown = dict(re.findall("^Project-URL: (.*), (.*)$", head, re.M))
-    assert shown.pop("Repository") == repository
+    assert shown.pop("Repository") == repository and sorted(shown) == ["Changelog", "Documentation"]
     for link in shown.values():
-        assert (ROOT / link[len(repository + "/blob/main/") :]).is_file(), link
+        start, _, page = link.partition("/blob/main/")
+        assert start == repository and (ROOT / page).is_file(), link
     assert re.search("^Keywords: .*agent", head, re.M)
 
 
