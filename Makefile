@@ -155,7 +155,7 @@ test-packaging: wheels
 # For wheels that another machine built: make check-wheels DIST=folder PLATFORMS=all fails if a wheel of the release is missing.
 PLATFORMS ?= here
 check-wheels: $(BUILD)/packaging.stamp
-	$(PACKAGING) tests/packaging/test_wheels.py --platforms "$(PLATFORMS)"
+	$(PACKAGING) tests/packaging/test_wheels.py tests/packaging/test_linked.py tests/packaging/test_upload.py --platforms "$(PLATFORMS)"
 
 test-vectors: library emulator $(BUILD)/wheel.stamp
 	mkdir -p "$(BUILD)/c"

@@ -9,6 +9,7 @@ PLATFORM is rustc's name for one; without it, this machine's. The same sources g
 """
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -27,7 +28,7 @@ WITHOUT_CODE = {"once_cell"}
 
 
 def compiler():
-    said = subprocess.run(["rustc", "-vV"], cwd=ROOT, check=True, capture_output=True, encoding="utf-8").stdout
+    said = subprocess.run([os.environ.get("RUSTC", "rustc"), "-vV"], cwd=ROOT, check=True, capture_output=True, encoding="utf-8").stdout
     return dict(re.findall(r"^(\w+): (.*)$", said, re.M))
 
 

@@ -5,6 +5,7 @@ installed, and the Debian packages.
 """
 
 import hashlib
+import os
 import pathlib
 import shutil
 import subprocess
@@ -15,8 +16,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("a", "another-folder/with-a-longer-name")
 
 
+#: What would let one build use what the other has compiled, or the settings of a make that runs this.
+SHARED = ("CARGO_TARGET_DIR", "CARGO_BUILD_TARGET", "MAKEFLAGS", "MFLAGS")
+
+
 def run(*command, **options):
-    subprocess.run([*map(str, command)], check=True, **options)
+    environment = {name: value for name, value in os.environ.items() if name not in SHARED}
+    subprocess.run([*map(str, command)], check=True, env=environment, **options)
 
 
 def build(folder):

@@ -78,6 +78,11 @@ def test_it_contains_the_package_and_nothing_else(wheel):
         assert len(native) == 1 and native[0].startswith("agentjob/_native."), native
         for name in sources - {"agentjob/py.typed", "agentjob_pytest/py.typed"}:
             assert archive.read(name), f"{name} is empty"
+    interpreter, where = tags(wheel)
+    if "linux" in where and interpreter != "cp39-abi3":
+        # A Python looks for this name; that of another C library would not be found.
+        machine, libc = "aarch64" if where.endswith("aarch64") else "x86_64", "musl" if where.startswith("musllinux") else "gnu"
+        assert native[0].endswith(f"t-{machine}-linux-{libc}.so"), native
 
 
 def test_it_is_small(wheel):

@@ -38,8 +38,8 @@ def test_cancelling_a_task_records_what_became_of_the_message(emulator, client, 
             task.cancel()
             with pytest.raises(asyncio.CancelledError) as caught:
                 await task
-            told = caught.value if sys.version_info >= (3, 11) else caught.value.__context__  # await raises another one there
-            assert told.delivery == "unknown"
+            cancelled = caught.value if sys.version_info >= (3, 11) else caught.value.__context__  # await raises another one there
+            assert cancelled.delivery == "unknown"
             (step,) = await once.steps()
             await once.resolve("k", "arrived")
             return step["state"], (await once.steps())[0]["state"]

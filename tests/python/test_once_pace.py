@@ -2,10 +2,8 @@
 kind of store; then the calls of agentjob.once."""
 
 import asyncio
-import contextlib
 import os
 import pickle
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -13,7 +11,7 @@ import time
 
 import pytest
 from conftest import PATIENCE, wait_for
-from steps import LOST, POST, Wrapped, opened, prompts, raised, settings, state, taken
+from steps import LOST, POST, Wrapped, connected, opened, prompts, raised, settings, state, taken
 
 import agentjob
 from agentjob.once import AsyncOnce, Once, SQLiteStore, StepOutcome, Taker
@@ -103,7 +101,7 @@ def sql(store, request):
 
     def execute(statement):
         if isinstance(store, SQLiteStore):
-            with contextlib.closing(sqlite3.connect(store.path)) as connection, connection:
+            with connected(store.path) as connection:
                 row = connection.execute(statement).fetchone()
                 return None if row is None else str(row[0])
         return request.getfixturevalue("server").sql(statement, request.getfixturevalue("postgresql_url"))

@@ -225,7 +225,9 @@ WRONG_URLS = [
 def test_a_wrong_url_is_refused_without_saying_its_password(client, url):
     psycopg = pytest.importorskip("psycopg", reason="needs psycopg, which has no wheel for this Python")
     if " " in url and psycopg.pq.version() < 180000:
-        pytest.skip("libpq before 18 takes a space for a part of the password")
+        # It takes the space for a part of the password, and the store keeps that to itself.
+        assert "sword" not in repr(Once(client, url).store)
+        return
     error = raised(Once, client, url)
     assert isinstance(error, agentjob.StoreError) and "the store's URL is not one that PostgreSQL understands" in str(error)
     seen = f"{error!r} {error.__cause__!r} {error.__context__ if not error.__suppress_context__ else None!r}"
