@@ -372,6 +372,8 @@ wheels-for: BILL := $(BUILD)/bill-$(CARGO_BUILD_TARGET)/agentjob-python.cycloned
 wheels-for: LINUX := $(if $(findstring -linux-gnu,$(CARGO_BUILD_TARGET)),$(MANYLINUX),$(if $(findstring -musl,$(CARGO_BUILD_TARGET)),--zig --compatibility musllinux_1_2))
 wheels-for: $(BUILD)/packaging.stamp
 	@$(if $(CARGO_BUILD_TARGET),,$(error set CARGO_BUILD_TARGET=…, as rustc calls the system))
+	@$(if $(findstring -linux-gnu,$(CARGO_BUILD_TARGET)),$(CC) -dumpmachine | grep -q "^$(firstword $(subst -, ,$(CARGO_BUILD_TARGET)))-" || \
+		{ echo "CC=$(CC) builds for $$($(CC) -dumpmachine); set CC to a gcc for $(CARGO_BUILD_TARGET)"; exit 1; })
 	rm -rf "$(BUILD)/dist-$(CARGO_BUILD_TARGET)"
 	$(PYTHON) ffi-c/packaging/bill_of_materials.py agentjob-python "$(BILL)" "$(CARGO_BUILD_TARGET)"
 	for pythons in "$(WITH_GIL)" $(if $(findstring -windows-,$(CARGO_BUILD_TARGET)),,"$(WITHOUT_GIL)"); do \

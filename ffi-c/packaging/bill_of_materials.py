@@ -3,7 +3,8 @@
     bill_of_materials.py agentjob-ffi-c FILE [PLATFORM]         of the C library
     bill_of_materials.py agentjob-python FILE [PLATFORM]        of the wheel
     bill_of_materials.py --check ARCHIVE PLATFORM               fails unless the C library's has the names of the crates whose objects are in ARCHIVE,
-                                                                libagentjob.a as it is without optimization at link time
+                                                                and the versions that ARCHIVE names: libagentjob.a as it is without optimization at
+                                                                link time
 
 PLATFORM is rustc's name for one; without it, this machine's. The same sources give the same bytes: no time, no number, no path.
 """
@@ -15,7 +16,7 @@ import re
 import subprocess
 import sys
 
-from linked import IN_STD, ROOT, STD, linked, objects_in, packages
+from linked import IN_STD, ROOT, STD, linked, named_in, objects_in, packages
 
 #: What each is called outside.
 SUBJECTS = {"agentjob-ffi-c": "pkg:generic/libagentjob@{}", "agentjob-python": "pkg:pypi/agentjob@{}"}
@@ -75,13 +76,17 @@ def bill(crate, platform, rustc):
 
 def check(archive, platform):
     known, found = packages([platform]), objects_in(archive)
-    listed = {(part["name"], part["version"]) for part in bill("agentjob-ffi-c", platform, compiler())["components"]}
-    targets = [target for part in listed & known.keys() for target in known[part]["targets"]]
+    parts = {(part["name"], part["version"]) for part in bill("agentjob-ffi-c", platform, compiler())["components"]}
+    targets = [target for part in parts & known.keys() for target in known[part]["targets"]]
     listed = {target["name"].replace("-", "_") for target in targets if "lib" in target["kind"]}
     surplus = listed - found - WITHOUT_CODE
     missing = found - listed - STD - {name.replace("-", "_") for name in IN_STD} - {"agentjob"}
-    if surplus or missing:
-        sys.exit(f"{archive}: the bill of materials lacks {sorted(missing)}, and has {sorted(surplus)}, which are not linked")
+    # Which of two versions the standard library brought along, the archive doesn't say.
+    named = {part for part in named_in(pathlib.Path(archive).read_bytes())[0] if part[0] not in IN_STD}
+    if surplus or missing or named - parts:
+        lacks = sorted(missing) + [" ".join(part) for part in sorted(named - parts)]
+        sys.exit(f"{archive}: the bill of materials lacks {lacks}, and has {sorted(surplus)}, which are not linked")
+    print(f"The bill of materials has the {len(listed & found)} crates whose objects are in {archive}, and the {len(named)} versions that it names.")
 
 
 if __name__ == "__main__":

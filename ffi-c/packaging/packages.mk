@@ -3,7 +3,7 @@ PACKAGES := $(BUILD)/packages
 # The time in Debian's packages: that of the last commit. Not exported: cargo would compile ring again after each commit.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 315532800)
 
-.PHONY: deb check-packages check-release check-oldest-rust crates release
+.PHONY: deb check-packages check-release check-oldest-rust crates crate-files release
 
 # libagentjob0, libagentjob-dev and agentjob in build/packages, for the Debian or Ubuntu that this runs on.
 deb: library wheels man
@@ -22,6 +22,8 @@ check-packages: deb
 CRATES := --locked --package agentjob-core --package agentjob-ffi-c --target-dir "$(TARGET)"
 crates:
 	$(CARGO) publish --dry-run $(CRATES)
+	@$(MAKE) --no-print-directory crate-files
+crate-files:
 	$(CARGO) package --quiet --no-verify $(CRATES)
 
 # The oldest Rust that Cargo.toml allows compiles everything. Skips where rustup doesn't have it. `make lint` also knows what the standard

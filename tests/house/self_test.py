@@ -115,6 +115,9 @@ CASES = [
     (text.repository_address, {"docs/page.md": "[x](https://github.com/us/agentjob/blob/main/y) https://github.com/acme/widgets"}, ""),
     (text.repository_address, {"docs/page.md": "![x](https://raw.githubusercontent.com/us/agentjob/main/y.svg)"}, ""),
     (text.repository_address, {"docs/page.md": "pip install git+https://github.com/them/agentjob"}, "docs/page.md:1: https://github.com/them/agentjob"),
+    (text.repository_address, {"docs/page.md": "https://pypi.org/project/agentjob git@github.com:us/agentjob.git"}, ""),
+    (text.repository_address, {"docs/page.md": "git clone git@github.com:them/agentjob.git"}, "git@github.com:them/agentjob"),
+    (text.repository_address, {"docs/page.md": "http://github.com/them/agentjob"}, "docs/page.md:1"),
     (text.repository_address, {"core/README.md": "[x](https://gitlab.com/us/agentjob)"}, "core/README.md:1"),
     (text.repository_address, {"core/Cargo.toml": 'repository = "https://github.com/us/agentjob"'}, "of its own"),
 ]

@@ -197,8 +197,9 @@ def repository_address(tree):
     for name, text in tree.texts():
         if name == "tests/house/self_test.py":
             continue
-        for said in re.finditer(r"https://([\w.-]+)/([\w.-]+/agentjob)(?![\w-])", text):
-            if said[1] not in (host, raw) or said[2] != path:
+        for said in re.finditer(r"(?:https?://|git@|ssh://git@)([\w.-]+)[/:]([\w.-]+/agentjob)(?![\w-])", text):
+            # An index of packages is no repository.
+            if said[1] != "pypi.org" and (said[1] not in (host, raw) or said[2] != path):
                 yield f"{name}:{line_of(text, said.start())}: {said[0]}; Cargo.toml says https://{host}/{path}"
         if name.endswith("Cargo.toml") and name != "Cargo.toml" and re.search(r"^repository *=", text, re.M):
             yield f"{name}: has a repository of its own; write repository.workspace = true"

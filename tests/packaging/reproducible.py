@@ -1,5 +1,5 @@
-"""Builds the last commit in two folders, and fails unless both give the same bytes: the wheels, the sdist, the C library as it is
-installed, and the Debian packages.
+"""Builds the last commit in two folders, and fails unless both give the same bytes: the wheels, the sdist, the crates, the C library as
+it is installed, and the Debian packages.
 
     reproducible.py FOLDER
 """
@@ -37,6 +37,10 @@ def build(folder):
         run("make", "-s", "wheels", cwd=folder)
         run("make", "-s", "-C", "ffi-c", "install", f"DESTDIR={made}/packages/root", "PREFIX=/usr", cwd=folder)
     shutil.copytree(folder / "build" / "dist", made / "dist")
+    run("make", "-s", "crate-files", cwd=folder)
+    (made / "crates").mkdir()
+    for crate in (folder / "target" / "package").glob("agentjob-*.crate"):
+        shutil.copy(crate, made / "crates")
     run(folder / "build/packaging/venv/bin/maturin", "sdist", "--out", made / "dist", cwd=folder)
     files = sorted(path for path in made.rglob("*") if path.is_file() and not path.is_symlink())
     return {str(path.relative_to(made)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
