@@ -6,7 +6,7 @@
 #                the README's examples
 #   make check   run this before you propose a change: make test, then documentation, installing, packaging, types, the C ABI from
 #                other languages, memory, the journal's model, the dependencies, samples of torture and fuzz, the cost of a message
-#   make check-platforms   builds for other processors and C libraries, and runs the tests there (not a part of make check)
+#   make check-platforms   builds for other processors, C libraries and systems, and runs the tests there (not a part of make check)
 #   make docs    builds the documentation's site in build/site
 #   make faults  proves the delivery verdict and the journal: 20,000 messages through every fault, and batches that are killed
 #                at every step, all compared with the emulator's ledger
@@ -314,7 +314,7 @@ $(BUILD)/venv.stamp: tests/python/requirements.txt
 # A wheel is compressed as much as deflate can: 3 % smaller for a second of the build.
 WHEEL := maturin build --quiet --release --locked --compression-level 9
 # The wheel is built again whenever one of these files is newer.
-PACKAGE := Cargo.toml Cargo.lock pyproject.toml README.md python/THIRD-PARTY-NOTICES $(shell find core/src python tests/emulator/src \
+PACKAGE := Cargo.toml core/Cargo.toml tests/emulator/Cargo.toml Cargo.lock pyproject.toml README.md python/THIRD-PARTY-NOTICES $(shell find core/src python tests/emulator/src \
 		-name '*.rs' -o -name 'page.*' -o -name '*.py' -o -name '*.pyi' -o -name Cargo.toml)
 $(BUILD)/wheel.stamp: $(BUILD)/venv.stamp $(PACKAGE)
 	rm -rf "$(BUILD)/wheels"
@@ -331,7 +331,7 @@ $(BUILD)/types.stamp: $(BUILD)/wheel.stamp tests/types/requirements.txt
 	@touch $@
 
 $(BUILD)/packaging.stamp: tests/packaging/requirements.txt
-	$(PYTHON) -m venv "$(BUILD)/packaging/venv"
+	$(PYTHON) -m venv --clear "$(BUILD)/packaging/venv"
 	$(BUILD)/packaging/venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/packaging/requirements.txt
 	@touch $@
 

@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""parts.py finds the tests that failed in each runner's output, runs them again, and says at the end what was wrong."""
+"""parts.py finds the tests that failed in each runner's output, runs them again, and says at the end what was wrong. So does platforms/table.py."""
 
 import contextlib
 import io
 import json
 import os
 import pathlib
+import sys
 import tempfile
 
 import parts
 from failures import Failure, failures
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "platforms"))
+import table  # noqa: E402
 
 CUT = "not every test ran to its end"
 CASES = [
@@ -229,6 +233,30 @@ RUNS = [
 ]
 
 
+#: For table.py: (what a part prints, the exit status with and without WHOLE=1, the last line)
+PLATFORMS = [
+    ("--- built: a\n--- ran: b\nSKIPPED: two files\n3 passed, 0 failed", 0, 0, "All parts passed."),
+    ("--- compiled, not linked: a", 0, 0, "All parts passed."),
+    ("--- built: a\nSKIPPED the rest: there is no gcc", 1, 0, "Not run: one"),
+    ("--- ran: a\nSKIPPED check-threads: there is no clang", 1, 0, "Not run: one"),
+    ("--- ran: a", 1, 1, "Failed: one (no test ran: a)"),
+    ("--- ran: a\n0 passed, 0 failed", 1, 1, "Failed: one (no test ran: a)"),
+]
+
+
+def platforms():
+    """A platform on which nothing ran has not passed."""
+    for printed, whole, partly, line in PLATFORMS:
+        with tempfile.TemporaryDirectory() as folder:
+            table.HERE = pathlib.Path(folder)
+            (table.HERE / "check-one.sh").write_text(f"cat <<'END'\n{printed}\nEND\n")
+            for setting, status in (("1", whole), ("", partly)):
+                os.environ["WHOLE"] = setting
+                with contextlib.redirect_stdout(io.StringIO()) as said:
+                    assert table.main(["one"]) == status, f"WHOLE={setting}: {said.getvalue()}"
+                assert said.getvalue().splitlines()[-1] == line, said.getvalue()
+
+
 def run(outputs, names=("test-c",)):
     """The exit status of parts.py, the calls of make, what is printed, and parts.json."""
     with tempfile.TemporaryDirectory() as folder:
@@ -289,7 +317,8 @@ def main():
     assert hung.failed and hung.result != "ok", "a part that hung after a test failed"
     parts.make = make
     beside()
-    print(f"ok      the failures in {len(CASES)} outputs, and {len(RUNS) + 1} runs of parts.py")
+    platforms()
+    print(f"ok      the failures in {len(CASES)} outputs, {len(RUNS) + 1} runs of parts.py, and {len(PLATFORMS)} of table.py")
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ import re
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-#: The platforms of a release; deny.toml has the same ones.
-PLATFORMS = re.findall(r'^    "((?:x86_64|i686|aarch64)-[\w-]+)",$', (ROOT / "deny.toml").read_text("utf-8"), re.M)
+#: The platforms that wheels are built for; deny.toml has the same ones.
+PLATFORMS = re.findall(r'^    "((?:x86_64|aarch64)-[\w-]+)",$', (ROOT / "deny.toml").read_text("utf-8"), re.M)
 #: The crates that the standard library brings along, as notices-head.txt names them.
 IN_STD = set("addr2line adler2 cfg-if foldhash gimli hashbrown libc memchr miniz_oxide object rustc-demangle".split())
 

@@ -3,7 +3,7 @@ PACKAGES := $(BUILD)/packages
 # The time in Debian's packages: that of the last commit. Not exported: cargo would compile ring again after each commit.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 315532800)
 
-.PHONY: deb check-packages check-release check-oldest-rust crates crate-files release
+.PHONY: deb check-packages check-release check-oldest-rust crates crate-files sdist release
 
 # libagentjob0, libagentjob-dev and agentjob in build/packages, for the Debian or Ubuntu that this runs on.
 deb: library wheels man
@@ -26,6 +26,12 @@ crates:
 crate-files:
 	$(CARGO) package --quiet --no-verify $(CRATES)
 
+# The sdist, in SDIST.
+SDIST ?= $(BUILD)/sdist
+sdist: $(BUILD)/packaging.stamp
+	rm -f "$(SDIST)"/agentjob-*.tar.gz
+	PATH="$(BUILD)/packaging/venv/bin:$$PATH" maturin sdist --out "$(SDIST)"
+
 # The oldest Rust that Cargo.toml allows compiles everything. Skips where rustup doesn't have it. `make lint` also knows what the standard
 # library had then, and tests/packaging what the dependencies need.
 check-oldest-rust:
@@ -45,6 +51,6 @@ release: wheels deb crates
 	rm -rf "$(BUILD)/release" && mkdir -p "$(BUILD)/release"
 	cp "$(BUILD)"/dist/*.whl "$(PACKAGES)"/*.deb "$(TARGET)"/package/agentjob-*.crate "$(BILL)" "$(BUILD)/release"
 	cp "$(PACKAGES)"/root/usr/share/doc/agentjob/libagentjob.cdx.json "$(BUILD)/release"
-	PATH="$(BUILD)/packaging/venv/bin:$$PATH" maturin sdist --out "$(BUILD)/release"
+	$(MAKE) --no-print-directory sdist SDIST="$(BUILD)/release"
 	$(PACKAGING) tests/packaging/test_release.py --release "$(BUILD)/release"
 	cd "$(BUILD)/release" && sha256sum * > SHA256SUMS && cat SHA256SUMS

@@ -1,4 +1,4 @@
-"""No file that ships contains a path of the machine that built it.
+"""No file that ships contains a path of the machine that built it: of this one, or of another whose builds are in a home folder.
 
     no_build_paths.py FILE...        libraries, archives, programs, wheels
 """
@@ -11,8 +11,9 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HOME = pathlib.Path.home()
-PLACES = [ROOT, pathlib.Path(os.environ.get("CARGO_HOME", HOME / ".cargo")), HOME / ".rustup"]
-PATH = re.compile(b"(" + b"|".join(re.escape(os.fsencode(place)) for place in PLACES) + rb")[\x20-\x7e]{0,60}")
+PLACES = [ROOT, os.environ.get("CARGO_HOME", HOME / ".cargo"), os.environ.get("RUSTUP_HOME", HOME / ".rustup")]
+HOMES = rb"/(?:home|Users)/[\w.-]+/"
+PATH = re.compile(b"(" + b"|".join([*(re.escape(os.fsencode(place)) for place in PLACES), HOMES]) + rb")[\x20-\x7e]{0,60}")
 
 
 def contents(file):
@@ -31,7 +32,7 @@ def paths_in(file):
     for name, content in contents(file):
         found = sorted({match.group().decode() for match in PATH.finditer(content)})
         if found:
-            wrong.append(f"{name} contains {len(found)} paths of this machine, like {found[0]}")
+            wrong.append(f"{name} contains {len(found)} paths of the machine that built it, like {found[0]}")
     return wrong
 
 

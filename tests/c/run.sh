@@ -124,7 +124,8 @@ programs() {
             name=${name#*/}
             printf '%s\0%s\0' "$kind" "${name%.*}"
         done
-    done | xargs -0 -n 2 -P "${AT_A_TIME:-1}" ./run.sh --one
+    done | xargs -0 -n 2 -P "${AT_A_TIME:-1}" ./run.sh --one ||
+        echo "FAILED  programs: xargs ended with status $?, so perhaps not every program ran"
 }
 
 if [ "$1" = --one ]; then

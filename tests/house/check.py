@@ -6,8 +6,8 @@
 self_test.py beside this file feeds each rule inputs that it must refuse.
 
 The rules: no file imports itself through others; the arrows of rules.py are never drawn; docs/architecture.md shows every room and nothing that is
-not there; comments and pages cite only what a clone has, and links lead somewhere; no file is too long; some words stay away; and one
-Rust version and one address of the repository are said everywhere.
+not there; comments and pages cite only what a clone has, and links lead somewhere; no file is too long; some words stay away; one
+Rust version and one address of the repository are said everywhere; and lock files have what our crates need.
 """
 
 import pathlib
@@ -119,6 +119,7 @@ RULES = {
     "words": text.words,
     "Rust version": text.rust_version,
     "repository": text.repository_address,
+    "lock files": text.lock_files,
 }
 
 

@@ -20,6 +20,9 @@ core/src/        the core
 | --- | --- |
 | a retry | `core/src/call/retry.rs` |
 """
+CORE = '[package]\nname = "agentjob-core"\n[dependencies]\n# A parser.\nserde.workspace = true\nureq = { version = "3" }\nrcgen = { optional = true }\n'
+CORE += "[dev-dependencies]\nlog = \"0.4\"\n[target.'cfg(windows)'.dependencies]\n"
+LOCK = '[[package]]\nname = "agentjob-core"\nversion = "0.1.0"\ndependencies = [\n "serde",\n "ureq 3.5.1",\n]\n'
 GOOD = {
     "Cargo.toml": CARGO,
     "README.md": "# Title\n\n## A part: one\n\nYou need Rust 1.89+. [Here](#a-part-one), [there](docs/architecture.md).\n",
@@ -120,6 +123,9 @@ CASES = [
     (text.repository_address, {"docs/page.md": "http://github.com/them/agentjob"}, "docs/page.md:1"),
     (text.repository_address, {"core/README.md": "[x](https://gitlab.com/us/agentjob)"}, "core/README.md:1"),
     (text.repository_address, {"core/Cargo.toml": 'repository = "https://github.com/us/agentjob"'}, "of its own"),
+    (text.lock_files, {"core/Cargo.toml": CORE, "tests/x/Cargo.lock": LOCK}, ""),
+    (text.lock_files, {"core/Cargo.toml": CORE + 'same-file = "1"\n[features]\nfuzzing = []\n', "tests/x/Cargo.lock": LOCK}, "lacks same-file, which agentjob-core"),
+    (text.lock_files, {"core/Cargo.toml": CORE, "tests/x/Cargo.lock": LOCK.replace('"ureq 3.5.1",', "")}, "lacks ureq"),
 ]
 
 

@@ -203,3 +203,20 @@ def repository_address(tree):
                 yield f"{name}:{line_of(text, said.start())}: {said[0]}; Cargo.toml says https://{host}/{path}"
         if name.endswith("Cargo.toml") and name != "Cargo.toml" and re.search(r"^repository *=", text, re.M):
             yield f"{name}: has a repository of its own; write repository.workspace = true"
+
+
+def lock_files(tree):
+    """A workspace of the tests' own locks what our crates need. Otherwise `cargo --locked` refuses it, and no part of `make test` would say so."""
+    needed = {}
+    for name, manifest in tree.texts():
+        if found := name.endswith("Cargo.toml") and re.search(r'^\[package\]\nname = "(agentjob-[\w-]+)"', manifest, re.M):
+            sections = re.findall(r"^\[(?:target\..*\.)?dependencies\]\n((?:(?!\[).*\n?)*)", manifest, re.M)
+            lines = [line for section in sections for line in section.splitlines() if "optional = true" not in line]
+            needed[found[1]] = {line[1] for line in map(re.compile(r"([\w-]+)(?:\.workspace)? *=").match, lines) if line}
+    for name, lock in tree.texts():
+        if not name.endswith("/Cargo.lock"):
+            continue
+        for crate, listed in re.findall(r'name = "(agentjob-[\w-]+)"\nversion = .*\n(?:dependencies = \[\n((?: .*\n)*))?', lock):
+            for dependency in sorted(needed.get(crate, set()) - set(re.findall(r'^ "([\w-]+)', listed, re.M))):
+                folder = name[: -len("Cargo.lock")]
+                yield f"{name}: lacks {dependency}, which {crate} needs; cargo update --workspace --manifest-path {folder}Cargo.toml"

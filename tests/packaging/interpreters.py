@@ -46,14 +46,17 @@ def main():
 
 
 def passes(python, options, version, whole):
-    folder = options.build / (f"{version}-whole" if options.whole else version)
+    folder = options.build / (f"{version}-whole" if whole else version)
     print(f"tests/python with Python {version}: {'all of it' if whole else ', '.join(PART)}", flush=True)
-    if not (folder / "ready").exists():
-        subprocess.run([python, "-m", "venv", "--clear", folder], check=True)
-        wanted = (ROOT / "tests" / "python" / "requirements.txt").read_text("utf-8").splitlines()
-        wanted = [line for line in wanted if line.startswith(NEEDED) or (whole and not line.startswith(("#", "maturin")))]
+    wanted = (ROOT / "tests" / "python" / "requirements.txt").read_text("utf-8").splitlines()
+    wanted = [line for line in wanted if line.startswith(NEEDED) or (whole and not line.startswith(("#", "maturin")))]
+    ready = folder / "ready"
+    if not ready.exists() or ready.read_text("utf-8").splitlines() != wanted:
+        if subprocess.run([python, "-m", "venv", "--clear", folder]).returncode:
+            print(f"SKIPPED: Python {version} can't make an environment to run tests/python in", flush=True)
+            return True
         pip(folder, *wanted)
-        (folder / "ready").touch()
+        ready.write_text("\n".join(wanted), "utf-8")
     pip(folder, "--no-index", "--find-links", options.dist, "--force-reinstall", "agentjob")
     tests = ROOT / "tests" / "python"
     files = [tests] if whole else sorted(file for part in PART for file in tests.glob(f"test_{part}*.py"))

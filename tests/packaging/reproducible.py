@@ -41,7 +41,7 @@ def build(folder):
     (made / "crates").mkdir()
     for crate in (folder / "target" / "package").glob("agentjob-*.crate"):
         shutil.copy(crate, made / "crates")
-    run(folder / "build/packaging/venv/bin/maturin", "sdist", "--out", made / "dist", cwd=folder)
+    run("make", "-s", "sdist", f"SDIST={made}/dist", cwd=folder)
     files = sorted(path for path in made.rglob("*") if path.is_file() and not path.is_symlink())
     return {str(path.relative_to(made)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 

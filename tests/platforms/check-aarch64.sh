@@ -8,7 +8,6 @@ library "libagentjob.so, libagentjob.a"
 for kind in shared static; do c_programs "$kind" "$tools/$triple-gcc" "$tools/$triple-g++"; done
 core_tests 4
 
-needs tests/platforms/zig.sh aarch64-linux-gnu.2.17
 wheels "$tools/$triple-gcc"
 step "ran: tests/python with that wheel and Debian's Python"
 glibc=(manylinux2014 manylinux_2_{17,24,26,27,28,31,34,35})

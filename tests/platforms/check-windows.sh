@@ -12,17 +12,18 @@ needs tests/platforms/rust.sh "$target"
 export RUSTC=$found/bin/rustc
 needs tests/platforms/cmake.sh
 cmake=$found
-make --silent "$TOP/build/packaging.stamp" || { echo "SKIPPED: maturin cannot be fetched from the Python package index" && exit 0; }
-command -v pkg-config >/dev/null || { echo "SKIPPED: pkg-config is not installed" && exit 0; }
+make --silent "$TOP/build/packaging.stamp" || ends_here "maturin cannot be fetched from the Python package index"
+command -v pkg-config >/dev/null || ends_here "pkg-config is not installed"
 needs tests/platforms/wine.sh cmd /c ver
 export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER=$compiler-gcc CC_x86_64_pc_windows_gnu=$compiler-gcc AR_x86_64_pc_windows_gnu=$compiler-ar
 built_for "$target"
 there() { "$TOP/tests/platforms/wine.sh" "$@"; }
 # needs_windows_only FILE: it loads nothing but what every Windows has, and python3.dll.
 needs_windows_only() {
-    local more
-    more=$($compiler-objdump -p "$1" | sed -n 's/.*DLL Name: //p' | tr '[:upper:]' '[:lower:]' |
-        grep -vxE '(api-ms-win-.*|(advapi|crypt|kernel|secur|ws2_)32|userenv|bcrypt|bcryptprimitives|ncrypt|ntdll|msvcrt|python3)\.dll' || true)
+    local names more
+    names=$($compiler-objdump -p "$1" | sed -n 's/.*DLL Name: //p' | tr '[:upper:]' '[:lower:]')
+    [ -n "$names" ] || { echo "FAILED  $1 names no DLL" && return 1; }
+    more=$(grep -vxE '(api-ms-win-.*|(advapi|crypt|kernel|secur|ws2_)32|userenv|bcrypt|bcryptprimitives|ncrypt|ntdll|msvcrt|python3)\.dll' <<<"$names" || true)
     [ -z "$more" ] || { echo "FAILED  $1 needs" $more && return 1; }
 }
 

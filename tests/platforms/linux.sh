@@ -1,5 +1,6 @@
-# What the parts for another Linux share: such a part sources this after parts.sh. The libraries are built as they ship, but without
-# optimization at link time, for which a standard library that was built here has no bitcode.
+# What the parts for another Linux share: such a part sources this after parts.sh. The wheels are built as they ship, the C library by cargo
+# alone, without the symbols' version and the hardening; both without optimization at link time, for which a standard library that was
+# built here has no bitcode.
 
 # prepare TARGET TRIPLE DEBIAN QEMU PACKAGES...: the tools to build for Rust's TARGET, which gcc calls TRIPLE, and a folder with Debian's
 # libraries and PACKAGES for the processor DEBIAN. QEMU is `native` if this machine runs such programs itself.
@@ -53,6 +54,7 @@ core_tests() {
     local programs
     programs=$(cargo test --quiet --locked --target "$target" -p agentjob-core --lib --tests --no-run --message-format=json |
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p')
+    [ -n "$programs" ] || { echo "cargo named no program" && exit 1; }
     for program in $programs; do
         (cd core && RUST_TEST_THREADS=$1 there "$program")
     done

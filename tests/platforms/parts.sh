@@ -11,13 +11,18 @@ unset "${!AGENTJOB_@}" PYTHONUNBUFFERED MAKEFLAGS MFLAGS
 # step NAME: what is below it in the output was built or tested under this name, and is a row of the table.
 step() { echo "--- $*"; }
 
-# needs COMMAND...: what it printed is in $found. If what it fetches is not available, that is a visible skip, and the part ends.
+# ends_here REASON: the part ends here. It has not failed, but the table says that it did not run.
+ends_here() {
+    echo "SKIPPED the rest: $1"
+    exit 0
+}
+
+# needs COMMAND...: what it printed is in $found. If what it fetches is not available, the part ends.
 needs() {
     local status=0
     found=$("$@") || status=$?
     if [ "$status" -eq 3 ]; then
-        echo "SKIPPED: $found"
-        exit 0
+        ends_here "$found"
     elif [ "$status" -ne 0 ]; then
         echo "$found"
     fi

@@ -5,9 +5,11 @@
 
 A part names its steps with lines that begin with `--- `. What its tests report below such a line (cargo's, pytest's or the C programs'
 totals) is counted for that step; a step without tests has built something. A line that begins with SKIPPED says what was left out.
-When a part fails, the others still run. The exit status is 0 if every part passed.
+When a part fails, the others still run. The exit status is 0 if no part failed. A part that could not run is named at the end; with
+WHOLE=1 in the environment it has failed.
 """
 
+import os
 import pathlib
 import re
 import signal
@@ -22,6 +24,7 @@ from running import run  # noqa: E402
 
 #: The limit of all parts together, in seconds. It ends a part that hangs, and those after it do not begin.
 LIMIT = 90 * 60
+#: `SKIPPED the rest: …` ends a part.
 SKIPPED = re.compile(r"^SKIPPED:? (.*)")
 HEAD = ("part", "step", "passed", "failed", "skipped", "minutes")
 
@@ -38,6 +41,9 @@ class Step:
             if found := pattern.search(line):
                 self.counts[kind] = (self.counts[kind] or 0) + int(found[1])
 
+    def ran_nothing(self):
+        return self.name.startswith("ran:") and not any(self.counts.values())
+
     def end(self):
         self.minutes = (time.monotonic() - self.began) / 60
 
@@ -50,7 +56,7 @@ class Part:
     """The script of one platform."""
 
     def __init__(self, name):
-        self.name, self.result, self.steps, self.skipped = name, "not run", [], []
+        self.name, self.result, self.steps, self.skipped, self.ended_early = name, "not run", [], [], False
 
     def run(self, limit):
         print(f"\n=== {self.name}", flush=True)
@@ -59,6 +65,11 @@ class Part:
             self.result = run(["bash", HERE / f"check-{self.name}.sh"], limit, self.notice)
         finally:
             self.end_step()
+        empty = [step.name for step in self.steps if step.ran_nothing()]
+        if self.result == "ok" and (self.ended_early or (empty and self.skipped)):
+            self.result = "skipped"
+        elif self.result == "ok" and empty:
+            self.result = f"no test {empty[0]}"
 
     def notice(self, line):
         line = line.strip()
@@ -67,6 +78,7 @@ class Part:
             self.steps.append(Step(line[4:]))
         elif found := SKIPPED.match(line):
             self.skipped.append(found[1])
+            self.ended_early |= found[1].startswith("the rest: ")
         elif self.steps and TOTAL.match(line):
             self.steps[-1].count(line)
 
@@ -104,9 +116,14 @@ def main(names):
     except KeyboardInterrupt:
         pass
     table(parts)
-    wrong = [f"{part.name} ({part.result})" for part in parts if part.result != "ok"]
-    print(f"Failed: {', '.join(wrong)}" if wrong else "All parts passed.")
-    return 1 if wrong else 0
+    skipped = [part.name for part in parts if part.result == "skipped"]
+    wrong = [f"{part.name} ({part.result})" for part in parts if part.result not in ("ok", "skipped")]
+    for how, those in (("Not run", skipped), ("Failed", wrong)):
+        if those:
+            print(f"{how}: {', '.join(those)}")
+    if not wrong and not skipped:
+        print("All parts passed.")
+    return 1 if wrong or (skipped and os.environ.get("WHOLE")) else 0
 
 
 if __name__ == "__main__":
