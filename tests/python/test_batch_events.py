@@ -5,7 +5,7 @@ import logging
 import threading
 
 import pytest
-from conftest import QUICK
+from conftest import QUICK, wait_for
 
 import agentjob
 from agentjob.aio import AsyncClient
@@ -128,14 +128,33 @@ def test_a_single_calls_events_have_no_item(emulator):
 
 def test_a_batch_whose_client_only_listens_to_warnings_reports_nothing_else(emulator, journal):
     rules = [{"method": "GET", "status": 200, "body": "<html>Log in</html>"}]
-    emulator.reset(rules=rules, jobs=[{"id": "job_1"}, {"id": "job_2"}])
-    heard = []
+
+    def polls_often(warned, warnings, call):
+        """Cancels the call when it has polled 20 times and warned so often."""
+        emulator.reset(rules=rules, jobs=[{"id": "job_1"}, {"id": "job_2"}])
+        token = agentjob.CancelToken()
+
+        def end():
+            wait_for(lambda: emulator.requests()["total"] >= 20 and len(warned) >= warnings, "it has polled often")
+            token.cancel()
+
+        thread = threading.Thread(target=end)
+        thread.start()
+        with pytest.raises(agentjob.CancelledError):
+            call(cancel=token, **QUICK)
+        thread.join()
+
+    heard, batches = [], []
     client = emulator.client()._warning_to(heard.append)
-    outcomes = list(client.send_all(MESSAGES, journal=journal, wait=True, timeout=1, **QUICK))
-    assert [outcome["delivery"] for outcome in outcomes] == ["accepted"] * 2
+
+    def run(**options):
+        batches.append(client.send_all(MESSAGES, journal=journal, wait=True, **options))
+        list(batches[0])
+
+    polls_often(heard, 2, run)
+    assert batches[0].progress()["accepted"] == 2
     assert sorted((event["event"], event["consecutive_failures"], event["item"]) for event in heard) == [("poll", 5, 1), ("poll", 5, 2)]
     heard_all, warned = [], []
-    client = emulator.client(on_event=heard_all.append)._warning_to(warned.append).with_options(wait_timeout=1)
-    with pytest.raises(agentjob.WaitTimeoutError):
-        client.wait("job_1", **QUICK)
+    client = emulator.client(on_event=heard_all.append)._warning_to(warned.append)
+    polls_often(warned, 1, lambda **options: client.wait("job_1", **options))
     assert len(warned) == 1 and warned[0] in heard_all and len(heard_all) > 10
