@@ -438,19 +438,24 @@ def test_a_forked_child_cannot_use_its_parents_batch(client, emulator, journal):
 
 
 DONE = """
-import agentjob, time
+import agentjob, json, time
 client = agentjob.Client(trust_env=False)
+with open(JOURNAL) as journal:
+    begun = time.process_time()
+    lines = sum(json.loads(line) is not None for line in journal)
+    yardstick = time.process_time() - begun
 base = peak()
 begun = time.process_time()
 batch = client.send_all((("job_1", "Add the missing tests, part %d" % n) for n in range(COUNT)), journal=JOURNAL)
 assert sum(outcome["earlier"] for outcome in batch) == COUNT
-print(time.process_time() - begun, peak() - base)
+print((time.process_time() - begun) / yardstick, peak() - base)
 """
 
 
 @pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="on a disk the first run takes minutes: each message is synced")
 def test_a_long_list_that_is_done_is_gone_through_in_little_time_and_memory(emulator, script):
-    # 100,000 take 2 s and 100 MB at most; here are a twentieth of them, with room for a slow machine.
+    # 100,000 take 2 s and 100 MB at most; here are a twentieth of them. Python's json reads the journal's lines in a time that says how fast
+    # the machine is.
     import tempfile
 
     count = 5000
@@ -464,8 +469,8 @@ def test_a_long_list_that_is_done_is_gone_through_in_little_time_and_memory(emul
         def attempt(_):
             out, err, status = script(peak + f"COUNT, JOURNAL = {count}, {folder + '/j'!r}\n" + DONE).end()
             assert status == 0, err
-            seconds, kilobytes = map(float, out.split())
-            assert seconds < 1 and kilobytes < 8000
+            times, kilobytes = map(float, out.split())
+            assert times < 10 and kilobytes < 8000
 
         tried(3, attempt)
 
