@@ -19,10 +19,17 @@
 #
 # You need Rust (the version is in Cargo.toml), a C and C++ compiler, make, and Python 3.9+. Everything else is installed in build/.
 
+ifneq ($(word 2,$(CURDIR)),)
+$(error make works in a folder whose path has no spaces, not in "$(CURDIR)"; pip install . works there)
+endif
+
 PYTHON  ?= python3
 CARGO   ?= cargo
 CC      ?= cc
 BUILD   := $(CURDIR)/build
+ifdef CARGO_TARGET_DIR
+CARGO_TARGET_DIR := $(abspath $(CARGO_TARGET_DIR))
+endif
 TARGET  := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 VENV    := $(BUILD)/venv
 BIN     := $(VENV)/bin

@@ -114,7 +114,9 @@ no_paths() {
 install_into() { "$MAKE" --no-print-directory -s -C "$here" install "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "install $*"; }; }
 
 # 1. A plain prefix, then the same after a move.
-install_into PREFIX="$work/first"
+# Whatever the modes of new files are, everyone can read what is installed.
+(umask 077 && install_into PREFIX="$work/first")
+[ -z "$(find "$work/first" -type f ! -perm -044)" ] || fail "not everyone can read $(find "$work/first" -type f ! -perm -044)"
 found=$(cd "$work/first" && find . ! -type d | LC_ALL=C sort | tr '\n' ' ')
 [ "$(uname -s)" != Linux ] || [ "$found" = "./bin/agentjob-emulator ./include/agentjob.h ./include/agentjob.hpp ./include/agentjob_batch.hpp ./include/agentjob_types.hpp ./lib/cmake/agentjob/agentjobConfig.cmake\
  ./lib/cmake/agentjob/agentjobConfigVersion.cmake ./lib/libagentjob.a ./lib/libagentjob.so ./lib/libagentjob.so.$ABI ./lib/libagentjob.so.$VERSION\
@@ -167,7 +169,14 @@ no_paths "$work/stage/usr" "$work/stage/usr/lib/some-linux-gnu"
 # CMake searches only its own system's libdir by default.
 four_ways "staged" "$work/stage/usr" "$work/stage/usr/lib/some-linux-gnu" "-Dagentjob_DIR=$work/stage/usr/lib/some-linux-gnu/cmake/agentjob"
 
-# 3. Uninstall.
+# 3. What cannot be installed to is refused.
+for wrong in "PREFIX=usr" "PREFIX=/a folder" "LIBDIR=a folder" "INCLUDEDIR=/opt/a&b" "DESTDIR=stage"; do
+    ! "$MAKE" --no-print-directory -s -C "$here" uninstall "$wrong" >"$work/log" 2>&1 || fail "$wrong was accepted"
+    grep -q "${wrong%%=*} must be" "$work/log" || { cat "$work/log" >&2; fail "$wrong is not named"; }
+    echo "ok      $wrong is refused"
+done
+
+# 4. Uninstall.
 : >"$work/moved/lib/another-package"
 "$MAKE" --no-print-directory -s -C "$here" uninstall PREFIX="$work/moved"
 left=$(cd "$work/moved" && find . ! -type d)

@@ -43,13 +43,16 @@ ABOUT = {
 
 #: What Python has compiled is in no package.
 PRERM = """#!/bin/sh
-set -e
-find /usr/lib/python3/dist-packages/agentjob /usr/lib/python3/dist-packages/agentjob_pytest -depth -name __pycache__ -exec rm -rf {} +
+for package in agentjob agentjob_pytest; do
+    folder=/usr/lib/python3/dist-packages/$package
+    if [ -d "$folder" ]; then find "$folder" -depth -name __pycache__ -exec rm -rf {} + || exit 1; fi
+done
 """
 
 
 def output(*command, **options):
-    return subprocess.run([*map(str, command)], check=True, stdout=subprocess.PIPE, encoding="utf-8", **options).stdout
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    return subprocess.run([*map(str, command)], check=True, stdout=subprocess.PIPE, encoding="utf-8", env=environment, **options).stdout
 
 
 def needs(binary):
@@ -96,7 +99,8 @@ def documents(name, tree, notices):
     folder = tree / "usr/share/doc" / name
     folder.mkdir(parents=True, exist_ok=True)
     licences = [(ROOT / licence).read_text("utf-8") for licence in ("LICENSE-MIT", "LICENSE-APACHE", notices)]
-    (folder / "copyright").write_text("agentjob is licensed under MIT or Apache-2.0, at your choice.\n\n" + ("\n" + "=" * 80 + "\n").join(licences))
+    text = "agentjob is licensed under MIT or Apache-2.0, at your choice.\n\n" + ("\n" + "=" * 80 + "\n").join(licences)
+    (folder / "copyright").write_text(text, "utf-8")
     (folder / "changelog.gz").write_bytes(gzip.compress((ROOT / "CHANGELOG.md").read_bytes(), mtime=0))
 
 
@@ -110,14 +114,15 @@ def build(name, tree, depends, out, extra=None):
     meta = tree / "DEBIAN"
     meta.mkdir()
     sums = [f"{hashlib.md5(path.read_bytes()).hexdigest()}  {path.relative_to(tree)}\n" for path in files]
-    (meta / "md5sums").write_text("".join(sums))
+    (meta / "md5sums").write_text("".join(sums), "utf-8")
     for file, text in (extra or {}).items():
-        (meta / file).write_text(text)
+        (meta / file).write_text(text, "utf-8")
         (meta / file).chmod(0o755 if text.startswith("#!") else 0o644)
     (meta / "control").write_text(
         f"Package: {name}\nSource: agentjob\nVersion: {VERSION}\nArchitecture: {output('dpkg', '--print-architecture').strip()}\n"
         f"Maintainer: {MAINTAINER}\nInstalled-Size: {size}\nDepends: {depends}\nSection: {section}\nPriority: optional\n"
-        f"{'Multi-Arch: same' + chr(10) if name == LIBRARY else ''}Homepage: {REPOSITORY}\nDescription: {line}\n {paragraph}\n"
+        f"{'Multi-Arch: same' + chr(10) if name == LIBRARY else ''}Homepage: {REPOSITORY}\nDescription: {line}\n {paragraph}\n",
+        "utf-8",
     )
     for path in [tree, *tree.rglob("*")]:
         if path.is_dir():

@@ -24,6 +24,7 @@ crates:
 	$(CARGO) publish --dry-run $(CRATES)
 	@$(MAKE) --no-print-directory crate-files
 crate-files:
+	rm -f "$(TARGET)"/package/*.crate
 	$(CARGO) package --quiet --no-verify $(CRATES)
 
 # The sdist, in SDIST.

@@ -8,7 +8,7 @@ import text
 from check import Tree, arrows, longer_circles, mutual_imports
 from glossary import EVERYWHERE, IN_FOLDERS
 
-CARGO = 'rust-version = "1.89"\nrepository = "https://github.com/us/agentjob"\n'
+CARGO = 'version = "0.1.0"\nrust-version = "1.89"\nrepository = "https://github.com/us/agentjob"\n'
 PAGE = """
 ```text
 core/src/        the core
@@ -20,7 +20,7 @@ core/src/        the core
 | --- | --- |
 | a retry | `core/src/call/retry.rs` |
 """
-CORE = '[package]\nname = "agentjob-core"\n[dependencies]\n# A parser.\nserde.workspace = true\nureq = { version = "3" }\nrcgen = { optional = true }\n'
+CORE = '[package]\nname = "agentjob-core"\nversion.workspace = true\n[dependencies]\n# A parser.\nserde.workspace = true\nureq = { version = "3" }\nrcgen = { optional = true }\n'
 CORE += "[dev-dependencies]\nlog = \"0.4\"\n[target.'cfg(windows)'.dependencies]\n"
 LOCK = '[[package]]\nname = "agentjob-core"\nversion = "0.1.0"\ndependencies = [\n "serde",\n "ureq 3.5.1",\n]\n'
 GOOD = {
@@ -125,6 +125,7 @@ CASES = [
     (text.repository_address, {"core/Cargo.toml": 'repository = "https://github.com/us/agentjob"'}, "of its own"),
     (text.lock_files, {"core/Cargo.toml": CORE, "tests/x/Cargo.lock": LOCK}, ""),
     (text.lock_files, {"core/Cargo.toml": CORE + 'same-file = "1"\n[features]\nfuzzing = []\n', "tests/x/Cargo.lock": LOCK}, "lacks same-file, which agentjob-core"),
+    (text.lock_files, {"core/Cargo.toml": CORE, "tests/x/Cargo.lock": LOCK.replace("0.1.0", "0.0.9")}, "has agentjob-core 0.0.9"),
     (text.lock_files, {"core/Cargo.toml": CORE, "tests/x/Cargo.lock": LOCK.replace('"ureq 3.5.1",', "")}, "lacks ureq"),
 ]
 

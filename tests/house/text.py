@@ -208,15 +208,19 @@ def repository_address(tree):
 def lock_files(tree):
     """A workspace of the tests' own locks what our crates need. Otherwise `cargo --locked` refuses it, and no part of `make test` would say so."""
     needed = {}
+    version = re.search(r'^version = "(.*)"', tree.files["Cargo.toml"], re.M)
     for name, manifest in tree.texts():
         if found := name.endswith("Cargo.toml") and re.search(r'^\[package\]\nname = "(agentjob-[\w-]+)"', manifest, re.M):
             sections = re.findall(r"^\[(?:target\..*\.)?dependencies\]\n((?:(?!\[).*\n?)*)", manifest, re.M)
             lines = [line for section in sections for line in section.splitlines() if "optional = true" not in line]
-            needed[found[1]] = {line[1] for line in map(re.compile(r"([\w-]+)(?:\.workspace)? *=").match, lines) if line}
+            if "\nversion.workspace = true" in manifest:
+                needed[found[1]] = {line[1] for line in map(re.compile(r"([\w-]+)(?:\.workspace)? *=").match, lines) if line}
     for name, lock in tree.texts():
         if not name.endswith("/Cargo.lock"):
             continue
-        for crate, listed in re.findall(r'name = "(agentjob-[\w-]+)"\nversion = .*\n(?:dependencies = \[\n((?: .*\n)*))?', lock):
+        remedy = f"cargo update --workspace --manifest-path {name[: -len('lock')]}toml"
+        for crate, locked, listed in re.findall(r'name = "(agentjob-[\w-]+)"\nversion = "(.*)"\n(?:dependencies = \[\n((?: .*\n)*))?', lock):
             for dependency in sorted(needed.get(crate, set()) - set(re.findall(r'^ "([\w-]+)', listed, re.M))):
-                folder = name[: -len("Cargo.lock")]
-                yield f"{name}: lacks {dependency}, which {crate} needs; cargo update --workspace --manifest-path {folder}Cargo.toml"
+                yield f"{name}: lacks {dependency}, which {crate} needs; {remedy}"
+            if crate in needed and version and locked != version[1]:
+                yield f"{name}: has {crate} {locked}; Cargo.toml says {version[1]}; {remedy}"

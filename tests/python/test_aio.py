@@ -136,13 +136,9 @@ def test_a_poller_resumes_from_its_text(emulator, run):
         client = client_of(emulator)
         await client.send_message("job_demo", "go")
         poller = client.resume(str(client.poller("job_demo", **QUICK)))
-        changes = []
         while await poller.poll() is None:
-            assert not poller.done
-            changes.append(poller.changed)
-        # On a slow machine the job may be done at the first poll, and still be when that counts.
-        changes.append(poller.changed)
-        assert poller.done and changes[0] and poller.job["status"] == "completed" and poller.job_id == "job_demo"
+            assert not poller.done and (poller.changed or poller.polls > 1)
+        assert poller.done and poller.job["status"] == "completed" and poller.job_id == "job_demo"
         assert poller.due_in == 0 and poller.polls > 0 and poller.elapsed > 0 and poller.to_text() and repr(poller)
 
     run(main)

@@ -9,6 +9,8 @@ import pathlib
 import re
 
 from conan import ConanFile
+from conan.errors import ConanInvalidConfiguration
+from conan.tools.build import cross_building
 from conan.tools.files import copy, rm
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -32,6 +34,10 @@ class Agentjob(ConanFile):
         # One library for every C compiler and build type; nothing of C++ is in it.
         self.settings.rm_safe("compiler.libcxx")
         self.settings.rm_safe("compiler.cppstd")
+
+    def validate(self):
+        if cross_building(self):
+            raise ConanInvalidConfiguration(f"this recipe builds for {self.settings_build.os} on {self.settings_build.arch}, which runs it")
 
     def package_id(self):
         self.info.settings.rm_safe("compiler")
