@@ -27,6 +27,13 @@ try "Conan finds the compiler" conan profile detect
 for shared in True False; do
     try "the Conan package with shared=$shared, and a program that uses it" conan export-pkg "$recipe" -o "shared=$shared"
 done
+# It would hold what this machine runs.
+if conan export-pkg "$recipe" -s:h arch=mips >"$packages/conan.log" 2>&1; then
+    echo "FAILED  the Conan package for another processor is refused" >&2
+    exit 1
+fi
+grep -q "this recipe builds for" "$packages/conan.log" || { cat "$packages/conan.log"; exit 1; }
+echo "ok      the Conan package for another processor is refused"
 rm -rf "$recipe/test_package/build" "$recipe/test_package/CMakeUserPresets.json"
 
 [ -e "$packages/chroot/ready" ] || { echo "SKIPPED: the Conan package in a bare Debian: there is none"; exit 0; }
