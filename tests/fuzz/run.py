@@ -23,8 +23,9 @@ TARGETS = re.findall(r'^    \("(\w+)", \w+::check\)', (HERE / "src/main.rs").rea
 #: What libFuzzer needs of the compiler: counters for each edge, and what is compared with what. Stable Rust has both.
 COVERAGE = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters"
 COVERAGE += " -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1"
-#: The longest input, in bytes. A resumed journal takes a thousand times longer than the other targets, so it tries fewer inputs.
-MAX_LENGTH, SLOW = 4096, {"journal": 200}
+#: The longest input, in bytes. What meets a service takes a hundred or a thousand times longer than the other targets, so it tries fewer
+#: inputs.
+MAX_LENGTH, SLOW = 4096, {"exchange": 20, "journal": 200}
 
 
 def build(folder):

@@ -27,7 +27,7 @@ pub(crate) fn begins(input: &[u8]) -> Begins {
     match head.get(..STATUS_END) {
         None if VERSION.starts_with(&head[..head.len().min(VERSION.len())]) => Begins::Unclear,
         Some([b'H', b'T', b'T', b'P', b'/', b'1', b'.', _, b' ', b'1', b'0'..=b'9', b'0'..=b'9'])
-            if !head[9..].starts_with(b"101") =>
+            if !head[9..].starts_with(b"101") && matches!(head.get(STATUS_END), None | Some(b' ' | b'\r' | b'\n')) =>
         {
             let mut lines = memchr_iter(b'\n', head);
             let end = lines.find_map(|at| match head[at + 1..] {
@@ -67,6 +67,8 @@ mod tests {
             "HTTP/1.1 200",
             "HTTP/1.1 101",
             "HTTP/1.1 1xx",
+            "HTTP/1.1 100&Continue\r\n\r\n",
+            "HTTP/1.1 1000 Continue\r\n\r\n",
             "\r\n\nHTTP/1.1 500 x",
             "HTTP/2 100 Continue\r\n\r\n",
             "SSH-2.0-x",

@@ -3,6 +3,7 @@
 
 mod base_url;
 mod error_body;
+mod exchange;
 mod journal;
 mod list;
 mod poller;
@@ -18,9 +19,10 @@ use libfuzzer_sys::fuzz_target;
 type Target = fn(&[u8]);
 
 /// The names of the targets, which run.py reads here.
-const TARGETS: [(&str, Target); 9] = [
+const TARGETS: [(&str, Target); 10] = [
     ("base_url", base_url::check),
     ("error_body", error_body::check),
+    ("exchange", exchange::check),
     ("journal", journal::check),
     ("list", list::check),
     ("poller", poller::check),
