@@ -102,6 +102,8 @@ def test_an_asynchronous_program_decides_on_a_thread(service, journal):
     (lambda journal: agentjob.batch_retry(journal, [4], ""), "prompt is empty"),
     (lambda journal: agentjob.batch_drop(journal, [5]), "item 5 cannot be decided: its message was accepted"),
     (lambda journal: agentjob.batch_drop(journal, [1 << 64]), "a number in items is too large"),
+    (lambda journal: agentjob.batch_drop(journal, ["\ud800"]), "items contains a lone surrogate"),
+    (lambda journal: agentjob.batch_export(journal, items="\ud800"), "items contains a lone surrogate"),
     (lambda journal: agentjob.batch_export(journal, "xml"), 'format is "xml". Give csv or jsonl.'),
     (lambda journal: agentjob.batch_export(journal, "csv", [9]), "item 9 is not in the journal"),
 ])

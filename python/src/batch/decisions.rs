@@ -103,7 +103,7 @@ fn decided<'py>(
 fn references(items: &Bound<'_, PyAny>) -> PyResult<Vec<BatchRef>> {
     let py = items.py();
     if let Ok(word) = items.cast::<PyString>() {
-        if word.to_cow()? == "all" {
+        if read(py, || text("items", word))? == "all" {
             return Ok(vec![BatchRef::All]);
         }
         let error =
@@ -115,7 +115,7 @@ fn references(items: &Bound<'_, PyAny>) -> PyResult<Vec<BatchRef>> {
     each.map(|item| {
         let item = item?;
         if let Ok(key) = item.cast::<PyString>() {
-            return Ok(BatchRef::Key(key.to_cow()?.as_ref().into()));
+            return read(py, || Ok(BatchRef::Key(text("items", key)?.into())));
         }
         read(py, || match integer("items", &item)? {
             // `integer` stops here, and would name another item.
