@@ -27,8 +27,8 @@ PYTHON  ?= python3
 CARGO   ?= cargo
 CC      ?= cc
 BUILD   := $(CURDIR)/build
-ifdef CARGO_TARGET_DIR
-CARGO_TARGET_DIR := $(abspath $(CARGO_TARGET_DIR))
+ifneq ($(filter-out /%,$(CARGO_TARGET_DIR))$(word 2,$(CARGO_TARGET_DIR)),)
+$(error CARGO_TARGET_DIR must be one absolute path without spaces, not "$(CARGO_TARGET_DIR)")
 endif
 TARGET  := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 VENV    := $(BUILD)/venv
@@ -379,7 +379,7 @@ wheels-for: BILL := $(BUILD)/bill-$(CARGO_BUILD_TARGET)/agentjob-python.cycloned
 wheels-for: LINUX := $(if $(findstring -linux-gnu,$(CARGO_BUILD_TARGET)),$(MANYLINUX),$(if $(findstring -musl,$(CARGO_BUILD_TARGET)),--zig --compatibility musllinux_1_2))
 wheels-for: $(BUILD)/packaging.stamp
 	@$(if $(CARGO_BUILD_TARGET),,$(error set CARGO_BUILD_TARGET=…, as rustc calls the system))
-	@$(if $(findstring -linux-gnu,$(CARGO_BUILD_TARGET)),$(CC) -dumpmachine | grep -q "^$(firstword $(subst -, ,$(CARGO_BUILD_TARGET)))-" || \
+	@$(if $(filter x86_64-%-linux-gnu aarch64-%-linux-gnu,$(CARGO_BUILD_TARGET)),$(CC) -dumpmachine | grep -q "^$(firstword $(subst -, ,$(CARGO_BUILD_TARGET)))-" || \
 		{ echo "CC=$(CC) builds for $$($(CC) -dumpmachine); set CC to a gcc for $(CARGO_BUILD_TARGET)"; exit 1; })
 	rm -rf "$(BUILD)/dist-$(CARGO_BUILD_TARGET)"
 	$(PYTHON) ffi-c/packaging/bill_of_materials.py agentjob-python "$(BILL)" "$(CARGO_BUILD_TARGET)"

@@ -114,9 +114,12 @@ no_paths() {
 install_into() { "$MAKE" --no-print-directory -s -C "$here" install "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "install $*"; }; }
 
 # 1. A plain prefix, then the same after a move.
+install_into PREFIX="$work/first"
 # Whatever the modes of new files are, everyone can read what is installed.
-(umask 077 && install_into PREFIX="$work/first")
-[ -z "$(find "$work/first" -type f ! -perm -044)" ] || fail "not everyone can read $(find "$work/first" -type f ! -perm -044)"
+(umask 077 && install_into PREFIX="$work/private/usr")
+closed=$(find "$work/private/usr" ! -type l ! -perm -044)
+[ -z "$closed" ] || fail "not everyone can read $closed"
+rm -rf "$work/private"
 found=$(cd "$work/first" && find . ! -type d | LC_ALL=C sort | tr '\n' ' ')
 [ "$(uname -s)" != Linux ] || [ "$found" = "./bin/agentjob-emulator ./include/agentjob.h ./include/agentjob.hpp ./include/agentjob_batch.hpp ./include/agentjob_types.hpp ./lib/cmake/agentjob/agentjobConfig.cmake\
  ./lib/cmake/agentjob/agentjobConfigVersion.cmake ./lib/libagentjob.a ./lib/libagentjob.so ./lib/libagentjob.so.$ABI ./lib/libagentjob.so.$VERSION\

@@ -238,7 +238,7 @@ PLATFORMS = [
     ("--- built: a\n--- ran: b\nSKIPPED: two files\n3 passed, 0 failed", 0, 0, "All parts passed."),
     ("--- compiled, not linked: a", 0, 0, "All parts passed."),
     ("--- built: a\nSKIPPED the rest: there is no gcc", 1, 0, "Not run: one"),
-    ("--- ran: a\nSKIPPED check-threads: there is no clang", 1, 0, "Not run: one"),
+    ("--- ran: a\nSKIPPED two files", 1, 1, "Failed: one (no test ran: a)"),
     ("--- ran: a", 1, 1, "Failed: one (no test ran: a)"),
     ("--- ran: a\n0 passed, 0 failed", 1, 1, "Failed: one (no test ran: a)"),
 ]

@@ -1,5 +1,5 @@
-"""Checks of what the files say: words, citations, links, the page about the architecture, the Rust version, and the
-repository's address."""
+"""Checks of what the files say: words, citations, links, the page about the architecture, the Rust version, the
+repository's address, and lock files."""
 
 import posixpath
 import re

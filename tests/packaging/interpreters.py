@@ -53,8 +53,8 @@ def passes(python, options, version, whole):
     ready = folder / "ready"
     if not ready.exists() or ready.read_text("utf-8").splitlines() != wanted:
         if subprocess.run([python, "-m", "venv", "--clear", folder]).returncode:
-            print(f"SKIPPED: Python {version} can't make an environment to run tests/python in", flush=True)
-            return True
+            print(f"{'FAILED' if options.whole else 'SKIPPED'}: Python {version} can't make an environment to run tests/python in", flush=True)
+            return not options.whole
         pip(folder, *wanted)
         ready.write_text("\n".join(wanted), "utf-8")
     pip(folder, "--no-index", "--find-links", options.dist, "--force-reinstall", "agentjob")

@@ -12,7 +12,7 @@ needs tests/platforms/rust.sh "$target"
 export RUSTC=$found/bin/rustc
 needs tests/platforms/cmake.sh
 cmake=$found
-make --silent "$TOP/build/packaging.stamp" || ends_here "maturin cannot be fetched from the Python package index"
+packaging
 command -v pkg-config >/dev/null || ends_here "pkg-config is not installed"
 needs tests/platforms/wine.sh cmd /c ver
 export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER=$compiler-gcc CC_x86_64_pc_windows_gnu=$compiler-gcc AR_x86_64_pc_windows_gnu=$compiler-ar

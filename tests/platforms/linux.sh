@@ -63,6 +63,7 @@ core_tests() {
 # wheels [CC]: builds the wheels, as a release does it, and leaves them in $dist. zig links those for Linux; CC is gcc for that processor.
 wheels() {
     step "built: the wheels for $target"
+    packaging
     dist=$TOP/build/dist-$target
     local name=${target//-/_} own
     case $target in *-linux-*)

@@ -17,6 +17,9 @@ ends_here() {
     exit 0
 }
 
+# packaging: zig, maturin and what else tests/packaging needs are in build/packaging.
+packaging() { make --silent "$TOP/build/packaging.stamp" || ends_here "maturin and zig cannot be fetched from the Python package index"; }
+
 # needs COMMAND...: what it printed is in $found. If what it fetches is not available, the part ends.
 needs() {
     local status=0

@@ -66,7 +66,7 @@ class Part:
         finally:
             self.end_step()
         empty = [step.name for step in self.steps if step.ran_nothing()]
-        if self.result == "ok" and (self.ended_early or (empty and self.skipped)):
+        if self.result == "ok" and self.ended_early:
             self.result = "skipped"
         elif self.result == "ok" and empty:
             self.result = f"no test {empty[0]}"

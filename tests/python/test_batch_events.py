@@ -135,8 +135,10 @@ def test_a_batch_whose_client_only_listens_to_warnings_reports_nothing_else(emul
         token = agentjob.CancelToken()
 
         def end():
-            wait_for(lambda: emulator.requests()["total"] >= 20 and len(warned) >= warnings, "it has polled often")
-            token.cancel()
+            try:
+                wait_for(lambda: emulator.requests()["total"] >= 20 and len(warned) >= warnings, "it has polled often")
+            finally:
+                token.cancel()
 
         thread = threading.Thread(target=end)
         thread.start()

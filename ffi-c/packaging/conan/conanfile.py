@@ -35,15 +35,13 @@ class Agentjob(ConanFile):
         self.settings.rm_safe("compiler.libcxx")
         self.settings.rm_safe("compiler.cppstd")
 
-    def validate(self):
-        if cross_building(self):
-            raise ConanInvalidConfiguration(f"this recipe builds for {self.settings_build.os} on {self.settings_build.arch}, which runs it")
-
     def package_id(self):
         self.info.settings.rm_safe("compiler")
         self.info.settings.rm_safe("build_type")
 
     def package(self):
+        if cross_building(self):
+            raise ConanInvalidConfiguration(f"this recipe builds for {self.settings_build.os} on {self.settings_build.arch}, which runs it")
         emulator = os.environ.get("BUILT_EMULATOR")
         self.run(f'make -C "{ROOT}/ffi-c" install PREFIX="{self.package_folder}"' + (f' BUILT_EMULATOR="{emulator}"' if emulator else ""))
         documents = os.path.join(self.package_folder, "share", "doc", "agentjob")
