@@ -1,17 +1,19 @@
 """What ends the creation of a job when its response is there has the job: nothing else has its id."""
 
+import fcntl
 import json
 import logging
 import os
 import signal
 import subprocess
 import sys
+import termios
 import threading
 
 import pytest
 
 import agentjob.aio
-from conftest import PATIENCE, tried
+from conftest import PATIENCE, tried, wait_for
 from test_aio import RUNNERS, anyio
 from test_stopped_process import stop
 
@@ -135,9 +137,9 @@ def test_a_cancelled_task_has_the_job_and_logs_it(emulator, caplog, library, whe
     assert (record.levelname, record.getMessage(), record.agentjob["job_id"]) == ("WARNING", expected, message["job_id"])
 
 
-def start(emulator, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE):
+def start(emulator, *words, program=("-m", "agentjob"), stdout=subprocess.PIPE, stderr=subprocess.PIPE):
     return subprocess.Popen(
-        [sys.executable, "-m", "agentjob", *words],
+        [sys.executable, *program, *words],
         env={**os.environ, **emulator.environment()},
         stdout=stdout,
         stderr=stderr,
@@ -184,6 +186,28 @@ def test_a_signal_while_the_record_of_a_new_job_is_printed_names_it(emulator, tm
         assert (update["job"]["id"], error["delivery"]) == (job_id, "accepted")
     else:
         assert err == f"agentjob: interrupted by SIGTERM\n{ACCEPTED}\nagentjob: the new job is \\u{{1b}}[2J ***\n"
+
+
+#: The signal comes to another thread, so it wakes no call in the main one.
+IN_ANOTHER_THREAD = """
+import signal, sys, threading
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+from agentjob.__main__ import console
+sys.exit(console())
+"""
+
+
+def test_a_signal_that_wakes_no_call_ends_a_command_whose_reader_does_not_read(emulator):
+    emulator.reset(rules=[{"status": 201, "json": {"id": "job_new", "status": "active", "long": "x" * 1_000_000}}])
+    process = start(emulator, "create", "go", program=("-c", IN_ANOTHER_THREAD))
+    unread = lambda: int.from_bytes(fcntl.ioctl(process.stdout, termios.FIONREAD, bytes(4)), sys.byteorder)  # noqa: E731
+    wait_for(lambda: unread() > 60_000, "the pipe is full")
+    process.send_signal(signal.SIGTERM)
+    process.wait(PATIENCE)
+    err = process.stderr.read()
+    process.communicate()
+    assert process.returncode == 143 and err.endswith("agentjob: the new job is job_new\n"), err
 
 
 @pytest.mark.parametrize("flags", [[], ["--wait", "--quiet", "--settle", "0"], ["--json-events"]], ids=" ".join)

@@ -11,6 +11,10 @@ from .. import errors
 from .signals import SAYS_ROOM, SIGNALS
 
 
+#: How often a command that waits for its reader looks for a signal.
+SIGNAL_SECONDS = 0.1
+
+
 class OutputError(errors.Error):
     """A result could not be written."""
 
@@ -39,7 +43,9 @@ def emit(text, last=True):
             for piece in pieces(text):
                 if SAYS_ROOM:
                     with interruptible():
-                        select.select([], [sys.stdout], [])
+                        # A signal that came just before it, or to another thread, does not end it.
+                        while not select.select([], [sys.stdout], [], SIGNAL_SECONDS)[1]:
+                            pass
                 sys.stdout.write(piece)
                 sys.stdout.flush()
             if last:
