@@ -321,7 +321,8 @@ $(BUILD)/venv.stamp: tests/python/requirements.txt
 # A wheel is compressed as much as deflate can: 3 % smaller for a second of the build.
 WHEEL := maturin build --quiet --release --locked --compression-level 9
 # The wheel is built again whenever one of these files is newer.
-PACKAGE := Cargo.toml core/Cargo.toml tests/emulator/Cargo.toml Cargo.lock pyproject.toml README.md python/THIRD-PARTY-NOTICES $(shell find core/src python tests/emulator/src \
+PACKAGE := Cargo.toml core/Cargo.toml tests/emulator/Cargo.toml Cargo.lock pyproject.toml README.md \
+		python/THIRD-PARTY-NOTICES $(shell find core/src python tests/emulator/src \
 		-name '*.rs' -o -name 'page.*' -o -name '*.py' -o -name '*.pyi' -o -name Cargo.toml)
 $(BUILD)/wheel.stamp: $(BUILD)/venv.stamp $(PACKAGE)
 	rm -rf "$(BUILD)/wheels"

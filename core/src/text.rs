@@ -48,19 +48,28 @@ fn is_hidden(c: char) -> bool {
     }
 }
 
+/// How much of a text from outside is part of a sentence.
+const MAX_CHARS: usize = 300;
+
 /// Text from outside as part of a sentence: escaped, and bounded in length.
 pub(crate) fn describe(text: &str) -> String {
-    const MAX_CHARS: usize = 300;
     match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", escape(&text[..end])),
         None => escape(text).into_owned(),
     }
 }
 
-/// A path as part of a sentence: between quotes and escaped, but with single backslashes on Windows, where every path has some.
+/// A path as part of a sentence: between quotes, escaped and bounded, but with single backslashes on Windows, where every path has
+/// some.
 pub(crate) fn quoted(path: &Path) -> String {
-    let escaped = format!("{path:?}");
-    if cfg!(windows) { escaped.replace("\\\\", "\\") } else { escaped }
+    let mut escaped = format!("{path:?}");
+    if cfg!(windows) {
+        escaped = escaped.replace("\\\\", "\\");
+    }
+    match escaped.char_indices().nth(1 + MAX_CHARS) {
+        Some((end, _)) if end + 1 < escaped.len() => format!("{}…\"", &escaped[..end]),
+        _ => escaped,
+    }
 }
 
 /// What is around a name and cannot be seen, as a clause: `ends with an invisible character (U+FEFF)`. A spreadsheet or a web page
@@ -104,6 +113,13 @@ mod tests {
     #[cfg(windows)]
     fn a_path_is_quoted_with_its_own_backslashes() {
         assert_eq!(quoted(Path::new("C:\\Users\\a b\\key")), "\"C:\\Users\\a b\\key\"");
+    }
+
+    #[test]
+    fn a_long_path_is_bounded() {
+        let longest = "é".repeat(300);
+        assert_eq!(quoted(Path::new(&longest)), format!("\"{longest}\""));
+        assert_eq!(quoted(Path::new(&format!("{longest}/a"))), format!("\"{longest}…\""));
     }
 
     #[test]

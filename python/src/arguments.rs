@@ -186,7 +186,8 @@ pub(crate) fn headers(name: &str, given: &Bound<'_, PyAny>) -> Result<Headers, R
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
             item.and_then(|item| item.extract()).map_err(refused)?;
         let name = text("a header's name", &name)?;
-        let value = text(&format!("the value of header {name}"), &value)?;
+        // The name is not quoted before it is checked: where name and value were confused, it is the secret.
+        let value = text("a header's value", &value)?;
         if headers.contains(&name) {
             return Err(Error::invalid_argument(format!("header {name} is given twice")).into());
         }

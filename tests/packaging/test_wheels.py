@@ -59,7 +59,7 @@ def test_the_wheels_have_exactly_the_expected_tags(dist, request):
     built = {tags(wheel) for wheel in dist.glob("*.whl")}
     if request.config.getoption("platforms") == "any":
         # Those of `make wheels-for`.
-        ((where, *_),) = {(where,) for _, where in built}
+        (where,) = {where for _, where in built}
         assert where in [*PLATFORMS, WINDOWS]
         assert {interpreter for interpreter, _ in built} == set(INTERPRETERS[:1] if where == WINDOWS else INTERPRETERS)
         return

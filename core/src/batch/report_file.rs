@@ -16,7 +16,7 @@ use crate::batch::status::status_of;
 use crate::error::Error;
 use crate::os::descriptor::above_standard;
 use crate::os::file::{is_same, private, rename_if_free};
-use crate::text::{describe, quoted};
+use crate::text::quoted;
 
 /// How many names are tried for the file that becomes the report.
 const NAME_TRIES: u32 = 16;
@@ -101,5 +101,5 @@ fn exists(path: &Path) -> Error {
 }
 
 fn wrong(path: &Path, what: &str) -> Error {
-    Error::invalid(format!("report {} {what}", quoted(Path::new(&describe(&path.to_string_lossy())))))
+    Error::invalid(format!("report {} {what}", quoted(path)))
 }

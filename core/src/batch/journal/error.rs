@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use crate::error::{Error, ErrorKind};
-use crate::text::{describe, quoted};
+use crate::text::quoted;
 
 /// An error about the journal as a whole.
 pub(crate) fn problem(path: &Path, what: &str) -> Error {
-    Error::new(ErrorKind::Journal, format!("journal {} {what}", quoted(Path::new(&describe(&path.to_string_lossy())))))
+    Error::new(ErrorKind::Journal, format!("journal {} {what}", quoted(path)))
 }
 
 /// An error about one of its lines, counted from 1.
