@@ -12,6 +12,7 @@
 #                at every step, all compared with the emulator's ledger
 #   make torture makes each system call of a send, a wait and a batch fail with each of its errors
 #   make fuzz    gives every parser inputs that are made up, guided by coverage, for SECONDS each (60)
+#   make mutants makes mistakes in the code that decides, one after the other: each must fail a test
 #   make engines kills the workers of Airflow, Celery, Dask and Ray while they send, and says what arrived
 #   make bench   races agentjob against other clients on this machine and writes tests/bench/RESULTS.md (QUICK=1: a rough run)
 #   make release makes everything that a release consists of in build/release, and uploads nothing (docs/releasing.md)
@@ -50,12 +51,12 @@ endif
 # The parts of make check-platforms.
 PLATFORM_PARTS := $(shell sed -n 's/^PARTS := //p' tests/platforms/Makefile)
 
-.PHONY: help demo test check house deny test-rust test-c test-install test-memory test-model test-report test-python test-once test-vectors test-readme test-types test-packaging
+.PHONY: help demo test check house deny test-rust test-c test-install test-memory test-unsafe test-model test-report test-python test-once test-vectors test-readme test-types test-packaging
 .PHONY: test-wheels docs man test-docs check-platforms $(PLATFORM_PARTS:%=check-%)
-.PHONY: wheels wheels-for check-wheels gallery faults torture torture-sample fuzz fuzz-sample bench bench-check sizes fmt lint clean
+.PHONY: wheels wheels-for check-wheels gallery faults torture torture-sample fuzz fuzz-sample mutants bench bench-check sizes fmt lint clean
 
 help:
-	@sed -n '3,19s/^# \{0,1\}//p' Makefile
+	@sed -n '3,20s/^# \{0,1\}//p' Makefile
 	@echo "Each part is a target of its own:"
 	@echo "  test:   $(TEST_PARTS)"
 	@echo "  check:  the parts of test, then $(CHECK_PARTS)"
@@ -69,7 +70,7 @@ demo: $(BUILD)/wheel.stamp library
 # tests/parts.py runs the parts and prints a table at the end: what ran, what was skipped, and how long each part took. It runs a test
 # that failed again: `make test-rust ONLY=name` runs one test, and so do test-c, test-python and test-vectors.
 TEST_PARTS := house sizes test-rust test-c test-python test-vectors test-readme
-CHECK_PARTS := deny docs test-docs test-engines test-install test-types test-once test-report test-memory test-model torture-sample fuzz-sample gallery test-packaging test-wheels bench-check
+CHECK_PARTS := deny docs test-docs test-engines test-install test-types test-once test-report test-memory test-unsafe test-model torture-sample fuzz-sample gallery test-packaging test-wheels bench-check
 test check: ONE_PART = $(if $(ONLY),$(error ONLY=… runs one test of one part: make test-rust ONLY=name))
 test:
 	@$(ONE_PART)MAKE="$(MAKE)" $(PYTHON) tests/parts.py $(TEST_PARTS)
@@ -117,6 +118,10 @@ test-memory: MEMORY := -C tests/c LIBDIR="$(TARGET)/debug" EMULATOR="$(EMULATOR)
 test-memory: emulator
 	$(MAKE) -s -j $(CORES) $(MEMORY) build
 	$(MAKE) $(MEMORY) check-valgrind check-sanitize check-threads
+
+# Which `unsafe` blocks of the C library no program of tests/c reaches.
+test-unsafe: emulator
+	CC="$(CC)" MAKE="$(MAKE)" $(PYTHON) tests/unsafe/check.py --build "$(BUILD)/unsafe" --emulator "$(EMULATOR)"
 
 # Explores the models of the journal's and of a step's protocol to their last states, and checks that each known mistake is caught. Skips without spin.
 test-model:
@@ -260,6 +265,14 @@ else
 torture torture-sample:
 	@echo "SKIPPED: system calls are made to fail by seccomp, on Linux"
 endif
+
+# Hours: AREAS=wait for one area; JOBS=2 tries two mutants at a time. tests/mutants/run.py says what it does.
+JOBS ?= 1
+mutants: $(BUILD)/mutants.stamp
+	PATH="$(BUILD)/mutants/bin:$$PATH" $(PYTHON) tests/mutants/run.py --build "$(BUILD)/mutants" --jobs $(JOBS) $(AREAS)
+$(BUILD)/mutants.stamp:
+	$(CARGO) install --quiet --locked --root "$(BUILD)/mutants" cargo-mutants@27.1.0
+	@touch $@
 
 # tests/fuzz/README.md has the targets. The sample tries the same inputs each time, so that it fails only after a change.
 SECONDS ?= 60

@@ -2,8 +2,8 @@
 
 #: How much later than its deadline a call may return, in milliseconds. One that is later runs again alone: a busy machine delays, too.
 OVERSHOOT_MS = 150
-#: The deadline of program.c and program.py: of a send, and then of a wait.
-DEADLINE_MS = {"send": 2000, "wait": 4000}
+#: The deadline of program.c and program.py: of a send, of a wait, and of a batch's three messages.
+DEADLINE_MS = {"send": 2000, "wait": 4000, "batch": 3 * 2000}
 
 #: What may end the process after a failed call, by what it prints before. Neither is agentjob: Rust calls abort() when an allocation
 #: fails, and so does glibc where it cannot report it.
@@ -37,8 +37,10 @@ def wrong_verdict(delivery, arrived):
 
 def too_late(what, found):
     """How many milliseconds after its deadline the call returned, or 0."""
-    late = [call["ms"] - DEADLINE_MS[what] for call in found["first"]] if found and what != "batch" else []
-    return max([0, *late])
+    if found is None:
+        return 0
+    took = found["ms"] if what == "batch" else found["first"][0]["ms"]
+    return max(0, took - DEADLINE_MS[what])
 
 
 #: Calls after whose failure one more descriptor is open: a close that was made to fail did not happen, and without getrandom the
@@ -72,8 +74,8 @@ def judge(what, failed_call, found, ending, stderr, arrived):
         verdicts = [(one["prompt"], one["delivery"]) for one in found["first"] + found["next"]]
         if found["next"][0]["code"] not in ("OK", "AGENTJOB_OK"):
             broken.append(f"the next call failed with {found['next'][0]['code']}: {stderr[-300:]!r}")
-        if too_late(what, found) > OVERSHOOT_MS:
-            broken.append(f"the call returned {too_late(what, found)} ms after its deadline")
+    if too_late(what, found) > OVERSHOOT_MS:
+        broken.append(f"the call returned {too_late(what, found)} ms after its deadline")
     wrong = [wrong_verdict(delivery, arrived.get(prompt, 0)) for prompt, delivery in verdicts]
     broken += [sentence for sentence in wrong if sentence]
     if found["descriptors"] > (1 if failed_call in KEEP_ONE else 0):

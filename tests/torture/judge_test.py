@@ -8,9 +8,9 @@ def send(delivery, ms=5, next_code="AGENTJOB_OK", descriptors=0):
     return {"first": calls, "next": [{**calls[0], "prompt": "p, next", "delivery": "accepted", "code": next_code}], "descriptors": descriptors}
 
 
-def batch(first, following, next_code="AGENTJOB_OK", code="AGENTJOB_ERR_CONNECT"):
+def batch(first, following, next_code="AGENTJOB_OK", code="AGENTJOB_ERR_CONNECT", ms=5):
     outcomes = [[{"prompt": f"p, item {number}", "delivery": one} for number, one in enumerate(run, 1)] for run in (first, following)]
-    return {"first": outcomes[0], "code": code, "next": outcomes[1], "next_code": next_code, "descriptors": 0}
+    return {"first": outcomes[0], "code": code, "ms": ms, "next": outcomes[1], "next_code": next_code, "descriptors": 0}
 
 
 THREE = {"p, item 1": 1, "p, item 2": 1, "p, item 3": 1}
@@ -35,6 +35,7 @@ BROKEN = [
     ("the next call failed", "send", send("unknown", next_code="AGENTJOB_ERR_CONNECT"), {"p": 1, "p, next": 1}),
     ("1 descriptors are left", "send", send("accepted", descriptors=1), {"p": 1, "p, next": 1}),
     ("cannot be resumed", "batch", batch([], [], "AGENTJOB_ERR_JOURNAL"), {}),
+    ("after its deadline", "batch", batch([], ACCEPTED, ms=6200), THREE),
     ("2 of 3 messages", "batch", batch([], ["accepted", "accepted"]), THREE),
     ("changed from accepted to unknown", "batch", batch(["accepted"], ["unknown", "accepted", "accepted"]), THREE),
     ("never arrived", "batch", batch([], ACCEPTED), {"p, item 1": 1}),

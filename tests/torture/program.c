@@ -131,8 +131,9 @@ int main(int argc, char **argv) {
     printf("{\"first\":[");
     if (strcmp(what, "batch") == 0) {
         mark(1);
+        long long began = now_ms();
         agentjob_code code = batch(client, argv[7], argv[6]);
-        printf("],\"code\":\"%s\",\"next\":[", agentjob_code_name(code));
+        printf("],\"code\":\"%s\",\"ms\":%lld,\"next\":[", agentjob_code_name(code), now_ms() - began);
         code = batch(client, argv[7], argv[6]);
         printf("],\"next_code\":\"%s\"", agentjob_code_name(code));
     } else {

@@ -72,9 +72,11 @@ def main():
     ) as client:
         mark(1)
         if WHAT == "batch":
+            began = time.monotonic()
             first, code = batch(client)
+            took = int((time.monotonic() - began) * 1000)
             following, next_code = batch(client)
-            found = {"first": first, "code": code, "next": following, "next_code": next_code}
+            found = {"first": first, "code": code, "ms": took, "next": following, "next_code": next_code}
         else:
             found = {"first": call(client, PROMPT), "next": call(client, f"{PROMPT}, next")}
     print(json.dumps({**found, "descriptors": descriptors() - before}))

@@ -1,6 +1,8 @@
 """The page with the table of calls and outcomes."""
 
 import collections
+import datetime
+import subprocess
 
 HEAD = """# What happens when a system call fails
 
@@ -11,6 +13,11 @@ OF_A_CALL = """
 The outcome of a send and of a wait is the message's verdict, `accepted` if the call went well. A batch is `complete` if it went well, and
 otherwise `stopped, then resumed` by its next run. `malloc` is each allocation of a send.
 """
+
+
+def commit():
+    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    return f"commit {found.stdout.strip()}" if found.returncode == 0 else "not a clone"
 
 
 def page(undisturbed, labelled, errnos):
@@ -28,6 +35,6 @@ def page(undisturbed, labelled, errnos):
         for outcome, effects in sorted(outcomes.items()):
             lines.append(f"| {what} | `{call}` | {outcome} | {sum(effects.values())} | {' '.join(sorted(effects)).replace('one byte', '`one byte`')} |")
     never = sorted({call for run in undisturbed for call in run.calls if call not in errnos})
-    lines.append(f"\n{len(labelled)} cases; {unreached} of them never reached their call, because threads and polls vary between runs.")
+    lines.append(f"\nOn {datetime.date.today()}, {commit()}: {len(labelled)} cases; {unreached} of them never reached their call, because threads and polls vary between runs.")
     lines.append(f"Calls that cannot fail, or not in a way that can be imitated, were left alone: {', '.join(f'`{one}`' for one in never)}.\n")
     return "\n".join(lines)

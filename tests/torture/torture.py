@@ -6,7 +6,7 @@
 FOLDER has fail_call and fail_allocation.so, PROGRAM is program.c, and PYTHON is one that has agentjob.
 
 First each situation runs undisturbed and its system calls are recorded. Then it runs once for each call and each effect: every errno
-of errnos.txt, and one byte only for a read or a write. --sample N runs about N cases, evenly spread, always the same on one machine;
+of errnos.txt, EINTR, and one byte only for a read or a write. --sample N runs about N cases, evenly spread, always the same on one machine;
 --only runs those whose names contain TEXT; --write writes the table. The exit status is 1 if a promise was broken (judge.py).
 """
 
@@ -114,7 +114,8 @@ class Torture:
     def cases(self, run):
         """Every case that follows from an undisturbed run."""
         for call, count in collections.Counter(run.calls).items():
-            effects = self.errnos.get(call, []) + (["one byte"] if call in MOVERS else [])
+            effects = sorted({*self.errnos[call], "EINTR"}) if call in self.errnos else []
+            effects += ["one byte"] if call in MOVERS else []
             for occurrence in range(1, count + 1):
                 for effect in effects:
                     yield Case(run.case.situation, call, occurrence, effect)
