@@ -36,8 +36,8 @@ POSITION = re.compile(r"(?<=\.rs):\d+:\d+")
 
 def cargo_mutants(area, *arguments, **options):
     files = [argument for file in AREAS[area] for argument in ("--file", f"core/src/{file}")]
-    # Only core is compiled again for a mutant, and only what changed of it.
-    environment = {**os.environ, "CARGO_INCREMENTAL": "1", "CARGO_PROFILE_DEV_DEBUG": "0"}
+    # Only core is compiled again for a mutant, and only what changed of it. Most tests wait more than they compute.
+    environment = {**os.environ, "CARGO_INCREMENTAL": "1", "CARGO_PROFILE_DEV_DEBUG": "0", "RUST_TEST_THREADS": "16"}
     environment.pop("CARGO_TARGET_DIR", None)
     command = ["cargo", "mutants", "--package", "agentjob-core", "--colors", "never", *files, *arguments]
     return subprocess.run(command, cwd=TOP, env=environment, **options)

@@ -91,7 +91,11 @@ def the_live_lines_are_updated(columns, style):
         assert lines[0] == "agentjob: 30 messages"
         assert sum(bool(re.search(r"\d+/30", line)) for line in lines) == 1, "one frame at a time"
     middle = [" ".join(" ".join(lines).split()) for lines in screen.frames]
-    assert any(re.search(r"10/30 33 %.*9 accepted 1 rejected 20 left", text) for text in middle), middle
+    counts = [re.search(r"(\d+)/30 (\d+) %.*?(\d+) accepted 1 rejected (\d+) left", text) for text in middle]
+    counts = [tuple(map(int, found.groups())) for found in counts if found]
+    assert any(0 < done < 30 for done, *_ in counts), middle
+    for done, percent, accepted, left in counts:
+        assert percent == done * 100 // 30 and done <= accepted + 1 == 30 - left
     text = "".join(line.ljust(columns) if len(line) == columns else line + "\n" for line in screen.lines)
     assert "%" not in text and "agentjob: 30 messages: 29 accepted, 1 rejected, 0 left\n" in text
     drawn = [at for at, piece in terminal.writes if DRAWN.encode() in piece]
