@@ -15,5 +15,10 @@ grep -v '^maturin' tests/python/requirements.txt >"$PLATFORMS/requirements-$targ
 # Where this Python looks in isolated mode, too.
 python_packages 3.11 "$system/usr/local/lib/python3.11/dist-packages" "${glibc[*]/%/_aarch64}" "$dist" -r "$PLATFORMS/requirements-$target.txt"
 echo "SKIPPED: memory, threads and blocked signals of a Python process: qemu has its own in it"
-there python3 -B -m pytest -q -rsfE -n 4 -p no:cacheprovider tests/python --ignore tests/python/test_weight.py \
+without=(--ignore tests/python/test_weight.py)
+if [ -z "${SLOW:-}" ]; then
+    echo "SKIPPED without SLOW=1: more than the basic tests of the command line, which take half an hour because each starts Python several times"
+    without+=("--ignore-glob=*/test_cli_*")
+fi
+there python3 -B -m pytest -q -rsfE -n 4 -p no:cacheprovider tests/python "${without[@]}" \
     --deselect tests/python/test_emulator_threads.py::test_each_thread_of_the_emulator_blocks_all_signals_but_its_own_faults
