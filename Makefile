@@ -5,12 +5,12 @@
 #   make test    run this after every change: the house check, the sizes, Rust, C, C++, Python, the vectors in all three languages,
 #                the README's examples
 #   make check   run this before you propose a change: make test, then documentation, installing, packaging, types, the C ABI from
-#                other languages, memory, the journal's model, the dependencies, samples of torture and fuzz, the cost of a message
+#                other languages, memory, unsafe blocks, the journal's model, the dependencies, samples of torture and fuzz, the cost of a message
 #   make check-platforms   builds for other processors, C libraries and systems, and runs the tests there (not a part of make check)
 #   make docs    builds the documentation's site in build/site
 #   make faults  proves the delivery verdict and the journal: 20,000 messages through every fault, and batches that are killed
 #                at every step, all compared with the emulator's ledger
-#   make torture makes each system call of a send, a wait and a batch fail with each of its errors
+#   make torture makes each system call of a send, a wait and a batch fail with each of its errors, and with EINTR
 #   make fuzz    gives every parser inputs that are made up, guided by coverage, for SECONDS each (60)
 #   make mutants makes mistakes in the code that decides, one after the other: each must fail a test
 #   make engines kills the workers of Airflow, Celery, Dask and Ray while they send, and says what arrived
@@ -119,7 +119,7 @@ test-memory: emulator
 	$(MAKE) -s -j $(CORES) $(MEMORY) build
 	$(MAKE) $(MEMORY) check-valgrind check-sanitize check-threads
 
-# Which `unsafe` blocks of the C library no program of tests/c reaches.
+# Each `unsafe` block of the C library is reached by a program of tests/c.
 test-unsafe: emulator
 	CC="$(CC)" MAKE="$(MAKE)" $(PYTHON) tests/unsafe/check.py --build "$(BUILD)/unsafe" --emulator "$(EMULATOR)"
 
@@ -266,13 +266,14 @@ torture torture-sample:
 	@echo "SKIPPED: system calls are made to fail by seccomp, on Linux"
 endif
 
-# Hours: AREAS=wait for one area; JOBS=2 tries two mutants at a time. tests/mutants/run.py says what it does.
+# Hours: AREAS=wait for one area, JOBS=2 tries two mutants at a time, CONTINUE=1 continues a run that was ended. tests/mutants/run.py says
+# what it does.
 JOBS ?= 1
-mutants: $(BUILD)/mutants.stamp
-	PATH="$(BUILD)/mutants/bin:$$PATH" $(PYTHON) tests/mutants/run.py --build "$(BUILD)/mutants" --jobs $(JOBS) $(AREAS)
-$(BUILD)/mutants.stamp:
-	$(CARGO) install --quiet --locked --root "$(BUILD)/mutants" cargo-mutants@27.1.0
-	@touch $@
+CARGO_MUTANTS := 27.1.0
+mutants: $(BUILD)/cargo-mutants-$(CARGO_MUTANTS)/bin/cargo-mutants
+	PATH="$(<D):$$PATH" $(PYTHON) tests/mutants/run.py --build "$(BUILD)/mutants" --jobs $(JOBS) $(if $(CONTINUE),--continue) $(AREAS)
+$(BUILD)/cargo-mutants-$(CARGO_MUTANTS)/bin/cargo-mutants:
+	$(CARGO) install --quiet --locked --root "$(BUILD)/cargo-mutants-$(CARGO_MUTANTS)" cargo-mutants@$(CARGO_MUTANTS)
 
 # tests/fuzz/README.md has the targets. The sample tries the same inputs each time, so that it fails only after a change.
 SECONDS ?= 60

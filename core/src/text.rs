@@ -1,7 +1,7 @@
 //! Text from outside, made safe to show: nothing in it drives a terminal, is invisible, or changes the order of what is read.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// What some editors put before a text in a file, and some servers before a response. It is no part of the text.
@@ -62,14 +62,16 @@ pub(crate) fn describe(text: &str) -> String {
 /// A path as part of a sentence: between quotes, escaped and bounded, but with single backslashes on Windows, where every path has
 /// some.
 pub(crate) fn quoted(path: &Path) -> String {
-    let mut escaped = format!("{path:?}");
+    let text = path.to_string_lossy();
+    let beginning = text.char_indices().nth(MAX_CHARS).map(|(end, _)| PathBuf::from(&text[..end]));
+    let mut escaped = escape(&format!("{:?}", beginning.as_deref().unwrap_or(path))).into_owned();
     if cfg!(windows) {
         escaped = escaped.replace("\\\\", "\\");
     }
-    match escaped.char_indices().nth(1 + MAX_CHARS) {
-        Some((end, _)) if end + 1 < escaped.len() => format!("{}…\"", &escaped[..end]),
-        _ => escaped,
+    if beginning.is_some() {
+        escaped.insert(escaped.len() - 1, '…');
     }
+    escaped
 }
 
 /// What is around a name and cannot be seen, as a clause: `ends with an invisible character (U+FEFF)`. A spreadsheet or a web page
@@ -113,6 +115,11 @@ mod tests {
     #[cfg(windows)]
     fn a_path_is_quoted_with_its_own_backslashes() {
         assert_eq!(quoted(Path::new("C:\\Users\\a b\\key")), "\"C:\\Users\\a b\\key\"");
+    }
+
+    #[test]
+    fn what_cannot_be_seen_in_a_path_is_escaped() {
+        assert_eq!(quoted(Path::new("a\nb\u{3164}c\u{202e}")), r#""a\nb\u{3164}c\u{202e}""#);
     }
 
     #[test]

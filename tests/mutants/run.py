@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Makes one mistake after the other in the code that decides (a mutant), and runs the tests of core: one of them must fail.
 
-    run.py --build FOLDER [--jobs N] [AREA...]
+    run.py --build FOLDER [--jobs N] [--continue] [AREA...]
 
-A mutant that the tests beside the code let live is tried again with all tests of core. What lives then is a survivor: survivors.txt has
-each with its reason, and any other is a failure, as is an area of which less than 95 % is killed. Minutes to hours for an area; a run that
-was interrupted continues where it was. FOLDER/AREA has the details; remove it to begin again, as after a change of the code.
+A mutant that the tests beside the code let live is tried again with those against the emulator, and then with all tests of core. What
+lives then is a survivor: survivors.txt has each with its reason, and any other is a failure, as is an area of which less than 95 % is
+killed. An area takes minutes to hours; --continue continues a run that was ended. FOLDER/AREA/mutants.out has what each test printed.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import collections
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -30,8 +31,7 @@ AREAS = {
 }
 LEAST_KILLED = 0.95
 #: Arguments of cargo, and after how many seconds a mutant is taken to hang: the tests beside the code take seconds, all tests minutes.
-STAGES = [("--lib", 120), ("--tests", 900)]
-POSITION = re.compile(r"(?<=\.rs):\d+:\d+")
+STAGES = [("--lib", 120), ("--test=together", 600), ("--tests", 900)]
 
 
 def cargo_mutants(area, *arguments, **options):
@@ -47,52 +47,87 @@ def lines(file):
     return file.read_text("utf-8").splitlines() if file.exists() else []
 
 
-def keep_unviable(folder):
-    """Notes which mutants don't compile before the next run of cargo-mutants forgets it."""
-    kept = folder / "unviable.txt"
-    unviable = {*lines(kept), *lines(folder / "mutants.out" / "unviable.txt")}
-    kept.write_text("".join(f"{mutant}\n" for mutant in sorted(unviable)), "utf-8")
-    return unviable
+OUTCOMES = ("caught", "timeout", "unviable")
+
+
+def keep(folder):
+    """Adds the outcomes of the last run of cargo-mutants, which forgets them in the next one, to those before; returns them all."""
+    kept = {}
+    for outcome in OUTCOMES:
+        kept[outcome] = {*lines(folder / f"{outcome}.txt"), *lines(folder / "mutants.out" / f"{outcome}.txt")}
+        (folder / f"{outcome}.txt").write_text("".join(f"{mutant}\n" for mutant in sorted(kept[outcome])), "utf-8")
+    # It tries what hung again, but not what is in this file.
+    if kept["timeout"]:
+        (folder / "mutants.out" / "caught.txt").write_text("".join(f"{mutant}\n" for mutant in sorted(kept["caught"] | kept["timeout"])), "utf-8")
+    return kept
 
 
 def survivors(area, folder, jobs):
     """Returns the mutants that all tests let live, and all that compile."""
-    listed = cargo_mutants(area, "--list", check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    listed = set(cargo_mutants(area, "--list", check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines())
     folder.mkdir(parents=True, exist_ok=True)
+    finished = folder / "finished.txt"
     for tests, seconds in STAGES:
-        keep_unviable(folder)
+        keep(folder)
+        if tests in lines(finished):
+            continue
         limits = ["--timeout", str(seconds), "--jobs", str(jobs), "--cap-lints", "true"]
-        stage = ["--iterate", "--no-shuffle", "--output", str(folder), f"--cargo-arg={tests}", *limits]
+        stage = ["--iterate", "--no-shuffle", "--gitignore", "true", "--output", str(folder), f"--cargo-arg={tests}", *limits]
         # 2: some mutants live; 3: with some the tests hung, which is noticed, too.
         status = cargo_mutants(area, *stage, stdout=sys.stderr).returncode
         if status not in (0, 2, 3):
             sys.exit(f"cargo mutants ended with status {status}")
-    return lines(folder / "mutants.out" / "missed.txt"), set(listed) - keep_unviable(folder)
+        with finished.open("a", encoding="utf-8") as file:
+            file.write(f"{tests}\n")
+    kept = keep(folder)
+    living = lines(folder / "mutants.out" / "missed.txt")
+    tried = listed - kept["unviable"]
+    if tried - kept["caught"] - kept["timeout"] != set(living):
+        sys.exit(f"{area}: some mutants have no outcome; run it without --continue")
+    return living, tried
+
+
+def without_position(mutant):
+    """Its name in survivors.txt, which other changes of the file leave as it is."""
+    return re.sub(r"(?<=\.rs):\d+:\d+", "", mutant)
+
+
+def reasoned():
+    return [line for line in lines(HERE / "survivors.txt") if line and not line.startswith("#")]
 
 
 def judge(area, living, tried):
     """Prints one line for the area, and one for each survivor without a reason; returns whether all is as it must be."""
-    names = {POSITION.sub("", mutant) for mutant in tried}
-    known = collections.Counter(line for line in lines(HERE / "survivors.txt") if line in names)
-    found = collections.Counter(POSITION.sub("", mutant) for mutant in living)
-    killed = 1 - len(living) / len(tried)
+    new = collections.Counter(map(without_position, living)) - collections.Counter(reasoned())
+    killed = 1 - len(living) / max(1, len(tried))
     print(f"{area:10} {len(tried):>5} mutants {len(living):>4} survive {killed:>6.1%} killed", flush=True)
-    for mutant in (found - known).elements():
+    for mutant in new.elements():
         print(f"           survives without a reason: {mutant}")
-    for mutant in (known - found).elements():
-        print(f"           is killed now, so take it out of survivors.txt: {mutant}")
-    return killed >= LEAST_KILLED and found == known
+    return killed >= LEAST_KILLED and not new
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True, type=pathlib.Path)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--continue", action="store_true", dest="resume")
     parser.add_argument("areas", nargs="*", choices=[*AREAS, []], default=[])
     options = parser.parse_args()
-    folder = options.build.resolve()
-    good = [judge(area, *survivors(area, folder / area, options.jobs)) for area in options.areas or AREAS]
-    return 0 if all(good) else 1
+    folder, areas = options.build.resolve(), options.areas or list(AREAS)
+    missing = [pattern for area in areas for pattern in AREAS[area] if not any((TOP / "core/src").glob(pattern))]
+    if missing:
+        sys.exit(f"no file of core/src is called {', '.join(missing)}: change AREAS")
+    good, all_tried = [], set()
+    for area in areas:
+        if not options.resume:
+            shutil.rmtree(folder / area, ignore_errors=True)
+        living, tried = survivors(area, folder / area, options.jobs)
+        good.append(judge(area, living, tried))
+        all_tried.update(map(without_position, tried))
+    gone = sorted(set(reasoned()) - all_tried) if areas == list(AREAS) else []
+    for mutant in gone:
+        print(f"there is no such mutant any more, so take it out of survivors.txt: {mutant}")
+    return 0 if all(good) and not gone else 1
 
 
 if __name__ == "__main__":

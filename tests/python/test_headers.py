@@ -105,6 +105,7 @@ def given(emulator):
         ({"X-Tenant": "a", "x-tenant": "b"}, agentjob.InvalidArgumentError, "header x-tenant is given twice"),
         ({"X-Tenant": "\ud800"}, agentjob.InvalidArgumentError, "lone surrogate"),
         ({"X-Tenant": 1}, TypeError, "a header's value must be a str, not int"),
+        ({"adm_secret7": 1}, TypeError, "a header's value must be a str, not int"),
         ({"X-Tenant": b"acme"}, TypeError, "a header's value must be a str, not bytes"),
         ({1: "a"}, TypeError, "a header's name must be a str, not int"),
         ([("X-Tenant", "a")], TypeError, "headers must be a mapping of str to str, not list"),

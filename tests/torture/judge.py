@@ -35,12 +35,14 @@ def wrong_verdict(delivery, arrived):
     return None
 
 
+def took(what, found):
+    """How many milliseconds the tortured call took."""
+    return found["ms"] if what == "batch" else found["first"][0]["ms"]
+
+
 def too_late(what, found):
     """How many milliseconds after its deadline the call returned, or 0."""
-    if found is None:
-        return 0
-    took = found["ms"] if what == "batch" else found["first"][0]["ms"]
-    return max(0, took - DEADLINE_MS[what])
+    return max(0, took(what, found) - DEADLINE_MS[what]) if found else 0
 
 
 #: Calls after whose failure one more descriptor is open: a close that was made to fail did not happen, and without getrandom the

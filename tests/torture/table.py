@@ -16,11 +16,15 @@ otherwise `stopped, then resumed` by its next run. `malloc` is each allocation o
 
 
 def commit():
-    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
-    return f"commit {found.stdout.strip()}" if found.returncode == 0 else "not a clone"
+    """What is judged, as words."""
+    try:
+        found = subprocess.run(["git", "describe", "--always", "--dirty=, changed", "--exclude=*"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "no clone of git's"
+    return f"commit {found.stdout.strip()}"
 
 
-def page(undisturbed, labelled, errnos):
+def page(undisturbed, labelled, errnos, commit):
     """`labelled` are pairs of a run and its outcome."""
     rows = collections.defaultdict(lambda: collections.defaultdict(collections.Counter))
     unreached = 0
@@ -35,6 +39,6 @@ def page(undisturbed, labelled, errnos):
         for outcome, effects in sorted(outcomes.items()):
             lines.append(f"| {what} | `{call}` | {outcome} | {sum(effects.values())} | {' '.join(sorted(effects)).replace('one byte', '`one byte`')} |")
     never = sorted({call for run in undisturbed for call in run.calls if call not in errnos})
-    lines.append(f"\nOn {datetime.date.today()}, {commit()}: {len(labelled)} cases; {unreached} of them never reached their call, because threads and polls vary between runs.")
+    lines.append(f"\nOn {datetime.date.today()}, {commit}: {len(labelled)} cases; {unreached} of them never reached their call, because threads and polls vary between runs.")
     lines.append(f"Calls that cannot fail, or not in a way that can be imitated, were left alone: {', '.join(f'`{one}`' for one in never)}.\n")
     return "\n".join(lines)

@@ -26,7 +26,7 @@ import tempfile
 import time
 
 import table
-from judge import OVERSHOOT_MS, judge, label, too_late
+from judge import DEADLINE_MS, OVERSHOOT_MS, judge, label, took, too_late
 from services import Services
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -173,7 +173,7 @@ def main():
 
 
 def run(torture, all_services, options):
-    began = time.monotonic()
+    began, commit = time.monotonic(), table.commit()
     situations = [one for one in SITUATIONS if one[0] == "C" or options.python]
     undisturbed = torture.run_all([Case(one, "none", 0, "nothing") for one in situations], options.workers)
     cases = [case for one in undisturbed for case in torture.cases(one)] + torture.allocations()
@@ -189,7 +189,7 @@ def run(torture, all_services, options):
             [runs[at]] = torture.run_all([runs[at].case], 1)
     ledgers = [ledger for services in all_services for ledger in (services.plain.arrived(), services.tls.arrived())]
     results = list(judged([*undisturbed, *runs], ledgers))
-    text = table.page(undisturbed, [(one, label(one.found, one.ending, one.stderr)) for one in runs], torture.errnos)
+    text = table.page(undisturbed, [(one, label(one.found, one.ending, one.stderr)) for one in runs], torture.errnos, commit)
     print(text)
     broken = [(one, sentences) for one, sentences in results if sentences]
     for one, sentences in broken:
@@ -197,6 +197,8 @@ def run(torture, all_services, options):
             print(f"BROKEN {one.name}: {sentence}")
     if options.write and not broken:
         pathlib.Path(options.write).write_text(text)
+    slowest = {what: max((took(what, one.found) for one in runs if one.case.situation[1] == what and one.found), default=0) for what in DEADLINE_MS}
+    print("The slowest took " + ", ".join(f"{ms} ms ({what})" for what, ms in slowest.items()) + ".")
     print(f"{len(runs)} of {total} cases in {time.monotonic() - began:.0f} s.")
     print(f"{len(results) - len(broken)} passed, {len(broken)} failed")
     return 1 if broken else 0

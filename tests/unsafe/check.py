@@ -3,56 +3,63 @@
 
     check.py --build FOLDER --emulator PROGRAM
 
-Compiles the library without optimization, which merges and moves code, and with a counter for each piece of code between two branches, and
-runs the programs with it. A block is reached if one of its lines is. The same programs run under valgrind and the sanitizers
-(`make test-memory`), so what a block promises is tested there.
+Compiles the library without optimization, which merges and moves code, and with a flag for each piece of code between two branches, and
+runs the programs with it. A block is reached if each of its functions is: the one that it stands in, and the closures in it. That a
+program passes NULL is not enough. The same programs run under valgrind and the sanitizers (`make test-memory`), so what a block promises
+is tested there.
 """
 
 import argparse
 import bisect
+import hashlib
 import os
 import pathlib
 import platform
 import re
+import shlex
 import shutil
+import struct
 import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
-#: Stable Rust has LLVM's counters, as the fuzzers use them.
-COUNTERS = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters"
-COUNTERS += " -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-prune-blocks=0 -Ccodegen-units=1"
-PROGRAMS = TOP / "tests/c"
+#: Stable Rust has LLVM's flags, as the fuzzers use its counters.
+FLAGS = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 -Cllvm-args=-sanitizer-coverage-inline-bool-flag"
+FLAGS += " -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-prune-blocks=0 -Ccodegen-units=1"
+SOURCES, PROGRAMS = TOP / "ffi-c/src", TOP / "tests/c"
 #: It measures the stack that the optimized library takes.
 OPTIMIZED = "every_call_fits_in_a_64_kib_stack"
-SOURCES = TOP / "ffi-c/src"
+NULLS = ["every_function_checks_for_null", "freeing_null_does_nothing"]
 
 
 def build(folder):
-    """The library with counters. With --target the flags are only for it, and not for what runs during the build."""
+    """The library with flags. With --target they are only in it, and not in what runs during the build."""
     version = subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout
     host = re.search(r"^host: (\S+)", version, re.M)[1]
-    writer = folder / "reached.o"
-    compiler = [os.environ.get("CC", "cc"), "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", "-c"]
-    subprocess.run([*compiler, str(HERE / "reached.c"), "-o", str(writer)], check=True)
-    flags = {"RUSTFLAGS": f"{COUNTERS} -Clink-arg={writer}", "CARGO_PROFILE_DEV_OPT_LEVEL": "0", "CARGO_TARGET_DIR": str(folder / "target")}
+    source = HERE / "reached.c"
+    # cargo links it again when it has another name.
+    writer = folder / f"reached-{hashlib.sha256(source.read_bytes()).hexdigest()[:16]}.o"
+    compiler = [*shlex.split(os.environ.get("CC", "cc")), "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", "-c"]
+    subprocess.run([*compiler, str(source), "-o", str(writer)], check=True)
+    environment = {**os.environ, "RUSTFLAGS": f"{FLAGS} -Clink-arg={writer}", "CARGO_TARGET_DIR": str(folder / "target")}
+    environment.update({"CARGO_PROFILE_DEV_OPT_LEVEL": "0", "CARGO_PROFILE_DEV_DEBUG": "line-tables-only"})
+    environment.pop("CARGO_ENCODED_RUSTFLAGS", None)
     command = [os.environ.get("CARGO", "cargo"), "build", "--quiet", "--package", "agentjob-ffi-c", "--target", host]
-    subprocess.run(command, check=True, cwd=TOP, env={**os.environ, **flags})
+    subprocess.run(command, check=True, cwd=TOP, env=environment)
     return folder / "target" / host / "debug" / "libagentjob.so"
 
 
-def run_programs(library, folder, emulator):
-    """Runs them all; returns the addresses that they reached."""
+def run_programs(names, library, folder, emulator):
+    """Returns the addresses that they reached."""
     reached = folder / "reached"
     shutil.rmtree(reached, ignore_errors=True)
     reached.mkdir()
-    settings = {"LIBDIR": library.parent, "EMULATOR": emulator, "OUT": folder / "programs", "KINDS": "shared"}
-    settings["ONLY"] = " ".join(sorted(file.stem for file in PROGRAMS.glob("*.c*") if file.stem != OPTIMIZED))
-    arguments = [f"{name}={value}" for name, value in settings.items()]
-    make = [os.environ.get("MAKE", "make"), "--silent", "-C", str(PROGRAMS), *arguments]
+    settings = {"LIBDIR": library.parent, "EMULATOR": emulator, "OUT": folder / "programs", "KINDS": "shared", "ONLY": " ".join(names)}
+    make = [os.environ.get("MAKE", "make"), "--silent", "-C", str(PROGRAMS), *(f"{name}={value}" for name, value in settings.items())]
     subprocess.run([*make, "-j", str(os.cpu_count()), "build"], check=True)
-    subprocess.run([*make, "check-programs"], check=True, env={**os.environ, "REACHED": str(reached)})
+    if subprocess.run([*make, "check-programs"], env={**os.environ, "REACHED": str(reached)}).returncode != 0:
+        sys.exit("a program failed, so what it reaches is not known")
     return {int(line, 16) for file in reached.iterdir() for line in file.read_text().split()}
 
 
@@ -71,14 +78,17 @@ def blocks(file):
             yield first, last
 
 
-def counted(library):
-    """The addresses of the code that has a counter, sorted."""
-    # The compiler wrote them, each with a flag, into a section that is relocated when the library is loaded.
+def pieces_of(library):
+    """The addresses of all pieces of code that have a flag, and of those at the beginning of a function; both sorted."""
+    # The compiler wrote pairs of numbers into a section: the address, which is relocated when the library is loaded, and what it is.
     relocations = subprocess.run(["readelf", "--relocs", "--wide", library], check=True, capture_output=True, text=True).stdout
     sections = subprocess.run(["readelf", "--sections", "--wide", library], check=True, capture_output=True, text=True).stdout
-    start, size = (int(number, 16) for number in re.search(r" __sancov_pcs\s+\S+\s+(\w+)\s+\w+\s+(\w+)", sections).groups())
-    found = re.findall(r"^(\w+)\s+\w+\s+R_\w+_RELATIVE\s+(\w+)$", relocations, re.M)
-    return sorted(int(value, 16) for at, value in found if start <= int(at, 16) < start + size)
+    start, offset, size = (int(number, 16) for number in re.search(r" __sancov_pcs\s+\S+\s+(\w+)\s+(\w+)\s+(\w+)", sections).groups())
+    table = library.read_bytes()[offset : offset + size]
+    addresses = {int(at, 16) - start: int(value, 16) for at, value in re.findall(r"^(\w+)\s+\w+\s+R_\w+_RELATIVE\s+(\w+)$", relocations, re.M)}
+    pairs = enumerate(struct.iter_unpack("<QQ", table))
+    entries = [(addresses[number * 16], is_function) for number, (_, is_function) in pairs]
+    return sorted(address for address, _ in entries), sorted(address for address, is_function in entries if is_function)
 
 
 def lines_of(library):
@@ -93,32 +103,42 @@ def lines_of(library):
     return found
 
 
+def last_before(starts, address):
+    at = bisect.bisect_right(starts, address)
+    return starts[at - 1] if at else None
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True, type=pathlib.Path)
     parser.add_argument("--emulator", required=True)
     options = parser.parse_args()
-    if platform.system() != "Linux":
-        print("SKIPPED: the library with counters is read with the tools of Linux")
+    if platform.system() != "Linux" or not (shutil.which("objdump") and shutil.which("readelf")):
+        print("SKIPPED: objdump and readelf (apt-get install binutils) say which code belongs to a block")
         return 0
     folder = options.build.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     library = build(folder)
-    reached = run_programs(library, folder, options.emulator)
-    starts, lines = counted(library), lines_of(library)
+    others = sorted(file.stem for file in PROGRAMS.glob("*.c*") if file.stem not in [OPTIMIZED, *NULLS])
+    reached = run_programs(others, library, folder, options.emulator)
+    with_nulls = reached | run_programs(NULLS, library, folder, options.emulator)
+    pieces, functions = pieces_of(library)
+    lines = lines_of(library)
     total = missing = 0
     for file in sorted(SOURCES.rglob("*.rs")):
         name = file.relative_to(SOURCES).as_posix()
         text = file.read_text("utf-8").splitlines()
         for first, last in blocks(file):
-            addresses = [address for line, address in lines.get(name, []) if first <= line <= last]
-            pieces = {starts[at - 1] for at in (bisect.bisect_right(starts, address) for address in addresses) if at}
+            own = {}
+            for line, address in lines.get(name, []):
+                if first <= line <= last:
+                    own.setdefault(last_before(functions, address), set()).add(last_before(pieces, address))
             total += 1
-            if not pieces & reached:
+            if not set().union(*own.values()) & reached or not all(group & with_nulls for group in own.values()):
                 missing += 1
                 print(f"no program reaches ffi-c/src/{name}:{first}: {text[first - 1].strip()}")
     print(f"{total - missing} of {total} unsafe blocks are reached by a program of tests/c; {missing} are not")
-    return 1 if missing else 0
+    return 1 if missing or not total else 0
 
 
 if __name__ == "__main__":
