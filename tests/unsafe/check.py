@@ -85,9 +85,12 @@ def pieces_of(library):
     sections = subprocess.run(["readelf", "--sections", "--wide", library], check=True, capture_output=True, text=True).stdout
     start, offset, size = (int(number, 16) for number in re.search(r" __sancov_pcs\s+\S+\s+(\w+)\s+(\w+)\s+(\w+)", sections).groups())
     table = library.read_bytes()[offset : offset + size]
-    addresses = {int(at, 16) - start: int(value, 16) for at, value in re.findall(r"^(\w+)\s+\w+\s+R_\w+_RELATIVE\s+(\w+)$", relocations, re.M)}
+    # Those of exported functions are given by the function's name, whose value stands beside it.
+    found = re.findall(r"^(\w+)\s+\w+\s+R_\w+_(?:RELATIVE\s+(\w+)|(?:64|ABS64)\s+(\w+) \S+ \+ 0)$", relocations, re.M)
+    addresses = {int(at, 16) - start: int(value or exported, 16) for at, value, exported in found}
+    # What the linker left out has no address.
     pairs = enumerate(struct.iter_unpack("<QQ", table))
-    entries = [(addresses[number * 16], is_function) for number, (_, is_function) in pairs]
+    entries = [(addresses[number * 16], is_function) for number, (_, is_function) in pairs if number * 16 in addresses]
     return sorted(address for address, _ in entries), sorted(address for address, is_function in entries if is_function)
 
 
