@@ -103,6 +103,8 @@ pub use once::step::{
 };
 #[doc(hidden)]
 pub use os::{thread, uptime};
+#[doc(hidden)]
+pub use text::describe;
 pub use text::escape;
 pub use wait::background::BackgroundPoll;
 pub use wait::client::Watch;

@@ -52,7 +52,7 @@ fn is_hidden(c: char) -> bool {
 const MAX_CHARS: usize = 300;
 
 /// Text from outside as part of a sentence: escaped, and bounded in length.
-pub(crate) fn describe(text: &str) -> String {
+pub fn describe(text: &str) -> String {
     match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", escape(&text[..end])),
         None => escape(text).into_owned(),

@@ -33,7 +33,10 @@ fn config(py: Python<'_>, json: &str) -> PyResult<emulator::Config> {
 }
 
 fn invalid(py: Python<'_>, sentence: &str) -> PyErr {
-    errors::raised(py, &Error::invalid_argument(format!("the emulator's configuration: {sentence}")))
+    errors::raised(
+        py,
+        &Error::invalid_argument(format!("the emulator's configuration: {}", agentjob_core::describe(sentence))),
+    )
 }
 
 fn plain<'py>(py: Python<'py>, truth: Result<String, serde_json::Error>) -> PyResult<Bound<'py, PyAny>> {

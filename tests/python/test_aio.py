@@ -144,35 +144,6 @@ def test_a_poller_resumes_from_its_text(emulator, run):
     run(main)
 
 
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_thousand_waits_hold_no_thread(backend):
-    jobs = [{"id": f"job_{n}", "status": "active"} for n in range(1000)]
-    with Emulator(jobs=jobs, keep_requests=False) as emulator:
-        done, threads, at_rest, others = [], [], [], our_threads()
-
-        async def wait(client, job):
-            done.append(await client.wait(job["id"], min_interval=7, max_interval=60))
-
-        async def main():
-            client = client_of(emulator)
-            async with anyio.create_task_group() as tasks:
-                for job in jobs:
-                    tasks.start_soon(wait, client, job)
-                while emulator.requests()["total"] < 1000:
-                    threads.append(len(our_threads(others)))
-                    await anyio.sleep(0.002)
-                # Every wait has polled and pauses; where a thousand polls take longer than 7 s, a later pause is long enough.
-                while 0 not in at_rest:
-                    await anyio.sleep(0.05)
-                    at_rest.append(len(our_threads(others)))
-                assert done == []
-                emulator.reset(jobs=[{"id": job["id"]} for job in jobs], keep_requests=False)
-
-        anyio.run(main, backend=backend)
-        assert len(done) == 1000 and {job["status"] for job in done} == {"completed"}
-        assert 0 < max(threads + at_rest) <= 128, "requests in flight are bounded"
-
-
 def test_nothing_of_it_is_loaded_before_it_is_used(script):
     running = script(
         """

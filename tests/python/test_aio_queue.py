@@ -291,6 +291,41 @@ def test_threads_follow_the_load_and_end_with_it(run):
         tried(5, attempt)
 
 
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_thousand_waits_hold_no_thread(backend):
+    jobs = [{"id": f"job_{n}", "status": "active"} for n in range(1000)]
+    with Emulator(jobs=jobs, keep_requests=False) as emulator:
+        done, threads, at_rest, others = [], [], [], our_threads()
+
+        async def wait(client, job, pause):
+            done.append(await client.wait(job["id"], min_interval=pause, max_interval=pause))
+
+        async def main():
+            client = aio.AsyncClient.of(emulator.client())
+            began = time.monotonic()
+            async with anyio.create_task_group() as tasks:
+                for job in jobs[:100]:
+                    tasks.start_soon(client.get_job, job["id"])
+            # Twice as long as a thousand polls take on this machine, and long enough for idle threads to end.
+            pause = max(7, 20 * (time.monotonic() - began))
+            async with anyio.create_task_group() as tasks:
+                for job in jobs:
+                    tasks.start_soon(wait, client, job, pause)
+                while emulator.requests()["total"] < 1100:
+                    threads.append(len(our_threads(others)))
+                    await anyio.sleep(0.002)
+                # Every wait has polled and pauses.
+                while 0 not in at_rest:
+                    await anyio.sleep(0.05)
+                    at_rest.append(len(our_threads(others)))
+                assert done == []
+                emulator.reset(jobs=[{"id": job["id"]} for job in jobs], keep_requests=False)
+
+        anyio.run(main, backend=backend)
+        assert len(done) == 1000 and {job["status"] for job in done} == {"completed"}
+        assert 0 < max(threads + at_rest) <= 128, "requests in flight are bounded"
+
+
 def test_without_a_new_thread_calls_queue_longer(monkeypatch):
     begin, left = threading.Thread.start, [2]
 

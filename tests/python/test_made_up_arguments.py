@@ -1,9 +1,10 @@
 """Arguments that are made up: a call takes them, or refuses them with TypeError or an error of agentjob, in one line without the key; and
-exactly what was taken arrived.
+exactly what was taken arrived. This holds of a client and its objects, in asyncio too, of batches, and of steps.
 
 The arguments are the same each time. AGENTJOB_TEST_CALLS (1500) says how many calls there are, AGENTJOB_TEST_SEED (1) which.
 """
 
+import asyncio
 import decimal
 import fractions
 import inspect
@@ -11,10 +12,13 @@ import os
 import pathlib
 import random
 import re
+import threading
 
 from conftest import PATIENCE
 
 import agentjob
+import agentjob.aio
+import agentjob.once
 from agentjob.testing import Emulator
 
 CALLS, SEED = (int(os.environ.get(f"AGENTJOB_TEST_{name}", default)) for name, default in (("CALLS", "1500"), ("SEED", "1")))
@@ -70,7 +74,11 @@ def made_up(of, depth=0):
 
 
 NUMERIC = re.compile("timeout|interval|lateness|settle|max_|grace|concurrency|outage")
-TEXTUAL = re.compile("job_id|prompt$|text|url|key|project|proxy|suffix|rate|resolution|format|journal|file|cert")
+TEXTUAL = re.compile("job_id|prompt$|text|url|key|project|proxy|suffix|rate|resolution|format|journal|file|cert|store|state")
+#: After so many seconds a call is cancelled that a made-up option lets last longer.
+LONGEST = 0.5
+#: The calls of a client each of which sends a message.
+SENDS = ("send_message", "send_and_wait", "create_job")
 
 
 def made_up_for(of, parameter):
@@ -87,24 +95,94 @@ def made_up_for(of, parameter):
 def calls(emulator, batches, folder):
     """{name: (the function, arguments that it takes)}"""
     client, batch_client = emulator.client(timeout=PATIENCE), batches.client(timeout=PATIENCE)
-    token = agentjob.CancelToken()
     settings = {"base_url": emulator.base_url, "api_key": KEY, "project_id": "project", "trust_env": False}
     text, journal = client.poller("job_demo").to_text(), folder / "sent"
-    assert [outcome["delivery"] for outcome in batch_client.send_all([("job_demo", "go")], journal=journal)] == ["accepted"]
-    return {
+    batch = batch_client.send_all([("job_demo", "go")], journal=journal)
+    assert [outcome["delivery"] for outcome in batch] == ["accepted"]
+    once = agentjob.once.Once(batch_client, folder / "steps")
+    job, items = {"job_id": "job_demo"}, [("job_demo", "go")]
+    table = {
         "Client": (agentjob.Client, settings),
-        "with_options": (client.with_options, {}),
-        "send_message": (client.send_message, {"job_id": "job_demo", "prompt": "go", "cancel": token}),
-        "create_job": (client.create_job, {"prompt": "go"}),
-        "get_job": (client.get_job, {"job_id": "job_demo"}),
-        "wait": (client.wait, {"job_id": "job_done"}),
-        "poller": (client.poller, {"job_id": "job_demo"}),
-        "resume": (client.resume, {"text": text}),
-        "send_all": (batch_client.send_all, {"items": [("job_demo", "go")], "journal": folder / "new"}),
+        "Emulator": (Emulator, {}),
+        "Once": (agentjob.once.Once, {"client": batch_client, "store": folder / "steps"}),
+        "Poller.poll": (client.poller("job_demo").poll, {}),
+        "Batch.next_event": (batch.next_event, {"timeout": 0}),
         "batch_status": (agentjob.batch_status, {"journal": journal}),
         "batch_resolve": (agentjob.batch_resolve, {"journal": journal, "items": [1], "resolution": "arrived"}),
+        "batch_retry": (agentjob.batch_retry, {"journal": journal, "items": [1]}),
+        "batch_drop": (agentjob.batch_drop, {"journal": journal, "items": [1]}),
+        "batch_report": (agentjob.batch_report, {"journal": journal}),
         "batch_export": (agentjob.batch_export, {"journal": journal}),
+        "read_batch_list": (agentjob.read_batch_list, {"path": folder / "list.csv"}),
     }
+    of_client = {
+        "with_options": {},
+        "send_message": {**job, "prompt": "go"},
+        "send_and_wait": {**job, "prompt": "go", "min_interval": 0.01, "settle": 0.0},
+        "create_job": {"prompt": "go"},
+        "get_job": job,
+        "wait": {"job_id": "job_done"},
+        "watch": {"job_id": "job_done"},
+        "poller": job,
+        "resume": {"text": text},
+    }
+    of_steps = {
+        "send_message": {"key": "night", **job, "prompt": "go"},
+        "wait": {"key": "night"},
+        "poller": {"key": "night"},
+        "send_all": {"items": [(*items[0], "day")]},
+        "resolve": {"key": "night", "resolution": "arrived"},
+        "steps": {},
+    }
+    asynchronous = agentjob.aio.AsyncClient.of(client)
+    batches_asynchronous = agentjob.aio.AsyncClient.of(batch_client)
+    objects = [
+        *((one, of_client) for one in (client, asynchronous)),
+        *((one, {"send_all": {"items": items, "journal": folder / "new"}}) for one in (batch_client, batches_asynchronous)),
+        *((one, of_steps) for one in (once, agentjob.once.AsyncOnce(batches_asynchronous, folder / "steps"))),
+    ]
+    for one, its_calls in objects:
+        table |= {f"{type(one).__name__}.{name}": (getattr(one, name), right) for name, right in its_calls.items()}
+    return table
+
+
+async def awaited(function, arguments):
+    """Performs a call of asyncio to its end, and returns its error, which asyncio would replace if it is a cancellation."""
+    asyncio.get_running_loop().call_later(LONGEST, asyncio.current_task().cancel)
+    try:
+        made = function(**arguments)
+        if isinstance(made, agentjob.aio.AsyncBatch):
+            async with made:
+                return [outcome async for outcome in made]
+        if hasattr(made, "__aiter__"):
+            return [item async for item in made]
+        return await made if inspect.isawaitable(made) else made
+    except BaseException as error:
+        return error
+
+
+def perform(name, function, arguments):
+    """Performs a call to its end, as a program does; raises its error."""
+    if name.startswith("Async"):
+        made = asyncio.run(awaited(function, arguments))
+        if isinstance(made, BaseException):
+            raise made
+        return
+    soon = agentjob.CancelToken()
+    if "cancel" in inspect.signature(function).parameters:
+        arguments.setdefault("cancel", soon)
+    timer = threading.Timer(LONGEST, soon.cancel)
+    timer.start()
+    try:
+        made = function(**arguments)
+        # A client made by with_options shares its connections with the first.
+        if name in ("Client", "Emulator", "Client.send_all"):
+            with made:
+                pass
+        elif name in ("Client.watch", "Once.send_all"):
+            list(made)
+    finally:
+        timer.cancel()
 
 
 def describe(argument):
@@ -128,9 +206,10 @@ def judge(name, arguments, error):
 def test_any_argument_is_taken_or_refused_in_one_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     of = random.Random(SEED)
+    (tmp_path / "list.csv").write_text("job_id,prompt\njob_demo,go\n")
     jobs = [{"id": "job_demo"}, {"id": "job_done", "status": "completed"}]
     service = {"api_key": KEY, "jobs": jobs, "work_ms": 0, "hourly_limit": 10**9}
-    # A batch begins to send when it is made, so what arrives of it before it is closed is not known here.
+    # What is sent here of a batch or of a step depends on the calls before.
     with Emulator(**service) as emulator, Emulator(**service) as batches:
         table = calls(emulator, batches, tmp_path)
         taken = unknown = refused = 0
@@ -140,21 +219,19 @@ def test_any_argument_is_taken_or_refused_in_one_line(tmp_path, monkeypatch):
             names = list(inspect.signature(function).parameters)
             wrong = {parameter: made_up_for(of, parameter) for parameter in of.sample(names, min(len(names), of.randrange(3)))}
             arguments = {**right, **wrong}
+            sends = name.split(".")[-1] in SENDS and name.split(".")[0] in ("Client", "AsyncClient")
             try:
-                made = function(**arguments)
+                perform(name, function, arguments)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                if not isinstance(error, Mine):
+                if not isinstance(error, (Mine, asyncio.CancelledError)):
                     judge(name, arguments, error)
                     refused += isinstance(error, (TypeError, agentjob.InvalidArgumentError))
-                delivery = getattr(error, "delivery", None)
+                delivery = getattr(error, "delivery", None) if sends else None
                 taken += delivery == "accepted"
                 unknown += delivery == "unknown"
             else:
-                taken += name in ("send_message", "create_job")
-                # A client made by with_options shares its connections with the first.
-                if isinstance(made, agentjob.Batch) or name == "Client":
-                    made.close()
+                taken += sends
         assert refused > CALLS / 10 and taken > 0
         assert taken <= len(emulator.ledger()) <= taken + unknown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import reprlib
 from contextlib import suppress
 from os import PathLike
 from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
@@ -82,7 +83,7 @@ def found(store: Store, keys: Optional[Iterable[str]], state: Optional[StepState
     for key in wanted or ():
         _native.check_step_key(key)
     if state not in (None, "sending", "accepted", "rejected", "not_sent", "unknown"):
-        raise invalid_argument(f"state is {state!r}", "Give sending, accepted, rejected, not_sent or unknown.")
+        raise invalid_argument(f"state is {reprlib.repr(state)}", "Give sending, accepted, rejected, not_sent or unknown.")
     return store.get(wanted, state, PATIENCE)
 
 
