@@ -53,12 +53,13 @@ mod tests {
     fn retry_after_is_read_in_both_forms_and_ignored_in_others() {
         let now = httpdate::parse_http_date("Fri, 20 Nov 2026 10:00:00 GMT").unwrap();
         let read = |value, date| parse_retry_after(value, date, now).map(|d| d.as_secs_f64());
-        let ten_years = Some(MAX_RETRY_AFTER.as_secs_f64());
+        let ten_years = Some(315_360_000.0);
         for (value, date, seconds) in [
             ("0", None, Some(0.0)),
             ("120", None, Some(120.0)),
             (" 7 ", None, Some(7.0)),
             ("1.5", None, Some(1.5)),
+            (".5", None, None),
             ("5, 60,7", None, Some(60.0)),
             ("5,", None, None),
             ("5 6", None, None),
@@ -102,6 +103,8 @@ mod tests {
         ] {
             assert_eq!(retry_after_text(Duration::from_millis(ms), now), text);
         }
+        let soon = retry_after_text(Duration::from_secs(120), now + Duration::from_secs(1));
+        assert_eq!(soon, "Retry after 120 s (14:45 UTC).", "a minute that has begun is not over");
         let decade = Duration::from_secs(315_360_000);
         assert_eq!(retry_after_text(decade, now), "Retry after 315360000 s (2036-11-19 14:42 UTC).");
         assert_eq!(

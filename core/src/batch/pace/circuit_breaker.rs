@@ -228,6 +228,22 @@ mod tests {
     }
 
     #[test]
+    fn of_two_pauses_the_longer_one_counts_and_says_why() {
+        for (first, then, reason) in [
+            (PauseReason::RateLimit, PauseReason::ServiceFailure, PauseReason::RateLimit),
+            (PauseReason::ServiceFailure, PauseReason::RateLimit, PauseReason::ServiceFailure),
+        ] {
+            let mut breaker = CircuitBreaker::default();
+            breaker.restore(first, 60_000);
+            breaker.restore(then, 59_999);
+            assert_eq!(breaker.open_until(59_999), Some((reason, 60_000)));
+            breaker.restore(then, 60_001);
+            assert_eq!(breaker.open_until(60_000), Some((then, 60_001)));
+            assert_eq!(breaker.open_until(60_001), None);
+        }
+    }
+
+    #[test]
     fn an_outage_lasts_from_its_first_failure_to_the_next_response() {
         let (mut breaker, mut now) = (CircuitBreaker::default(), 0);
         let mut probes = 0;

@@ -144,18 +144,14 @@ impl RateWindow {
         // Places become free in this order: those of messages that ended, of those in flight, of those that are sent from now on.
         let ended = self.sent.get(held.saturating_sub(size) + behind % size).map_or(now, |ended| *ended);
         let rounds = i64::try_from(behind / size + 1).unwrap_or(i64::MAX);
-        let free = ended.max(now - span(rate)).saturating_add(after(rate).saturating_mul(rounds));
+        let free = ended.max(now - after(rate)).saturating_add(after(rate).saturating_mul(rounds));
         free.max(now)
     }
 }
 
-fn span(rate: Rate) -> Moment {
-    moment(rate.per).max(1)
-}
-
 /// How long after a message's end its place is free. One more millisecond, for it may have ended late in its own.
 fn after(rate: Rate) -> Moment {
-    span(rate) + 1
+    moment(rate.per) + 1
 }
 
 #[cfg(test)]
@@ -232,18 +228,18 @@ mod tests {
     #[test]
     fn the_last_message_s_time_is_when_the_window_allows_it() {
         for (ended, in_flight) in [(0, 0), (1, 0), (2, 1), (3, 0), (3, 2), (5, 0), (1, 2)] {
-            for left in 1..20 {
+            for (left, begin) in (1..20).flat_map(|left| [(left, 60), (left, 1000)]) {
                 let mut window = three_in_100_ms();
                 (0..ended).for_each(|n| window.count(n * 10));
                 (0..in_flight).for_each(|_| window.begin());
-                let (predicted, mut now) = (window.last_send_at(left, 60), 60);
-                (0..in_flight).for_each(|_| window.ended(60));
+                let (predicted, mut now) = (window.last_send_at(left, begin), begin);
+                (0..in_flight).for_each(|_| window.ended(begin));
                 for _ in 0..left {
                     now = now.max(window.next_send_at());
                     window.begin();
                     window.ended(now);
                 }
-                assert_eq!(predicted, now, "{ended} ended, {in_flight} in flight, {left} left");
+                assert_eq!(predicted, now, "{ended} ended, {in_flight} in flight, {left} left at {begin}");
             }
         }
     }

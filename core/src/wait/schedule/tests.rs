@@ -194,6 +194,15 @@ fn a_wait_that_began_without_settle_time_gets_one_if_no_poll_was_made() {
 }
 
 #[test]
+fn a_wait_without_a_message_gets_no_settle_time_from_another_schedule() {
+    for settle in [0.0, 10.0] {
+        let mut state = PollState::new("j", Schedule { settle: seconds(settle), ..SCHEDULE }, None);
+        state.reschedule(SCHEDULE);
+        assert!(state.has_settled(seconds(0.0)), "{settle}");
+    }
+}
+
+#[test]
 fn without_settle_time_the_response_to_the_message_counts() {
     let schedule = Schedule { settle: Duration::ZERO, ..SCHEDULE };
     let (_, progress) = PollState::after_message("j", schedule, (&job("completed"), "completed"), 0.5);
@@ -300,6 +309,10 @@ fn the_error_names_a_wrong_setting() {
         let error = schedule.check().unwrap_err();
         assert!(error.message().starts_with(start), "{error}");
     }
-    SCHEDULE.check().unwrap();
+    let shortest = Duration::from_millis(1);
+    let equal = Schedule { min_interval: shortest, max_interval: shortest, timeout: Some(shortest), ..SCHEDULE };
+    for schedule in [SCHEDULE, equal, Schedule { lateness: 1.0, settle: MAX_TIMEOUT, ..SCHEDULE }] {
+        schedule.check().unwrap();
+    }
     Schedule { timeout: None, settle: Duration::ZERO, ..SCHEDULE }.check().unwrap();
 }
