@@ -203,12 +203,14 @@ mod tests {
         assert_eq!(asked(7, 0.0), retry(7_000, false));
         assert_eq!(asked(59, 1.0), retry(59_000, false));
         assert_eq!(asked(61, 1.0), Decision::Stop);
-        let longest = Failed {
-            remaining: Duration::from_secs(90),
-            retry_after: Some(Duration::from_secs(60)),
-            ..failed(true, status(429))
-        };
-        assert_eq!(decide(&longest, &LIMITS, 1.0), retry(60_000, false), "the limit itself is allowed");
+        for (seconds, decision) in [(60, retry(60_000, false)), (61, Decision::Stop)] {
+            let long = Failed {
+                remaining: Duration::from_secs(90),
+                retry_after: Some(Duration::from_secs(seconds)),
+                ..failed(true, status(429))
+            };
+            assert_eq!(decide(&long, &LIMITS, 1.0), decision, "{seconds} s, though there is time for it");
+        }
         let short = Failed {
             remaining: Duration::from_secs(5),
             retry_after: Some(Duration::from_secs(5)),
