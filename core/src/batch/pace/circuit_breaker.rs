@@ -228,6 +228,15 @@ mod tests {
     }
 
     #[test]
+    fn a_reason_is_read_from_its_name() {
+        for (reason, name) in [(PauseReason::RateLimit, "rate_limit"), (PauseReason::ServiceFailure, "service_failure")]
+        {
+            assert_eq!((reason.as_str(), PauseReason::from_name(name)), (name, Some(reason)));
+        }
+        assert_eq!(PauseReason::from_name("Rate_limit"), None);
+    }
+
+    #[test]
     fn of_two_pauses_the_longer_one_counts_and_says_why() {
         for (first, then, reason) in [
             (PauseReason::RateLimit, PauseReason::ServiceFailure, PauseReason::RateLimit),
@@ -239,6 +248,8 @@ mod tests {
             assert_eq!(breaker.open_until(59_999), Some((reason, 60_000)));
             breaker.restore(then, 60_001);
             assert_eq!(breaker.open_until(60_000), Some((then, 60_001)));
+            breaker.restore(first, 60_001);
+            assert_eq!(breaker.open_until(60_000), Some((first, 60_001)), "of two that are equally long the later one");
             assert_eq!(breaker.open_until(60_001), None);
         }
     }
