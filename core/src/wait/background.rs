@@ -152,8 +152,4 @@ impl Control for Stop {
     fn wants_responses(&self) -> bool {
         self.inner.as_ref().is_some_and(|inner| inner.wants_responses())
     }
-
-    fn update(&self, job: &Job) -> Result<(), Interrupted> {
-        self.inner.as_ref().map_or(Ok(()), |inner| inner.update(job))
-    }
 }

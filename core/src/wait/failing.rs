@@ -156,6 +156,7 @@ mod tests {
             (ErrorKind::InvalidResponse, "Check base_url: a proxy"),
             (ErrorKind::Server, "The service, or a gateway"),
             (ErrorKind::Timeout, "Check the network and the service."),
+            (ErrorKind::Connect, "Check base_url, the network and the service."),
             (ErrorKind::NotFound, "Check base_url, the network and the service."),
         ] {
             failing.add("x", &error(kind, "why"));

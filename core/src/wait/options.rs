@@ -89,3 +89,48 @@ impl WaitOptions {
         schedule.check().map(|()| schedule)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wait::schedule::DEFAULT_SCHEDULE;
+
+    const fn seconds(n: u64) -> Duration {
+        Duration::from_secs(n)
+    }
+
+    #[test]
+    fn what_is_set_holds_and_the_rest_is_the_clients() {
+        let set = WaitOptions::new().timeout(seconds(5)).min_interval(seconds(1)).max_interval(seconds(9));
+        let set = set.lateness(0.5).settle(seconds(3)).call(CallOptions::new().timeout(seconds(2)));
+        let schedule = set.resolve(&DEFAULT_SCHEDULE).unwrap();
+        assert_eq!((schedule.timeout, schedule.settle), (Some(seconds(5)), seconds(3)));
+        assert_eq!((schedule.min_interval, schedule.max_interval, schedule.lateness), (seconds(1), seconds(9), 0.5));
+        assert_eq!(set.each_call().timeout, Some(seconds(2)));
+        let forever = WaitOptions::new().timeout(None).resolve(&schedule).unwrap();
+        assert_eq!((forever.timeout, forever.settle), (None, seconds(3)), "the client's, but for the timeout");
+    }
+
+    #[test]
+    fn a_wrong_setting_is_named_before_the_wait_begins() {
+        let zero = Duration::ZERO;
+        for (options, name) in [
+            (WaitOptions::new().timeout(zero), "the wait's timeout"),
+            (WaitOptions::new().min_interval(zero), "min_interval"),
+            (WaitOptions::new().max_interval(zero), "max_interval"),
+            (WaitOptions::new().lateness(0.0), "lateness"),
+            (WaitOptions::new().settle(seconds(8 * 24 * 60 * 60)), "settle"),
+            (WaitOptions::new().call(CallOptions::new().timeout(zero)), "timeout"),
+        ] {
+            for error in [options.check().unwrap_err(), options.resolve(&DEFAULT_SCHEDULE).unwrap_err()] {
+                assert!(error.reason().starts_with(&format!("{name} is ")), "{error}");
+            }
+        }
+        // It fits the defaults, but not this client.
+        let client = Schedule { max_interval: seconds(10), ..DEFAULT_SCHEDULE };
+        let options = WaitOptions::new().min_interval(seconds(20));
+        options.check().unwrap();
+        let error = options.resolve(&client).unwrap_err();
+        assert!(error.reason().contains("min_interval"), "{error}");
+    }
+}

@@ -56,8 +56,9 @@ impl Schedule {
     pub(crate) fn check(&self) -> Result<(), Error> {
         let named = [
             ("the wait's timeout", self.timeout),
-            ("min_interval", Some(self.min_interval)),
+            // Before min_interval, which is not above it where only this one is set.
             ("max_interval", Some(self.max_interval)),
+            ("min_interval", Some(self.min_interval)),
         ];
         for (name, time) in named.into_iter().filter_map(|(name, time)| Some((name, time?))) {
             if check_time(name, time)? < MIN_TIME {

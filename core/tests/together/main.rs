@@ -12,6 +12,7 @@ mod quoting;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod background_poll;
 mod batch;
 mod batch_events;
 mod batch_owner_waits;
