@@ -85,6 +85,21 @@ impl Failing {
     }
 }
 
+/// The name by which a failed poll is counted: `rate_limit (429)`, `connect`.
+pub(crate) fn label(error: &Error) -> String {
+    match error.http_status() {
+        Some(status) => format!("{} ({status})", error.kind()),
+        None => error.kind().to_string(),
+    }
+}
+
+/// Whether it is such a name, and so has no words of the service.
+pub(crate) fn is_label(text: &str) -> bool {
+    let (kind, status) = text.split_once(" (").unwrap_or((text, "0)"));
+    let is_number = status.strip_suffix(')').is_some_and(|status| status.parse::<u16>().is_ok());
+    is_number && ErrorKind::ALL.iter().any(|known| known.as_str() == kind)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,6 +107,19 @@ mod tests {
 
     fn error(kind: ErrorKind, reason: &str) -> Error {
         Error::new(kind, reason)
+    }
+
+    #[test]
+    fn the_name_of_a_failed_poll_is_recognised_and_no_other_text() {
+        let limited = error(ErrorKind::RateLimit, "why").with_response(429, None, None, None);
+        for failed in [limited, error(ErrorKind::Connect, "why")] {
+            assert!(is_label(&label(&failed)), "{}", label(&failed));
+        }
+        for text in
+            ["", "active", "connect (429", "connect (the prompt)", "connect ()", "my (429)", "rate_limit (429) x"]
+        {
+            assert!(!is_label(text), "{text}");
+        }
     }
 
     #[test]

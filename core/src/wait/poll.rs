@@ -16,6 +16,7 @@ use crate::operation::Operation;
 use crate::redact::Redactor;
 use crate::shared::Shared;
 use crate::text::describe;
+use crate::wait::failing::label;
 use crate::wait::poller::Poller;
 use crate::wait::schedule::{Progress, Seen};
 
@@ -202,12 +203,4 @@ fn get_job(
         shared.recent_deliveries.seen_active(job_id, began);
     }
     Ok(job)
-}
-
-/// The name by which a failed poll is counted.
-fn label(error: &Error) -> String {
-    match error.http_status() {
-        Some(status) => format!("{} ({status})", error.kind()),
-        None => error.kind().to_string(),
-    }
 }

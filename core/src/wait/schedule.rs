@@ -9,6 +9,7 @@ use crate::duration::{MAX_TIMEOUT, check_time, number_text};
 use crate::error::Error;
 use crate::job::{Job, JobStatus};
 use crate::text::describe;
+use crate::wait::failing::is_label;
 
 /// Default deadline of a wait: 30 minutes.
 pub const DEFAULT_WAIT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
@@ -37,6 +38,8 @@ const EARLY_POLLS: [Duration; 4] =
 const LAST_POLL: Duration = Duration::from_secs(1);
 /// How many different statuses and failures a wait counts by name.
 const MAX_TALLIED: usize = 32;
+/// The name by which it counts the rest.
+const OTHER: &str = "other";
 /// The shortest time that can be set: a poller's text has milliseconds.
 const MIN_TIME: Duration = Duration::from_millis(1);
 /// Pauses are varied by this much in both directions, so that many waits do not synchronise.
@@ -287,7 +290,7 @@ impl PollState {
     fn count(&mut self, what: &str) {
         let mut what = describe(what);
         if self.tally.len() >= MAX_TALLIED && !self.tally.contains_key(&what) {
-            what = "other".to_owned();
+            what = OTHER.to_owned();
         }
         let count = self.tally.entry(what).or_default();
         *count = count.saturating_add(1);
@@ -308,10 +311,16 @@ impl PollState {
         }
     }
 
-    /// The state without an undocumented last status, which is free text of the service.
+    /// The state without undocumented statuses, which are free text of the service.
     pub(crate) fn without_free_text(&self) -> PollState {
         let documented = |status: &String| !matches!(JobStatus::parse(status), JobStatus::Other(_));
-        PollState { last_status: self.last_status.clone().filter(documented), ..self.clone() }
+        let mut tally = BTreeMap::new();
+        for (what, times) in &self.tally {
+            let what = if documented(what) || is_label(what) { what } else { OTHER };
+            let sum: &mut u32 = tally.entry(what.to_owned()).or_default();
+            *sum = sum.saturating_add(*times);
+        }
+        PollState { last_status: self.last_status.clone().filter(documented), tally, ..self.clone() }
     }
 
     /// The last status that was seen.

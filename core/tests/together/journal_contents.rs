@@ -68,6 +68,21 @@ fn a_record_that_repeats_the_prompt_brings_it_into_the_journal_in_no_field() {
 }
 
 #[test]
+fn a_status_that_repeats_the_prompt_while_the_job_runs_is_not_in_the_journal() {
+    let echo = "walrus5ginger8comet2";
+    let config = json!({ "jobs": [{ "id": "job_1" }], "rules": [
+        { "method": "POST", "status": 200, "process": true, "json": record(json!({})) },
+        { "method": "GET", "nth": 1, "status": 200, "json": record(json!({ "status": echo })) },
+        { "method": "GET", "status": 200, "json": record(json!({})) },
+    ] });
+    let (service, folder) = (emulator(&config.to_string()), Folder::new());
+    run(&client(&service), vec![BatchItem::new("job_1", echo)], &BatchOptions::new(folder.journal()).wait(quick()));
+    let journal = plain(&folder.journal());
+    assert!(journal.contains("\"line\":\"waiting\""), "a poll saw the job active: {journal}");
+    assert!(!journal.contains(echo), "{journal}");
+}
+
+#[test]
 fn a_key_that_looks_like_a_name_is_not_in_the_journal() {
     let key = "gpt-9-codex-max";
     for response in [
