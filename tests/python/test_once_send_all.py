@@ -285,15 +285,22 @@ def test_the_result_that_another_worker_recorded_counts(service, database):
 
 
 def test_a_result_may_be_that_of_a_later_message_of_another_worker_and_then_is_nobody_s(service, database):
-    """A worker waits, and another one, which doesn't, sends the job's next messages."""
+    """A worker waits, and another one, which doesn't, sends the job's next messages before the first one's next poll."""
     service.reset(jobs=JOBS, work_ms=500)
+    all_sent = threading.Event()
+
+    def hold_polls(event):
+        if event["event"] == "attempt" and event["operation"] == "get_job":
+            assert all_sent.wait(PATIENCE)
+
     once = Once(service.client(), database)
-    waiting = once.send_all(messages("a", "a", "a"), wait=True, **QUICK)
+    waiting = Once(service.client(on_event=hold_polls), database).send_all(messages("a", "a", "a"), wait=True, **QUICK)
     outcomes = []
     run = threading.Thread(target=lambda: outcomes.extend(waiting))
     run.start()
     wait_for(lambda: sent(service) == [1], "it has sent the first one")
     assert deliveries(once.send_all(messages("a", "a", "a"))) == ["accepted"] * 3
+    all_sent.set()
     run.join(PATIENCE)
     link = service.ledger()[2]["pr_link"]
     assert [outcome["job"] and outcome["job"]["prLink"] for outcome in by_item(outcomes)] == [None, None, link]
