@@ -316,3 +316,16 @@ fn the_error_names_a_wrong_setting() {
     }
     Schedule { timeout: None, settle: Duration::ZERO, ..SCHEDULE }.check().unwrap();
 }
+
+#[test]
+fn the_message_that_a_wait_began_with_is_one_of_its_requests() {
+    let mut state = PollState::new("j", SCHEDULE, None);
+    assert_eq!(state.requests(), 0);
+    let (mut after, _) = PollState::after_message("j", SCHEDULE, (&job("active"), "active"), 0.5);
+    assert_eq!(after.requests(), 1);
+    for polls in 1..=3 {
+        show(&mut state, seconds(1.0), "active", 0.5);
+        show(&mut after, seconds(1.0), "active", 0.5);
+        assert_eq!((state.requests(), after.requests()), (polls, polls + 1));
+    }
+}
