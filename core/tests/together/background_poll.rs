@@ -33,7 +33,7 @@ fn its_descriptor_becomes_readable_and_finish_brings_the_result() {
     let mut poller = client.poller(JOB, &quick()).unwrap();
     let mut background = BackgroundPoll::new().unwrap();
     // The descriptor says nothing of an earlier poll when the next one begins.
-    for polls in 1..=3 {
+    for _ in 0..3 {
         assert!(!background.is_running() && !is_readable(&background));
         assert_eq!(format!("{background:?}"), "BackgroundPoll { is_running: false, .. }");
         background.begin(&poller, &client, &CallOptions::new()).unwrap();
@@ -42,7 +42,7 @@ fn its_descriptor_becomes_readable_and_finish_brings_the_result() {
         until("the poll has ended", || is_readable(&background));
         let job = background.finish(&mut poller).unwrap().expect("the job is done");
         assert_eq!((job.id(), poller.job().unwrap().id(), poller.is_done()), (JOB, JOB, true));
-        assert!(emulator.requests().total <= polls);
+        assert_eq!(emulator.requests().total, 1, "a wait that is done makes no request");
     }
 }
 
