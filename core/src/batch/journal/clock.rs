@@ -113,8 +113,13 @@ mod tests {
     #[test]
     fn time_passes() {
         let clock = Clock::new();
-        let before = clock.now();
-        std::thread::sleep(Duration::from_millis(5));
-        assert!(clock.now() >= before + Duration::from_millis(5));
+        let (before, stamp) = (clock.now(), clock.stamp());
+        let pause = Duration::from_millis(5);
+        std::thread::sleep(pause);
+        assert!(clock.now() >= before + pause);
+        // A stamp has whole milliseconds.
+        let boot = clock.boot.as_deref();
+        assert!(clock.age(stamp, boot) >= pause - Duration::from_millis(1));
+        assert!(clock.age_at_least(stamp, boot) >= pause - Duration::from_millis(1));
     }
 }

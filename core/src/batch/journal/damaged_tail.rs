@@ -75,7 +75,9 @@ mod tests {
         let recovering = format!("{}\0{RECOVERED}\"bytes\":200,\"of\":\"ab\",\"at\":\"2026", &named[..150]);
         let whole = format!("{named}}}");
         let glued = format!("{whole}{{\"li");
-        let rows: [(&str, &[u8], bool); 13] = [
+        let braced = format!(r#"{SENDING}"key":"{key}","item":3,"prompt":"{key}","job_id":"looks closed\"}}"#);
+        let rows: [(&str, &[u8], bool); 14] = [
+            ("its job's id ends like a line", braced.as_bytes(), true),
             ("only its checksum's end is cut off", named.as_bytes(), true),
             ("it is whole", whole.as_bytes(), false),
             ("it is whole, and something is behind it", glued.as_bytes(), false),
