@@ -217,12 +217,34 @@ mod tests {
         }
     }
 
+    fn run_of(version: u64) -> String {
+        let writer = LineWriter::new("run").number("journal", version).text("base_url", "https://a.example");
+        let writer = writer.text("project_id", "p").number("pid", 7).number("items", 2).json("wait", "true");
+        writer.stamp(AT).finish(&NO_LINE).0
+    }
+
+    #[test]
+    fn the_first_line_of_a_journal_says_whether_it_is_of_another_version() {
+        assert!(run_of(VERSION).starts_with(BEGINNING));
+        for (version, other) in [(VERSION, None), (0, Some(0)), (VERSION + 1, Some(VERSION + 1)), (123, Some(123))] {
+            assert_eq!(other_version(run_of(version).as_bytes()), other, "{version}");
+        }
+        for text in
+            ["", "{", r#"{"line":"run","journal":"#, r#"{"line":"run","journal":7"#, r#"{"line":"run","journal":x,"#]
+        {
+            assert_eq!(other_version(text.as_bytes()), None, "{text}");
+        }
+    }
+
     #[test]
     fn a_line_of_another_kind_or_version_is_refused() {
+        let run = run_of(VERSION);
+        let Content::Run(run) = decode(run.trim_end()).unwrap().content else { panic!("it is a run's line") };
+        assert_eq!((&*run.base_url, run.items, run.wait), ("https://a.example", 2, true));
         for text in [
             LineWriter::new("sent").stamp(AT).finish(&NO_LINE).0,
             LineWriter::new("accepted").stamp(AT).finish(&NO_LINE).0,
-            LineWriter::new("run").number("journal", VERSION + 1).stamp(AT).finish(&NO_LINE).0,
+            run_of(VERSION + 1),
         ] {
             assert!(decode(text.trim_end()).is_err(), "{text}");
         }
