@@ -15,8 +15,8 @@ else
     agentjob emulator --work-ms 3000 > "$settings" 2> "$settings.errors" &
     emulator_pid=$!
     trap 'kill "$emulator_pid" 2>/dev/null || true; rm -f "$settings" "$settings.errors"' EXIT
-    for _ in $(seq 100); do [ -s "$settings" ] && break; sleep 0.1; done
-    [ -s "$settings" ] || { cat "$settings.errors" >&2; exit 1; }
+    for _ in $(seq 600); do { [ -s "$settings" ] || ! kill -0 "$emulator_pid" 2>/dev/null; } && break; sleep 0.1; done
+    [ -s "$settings" ] || { echo "The emulator did not start." >&2; cat "$settings.errors" >&2; exit 1; }
     value() { python -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$settings" "$1"; }
     export AGENTJOB_BASE_URL AGENTJOB_API_KEY AGENTJOB_PROJECT_ID
     AGENTJOB_BASE_URL=$(value base_url) AGENTJOB_API_KEY=$(value api_key) AGENTJOB_PROJECT_ID=$(value project_id)

@@ -163,7 +163,7 @@ async def awaited(function, arguments):
 
 
 def parameters_of(function):
-    """The names of its parameters."""
+    """The names of its parameters; of a client's before Python 3.10, only those that with_options has, too."""
     if function is agentjob.Client and sys.version_info < (3, 10):  # inspect reads no signature of such a class
         return [name for name in inspect.signature(agentjob.Client.with_options).parameters if name != "self"]
     return list(inspect.signature(function).parameters)

@@ -93,11 +93,12 @@ pub(crate) fn label(error: &Error) -> String {
     }
 }
 
-/// Whether it is such a name, and so has no words of the service.
+/// Whether it is such a name. A status of the service may read the same, but it has no words of its own then.
 pub(crate) fn is_label(text: &str) -> bool {
-    let (kind, status) = text.split_once(" (").unwrap_or((text, "0)"));
-    let is_number = status.strip_suffix(')').is_some_and(|status| status.parse::<u16>().is_ok());
-    is_number && ErrorKind::ALL.iter().any(|known| known.as_str() == kind)
+    let (kind, status) = text.split_once(" (").unwrap_or((text, "000)"));
+    let digits = status.strip_suffix(')').unwrap_or_default();
+    let is_status = digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_status && ErrorKind::ALL.iter().any(|known| known.as_str() == kind)
 }
 
 #[cfg(test)]
@@ -115,9 +116,17 @@ mod tests {
         for failed in [limited, error(ErrorKind::Connect, "why")] {
             assert!(is_label(&label(&failed)), "{}", label(&failed));
         }
-        for text in
-            ["", "active", "connect (429", "connect (the prompt)", "connect ()", "my (429)", "rate_limit (429) x"]
-        {
+        for text in [
+            "",
+            "active",
+            "connect (429",
+            "connect (the prompt)",
+            "connect ()",
+            "my (429)",
+            "rate_limit (429) x",
+            "rate_limit (+429)",
+            "rate_limit (0429)",
+        ] {
             assert!(!is_label(text), "{text}");
         }
     }

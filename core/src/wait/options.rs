@@ -113,13 +113,15 @@ mod tests {
 
     #[test]
     fn a_wrong_setting_is_named_before_the_wait_begins() {
-        let zero = Duration::ZERO;
+        let (zero, too_long) = (Duration::ZERO, seconds(8 * 24 * 60 * 60));
         for (options, name) in [
             (WaitOptions::new().timeout(zero), "the wait's timeout"),
             (WaitOptions::new().min_interval(zero), "min_interval"),
             (WaitOptions::new().max_interval(zero), "max_interval"),
+            (WaitOptions::new().min_interval(too_long), "min_interval"),
+            (WaitOptions::new().max_interval(too_long), "max_interval"),
             (WaitOptions::new().lateness(0.0), "lateness"),
-            (WaitOptions::new().settle(seconds(8 * 24 * 60 * 60)), "settle"),
+            (WaitOptions::new().settle(too_long), "settle"),
             (WaitOptions::new().call(CallOptions::new().timeout(zero)), "timeout"),
         ] {
             for error in [options.check().unwrap_err(), options.resolve(&DEFAULT_SCHEDULE).unwrap_err()] {

@@ -41,7 +41,7 @@ const MAX_TALLIED: usize = 32;
 /// The name by which it counts the rest.
 const OTHER: &str = "other";
 /// The shortest time that can be set: a poller's text has milliseconds.
-const MIN_TIME: Duration = Duration::from_millis(1);
+pub(super) const MIN_TIME: Duration = Duration::from_millis(1);
 /// Pauses are varied by this much in both directions, so that many waits do not synchronise.
 const JITTER: f64 = 0.10;
 
@@ -59,9 +59,8 @@ impl Schedule {
     pub(crate) fn check(&self) -> Result<(), Error> {
         let named = [
             ("the wait's timeout", self.timeout),
-            // Before min_interval, which is not above it where only this one is set.
-            ("max_interval", Some(self.max_interval)),
             ("min_interval", Some(self.min_interval)),
+            ("max_interval", Some(self.max_interval)),
         ];
         for (name, time) in named.into_iter().filter_map(|(name, time)| Some((name, time?))) {
             if check_time(name, time)? < MIN_TIME {

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::config::environment::Environment;
-use crate::duration::{check_time, not_seconds, parse_seconds};
+use crate::duration::{MAX_TIMEOUT, check_time, not_seconds, parse_seconds};
 use crate::error::Error;
 use crate::text::describe;
-use crate::wait::schedule::{DEFAULT_SCHEDULE, Schedule, check_lateness};
+use crate::wait::schedule::{DEFAULT_SCHEDULE, MIN_TIME, Schedule, check_lateness};
 
 /// A schedule, each part of which may be open.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -34,9 +34,10 @@ impl ScheduleOptions {
     /// Checks what is set, alone.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let mut schedule = self.over(&DEFAULT_SCHEDULE);
-        // Where one interval is open, the other one may be anything.
-        schedule.max_interval = self.max_interval.unwrap_or(schedule.min_interval.max(schedule.max_interval));
-        schedule.min_interval = self.min_interval.unwrap_or(schedule.min_interval.min(schedule.max_interval));
+        // Where one interval is open, the other one may be anything; the open one is right in any case.
+        let (longest, shortest) = (schedule.min_interval.min(MAX_TIMEOUT), schedule.max_interval.max(MIN_TIME));
+        schedule.max_interval = self.max_interval.unwrap_or(schedule.max_interval.max(longest));
+        schedule.min_interval = self.min_interval.unwrap_or(schedule.min_interval.min(shortest));
         schedule.check()
     }
 

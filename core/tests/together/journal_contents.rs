@@ -1,5 +1,7 @@
 //! What a batch's journal has of the service's responses: a record's status, times and pull request, nothing of the key.
 
+use std::time::Duration;
+
 use crate::batches::{Folder, items, run, service};
 use crate::support::{builder, client, emulator, quick};
 use agentjob_core::{BatchItem, BatchOptions, Delivery};
@@ -76,7 +78,9 @@ fn a_status_that_repeats_the_prompt_while_the_job_runs_is_not_in_the_journal() {
         { "method": "GET", "status": 200, "json": record(json!({})) },
     ] });
     let (service, folder) = (emulator(&config.to_string()), Folder::new());
-    run(&client(&service), vec![BatchItem::new("job_1", echo)], &BatchOptions::new(folder.journal()).wait(quick()));
+    // So long that the first poll comes within it.
+    let options = BatchOptions::new(folder.journal()).wait(quick().settle(Duration::from_secs(15)));
+    run(&client(&service), vec![BatchItem::new("job_1", echo)], &options);
     let journal = plain(&folder.journal());
     assert!(journal.contains("\"line\":\"waiting\""), "a poll saw the job active: {journal}");
     assert!(!journal.contains(echo), "{journal}");
