@@ -25,7 +25,8 @@ CORE += "[dev-dependencies]\nlog = \"0.4\"\n[target.'cfg(windows)'.dependencies]
 LOCK = '[[package]]\nname = "agentjob-core"\nversion = "0.1.0"\ndependencies = [\n "serde",\n "ureq 3.5.1",\n]\n'
 GOOD = {
     "Cargo.toml": CARGO,
-    "README.md": "# Title\n\n## A part: one\n\nYou need Rust 1.89+. [Here](#a-part-one), [there](docs/architecture.md).\n",
+    "README.md": "# Title\n\nYou need Rust 1.89+.\n",
+    "CONTRIBUTING.md": "## A part: one\n\n[Here](#a-part-one), [there](docs/architecture.md).\n",
     "docs/architecture.md": PAGE,
     "core/src/lib.rs": "mod call;\n",
     "core/src/call/mod.rs": "mod retry;\n",
@@ -90,10 +91,16 @@ CASES = [
     (text.links, {"docs/page.md": "[x](../README.md#title) [y](../core/src)"}, ""),
     (text.links, {"docs/page.md": "[x](gone.md)"}, "links to gone.md"),
     (text.links, {"docs/page.md": "[x](../README.md#gone)"}, "a heading that does not exist"),
+    (text.links, {"docs/page.md": "[x](https://github.com/us/agentjob/blob/main/README.md#title) [y](https://github.com/them/x)"}, ""),
+    (text.links, {"docs/page.md": "[x](https://github.com/us/agentjob/blob/main/gone.md)"}, "gone.md, which does not exist"),
+    (text.links, {"docs/page.md": "[x](https://github.com/us/agentjob/blob/main/README.md#gone)"}, "a heading that does not exist"),
+    (text.links, {"docs/page.md": "![x](https://raw.githubusercontent.com/us/agentjob/main/gone.svg)"}, "gone.svg, which does not exist"),
+    (text.links, {"README.md": "[x](CONTRIBUTING.md)"}, "doesn't work on PyPI"),
     # Length, words, the Rust version, the address.
     (text.long_files, {"core/src/a.rs": "\n" * 351}, "core/src/a.rs: 351 lines"),
     (text.long_files, {"core/tests/a.rs": "\n" * 401}, ""),
     (text.long_files, {"core/tests/a.rs": "\n" * 601}, "more than 600"),
+    (text.long_files, {"README.md": "\n" * 151}, "README.md: 151 lines"),
     (text.words, {"core/src/a.rs": "\n// No glance.\n"}, "core/src/a.rs:2: “glance”"),
     (text.words, {"core/src/a.rs": "fn last_glance_at() {}"}, "“glance”"),
     (text.words, {"core/src/batch/gone/leftovers.rs": ""}, "its name has “leftovers”"),

@@ -5,7 +5,7 @@ import posixpath
 import re
 
 from glossary import EVERYWHERE, EXCEPTIONS, IN_FOLDERS, NAMED_IN, NAMES
-from rules import LONGEST, LONGEST_TEST, MAY_BE_LONG, NO_PROSE_OF_OURS, NOT_IN_A_CLONE, SOURCES
+from rules import LONGEST, LONGEST_README, LONGEST_TEST, MAY_BE_LONG, NO_PROSE_OF_OURS, NOT_IN_A_CLONE, SOURCES
 
 FENCE = re.compile(r"^```.*?^```", re.S | re.M)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -59,8 +59,8 @@ def excepted(name, lines):
 
 def long_files(tree):
     for name, text in tree.texts():
-        lines, most = text.count("\n"), LONGEST_TEST if "tests/" in name else LONGEST
-        if name.endswith(SOURCES) and lines > most and name not in MAY_BE_LONG:
+        lines, most = text.count("\n"), LONGEST_README if name == "README.md" else LONGEST_TEST if "tests/" in name else LONGEST
+        if name.endswith((*SOURCES, "README.md")) and lines > most and name not in MAY_BE_LONG:
             yield f"{name}: {lines} lines, more than {most}"
     for name in MAY_BE_LONG:
         if name not in tree.files:
@@ -98,15 +98,22 @@ def made_by_a_build(cited):
 
 
 def links(tree):
-    """Relative links of the pages, with their anchors."""
+    """The pages' links to the repository, with their anchors."""
+    found = re.search(r'^repository = "(.*)"', tree.files["Cargo.toml"], re.M)
+    repository = found[1] if found else ""
+    ours = (repository + "/blob/main/", repository.replace("github.com", "raw.githubusercontent.com") + "/main/")
     for name, text in tree.texts():
         if not name.endswith(".md"):
             continue
         for target in LINK.findall(FENCE.sub("", text)):
             path, _, anchor = target.partition("#")
-            if re.match(r"[a-z]+:", path):
+            from_top = [path[len(start) :] for start in ours if path.startswith(start)]
+            if re.match(r"[a-z]+:", path) and not from_top:
                 continue
+            if name == "README.md" and not from_top:
+                yield f"{name}: links to {target}, which doesn't work on PyPI; begin it with {ours[0]}"
             page = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name
+            page = from_top[0] if from_top else page
             if page not in tree.files and page not in tree.folders():
                 yield f"{name}: links to {target}, which does not exist"
             elif anchor and page.endswith(".md") and anchor not in anchors(tree.files[page]):

@@ -5,6 +5,8 @@ import collections
 import contextlib
 import multiprocessing
 import pickle
+import select
+import signal
 import subprocess
 import sys
 import threading
@@ -309,6 +311,72 @@ def test_what_a_trigger_raises_is_a_store_error(emulator, client, once, server, 
     error = raised(Once(client.with_options(timeout=1), once.store).send_message, "k", "job_demo", "p")
     assert isinstance(error, agentjob.StoreError) and words in str(error) and error.delivery == "not_sent"
     assert prompts(emulator) == []
+
+
+#: Whether the server is taking a step.
+TAKES = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+
+
+@pytest.fixture
+def taker(once, server, postgresql_url, script):
+    """A program that sends a step's message, while the server takes the step until it is `opened`."""
+    once.steps()
+    server.sql(
+        """
+        CREATE TABLE opened (at int);
+        CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN WHILE NOT EXISTS (SELECT 1 FROM opened) LOOP PERFORM pg_sleep(0.01); END LOOP; RETURN NEW; END $$;
+        CREATE TRIGGER wait BEFORE INSERT ON agentjob_steps FOR EACH ROW EXECUTE FUNCTION wait();
+        """,
+        postgresql_url,
+    )
+    program = script(
+        f"""
+        import os, signal
+        from agentjob._once import libpq, postgresql
+        from agentjob.once import Once
+
+        def fork(*_):
+            child = os.fork() or sys.exit()
+            print(os.waitpid(child, 0)[0] == child, flush=True)
+
+        signal.signal(signal.SIGUSR1, fork)
+        libpq.ENDS = libpq.FORKS = postgresql.RESPONDS = 1000.0
+        try:
+            Once(client.with_options(timeout=1000), {postgresql_url!r}).send_message("k", "job_demo", "p")
+            print("accepted")
+        except KeyboardInterrupt as interrupt:
+            print(interrupt.delivery)
+        """
+    )
+    wait_for(lambda: server.sql(TAKES) == "1", "the server takes the step")
+    yield program
+    wait_for(lambda: server.sql(TAKES) == "0", "the server has taken it")
+
+
+OPEN = "INSERT INTO opened VALUES (1)"
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_while_the_server_takes_a_step_leaves_it_not_sent_and_a_second_one_ends_the_wait(emulator, once, server, postgresql_url, taker, times):
+    for _ in range(times):
+        taker.interrupt()
+        time.sleep(0.5)  # in which a call that doesn't wait records its outcome
+    if times == 2:
+        assert taker.end() == ("not_sent\n", "", 0)
+    server.sql(OPEN, postgresql_url)
+    if times == 1:
+        assert taker.end() == ("not_sent\n", "", 0)
+        assert state(once) == "not_sent"
+    assert prompts(emulator) == []
+
+
+def test_a_child_that_a_signal_handler_forks_meanwhile_and_that_exits_leaves_the_statement_to_its_parent(emulator, once, server, postgresql_url, taker):
+    taker.process.send_signal(signal.SIGUSR1)
+    assert select.select([taker.process.stdout], [], [], PATIENCE)[0], "the child has exited"
+    server.sql(OPEN, postgresql_url)
+    assert taker.end() == ("True\naccepted\n", "", 0)
+    assert state(once) == "accepted" and prompts(emulator) == ["p"]
 
 
 @pytest.mark.parametrize("host", ["a..b", "a" * 64 + ".example", "127.0.0.1,a..b"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import select
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ..errors import StoreError, wrong_store
@@ -21,6 +22,8 @@ Statements = Sequence[Tuple[str, Arguments]]
 
 #: After how long a thread that waits finds at the latest that it is in a process that a signal handler forked, in seconds.
 FORKS = 0.5
+#: How long Ctrl-C waits for the end of a statement, in seconds.
+ENDS = 5.0
 #: The SQLSTATEs of statements that changed nothing because of other transactions: a deadlock, a conflict, a lock that is held, an end
 #: that the server's settings or an operator gave it.
 BUSY = ("40P01", "40001", "55P03", "57014")
@@ -137,7 +140,7 @@ class Connection:
 
     def execute(self, statements: Statements, deadline: float) -> Rows:
         """Executes statements in one transaction and one round trip. Returns the rows of the last. Whatever it raises but StoreBusyError
-        closes the connection."""
+        closes the connection; Ctrl-C first waits for the end of what the server has begun: what is executed next must find it."""
         import psycopg
         from psycopg.pq import ExecStatus
 
@@ -166,13 +169,32 @@ class Connection:
         except UnicodeError as error:
             self.close()
             raise Failed(str(error)) from error
-        except BaseException:
+        except (Failed, Lost):
             self.close()
+            raise
+        except BaseException:
+            try:
+                self._end(min(deadline, time.monotonic() + ENDS))
+            finally:
+                self.close()
             raise
         self.used = time.monotonic()
         columns = range(results[-1].nfields)
         rows = ([results[-1].get_value(row, column) for column in columns] for row in range(results[-1].ntuples))
         return [tuple(None if value is None else _text(value) for value in row) for row in rows]
+
+    def _end(self, deadline: float) -> None:
+        """Waits for the end of the statements that were sent, and of their transaction; in the process that it belongs to."""
+        import psycopg
+        from psycopg.pq import TransactionStatus
+
+        if self._pid != os.getpid():
+            return
+        with suppress(psycopg.Error, StoreError):
+            # Perhaps once more. Without one the server says nothing.
+            self._libpq.pipeline_sync()
+            while self._libpq.transaction_status == TransactionStatus.ACTIVE:
+                self._result(deadline)
 
     def _result(self, deadline: float) -> Optional[PGresult]:
         """Sends what is not sent yet, and waits for the next result; None between those of two statements."""
