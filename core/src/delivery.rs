@@ -139,7 +139,8 @@ mod tests {
 
     #[test]
     fn names_are_the_documented_words() {
-        let names: Vec<_> = Delivery::ALL.iter().map(|d| d.as_str()).collect();
+        let names: Vec<_> = Delivery::ALL.iter().map(|verdict| verdict.to_string()).collect();
         assert_eq!(names, ["not_sent", "rejected", "unknown", "accepted"]);
+        assert!(Delivery::ALL.iter().all(|verdict| verdict.as_str() == verdict.to_string()));
     }
 }
