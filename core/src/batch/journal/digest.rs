@@ -80,6 +80,7 @@ mod tests {
     fn only_a_digest_is_parsed() {
         let digest = Digest::of(&[b"job_1", b"prompt"]);
         assert_eq!(Digest::from_hex(&digest.to_string()), Some(digest));
+        assert_eq!(format!("{digest:?}"), digest.to_string());
         for wrong in ["", "00", &"g".repeat(32), &"A".repeat(32), &"0".repeat(33), &"é".repeat(16)] {
             assert_eq!(Digest::from_hex(wrong), None, "{wrong}");
         }

@@ -25,3 +25,33 @@ pub(crate) fn reserve(file: &File, from: u64, needed: u64) -> io::Result<u64> {
 pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_reserved_in_pieces_and_for_what_is_longer() {
+        let path = std::env::temp_dir().join(format!("agentjob-disk-space-{}", std::process::id()));
+        let file = File::create(&path).unwrap();
+        let reserved = |from, needed| match reserve(&file, from, needed) {
+            // Not every file system can.
+            Err(error) if error.kind() == ErrorKind::Unsupported => None,
+            reserved => Some(reserved.unwrap()),
+        };
+        for (from, needed, is) in [(0, 1, 524_288), (1000, 1200, 525_288), (1000, 600_000, 600_000)] {
+            assert_eq!(reserved(from, needed).unwrap_or(is), is, "from {from}, needed {needed}");
+        }
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn only_these_errors_say_that_there_is_no_room() {
+        for kind in [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::FileTooLarge] {
+            assert!(is_full(&kind.into()), "{kind}");
+        }
+        for kind in [ErrorKind::Unsupported, ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem] {
+            assert!(!is_full(&kind.into()), "{kind}");
+        }
+    }
+}

@@ -274,4 +274,33 @@ mod tests {
         expected("and nothing is written any more", &journal.append_all([]).unwrap_err());
         fs::remove_file(path).unwrap();
     }
+
+    #[test]
+    fn each_message_in_flight_has_room_for_its_outcome() {
+        let path = std::env::temp_dir().join(format!("agentjob-reserved-{}", std::process::id()));
+        let journal = Journal::open(&path).unwrap();
+        let line = |bytes| LineWriter::new("line").text("text", &"x".repeat(bytes));
+        let is_reserved = |in_flight: u64| {
+            let end = lock(&journal.end);
+            assert_eq!(end.in_flight, in_flight);
+            // Exactly, where it is more than is reserved at once; a file system that can't reserve has no limit.
+            let needed = end.at + in_flight * disk_space::OUTCOME;
+            let is_exact = end.reserved == needed || end.reserved == u64::MAX || in_flight <= 1024;
+            assert!(end.reserved >= needed && is_exact, "{} of {needed}, with {in_flight} in flight", end.reserved);
+        };
+        for n in 1..=1100 {
+            journal.append_sending(line(10)).unwrap();
+            is_reserved(n);
+        }
+        journal.append_all([line(5000)]).unwrap();
+        is_reserved(1100);
+        for n in (0..1100).rev() {
+            journal.append_outcome(line(5000), || line(10)).unwrap();
+            is_reserved(n);
+        }
+        journal.append_outcome(line(5000), || line(10)).unwrap();
+        is_reserved(0);
+        journal.close().unwrap();
+        fs::remove_file(path).unwrap();
+    }
 }
