@@ -54,9 +54,18 @@ impl Replay {
     }
 
     fn ended(&mut self, key: &str, delivery: Delivery, status: Option<u16>) -> Result<(), String> {
-        let error = Reason { origin: Origin::Request, kind: ErrorKind::Connect, http_status: status, request_id: None };
+        let kind = if status == Some(409) { ErrorKind::Conflict } else { ErrorKind::Connect };
+        let error = Reason { origin: Origin::Request, kind, http_status: status, request_id: None };
         let error = (delivery != Delivery::Accepted).then_some(error);
         self.add(Content::Ended { item: item(key), delivery, job: None, poller: None, error, retry_after: None })
+    }
+
+    fn decided(&mut self, decision: Decision, new_prompt: Option<Digest>) -> Result<(), String> {
+        self.add(Content::Decided { item: item("a"), decision, new_prompt, new_id: None })
+    }
+
+    fn first(&self) -> &ItemHistory {
+        self.history.items.iter().next().unwrap()
     }
 }
 
@@ -112,7 +121,7 @@ fn a_message_that_may_have_arrived_still_may_have_after_it_is_sent_again() {
             replay.sending("a").unwrap();
             replay.ended("a", delivery, None).unwrap();
         }
-        assert_eq!(replay.history.items.iter().next().unwrap().delivery(), verdict, "{again}");
+        assert_eq!(replay.first().delivery(), verdict, "{again}");
     }
 }
 
@@ -130,17 +139,18 @@ fn another_message_under_the_same_key_is_damage() {
 #[test]
 fn the_rate_counts_what_reached_the_service() {
     let mut replay = Replay::new();
-    for (key, delivery, status) in [
-        ("a", Delivery::Accepted, None),
-        ("b", Delivery::NotSent, None),
-        ("c", Delivery::NotSent, Some(429)),
-        ("d", Delivery::Unknown, None),
+    for (key, delivery, status, sends) in [
+        ("a", Delivery::Accepted, None, 1),
+        ("b", Delivery::NotSent, None, 1),
+        ("c", Delivery::NotSent, Some(429), 2),
+        ("d", Delivery::Unknown, None, 3),
     ] {
         replay.sending(key).unwrap();
         replay.ended(key, delivery, status).unwrap();
+        assert_eq!(replay.history.sends.len(), sends, "{key}: all but the one without a connection");
     }
     replay.sending("e").unwrap();
-    assert_eq!(replay.history.sends.len(), 3, "all but the one without a connection and the one that has not ended");
+    assert_eq!(replay.history.sends.len(), 3, "one that has not ended does not count");
 }
 
 #[test]
@@ -181,4 +191,87 @@ fn numbers_count_once_the_run_behind_them_has_begun() {
     for (from, count) in [(1, 1), (0, 4)] {
         assert!(replay.add(Content::Numbers { from, numbers: vec![1; count] }).is_err(), "{count} from {from}");
     }
+}
+
+#[test]
+fn a_job_was_busy_if_the_last_thing_that_is_known_is_a_409_to_a_message_that_was_not_sent() {
+    let mut replay = Replay::new();
+    for (delivery, status, was_busy) in [
+        (Delivery::NotSent, Some(409), true),
+        (Delivery::NotSent, Some(429), false),
+        (Delivery::NotSent, Some(409), true),
+        (Delivery::Rejected, Some(409), false),
+    ] {
+        replay.sending("a").unwrap();
+        replay.ended("a", delivery, status).unwrap();
+        assert_eq!(replay.first().job_was_busy, was_busy, "{delivery}, {status:?}");
+    }
+}
+
+#[test]
+fn a_decision_stands_until_its_message_may_have_left() {
+    use Delivery::*;
+    for (delivery, stands) in [(NotSent, true), (Rejected, false), (Unknown, false), (Accepted, false)] {
+        let mut replay = Replay::new();
+        replay.sending("a").unwrap();
+        replay.ended("a", Unknown, None).unwrap();
+        replay.decided(Decision::Resend, None).unwrap();
+        replay.sending("a").unwrap();
+        replay.ended("a", delivery, None).unwrap();
+        assert_eq!((replay.first().resends(), replay.first().is_undecided()), (stands, !stands), "{delivery}");
+    }
+}
+
+#[test]
+fn a_message_that_was_not_sent_is_retried_only_if_it_was_dropped() {
+    let mut replay = Replay::new();
+    replay.sending("a").unwrap();
+    replay.ended("a", Delivery::NotSent, None).unwrap();
+    let refused = replay.decided(Decision::Retry, None).unwrap_err();
+    assert_eq!(refused, "item 1 is decided, but its message was not sent yet");
+    replay.decided(Decision::Drop, None).unwrap();
+    replay.decided(Decision::Retry, None).unwrap();
+}
+
+#[test]
+fn only_a_message_that_is_retried_gets_another_prompt() {
+    for (decision, other, is_right) in [
+        (Decision::Retry, true, true),
+        (Decision::Retry, false, true),
+        (Decision::Drop, false, true),
+        (Decision::Drop, true, false),
+    ] {
+        let mut replay = Replay::new();
+        replay.sending("a").unwrap();
+        replay.ended("a", Delivery::Rejected, None).unwrap();
+        let decided = replay.decided(decision, other.then(|| Digest::of(&[b"q"])));
+        assert_eq!(decided.is_ok(), is_right, "{decision}: {decided:?}");
+    }
+}
+
+#[test]
+fn whether_a_job_failed_is_its_stored_status() {
+    for (job, failed) in [
+        (Some(r#"{"status":"failed"}"#), true),
+        (Some(r#"{"status":"completed"}"#), false),
+        (Some(r#"{"status":1}"#), false),
+        (None, false),
+    ] {
+        let mut replay = Replay::new();
+        replay.sending("a").unwrap();
+        replay.ended("a", Delivery::Accepted, None).unwrap();
+        replay.add(Content::Finished { item: item("a"), job }).unwrap();
+        assert_eq!(replay.first().job_failed, failed, "{job:?}");
+    }
+}
+
+#[test]
+fn runs_and_damaged_bytes_are_counted() {
+    let mut replay = Replay::new();
+    replay.run("http://a", "p").unwrap();
+    replay.run("http://a", "p").unwrap();
+    for bytes in [5, 7] {
+        replay.add(Content::Recovered { bytes, of: "".into() }).unwrap();
+    }
+    assert_eq!((replay.history.runs, replay.history.dropped_bytes), (3, 12));
 }
