@@ -20,7 +20,10 @@ impl Replay {
     }
 
     fn add(&mut self, content: Content<'_>) -> Result<(), String> {
-        let stamp = self.clock.stamp();
+        self.add_at(self.clock.stamp(), content)
+    }
+
+    fn add_at(&mut self, stamp: Stamp, content: Content<'_>) -> Result<(), String> {
         let line = Line { stamp, content, sum: NO_LINE, after: "".into() };
         self.history.add(LineSpan { start: 7, bytes: 3 }, line)
     }
@@ -154,6 +157,30 @@ fn the_rate_counts_what_reached_the_service() {
 }
 
 #[test]
+fn as_many_of_the_last_sends_are_kept_as_are_wanted() {
+    for wanted in [0, 1, 2] {
+        let mut replay = Replay::new();
+        replay.history.keep_sends = wanted;
+        for key in ["a", "b", "c"] {
+            replay.sending(key).unwrap();
+            replay.ended(key, Delivery::Accepted, None).unwrap();
+        }
+        assert_eq!(replay.history.sends.len(), wanted);
+    }
+}
+
+#[test]
+fn a_poller_is_as_old_as_its_line() {
+    let mut replay = Replay::new();
+    replay.sending("a").unwrap();
+    replay.ended("a", Delivery::Accepted, None).unwrap();
+    let (now, ago) = (replay.clock.stamp(), 5000);
+    let earlier = Stamp { unix_ms: now.unix_ms - ago, up_ms: now.up_ms.saturating_sub(ago) };
+    replay.add_at(earlier, Content::Waiting { item: item("a"), poller: "{}" }).unwrap();
+    assert!(replay.first().poller_age >= Duration::from_millis(ago));
+}
+
+#[test]
 fn a_pause_ends_when_its_time_has_passed() {
     let mut replay = Replay::new();
     replay.sending("a").unwrap();
@@ -162,6 +189,8 @@ fn a_pause_ends_when_its_time_has_passed() {
     assert!(replay.history.pause.is_some(), "a message that was in flight when it began does not end it");
     replay.add(Content::Paused { reason: PauseReason::RateLimit, pause_ms: 1000 }).unwrap();
     assert!(replay.history.pause.unwrap().1 > Duration::from_secs(50), "the longer pause counts");
+    replay.add(Content::Paused { reason: PauseReason::RateLimit, pause_ms: 600_000 }).unwrap();
+    assert!(replay.history.pause.unwrap().1 > Duration::from_secs(500), "also if it began later");
     let mut replay = Replay::new();
     replay.add(Content::Paused { reason: PauseReason::RateLimit, pause_ms: 0 }).unwrap();
     assert!(replay.history.pause.is_none());
