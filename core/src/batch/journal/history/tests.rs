@@ -178,6 +178,11 @@ fn a_poller_is_as_old_as_its_line() {
     let earlier = Stamp { unix_ms: now.unix_ms - ago, up_ms: now.up_ms.saturating_sub(ago) };
     replay.add_at(earlier, Content::Waiting { item: item("a"), poller: "{}" }).unwrap();
     assert!(replay.first().poller_age >= Duration::from_millis(ago));
+    // By the clock that no one sets, as long as the machine has not started again.
+    let day = Duration::from_secs(24 * 3600);
+    let a_day_ago = Stamp { unix_ms: now.unix_ms - day.as_millis() as u64, ..now };
+    replay.add_at(a_day_ago, Content::Waiting { item: item("a"), poller: "{}" }).unwrap();
+    assert_eq!(replay.first().poller_age < day, replay.clock.boot.is_some());
 }
 
 #[test]
