@@ -95,6 +95,9 @@ CASES = [
     (text.links, {"docs/page.md": "[x](https://github.com/us/agentjob/blob/main/gone.md)"}, "gone.md, which does not exist"),
     (text.links, {"docs/page.md": "[x](https://github.com/us/agentjob/blob/main/README.md#gone)"}, "a heading that does not exist"),
     (text.links, {"docs/page.md": "![x](https://raw.githubusercontent.com/us/agentjob/main/gone.svg)"}, "gone.svg, which does not exist"),
+    (text.links, {"docs/page.md": "[![x](https://them.example/x.svg)](gone.md)"}, "gone.md, which does not exist"),
+    (text.links, {"docs/page.md": '[x](gone.md "title")'}, "gone.md, which does not exist"),
+    (text.links, {"README.md": "[x](http://github.com/us/agentjob)"}, "doesn't work on PyPI"),
     (text.links, {"README.md": "[x](CONTRIBUTING.md)"}, "doesn't work on PyPI"),
     # Length, words, the Rust version, the address.
     (text.long_files, {"core/src/a.rs": "\n" * 351}, "core/src/a.rs: 351 lines"),

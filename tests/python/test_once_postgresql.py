@@ -313,13 +313,9 @@ def test_what_a_trigger_raises_is_a_store_error(emulator, client, once, server, 
     assert prompts(emulator) == []
 
 
-#: Whether the server is taking a step.
-TAKES = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-
-
 @pytest.fixture
 def taker(once, server, postgresql_url, script):
-    """A program that sends a step's message, while the server takes the step until it is `opened`."""
+    """Begins a program that sends a step's message, while the server takes the step until this is opened."""
     once.steps()
     server.sql(
         """
@@ -330,52 +326,62 @@ def taker(once, server, postgresql_url, script):
         """,
         postgresql_url,
     )
-    program = script(
-        f"""
-        import os, signal
-        from agentjob._once import libpq, postgresql
-        from agentjob.once import Once
+    takes = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%INSERT INTO agentjob_steps%' AND pid <> pg_backend_pid()"
 
-        def fork(*_):
-            child = os.fork() or sys.exit()
-            print(os.waitpid(child, 0)[0] == child, flush=True)
+    def begun(ends):
+        program = script(
+            f"""
+            import os, signal
+            from agentjob._once import libpq, postgresql
+            from agentjob.once import Once
 
-        signal.signal(signal.SIGUSR1, fork)
-        libpq.ENDS = libpq.FORKS = postgresql.RESPONDS = 1000.0
-        try:
-            Once(client.with_options(timeout=1000), {postgresql_url!r}).send_message("k", "job_demo", "p")
-            print("accepted")
-        except KeyboardInterrupt as interrupt:
-            print(interrupt.delivery)
-        """
-    )
-    wait_for(lambda: server.sql(TAKES) == "1", "the server takes the step")
-    yield program
-    wait_for(lambda: server.sql(TAKES) == "0", "the server has taken it")
+            def fork(*_):
+                child = os.fork() or sys.exit()
+                print(os.waitpid(child, 0)[0] == child, flush=True)
+
+            signal.signal(signal.SIGUSR1, fork)
+            libpq.FORKS = postgresql.RESPONDS = 1000.0
+            libpq.ENDS = {ends}
+            try:
+                Once(client.with_options(timeout=1000), {postgresql_url!r}).send_message("k", "job_demo", "p")
+                print("accepted")
+            except KeyboardInterrupt as interrupt:
+                print(interrupt.delivery)
+            """
+        )
+        wait_for(lambda: server.sql(takes) == "1", "the server takes the step")
+        return program
+
+    yield begun
+    server.sql(OPEN, postgresql_url)
+    wait_for(lambda: server.sql(takes) == "0", "the server has taken the step")
 
 
 OPEN = "INSERT INTO opened VALUES (1)"
 
 
-@pytest.mark.parametrize("times", [1, 2])
-def test_ctrl_c_while_the_server_takes_a_step_leaves_it_not_sent_and_a_second_one_ends_the_wait(emulator, once, server, postgresql_url, taker, times):
-    for _ in range(times):
-        taker.interrupt()
-        time.sleep(0.5)  # in which a call that doesn't wait records its outcome
-    if times == 2:
-        assert taker.end() == ("not_sent\n", "", 0)
+def test_ctrl_c_while_the_server_takes_a_step_leaves_it_not_sent(emulator, once, server, postgresql_url, taker):
+    program = taker(ends=1000)
+    program.interrupt()
+    time.sleep(0.5)  # in which a call that doesn't wait records its outcome
     server.sql(OPEN, postgresql_url)
-    if times == 1:
-        assert taker.end() == ("not_sent\n", "", 0)
-        assert state(once) == "not_sent"
+    assert program.end() == ("not_sent\n", "", 0)
+    assert state(once) == "not_sent" and prompts(emulator) == []
+
+
+def test_ctrl_c_while_the_server_takes_a_step_for_too_long_ends_the_call(emulator, taker):
+    program = taker(ends=0.5)
+    program.interrupt()
+    assert program.end() == ("not_sent\n", "", 0)
     assert prompts(emulator) == []
 
 
 def test_a_child_that_a_signal_handler_forks_meanwhile_and_that_exits_leaves_the_statement_to_its_parent(emulator, once, server, postgresql_url, taker):
-    taker.process.send_signal(signal.SIGUSR1)
-    assert select.select([taker.process.stdout], [], [], PATIENCE)[0], "the child has exited"
+    program = taker(ends=1000)
+    program.process.send_signal(signal.SIGUSR1)
+    assert select.select([program.process.stdout], [], [], PATIENCE)[0], "the child has not exited"
     server.sql(OPEN, postgresql_url)
-    assert taker.end() == ("True\naccepted\n", "", 0)
+    assert program.end() == ("True\naccepted\n", "", 0)
     assert state(once) == "accepted" and prompts(emulator) == ["p"]
 
 

@@ -16,7 +16,7 @@ from conftest import wait_for
 from steps import POST, prompts, raised, state, taken
 
 import agentjob
-from agentjob._once import calls, lookup
+from agentjob._once import calls, libpq, lookup
 from agentjob._once import postgresql as stores
 from agentjob.once import Once, PostgreSQLStore, StepOutcome
 
@@ -174,17 +174,23 @@ def test_a_server_that_hangs_does_not_hold_a_wait_for_longer_than_each_statement
     assert far.wait("k", min_interval=0.05)["status"] == "completed", "a later call has it"
 
 
-def test_ctrl_c_ends_a_statement_at_once(far, network):
+def test_ctrl_c_ends_a_statement_that_reads_at_once(far, network, monkeypatch):
     far.steps()
+    monkeypatch.setattr(lookup, "PATIENCE", 150.0)
+    monkeypatch.setattr(libpq, "ENDS", 150.0)
     network.state = "silent"
+
+    began = []
 
     def interrupt():
         network.holds.wait(60)
+        began.append(time.monotonic())
         os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt) as caught:
         threading.Thread(target=interrupt).start()
-        far.steps()  # which otherwise raises StoreError
+        far.steps()  # which otherwise raises StoreError, after 150 s
+    assert time.monotonic() - began[0] < 100
     assert not hasattr(caught.value, "delivery")
 
 

@@ -22,7 +22,7 @@ Statements = Sequence[Tuple[str, Arguments]]
 
 #: After how long a thread that waits finds at the latest that it is in a process that a signal handler forked, in seconds.
 FORKS = 0.5
-#: How long Ctrl-C waits for the end of a statement, in seconds.
+#: For how long a call that Ctrl-C ends waits at most until the server has executed a statement, in seconds.
 ENDS = 5.0
 #: The SQLSTATEs of statements that changed nothing because of other transactions: a deadlock, a conflict, a lock that is held, an end
 #: that the server's settings or an operator gave it.
@@ -138,17 +138,21 @@ class Connection:
     def server_encoding(self) -> str:
         return (self._libpq.parameter_status(b"server_encoding") or b"").decode("ascii")
 
-    def execute(self, statements: Statements, deadline: float) -> Rows:
+    def execute(self, statements: Statements, deadline: float, is_ended: bool = False) -> Rows:
         """Executes statements in one transaction and one round trip. Returns the rows of the last. Whatever it raises but StoreBusyError
-        closes the connection; Ctrl-C first waits for the end of what the server has begun: what is executed next must find it."""
+        closes the connection. is_ended: Ctrl-C, and what else a signal handler raises, waits for the statements' end, because what is
+        executed next must find what they did."""
         import psycopg
         from psycopg.pq import ExecStatus
 
         results: List[PGresult] = []
+        is_sent = False
         try:
             for statement, arguments in statements:
                 values = [None if value is None else value.encode() for value in arguments]
                 self._libpq.send_query_params(statement.encode(), values)
+            # From here on the server may execute them.
+            is_sent = True
             self._libpq.pipeline_sync()
             while True:
                 result = self._result(deadline)
@@ -174,7 +178,8 @@ class Connection:
             raise
         except BaseException:
             try:
-                self._end(min(deadline, time.monotonic() + ENDS))
+                if is_sent and is_ended and self._pid == os.getpid():
+                    self._end(time.monotonic() + ENDS)
             finally:
                 self.close()
             raise
@@ -184,14 +189,12 @@ class Connection:
         return [tuple(None if value is None else _text(value) for value in row) for row in rows]
 
     def _end(self, deadline: float) -> None:
-        """Waits for the end of the statements that were sent, and of their transaction; in the process that it belongs to."""
+        """Waits for the end of statements that were all sent."""
         import psycopg
         from psycopg.pq import TransactionStatus
 
-        if self._pid != os.getpid():
-            return
         with suppress(psycopg.Error, StoreError):
-            # Perhaps once more. Without one the server says nothing.
+            # Perhaps once more. Without it the server does not end the transaction.
             self._libpq.pipeline_sync()
             while self._libpq.transaction_status == TransactionStatus.ACTIVE:
                 self._result(deadline)

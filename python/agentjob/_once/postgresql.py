@@ -177,7 +177,7 @@ class PostgreSQLStore:
         if taker.messages is not None:
             statements.insert(0, (IN_ORDER, (taker.scope,)))
         times = _times(patience)
-        step = self._changed(key, statements, times)
+        step = self._changed(key, statements, times, is_ended=True)
         if step is not None and not may_be_taken(step, message, taker.takes_rejected):
             return step, None
         throttled = self._run([(THROTTLED, pace)], times)
@@ -206,14 +206,14 @@ class PostgreSQLStore:
     def _get(self, keys: Optional[Sequence[str]], state: Optional[StepState], times: Times) -> List[Step]:
         return _steps(self._run([(GET, (state, None if keys is None else json.dumps(keys)))], times))
 
-    def _changed(self, key: str, statements: Statements, times: Times, lasting: bool = False) -> Optional[Step]:
+    def _changed(self, key: str, statements: Statements, times: Times, lasting: bool = False, is_ended: bool = False) -> Optional[Step]:
         """Executes statements about a step. If that changes nothing, the step is read as it is."""
-        found = _steps(self._run(statements, times, lasting)) or self._get([key], None, times)
+        found = _steps(self._run(statements, times, lasting, is_ended)) or self._get([key], None, times)
         return found[0] if found else None
 
-    def _run(self, statements: Statements, times: Times, lasting: bool = False) -> Rows:
+    def _run(self, statements: Statements, times: Times, lasting: bool = False, is_ended: bool = False) -> Rows:
         """Executes statements in one transaction. Over another connection, if it is lost on one that was kept; and if it is `lasting`,
-        until the patience ends: all are statements that may be executed twice."""
+        until the patience ends: all are statements that may be executed twice. is_ended: see Connection.execute."""
         deadline, limit = times
         may_be_executed = False
         while True:
@@ -223,7 +223,7 @@ class PostgreSQLStore:
             attempt = min(limit, time.monotonic() + RESPONDS) if lasting else limit
             try:
                 connection = connection or _opened(self._locator, attempt)
-                rows = connection.execute([(DURABLY, ()), *statements], attempt)
+                rows = connection.execute([(DURABLY, ()), *statements], attempt, is_ended)
             except StoreBusyError as error:
                 if connection is not None:
                     self._keep(connection)
