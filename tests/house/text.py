@@ -112,8 +112,8 @@ def links(tree):
                 yield f"{name}: links to {target}, which doesn't work on PyPI; begin it with {ours[0]}"
             if re.match(r"[a-z]+:", path) and not from_top:
                 continue
-            page = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name
-            page = from_top[0] if from_top else page
+            beside = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name
+            page = from_top[0] if from_top else beside
             if page not in tree.files and page not in tree.folders():
                 yield f"{name}: links to {target}, which does not exist"
             elif anchor and page.endswith(".md") and anchor not in anchors(tree.files[page]):
