@@ -265,7 +265,7 @@ def test_a_client_pickles_with_a_function_that_pickles(emulator):
 
 #: In each case the function's child returns from it, and its parent waits until the child has ended.
 FORKS = """
-import os, sys
+import logging, os, signal, sys
 import agentjob
 
 parent = os.getpid()
@@ -289,6 +289,16 @@ def on(name):
 
 def send(client):
     return client.send_message("job_demo", "go")["id"]
+
+class AlarmInThePause(logging.Handler):
+    def emit(self, record):
+        signal.signal(signal.SIGALRM, lambda *_: forks())
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+
+def alarmed(client):
+    logging.getLogger("agentjob").addHandler(AlarmInThePause())
+    logging.getLogger("agentjob").setLevel(logging.INFO)
+    return send(client)
 
 def batch(client):
     return [outcome["delivery"] for outcome in client.send_all([("job_demo", "go")], journal=sys.argv[1])]
@@ -316,12 +326,14 @@ KILLED = (
         ("send(agentjob.Client(api_key=key_in_the_parent))", REFUSED),
         ("send(agentjob.Client(on_event=on('attempt')))", REFUSED),
         ("send(agentjob.Client(on_event=on('retry')))", REFUSED),
+        ("alarmed(agentjob.Client())", REFUSED),
         ("batch(agentjob.Client(api_key=key))", KILLED),
         ("batch(agentjob.Client(api_key=key_in_the_parent))", KILLED),
     ],
 )
 def test_a_child_that_returns_from_a_function_that_forked_sends_nothing(tmp_path, call, said):
-    rules = [{"method": "POST", "nth": 1, "status": 429, "headers": {"Retry-After": "0"}}] if "retry" in call else []
+    wait = "0" if "retry" in call else "2" if "alarmed" in call else None
+    rules = [{"method": "POST", "nth": 1, "status": 429, "headers": {"Retry-After": wait}}] if wait else []
     with Emulator(rules=rules) as emulator:
         environment = {**os.environ, **emulator.environment()}
 

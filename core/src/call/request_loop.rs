@@ -79,7 +79,6 @@ pub(crate) struct RequestLoop<'a> {
 struct Counts {
     earlier: u32,
     once_used: bool,
-    stale: u32,
     key_refused: bool,
 }
 
@@ -253,16 +252,13 @@ impl<'a> RequestLoop<'a> {
             retry_after: failure.error.retry_after(),
             earlier: self.failed.earlier,
             once_used: self.failed.once_used,
-            earlier_stale: self.failed.stale,
             key_refused: self.failed.key_refused,
             remaining: self.deadline.saturating_duration_since(Instant::now()),
         }
     }
 
     fn count(&mut self, failure: &Failure, once: bool) {
-        if failure.situation == Situation::StaleConnection {
-            self.failed.stale += 1;
-        } else {
+        if failure.situation != Situation::StaleConnection {
             self.failed.earlier += 1;
             self.failed.once_used |= once;
         }

@@ -145,6 +145,7 @@ fn asked_to_wait(headers: &ResponseHeaders) -> Option<Duration> {
 mod tests {
     use super::*;
     use crate::call::prompt::Prompt;
+    use crate::http::cause::TunnelRefused;
 
     const SEND: Operation<'_> = Operation::SendMessage { job_id: "job_1", prompt: Prompt::Text("p") };
     const GET: Operation<'_> = Operation::GetJob { job_id: "job_1" };
@@ -210,6 +211,27 @@ mod tests {
                 let failure = failure(&SEND, Err(Broken { cause, sent }));
                 assert_eq!(failure.error.delivery(), Some(verdict), "{failure:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_read_that_its_caller_ended_or_that_met_a_bug_is_not_tried_again() {
+        for sent in [Sent::Nothing, Sent::Part, Sent::All] {
+            for cause in [Cause::Cancelled, Cause::Closed, Cause::Bug("x".into())] {
+                assert_eq!(failure(&GET, Err(Broken { cause, sent })).situation, Situation::NeverBegan, "{sent:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_proxy_that_wants_another_password_is_not_waited_for() {
+        for (status, waits) in [(407, false), (503, true)] {
+            let headers = ResponseHeaders::of(&[("retry-after", "30")]);
+            let (body, cut, with_credentials, for_https) = (vec![], false, true, true);
+            let refused = TunnelRefused { status, headers, body, cut, with_credentials, for_https };
+            let cause = Cause::TunnelRefused(refused.into());
+            let error = failure(&SEND, Err(Broken { cause, sent: Sent::Nothing })).error;
+            assert_eq!(error.message().contains("30 s"), waits, "{error}");
         }
     }
 

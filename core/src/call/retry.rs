@@ -8,9 +8,6 @@ use crate::delivery::Situation;
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 /// The highest ceiling of a backoff pause.
 const MAX_BACKOFF: Duration = Duration::from_secs(8);
-/// How many kept connections in a row may turn out dead within one call. The retry uses a new connection, so one is the rule; this
-/// limits the exceptions.
-const MAX_STALE: u32 = 3;
 
 /// The caller's limits.
 #[derive(Debug, Clone, Copy)]
@@ -32,8 +29,6 @@ pub(crate) struct Failed {
     pub(crate) earlier: u32,
     /// One of those had a status that allows only one retry.
     pub(crate) once_used: bool,
-    /// How many kept connections turned out dead before this one.
-    pub(crate) earlier_stale: u32,
     /// The service has refused a key in this call already.
     pub(crate) key_refused: bool,
     /// The time left until the call's deadline.
@@ -98,7 +93,8 @@ pub(crate) fn decide(failed: &Failed, limits: &Limits, draw: f64) -> Decision {
         (_, None) => backoff,
     };
     let retries_left = match rule {
-        Rule::AtOnce => failed.earlier_stale < MAX_STALE,
+        // On a new connection, which can't turn out to be dead.
+        Rule::AtOnce => true,
         Rule::Once => !failed.once_used && failed.earlier < limits.max_retries,
         _ => failed.earlier < limits.max_retries,
     };
@@ -124,7 +120,6 @@ mod tests {
             retry_after: None,
             earlier: 0,
             once_used: false,
-            earlier_stale: 0,
             key_refused: false,
             remaining: Duration::from_secs(60),
         }
@@ -238,7 +233,6 @@ mod tests {
             decide(&Failed { earlier: 1, once_used: true, ..failed(true, status(408)) }, &LIMITS, 0.5),
             Decision::Stop
         );
-        assert_eq!(decide(&Failed { earlier_stale: 3, ..failed(true, StaleConnection) }, &LIMITS, 0.5), Decision::Stop);
         let none = Limits { max_retries: 0, ..LIMITS };
         assert_eq!(decide(&failed(true, NoConnection), &none, 0.5), Decision::Stop);
         assert_eq!(decide(&failed(true, status(425)), &none, 0.5), Decision::Stop);
