@@ -81,11 +81,14 @@ fn dropping_it_ends_the_poll() {
     let emulator = emulator(SILENT);
     let client = builder(&emulator).timeout(Duration::from_secs(120)).build().unwrap();
     let wait = WaitOptions::new().timeout(Duration::from_secs(300));
-    let mut background = BackgroundPoll::new().unwrap();
-    background.begin(&client.poller(JOB, &wait).unwrap(), &client, &CallOptions::new()).unwrap();
+    let (mut background, observer) = (BackgroundPoll::new().unwrap(), Arc::new(Observer::default()));
+    let call = CallOptions::new().control(observer.clone());
+    background.begin(&client.poller(JOB, &wait).unwrap(), &client, &call).unwrap();
+    drop(call);
     until("the request is at the service", || emulator.requests().total == 1);
     let (took, ()) = timed(|| drop(background));
     assert!(took < Duration::from_secs(60), "far sooner than the call's timeout: {took:?}");
+    assert_eq!(Arc::strong_count(&observer), 1, "its thread has ended, so that it observes nothing any more");
 }
 
 #[test]

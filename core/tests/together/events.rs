@@ -271,6 +271,40 @@ fn polls_that_get_a_login_page_are_counted_and_the_fifth_is_a_warning() {
 }
 
 #[test]
+fn polls_that_have_no_response_in_time_fail_alike() {
+    given_time(ms(50), |timeout| {
+        let heard = Heard::default();
+        let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "request"}}]}"#);
+        let client = builder(&emulator).timeout(timeout).on_event(heard.handler()).build().unwrap();
+        let mut poller = client.poller(JOB, &quick().timeout(timeout * 100)).unwrap();
+        for _ in 0..2 {
+            assert_eq!(poller.poll(&client, &CallOptions::new()).unwrap(), None);
+        }
+        let heard = heard.0.lock().unwrap();
+        let counts = heard.iter().filter_map(|event| match event {
+            Event::Poll { consecutive_failures, .. } => Some(*consecutive_failures),
+            _ => None,
+        });
+        // Otherwise one had not yet been sent.
+        (emulator.requests().total == 2).then(|| assert_eq!(counts.collect::<Vec<_>>(), [1, 2]))
+    });
+}
+
+#[test]
+fn a_status_of_more_than_300_bytes_is_shortened_in_an_event() {
+    for (bytes, is_whole) in [(300, true), (301, false)] {
+        let (heard, written) = (Heard::default(), "x".repeat(bytes));
+        let record = format!(r#"{{"id": "{JOB}", "status": "{written}"}}"#);
+        let emulator = emulator(&format!(r#"{{"rules": [{{"status": 200, "json": {record}}}]}}"#));
+        let client = builder(&emulator).on_event(heard.handler()).build().unwrap();
+        client.poller(JOB, &quick()).unwrap().poll(&client, &CallOptions::new()).unwrap();
+        let heard = heard.0.lock().unwrap();
+        let Some(Event::Poll { status: Some(status), .. }) = heard.last() else { panic!("{heard:?}") };
+        assert_eq!((*status == written, status.ends_with('…')), (is_whole, !is_whole), "{bytes}: {status}");
+    }
+}
+
+#[test]
 fn a_response_has_its_facts() {
     let heard = Heard::default();
     let emulator = emulator(r#"{"rules": [{"delay_ms": 600, "status": 200, "headers": {"X-Request-Id": "r-7"}}]}"#);

@@ -199,6 +199,19 @@ fn a_wait_that_times_out_has_the_last_record_and_its_failed_polls() {
 }
 
 #[test]
+fn a_poll_that_the_waits_deadline_cut_short_is_not_named_as_its_last_failure() {
+    given_time(ms(300), |timeout| {
+        let rules = r#"[{"nth": 1, "status": 503}, {"fault": {"do": "stall", "at": "request"}}]"#;
+        let emulator = emulator(&format!(r#"{{"rules": {rules}}}"#));
+        let error = client(&emulator).wait(JOB, &quick().timeout(timeout)).unwrap_err();
+        // A machine that stops at the deadline makes one more poll.
+        (emulator.requests().total == 2).then(|| {
+            assert!(error.message().contains("the last poll failed: the service returned 503"), "{error}");
+        })
+    });
+}
+
+#[test]
 fn a_wait_times_out_though_the_service_is_silent() {
     let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "request"}}]}"#);
     let (took, ended) = timed(|| client(&emulator).wait(JOB, &quick().timeout(ms(300))));
