@@ -239,9 +239,13 @@ impl<'a> RequestLoop<'a> {
         }
     }
 
+    fn time_left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
     /// A call may have timed out while it was queued.
     fn check_time(&self) -> Result<(), Cause> {
-        if Instant::now() < self.deadline { Ok(()) } else { Err(Cause::Timeout) }
+        if self.time_left().is_zero() { Err(Cause::Timeout) } else { Ok(()) }
     }
 
     fn judged(&self, failure: &Failure) -> Failed {
@@ -253,7 +257,7 @@ impl<'a> RequestLoop<'a> {
             earlier: self.failed.earlier,
             once_used: self.failed.once_used,
             key_refused: self.failed.key_refused,
-            remaining: self.deadline.saturating_duration_since(Instant::now()),
+            remaining: self.time_left(),
         }
     }
 

@@ -55,7 +55,8 @@ fn has_its_effect(emulator: &Emulator, timeout: Duration) -> bool {
 #[test]
 fn a_message_that_was_refused_as_408_421_or_425_is_sent_once_more_however_many_retries_there_are() {
     for status in [408, 421, 425] {
-        let emulator = emulator(&format!(r#"{{"rules": [{{"status": {status}, "headers": {{"Retry-After": "0"}}}}]}}"#));
+        let emulator =
+            emulator(&format!(r#"{{"rules": [{{"status": {status}, "headers": {{"Retry-After": "0"}}}}]}}"#));
         let error = builder(&emulator).max_retries(5).build().unwrap().send_message(JOB, "p").unwrap_err();
         assert_eq!((error.http_status(), error.attempts()), (Some(status), 2));
         assert_eq!(emulator.requests().total, 2, "{status}");
