@@ -17,8 +17,9 @@ const PIECE: u64 = 512 << 10;
 pub(crate) fn reserve(file: &File, from: u64, needed: u64) -> io::Result<u64> {
     let limit = length_limit(needed)?;
     let piece = from.saturating_add(PIECE).max(needed).min(limit);
+    let up_to = |end| allocate(file, from, end - from).map(|()| end);
     // A disk that is nearly full may have room for what is needed only.
-    allocate(file, from, piece - from).map(|()| piece).or_else(|_| allocate(file, from, needed - from).map(|()| needed))
+    up_to(piece).or_else(|_| up_to(needed))
 }
 
 /// Whether there is no room, and not only no way to reserve it.
@@ -34,13 +35,19 @@ mod tests {
     fn room_is_reserved_in_pieces_and_for_what_is_longer() {
         let path = std::env::temp_dir().join(format!("agentjob-disk-space-{}", std::process::id()));
         let file = File::create(&path).unwrap();
-        let reserved = |from, needed| match reserve(&file, from, needed) {
-            // Not every file system can.
-            Err(error) if !is_full(&error) => None,
-            reserved => Some(reserved.unwrap()),
-        };
-        for (from, needed, is) in [(0, 1, 524_288), (1000, 1200, 525_288), (1000, 600_000, 600_000)] {
-            assert_eq!(reserved(from, needed).unwrap_or(is), is, "from {from}, needed {needed}");
+        for (from, needed, is) in
+            [(0, 1, 524_288), (1000, 1200, 525_288), (1000, 600_000, 600_000), (400_000, 400_001, 924_288)]
+        {
+            match reserve(&file, from, needed) {
+                // Not every file system can.
+                Err(error) if !is_full(&error) => {}
+                reserved => assert_eq!(reserved.unwrap(), is, "from {from}, needed {needed}"),
+            }
+            #[cfg(target_os = "linux")]
+            {
+                let taken = std::os::unix::fs::MetadataExt::blocks(&file.metadata().unwrap()) * 512;
+                assert!(taken < is + 32_768, "from {from}, needed {needed}: it takes {taken} bytes");
+            }
         }
         std::fs::remove_file(path).unwrap();
     }

@@ -137,7 +137,7 @@ impl Journal {
         end.in_flight = end.in_flight.saturating_sub(1);
         let more = end.in_flight * disk_space::OUTCOME;
         match self.write(&mut end, [line], more) {
-            Err(_) if end.broken.is_none() => self.write(&mut end, [short()], 0),
+            Err(_) => self.write(&mut end, [short()], 0),
             written => written,
         }
     }
@@ -253,8 +253,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use std::fs::{self, File};
+    use std::fs::{self, File, OpenOptions};
+    use std::io::Write;
     use std::os::fd::OwnedFd;
+    use std::os::unix::fs::MetadataExt;
 
     #[test]
     fn a_journal_that_cannot_be_truncated_or_synced_cannot_be_written() {
@@ -270,9 +272,36 @@ mod tests {
         expected("truncated", &journal.replay(|_, _, _| Ok(())).unwrap_err());
         // Of a pipe, fsync fails.
         journal.file = LockedFile(File::from(OwnedFd::from(std::io::pipe().unwrap().1)));
-        expected("synced", &journal.sync(1).unwrap_err());
+        lock(&journal.end).at = 1;
+        expected("synced", &journal.sync_all().unwrap_err());
         expected("and nothing is written any more", &journal.append_all([]).unwrap_err());
+        expected("and it is not closed as if it were written", &journal.close().unwrap_err());
         fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_journal_is_written_where_no_room_can_be_reserved() {
+        let path = std::env::temp_dir().join(format!("agentjob-unreserved-{}", std::process::id()));
+        let mut journal = Journal::open(&path).unwrap();
+        journal.file = LockedFile(OpenOptions::new().write(true).open("/dev/null").unwrap());
+        journal.append_sending(LineWriter::new("line")).unwrap();
+        fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_closed_journal_keeps_no_room_and_one_that_another_program_changed_keeps_its_bytes() {
+        let path = std::env::temp_dir().join(format!("agentjob-closed-{}", std::process::id()));
+        for others in ["", "x"] {
+            let journal = Journal::open(&path).unwrap();
+            journal.append_sending(LineWriter::new("line")).unwrap();
+            (&journal.file.0).write_all(others.as_bytes()).unwrap();
+            let length = fs::metadata(&path).unwrap().len();
+            journal.close().unwrap();
+            let closed = fs::metadata(&path).unwrap();
+            assert_eq!(closed.len(), length, "{others:?}");
+            assert!(closed.blocks() * 512 < 65_536 || !others.is_empty(), "{} blocks are kept", closed.blocks());
+            fs::remove_file(&path).unwrap();
+        }
     }
 
     #[test]

@@ -257,4 +257,6 @@ fn stored_status(job: &str) -> Option<Cow<'_, str>> {
 }
 
 #[cfg(test)]
+mod decision_tests;
+#[cfg(test)]
 mod tests;

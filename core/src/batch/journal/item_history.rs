@@ -286,3 +286,52 @@ impl Items {
         Split { listed, others, twice, numbers: is_moved.then_some(numbers) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(key: &str) -> Digest {
+        Digest::of(&[key.as_bytes()])
+    }
+
+    #[test]
+    fn a_list_finds_an_item_by_each_identity_that_it_has_had() {
+        for (list, listed, others, twice, numbers) in [
+            (&["a", "b", "c"][..], &[Some("a"), Some("b"), Some("c")][..], &[][..], None, None),
+            (&["c", "new a", "x"], &[Some("c"), Some("a"), None], &["b"], None, Some(vec![2, 0, 1])),
+            (&["a", "x", "new a"], &[Some("a"), None, None], &["b", "c"], Some(2), Some(vec![1, 0, 0])),
+            (&["a", "b", "c", "x"], &[Some("a"), Some("b"), Some("c"), None], &[], None, None),
+        ] {
+            let mut items = Items::default();
+            for (number, key) in (1..).zip(["a", "b", "c"]) {
+                let own_key = (key != "a").then(|| key.into());
+                items.insert(id(key), ItemHistory::sending(number, "job_1".into(), id("p"), own_key));
+            }
+            items.also(&id("a"), id("new a"));
+            items.also(&id("b"), id("c"));
+            assert_eq!(
+                ["a", "new a", "b", "c", "x"].map(|key| items.place(&id(key))),
+                [Some(0), Some(0), Some(1), Some(2), None]
+            );
+            let ids = items.ids();
+            assert_eq!(ids, ["a", "b", "c"].map(id), "the first that each had");
+            let keys: Vec<String> = ids.iter().zip(items.iter()).map(|(id, item)| item.key(id)).collect();
+            assert_eq!(keys, [&*id("a").to_string(), "b", "c"], "its own key, if it could be stored");
+            let ids: Vec<Digest> = list.iter().map(|key| id(key)).collect();
+            let split = items.split(ids.iter());
+            let numbered = |key: &&str| 1 + ["a", "b", "c"].iter().position(|own| own == key).unwrap() as u64;
+            let of = |histories: &Histories| {
+                histories.iter().map(|found| found.as_ref().map(|found| found.number)).collect::<Vec<_>>()
+            };
+            assert_eq!(
+                of(&split.listed),
+                listed.iter().map(|key| key.as_ref().map(numbered)).collect::<Vec<_>>(),
+                "{list:?}"
+            );
+            let left: Vec<u64> = of(&split.others).into_iter().flatten().collect();
+            assert_eq!(left, others.iter().map(numbered).collect::<Vec<_>>(), "{list:?}");
+            assert_eq!((split.twice, split.numbers), (twice, numbers), "{list:?}");
+        }
+    }
+}

@@ -214,6 +214,30 @@ mod tests {
     }
 
     #[test]
+    fn what_was_not_sent_or_not_understood_says_why() {
+        for (kind, http_status, clause) in [
+            (ErrorKind::Connect, None, "no connection was made"),
+            (ErrorKind::Tls, None, "the TLS handshake failed"),
+            (ErrorKind::ConnectionLost, None, "the connection ended before the response came"),
+            (ErrorKind::Timeout, None, "no response came in time"),
+            (ErrorKind::Cancelled, None, "the batch was cancelled"),
+            (ErrorKind::Closed, None, "the client was closed"),
+            (ErrorKind::InvalidResponse, None, "the response could not be read"),
+            (ErrorKind::Internal, None, "agentjob failed internally"),
+            (ErrorKind::RateLimit, None, "the request failed"),
+            (ErrorKind::InvalidResponse, Some(200), "the record in the response (200) could not be read"),
+            (ErrorKind::ConnectionLost, Some(200), "the record in the response (200) was incomplete"),
+        ] {
+            let error = Reason { origin: Origin::Request, kind, http_status, request_id: None }.error(
+                "j",
+                Delivery::Unknown,
+                false,
+            );
+            assert!(error.message().contains(&format!(": {clause}. ")), "{error}");
+        }
+    }
+
+    #[test]
     fn a_cause_is_read_back() {
         for origin in Origin::ALL {
             assert_eq!(Origin::from_name(origin.as_str()), Some(origin));

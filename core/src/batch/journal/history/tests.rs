@@ -6,15 +6,16 @@ use crate::batch::journal::line::NO_LINE;
 use crate::batch::journal::reason::{Origin, Reason};
 use crate::error::ErrorKind;
 
-struct Replay {
+pub(super) struct Replay {
     history: History,
     clock: Clock,
+    lines: u64,
 }
 
 impl Replay {
-    fn new() -> Replay {
+    pub(super) fn new() -> Replay {
         let clock = Clock::new();
-        let mut replay = Replay { history: History::new(clock.clone(), 100), clock };
+        let mut replay = Replay { history: History::new(clock.clone(), 100), clock, lines: 0 };
         replay.run("http://a", "p").unwrap();
         replay
     }
@@ -25,7 +26,8 @@ impl Replay {
 
     fn add_at(&mut self, stamp: Stamp, content: Content<'_>) -> Result<(), String> {
         let line = Line { stamp, content, sum: NO_LINE, after: "".into() };
-        self.history.add(LineSpan { start: 7, bytes: 3 }, line)
+        self.lines += 1;
+        self.history.add(span(self.lines), line)
     }
 
     fn run(&mut self, base_url: &str, project_id: &str) -> Result<(), String> {
@@ -47,7 +49,7 @@ impl Replay {
         }))
     }
 
-    fn sending(&mut self, key: &str) -> Result<(), String> {
+    pub(super) fn sending(&mut self, key: &str) -> Result<(), String> {
         self.add(Content::Sending {
             item: item(key),
             prompt: Digest::of(&[b"p"]),
@@ -56,24 +58,43 @@ impl Replay {
         })
     }
 
-    fn ended(&mut self, key: &str, delivery: Delivery, status: Option<u16>) -> Result<(), String> {
+    pub(super) fn ended(&mut self, key: &str, delivery: Delivery, status: Option<u16>) -> Result<(), String> {
         let kind = if status == Some(409) { ErrorKind::Conflict } else { ErrorKind::Connect };
         let error = Reason { origin: Origin::Request, kind, http_status: status, request_id: None };
         let error = (delivery != Delivery::Accepted).then_some(error);
         self.add(Content::Ended { item: item(key), delivery, job: None, poller: None, error, retry_after: None })
     }
 
-    fn decided(&mut self, decision: Decision, new_prompt: Option<Digest>) -> Result<(), String> {
+    pub(super) fn decided(&mut self, decision: Decision, new_prompt: Option<Digest>) -> Result<(), String> {
         self.add(Content::Decided { item: item("a"), decision, new_prompt, new_id: None })
     }
 
-    fn first(&self) -> &ItemHistory {
+    /// Sends the messages of three items in vain.
+    fn with_three_items() -> Replay {
+        let mut replay = Replay::new();
+        for key in ["a", "b", "c"] {
+            replay.sending(key).unwrap();
+            replay.ended(key, Delivery::NotSent, None).unwrap();
+        }
+        replay
+    }
+
+    pub(super) fn first(&self) -> &ItemHistory {
         self.history.items.iter().next().unwrap()
     }
 }
 
 fn item(key: &str) -> ItemRef {
-    ItemRef { id: Digest::of(&[key.as_bytes()]), number: 1 }
+    ItemRef { id: id(key), number: 1 }
+}
+
+fn id(key: &str) -> Digest {
+    Digest::of(&[key.as_bytes()])
+}
+
+/// Where the line with this number is; the first is that of the run.
+pub(super) fn span(line: u64) -> LineSpan {
+    LineSpan { start: line, bytes: 3 }
 }
 
 #[test]
@@ -203,11 +224,7 @@ fn a_pause_ends_when_its_time_has_passed() {
 
 #[test]
 fn numbers_count_once_the_run_behind_them_has_begun() {
-    let mut replay = Replay::new();
-    for key in ["a", "b", "c"] {
-        replay.sending(key).unwrap();
-        replay.ended(key, Delivery::NotSent, None).unwrap();
-    }
+    let mut replay = Replay::with_three_items();
     let numbers = |replay: &Replay| replay.history.items.iter().map(|item| item.number).collect::<Vec<_>>();
     replay.add(Content::Numbers { from: 0, numbers: vec![9, 8, 7] }).unwrap();
     assert_eq!(numbers(&replay), [1, 1, 1], "the run did not begin");
@@ -216,6 +233,7 @@ fn numbers_count_once_the_run_behind_them_has_begun() {
     replay.add(Content::Numbers { from: 2, numbers: vec![1] }).unwrap();
     replay.run_behind(3, "http://a", "p").unwrap();
     assert_eq!(numbers(&replay), [3, 0, 1]);
+    assert_eq!(replay.history.items.listed().collect::<Vec<_>>(), [0, 2], "the places of those that the list has");
     replay.run("http://a", "p").unwrap();
     assert_eq!(numbers(&replay), [3, 0, 1], "it has the same list");
     replay.add(Content::Numbers { from: 0, numbers: vec![1, 2, 3] }).unwrap();
@@ -239,47 +257,6 @@ fn a_job_was_busy_if_the_last_thing_that_is_known_is_a_409_to_a_message_that_was
         replay.sending("a").unwrap();
         replay.ended("a", delivery, status).unwrap();
         assert_eq!(replay.first().job_was_busy, was_busy, "{delivery}, {status:?}");
-    }
-}
-
-#[test]
-fn a_decision_stands_until_its_message_may_have_left() {
-    use Delivery::*;
-    for (delivery, stands) in [(NotSent, true), (Rejected, false), (Unknown, false), (Accepted, false)] {
-        let mut replay = Replay::new();
-        replay.sending("a").unwrap();
-        replay.ended("a", Unknown, None).unwrap();
-        replay.decided(Decision::Resend, None).unwrap();
-        replay.sending("a").unwrap();
-        replay.ended("a", delivery, None).unwrap();
-        assert_eq!((replay.first().resends(), replay.first().is_undecided()), (stands, !stands), "{delivery}");
-    }
-}
-
-#[test]
-fn a_message_that_was_not_sent_is_retried_only_if_it_was_dropped() {
-    let mut replay = Replay::new();
-    replay.sending("a").unwrap();
-    replay.ended("a", Delivery::NotSent, None).unwrap();
-    let refused = replay.decided(Decision::Retry, None).unwrap_err();
-    assert_eq!(refused, "item 1 is decided, but its message was not sent yet");
-    replay.decided(Decision::Drop, None).unwrap();
-    replay.decided(Decision::Retry, None).unwrap();
-}
-
-#[test]
-fn only_a_message_that_is_retried_gets_another_prompt() {
-    for (decision, other, is_right) in [
-        (Decision::Retry, true, true),
-        (Decision::Retry, false, true),
-        (Decision::Drop, false, true),
-        (Decision::Drop, true, false),
-    ] {
-        let mut replay = Replay::new();
-        replay.sending("a").unwrap();
-        replay.ended("a", Delivery::Rejected, None).unwrap();
-        let decided = replay.decided(decision, other.then(|| Digest::of(&[b"q"])));
-        assert_eq!(decided.is_ok(), is_right, "{decision}: {decided:?}");
     }
 }
 
