@@ -103,12 +103,16 @@ impl CallInFlight {
 
     #[cfg(test)]
     pub(crate) fn for_test(token: &crate::call::control::CancelToken, timeout: Duration) -> CallInFlight {
-        let options = crate::call::options::CallOptions::new().cancel(token);
+        CallInFlight::with_options(&crate::call::options::CallOptions::new().cancel(token), None, timeout)
+    }
+
+    #[cfg(test)]
+    fn with_options(call: &crate::call::options::CallOptions, body: Option<&[u8]>, timeout: Duration) -> CallInFlight {
         let config = Config::for_test();
         let (path, deadline, pid) = (String::new(), Instant::now() + timeout, std::process::id());
         let (key, head) = (&config.keys.current(pid), &config.request_head);
-        let exchange = Exchange { path, key, head, body: None, deadline, new_connection: false, pid, call: &options };
-        CallInFlight::new(Interrupts::new(&Arc::default(), &options), &exchange, &config)
+        let exchange = Exchange { path, key, head, body, deadline, new_connection: false, pid, call };
+        CallInFlight::new(Interrupts::new(&Arc::default(), call), &exchange, &config)
     }
 
     /// Makes this the thread's call until the guard is dropped. The guard restores the former one: a control may make a call
@@ -309,3 +313,6 @@ impl Drop for Entered {
         CURRENT.with(|current| current.replace(self.0.take()));
     }
 }
+
+#[cfg(test)]
+mod tests;

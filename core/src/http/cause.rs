@@ -168,3 +168,145 @@ pub(crate) fn describe_io(error: &io::Error) -> String {
         _ => error.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_has_its_kind_its_reason_and_what_helps() {
+        let tunnel = |status, with_credentials, for_https| {
+            let (headers, body) = (ResponseHeaders::default(), Vec::new());
+            let refused = TunnelRefused { status, headers, body, cut: false, with_credentials, for_https };
+            Cause::TunnelRefused(Box::new(refused))
+        };
+        let why = || "why".to_owned();
+        let network = Some("Check base_url and the network.");
+        let tls = Some("the hint of TLS");
+        for (cause, kind, reason, hint, is_a_setting) in [
+            (
+                Cause::Resolve { host: "h".to_owned(), why: why() },
+                ErrorKind::Connect,
+                "could not resolve the host name h (why)",
+                network,
+                false,
+            ),
+            (
+                Cause::Connect { to: "h:1".to_owned(), why: why() },
+                ErrorKind::Connect,
+                "no connection to h:1 (why)",
+                network,
+                false,
+            ),
+            (Cause::ConnectTimeout, ErrorKind::Timeout, "connecting timed out (connect_timeout)", None, false),
+            (Cause::Proxy(why()), ErrorKind::Connect, "the proxy why", Some(CHECK_PROXY), false),
+            (
+                Cause::ProxyTimeout { why: why(), is_reached: false },
+                ErrorKind::Timeout,
+                "the proxy why",
+                Some(CHECK_PROXY),
+                false,
+            ),
+            (
+                Cause::ProxyTimeout { why: why(), is_reached: true },
+                ErrorKind::Timeout,
+                "the proxy why",
+                Some(CHECK_PROXY_AND_SERVICE),
+                false,
+            ),
+            (
+                tunnel(407, true, true),
+                ErrorKind::Connect,
+                "the proxy refused the user name or password (407)",
+                Some(CHECK_PROXY),
+                true,
+            ),
+            (
+                tunnel(407, false, false),
+                ErrorKind::Connect,
+                "the proxy requires a user name and password (407)",
+                Some(CHECK_PROXY),
+                true,
+            ),
+            (
+                tunnel(403, true, false),
+                ErrorKind::Connect,
+                "the proxy refused the tunnel (403)",
+                Some(ONLY_CONNECT),
+                false,
+            ),
+            (
+                tunnel(403, true, true),
+                ErrorKind::Connect,
+                "the proxy refused the tunnel (403)",
+                Some(CHECK_PROXY),
+                false,
+            ),
+            (
+                tunnel(502, true, false),
+                ErrorKind::Connect,
+                "the proxy refused the tunnel (502)",
+                Some(CHECK_PROXY),
+                false,
+            ),
+            (Cause::Resources(why()), ErrorKind::Connect, "could not open a connection (why)", None, false),
+            (Cause::Tls { why: why(), hint: tls }, ErrorKind::Tls, "no TLS connection (why)", tls, true),
+            (Cause::ClientRefused { why: why(), hint: tls }, ErrorKind::Tls, "no TLS connection (why)", tls, true),
+            (Cause::Stale, ErrorKind::ConnectionLost, "the kept connection had been closed", None, false),
+            (Cause::Lost(why()), ErrorKind::ConnectionLost, "the connection was lost (why)", None, false),
+            (Cause::Timeout, ErrorKind::Timeout, "the call timed out (timeout)", None, false),
+            (Cause::Cancelled, ErrorKind::Cancelled, "the call was cancelled", None, false),
+            (Cause::Closed, ErrorKind::Closed, "the client was closed", None, false),
+            (Cause::Garbled(why()), ErrorKind::InvalidResponse, "the response is not valid (why)", None, false),
+            (
+                Cause::TooLarge { limit: 5 },
+                ErrorKind::InvalidResponse,
+                "the response is longer than 5 bytes (max_response_bytes)",
+                None,
+                false,
+            ),
+            (
+                Cause::NoMemory { bytes: 5 },
+                ErrorKind::InvalidResponse,
+                "out of memory for a response of 5 bytes or more",
+                None,
+                false,
+            ),
+            (Cause::Bug(why()), ErrorKind::Internal, &internal_reason("why"), Some(INTERNAL_HINT), false),
+        ] {
+            assert_eq!((cause.kind(), &*cause.reason(), cause.hint()), (kind, reason, hint), "{cause:?}");
+            assert_eq!(cause.is_a_setting(), is_a_setting, "{cause:?}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_that_refuses_a_tunnel_is_asked_for_another_port_only_if_it_may_not_allow_this_one() {
+        for (status, only_connect) in
+            [(400, true), (403, true), (404, true), (405, true), (501, true), (401, false), (500, false), (503, false)]
+        {
+            let (headers, body) = (ResponseHeaders::default(), Vec::new());
+            let refused =
+                TunnelRefused { status, headers, body, cut: false, with_credentials: false, for_https: false };
+            assert_eq!(refused.hint() == ONLY_CONNECT, only_connect, "{status}");
+            assert_eq!(refused.reason(Some("no")), format!("the proxy refused the tunnel ({status}: no)"));
+        }
+    }
+
+    #[test]
+    fn a_common_error_of_the_system_has_no_number() {
+        use io::ErrorKind::*;
+        for kind in [
+            ConnectionRefused,
+            ConnectionReset,
+            ConnectionAborted,
+            BrokenPipe,
+            HostUnreachable,
+            NetworkUnreachable,
+            UnexpectedEof,
+            TimedOut,
+        ] {
+            assert_eq!(describe_io(&io::Error::new(kind, "own words")), kind.to_string());
+        }
+        assert_eq!(describe_io(&io::Error::other("own words")), "own words");
+    }
+}
