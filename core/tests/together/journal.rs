@@ -339,4 +339,5 @@ fn child_that_changes_its_working_directory() {
     assert_eq!(batch_status(folder.journal()).unwrap().progress.accepted, 10);
     let error = batch_status("run.journal").unwrap_err();
     assert!(error.message().contains(elsewhere.0.to_str().unwrap()), "an error shows the whole path: {error}");
+    assert!(error.message().contains("does not exist") && !elsewhere.journal().exists(), "{error}");
 }

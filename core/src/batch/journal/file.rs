@@ -280,6 +280,20 @@ mod tests {
     }
 
     #[test]
+    fn a_line_behind_one_without_its_newline_is_read_again_as_it_was_written() {
+        let path = std::env::temp_dir().join(format!("agentjob-read-again-{}", std::process::id()));
+        let journal = Journal::open(&path).unwrap();
+        for separator in ["", "\n", "\0"] {
+            lock(&journal.end).separator = separator;
+            let span = journal.append(LineWriter::new("line").text("text", "x")).unwrap();
+            assert_eq!(span.end(), fs::metadata(&path).unwrap().len());
+            let line = journal.line_at(span).unwrap();
+            assert!(line.starts_with(r#"{"line":"line","text":"x""#) && line.ends_with("\"}"), "{separator:?}: {line}");
+        }
+        fs::remove_file(path).unwrap();
+    }
+
+    #[test]
     fn a_journal_is_written_where_no_room_can_be_reserved() {
         let path = std::env::temp_dir().join(format!("agentjob-unreserved-{}", std::process::id()));
         let mut journal = Journal::open(&path).unwrap();

@@ -299,6 +299,7 @@ mod tests {
     fn a_list_finds_an_item_by_each_identity_that_it_has_had() {
         for (list, listed, others, twice, numbers) in [
             (&["a", "b", "c"][..], &[Some("a"), Some("b"), Some("c")][..], &[][..], None, None),
+            (&["b", "a", "c"], &[Some("b"), Some("a"), Some("c")], &[], None, Some(vec![2, 1, 3])),
             (&["c", "new a", "x"], &[Some("c"), Some("a"), None], &["b"], None, Some(vec![2, 0, 1])),
             (&["a", "x", "new a"], &[Some("a"), None, None], &["b", "c"], Some(2), Some(vec![1, 0, 0])),
             (&["a", "b", "c", "x"], &[Some("a"), Some("b"), Some("c"), None], &[], None, None),

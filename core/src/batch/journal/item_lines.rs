@@ -142,4 +142,22 @@ mod tests {
             assert!(line.len() as u64 <= disk_space::OUTCOME, "{line}");
         }
     }
+    #[test]
+    fn an_outcome_has_how_long_a_rate_limit_lasts_and_no_other_pause() {
+        let items = plan([BatchItem::new("job_1", "p")], 10).unwrap();
+        let seconds = Duration::from_secs;
+        for (kind, retry_after, pause) in [
+            (ErrorKind::RateLimit, Some(seconds(5)), Some("5000")),
+            (ErrorKind::RateLimit, Some(LONGEST_PAUSE), Some("86400000")),
+            (ErrorKind::RateLimit, Some(LONGEST_PAUSE + seconds(1)), None),
+            (ErrorKind::RateLimit, None, None),
+            (ErrorKind::Server, Some(seconds(5)), None),
+        ] {
+            let error = Error::new(kind, "x").with_response(429, retry_after, None, None);
+            let outcome = Outcome { delivery: Delivery::NotSent, job: None, error: Some(&error), poller: None };
+            let (line, _) = short_outcome(0, &items[0], &outcome, Stamp { unix_ms: 0, up_ms: 0 }).finish(&NO_LINE);
+            let written = line.split_once("\"retry_after_ms\":").map(|(_, rest)| rest.split(',').next().unwrap());
+            assert_eq!(written, pause, "{kind:?}, {retry_after:?}: {line}");
+        }
+    }
 }

@@ -122,3 +122,28 @@ pub(crate) fn line_at(file: &File, span: LineSpan) -> std::io::Result<String> {
     let text = text(&bytes).map_err(|_| std::io::Error::from(IoKind::InvalidData))?;
     Ok(text.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::journal::clock::Clock;
+    use crate::batch::journal::run_lines::recovered;
+
+    #[test]
+    fn only_the_damaged_tail_that_a_run_found_is_skipped() {
+        let found = br#"{"line":"sending","key":"01"#;
+        let tail = DamagedTail::new(7, found).unwrap();
+        let (line, _) = recovered(&tail, &Clock::new()).finish(&NO_LINE);
+        for (what, now, is_skipped) in [
+            ("as it was", &found[..], true),
+            ("with another byte", br#"{"line":"sending","key":"02"#, false),
+            ("shorter", &found[..20], false),
+            ("longer", br#"{"line":"sending","key":"0123"#, false),
+        ] {
+            let bytes = [now, b"\0", line.as_bytes()].concat();
+            assert_eq!(split_recovered(&bytes).map(|(damaged, _)| damaged), is_skipped.then_some(now), "{what}");
+        }
+        assert!(split_recovered(&[found, line.as_bytes()].concat()).is_none(), "without the zero");
+        assert!(split_recovered(found).is_none(), "not recovered");
+    }
+}
