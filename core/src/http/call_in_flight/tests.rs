@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::call::options::CallOptions;
+use crate::config::headers::Headers;
 
 const HOUR: Duration = Duration::from_secs(3600);
 const BODY: Option<&[u8]> = Some(b"{}");
@@ -171,12 +172,16 @@ fn a_call_within_a_call_leaves_the_outer_one_in_flight() {
 
 #[test]
 fn a_request_has_the_keys_line_and_those_of_its_method() {
+    let headers = Headers::new().with("X-Tenant", "marker").unwrap();
+    let request_head = Arc::new(RequestHead::new("agentjob/1".to_owned(), headers));
     for (body, has_type) in [(BODY, true), (None, false)] {
         let call = CallInFlight::with_options(&CallOptions::new(), body, HOUR);
+        let call = CallInFlight { request_head: request_head.clone(), ..call };
         let ([key, lines], secrets_end) = call.request_lines();
         assert!(key.ends_with(b"\r\n") && lines.ends_with(b"\r\n"));
         assert_eq!(lines.windows(12).any(|part| part == b"Content-Type"), has_type);
-        assert_eq!(secrets_end, key.len(), "no header of the caller's own");
-        assert!(call.user_agent().starts_with("agentjob/"));
+        let secrets = [key, lines].concat()[..secrets_end].to_vec();
+        assert!(secrets.ends_with(b"\r\nX-Tenant: marker\r\n"), "the key and the caller's own");
+        assert_eq!(call.user_agent(), "agentjob/1");
     }
 }
