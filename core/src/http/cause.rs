@@ -173,12 +173,15 @@ pub(crate) fn describe_io(error: &io::Error) -> String {
 mod tests {
     use super::*;
 
+    fn refused(status: u16, with_credentials: bool, for_https: bool) -> TunnelRefused {
+        let (headers, body) = (ResponseHeaders::default(), Vec::new());
+        TunnelRefused { status, headers, body, cut: false, with_credentials, for_https }
+    }
+
     #[test]
     fn every_cause_has_its_kind_its_reason_and_what_helps() {
         let tunnel = |status, with_credentials, for_https| {
-            let (headers, body) = (ResponseHeaders::default(), Vec::new());
-            let refused = TunnelRefused { status, headers, body, cut: false, with_credentials, for_https };
-            Cause::TunnelRefused(Box::new(refused))
+            Cause::TunnelRefused(Box::new(refused(status, with_credentials, for_https)))
         };
         let why = || "why".to_owned();
         let network = Some("Check base_url and the network.");
@@ -284,9 +287,7 @@ mod tests {
         for (status, only_connect) in
             [(400, true), (403, true), (404, true), (405, true), (501, true), (401, false), (500, false), (503, false)]
         {
-            let (headers, body) = (ResponseHeaders::default(), Vec::new());
-            let refused =
-                TunnelRefused { status, headers, body, cut: false, with_credentials: false, for_https: false };
+            let refused = refused(status, false, false);
             assert_eq!(refused.hint() == ONLY_CONNECT, only_connect, "{status}");
             assert_eq!(refused.reason(Some("no")), format!("the proxy refused the tunnel ({status}: no)"));
         }

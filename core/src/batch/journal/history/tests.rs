@@ -69,27 +69,13 @@ impl Replay {
         self.add(Content::Decided { item: item("a"), decision, new_prompt, new_id: None })
     }
 
-    /// Sends the messages of three items in vain.
-    fn with_three_items() -> Replay {
-        let mut replay = Replay::new();
-        for key in ["a", "b", "c"] {
-            replay.sending(key).unwrap();
-            replay.ended(key, Delivery::NotSent, None).unwrap();
-        }
-        replay
-    }
-
     pub(super) fn first(&self) -> &ItemHistory {
         self.history.items.iter().next().unwrap()
     }
 }
 
 fn item(key: &str) -> ItemRef {
-    ItemRef { id: id(key), number: 1 }
-}
-
-fn id(key: &str) -> Digest {
-    Digest::of(&[key.as_bytes()])
+    ItemRef { id: Digest::of(&[key.as_bytes()]), number: 1 }
 }
 
 /// Where the line with this number is; the first is that of the run.
@@ -224,7 +210,11 @@ fn a_pause_ends_when_its_time_has_passed() {
 
 #[test]
 fn numbers_count_once_the_run_behind_them_has_begun() {
-    let mut replay = Replay::with_three_items();
+    let mut replay = Replay::new();
+    for key in ["a", "b", "c"] {
+        replay.sending(key).unwrap();
+        replay.ended(key, Delivery::NotSent, None).unwrap();
+    }
     let numbers = |replay: &Replay| replay.history.items.iter().map(|item| item.number).collect::<Vec<_>>();
     replay.add(Content::Numbers { from: 0, numbers: vec![9, 8, 7] }).unwrap();
     assert_eq!(numbers(&replay), [1, 1, 1], "the run did not begin");
