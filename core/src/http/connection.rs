@@ -47,8 +47,6 @@ pub(crate) struct Connection {
     response_came_early: bool,
     /// The peer accepts no more of the request, but may have responded.
     write_broken: bool,
-    /// The peer closed the connection, or its response leaves it in an unknown state: no further request.
-    no_more_requests: bool,
     /// It failed; never use it again.
     dead: bool,
 }
@@ -69,7 +67,6 @@ impl Connection {
             response_began: false,
             response_came_early: false,
             write_broken: false,
-            no_more_requests: false,
             dead: false,
         }
     }
@@ -120,11 +117,7 @@ impl Connection {
             // rustls buffers plaintext up to its own limit, then its records must be written.
             at += tls.writer().write(&self.buffers.pending()[at..]).map_err(|error| Cause::Lost(error.to_string()))?;
             match tls::write_records(call, tls, &self.socket)? {
-                Wrote::Some(n) => {
-                    if n > 0 {
-                        call.note_sent_some();
-                    }
-                }
+                Wrote::Some(_) => call.note_sent_some(),
                 Wrote::ResponseWaiting if !self.read_early_response(call)? => {}
                 Wrote::Broken | Wrote::ResponseWaiting => {
                     self.write_broken = true;
@@ -157,16 +150,11 @@ impl Connection {
             match tls.reader().read(room) {
                 Ok(n) => return Ok(n),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                // No close_notify: an attacker in between may have cut the response short.
-                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                    return Err(Cause::Lost("the TLS connection was cut off".to_owned()));
-                }
-                Err(error) => return Err(Cause::Lost(error.to_string())),
+                // It ended without a close_notify: an attacker in between may have cut the response short.
+                Err(_) => return Err(Cause::Lost("the TLS connection was cut off".to_owned())),
             }
             tls::read_records(call, tls, &self.socket)?;
-            let state = tls.process_new_packets().map_err(|error| failure(&error))?;
-            // The peer's close_notify may come together with its response; the socket itself would still look alive.
-            self.no_more_requests |= state.peer_has_closed();
+            tls.process_new_packets().map_err(|error| failure(&error))?;
         }
     }
 
@@ -304,13 +292,14 @@ impl Transport for Connection {
     /// later, right before the first byte is written.
     fn is_open(&mut self) -> bool {
         let Some(call) = call_in_flight::current() else { return false };
-        if self.dead || self.no_more_requests || self.write_broken {
+        if self.dead || self.write_broken {
             return false;
         }
         if self.unwritten {
             return call.may_reuse(self.last_used, self.idle_timeout);
         }
-        // TLS has already deciphered bytes behind the response; the next request would read them as its own.
+        // TLS has already deciphered bytes behind the response, which the next request would read as its own, or the close_notify came
+        // together with the response: the socket itself would still look alive.
         if self.tls.as_mut().is_some_and(|tls| !tls::is_drained(tls)) {
             return false;
         }

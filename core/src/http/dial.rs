@@ -118,9 +118,7 @@ fn begin(address: &SocketAddr) -> Result<Attempt, Errno> {
     rustix::io::ioctl_fionbio(&socket, true)?;
     match rustix::net::connect(&socket, address) {
         Ok(()) => Ok(Attempt::Connected(socket)),
-        // After a signal the kernel continues the attempt (POSIX connect).
-        Err(Errno::INPROGRESS | Errno::INTR) => Ok(Attempt::InProgress(socket)),
-        Err(Errno::WOULDBLOCK) if cfg!(windows) => Ok(Attempt::InProgress(socket)),
+        Err(error) if socket::is_in_progress(error) => Ok(Attempt::InProgress(socket)),
         Err(error) => Err(error),
     }
 }
@@ -134,7 +132,67 @@ fn wait_for_any(sockets: &[OwnedFd], wait: Duration) -> Result<Vec<bool>, Cause>
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
+    use rustix::net::{SocketAddrV4, SocketType, bind, listen};
+
     use super::*;
+    use crate::call::control::CancelToken;
+
+    fn call() -> CallInFlight {
+        CallInFlight::for_test(&CancelToken::new(), Duration::from_secs(60))
+    }
+
+    fn listener() -> (TcpListener, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        (listener, address)
+    }
+
+    /// An address whose listener does not respond, because its queue is full.
+    fn silent() -> (Vec<TcpStream>, TcpListener, SocketAddr) {
+        let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind(&socket, &SocketAddrV4::new([127, 0, 0, 1].into(), 0)).unwrap();
+        listen(&socket, 0).unwrap();
+        let listener = TcpListener::from(socket);
+        let address = listener.local_addr().unwrap();
+        let mut queued = Vec::new();
+        while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(200)) {
+            queued.push(stream);
+            assert!(queued.len() < 64, "the queue never fills");
+        }
+        (queued, listener, address)
+    }
+
+    /// How often this thread has waited for something.
+    #[cfg(target_os = "linux")]
+    fn waits() -> u64 {
+        let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.unwrap().trim().parse().unwrap()
+    }
+
+    #[test]
+    fn the_next_address_is_tried_beside_one_that_does_not_respond_but_not_at_once() {
+        let ((_queued, _full, silent), (_listener, address)) = (silent(), listener());
+        #[cfg(target_os = "linux")]
+        let waited = waits();
+        let began = Instant::now();
+        let connected = race(&call(), "localhost", vec![silent, address]).unwrap();
+        assert_eq!(connected.peer_addr().unwrap(), address);
+        assert!(began.elapsed() >= STAGGER, "{:?}", began.elapsed());
+        #[cfg(target_os = "linux")]
+        assert!(waits() > waited, "it asked all the time");
+    }
+
+    #[test]
+    fn the_next_address_is_tried_at_once_after_one_that_refuses() {
+        let (refusing, (_listener, address)) = (listener().1, listener());
+        let connected = race(&call(), "localhost", vec![refusing, address]).unwrap();
+        assert_eq!(connected.peer_addr().unwrap(), address);
+        let failure = race(&call(), "localhost", vec![refusing]).unwrap_err();
+        assert!(matches!(&failure, Cause::Connect { to, .. } if to == "localhost"), "{failure:?}");
+    }
 
     #[test]
     fn the_families_take_turns_and_the_resolvers_first_stays_first() {

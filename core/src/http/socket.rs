@@ -139,6 +139,14 @@ impl Socket {
     }
 }
 
+/// A client's socket, and its service's.
+#[cfg(test)]
+pub(crate) fn pair() -> (TcpStream, TcpStream) {
+    let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (client, listener.accept().unwrap().0)
+}
+
 /// The slice ended or a signal came: neither is an error of the connection.
 fn is_slice_end(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)

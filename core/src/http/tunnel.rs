@@ -91,7 +91,7 @@ fn read_head(call: &CallInFlight, socket: &Socket) -> Result<(Response<()>, Vec<
                 return Ok((head, input));
             }
         } else {
-            if input.len() > MAX_HEAD {
+            if input.len() >= MAX_HEAD {
                 return Err(garbled(too_long_head()));
             }
             let piece = read(call, socket)?;
@@ -121,7 +121,7 @@ fn read_body(call: &CallInFlight, socket: &Socket, head: &Response<()>, mut body
             Err(_) => break,
         }
     }
-    let cut = length.map_or(body.len() > limit || !closed, |length| body.len().min(limit) < length);
+    let cut = length.map_or(!closed, |length| body.len().min(limit) < length);
     body.truncate(limit);
     (body, cut)
 }
@@ -132,4 +132,87 @@ fn read(call: &CallInFlight, socket: &Socket) -> Result<Vec<u8>, Cause> {
     let n = socket.read(call, &mut piece)?;
     piece.truncate(n);
     Ok(piece)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::{Shutdown, TcpStream};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::call::control::CancelToken;
+    use crate::http::socket::{Idle, pair};
+
+    fn call() -> CallInFlight {
+        CallInFlight::for_test(&CancelToken::new(), Duration::from_secs(60))
+    }
+
+    /// A socket whose proxy has sent this.
+    fn after(sent: &str) -> (Socket, TcpStream) {
+        let (client, mut proxy) = pair();
+        proxy.write_all(sent.as_bytes()).unwrap();
+        (Socket::new(client).unwrap(), proxy)
+    }
+
+    #[test]
+    fn a_head_is_read_up_to_64_kib() {
+        let head = |length: usize| format!("HTTP/1.1 200 OK\r\nVia: {}\r\n\r\n", "x".repeat(length - 26));
+        for (length, is_read) in [(MAX_HEAD, true), (MAX_HEAD + 4096, false), (2 * MAX_HEAD + 1, false)] {
+            let (socket, mut proxy) = after("");
+            let head = head(length);
+            let read = std::thread::scope(|scope| {
+                // The client closes before the end of one that is too long.
+                scope.spawn(move || drop(proxy.write_all(head.as_bytes())));
+                let read = read_head(&call(), &socket);
+                drop(socket);
+                read
+            });
+            match read {
+                Ok(_) => assert!(is_read, "{length}"),
+                Err(cause) => {
+                    assert!(!is_read, "{length}");
+                    let why = "sent a response that is not valid (its head is longer than 64 KiB)";
+                    assert_eq!(cause, Cause::Proxy(why.to_owned()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_refusals_body_is_read_to_its_length_or_to_the_end() {
+        let large = (MAX_ERROR_BODY_BYTES + 1).to_string();
+        // The length, what came with the head, what comes behind it, and whether the proxy closes; then the body, and whether it is cut.
+        for (length, with_head, behind, closes, body, cut) in [
+            (Some("6"), "abc", "def", false, "abcdef", false),
+            (Some("6"), "abc", "de", true, "abcde", true),
+            (Some("6"), "abc", "de", false, "abcde", true),
+            (Some("3"), "abcdef", "", false, "abc", false),
+            (Some("0"), "", "", false, "", false),
+            (Some(&*large), "", "", true, "", true),
+            (None, "abc", "def", true, "abcdef", false),
+            (None, "abc", "def", false, "abcdef", true),
+            (None, "", "", true, "", false),
+        ] {
+            let (socket, proxy) = after(behind);
+            if closes {
+                proxy.shutdown(Shutdown::Write).unwrap();
+            }
+            let head =
+                length.into_iter().fold(Response::builder(), |head, length| head.header("content-length", length));
+            let read = read_body(&call(), &socket, &head.body(()).unwrap(), with_head.as_bytes().to_vec());
+            assert_eq!(read, (body.as_bytes().to_vec(), cut), "{length:?}, {with_head:?}, {behind:?}, {closes}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_read_behind_a_refusals_body() {
+        let (socket, _proxy) = after("more");
+        let head = Response::builder().header("content-length", "3").body(()).unwrap();
+        while socket.idle() == Idle::Quiet {
+            std::thread::yield_now();
+        }
+        assert_eq!(read_body(&call(), &socket, &head, b"abc".to_vec()), (b"abc".to_vec(), false));
+        assert_eq!(socket.idle(), Idle::Readable);
+    }
 }

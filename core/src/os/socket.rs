@@ -30,6 +30,11 @@ pub(crate) fn is_shortage(error: Errno) -> bool {
     matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)
 }
 
+/// Whether the kernel continues this connect. It does after a signal, too (POSIX connect).
+pub(crate) fn is_in_progress(error: Errno) -> bool {
+    matches!(error, Errno::INPROGRESS | Errno::INTR)
+}
+
 /// Ends each read and write of a connected socket after this time.
 pub(crate) fn set_slice(stream: &TcpStream, slice: Duration) -> io::Result<()> {
     stream.set_nonblocking(false)?;

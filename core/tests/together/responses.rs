@@ -149,6 +149,17 @@ fn an_error_status_with_an_unknown_transfer_encoding_is_still_that_error() {
 }
 
 #[test]
+fn a_response_whose_length_is_not_a_single_number_says_so() {
+    let service = Service::new();
+    for lengths in ["Content-Length: 2\r\nContent-Length: 3", "Content-Length: two", "Content-Length: 2, 3"] {
+        let response = format!("HTTP/1.1 200 OK\r\n{lengths}\r\n\r\n{{}}");
+        let error = service.send(whole(&response), true).0.unwrap_err();
+        assert_eq!(error.delivery(), Some(Delivery::Unknown), "{error}");
+        assert!(error.message().contains("its Content-Length is not a single number"), "{error}");
+    }
+}
+
+#[test]
 fn headers_of_up_to_128_fields_and_64_kib_are_read() {
     let service = Service::new();
     let fields = |n: usize| sized(&"X: y\r\n".repeat(n - 1));

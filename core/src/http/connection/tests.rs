@@ -1,11 +1,268 @@
-//! What arrives while a request is still being written.
+//! What arrives while a request is still being written, how a connection ends, and whether it is kept.
 
-use std::io::Write as _;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_send_buffer_size};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection};
 
 use super::*;
 use crate::call::control::CancelToken;
+use crate::http::keep_alive::KeepAlive;
+use crate::http::socket::pair;
+
+/// More than a test needs, even on a starved machine.
+const LIMIT: Duration = Duration::from_secs(60);
+/// What the sockets take while their peer does not read, in bytes; the kernel takes some more.
+const SOCKET_BUFFER: usize = 64 << 10;
+const LARGE: usize = 32 * SOCKET_BUFFER;
+const REFUSAL: &str = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n";
+
+fn call() -> Rc<CallInFlight> {
+    Rc::new(CallInFlight::for_test(&CancelToken::new(), LIMIT))
+}
+
+/// The other end of a connection.
+struct Service {
+    stream: TcpStream,
+    tls: Option<ServerConnection>,
+    /// The client's end, to see what it has not read yet.
+    client: TcpStream,
+}
+
+impl Service {
+    fn write(&mut self, text: &str) {
+        match &mut self.tls {
+            Some(tls) => {
+                tls.writer().write_all(text.as_bytes()).unwrap();
+                while tls.wants_write() {
+                    tls.write_tls(&mut self.stream).unwrap();
+                }
+            }
+            None => self.stream.write_all(text.as_bytes()).unwrap(),
+        }
+    }
+
+    /// Reads until the client's connection ends, and returns how many bytes that were.
+    fn read_all(&mut self) -> usize {
+        let mut read = Vec::new();
+        match &mut self.tls {
+            // The client sends no close_notify.
+            Some(tls) => drop(rustls::Stream::new(tls, &mut self.stream).read_to_end(&mut read).unwrap_err()),
+            None => drop(self.stream.read_to_end(&mut read).unwrap()),
+        }
+        read.len()
+    }
+}
+
+/// Two ends whose sockets take little while the other one does not read.
+fn small_pair() -> (TcpStream, TcpStream) {
+    let (client, service) = pair();
+    set_socket_send_buffer_size(&client, SOCKET_BUFFER).unwrap();
+    set_socket_recv_buffer_size(&service, SOCKET_BUFFER).unwrap();
+    (client, service)
+}
+
+fn plain() -> (Connection, Service) {
+    let (client, stream) = small_pair();
+    let service = Service { stream, tls: None, client: client.try_clone().unwrap() };
+    (Connection::new(Socket::new(client).unwrap(), None, false, false), service)
+}
+
+fn with_tls() -> (Connection, Service) {
+    let signed = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signed.signing_key.serialize_der()));
+    let roots = [signed.cert.der().clone()];
+    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
+    let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    let mut tls = ServerConnection::new(Arc::new(config.with_single_cert(roots.to_vec(), key).unwrap())).unwrap();
+    let (client, mut stream) = small_pair();
+    let socket = Socket::new(client.try_clone().unwrap()).unwrap();
+    let config = tls::configure(&roots, None).unwrap();
+    std::thread::scope(|scope| {
+        let accepted = scope.spawn(move || {
+            while tls.is_handshaking() {
+                tls.complete_io(&mut stream).unwrap();
+            }
+            Service { stream, tls: Some(tls), client }
+        });
+        let tls = tls::handshake(&call(), config, "localhost", &socket).unwrap();
+        (Connection::new(socket, Some(tls), false, false), accepted.join().unwrap())
+    })
+}
+
+/// Writes a request that is [`LARGE`], until the service accepts no more; returns how many bytes were collected for it.
+fn write(connection: &mut Connection, call: &CallInFlight) -> usize {
+    let mut written = 0;
+    while written < LARGE && !connection.write_broken {
+        let piece = connection.buffers.output().len();
+        connection.buffers.gather(piece);
+        connection.flush(call).unwrap();
+        written += piece;
+    }
+    written
+}
+
+#[test]
+fn after_an_interim_response_to_a_part_of_a_request_the_rest_is_written() {
+    for start in [plain, with_tls] {
+        let (mut connection, mut service) = start();
+        service.write("HTTP/1.1 100 Continue\r\n\r\n");
+        let (call, is_over, client) = (call(), AtomicBool::new(false), service.client.try_clone().unwrap());
+        let (written, read) = std::thread::scope(|scope| {
+            let read = scope.spawn(|| {
+                // The client has no more room before it has read what the service sent.
+                while rustix::io::ioctl_fionread(&service.client).unwrap() > 0 && !is_over.load(Ordering::SeqCst) {
+                    std::thread::yield_now();
+                }
+                service.read_all()
+            });
+            let written = write(&mut connection, &call);
+            is_over.store(true, Ordering::SeqCst);
+            client.shutdown(Shutdown::Write).unwrap();
+            (written, read.join().unwrap())
+        });
+        assert!(!connection.write_broken && !connection.response_came_early);
+        assert_eq!((written, read), (LARGE, LARGE));
+    }
+}
+
+#[test]
+fn a_response_to_a_part_of_a_request_ends_the_writing_and_is_read() {
+    for start in [plain, with_tls] {
+        let (mut connection, mut service) = start();
+        service.write(REFUSAL);
+        let call = call();
+        let _entered = call.enter();
+        assert!(write(&mut connection, &call) < LARGE);
+        assert_eq!((connection.write_broken, call.sent()), (true, Sent::Part));
+        assert!(connection.await_input(NextTimeout::default()).unwrap());
+        assert_eq!(connection.buffers.input(), REFUSAL.as_bytes());
+        assert!(!connection.is_open(), "the service expects the rest of the request");
+    }
+}
+
+/// How a connection fails that awaits a response, as the call in flight keeps it.
+fn failure(connection: &mut Connection, call: &Rc<CallInFlight>) -> Option<Cause> {
+    let _entered = call.enter();
+    connection.await_input(NextTimeout::default()).unwrap_err();
+    call.take_failure()
+}
+
+fn lost(why: &str) -> Option<Cause> {
+    Some(Cause::Lost(why.to_owned()))
+}
+
+#[test]
+fn a_tls_connection_that_breaks_after_its_handshake_may_have_delivered_the_request() {
+    // Application data that no key made (RFC 8446 5.2).
+    let (mut connection, mut service) = with_tls();
+    service.stream.write_all(&[0x17, 3, 3, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap();
+    assert_eq!(failure(&mut connection, &call()), lost("a record could not be decrypted"));
+    // The end without a close_notify (RFC 8446 6.1).
+    let (mut connection, service) = with_tls();
+    service.stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(failure(&mut connection, &call()), lost("the TLS connection was cut off"));
+}
+
+#[test]
+fn a_connection_that_ends_while_a_request_is_written_takes_no_more_of_it() {
+    for start in [plain, with_tls] {
+        let (mut connection, service) = start();
+        service.stream.shutdown(Shutdown::Write).unwrap();
+        let call = call();
+        // Until the end has arrived, there is nothing to read.
+        while !connection.read_early_response(&call).unwrap() {
+            call.check().unwrap();
+        }
+        assert!(!connection.response_came_early);
+    }
+}
+
+#[test]
+fn a_tls_connection_whose_close_notify_comes_with_the_response_is_not_kept() {
+    for closes in [false, true] {
+        let (mut connection, mut service) = with_tls();
+        let tls = service.tls.as_mut().unwrap();
+        tls.writer().write_all(REFUSAL.as_bytes()).unwrap();
+        if closes {
+            tls.send_close_notify();
+        }
+        service.write("");
+        let call = call();
+        let _entered = call.enter();
+        connection.unwritten = false;
+        assert!(connection.await_input(NextTimeout::default()).unwrap());
+        call.note_keep_alive(Some(KeepAlive::default()));
+        assert_eq!(connection.is_open(), !closes);
+    }
+}
+
+#[test]
+fn only_a_kept_connection_that_took_nothing_of_a_request_may_have_died_before_it() {
+    for (write_broken, reused, sent_some) in
+        [(true, true, false), (true, true, true), (true, false, false), (false, true, false), (false, false, true)]
+    {
+        let (mut connection, service) = plain();
+        (connection.write_broken, connection.reused) = (write_broken, reused);
+        service.stream.shutdown(Shutdown::Write).unwrap();
+        let call = call();
+        if sent_some {
+            call.note_sent_some();
+        }
+        let expected = match (write_broken, reused, sent_some) {
+            (true, true, false) => Some(Cause::Stale),
+            _ => lost("the service closed it without a response"),
+        };
+        assert_eq!(failure(&mut connection, &call), expected, "{write_broken}, {reused}, {sent_some}");
+        assert_eq!(call.sent() == Sent::All, !write_broken);
+    }
+}
+
+#[test]
+fn a_connection_is_kept_after_its_response_unless_it_failed_or_took_only_a_part_of_the_request() {
+    let call = call();
+    let _entered = call.enter();
+    for (dead, write_broken) in [(false, false), (true, false), (false, true)] {
+        let (mut connection, _service) = plain();
+        (connection.unwritten, connection.dead, connection.write_broken) = (false, dead, write_broken);
+        call.note_keep_alive(Some(KeepAlive::default()));
+        assert_eq!(connection.is_open(), !dead && !write_broken, "{dead}, {write_broken}");
+        assert_eq!(connection.reused, !dead && !write_broken);
+    }
+}
+
+#[test]
+fn a_connection_says_whether_it_is_tls_and_shows_no_request() {
+    for (start, is_tls) in [(plain as fn() -> _, false), (with_tls, true)] {
+        let (mut connection, _service) = start();
+        connection.buffers.output()[..6].copy_from_slice(b"secret");
+        connection.buffers.gather(6);
+        assert_eq!(connection.is_tls(), is_tls);
+        assert_eq!(format!("{connection:?}"), format!("Connection {{ tls: {is_tls}, reused: false, .. }}"));
+    }
+}
+
+#[test]
+fn a_request_is_collected_until_it_has_the_length_of_one_write() {
+    let (mut connection, _service) = plain();
+    connection.awaits_first_line = false;
+    let call = call();
+    let _entered = call.enter();
+    let write = |connection: &mut Connection, amount| {
+        connection.buffers.output();
+        connection.transmit_output(amount, NextTimeout::default()).unwrap();
+        connection.buffers.pending().len()
+    };
+    for collected in 1..FLUSH_AT / 1024 {
+        assert_eq!((write(&mut connection, 1024), call.sent()), (collected * 1024, Sent::Nothing));
+    }
+    assert_eq!((write(&mut connection, 1023), call.sent()), (FLUSH_AT - 1, Sent::Nothing));
+    assert_eq!((write(&mut connection, 1), call.sent()), (0, Sent::Part));
+}
 
 /// How often it is tried: mostly the service writes its response too slowly for it to be read at once, which shows nothing.
 const TRIES: usize = 100;
@@ -18,10 +275,8 @@ fn an_early_response_that_takes_more_reads_than_are_made_at_once_lets_the_call_b
     let early = interim.repeat(MAX_EARLY_READS as usize) + &refusal;
     let call = CallInFlight::for_test(&CancelToken::new(), Duration::from_secs(600));
     for _ in 0..TRIES {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (mut service, _) = listener.accept().unwrap();
-        let mut connection = Connection::new(Socket::new(stream).unwrap(), None, false, false);
+        let (client, mut service) = pair();
+        let mut connection = Connection::new(Socket::new(client).unwrap(), None, false, false);
         std::thread::scope(|scope| {
             let early = early.as_bytes();
             scope.spawn(move || service.write_all(early).map(|()| service).unwrap());

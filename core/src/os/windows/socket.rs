@@ -24,6 +24,11 @@ pub(crate) fn is_shortage(error: Errno) -> bool {
     matches!(error, Errno::MFILE | Errno::NOBUFS)
 }
 
+/// Whether the kernel continues this connect.
+pub(crate) fn is_in_progress(error: Errno) -> bool {
+    matches!(error, Errno::INPROGRESS | Errno::WOULDBLOCK | Errno::INTR)
+}
+
 /// Ends each read of a connected socket after this time. A read that waits has a response before a reset can take it away.
 pub(crate) fn set_slice(stream: &TcpStream, slice: Duration) -> io::Result<()> {
     stream.set_nonblocking(false)?;
