@@ -186,12 +186,15 @@ mod tests {
     }
 
     #[test]
-    fn the_next_address_is_tried_at_once_after_one_that_refuses() {
+    fn the_next_address_is_tried_after_one_that_refuses_or_to_which_there_is_no_route() {
         let (refusing, (_listener, address)) = (listener().1, listener());
-        let connected = race(&call(), "localhost", vec![refusing, address]).unwrap();
-        assert_eq!(connected.peer_addr().unwrap(), address);
-        let failure = race(&call(), "localhost", vec![refusing]).unwrap_err();
-        assert!(matches!(&failure, Cause::Connect { to, .. } if to == "localhost"), "{failure:?}");
+        // The broadcast address is no host's.
+        for failing in [refusing, SocketAddr::from(([255; 4], 1))] {
+            let connected = race(&call(), "localhost", vec![failing, address]).unwrap();
+            assert_eq!(connected.peer_addr().unwrap(), address);
+            let failure = race(&call(), "localhost", vec![failing]).unwrap_err();
+            assert!(matches!(&failure, Cause::Connect { to, .. } if to == "localhost"), "{failure:?}");
+        }
     }
 
     #[test]

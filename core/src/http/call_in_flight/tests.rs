@@ -41,7 +41,8 @@ fn connecting_ends_at_its_own_deadline_and_is_named_unless_the_call_ends_too() {
 #[test]
 fn a_message_does_not_leave_once_its_time_has_come_unless_all_of_it_has() {
     for (leaves_before, body, ends) in [
-        (Some(Duration::ZERO), BODY, true),
+        // Elsewhere there is no clock for it: os/uptime.rs.
+        (Some(Duration::ZERO), BODY, cfg!(target_os = "linux")),
         (Some(Duration::MAX), BODY, false),
         (None, BODY, false),
         (Some(Duration::ZERO), None, false),
