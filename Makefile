@@ -275,7 +275,7 @@ mutants: $(BUILD)/cargo-mutants-$(CARGO_MUTANTS)/bin/cargo-mutants
 $(BUILD)/cargo-mutants-$(CARGO_MUTANTS)/bin/cargo-mutants:
 	$(CARGO) install --quiet --locked --root "$(BUILD)/cargo-mutants-$(CARGO_MUTANTS)" cargo-mutants@$(CARGO_MUTANTS)
 
-# tests/fuzz/README.md has the targets. The sample tries the same inputs each time, so that it fails only after a change.
+# tests/fuzz/README.md has the targets. The sample tries a number of inputs from one seed.
 SECONDS ?= 60
 fuzz:
 	$(PYTHON) tests/fuzz/run.py --build "$(BUILD)/fuzz" --seconds $(SECONDS) $(TARGETS)

@@ -38,7 +38,7 @@ AGAIN = 2
 FLAKY_ALLOWED = 3
 #: How many failed tests the end of a run lists, so that they are in its last 40 lines.
 LISTED = 30
-#: A part passes only if tests ran, also when one is run again: every runner prints its total.
+#: A part of ONLY passes only if tests ran, also when one is run again: every runner prints its total.
 RAN = re.compile(r"\b[1-9]\d* passed\b")
 
 

@@ -3,8 +3,8 @@
 
     run.py --build FOLDER [--seconds N | --runs N] [TARGET...]
 
---seconds: how long each target looks for new inputs. --runs: how many inputs each target tries after its corpus, always the same ones:
-for `make check`, which must not fail by chance. New inputs are kept below FOLDER/corpus and used by the next run; an input that breaks a
+--seconds: how long each target looks for new inputs. --runs: how many inputs each target tries after its corpus, from one seed: for
+`make check`, which must not depend on the machine's speed. New inputs are kept below FOLDER/corpus and used by the next run; an input that breaks a
 promise is kept in FOLDER/found, and the command that runs it again is printed.
 """
 
@@ -45,7 +45,7 @@ def run(program, target, folder, options):
     found.mkdir(exist_ok=True)
     arguments = [f"-max_len={MAX_LENGTH}", "-timeout=60", "-rss_limit_mb=4096", f"-artifact_prefix={found}/{target}-", "-print_final_stats=1"]
     if options.runs:
-        # The same inputs each time: the same seed, and nothing kept from earlier runs. What is new goes into the first folder.
+        # As far as a target is without threads, the same inputs each time: the same seed, and nothing kept from earlier runs. What is new goes into the first folder.
         arguments += [f"-runs={max(1, options.runs // SLOW.get(target, 1))}", "-seed=1"]
     else:
         arguments.append(f"-max_total_time={options.seconds}")
@@ -61,7 +61,8 @@ def run(program, target, folder, options):
     if process.returncode == 0:
         return int(tried[1])
     print(process.stderr[-4000:])
-    print(f"to run the input again: AGENTJOB_FUZZ={target} {program} {found}/{target}-…")
+    written = re.search(r"Test unit written to (.*)", process.stderr)
+    print(f"to run the input again: AGENTJOB_FUZZ={target} {program} {written[1] if written else found}")
     return None
 
 

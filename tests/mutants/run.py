@@ -19,7 +19,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
-HTTP = "call_in_flight cause connection connections dial exchange interim keep_alive tls_failure tunnel unreadable"
+HTTP = "call_in_flight cause connection connections dial exchange interim keep_alive socket tls tls_failure tunnel unreadable"
 #: What decides whether a message arrived, whether it is sent again, when a wait ends, and what a batch's journal says.
 AREAS = {
     "delivery": ["delivery.rs", "call/response.rs", "call/control.rs", "call/request_loop.rs"],
@@ -38,7 +38,7 @@ def cargo_mutants(area, *arguments, **options):
     files = [argument for file in AREAS[area] for argument in ("--file", f"core/src/{file}")]
     # Only core is compiled again for a mutant, and only what changed of it. Most tests wait more than they compute.
     environment = {**os.environ, "CARGO_INCREMENTAL": "1", "CARGO_PROFILE_DEV_DEBUG": "0", "RUST_TEST_THREADS": "32"}
-    # The first test that fails ends the others. Rust's test harness can do it, but only for who accepts what is unstable.
+    # The first test that fails ends the others. Rust's test harness does that only with its unstable options.
     host = subprocess.run(["rustc", "--print", "host-tuple"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     environment[f"CARGO_TARGET_{host.upper().replace('-', '_')}_RUNNER"] = "env RUSTC_BOOTSTRAP=1"
     environment.pop("CARGO_TARGET_DIR", None)
@@ -107,6 +107,10 @@ def judge(area, living, tried):
     print(f"{area:10} {len(tried):>5} mutants {len(living):>4} survive {killed:>6.1%} killed", flush=True)
     for mutant in new.elements():
         print(f"           survives without a reason: {mutant}")
+    names = set(map(without_position, tried))
+    listed = collections.Counter(mutant for mutant in reasoned() if mutant in names)
+    for mutant in (listed - collections.Counter(map(without_position, living))).elements():
+        print(f"           no longer survives, so take it out of survivors.txt unless that was chance: {mutant}")
     return killed >= LEAST_KILLED and not new
 
 

@@ -78,7 +78,7 @@ static int install_filter(void) {
                         SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
 }
 
-/* A descriptor of the child, or of the process whose thread made the call. */
+/* A descriptor of another process: this one's pidfd is `of`. */
 static int take_descriptor(int of, int descriptor) {
     return (int)syscall(SYS_pidfd_getfd, of, descriptor, 0);
 }
@@ -126,7 +126,7 @@ static bool move_one_byte(int child, pid_t thread, const struct seccomp_data *da
     return true;
 }
 
-/* Only a futex's wait can fail. Who wakes it relies on the kernel: a wake that got lost would be one thread less, in any program. */
+/* Only a futex's wait can fail. A wake relies on the kernel: one that got lost would be one thread less, in any program. */
 static bool wakes(const struct seccomp_data *data) {
     int operation = (int)data->args[1] & FUTEX_CMD_MASK;
     return data->nr == SYS_futex && operation != FUTEX_WAIT && operation != FUTEX_WAIT_BITSET;

@@ -6,9 +6,12 @@ OVERSHOOT_MS = 150
 #: flight together, so one failed call costs at most the deadline of one of them and the first pause after a service failure.
 DEADLINE_MS = {"send": 2000, "wait": 4000, "batch": 2000 + 1100}
 
-#: What may end the process after a failed call, by what it prints before. Neither is agentjob: Rust calls abort() when an allocation
-#: fails, and so does glibc where it cannot report it.
-ENDERS = {
+#: The end of the sentence about a call that was late.
+LATE = "after its deadline"
+
+#: What may abort the process after a failed call (SIGABRT), by what it prints before. Neither is agentjob: Rust calls abort() when an
+#: allocation fails, and so does glibc where it cannot report it.
+ABORTS = {
     "memory allocation of": "Rust's allocator ended the process",
     "Fatal glibc error": "glibc ended the process",
 }
@@ -17,8 +20,8 @@ ENDERS = {
 def label(found, ending, stderr):
     """How the tortured call ended, in the words of the table."""
     if found is None:
-        for text, ended in ENDERS.items():
-            if text in stderr:
+        for text, ended in ABORTS.items():
+            if ending == "signal 6" and text in stderr:
                 return ended
         return f"ended with {ending}"
     if "code" in found:
@@ -78,7 +81,7 @@ def judge(what, failed_call, found, ending, stderr, arrived):
         if found["next"][0]["code"] not in ("OK", "AGENTJOB_OK"):
             broken.append(f"the next call failed with {found['next'][0]['code']}: {stderr[-300:]!r}")
     if too_late(what, found) > OVERSHOOT_MS:
-        broken.append(f"the call returned {too_late(what, found)} ms after its deadline")
+        broken.append(f"the call returned {too_late(what, found)} ms {LATE}")
     wrong = [wrong_verdict(delivery, arrived.get(prompt, 0)) for prompt, delivery in verdicts]
     broken += [sentence for sentence in wrong if sentence]
     if found["descriptors"] > (1 if failed_call in KEEP_ONE else 0):

@@ -13,7 +13,7 @@
 
 #include <agentjob.h>
 
-enum { MARK = 0x746f7274, MESSAGES = 3, TIMEOUT_MS = 2000, SETTLE_MS = 300, LOOK_AGAIN_MS = 20000 };
+enum { MARK = 0x746f7274, MESSAGES = 3, TIMEOUT_MS = 2000, SETTLE_MS = 300, EVENT_TIMEOUT_MS = 20000 };
 
 /* Of fail_allocation.c, if it is preloaded. */
 __attribute__((weak)) void fail_allocation_mark(int on);
@@ -105,7 +105,7 @@ static agentjob_code batch(const agentjob_client *client, const char *journal, c
         code = agentjob_batch_start(batch, &err);
     while (code == AGENTJOB_OK && !agentjob_batch_is_over(batch)) {
         agentjob_batch_event *event = NULL;
-        code = agentjob_batch_next(batch, LOOK_AGAIN_MS, &event, &err);
+        code = agentjob_batch_next(batch, EVENT_TIMEOUT_MS, &event, &err);
         if (event != NULL && agentjob_batch_event_kind(event) == AGENTJOB_BATCH_KIND_OUTCOME) {
             printf("%s{\"prompt\":\"%s\",\"delivery\":\"%s\"}", comma, prompts[agentjob_batch_event_number(event) - 1],
                    agentjob_delivery_name(agentjob_batch_event_delivery(event)));

@@ -88,11 +88,11 @@ class Services:
         config.write_text(json.dumps({"hourly_limit": 10_000_000, "work_ms": 40, "keep_requests": False, "jobs": jobs}))
         self.plain, self.tls, self.proxy = Emulator(emulator, config, False), Emulator(emulator, config, True), Proxy()
 
-    def road(self, road):
+    def route(self, route):
         """The arguments URL KEY CA_FILE PROXY of a program."""
-        it = self.tls if road == "tls" else self.plain
-        url = it.url.replace("127.0.0.1", "localhost") if road == "name" else it.url
-        return [url, it.key, it.ca_file, self.proxy.url if road == "proxy" else ""]
+        it = self.tls if route == "tls" else self.plain
+        url = it.url.replace("127.0.0.1", "localhost") if route == "name" else it.url
+        return [url, it.key, it.ca_file, self.proxy.url if route == "proxy" else ""]
 
     def end(self):
         for service in (self.plain, self.tls, self.proxy):

@@ -101,8 +101,14 @@ impl CallInFlight {
         }
     }
 
+    /// One that has more time than a test needs, even on a starved machine.
     #[cfg(test)]
-    pub(crate) fn for_test(token: &crate::call::control::CancelToken, timeout: Duration) -> CallInFlight {
+    pub(crate) fn for_test() -> CallInFlight {
+        CallInFlight::for_test_with(&crate::call::control::CancelToken::new(), Duration::from_secs(60))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_test_with(token: &crate::call::control::CancelToken, timeout: Duration) -> CallInFlight {
         CallInFlight::with_options(&crate::call::options::CallOptions::new().cancel(token), None, timeout)
     }
 

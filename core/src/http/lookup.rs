@@ -135,12 +135,12 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(100));
                 token.cancel();
             });
-            let call = CallInFlight::for_test(&token, Duration::from_secs(10));
+            let call = CallInFlight::for_test_with(&token, Duration::from_secs(10));
             assert_eq!(look_up(&call, "one.stuck", stuck), Err(Cause::Cancelled));
         });
         assert!(began.elapsed() < Duration::from_secs(5), "long before its time: {:?}", began.elapsed());
 
-        let short = || CallInFlight::for_test(&CancelToken::new(), Duration::from_millis(1));
+        let short = || CallInFlight::for_test_with(&CancelToken::new(), Duration::from_millis(1));
         assert_eq!(look_up(&short(), "one.stuck", stuck), Err(Cause::Timeout));
         let list = RUNNING.get(std::process::id(), Running::default);
         for _ in 0..200 {
@@ -155,7 +155,7 @@ mod tests {
             assert_eq!(running("one.stuck"), MAX_PER_HOST.min(n + 1));
         }
 
-        let call = CallInFlight::for_test(&CancelToken::new(), Duration::from_secs(10));
+        let call = CallInFlight::for_test();
         let found = look_up(&call, "another.host", |_| Ok(vec!["127.0.0.2:0".parse().unwrap()]));
         assert_eq!(found, Ok(vec!["127.0.0.2:0".parse().unwrap()]), "another host is looked up at once");
 
@@ -168,7 +168,7 @@ mod tests {
         };
         let before = holders();
         let waits = std::thread::spawn(move || {
-            let call = CallInFlight::for_test(&CancelToken::new(), Duration::from_secs(60));
+            let call = CallInFlight::for_test();
             look_up(&call, "one.stuck", |_| unreachable!("it is shared"))
         });
         while holders() == before {
@@ -183,7 +183,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(5));
         }
         assert_eq!(BEGUN.load(Ordering::SeqCst), MAX_LOOKUPS);
-        let call = CallInFlight::for_test(&CancelToken::new(), Duration::from_secs(10));
+        let call = CallInFlight::for_test();
         let failed = look_up(&call, "bad.host", |_| panic!("a resolver's bug"));
         assert!(matches!(failed, Err(Cause::Resolve { .. })), "{failed:?}");
     }

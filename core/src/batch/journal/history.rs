@@ -103,12 +103,12 @@ impl History {
                 }
             }
             Content::Waiting { item, .. } => {
-                self.accepted(item)?.poller_line = Some(span);
+                self.accepted(item, "waiting")?.poller_line = Some(span);
                 self.note_poller(item, line.stamp);
             }
             Content::Finished { item, job } => {
                 let failed = job.and_then(stored_status).is_some_and(|status| status == JobStatus::Failed.as_str());
-                let history = self.accepted(item)?;
+                let history = self.accepted(item, "finished")?;
                 (history.finished_line, history.job_failed) = (Some(span), failed);
             }
             Content::Decided { item, decision, new_prompt, new_id } => {
@@ -219,14 +219,15 @@ impl History {
         self.items.get_mut(&item.id).ok_or_else(|| format!("item {} was never sent", item.number))
     }
 
-    fn accepted(&mut self, item: ItemRef) -> Result<&mut ItemHistory, String> {
+    /// An item that has a line of this name, which only an accepted message may have.
+    fn accepted(&mut self, item: ItemRef, line: &str) -> Result<&mut ItemHistory, String> {
         let history = self.known(item)?;
         match history.state {
             ItemState::Ended(Delivery::Accepted) => {
                 history.acted();
                 Ok(history)
             }
-            _ => Err(format!("item {} has a `waiting` line, but its message was not accepted", item.number)),
+            _ => Err(format!("item {} has a `{line}` line, but its message was not accepted", item.number)),
         }
     }
 

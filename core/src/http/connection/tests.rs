@@ -2,7 +2,6 @@
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_send_buffer_size};
@@ -14,7 +13,7 @@ use crate::call::control::CancelToken;
 use crate::http::keep_alive::KeepAlive;
 use crate::http::socket::pair;
 
-/// More than a test needs, even on a starved machine.
+/// More than a read of the service needs, even on a starved machine.
 const LIMIT: Duration = Duration::from_secs(60);
 /// What the sockets take while their peer does not read, in bytes; the kernel takes some more.
 const SOCKET_BUFFER: usize = 64 << 10;
@@ -22,7 +21,7 @@ const LARGE: usize = 32 * SOCKET_BUFFER;
 const REFUSAL: &str = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n";
 
 fn call() -> Rc<CallInFlight> {
-    Rc::new(CallInFlight::for_test(&CancelToken::new(), LIMIT))
+    Rc::new(CallInFlight::for_test())
 }
 
 /// The other end of a connection.
@@ -63,6 +62,7 @@ fn small_pair() -> (TcpStream, TcpStream) {
     let (client, service) = pair();
     set_socket_send_buffer_size(&client, SOCKET_BUFFER).unwrap();
     set_socket_recv_buffer_size(&service, SOCKET_BUFFER).unwrap();
+    service.set_read_timeout(Some(LIMIT)).unwrap();
     (client, service)
 }
 
@@ -111,17 +111,19 @@ fn after_an_interim_response_to_a_part_of_a_request_the_rest_is_written() {
     for start in [plain, with_tls] {
         let (mut connection, mut service) = start();
         service.write("HTTP/1.1 100 Continue\r\n\r\n");
-        let (call, is_over, client) = (call(), AtomicBool::new(false), service.client.try_clone().unwrap());
+        let (call, client, began) = (call(), service.client.try_clone().unwrap(), Instant::now());
+        while connection.socket.idle() == Idle::Quiet {
+            call.check().unwrap();
+        }
         let (written, read) = std::thread::scope(|scope| {
             let read = scope.spawn(|| {
-                // The client has no more room before it has read what the service sent.
-                while rustix::io::ioctl_fionread(&service.client).unwrap() > 0 && !is_over.load(Ordering::SeqCst) {
+                // The service reads only after the client has read what it sent.
+                while rustix::io::ioctl_fionread(&service.client).unwrap() > 0 && began.elapsed() < LIMIT {
                     std::thread::yield_now();
                 }
                 service.read_all()
             });
             let written = write(&mut connection, &call);
-            is_over.store(true, Ordering::SeqCst);
             client.shutdown(Shutdown::Write).unwrap();
             (written, read.join().unwrap())
         });
@@ -141,6 +143,7 @@ fn a_response_to_a_part_of_a_request_ends_the_writing_and_is_read() {
         assert_eq!((connection.write_broken, call.sent()), (true, Sent::Part));
         assert!(connection.await_input(NextTimeout::default()).unwrap());
         assert_eq!(connection.buffers.input(), REFUSAL.as_bytes());
+        call.note_keep_alive(Some(KeepAlive::default()));
         assert!(!connection.is_open(), "the service expects the rest of the request");
     }
 }
@@ -252,16 +255,16 @@ fn a_request_is_collected_until_it_has_the_length_of_one_write() {
     connection.awaits_first_line = false;
     let call = call();
     let _entered = call.enter();
-    let write = |connection: &mut Connection, amount| {
+    let collect = |connection: &mut Connection, amount| {
         connection.buffers.output();
         connection.transmit_output(amount, NextTimeout::default()).unwrap();
         connection.buffers.pending().len()
     };
     for collected in 1..FLUSH_AT / 1024 {
-        assert_eq!((write(&mut connection, 1024), call.sent()), (collected * 1024, Sent::Nothing));
+        assert_eq!((collect(&mut connection, 1024), call.sent()), (collected * 1024, Sent::Nothing));
     }
-    assert_eq!((write(&mut connection, 1023), call.sent()), (FLUSH_AT - 1, Sent::Nothing));
-    assert_eq!((write(&mut connection, 1), call.sent()), (0, Sent::Part));
+    assert_eq!((collect(&mut connection, 1023), call.sent()), (FLUSH_AT - 1, Sent::Nothing));
+    assert_eq!((collect(&mut connection, 1), call.sent()), (0, Sent::Part));
 }
 
 /// How often it is tried: mostly the service writes its response too slowly for it to be read at once, which shows nothing.
@@ -273,7 +276,7 @@ fn an_early_response_that_takes_more_reads_than_are_made_at_once_lets_the_call_b
     let interim = format!("HTTP/1.1 103 Early Hints\r\nLink: {}\r\n\r\n", "x".repeat(4100));
     let refusal = format!("HTTP/1.1 413 Content Too Large\r\nX: {}\r\nContent-Length: 0\r\n\r\n", "x".repeat(60_000));
     let early = interim.repeat(MAX_EARLY_READS as usize) + &refusal;
-    let call = CallInFlight::for_test(&CancelToken::new(), Duration::from_secs(600));
+    let call = CallInFlight::for_test_with(&CancelToken::new(), Duration::from_secs(250));
     for _ in 0..TRIES {
         let (client, mut service) = pair();
         let mut connection = Connection::new(Socket::new(client).unwrap(), None, false, false);
@@ -281,12 +284,12 @@ fn an_early_response_that_takes_more_reads_than_are_made_at_once_lets_the_call_b
             let early = early.as_bytes();
             scope.spawn(move || service.write_all(early).map(|()| service).unwrap());
             while connection.socket.idle() != Idle::Readable {
-                std::thread::yield_now();
+                call.check().unwrap();
             }
             assert!(!connection.read_early_response(&call).unwrap(), "all of it was read at once");
             // Nothing of it is lost.
             while !connection.read_early_response(&call).unwrap() {
-                std::thread::yield_now();
+                call.check().unwrap();
             }
             assert!(connection.response_came_early);
         });

@@ -63,6 +63,7 @@ fn a_message_that_got_another_prompt_knows_those_that_it_had() {
     }
 }
 
+#[derive(Debug)]
 enum Step {
     Sent(Delivery),
     Interrupted,
@@ -111,7 +112,7 @@ fn what_has_happened_to_a_message_says_whether_it_may_have_arrived_and_must_be_l
         let first = replay.first();
         let said =
             (first.delivery(), first.may_have_arrived(), first.must_be_listed(), first.is_accepted_by_decision());
-        let why = format!("row with line {line:?} and {} steps", steps.len());
+        let why = format!("{steps:?}");
         assert_eq!(said, (proved, may_have_arrived, must_be_listed, by_decision), "{why}");
         assert_eq!(
             (first.outcome_line, first.is_dropped()),
