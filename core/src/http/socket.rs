@@ -151,3 +151,58 @@ pub(crate) fn pair() -> (TcpStream, TcpStream) {
 fn is_slice_end(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::call::control::CancelToken;
+
+    #[test]
+    fn a_reset_is_not_the_end_of_a_response() {
+        for resets in [false, true] {
+            let (client, service) = pair();
+            if resets {
+                rustix::net::sockopt::set_socket_linger(&service, Some(Duration::ZERO)).unwrap();
+            }
+            drop(service);
+            let read = Socket::new(client).unwrap().read(&CallInFlight::for_test(), &mut [0; 8]);
+            match resets {
+                false => assert_eq!(read, Ok(0)),
+                true => assert!(matches!(read, Err(Cause::Lost(_))), "{read:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_peer_that_resets_accepts_no_more() {
+        let (client, service) = pair();
+        rustix::net::sockopt::set_socket_linger(&service, Some(Duration::ZERO)).unwrap();
+        drop(service);
+        let (socket, call) = (Socket::new(client).unwrap(), CallInFlight::for_test());
+        while let Wrote::Some(_) = socket.write(&call, b"request").unwrap() {}
+        assert_eq!(socket.write(&call, b"request"), Ok(Wrote::Broken));
+    }
+
+    #[test]
+    fn a_write_that_finds_no_room_ends_with_the_call_unless_there_is_something_to_read() {
+        for responds in [false, true] {
+            let (client, mut service) = pair();
+            if responds {
+                service.write_all(b"response").unwrap();
+            }
+            let socket = Socket::new(client).unwrap();
+            let call = CallInFlight::for_test_with(&CancelToken::new(), Duration::from_millis(500));
+            call.note_sent_some();
+            let ended = loop {
+                match socket.write(&call, &[0; 64 << 10]) {
+                    Ok(Wrote::Some(_)) => {}
+                    ended => break ended,
+                }
+            };
+            assert_eq!(ended, if responds { Ok(Wrote::ResponseWaiting) } else { Err(Cause::Timeout) });
+        }
+    }
+}
