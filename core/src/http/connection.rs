@@ -22,6 +22,8 @@ use crate::http::tunnel::surplus;
 
 /// How many early reads are made before the call is checked again: TLS's own records may never end.
 const MAX_EARLY_READS: u32 = 1000;
+/// How many reads of TLS's own records, which may never end, an idle connection is worth: they are of 4 KiB each.
+const MAX_IDLE_READS: u32 = 16;
 
 /// A connection, plain or TLS.
 pub(crate) struct Connection {
@@ -215,13 +217,14 @@ impl Connection {
             // Stray bytes would be read as the next response. But TLS has traffic of its own, such as session tickets.
             Idle::Readable => {
                 let Some(tls) = self.tls.as_mut() else { return false };
-                loop {
+                for _ in 0..MAX_IDLE_READS {
                     match tls::read_waiting_records(tls, &self.socket) {
                         Waiting::Nothing => return tls::is_drained(tls),
                         Waiting::Records => {}
                         Waiting::End => return false,
                     }
                 }
+                false
             }
         }
     }

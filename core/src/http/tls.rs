@@ -126,14 +126,14 @@ pub(crate) fn read_waiting_records(tls: &mut ClientConnection, socket: &Socket) 
     let mut records = [0; 4096];
     let Some(n) = socket.read_at_once(&mut records) else { return Waiting::Nothing };
     let mut rest = &records[..n];
-    let mut open = !rest.is_empty();
     while !rest.is_empty() {
-        match tls.read_tls(&mut rest).ok().and_then(|_| tls.process_new_packets().ok()) {
-            Some(state) => open &= !state.peer_has_closed(),
-            None => return Waiting::End,
+        let state = tls.read_tls(&mut rest).ok().and_then(|_| tls.process_new_packets().ok());
+        // Behind a close_notify rustls reads nothing any more.
+        if state.is_none_or(|state| state.peer_has_closed()) {
+            return Waiting::End;
         }
     }
-    if open { Waiting::Records } else { Waiting::End }
+    if n > 0 { Waiting::Records } else { Waiting::End }
 }
 
 /// Whether there is no deciphered data to read, and no close_notify.

@@ -73,12 +73,18 @@ fn plain() -> (Connection, Service) {
 }
 
 fn with_tls() -> (Connection, Service) {
+    with_tls_as(|_| {})
+}
+
+fn with_tls_as(configure: impl FnOnce(&mut ServerConfig)) -> (Connection, Service) {
     let signed = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signed.signing_key.serialize_der()));
     let roots = [signed.cert.der().clone()];
     let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
     let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
-    let mut tls = ServerConnection::new(Arc::new(config.with_single_cert(roots.to_vec(), key).unwrap())).unwrap();
+    let mut config = config.with_single_cert(roots.to_vec(), key).unwrap();
+    configure(&mut config);
+    let mut tls = ServerConnection::new(Arc::new(config)).unwrap();
     let (client, mut stream) = small_pair();
     let socket = Socket::new(client.try_clone().unwrap()).unwrap();
     let config = tls::configure(&roots, None).unwrap();
@@ -169,6 +175,49 @@ fn a_tls_connection_that_breaks_after_its_handshake_may_have_delivered_the_reque
     let (mut connection, service) = with_tls();
     service.stream.shutdown(Shutdown::Write).unwrap();
     assert_eq!(failure(&mut connection, &call()), lost("the TLS connection was cut off"));
+}
+
+#[test]
+fn a_tls_connection_takes_nothing_behind_the_close_notify() {
+    let (mut connection, mut service) = with_tls();
+    let tls = service.tls.as_mut().unwrap();
+    let mut records = Vec::new();
+    // Nearly the largest record: rustls has less room than is read for what comes behind it.
+    tls.writer().write_all(&[b'x'; (16 << 10) - 1]).unwrap();
+    tls.send_close_notify();
+    while tls.wants_write() {
+        tls.write_tls(&mut records).unwrap();
+    }
+    records.resize(records.len() + 4096, 0);
+    let call = call();
+    let (most, rest) = records.split_at(16 << 10);
+    service.stream.write_all(most).unwrap();
+    while rustix::io::ioctl_fionread(&service.client).unwrap() > 0 {
+        assert!(!connection.read_early_response(&call).unwrap());
+    }
+    service.stream.write_all(rest).unwrap();
+    while !connection.read_early_response(&call).unwrap() {
+        call.check().unwrap();
+    }
+    assert!(connection.response_came_early);
+}
+
+#[test]
+fn a_kept_tls_connection_with_a_flood_of_session_tickets_is_not_used() {
+    let unread = |service: &Service| rustix::io::ioctl_fionread(&service.client).unwrap();
+    let (mut connection, _service) = with_tls();
+    assert!(connection.is_alive());
+    let (mut connection, service) = with_tls_as(|config| {
+        config.send_tls13_tickets = 1000;
+        // One ticket, of 81 bytes, in each record: rustls refuses a flood in large ones.
+        config.max_fragment_size = Some(81 + 5);
+    });
+    let call = call();
+    while unread(&service) <= u64::from(MAX_IDLE_READS) * 4096 {
+        call.check().unwrap();
+    }
+    assert!(!connection.is_alive());
+    assert!(unread(&service) > 0, "the rest is not read");
 }
 
 #[test]
