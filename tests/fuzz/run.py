@@ -3,9 +3,9 @@
 
     run.py --build FOLDER [--seconds N | --runs N] [TARGET...]
 
---seconds: how long each target looks for new inputs. --runs: how many inputs each target tries after its corpus, from one seed: for
-`make check`, which must not depend on the machine's speed. New inputs are kept below FOLDER/corpus and used by the next run; an input that breaks a
-promise is kept in FOLDER/found, and the command that runs it again is printed.
+--seconds: how long each target looks for new inputs. --runs: how many inputs each target tries after its corpus, from one seed: for `make
+check`, which must not depend on the machine's speed. New inputs are kept below FOLDER/corpus and used by the next run; an input that breaks
+a promise is kept in FOLDER/found, and the command that runs it again is printed.
 """
 
 import argparse

@@ -5,9 +5,9 @@
 
 FOLDER has fail_call and fail_allocation.so, PROGRAM is program.c, and PYTHON is one that has agentjob.
 
-First each situation runs undisturbed and its system calls are recorded. Then it runs once for each call and each effect: every errno
-of errnos.txt, EINTR, and one byte only for a read or a write. --sample N runs about N cases, evenly spread;
---only runs those whose names contain TEXT; --write writes the table. The exit status is 1 if a promise was broken (judge.py).
+First each situation runs undisturbed and its system calls are recorded. Then it runs once for each call and each effect: every errno of
+errnos.txt, EINTR, and one byte only for a read or a write. --sample N runs about N cases, evenly spread; --only runs those whose names
+contain TEXT; --write writes the table. The exit status is 1 if a promise was broken (judge.py).
 """
 
 import argparse

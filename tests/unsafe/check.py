@@ -4,9 +4,9 @@
     check.py --build FOLDER --emulator PROGRAM
 
 Compiles the library without optimization, which merges and moves code, and with a flag for each piece of code between two branches, and
-runs the programs with it. A block is reached if each of its functions is: the one that it stands in, and the closures in it. At least
-one of them must be reached by a program that passes more than NULL. The same programs run under valgrind and the sanitizers (`make test-memory`), so what a block promises
-is tested there.
+runs the programs with it. A block is reached if each of its functions is: the one that it stands in, and the closures in it. At least one
+of them must be reached by a program that passes more than NULL. The same programs run under valgrind and the sanitizers (`make
+test-memory`), so what a block promises is tested there.
 """
 
 import argparse

@@ -22,7 +22,7 @@ use crate::http::tunnel::surplus;
 
 /// How many early reads are made before the call is checked again: TLS's own records may never end.
 const MAX_EARLY_READS: u32 = 1000;
-/// How many reads of TLS's own records, which may never end, an idle connection is worth: they are of 4 KiB each.
+/// How many reads, of 4 KiB each, the records that TLS itself sent to an idle connection may take: they may never end.
 const MAX_IDLE_READS: u32 = 16;
 
 /// A connection, plain or TLS.

@@ -90,7 +90,7 @@ fn race(call: &CallInFlight, to: &str, addresses: Vec<SocketAddr>) -> Result<Tcp
         let mut still = Vec::with_capacity(running.len());
         for (socket, has_ended) in running.into_iter().zip(ended) {
             match rustix::net::sockopt::socket_error(&socket).flatten() {
-                // On Unix, what has ended without a failure is connected. Windows needs both.
+                // On Windows a connect in progress has a peer's name, too. On Unix either check alone would be enough.
                 Ok(()) if has_ended && rustix::net::getpeername(&socket).is_ok() => {
                     return Ok(TcpStream::from(socket));
                 }
