@@ -43,6 +43,8 @@ pub(crate) struct Connection {
     awaits_first_line: bool,
     /// Nothing of the request has been passed to the kernel yet.
     unwritten: bool,
+    /// The service has sent more than TLS's own records.
+    received: bool,
     /// The final response to the current request has begun.
     response_began: bool,
     /// It began while the request was still being written, and ureq has not asked for it yet.
@@ -66,6 +68,7 @@ impl Connection {
             idle_timeout: None,
             awaits_first_line: true,
             unwritten: true,
+            received: false,
             response_began: false,
             response_came_early: false,
             write_broken: false,
@@ -99,7 +102,7 @@ impl Connection {
                     call.note_sent_some();
                     at += n;
                 }
-                Wrote::ResponseWaiting if !self.read_early_response(call)? => {}
+                Wrote::ResponseWaiting if !self.read_early_response(call) => {}
                 Wrote::Broken | Wrote::ResponseWaiting => {
                     self.write_broken = true;
                     break;
@@ -120,7 +123,7 @@ impl Connection {
             at += tls.writer().write(&self.buffers.pending()[at..]).map_err(|error| Cause::Lost(error.to_string()))?;
             match tls::write_records(call, tls, &self.socket)? {
                 Wrote::Some(_) => call.note_sent_some(),
-                Wrote::ResponseWaiting if !self.read_early_response(call)? => {}
+                Wrote::ResponseWaiting if !self.read_early_response(call) => {}
                 Wrote::Broken | Wrote::ResponseWaiting => {
                     self.write_broken = true;
                     return Ok(());
@@ -139,14 +142,14 @@ impl Connection {
         let Some(tls) = self.tls.as_mut() else {
             return self.socket.read(call, room);
         };
-        let failure =
-            |error: &rustls::Error| match tls_failure::refuses_client(error) && !self.reused && !self.response_began {
-                true => tls_failure::failure(error, self.certified),
-                false => Cause::Lost(tls_failure::explain(error, self.certified).0),
-            };
+        let (received, certified) = (self.received, self.certified);
+        let take_in = |tls: &mut ClientConnection| match tls.process_new_packets() {
+            Ok(_) => Ok(()),
+            Err(error) => Err(tls_failure::after_handshake(&error, certified, received || !tls::is_drained(tls))),
+        };
         // Perhaps an alert, which was read while the request was being written.
         if self.write_broken {
-            tls.process_new_packets().map_err(|error| failure(&error))?;
+            take_in(tls)?;
         }
         loop {
             match tls.reader().read(room) {
@@ -156,48 +159,49 @@ impl Connection {
                 Err(_) => return Err(Cause::Lost("the TLS connection was cut off".to_owned())),
             }
             tls::read_records(call, tls, &self.socket)?;
-            tls.process_new_packets().map_err(|error| failure(&error))?;
+            take_in(tls)?;
         }
     }
 
     /// Reads what arrived while the request is still being written, without waiting for more. Returns whether to stop writing:
     /// the final response began, or the connection ended. Interim responses (1xx, RFC 9110 15.2) and TLS's own records do not count.
-    fn read_early_response(&mut self, call: &CallInFlight) -> Result<bool, Cause> {
+    fn read_early_response(&mut self, call: &CallInFlight) -> bool {
         let mut ended = false;
         for _ in 0..MAX_EARLY_READS {
             let room = self.buffers.input_append_buf();
             let n = match self.tls.as_mut() {
                 None => match self.socket.read_at_once(room) {
                     Some(n) => n,
-                    None => return Ok(false),
+                    None => return false,
                 },
                 Some(tls) => match tls.reader().read(room) {
                     Ok(n) => n,
                     Err(error) if error.kind() == ErrorKind::WouldBlock && !ended => {
                         match tls::read_waiting_records(tls, &self.socket) {
-                            Waiting::Nothing => return Ok(false),
+                            Waiting::Nothing => return false,
                             Waiting::Records => {}
                             Waiting::End => ended = true,
                         }
                         continue;
                     }
-                    Err(_) => return Ok(true),
+                    Err(_) => return true,
                 },
             };
             if n == 0 {
-                return Ok(true);
+                return true;
             }
             if self.take_in(n, call) {
                 self.response_came_early = true;
-                return Ok(true);
+                return true;
             }
         }
-        Ok(false)
+        false
     }
 
     /// Takes in `count` bytes, which just arrived, and skips interim responses. Returns whether there is something for ureq.
     fn take_in(&mut self, count: usize, call: &CallInFlight) -> bool {
         call.end_phase(Phase::FirstByte);
+        self.received = true;
         self.buffers.input_appended(count);
         while !self.response_began {
             match begins(self.buffers.input()) {

@@ -37,7 +37,7 @@ pub(crate) fn dial(call: &CallInFlight, host: &str, port: u16, loopback_only: bo
         return Err(Cause::Resolve { host: host.to_owned(), why: why.to_owned() });
     }
     let to = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
-    let stream = race(call, &to, alternating(addresses))?;
+    let stream = race(call, &to, alternating(addresses), begin)?;
     let socket = Socket::new(stream).map_err(|error| Cause::Connect { to, why: describe_io(&error) })?;
     call.end_phase(Phase::Connect);
     Ok(socket)
@@ -59,7 +59,12 @@ fn alternating(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
 }
 
 /// Returns the first connection that is established. The other attempts are closed.
-fn race(call: &CallInFlight, to: &str, addresses: Vec<SocketAddr>) -> Result<TcpStream, Cause> {
+fn race(
+    call: &CallInFlight,
+    to: &str,
+    addresses: Vec<SocketAddr>,
+    mut begin: impl FnMut(&SocketAddr) -> Result<Attempt, Errno>,
+) -> Result<TcpStream, Cause> {
     let mut untried = addresses.into_iter().peekable();
     let mut running: Vec<OwnedFd> = Vec::new();
     let mut next_at = Instant::now();
@@ -72,10 +77,13 @@ fn race(call: &CallInFlight, to: &str, addresses: Vec<SocketAddr>) -> Result<Tcp
             match begin(&address) {
                 Ok(Attempt::Connected(socket)) => return Ok(TcpStream::from(socket)),
                 Ok(Attempt::InProgress(socket)) => running.push(socket),
-                Err(error) if socket::is_shortage(error) => {
+                Err(error) if socket::is_shortage(error) && running.is_empty() => {
                     return Err(Cause::Resources(describe_io(&error.into())));
                 }
-                Err(error) => why = describe_io(&error.into()),
+                Err(error) => {
+                    why = describe_io(&error.into());
+                    next_at = Instant::now();
+                }
             }
             continue;
         }
@@ -178,7 +186,7 @@ mod tests {
     fn the_next_address_is_tried_beside_one_that_does_not_respond_but_not_at_once() {
         let ((_queued, _full, silent), (_listener, address)) = (silent(), listening());
         let began = Instant::now();
-        let connected = race(&CallInFlight::for_test(), "localhost", vec![silent, address]).unwrap();
+        let connected = race(&CallInFlight::for_test(), "localhost", vec![silent, address], begin).unwrap();
         assert_eq!(connected.peer_addr().unwrap(), address);
         assert!(began.elapsed() >= STAGGER, "{:?}", began.elapsed());
     }
@@ -190,7 +198,7 @@ mod tests {
         // A machine that stands still until the next address is due leaves nothing to wait for.
         let waited = (0..10).any(|_| {
             let before = waits();
-            race(&CallInFlight::for_test(), "localhost", vec![silent, address]).unwrap();
+            race(&CallInFlight::for_test(), "localhost", vec![silent, address], begin).unwrap();
             waits() > before
         });
         assert!(waited);
@@ -201,11 +209,47 @@ mod tests {
         let ((_bound, refusing), (_listener, address)) = (refusing(), listening());
         // The broadcast address is no host's.
         for failing in [refusing, SocketAddr::from(([255; 4], 1))] {
-            let connected = race(&CallInFlight::for_test(), "localhost", vec![failing, address]).unwrap();
+            let connected = race(&CallInFlight::for_test(), "localhost", vec![failing, address], begin).unwrap();
             assert_eq!(connected.peer_addr().unwrap(), address);
-            let failure = race(&CallInFlight::for_test(), "localhost", vec![failing]).unwrap_err();
+            let failure = race(&CallInFlight::for_test(), "localhost", vec![failing], begin).unwrap_err();
             assert!(matches!(&failure, Cause::Connect { to, .. } if to == "localhost"), "{failure:?}");
         }
+    }
+
+    #[test]
+    fn an_address_that_fails_at_once_beside_another_attempt_costs_no_time() {
+        let ((_queued, _full, silent), (_listener, address)) = (silent(), listening());
+        // A machine that stands still between two attempts shows nothing.
+        let at_once = (0..10).any(|_| {
+            let mut begun = Vec::new();
+            let addresses = vec![silent, SocketAddr::from(([255; 4], 1)), address];
+            let connected = race(&CallInFlight::for_test(), "localhost", addresses, |address| {
+                begun.push(Instant::now());
+                begin(address)
+            });
+            assert_eq!(connected.unwrap().peer_addr().unwrap(), address);
+            assert_eq!(begun.len(), 3);
+            begun[2] - begun[1] < STAGGER / 2
+        });
+        assert!(at_once);
+    }
+
+    #[test]
+    fn without_room_for_another_socket_the_attempt_that_is_running_may_still_succeed() {
+        let ((queued, full, silent), call) = (silent(), CallInFlight::for_test());
+        let none = race(&call, "localhost", vec![silent], |_| Err(Errno::MFILE)).unwrap_err();
+        assert!(matches!(none, Cause::Resources(_)), "{none:?}");
+        let mut attempts = 0;
+        let connected = race(&call, "localhost", vec![silent, silent], |address| {
+            attempts += 1;
+            if attempts == 1 {
+                return begin(address);
+            }
+            // The first one succeeds now, as soon as the kernel tries again.
+            queued.iter().for_each(|_| drop(full.accept().unwrap()));
+            Err(Errno::MFILE)
+        });
+        assert_eq!((connected.unwrap().peer_addr().unwrap(), attempts), (silent, 2));
     }
 
     #[test]

@@ -135,10 +135,10 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(100));
                 token.cancel();
             });
-            let call = CallInFlight::for_test_with(&token, Duration::from_secs(10));
+            let call = CallInFlight::for_test_with(&token, Duration::from_secs(300));
             assert_eq!(look_up(&call, "one.stuck", stuck), Err(Cause::Cancelled));
         });
-        assert!(began.elapsed() < Duration::from_secs(5), "long before its time: {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(150), "long before its time: {:?}", began.elapsed());
 
         let short = || CallInFlight::for_test_with(&CancelToken::new(), Duration::from_millis(1));
         assert_eq!(look_up(&short(), "one.stuck", stuck), Err(Cause::Timeout));

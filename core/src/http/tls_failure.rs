@@ -41,6 +41,15 @@ pub(crate) fn failure(error: &Error, certified: bool) -> Cause {
     }
 }
 
+/// The cause of a failure after the client's side of the handshake is complete. `received`: the service has sent something of a
+/// response, so its own side is complete, too, and no alert means any more that the request was not processed.
+pub(crate) fn after_handshake(error: &Error, certified: bool, received: bool) -> Cause {
+    match refuses_client(error) && !received {
+        true => failure(error, certified),
+        false => Cause::Lost(explain(error, certified).0),
+    }
+}
+
 /// Whether the service ended the handshake because of the client's certificate, or because there is none. It does so only before its
 /// side of the handshake is complete. With TLS 1.3 that may be after the client wrote its request, and the service has processed none
 /// of it: it must not before it has checked the client (RFC 8446 sections 4.4.4 and 6.2).

@@ -13,6 +13,8 @@ use crate::call::control::CancelToken;
 use crate::http::keep_alive::KeepAlive;
 use crate::http::socket::pair;
 
+mod alerts;
+
 /// More than a read of the service needs, even on a starved machine.
 const LIMIT: Duration = Duration::from_secs(60);
 /// What the sockets take while their peer does not read, in bytes; the kernel takes some more.
@@ -193,10 +195,10 @@ fn a_tls_connection_takes_nothing_behind_the_close_notify() {
     let (most, rest) = records.split_at(16 << 10);
     service.stream.write_all(most).unwrap();
     while rustix::io::ioctl_fionread(&service.client).unwrap() > 0 {
-        assert!(!connection.read_early_response(&call).unwrap());
+        assert!(!connection.read_early_response(&call));
     }
     service.stream.write_all(rest).unwrap();
-    while !connection.read_early_response(&call).unwrap() {
+    while !connection.read_early_response(&call) {
         call.check().unwrap();
     }
     assert!(connection.response_came_early);
@@ -227,7 +229,7 @@ fn a_connection_that_ends_while_a_request_is_written_takes_no_more_of_it() {
         service.stream.shutdown(Shutdown::Write).unwrap();
         let call = call();
         // Until the end has arrived, there is nothing to read.
-        while !connection.read_early_response(&call).unwrap() {
+        while !connection.read_early_response(&call) {
             call.check().unwrap();
         }
         assert!(!connection.response_came_early);
@@ -335,9 +337,9 @@ fn an_early_response_that_takes_more_reads_than_are_made_at_once_lets_the_call_b
             while connection.socket.idle() != Idle::Readable {
                 call.check().unwrap();
             }
-            assert!(!connection.read_early_response(&call).unwrap(), "all of it was read at once");
+            assert!(!connection.read_early_response(&call), "all of it was read at once");
             // Nothing of it is lost.
-            while !connection.read_early_response(&call).unwrap() {
+            while !connection.read_early_response(&call) {
                 call.check().unwrap();
             }
             assert!(connection.response_came_early);

@@ -1,0 +1,61 @@
+//! An alert that refuses the client's certificate, behind the client's side of the handshake (RFC 8446 4.4.4).
+
+use rustls::crypto::cipher::{OutboundChunks, OutboundPlainMessage};
+use rustls::{AlertDescription, ConnectionTrafficSecrets, ContentType, ProtocolVersion};
+
+use super::*;
+
+/// Writes a text and then a fatal alert, which rustls has no function for, in one piece.
+fn write_and_refuse(mut service: Service, text: &str, alert: AlertDescription) {
+    let mut tls = service.tls.take().unwrap();
+    let mut records = Vec::new();
+    tls.writer().write_all(text.as_bytes()).unwrap();
+    while tls.wants_write() {
+        tls.write_tls(&mut records).unwrap();
+    }
+    let suite = tls.negotiated_cipher_suite().unwrap().tls13().unwrap();
+    let (number, secrets) = tls.dangerous_extract_secrets().unwrap().tx;
+    let (ConnectionTrafficSecrets::Aes128Gcm { key, iv }
+    | ConnectionTrafficSecrets::Aes256Gcm { key, iv }
+    | ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv }) = secrets
+    else {
+        panic!("a cipher that is not known here")
+    };
+    let fatal = [2, alert.into()];
+    let message = OutboundPlainMessage {
+        typ: ContentType::Alert,
+        version: ProtocolVersion::TLSv1_3,
+        payload: OutboundChunks::Single(&fatal),
+    };
+    records.extend(suite.aead_alg.encrypter(key, iv).encrypt(message, number).unwrap().encode());
+    service.stream.write_all(&records).unwrap();
+    service.stream.shutdown(Shutdown::Write).unwrap();
+}
+
+#[test]
+fn an_alert_that_refuses_the_client_says_so_only_if_nothing_of_a_response_came_before_it() {
+    let refused = |why: &str, hint| Some(Cause::ClientRefused { why: why.to_owned(), hint });
+    for alert in [AlertDescription::AccessDenied, AlertDescription::CertificateRequired] {
+        let (why, hint) = tls_failure::explain(&rustls::Error::AlertReceived(alert), false);
+        for (text, expected) in [
+            ("", refused(&why, hint)),
+            ("HTTP", lost(&why)),
+            ("HTTP/1.1 100 Continue\r\n\r\n", lost(&why)),
+            ("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", lost(&why)),
+        ] {
+            let (mut connection, service) = with_tls_as(|config| config.enable_secret_extraction = true);
+            write_and_refuse(service, text, alert);
+            assert_eq!(failure(&mut connection, &call()), expected, "{text}");
+        }
+        // What came before it was read already.
+        let (mut connection, mut service) = with_tls_as(|config| config.enable_secret_extraction = true);
+        service.write("HTTP/1.1 100 Continue\r\n\r\n");
+        let call = call();
+        while !connection.received {
+            call.check().unwrap();
+            assert!(!connection.read_early_response(&call));
+        }
+        write_and_refuse(service, "", alert);
+        assert_eq!(failure(&mut connection, &call), lost(&why));
+    }
+}
