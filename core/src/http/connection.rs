@@ -16,7 +16,7 @@ use crate::http::call_in_flight::{self, CallInFlight, Phase};
 use crate::http::cause::Cause;
 use crate::http::interim::{Begins, begins};
 use crate::http::socket::{Idle, Socket, Wrote};
-use crate::http::tls::{self, Waiting};
+use crate::http::tls::{self, Secured, Waiting};
 use crate::http::tls_failure;
 use crate::http::tunnel::surplus;
 
@@ -43,8 +43,8 @@ pub(crate) struct Connection {
     awaits_first_line: bool,
     /// Nothing of the request has been passed to the kernel yet.
     unwritten: bool,
-    /// The service has sent more than TLS's own records.
-    received: bool,
+    /// The service may still refuse the client's certificate, or that there is none.
+    may_refuse_client: bool,
     /// The final response to the current request has begun.
     response_began: bool,
     /// It began while the request was still being written, and ureq has not asked for it yet.
@@ -56,10 +56,11 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(socket: Socket, tls: Option<ClientConnection>, tunnelled: bool, certified: bool) -> Connection {
+    pub(crate) fn new(socket: Socket, secured: Option<Secured>, tunnelled: bool, certified: bool) -> Connection {
         Connection {
             socket,
-            tls: tls.map(Box::new),
+            may_refuse_client: secured.as_ref().is_some_and(|secured| secured.may_refuse),
+            tls: secured.map(|secured| Box::new(secured.tls)),
             tunnelled,
             certified,
             buffers: RequestBuffers::default(),
@@ -68,7 +69,6 @@ impl Connection {
             idle_timeout: None,
             awaits_first_line: true,
             unwritten: true,
-            received: false,
             response_began: false,
             response_came_early: false,
             write_broken: false,
@@ -142,10 +142,14 @@ impl Connection {
         let Some(tls) = self.tls.as_mut() else {
             return self.socket.read(call, room);
         };
-        let (received, certified) = (self.received, self.certified);
+        let (may_refuse, certified) = (self.may_refuse_client, self.certified);
         let take_in = |tls: &mut ClientConnection| match tls.process_new_packets() {
             Ok(_) => Ok(()),
-            Err(error) => Err(tls_failure::after_handshake(&error, certified, received || !tls::is_drained(tls))),
+            Err(error) => {
+                // It sends session tickets (RFC 8446 4.6.1) and responds only to a client that it accepted.
+                let may_refuse = may_refuse && tls.tls13_tickets_received() == 0 && tls::is_drained(tls);
+                Err(tls_failure::after_handshake(&error, certified, may_refuse))
+            }
         };
         // Perhaps an alert, which was read while the request was being written.
         if self.write_broken {
@@ -201,7 +205,7 @@ impl Connection {
     /// Takes in `count` bytes, which just arrived, and skips interim responses. Returns whether there is something for ureq.
     fn take_in(&mut self, count: usize, call: &CallInFlight) -> bool {
         call.end_phase(Phase::FirstByte);
-        self.received = true;
+        self.may_refuse_client = false;
         self.buffers.input_appended(count);
         while !self.response_began {
             match begins(self.buffers.input()) {

@@ -1,12 +1,14 @@
 //! TLS by rustls with ring: one configuration for all connections of a client, so that sessions resume.
 
+use std::cell::Cell;
 use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
 
+use rustls::client::ResolvesClientCert;
 use rustls::crypto::{CryptoProvider, KeyProvider};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::sign::{CertifiedKey, SigningKey, SingleCertAndKey};
-use rustls::{ClientConfig, ClientConnection};
+use rustls::sign::{CertifiedKey, SigningKey};
+use rustls::{ClientConfig, ClientConnection, ProtocolVersion, SignatureScheme};
 
 use crate::http::call_in_flight::CallInFlight;
 use crate::http::cause::Cause;
@@ -24,10 +26,7 @@ pub(crate) fn configure(
         .with_safe_default_protocol_versions()
         .map_err(|error| tls_failure::failure(&error, certificate.is_some()))?
         .with_root_certificates(roots);
-    let mut config = match certificate {
-        Some(certificate) => builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(certificate.clone()))),
-        None => builder.with_no_client_auth(),
-    };
+    let mut config = builder.with_client_cert_resolver(Arc::new(Certificate(certificate.cloned())));
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     // An attacker may replay 0-RTT data, which would be a second message. It is off by default; keep it off.
     config.enable_early_data = false;
@@ -49,13 +48,41 @@ impl KeyProvider for NoKeys {
     }
 }
 
+thread_local! {
+    /// The service of the handshake on this thread has asked for the client's certificate.
+    static ASKED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The client's certificate, if it has one.
+#[derive(Debug)]
+struct Certificate(Option<Arc<CertifiedKey>>);
+
+impl ResolvesClientCert for Certificate {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        ASKED.set(true);
+        self.0.clone()
+    }
+
+    fn has_certs(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// A connection whose handshake is complete on the client's side.
+pub(crate) struct Secured {
+    pub(crate) tls: ClientConnection,
+    /// The service may still refuse the client: it asked for a certificate, and with TLS 1.3 the client may write before it is checked.
+    pub(crate) may_refuse: bool,
+}
+
 /// Completes the TLS handshake. Nothing of the request is sent before.
 pub(crate) fn handshake(
     call: &CallInFlight,
     config: Arc<ClientConfig>,
     host: &str,
     socket: &Socket,
-) -> Result<ClientConnection, Cause> {
+) -> Result<Secured, Cause> {
+    ASKED.set(false);
     let failed = |why: String| Cause::Tls { why, hint: None };
     let name =
         ServerName::try_from(host.to_owned()).map_err(|_| failed(format!("{host} is not a valid name for TLS")))?;
@@ -83,7 +110,8 @@ pub(crate) fn handshake(
             }
         }
     }
-    Ok(tls)
+    let may_refuse = ASKED.get() && tls.protocol_version() == Some(ProtocolVersion::TLSv1_3);
+    Ok(Secured { tls, may_refuse })
 }
 
 /// Passes encrypted bytes to the kernel, as many as it takes at once.

@@ -41,10 +41,9 @@ pub(crate) fn failure(error: &Error, certified: bool) -> Cause {
     }
 }
 
-/// The cause of a failure after the client's side of the handshake is complete. `received`: the service has sent something of a
-/// response, so its own side is complete, too, and no alert means any more that the request was not processed.
-pub(crate) fn after_handshake(error: &Error, certified: bool, received: bool) -> Cause {
-    match refuses_client(error) && !received {
+/// The cause of a failure after the client's side of the handshake is complete. `may_refuse`: the service may still refuse the client.
+pub(crate) fn after_handshake(error: &Error, certified: bool, may_refuse: bool) -> Cause {
+    match may_refuse && refuses_client(error) {
         true => failure(error, certified),
         false => Cause::Lost(explain(error, certified).0),
     }

@@ -1,105 +1,22 @@
 //! What arrives while a request is still being written, how a connection ends, and whether it is kept.
 
-use std::net::{Shutdown, TcpStream};
-use std::sync::Arc;
+use std::net::Shutdown;
 use std::time::Duration;
-
-use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_send_buffer_size};
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use rustls::{ServerConfig, ServerConnection};
 
 use super::*;
 use crate::call::control::CancelToken;
 use crate::http::keep_alive::KeepAlive;
 use crate::http::socket::pair;
+use service::{LIMIT, SOCKET_BUFFER, Service, plain, with_tls, with_tls_as};
 
 mod alerts;
+mod service;
 
-/// More than a read of the service needs, even on a starved machine.
-const LIMIT: Duration = Duration::from_secs(60);
-/// What the sockets take while their peer does not read, in bytes; the kernel takes some more.
-const SOCKET_BUFFER: usize = 64 << 10;
 const LARGE: usize = 32 * SOCKET_BUFFER;
 const REFUSAL: &str = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n";
 
 fn call() -> Rc<CallInFlight> {
     Rc::new(CallInFlight::for_test())
-}
-
-/// The other end of a connection.
-struct Service {
-    stream: TcpStream,
-    tls: Option<ServerConnection>,
-    /// The client's end, to see what it has not read yet.
-    client: TcpStream,
-}
-
-impl Service {
-    fn write(&mut self, text: &str) {
-        match &mut self.tls {
-            Some(tls) => {
-                tls.writer().write_all(text.as_bytes()).unwrap();
-                while tls.wants_write() {
-                    tls.write_tls(&mut self.stream).unwrap();
-                }
-            }
-            None => self.stream.write_all(text.as_bytes()).unwrap(),
-        }
-    }
-
-    /// Reads until the client's connection ends, and returns how many bytes that were.
-    fn read_all(&mut self) -> usize {
-        let mut read = Vec::new();
-        match &mut self.tls {
-            // The client sends no close_notify.
-            Some(tls) => drop(rustls::Stream::new(tls, &mut self.stream).read_to_end(&mut read).unwrap_err()),
-            None => drop(self.stream.read_to_end(&mut read).unwrap()),
-        }
-        read.len()
-    }
-}
-
-/// Two ends whose sockets take little while the other one does not read.
-fn small_pair() -> (TcpStream, TcpStream) {
-    let (client, service) = pair();
-    set_socket_send_buffer_size(&client, SOCKET_BUFFER).unwrap();
-    set_socket_recv_buffer_size(&service, SOCKET_BUFFER).unwrap();
-    service.set_read_timeout(Some(LIMIT)).unwrap();
-    (client, service)
-}
-
-fn plain() -> (Connection, Service) {
-    let (client, stream) = small_pair();
-    let service = Service { stream, tls: None, client: client.try_clone().unwrap() };
-    (Connection::new(Socket::new(client).unwrap(), None, false, false), service)
-}
-
-fn with_tls() -> (Connection, Service) {
-    with_tls_as(|_| {})
-}
-
-fn with_tls_as(configure: impl FnOnce(&mut ServerConfig)) -> (Connection, Service) {
-    let signed = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signed.signing_key.serialize_der()));
-    let roots = [signed.cert.der().clone()];
-    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
-    let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
-    let mut config = config.with_single_cert(roots.to_vec(), key).unwrap();
-    configure(&mut config);
-    let mut tls = ServerConnection::new(Arc::new(config)).unwrap();
-    let (client, mut stream) = small_pair();
-    let socket = Socket::new(client.try_clone().unwrap()).unwrap();
-    let config = tls::configure(&roots, None).unwrap();
-    std::thread::scope(|scope| {
-        let accepted = scope.spawn(move || {
-            while tls.is_handshaking() {
-                tls.complete_io(&mut stream).unwrap();
-            }
-            Service { stream, tls: Some(tls), client }
-        });
-        let tls = tls::handshake(&call(), config, "localhost", &socket).unwrap();
-        (Connection::new(socket, Some(tls), false, false), accepted.join().unwrap())
-    })
 }
 
 /// Writes a request that is [`LARGE`], until the service accepts no more; returns how many bytes were collected for it.
@@ -209,7 +126,7 @@ fn a_kept_tls_connection_with_a_flood_of_session_tickets_is_not_used() {
     let unread = |service: &Service| rustix::io::ioctl_fionread(&service.client).unwrap();
     let (mut connection, _service) = with_tls();
     assert!(connection.is_alive());
-    let (mut connection, service) = with_tls_as(|config| {
+    let (mut connection, service) = with_tls_as(false, |config| {
         config.send_tls13_tickets = 1000;
         // One ticket, of 81 bytes, in each record: rustls refuses a flood in large ones.
         config.max_fragment_size = Some(81 + 5);

@@ -33,29 +33,40 @@ fn write_and_refuse(mut service: Service, text: &str, alert: AlertDescription) {
 }
 
 #[test]
-fn an_alert_that_refuses_the_client_says_so_only_if_nothing_of_a_response_came_before_it() {
-    let refused = |why: &str, hint| Some(Cause::ClientRefused { why: why.to_owned(), hint });
-    for alert in [AlertDescription::AccessDenied, AlertDescription::CertificateRequired] {
+fn an_alert_that_refuses_the_client_says_so_only_if_the_service_asked_for_a_certificate_and_sent_nothing_yet() {
+    let asking = |tickets| {
+        with_tls_as(true, |config| (config.enable_secret_extraction, config.send_tls13_tickets) = (true, tickets))
+    };
+    for alert in [AlertDescription::AccessDenied, AlertDescription::CertificateRequired, AlertDescription::UnknownCA] {
         let (why, hint) = tls_failure::explain(&rustls::Error::AlertReceived(alert), false);
+        let refused = Some(Cause::ClientRefused { why: why.clone(), hint });
         for (text, expected) in [
-            ("", refused(&why, hint)),
+            ("", refused),
             ("HTTP", lost(&why)),
             ("HTTP/1.1 100 Continue\r\n\r\n", lost(&why)),
             ("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", lost(&why)),
         ] {
-            let (mut connection, service) = with_tls_as(|config| config.enable_secret_extraction = true);
+            let (mut connection, service) = asking(0);
             write_and_refuse(service, text, alert);
             assert_eq!(failure(&mut connection, &call()), expected, "{text}");
         }
         // What came before it was read already.
-        let (mut connection, mut service) = with_tls_as(|config| config.enable_secret_extraction = true);
+        let ((mut connection, mut service), own_call) = (asking(0), call());
         service.write("HTTP/1.1 100 Continue\r\n\r\n");
-        let call = call();
-        while !connection.received {
-            call.check().unwrap();
-            assert!(!connection.read_early_response(&call));
+        while connection.may_refuse_client {
+            own_call.check().unwrap();
+            assert!(!connection.read_early_response(&own_call));
         }
         write_and_refuse(service, "", alert);
-        assert_eq!(failure(&mut connection, &call), lost(&why));
+        assert_eq!(failure(&mut connection, &own_call), lost(&why));
+        // A session ticket: the service has accepted the client.
+        let (mut connection, service) = asking(1);
+        write_and_refuse(service, "", alert);
+        assert_eq!(failure(&mut connection, &call()), lost(&why));
+        // It asked for no certificate.
+        let (mut connection, service) =
+            with_tls_as(false, |config| (config.enable_secret_extraction, config.send_tls13_tickets) = (true, 0));
+        write_and_refuse(service, "", alert);
+        assert_eq!(failure(&mut connection, &call()), lost(&why));
     }
 }
