@@ -53,7 +53,7 @@ PLATFORM_PARTS := $(shell sed -n 's/^PARTS := //p' tests/platforms/Makefile)
 
 .PHONY: help demo test check house deny test-rust test-c test-install test-memory test-unsafe test-model test-report test-python test-once test-vectors test-readme test-types test-packaging
 .PHONY: test-wheels docs man test-docs check-platforms $(PLATFORM_PARTS:%=check-%)
-.PHONY: wheels wheels-for check-wheels gallery faults torture torture-sample fuzz fuzz-sample mutants bench bench-check sizes fmt lint clean
+.PHONY: wheels wheels-for check-wheels gallery faults torture torture-sample fuzz mutants bench bench-check sizes fmt lint clean
 
 help:
 	@sed -n '3,20s/^# \{0,1\}//p' Makefile
@@ -70,7 +70,7 @@ demo: $(BUILD)/wheel.stamp library
 # tests/parts.py runs the parts and prints a table at the end: what ran, what was skipped, and how long each part took. It runs a test
 # that failed again: `make test-rust ONLY=name` runs one test, and so do test-c, test-python and test-vectors.
 TEST_PARTS := house sizes test-rust test-c test-python test-vectors test-readme
-CHECK_PARTS := deny docs test-docs test-engines test-install test-types test-once test-report test-memory test-unsafe test-model torture-sample fuzz-sample gallery test-packaging test-wheels bench-check
+CHECK_PARTS := deny docs test-docs test-engines test-install test-types test-once test-report test-memory test-unsafe test-model torture-sample fuzz gallery test-packaging test-wheels bench-check
 test check: ONE_PART = $(if $(ONLY),$(error ONLY=… runs one test of one part: make test-rust ONLY=name))
 test:
 	@$(ONE_PART)MAKE="$(MAKE)" $(PYTHON) tests/parts.py $(TEST_PARTS)
@@ -275,12 +275,10 @@ mutants: $(BUILD)/cargo-mutants-$(CARGO_MUTANTS)/bin/cargo-mutants
 $(BUILD)/cargo-mutants-$(CARGO_MUTANTS)/bin/cargo-mutants:
 	$(CARGO) install --quiet --locked --root "$(BUILD)/cargo-mutants-$(CARGO_MUTANTS)" cargo-mutants@$(CARGO_MUTANTS)
 
-# tests/fuzz/README.md has the targets. The sample tries a number of inputs from one seed.
+# tests/fuzz/README.md has the targets.
 SECONDS ?= 60
 fuzz:
 	$(PYTHON) tests/fuzz/run.py --build "$(BUILD)/fuzz" --seconds $(SECONDS) $(TARGETS)
-fuzz-sample:
-	$(PYTHON) tests/fuzz/run.py --build "$(BUILD)/fuzz" --runs 20000
 
 # Writes tests/bench/RESULTS.md, which names the clients that could not be built here. QUICK=1 is a rough run that writes to
 # build/bench/quick. SECTIONS=warm,tls measures only these sections and keeps the other results.

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Builds the fuzzers and runs them, one after the other.
+"""Builds the fuzzers and runs them.
 
-    run.py --build FOLDER [--seconds N | --runs N] [TARGET...]
+    run.py --build FOLDER [--seconds N] [TARGET...]
 
---seconds: how long each target looks for new inputs. --runs: how many inputs each target tries after its corpus, from one seed: for `make
-check`, which must not depend on the machine's speed. New inputs are kept below FOLDER/corpus and used by the next run; an input that breaks
-a promise is kept in FOLDER/found, and the command that runs it again is printed.
+Each target tries its corpus, and then looks for new inputs for N seconds; as many targets run at a time as there are processors. New inputs
+are kept below FOLDER/corpus and used by the next run. An input that breaks a promise is kept in FOLDER/found, and the command that runs it
+again is printed.
 """
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import platform
 import re
 import subprocess
 import sys
-import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -23,9 +23,8 @@ TARGETS = re.findall(r'^    \("(\w+)", \w+::check\)', (HERE / "src/main.rs").rea
 #: What libFuzzer needs of the compiler: counters for each edge, and what is compared with what. Stable Rust has both.
 COVERAGE = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters"
 COVERAGE += " -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1"
-#: The longest input, in bytes. What meets a service takes a hundred or a thousand times longer than the other targets, so it tries fewer
-#: inputs.
-MAX_LENGTH, SLOW = 4096, {"exchange": 20, "journal": 200}
+#: The longest input, in bytes.
+MAX_LENGTH = 4096
 
 
 def build(folder):
@@ -38,22 +37,17 @@ def build(folder):
     return folder / "target" / host / "release" / "agentjob-fuzz"
 
 
-def run(program, target, folder, options):
+def run(program, target, folder, seconds):
     """Prints one line; returns how many inputs were tried, or None if one broke a promise."""
     kept, found = folder / "corpus" / target, folder / "found"
     kept.mkdir(parents=True, exist_ok=True)
     found.mkdir(exist_ok=True)
     arguments = [f"-max_len={MAX_LENGTH}", "-timeout=60", "-rss_limit_mb=4096", f"-artifact_prefix={found}/{target}-", "-print_final_stats=1"]
-    if options.runs:
-        # As far as a target is without threads, the same inputs each time: the same seed, and nothing kept from earlier runs. What is new goes into the first folder.
-        arguments += [f"-runs={max(1, options.runs // SLOW.get(target, 1))}", "-seed=1"]
-    else:
-        arguments.append(f"-max_total_time={options.seconds}")
+    arguments.append(f"-max_total_time={seconds}")
     began = time.monotonic()
     environment = {**os.environ, "AGENTJOB_FUZZ": target, "RUST_BACKTRACE": "0"}
-    with tempfile.TemporaryDirectory(dir=folder) as empty:
-        command = [str(program), *arguments, empty if options.runs else str(kept), str(HERE / "corpus" / target)]
-        process = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace")
+    command = [str(program), *arguments, str(kept), str(HERE / "corpus" / target)]
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace")
     tried = re.search(r"number_of_executed_units: (\d+)", process.stderr)
     coverage = re.findall(r"cov: (\d+)", process.stderr)
     edges = coverage[-1] if coverage else "?"
@@ -70,7 +64,6 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True, type=pathlib.Path)
     parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--runs", type=int)
     parser.add_argument("targets", nargs="*", default=TARGETS)
     options = parser.parse_args()
     if platform.system() != "Linux":
@@ -79,7 +72,8 @@ def main():
     folder = options.build.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     program = build(folder)
-    tried = [run(program, target, folder, options) for target in options.targets or TARGETS]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        tried = list(pool.map(lambda target: run(program, target, folder, options.seconds), options.targets or TARGETS))
     failed = tried.count(None)
     print(f"{sum(one or 0 for one in tried)} inputs")
     print(f"{len(tried) - failed} passed, {failed} failed")

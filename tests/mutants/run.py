@@ -19,7 +19,8 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
-HTTP = "call_in_flight cause connection connections dial exchange interim keep_alive socket tls tls_failure tunnel unreadable"
+HTTP = "buffers call_in_flight cause connection connections connector dial exchange interim interrupt keep_alive response_body"
+HTTP += " socket tls tls_failure tunnel unreadable"
 #: What decides whether a message arrived, whether it is sent again, when a wait ends, and what a batch's journal says.
 AREAS = {
     "delivery": ["delivery.rs", "call/response.rs", "call/control.rs", "call/request_loop.rs"],

@@ -6,7 +6,7 @@
 Compiles the library without optimization, which merges and moves code, and with a flag for each piece of code between two branches, and
 runs the programs with it. A block is reached if each of its functions is: the one that it stands in, and the closures in it. At least one
 of them must be reached by a program that passes more than NULL. The same programs run under valgrind and the sanitizers (`make
-test-memory`), so what a block promises is tested there.
+test-memory`), which see what the code of a block accesses.
 """
 
 import argparse
@@ -65,7 +65,7 @@ def run_programs(names, library, folder, emulator):
 
 def blocks(file):
     """(first line, last line) of each block outside of the tests."""
-    lines = file.read_text("utf-8").split("#[cfg(test)]")[0].splitlines()
+    lines = re.split(r"^#\[cfg\(test\)\]\nmod ", file.read_text("utf-8"), flags=re.M)[0].splitlines()
     for first, line in enumerate(lines, 1):
         for match in re.finditer(r"\bunsafe \{", line.split("//")[0]):
             depth, last, rest = 0, first, line[match.end() - 1 :]

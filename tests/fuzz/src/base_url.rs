@@ -1,7 +1,9 @@
-//! A base URL, against the `url` crate: what we accept leads to the same place, without a user, a query or a fragment.
+//! A base URL, against the `url` crate: what we accept leads to the same place, without a user, a query or a fragment, and every plain one
+//! is accepted.
 
 use std::net::Ipv4Addr;
 
+use crate::is_word;
 use agentjob_core::fuzzing;
 use url::{Host, ParseError, Url};
 
@@ -9,7 +11,10 @@ pub fn check(data: &[u8]) {
     let Some((flags, text)) = data.split_first() else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };
     let allow_plaintext = flags & 1 == 1;
-    let Ok((https, host, port, url)) = fuzzing::base_url(text, allow_plaintext) else { return };
+    let (https, host, port, url) = match fuzzing::base_url(text, allow_plaintext) {
+        Ok(read) => read,
+        Err(why) => return assert!(!is_plain(text), "{text:?}: {why}"),
+    };
     let Some(theirs) = their(text) else { return };
     assert_eq!(theirs.scheme(), if https { "https" } else { "http" }, "{text:?}");
     same_host(text, &theirs, &host);
@@ -35,6 +40,23 @@ pub fn check(data: &[u8]) {
         };
         assert!(loopback, "{text:?} is plain http to another machine");
     }
+}
+
+/// Whether it must be accepted: https, a host of words, perhaps a port, and a path of words, as theirs writes it, too.
+fn is_plain(text: &str) -> bool {
+    let Ok(theirs) = Url::parse(text) else { return false };
+    let (host, path) = (
+        theirs.host_str().unwrap_or_default(),
+        theirs.path().strip_prefix('/').unwrap_or_default().trim_end_matches('/'),
+    );
+    theirs.as_str().trim_end_matches('/') == text.trim_end_matches('/')
+        && theirs.scheme() == "https"
+        && theirs.port() != Some(0)
+        && theirs.query().or(theirs.fragment()).is_none()
+        && (theirs.username(), theirs.password()) == ("", None)
+        && host.split('.').all(is_word)
+        && (path.is_empty() || path.split('/').all(is_word))
+        && text.len() < 200
 }
 
 /// Their URL. `None` if theirs knows that a host cannot exist that is well-formed: 10.0.0.999, or a wrong international name.

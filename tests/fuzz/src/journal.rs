@@ -103,7 +103,8 @@ fn config(rules: &str) -> Config {
 }
 
 /// The keys of the messages that the intact lines say were taken: accepted, rejected, or perhaps sent. What a person decided, or what
-/// a run recovered, counts otherwise: of those journals it is only expected that they end, and that one run sends nothing twice.
+/// a run recovered, counts otherwise: of those journals it is only expected that they end, and that both runs together
+/// send nothing twice.
 fn taken(journal: &[u8]) -> Vec<String> {
     let mut last: HashMap<String, bool> = HashMap::new();
     for line in journal.split_inclusive(|byte| *byte == b'\n').filter_map(intact) {

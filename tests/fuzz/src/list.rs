@@ -1,5 +1,6 @@
-//! A list of messages: lines of JSON against serde_json, CSV and TSV against the `csv` crate.
+//! A list of messages: lines of JSON against serde_json, CSV and TSV against the `csv` crate. Every plain list is taken.
 
+use crate::is_word;
 use agentjob_core::{BatchItem, ListFormat, ListOptions};
 use serde_json::Value;
 
@@ -10,22 +11,40 @@ pub fn check(data: &[u8]) {
         BatchItem::parse_list(content, "list", &ListOptions::new().format(format).extra(keeps_extra))
     };
     match flags & 3 {
-        0 | 1 => {
-            if let Ok(items) = read(ListFormat::Json) {
-                json(content, &items, keeps_extra);
-            }
-        }
-        2 => {
-            if let Ok(items) = read(ListFormat::Csv) {
-                table(content, b',', &items);
-            }
-        }
-        _ => {
-            if let Ok(items) = read(ListFormat::Tsv) {
-                table(content, b'\t', &items);
-            }
-        }
+        0 | 1 => match read(ListFormat::Json) {
+            Ok(items) => json(content, &items, keeps_extra),
+            Err(why) => assert!(!is_plain_json(content), "{why}"),
+        },
+        2 => match read(ListFormat::Csv) {
+            Ok(items) => table(content, b',', &items),
+            Err(why) => assert!(!is_plain_table(content, ","), "{why}"),
+        },
+        _ => match read(ListFormat::Tsv) {
+            Ok(items) => table(content, b'\t', &items),
+            Err(why) => assert!(!is_plain_table(content, "\t"), "{why}"),
+        },
     }
+}
+
+/// Whether each line is an object with a job and a prompt that are words.
+fn is_plain_json(content: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(content) else { return false };
+    !text.is_empty()
+        && text.lines().all(|line| match serde_json::from_str(line) {
+            Ok(Value::Object(object)) => {
+                let is_a_word = |name: &str| object.get(name).and_then(Value::as_str).is_some_and(is_word);
+                object.len() == 2 && is_a_word("job_id") && is_a_word("prompt") && line.matches(':').count() == 2
+            }
+            _ => false,
+        })
+}
+
+/// Whether the columns are the job and the prompt, and each row has two words.
+fn is_plain_table(content: &[u8], separator: &str) -> bool {
+    let Ok(text) = std::str::from_utf8(content) else { return false };
+    let mut rows = text.lines();
+    let is_a_row = |row: &str| row.split_once(separator).is_some_and(|(job, prompt)| is_word(job) && is_word(prompt));
+    rows.next() == Some(&["job_id", "prompt"].join(separator)) && rows.clone().next().is_some() && rows.all(is_a_row)
 }
 
 fn json(content: &[u8], items: &[BatchItem], keeps_extra: bool) {

@@ -1,13 +1,14 @@
 //! A proxy setting, against the `url` crate: the same host, port and credentials, and no error quotes the password.
 
 use crate::base_url::{same_host, their};
+use crate::is_word;
 use agentjob_core::fuzzing;
 
 pub fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok((host, port, credentials)) = fuzzing::proxy(text) else {
         no_error_has_a_password(text);
-        return;
+        return assert!(!is_plain(text), "{text:?}");
     };
     let full = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
     // Theirs refuses or cuts passwords with characters that curl, and we, accept; then only the part behind the @ is compared.
@@ -23,6 +24,12 @@ pub fn check(data: &[u8]) {
     let userinfo = full.rsplit_once('@').map(|(before, _)| before.split_once("://").expect("it has a scheme").1);
     assert_eq!(credentials.is_some(), userinfo.is_some_and(|userinfo| !userinfo.is_empty()), "{text:?}");
     assert!(credentials.is_none_or(|pair| pair.contains(&b':')), "{text:?}");
+}
+
+/// Whether it must be taken: `http://host:port`, with a host of words.
+fn is_plain(text: &str) -> bool {
+    let Some((host, port)) = text.strip_prefix("http://").and_then(|rest| rest.split_once(':')) else { return false };
+    host.len() < 200 && host.split('.').all(is_word) && is_word(port) && port.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
 fn no_error_has_a_password(text: &str) {
