@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use crate::os::process::PerProcess;
 
-/// More than a client sends while an entry matters: the service accepts 100 messages an hour.
-const MAX_ENTRIES: usize = 128;
+/// How many jobs a client remembers. What is said of it in `docs/explanation/waits.md` has the same number.
+const MAX_ENTRIES: usize = 8192;
 
 /// How many deliveries all clients of this process have noted.
 static NOTED: AtomicU64 = AtomicU64::new(0);
@@ -35,16 +35,18 @@ pub(crate) struct Delivered {
 
 struct Entry {
     job_id: Box<str>,
-    /// The id's last bytes, so that a search compares few whole ids.
-    tail: u64,
     /// How many requests with a message are in flight.
     sending: u32,
     delivered: Option<Delivered>,
 }
 
-/// An entry keeps its place while a message to its job is in flight.
 #[derive(Default)]
-struct Entries(Vec<Entry>);
+struct Entries {
+    /// An entry keeps its place while a message to its job is in flight.
+    list: Vec<Entry>,
+    /// The last bytes of each entry's id, so that a search reads little and compares few whole ids.
+    tails: Vec<u64>,
+}
 
 /// The last deliveries of one client, per process.
 pub(crate) struct RecentDeliveries(PerProcess<Mutex<Entries>>);
@@ -65,7 +67,7 @@ impl RecentDeliveries {
     pub(crate) fn sending(&self, pid: u32, job_id: &str) -> Sending<'_> {
         let mut entries = self.entries(pid);
         let place = entries.place_of(job_id);
-        entries.0[place].sending += 1;
+        entries.list[place].sending += 1;
         Sending { recent: self, pid, place }
     }
 
@@ -73,13 +75,13 @@ impl RecentDeliveries {
     pub(crate) fn created(&self, pid: u32, job_id: &str, at: Instant) {
         let mut entries = self.entries(pid);
         let place = entries.place_of(job_id);
-        entries.0[place].note(at, true);
+        entries.list[place].note(at, true);
     }
 
     /// Notes that a poll that began at `began` showed the job active: what was delivered before it has taken effect.
     pub(crate) fn seen_active(&self, job_id: &str, began: Instant) {
         let mut entries = self.entries(std::process::id());
-        let entry = entries.find(job_id).map(|at| &mut entries.0[at]);
+        let entry = entries.find(job_id).map(|at| &mut entries.list[at]);
         if let Some(delivered) = entry.and_then(|entry| entry.delivered.as_mut()).filter(|last| last.at <= began) {
             delivered.took_effect = true;
         }
@@ -88,7 +90,7 @@ impl RecentDeliveries {
     /// What is known about messages to this job, if anything is still remembered.
     pub(crate) fn of(&self, job_id: &str) -> Option<Recent> {
         let entries = self.entries(std::process::id());
-        let entry = &entries.0[entries.find(job_id)?];
+        let entry = &entries.list[entries.find(job_id)?];
         let recent = Recent { sending: entry.sending > 0, delivered: entry.delivered };
         (recent.sending || recent.delivered.is_some()).then_some(recent)
     }
@@ -108,7 +110,8 @@ impl Entry {
 impl Entries {
     fn find(&self, job_id: &str) -> Option<usize> {
         let tail = tail(job_id);
-        self.0.iter().position(|entry| entry.tail == tail && *entry.job_id == *job_id)
+        let alike = self.tails.iter().enumerate().filter(|(_, known)| **known == tail);
+        alike.map(|(at, _)| at).find(|at| *self.list[*at].job_id == *job_id)
     }
 
     /// Where the job's entry is. If there are too many, a new one replaces the oldest without a message in flight.
@@ -116,19 +119,24 @@ impl Entries {
         if let Some(at) = self.find(job_id) {
             return at;
         }
-        let entry = Entry { job_id: job_id.into(), tail: tail(job_id), sending: 0, delivered: None };
-        let idle = self.0.iter().enumerate().filter(|(_, entry)| entry.sending == 0);
-        let oldest = idle.min_by_key(|(_, entry)| entry.delivered.map_or(0, |delivered| delivered.number));
-        match oldest.map(|(at, _)| at).filter(|_| self.0.len() >= MAX_ENTRIES) {
+        let (entry, tail) = (Entry { job_id: job_id.into(), sending: 0, delivered: None }, tail(job_id));
+        match (self.list.len() >= MAX_ENTRIES).then(|| self.oldest_idle()).flatten() {
             Some(at) => {
-                self.0[at] = entry;
+                (self.list[at], self.tails[at]) = (entry, tail);
                 at
             }
             None => {
-                self.0.push(entry);
-                self.0.len() - 1
+                self.list.push(entry);
+                self.tails.push(tail);
+                self.list.len() - 1
             }
         }
+    }
+
+    fn oldest_idle(&self) -> Option<usize> {
+        let idle = self.list.iter().enumerate().filter(|(_, entry)| entry.sending == 0);
+        let oldest = idle.min_by_key(|(_, entry)| entry.delivered.map_or(0, |delivered| delivered.number));
+        oldest.map(|(at, _)| at)
     }
 }
 
@@ -153,7 +161,7 @@ impl Sending<'_> {
     }
 
     fn end(&self, note: impl FnOnce(&mut Entry)) {
-        let entry = &mut self.recent.entries(self.pid).0[self.place];
+        let entry = &mut self.recent.entries(self.pid).list[self.place];
         entry.sending = entry.sending.saturating_sub(1);
         note(entry);
     }

@@ -19,6 +19,7 @@ mod batch_owner_waits;
 mod batch_pace;
 mod batch_results;
 mod batch_sequence;
+mod batch_waits;
 mod cancellation;
 mod changed_lists;
 mod decisions;

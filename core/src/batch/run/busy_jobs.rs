@@ -68,7 +68,7 @@ impl Engine {
     ) {
         let job_id = self.items[at as usize].job_id();
         match busy_poller(job_id, self.options.wait.as_ref(), &self.shared.config.waits, recheck, self.now()) {
-            Ok(poller) => state.park(at, Box::new(poller), recheck.first),
+            Ok(poller) => state.park(at, Box::new(poller), recheck.first, self.now()),
             Err(error) => {
                 drop(state);
                 return self.stop(Some(error));
@@ -106,7 +106,7 @@ impl Engine {
         if matches!(polled, Err(error) if error.kind() == ErrorKind::WaitTimeout) {
             state.sequence.stayed_busy(self.items[at as usize].first_for_job);
         }
-        state.unpark(at);
+        state.unpark(at, self.now());
         drop(state);
         self.checkpoint("busy_over");
         self.for_senders.notify_all();

@@ -1,7 +1,7 @@
 //! A thread that waits for jobs: it polls one after the other, each when its poll is due.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::batch::events::BatchUpdate;
 use crate::batch::journal::item_lines;
@@ -15,10 +15,6 @@ use crate::job::Job;
 use crate::redact::Redactor;
 use crate::wait::poller::Poller;
 use crate::wait::schedule::Schedule;
-
-/// How many threads wait for jobs at most. Another one is started when a poll is later than this.
-const MAX_JOB_WAITERS: usize = 8;
-const LATE: Duration = Duration::from_millis(250);
 
 /// The wait for the job of a message that was just accepted, with the service's response if it was read. `redactor` is for texts about the
 /// batch's calls.
@@ -36,17 +32,17 @@ pub(crate) fn run(engine: &Arc<Engine>) {
         match state.next_poll(engine.now()) {
             PollTask::Done => break,
             PollTask::WaitUntil(time) => state = engine.sleep(&engine.for_job_waiters, state, time),
-            PollTask::Poll { at, poller, late, is_parked } => {
-                let needs_help = late > LATE && state.job_waiters < MAX_JOB_WAITERS.min(state.jobs_waited_for());
-                if needs_help {
+            PollTask::Poll { at, poller, missed, is_parked } => {
+                let needs_another = state.needs_job_waiter();
+                if needs_another {
                     state.thread_started(Role::JobWaiter);
                 }
                 drop(state);
-                // If no thread can be started, this one does all the polls.
-                if needs_help && engine.spawn(Role::JobWaiter, run).is_ok() {
-                    engine.for_job_waiters.notify_one();
+                if needs_another {
+                    // If no thread can be started, this one does all the polls.
+                    drop(engine.spawn(Role::JobWaiter, run));
                 }
-                engine.poll_job(at, poller, is_parked);
+                engine.poll_job(at, poller, missed, is_parked);
                 state = engine.lock();
             }
         }
@@ -56,9 +52,11 @@ pub(crate) fn run(engine: &Arc<Engine>) {
 }
 
 impl Engine {
-    fn poll_job(self: &Arc<Engine>, at: u32, mut poller: Box<Poller>, is_parked: bool) {
+    fn poll_job(self: &Arc<Engine>, at: u32, mut poller: Box<Poller>, missed: Option<Duration>, is_parked: bool) {
         let had_settled = poller.has_settled();
-        let polled = poller.poll_with(&self.shared, &self.call_options(at));
+        let mut call = self.call_options(at);
+        call.started_at = missed.and_then(|missed| Instant::now().checked_sub(missed));
+        let polled = poller.poll_with(&self.shared, &call);
         let (job, error) = match polled {
             Err(error) if failure_scope(&error) == FailureScope::Batch => {
                 self.lock().poll_again(at, poller, self.now());
@@ -77,7 +75,7 @@ impl Engine {
         let has_result = error.is_none();
         let mut state = self.lock();
         self.push_outcome(&mut state, at, Delivery::Accepted, job, error);
-        state.done_waiting(at, &self.items, has_result);
+        state.done_waiting(at, &self.items, has_result, self.now());
         drop(state);
         self.checkpoint("next_of_job");
         self.notify_owner();
@@ -109,7 +107,7 @@ impl Engine {
             state.events.update(update);
         }
         if let Some(retry_after) = retry_after {
-            state.pause_polls_until(now.saturating_add(moment(retry_after.min(LONGEST_PAUSE))));
+            state.polls.pause_until(now.saturating_add(moment(retry_after.min(LONGEST_PAUSE))));
         }
         state.poll_again(at, poller, now);
         drop(state);

@@ -12,6 +12,7 @@ mod lost_results;
 mod match_items;
 mod outcomes;
 mod owner_wait;
+mod polls;
 pub(crate) mod resume;
 mod retry_prompts;
 mod sender;

@@ -143,6 +143,7 @@ pub(crate) fn begin(
             at,
             Box::new(busy_poller(item.job_id(), options.wait.as_ref(), &shared.config.waits, recheck, now)?),
             recheck.first,
+            now,
         );
     }
     let repeated = BatchItem::repeated(items.iter().map(Planned::item));

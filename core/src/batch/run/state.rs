@@ -12,6 +12,7 @@ use crate::batch::pace::rate::RateWindow;
 use crate::batch::pace::sequence::{Next, Sequence};
 use crate::batch::run::event_queue::EventQueue;
 use crate::batch::run::held::{HeldBehind, held_outcome};
+use crate::batch::run::polls::{NextPoll, Polls};
 use crate::delivery::Delivery;
 use crate::error::Error;
 use crate::wait::poller::Poller;
@@ -37,8 +38,8 @@ pub(crate) enum SendTask {
 /// What a job waiter does next.
 #[derive(Debug)]
 pub(crate) enum PollTask {
-    /// Poll this item's job; the poll was due so long ago. `is_parked`: the item was not sent yet, because its job is busy.
-    Poll { at: u32, poller: Box<Poller>, late: Duration, is_parked: bool },
+    /// Poll this item's job; `missed` is that of [`NextPoll`]. `is_parked`: the item was not sent yet, because its job is busy.
+    Poll { at: u32, poller: Box<Poller>, missed: Option<Duration>, is_parked: bool },
     /// Wait for this time or for a change.
     WaitUntil(Moment),
     /// No job is left to wait for.
@@ -63,13 +64,8 @@ pub(crate) struct State {
     held: u64,
     pub(crate) window: RateWindow,
     pub(crate) breaker: CircuitBreaker,
-    /// When each job that is waited for is polled next.
-    polls: BinaryHeap<Reverse<(Moment, u32)>>,
-    pollers: Vec<Option<Box<Poller>>>,
-    /// How many polls are in flight.
-    polling: usize,
-    /// The service asked for no polls before this time.
-    no_polls_until: Moment,
+    /// The jobs that are waited for.
+    pub(crate) polls: Polls,
     /// What the owner has not taken yet.
     pub(crate) events: EventQueue,
     pub(crate) progress: BatchProgress,
@@ -101,10 +97,7 @@ impl State {
             held: 0,
             window,
             breaker: CircuitBreaker::default(),
-            polls: BinaryHeap::new(),
-            pollers: Vec::new(),
-            polling: 0,
-            no_polls_until: Moment::MIN,
+            polls: Polls::default(),
             events: EventQueue::default(),
             progress: BatchProgress { items: items as u64, ..BatchProgress::default() },
             began,
@@ -128,7 +121,7 @@ impl State {
             let Some(next) = (job as usize == at).then(|| self.unsettled_from(items, Some(job))).flatten() else {
                 continue;
             };
-            let waits = chain(items, job).filter(|at| self.pollers.get(*at as usize).is_some_and(Option::is_some));
+            let waits = chain(items, job).filter(|at| self.polls.is_waiting(*at));
             match (blockers.get(&job), waits.count()) {
                 (Some(blocker), _) => self.hold(items, next, *blocker, HeldBehind::Unknown),
                 (None, 0) => self.ready.push(Reverse((next.into(), next))),
@@ -206,23 +199,14 @@ impl State {
     pub(crate) fn wait_for_job(&mut self, at: u32, poller: Box<Poller>, now: Moment) {
         self.progress.waiting += 1;
         let due = now.saturating_add(moment(poller.due_in()));
-        self.poll_at(at, poller, due);
-    }
-
-    fn poll_at(&mut self, at: u32, poller: Box<Poller>, due: Moment) {
-        self.polls.push(Reverse((due, at)));
-        let place = at as usize;
-        if self.pollers.len() <= place {
-            self.pollers.resize_with(place + 1, || None);
-        }
-        self.pollers[place] = Some(poller);
+        self.polls.add(at, poller, due, now);
     }
 
     /// An item's job is busy: it is polled, and the item sent when that is over.
-    pub(crate) fn park(&mut self, at: u32, poller: Box<Poller>, first_poll: Moment) {
+    pub(crate) fn park(&mut self, at: u32, poller: Box<Poller>, first_poll: Moment, now: Moment) {
         self.parked += 1;
         self.progress.busy += 1;
-        self.poll_at(at, poller, first_poll);
+        self.polls.add(at, poller, first_poll, now);
     }
 
     /// Takes those of these items that are ready.
@@ -233,8 +217,8 @@ impl State {
     }
 
     /// A poll has ended, and the item's job is no longer busy, or has been for too long.
-    pub(crate) fn unpark(&mut self, at: u32) {
-        self.polling -= 1;
+    pub(crate) fn unpark(&mut self, at: u32, now: Moment) {
+        self.polls.ended(now);
         self.parked -= 1;
         self.progress.busy -= 1;
         self.ready.push(Reverse((at.into(), at)));
@@ -247,46 +231,31 @@ impl State {
         if self.stopping.is_some() || (self.jobs_waited_for() == 0 && nothing_to_send) {
             return PollTask::Done;
         }
-        loop {
-            let Some(&Reverse((due, at))) = self.polls.peek() else { return PollTask::WaitUntil(Moment::MAX) };
-            if due > now {
-                return PollTask::WaitUntil(due);
+        match self.polls.next(now) {
+            NextPoll::Poll { at, poller, missed } => {
+                PollTask::Poll { at, poller, missed, is_parked: self.unsettled[at as usize] }
             }
-            self.polls.pop();
-            let mut poller = self.pollers[at as usize].take().expect("each poll that is due has its poller");
-            // A poll is put off while the service wants none, but a wait still ends at its deadline.
-            if self.no_polls_until > now {
-                let pause = self.no_polls_until.saturating_sub(now);
-                poller.put_off(Duration::from_millis(u64::try_from(pause).unwrap_or(0)));
-            }
-            let deadline = match poller.time_left() {
-                Some(Duration::ZERO) => now,
-                // The millisecond of the deadline has to be over, too.
-                Some(left) => now.saturating_add(moment(left) + 1),
-                None => Moment::MAX,
-            };
-            if self.no_polls_until.min(deadline) > now {
-                self.polls.push(Reverse((self.no_polls_until.min(deadline), at)));
-                self.pollers[at as usize] = Some(poller);
-                continue;
-            }
-            self.polling += 1;
-            let late = Duration::from_millis(u64::try_from(now - due).unwrap_or(0));
-            return PollTask::Poll { at, poller, late, is_parked: self.unsettled[at as usize] };
+            NextPoll::NotBefore(time) => PollTask::WaitUntil(time),
         }
+    }
+
+    /// Whether another thread has to wait for jobs, because each one is polling.
+    pub(crate) fn needs_job_waiter(&self) -> bool {
+        let has_others = self.jobs_waited_for() > 1 || !self.ready.is_empty() || self.in_flight > 0;
+        has_others && self.polls.need_another_thread(self.job_waiters)
     }
 
     /// A poll has ended, and its wait continues.
     pub(crate) fn poll_again(&mut self, at: u32, poller: Box<Poller>, now: Moment) {
-        self.polling -= 1;
+        self.polls.ended(now);
         let due = now.saturating_add(moment(poller.due_in()));
-        self.poll_at(at, poller, due);
+        self.polls.add(at, poller, due, now);
     }
 
     /// A poll has ended, and with it its wait.
-    pub(crate) fn done_waiting(&mut self, at: u32, items: &[Planned], has_result: bool) {
+    pub(crate) fn done_waiting(&mut self, at: u32, items: &[Planned], has_result: bool, now: Moment) {
         self.progress.waiting -= 1;
-        self.polling -= 1;
+        self.polls.ended(now);
         match self.sequence.work_ended(items[at as usize].first_for_job, has_result) {
             Some((next, Next::Send)) => self.ready.push(Reverse((next.into(), next))),
             Some((next, _)) => self.hold(items, next, at, HeldBehind::NoResult),
@@ -294,14 +263,9 @@ impl State {
         }
     }
 
-    /// No job is polled before this time.
-    pub(crate) fn pause_polls_until(&mut self, until: Moment) {
-        self.no_polls_until = self.no_polls_until.max(until);
-    }
-
     /// How many jobs are waited for.
     pub(crate) fn jobs_waited_for(&self) -> usize {
-        self.polls.len() + self.polling
+        self.polls.len()
     }
 
     /// Counts a thread.

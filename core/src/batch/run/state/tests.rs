@@ -34,7 +34,7 @@ fn a_hundred_thousand_jobs_with_one_message_each_cost_the_sequence_nothing() {
         state.settle(at, &items, Next::AfterResult);
         state.wait_for_job(at, poller("j"), 0);
         let PollTask::Poll { at, .. } = state.next_poll(Moment::MAX / 2) else { panic!("a poll is due") };
-        state.done_waiting(at, &items, true);
+        state.done_waiting(at, &items, true, 0);
     }
     assert!(matches!(state.next_send(0), SendTask::Done));
     assert!(state.sequence.is_unused(), "no entry was ever made, so nothing was allocated or hashed");
@@ -50,7 +50,7 @@ fn the_next_message_of_a_job_is_ready_when_the_result_of_the_previous_one_is_the
     state.settle(2, &items, Next::Send);
     assert!(matches!(state.next_send(0), SendTask::WaitUntil(_)), "senders stay for the message behind it");
     assert!(matches!(state.next_poll(0), PollTask::Poll { at: 0, is_parked: false, .. }));
-    state.done_waiting(0, &items, true);
+    state.done_waiting(0, &items, true, 0);
     assert_eq!(take(&mut state), Some(1));
 }
 
@@ -60,12 +60,12 @@ fn a_parked_item_is_ready_again_when_its_job_is_not_busy() {
     let mut state = begun(&items);
     assert_eq!(take(&mut state), Some(0));
     state.in_flight -= 1;
-    state.park(0, poller("a"), 0);
+    state.park(0, poller("a"), 0, 0);
     assert_eq!((take(&mut state), take(&mut state)), (Some(1), None), "the other job's message does not wait");
     state.settle(1, &items, Next::Send);
     assert!(matches!(state.next_send(0), SendTask::WaitUntil(_)));
     assert!(matches!(state.next_poll(0), PollTask::Poll { at: 0, is_parked: true, .. }));
-    state.unpark(0);
+    state.unpark(0, 0);
     assert_eq!(take(&mut state), Some(0));
     state.settle(0, &items, Next::Send);
     assert!(matches!(state.next_send(0), SendTask::Done));
