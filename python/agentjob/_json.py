@@ -6,8 +6,13 @@ import json
 scan_once = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
+#: An integer with more digits stays a text: to convert it takes time that grows with the square of its length, and no other thread runs
+#: meanwhile. Python has the same limit, but a program can change it.
+MAX_DIGITS = 4300
+
+
 def loads(text):
-    """The value of a text that is JSON, with ints that are longer than sys.set_int_max_str_digits allows."""
+    """The value of a text that is JSON, whatever sys.set_int_max_str_digits allows."""
     import decimal
 
-    return json.loads(text, parse_int=lambda digits: int(decimal.Decimal(digits)))
+    return json.loads(text, parse_int=lambda number: int(decimal.Decimal(number)) if len(number.lstrip("-")) <= MAX_DIGITS else number)

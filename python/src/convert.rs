@@ -41,15 +41,23 @@ pub(crate) fn event<'py>(py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'
 
 /// Any JSON that was checked.
 pub(crate) fn json<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
-    // Usually this runs no code of Python. In such code the interpreter's end would end a daemon thread, and the process would crash.
-    match scan(py)?.call1((json, 0)) {
-        Ok(value_and_end) => value_and_end.get_item(0),
-        // An int with more digits than Python converts.
-        Err(error) if error.is_instance_of::<PyValueError>(py) => {
-            py.import(intern!(py, "agentjob._json"))?.call_method1(intern!(py, "loads"), (json,))
+    if !has_long_number(json) {
+        // Usually this runs no code of Python. In such code the interpreter's end would end a daemon thread, and the process would crash.
+        match scan(py)?.call1((json, 0)) {
+            Ok(value_and_end) => return value_and_end.get_item(0),
+            // The program allows ints of fewer digits.
+            Err(error) if error.is_instance_of::<PyValueError>(py) => {}
+            Err(error) => return Err(error),
         }
-        Err(error) => Err(error),
     }
+    py.import(intern!(py, "agentjob._json"))?.call_method1(intern!(py, "loads"), (json,))
+}
+
+/// Whether there is a number, or a text, with more digits in a row than `_json.py` makes an int of.
+fn has_long_number(json: &str) -> bool {
+    const MAX_DIGITS: usize = 4300;
+    json.len() > MAX_DIGITS
+        && json.as_bytes().split(|byte| !byte.is_ascii_digit()).any(|digits| digits.len() > MAX_DIGITS)
 }
 
 /// Loads Python's json module, if it isn't loaded. A client does so when it is made, because an import inside a call may lose a signal.

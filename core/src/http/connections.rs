@@ -83,7 +83,9 @@ impl Connections {
         }
         let limit = if success { config.max_response_bytes } else { MAX_ERROR_BODY_BYTES };
         let (body, mut cut) = response_body::read(&mut body, limit, call);
-        if success && headers.all(header::CONTENT_ENCODING).any(|name| !name.eq_ignore_ascii_case("identity")) {
+        // An empty field names none (RFC 9110 5.6.1).
+        let is_encoded = |name: &str| !name.is_empty() && !name.eq_ignore_ascii_case("identity");
+        if success && headers.all(header::CONTENT_ENCODING).any(is_encoded) {
             let secrets = CallSecrets::new(config, exchange.key.clone(), exchange.call);
             let encoding = headers.redacted("content-encoding", &Redactor::new(&secrets)).replace('\n', ", ");
             cut = Some(Cause::Garbled(format!(

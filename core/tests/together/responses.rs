@@ -27,6 +27,8 @@ fn a_response_is_read_however_it_is_cut() {
         (format!("{hints}{early}{}", sized("")), Kept),
         (format!("HTTP/1.1 199 x\r\nContent-Length: 99\r\nTransfer-Encoding: gzip\r\n\r\n{}", sized("")), Kept),
         (sized("X-Empty:\r\nX-Bytes: \u{e9}\u{ff}\r\n"), Kept),
+        (sized("Content-Encoding:\r\n"), Kept),
+        (sized("Content-Encoding: Identity\r\n"), Kept),
         (sized("").replace("\r\n", "\n"), Kept),
         (sized("").replace(" OK", ""), Kept),
         (sized("").replace(" OK", " "), Kept),

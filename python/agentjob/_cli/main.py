@@ -7,10 +7,10 @@ load the modules of `batch`.
 
 import argparse
 import itertools
-import json
 import sys
 
 from .. import errors
+from .._json import loads
 from .._native import serve_emulator
 from . import exit
 from .arguments import parser
@@ -34,8 +34,6 @@ def main(argv=None):
     """Runs a command line, and returns its exit status."""
     if argv is None:
         argv = sys.argv[1:]
-        # A record may contain an integer of any length, but Python 3.11 and later print at most 4300 digits.
-        getattr(sys, "set_int_max_str_digits", int)(0)
     # What is reported until the command line is parsed. words: for the command that resumes a batch. delivery: what is known of the
     # command's message, whatever ends the command.
     options = argparse.Namespace(words=argv, delivery="not_sent" if argv[:1] in (["send"], ["create"]) else None)
@@ -203,7 +201,7 @@ def show(record, report, delivers=False, creator=None):
         broken = emit(pretty(record))
     except KeyboardInterrupt as interrupt:
         if creator:
-            creator._add_new_job(interrupt, json.loads(record), None)
+            creator._add_new_job(interrupt, loads(record), None)
         raise
     if broken is None:
         return exit.DONE
@@ -212,7 +210,7 @@ def show(record, report, delivers=False, creator=None):
         failure = OutputError(f"the record could not be written, but {known}")
         failure.delivery = "accepted"
         if creator:
-            creator._add_new_job(failure, json.loads(record), None)
+            creator._add_new_job(failure, loads(record), None)
             failure.remarks = failure.__notes__
             report.on_update(failure.job)
         report.fail(failure)
