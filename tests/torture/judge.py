@@ -3,10 +3,11 @@
 #: How much later than its deadline a call may return, in milliseconds. One that is later runs again alone: a busy machine delays, too.
 OVERSHOOT_MS = 150
 #: When a call must have ended: a send and a wait by the deadline that program.c and program.py give them. A batch's three messages are in
-#: flight together, so one failed call costs at most the deadline of one of them and the first pause after a service failure.
+#: flight together, so one failed call costs at most the deadline of one of them and the first pause after a service failure: FIRST_BACKOFF
+#: and JITTER of core/src/batch/pace/circuit_breaker.rs.
 DEADLINE_MS = {"send": 2000, "wait": 4000, "batch": 2000 + 1100}
 
-#: The end of the sentence about a call that was late.
+#: The end of a sentence about a call that was late.
 LATE = "after its deadline"
 
 #: What may abort the process after a failed call (SIGABRT), by what it prints before. Neither is agentjob: Rust calls abort() when an
@@ -49,6 +50,14 @@ def too_late(what, found):
     return max(0, took(what, found) - DEADLINE_MS[what]) if found else 0
 
 
+def was_delayed(what, found):
+    """Whether the tortured call was late, or the next one: the machine may have stood still."""
+    return too_late(what, found) > OVERSHOOT_MS or bool(found and what != "batch" and "TIMEOUT" in found["next"][0]["code"].upper())
+
+
+#: The only call whose failure hides a response that arrived.
+HIDES_RESPONSE = "recvfrom"
+
 #: Calls after whose failure one more descriptor is open: a close that was made to fail did not happen, and without getrandom the
 #: process keeps /dev/urandom open for all its random numbers.
 KEEP_ONE = ("close", "getrandom")
@@ -78,7 +87,11 @@ def judge(what, failed_call, found, ending, stderr, arrived):
         verdicts = last.items()
     else:
         verdicts = [(one["prompt"], one["delivery"]) for one in found["first"] + found["next"]]
-        if found["next"][0]["code"] not in ("OK", "AGENTJOB_OK"):
+        if found["first"][0]["delivery"] == "unknown" and failed_call != HIDES_RESPONSE and took(what, found) < DEADLINE_MS[what]:
+            broken.append(f"a message is reported as unknown after {failed_call}, which hides no response")
+        if was_delayed(what, found) and too_late(what, found) <= OVERSHOOT_MS:
+            broken.append(f"the next call returned {LATE}")
+        elif found["next"][0]["code"] not in ("OK", "AGENTJOB_OK"):
             broken.append(f"the next call failed with {found['next'][0]['code']}: {stderr[-300:]!r}")
     if too_late(what, found) > OVERSHOOT_MS:
         broken.append(f"the call returned {too_late(what, found)} ms {LATE}")

@@ -42,6 +42,9 @@ BROKEN = [
     ("never arrived", "batch", batch([], ACCEPTED), {"p, item 1": 1}),
     ("arrived 2 times", "batch", batch([], ACCEPTED), {**THREE, "p, item 2": 2}),
     ("ended with hang", "send", None, {}),
+    ("hides no response", "send", send("unknown"), {"p": 1, "p, next": 1}),
+    ("the next call returned after its deadline", "send", send("accepted", next_code="AGENTJOB_ERR_TIMEOUT"), {"p": 1}),
+    ("the next call returned after its deadline", "wait", send("accepted", next_code="TimeoutError"), {"p": 1}),
 ]
 
 for what, call, found, arrived in KEPT:

@@ -11,7 +11,7 @@ from .. import errors
 from .signals import SAYS_ROOM, SIGNALS
 
 
-#: How often a command that waits for its reader looks for a signal.
+#: How often a command whose output is not read checks for a signal.
 SIGNAL_SECONDS = 0.1
 
 

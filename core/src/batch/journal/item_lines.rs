@@ -142,6 +142,7 @@ mod tests {
             assert!(line.len() as u64 <= disk_space::OUTCOME, "{line}");
         }
     }
+
     #[test]
     fn an_outcome_has_how_long_a_rate_limit_lasts_and_no_other_pause() {
         let items = plan([BatchItem::new("job_1", "p")], 10).unwrap();
