@@ -50,9 +50,13 @@ def too_late(what, found):
     return max(0, took(what, found) - DEADLINE_MS[what]) if found else 0
 
 
+def next_timed_out(what, found):
+    return bool(found) and what != "batch" and "TIMEOUT" in found["next"][0]["code"].upper()
+
+
 def was_delayed(what, found):
     """Whether the tortured call was late, or the next one: the machine may have stood still."""
-    return too_late(what, found) > OVERSHOOT_MS or bool(found and what != "batch" and "TIMEOUT" in found["next"][0]["code"].upper())
+    return too_late(what, found) > OVERSHOOT_MS or next_timed_out(what, found)
 
 
 #: The only call whose failure hides a response that arrived.
@@ -89,7 +93,7 @@ def judge(what, failed_call, found, ending, stderr, arrived):
         verdicts = [(one["prompt"], one["delivery"]) for one in found["first"] + found["next"]]
         if found["first"][0]["delivery"] == "unknown" and failed_call != HIDES_RESPONSE and took(what, found) < DEADLINE_MS[what]:
             broken.append(f"a message is reported as unknown after {failed_call}, which hides no response")
-        if was_delayed(what, found) and too_late(what, found) <= OVERSHOOT_MS:
+        if next_timed_out(what, found):
             broken.append(f"the next call returned {LATE}")
         elif found["next"][0]["code"] not in ("OK", "AGENTJOB_OK"):
             broken.append(f"the next call failed with {found['next'][0]['code']}: {stderr[-300:]!r}")
