@@ -7,7 +7,7 @@ import pytest
 from steps import Stopping, prompts, state
 
 import agentjob
-from agentjob._once import forks
+from agentjob._once import turns
 from agentjob.once import Once
 
 
@@ -107,7 +107,7 @@ def test_a_fork_waits_for_statements_that_begin_and_end_all_the_time(script):
     program = script(
         """
         import os, threading, warnings
-        from agentjob._once import forks
+        from agentjob._once import turns
         warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12's, about forks and threads
         sys.setswitchinterval(1e-6)
         done, ignored = [], []
@@ -115,11 +115,11 @@ def test_a_fork_waits_for_statements_that_begin_and_end_all_the_time(script):
 
         def work():
             while not done:
-                statement = forks.Statement()
+                statement = turns.Statement()
                 try:
-                    forks.begin(statement)
+                    turns.begin(statement, float("inf"))
                 finally:
-                    forks.end(statement)
+                    turns.end(statement)
 
         threads = [threading.Thread(target=work) for _ in range(3)]
         for thread in threads:
@@ -141,9 +141,9 @@ def test_a_fork_waits_for_statements_that_begin_and_end_all_the_time(script):
 def test_a_child_that_was_forked_during_a_statement_of_another_thread_uses_no_store(client, once, monkeypatch):
     """Where Ctrl-C kept the fork from waiting for it."""
     once.send_message("k", "job_demo", "p")
-    statement = forks.Statement()
-    monkeypatch.setitem(forks._statements, id(statement), 1)
-    monkeypatch.setattr(forks, "PATIENCE", 0.0)
+    statement = turns.Statement()
+    monkeypatch.setitem(turns._statements, id(statement), 1)  # of another thread
+    monkeypatch.setattr(turns, "PATIENCE", 0.0)
     child = os.fork()
     if child == 0:
         try:
@@ -153,7 +153,49 @@ def test_a_child_that_was_forked_during_a_statement_of_another_thread_uses_no_st
         finally:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    turns.end(statement)
     assert [step["key"] for step in once.steps()] == ["k"]
+
+
+def test_a_fork_in_a_signal_handler_waits_for_no_statement_that_waits_for_its_threads_own(script):
+    program = script(
+        """
+        import os, signal, threading, time, warnings
+        from agentjob._once import turns
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12's, about forks and threads
+        seen = []
+
+        def fork(*_):
+            began = time.monotonic()
+            child = os.fork()
+            if child == 0:
+                try:
+                    turns.begin(turns.Statement(), float("inf"))
+                except turns.Inherited:
+                    os._exit(7)
+                os._exit(1)
+            seen.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            seen.append(time.monotonic() - began < turns.PATIENCE)
+
+        def wait(other):
+            turns.begin(other, float("inf"))
+            seen.append("has its turn")
+            turns.end(other)
+
+        mine = turns.Statement()
+        turns.begin(mine, float("inf"))
+        thread = threading.Thread(target=wait, args=(turns.Statement(),))
+        thread.start()
+        while len(turns._statements) < 2:
+            time.sleep(0.001)
+        signal.signal(signal.SIGALRM, fork)
+        signal.raise_signal(signal.SIGALRM)
+        turns.end(mine)
+        thread.join()
+        print(seen)
+        """
+    )
+    assert program.end() == ("[7, True, 'has its turn']\n", "", 0)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12's, about threads

@@ -16,6 +16,7 @@ from steps import LOST, POST, connected, prompts, raised, state, taken
 import agentjob
 from agentjob._once import calls
 from agentjob._once import sqlite as stores
+from agentjob._once import turns
 from agentjob.once import Once, SQLiteStore, StepOutcome, Taker
 
 
@@ -50,6 +51,36 @@ def test_another_program_that_locks_the_database_does_not_hold_a_call_beyond_its
     other.close()
     once.send_message("k", "job_demo", "p")
     assert prompts(emulator) == ["p", "p"]
+
+
+def test_a_statement_that_has_no_turn_among_its_processes_threads_changes_nothing(emulator, client, database):
+    once, other = Once(client.with_options(timeout=0.5), database), turns.Statement()
+    holder = threading.Thread(target=turns.begin, args=(other, float("inf")))
+    holder.start()
+    holder.join()
+    error = raised(once.send_message, "k", "job_demo", "p")
+    assert (error.kind, error.delivery) == ("store", "not_sent") and "had to wait for other threads of this program" in str(error)
+    ended = threading.Timer(0.2, turns.end, args=(other,))
+    ended.start()
+    assert Once(client, database).send_message("k", "job_demo", "p")["id"] == "job_demo"
+    ended.join()
+    assert prompts(emulator) == ["p"]
+
+
+def test_a_signal_handlers_statement_does_not_wait_for_the_one_that_it_interrupts(once):
+    mine = turns.Statement()
+    turns.begin(mine, float("inf"))
+    try:
+        assert once.send_message("k", "job_demo", "p")["id"] == "job_demo"
+    finally:
+        turns.end(mine)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python knows SQLite's names of errors since 3.11")
+def test_an_error_has_sqlites_own_name(client, tmp_path):
+    path = tmp_path / "steps.db"
+    path.write_text("This is a list of jobs, and no database. " * 100)
+    assert str(raised(Once(client, path).steps)).endswith("cannot be used: file is not a database (SQLITE_NOTADB)")
 
 
 @pytest.mark.parametrize("damage", ["no folder", "no database", "a later version", "another table", "an impossible name"])

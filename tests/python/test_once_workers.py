@@ -4,6 +4,7 @@ tests/model/steps.pml."""
 import collections
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,37 @@ import agentjob
 from agentjob.once import Once, StepOutcome
 
 
-def test_many_workers_with_the_same_keys_send_each_message_once(emulator, database):
+#: Makes a database slow to close. SQLite has looked for other threads' locks by then, and closing the file takes them away.
+SLOW_CLOSE = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+int close(int file) {
+    char link[64], path[512];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, path, sizeof path);
+    if (length > 3 && !memcmp(path + length - 3, ".db", 3)) usleep(3000);
+    return ((int (*)(int))dlsym(RTLD_NEXT, "close"))(file);
+}
+"""
+
+
+@pytest.fixture(params=["", "closed slowly"])
+def databases(request, tmp_path):
+    """The environment of processes in which databases are closed so."""
+    if not request.param:
+        return {}
+    compiler = shutil.which("cc")
+    if sys.platform != "linux" or compiler is None or request.config.getoption("postgresql"):
+        pytest.skip("needs SQLite, Linux and a C compiler")
+    (tmp_path / "close.c").write_text(SLOW_CLOSE)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", tmp_path / "close.so", tmp_path / "close.c", "-ldl"], check=True)
+    return {"LD_PRELOAD": str(tmp_path / "close.so")}
+
+
+def test_many_workers_with_the_same_keys_send_each_message_once(emulator, database, databases):
     emulator.reset(hourly_limit=100_000)
     source = f"""
 import agentjob, sys
@@ -30,7 +61,7 @@ with ThreadPoolExecutor(4) as pool:
     records = list(pool.map(lambda n: once.send_message(f"key {{n % 60}}", "job_demo", f"message {{n % 60}}"), range(240)))
 print({{record["id"] for record in records}})
 """
-    environment = {**os.environ, **emulator.environment()}
+    environment = {**os.environ, **emulator.environment(), **databases}
     options = {"env": environment, "stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     workers = [subprocess.Popen([sys.executable, "-c", source], **options) for _ in range(4)]
     for worker in workers:

@@ -1,7 +1,7 @@
 """Steps in an SQLite database: for the processes of one machine.
 
 Each statement has a connection of its own. SQLite's connections don't survive a fork: not even one that a child opens itself, while its
-parent has another one open.
+parent has another one open. And it has its turn in this process: see turns.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
 from .. import _native
 from ..errors import StoreError, wrong_store
 from ..types import Resolution, StepState
-from . import forks
+from . import turns
 from .store import LATEST_LEASE, LATEST_PAUSE, LONGEST_SPAN, PATIENCE, VERSION, Step, StepOutcome, StoreBusyError, Taker, Throttled, may_be_taken
 
 T = TypeVar("T")
@@ -130,7 +130,8 @@ class SQLiteStore:
     time. Not for a network file system.
 
     path: the database's file. It is made if it isn't there, readable by this user only; its folder must exist. The steps are in one
-        table, `agentjob_steps`, so it may be a database that has other tables.
+        table, `agentjob_steps`, so it may be a database that has other tables; but not one to which other threads of this process connect,
+        as SQLite can lose its locks then.
 
     Raises StoreError: it can't be opened, read or written, or another version of agentjob has written it. Needs SQLite 3.35 (2021).
     """
@@ -184,22 +185,24 @@ class SQLiteStore:
         return self._run(lambda connection: _steps(connection, statement + " ORDER BY key", arguments), patience)
 
     def _run(self, work: Callable[[sqlite3.Connection], T], patience: float) -> T:
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + max(patience, SLICE)
         while True:
             try:
-                return self._once(work)
+                return self._once(work, deadline)
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error):
                     raise self._failed(error) from error
                 if time.monotonic() >= deadline:
                     raise StoreBusyError(f"the store {self.path!r} is locked by another program") from error
-            except (sqlite3.Error, sqlite3.Warning, OSError, ValueError, forks.Inherited) as error:
+            except turns.NoTurn as error:
+                raise StoreBusyError(f"the store {self.path!r} had to wait for other threads of this program") from error
+            except (sqlite3.Error, sqlite3.Warning, OSError, ValueError, turns.Inherited) as error:
                 raise self._failed(error) from error
 
-    def _once(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        statement, pid = forks.Statement(), os.getpid()
+    def _once(self, work: Callable[[sqlite3.Connection], T], deadline: float) -> T:
+        statement, pid = turns.Statement(), os.getpid()
         try:
-            forks.begin(statement)
+            turns.begin(statement, deadline)
             connection = _open(self.path)
             try:
                 return work(connection)
@@ -210,10 +213,12 @@ class SQLiteStore:
                     # A signal handler has forked, and this is the child. Closing it would end its parent's transaction.
                     _of_parents.append(connection)
         finally:
-            forks.end(statement)
+            turns.end(statement)
 
     def _failed(self, error: Exception) -> StoreError:
-        return StoreError(f"the store {self.path!r} cannot be used: {error}")
+        # SQLite's own name of it, which Python knows since 3.11: "disk I/O error" is thirty different ones.
+        name = getattr(error, "sqlite_errorname", None)
+        return StoreError(f"the store {self.path!r} cannot be used: {error}{f' ({name})' if name else ''}")
 
 
 def _open(path: str) -> sqlite3.Connection:
