@@ -188,6 +188,65 @@ mod tests {
     }
 
     #[test]
+    fn a_small_request_takes_little_and_a_large_one_the_largest_buffer_until_it_is_freed() {
+        // What is pending, and the buffer that the rest of it needs: at least 8 KiB are free.
+        let largest = FLUSH_AT + MIN_FREE;
+        for (pending, takes) in [(0, 8 << 10), (1, KEPT), (4 << 10, KEPT), (4097, largest), (FLUSH_AT, largest)] {
+            let mut buffers = RequestBuffers::default();
+            buffers.output();
+            buffers.make_room(pending);
+            buffers.gather(pending);
+            buffers.output();
+            assert_eq!(buffers.output.capacity(), takes, "{pending} bytes");
+            buffers.clear_pending();
+            buffers.shrink();
+            assert_eq!(buffers.output.capacity(), takes.min(KEPT), "{pending} bytes");
+        }
+        let mut exact = RequestBuffers::default();
+        exact.make_room(100);
+        let before = exact.output.as_ptr();
+        exact.make_room(100);
+        assert_eq!(exact.output.as_ptr(), before, "what has room already stays where it is");
+    }
+
+    #[test]
+    fn lines_that_do_not_fit_get_room() {
+        let mut buffers = RequestBuffers::default();
+        let (head, lines) = (b"GET / HTTP/1.1\r\n\r\n", vec![b'x'; 20 << 10]);
+        buffers.output()[..head.len()].copy_from_slice(head);
+        buffers.gather_with(head.len(), ([b"key: k\r\n", &lines], 8));
+        assert_eq!(buffers.pending().len(), head.len() + 8 + lines.len());
+        assert!(buffers.pending().ends_with(b"xx\r\n"));
+    }
+
+    #[test]
+    fn input_grows_to_double_its_size_and_is_freed_when_it_is_consumed() {
+        let mut buffers = RequestBuffers::default();
+        for size in [4 << 10, 8 << 10, 16 << 10] {
+            let free = buffers.input_append_buf().len();
+            assert_eq!(buffers.input.len(), size);
+            buffers.input_appended(free);
+        }
+        buffers.shrink();
+        assert_eq!(buffers.input().len(), 16 << 10, "none of it was consumed");
+        buffers.input_consume(16 << 10);
+        buffers.shrink();
+        assert_eq!(buffers.input.capacity(), KEPT);
+    }
+
+    #[test]
+    fn input_can_be_used_unless_all_or_none_of_it_was_consumed() {
+        let mut buffers = RequestBuffers::default();
+        assert!(!buffers.can_use_input());
+        buffers.input_append_buf();
+        buffers.input_appended(3);
+        for (consumed, usable) in [(0, false), (2, true), (0, false), (1, false)] {
+            buffers.input_consume(consumed);
+            assert_eq!(buffers.can_use_input(), usable, "{consumed} more consumed");
+        }
+    }
+
+    #[test]
     fn input_keeps_what_is_not_consumed_and_grows_to_its_limit() {
         let mut buffers = RequestBuffers::default();
         buffers.input_append_buf()[..6].copy_from_slice(b"abcdef");

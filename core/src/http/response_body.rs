@@ -48,3 +48,54 @@ fn cut_short(error: &io::Error) -> Cause {
         _ => Cause::Lost("the response ended too early".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A body of this length, as its response declares it or not; what is read of it up to the limit.
+    fn read_of(length: usize, declared: bool, limit: usize) -> (Vec<u8>, Option<Cause>) {
+        let builder = ureq::Body::builder();
+        let mut body = match declared {
+            true => builder.data(text(length)),
+            false => builder.reader(io::Cursor::new(text(length))),
+        };
+        assert_eq!(body.content_length(), declared.then_some(length as u64));
+        read(&mut body, limit, &CallInFlight::for_test())
+    }
+
+    fn text(length: usize) -> Vec<u8> {
+        (0..length).map(|n| (n % 251) as u8).collect()
+    }
+
+    #[test]
+    fn a_body_is_read_up_to_the_limit_and_said_to_be_longer_only_if_it_is() {
+        for limit in [0, 1, 2, 100, 5_000, 100_000] {
+            for length in [0, 1, 2, 99, 100, 101, 4_999, 5_000, 5_001, 99_999, 100_000, 100_001, 300_000] {
+                for declared in [true, false] {
+                    let (whole, cut) = read_of(length, declared, limit);
+                    assert_eq!(whole, text(length.min(limit)), "{length}, {declared}, {limit}");
+                    assert_eq!(
+                        cut,
+                        (length > limit).then_some(Cause::TooLarge { limit }),
+                        "{length}, {declared}, {limit}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_takes_as_much_memory_as_was_declared_or_grows_by_half() {
+        for (length, declared, takes) in [
+            (1_000, true, 1_001),
+            (10, false, 1_025),
+            (1_100, false, 1_025 + 513),
+            // At first not more than 64 KiB, whatever was declared.
+            (100_000, true, 65_537 + 32_769 + 49_154),
+        ] {
+            let (whole, cut) = read_of(length, declared, 1 << 20);
+            assert_eq!((whole.len(), whole.capacity(), cut), (length, takes, None), "declared: {declared}");
+        }
+    }
+}
