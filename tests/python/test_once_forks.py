@@ -142,7 +142,7 @@ def test_a_child_that_was_forked_during_a_statement_of_another_thread_uses_no_st
     """Where Ctrl-C kept the fork from waiting for it."""
     once.send_message("k", "job_demo", "p")
     statement = turns.Statement()
-    monkeypatch.setitem(turns._statements, id(statement), 1)  # of another thread
+    monkeypatch.setitem(turns._statements, id(statement), (os.getpid(), 1))  # of another thread
     monkeypatch.setattr(turns, "PATIENCE", 0.0)
     child = os.fork()
     if child == 0:
@@ -155,6 +155,59 @@ def test_a_child_that_was_forked_during_a_statement_of_another_thread_uses_no_st
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     turns.end(statement)
     assert [step["key"] for step in once.steps()] == ["k"]
+
+
+def test_a_child_that_a_signal_handler_forks_in_a_statement_and_that_returns_to_it_uses_no_store(once):
+    once.send_message("k", "job_demo", "p")
+    children = []
+
+    def fork(connection):
+        children.append(os.fork())
+        return connection.execute("SELECT count(*) FROM agentjob_steps").fetchall()
+
+    try:
+        counted = once.store._run(fork, 10)
+    except BaseException:
+        counted = None
+    if children == [0]:
+        try:
+            once.steps()
+        except agentjob.StoreError as error:
+            os._exit(7 if "was forked during a statement" in str(error) else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 7
+    assert counted == [(1,)] and [step["key"] for step in once.steps()] == ["k"]
+
+
+def test_threads_of_a_child_use_the_store_for_the_first_time_at_once(script, database):
+    program = script(
+        f"""
+        import os, threading, warnings
+        from agentjob.once import Once
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12's, about forks and threads
+        once = Once(client, {str(database)!r})
+        once.steps()
+        sys.setswitchinterval(1e-6)
+        results = set()
+        for n in range(40):
+            child = os.fork()
+            if child == 0:
+                done, together = [], threading.Barrier(6)
+                def use():
+                    together.wait()
+                    done.append(once.steps())
+                threads = [threading.Thread(target=use) for _ in range(6)]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+                os._exit(len(done))
+            results.add(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        print(results)
+        """
+    )
+    assert program.end() == ("{6}\n", "", 0)
 
 
 def test_a_fork_in_a_signal_handler_waits_for_no_statement_that_waits_for_its_threads_own(script):

@@ -1,5 +1,6 @@
 """The store of steps in SQLite: what it keeps, what it costs, and what happens if it can't be used."""
 
+import gc
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import agentjob
 from agentjob._once import calls
 from agentjob._once import sqlite as stores
 from agentjob._once import turns
+from agentjob._once.store import StoreBusyError
 from agentjob.once import Once, SQLiteStore, StepOutcome, Taker
 
 
@@ -53,27 +55,92 @@ def test_another_program_that_locks_the_database_does_not_hold_a_call_beyond_its
     assert prompts(emulator) == ["p", "p"]
 
 
-def test_a_statement_that_has_no_turn_among_its_processes_threads_changes_nothing(emulator, client, database):
-    once, other = Once(client.with_options(timeout=0.5), database), turns.Statement()
-    holder = threading.Thread(target=turns.begin, args=(other, float("inf")))
-    holder.start()
-    holder.join()
-    error = raised(once.send_message, "k", "job_demo", "p")
-    assert (error.kind, error.delivery) == ("store", "not_sent") and "had to wait for other threads of this program" in str(error)
-    ended = threading.Timer(0.2, turns.end, args=(other,))
+@pytest.fixture
+def waiting():
+    """A statement of another thread, which has its turn."""
+    statement = turns.Statement()
+    thread = threading.Thread(target=turns.begin, args=(statement, float("inf")))
+    thread.start()
+    thread.join()
+    yield statement
+    turns.end(statement)
+
+
+def test_a_statement_that_has_no_turn_among_its_processes_threads_changes_nothing(emulator, client, database, waiting):
+    once = Once(client, database)
+    with pytest.raises(StoreBusyError, match="had to wait for other threads of this program"):
+        taken(once.store, client, patience=0.2)
+    ended = threading.Timer(0.2, turns.end, args=(waiting,))
     ended.start()
-    assert Once(client, database).send_message("k", "job_demo", "p")["id"] == "job_demo"
+    assert once.send_message("k", "job_demo", "p")["id"] == "job_demo"
     ended.join()
     assert prompts(emulator) == ["p"]
 
 
-def test_a_signal_handlers_statement_does_not_wait_for_the_one_that_it_interrupts(once):
-    mine = turns.Statement()
-    turns.begin(mine, float("inf"))
+def test_a_statement_ends_when_it_is_collected(once):
+    statement = turns.Statement()
+    thread = threading.Thread(target=turns.begin, args=(statement, float("inf")))
+    thread.start()
+    thread.join()
+    del statement, thread
+    assert once.steps() == []
+
+
+def test_a_signal_handlers_statement_waits_neither_for_the_one_that_it_interrupts_nor_for_a_fork_that_waits_for_that(once, monkeypatch):
+    interrupted, handlers = turns.Statement(), turns.Statement()
+    turns.begin(interrupted, float("inf"))
+    monkeypatch.setitem(turns._forking, 1, time.monotonic())
     try:
+        turns.begin(handlers, 0)
+        turns.end(handlers)
         assert once.send_message("k", "job_demo", "p")["id"] == "job_demo"
     finally:
-        turns.end(mine)
+        turns.end(interrupted)
+    monkeypatch.undo()
+
+
+def open_files(path):
+    files = [os.path.join("/proc/self/fd", file) for file in os.listdir("/proc/self/fd")]
+    return [file for file in files if os.path.islink(file) and os.readlink(file) == str(path)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_ctrl_c_leaves_no_connection_open_and_no_statement_that_others_wait_for(once, database, monkeypatch):
+    """Wherever it comes, and while its exception is kept: a connection that is closed later would take away another thread's lock."""
+    once.steps()
+    kept, names = [], set()
+
+    def interrupt_at(n):
+        """Raises KeyboardInterrupt at the nth place of a statement at which Python looks for signals: where a function begins, and
+        after each one that is not Python's own."""
+        left = [n]
+
+        def look(frame, event, _):
+            if frame.f_code.co_filename in (stores.__file__, turns.__file__) and event in ("call", "c_return"):
+                left[0] -= 1
+                if not left[0]:
+                    names.add(frame.f_code.co_name)
+                    raise KeyboardInterrupt
+
+        return look
+
+    gc.disable()
+    try:
+        for n in range(1, 1000):
+            sys.setprofile(interrupt_at(n))
+            try:
+                once.store.get(None, None, 10)
+                break
+            except KeyboardInterrupt as error:
+                kept.append(error)
+            finally:
+                sys.setprofile(None)
+            assert (turns._statements, open_files(database)) == ({}, []), f"after place {n}"
+    finally:
+        gc.enable()
+    assert {"begin", "end", "_open", "_once", "_create"} <= names
+    assert "__del__" not in names, "Python drops an exception from there"
+    assert once.steps() == []
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Python knows SQLite's names of errors since 3.11")

@@ -45,7 +45,7 @@ def databases(request, tmp_path):
         pytest.skip("needs SQLite, Linux and a C compiler")
     (tmp_path / "close.c").write_text(SLOW_CLOSE)
     subprocess.run([compiler, "-shared", "-fPIC", "-o", tmp_path / "close.so", tmp_path / "close.c", "-ldl"], check=True)
-    return {"LD_PRELOAD": str(tmp_path / "close.so")}
+    return {"LD_PRELOAD": f"{tmp_path / 'close.so'} {os.environ.get('LD_PRELOAD', '')}"}
 
 
 def test_many_workers_with_the_same_keys_send_each_message_once(emulator, database, databases):

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import sqlite3
-import threading
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar, Union
 
@@ -119,11 +118,6 @@ RETURNING result"""
 GET = f"SELECT {COLUMNS} FROM agentjob_steps WHERE (:state IS NULL OR {STATE} = :state)"
 GET_KEYS = f"{GET} AND key IN (SELECT value FROM json_each(:keys))"
 
-#: Connections that are never closed.
-_of_parents: List[sqlite3.Connection] = []
-#: Held while a new file is made.
-_creates = threading.RLock()
-
 
 class SQLiteStore:
     """Steps in an SQLite database, for any number of processes of one machine: threads, forked workers, and programs that run at the same
@@ -200,20 +194,17 @@ class SQLiteStore:
                 raise self._failed(error) from error
 
     def _once(self, work: Callable[[sqlite3.Connection], T], deadline: float) -> T:
-        statement, pid = turns.Statement(), os.getpid()
+        statement = turns.Statement()
         try:
             turns.begin(statement, deadline)
-            connection = _open(self.path)
-            try:
-                return work(connection)
-            finally:
-                if os.getpid() == pid:
-                    connection.close()
-                else:
-                    # A signal handler has forked, and this is the child. Closing it would end its parent's transaction.
-                    _of_parents.append(connection)
+            connection = statement.connection = sqlite3.Connection.__new__(sqlite3.Connection)
+            _open(connection, self.path)
+            return work(connection)
         finally:
-            turns.end(statement)
+            try:
+                turns.end(statement)
+            finally:
+                turns.end(statement)
 
     def _failed(self, error: Exception) -> StoreError:
         # SQLite's own name of it, which Python knows since 3.11: "disk I/O error" is thirty different ones.
@@ -221,42 +212,37 @@ class SQLiteStore:
         return StoreError(f"the store {self.path!r} cannot be used: {error}{f' ({name})' if name else ''}")
 
 
-def _open(path: str) -> sqlite3.Connection:
+def _open(connection: sqlite3.Connection, path: str) -> None:
     if sqlite3.sqlite_version_info < (3, 35):
         raise wrong_store(f"this Python has SQLite {sqlite3.sqlite_version}, and a store needs 3.35. Use a newer Python.")
     _create(os.path.realpath(path))
-    connection = sqlite3.connect(path, timeout=SLICE, isolation_level=None)
-    try:
-        # What was committed survives a loss of power, in every journal mode.
-        connection.execute("PRAGMA synchronous = EXTRA")
-        connection.execute("PRAGMA fullfsync = ON")
+    # After Ctrl-C, another thread may collect it, and close it.
+    sqlite3.Connection.__init__(connection, path, timeout=SLICE, isolation_level=None, check_same_thread=False)
+    # What was committed survives a loss of power, in every journal mode.
+    connection.execute("PRAGMA synchronous = EXTRA")
+    connection.execute("PRAGMA fullfsync = ON")
+    version = _version(connection)
+    if version is not None and version < VERSION:
+        connection.execute("BEGIN IMMEDIATE")
+        # Perhaps another process has done it.
+        for statements in VERSIONS[_version(connection) or 0 :]:
+            for statement in statements:
+                connection.execute(statement)
+        connection.execute("COMMIT")
         version = _version(connection)
-        if version is not None and version < VERSION:
-            connection.execute("BEGIN IMMEDIATE")
-            # Perhaps another process has done it.
-            for statements in VERSIONS[_version(connection) or 0 :]:
-                for statement in statements:
-                    connection.execute(statement)
-            connection.execute("COMMIT")
-            version = _version(connection)
-        if version is None:
-            raise wrong_store(f"the table agentjob_steps in {path!r} was not made by agentjob. Give another file.")
-        if version != VERSION:
-            raise wrong_store(f"the store {path!r} has version {version}, and this agentjob needs {VERSION}. Use the agentjob that wrote it.")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    if version is None:
+        raise wrong_store(f"the table agentjob_steps in {path!r} was not made by agentjob. Give another file.")
+    if version != VERSION:
+        raise wrong_store(f"the store {path!r} has version {version}, and this agentjob needs {VERSION}. Use the agentjob that wrote it.")
 
 
 def _create(path: str) -> None:
     """Makes an empty file, if there is none: which jobs got which messages is for this user only, and SQLite gives its other files the
-    permissions of this one. No other thread may open it meanwhile: closing a file takes away the locks that SQLite has on it."""
-    with _creates:
-        try:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600))
-        except FileExistsError:
-            pass
+    permissions of this one. It has its turn, as closing a file takes away the locks that SQLite has on it."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600))
+    except FileExistsError:
+        pass
 
 
 def _version(connection: sqlite3.Connection) -> Optional[int]:

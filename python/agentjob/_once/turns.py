@@ -1,19 +1,22 @@
 """Gives each statement of this process its turn: one at a time, and none while the process forks.
 
-SQLite (also 3.53) looks for other connections of the process to the same file just before it closes one. If another thread locks the file
-between the two, closing takes away its lock, and another process writes at the same time. And a child that is forked during a statement
-inherits SQLite's idea of which locks this process has, and must not use SQLite.
+SQLite (also 3.53) looks for other locks of the process on the same file just before it closes a connection. If another thread locks the
+file between the two, closing takes away its lock, and another process writes at the same time. And a child that is forked during a
+statement inherits SQLite's idea of which locks this process has, and must not use SQLite.
 
-Ctrl-C may come anywhere, also in what runs before and after a fork, where Python drops its exception. So nothing here depends on a line
-that has to be executed: a statement is forgotten when it is collected, a fork after some seconds, and a child notices by its own id.
+Ctrl-C may come anywhere, also in what runs before and after a fork, where Python drops its exception. So a statement has its connection,
+which is closed before the turn is given up; it ends also when it is collected, a fork after some seconds, and a child notices by its own
+id that a statement is its parent's.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 import threading
 import time
-from typing import Dict, List
+from typing import Dict, List, Optional, Tuple
 
 #: How long a fork waits for statements, and a statement for a fork, in seconds.
 PATIENCE = 5.0
@@ -21,7 +24,15 @@ PATIENCE = 5.0
 SLEEP, LONGEST_SLEEP = 0.001, 0.02
 
 
-class Statement:
+class Ended:
+    """A statement that has ended."""
+
+    #: The process in which it began.
+    pid: Optional[int] = None
+    connection: Optional[sqlite3.Connection] = None
+
+
+class Statement(Ended):
     """A statement that is executed on this thread, or waits for its turn."""
 
     def __del__(self) -> None:
@@ -36,31 +47,30 @@ class NoTurn(Exception):
     """The deadline has passed, and other threads' statements are still before this one."""
 
 
-_pid = os.getpid()
-_inherited = False
-#: The threads of the statements, by the statements' ids, in the order in which they have their turns. It is read as a whole, while other
-#: threads change it.
-_statements: Dict[int, int] = {}
+#: The process and the thread of each statement, by its id, in the order of their turns. It is read as a whole, while other threads
+#: change it.
+_statements: Dict[int, Tuple[int, int]] = {}
 #: The threads that fork, and when they began.
 _forking: Dict[int, float] = {}
+#: Statements that are never ended.
+_of_parents: List[Ended] = []
 
 
 def begin(statement: Statement, deadline: float) -> None:
     """A statement begins on this thread. It waits for those before it, and for a fork on another thread; until the deadline, by
     time.monotonic()."""
-    if os.getpid() != _pid:
-        _become_child()
-    if _inherited:
-        raise Inherited("this process was forked during a statement of its parent")
-    me = threading.get_ident()
+    pid, me = os.getpid(), threading.get_ident()
+    statement.pid = pid
     while True:
         # First: then either the fork sees the statement, or this sees the fork.
-        _statements.setdefault(id(statement), me)
-        threads = _threads()
-        ahead = threads.index(me)
+        _statements[id(statement)] = pid, me
+        statements = list(_statements.values())
+        if any(process != pid for process, _ in statements):
+            raise Inherited("this process was forked during a statement of its parent")
+        ahead, own = statements.index((pid, me)), statements.count((pid, me))
         # A signal handler's statement may come during another one of its thread, for which the fork waits.
-        if _others_fork(me) and threads.count(me) == 1:
-            end(statement)
+        if _others_fork(me) and own == 1:
+            _statements.pop(id(statement))
         elif ahead == 0:
             return
         if time.monotonic() >= deadline:
@@ -68,13 +78,19 @@ def begin(statement: Statement, deadline: float) -> None:
         time.sleep(min(SLEEP * (ahead + 1), LONGEST_SLEEP))
 
 
-def end(statement: Statement) -> None:
-    """It has ended, or did not begin."""
-    _statements.pop(id(statement), None)
-
-
-def _threads() -> List[int]:
-    return list(_statements.values())
+def end(statement: Ended) -> None:
+    """It has ended, or did not begin. Ctrl-C may come before this does anything, so call it twice."""
+    if statement.pid not in (None, os.getpid()):
+        # A signal handler has forked, and this is the child. Closing the connection would end its parent's transaction.
+        _of_parents.append(statement)
+    else:
+        if statement.connection is not None:
+            # An error: it was not opened.
+            with contextlib.suppress(sqlite3.ProgrammingError):
+                statement.connection.close()
+        _statements.pop(id(statement), None)
+    # Nothing is left to do when it is collected: from there, Python drops the exception of Ctrl-C.
+    statement.__class__ = Ended
 
 
 def _others_fork(me: int) -> bool:
@@ -82,18 +98,11 @@ def _others_fork(me: int) -> bool:
     return any(thread != me and now - began < PATIENCE for thread, began in list(_forking.items()))
 
 
-def _become_child() -> None:
-    global _inherited, _pid
-    _inherited = _inherited or bool(_statements)
-    _forking.clear()
-    _pid = os.getpid()
-
-
 def _before() -> None:
     me = threading.get_ident()
     began = _forking[me] = time.monotonic()
-    # Only one has its turn. If that is the one in which a signal handler of this thread forks, it can't end.
-    while _threads()[:1] not in ([], [me]) and time.monotonic() - began < PATIENCE:
+    # Not for the statement in which a signal handler of this thread forks.
+    while {thread for _, thread in list(_statements.values())} - {me} and time.monotonic() - began < PATIENCE:
         time.sleep(SLEEP)
 
 
@@ -102,4 +111,4 @@ def _after() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before, after_in_parent=_after)
+    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_forking.clear)
