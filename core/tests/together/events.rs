@@ -272,11 +272,21 @@ fn polls_that_get_a_login_page_are_counted_and_the_fifth_is_a_warning() {
 
 #[test]
 fn polls_that_have_no_response_in_time_fail_alike() {
+    poll_a_silent_service_twice_after(0);
+}
+
+#[test]
+fn polls_that_have_no_response_in_time_fail_alike_also_late_in_a_wait_that_has_time_left() {
+    poll_a_silent_service_twice_after(50);
+}
+
+fn poll_a_silent_service_twice_after(timeouts: u32) {
     given_time(ms(50), |timeout| {
         let heard = Heard::default();
         let emulator = emulator(r#"{"rules": [{"fault": {"do": "stall", "at": "request"}}]}"#);
         let client = builder(&emulator).timeout(timeout).on_event(heard.handler()).build().unwrap();
         let mut poller = client.poller(JOB, &quick().timeout(timeout * 100)).unwrap();
+        std::thread::sleep(timeout * timeouts);
         for _ in 0..2 {
             // Only a machine that stands still has the wait time out here.
             let polled = poller.poll(&client, &CallOptions::new()).ok()?;
