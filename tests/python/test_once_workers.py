@@ -45,7 +45,11 @@ def databases(request, tmp_path):
         pytest.skip("needs SQLite, Linux and a C compiler")
     (tmp_path / "close.c").write_text(SLOW_CLOSE)
     subprocess.run([compiler, "-shared", "-fPIC", "-o", tmp_path / "close.so", tmp_path / "close.c", "-ldl"], check=True)
-    return {"LD_PRELOAD": f"{tmp_path / 'close.so'} {os.environ.get('LD_PRELOAD', '')}"}
+    slow = {"LD_PRELOAD": f"{tmp_path / 'close.so'} {os.environ.get('LD_PRELOAD', '')}"}
+    closes = f"import os, time; file = os.open({str(tmp_path / 'x.db')!r}, os.O_CREAT); began = time.monotonic(); os.close(file)"
+    program = [sys.executable, "-c", f"{closes}; print(time.monotonic() - began)"]
+    assert float(subprocess.run(program, env={**os.environ, **slow}, stdout=subprocess.PIPE, check=True).stdout) >= 0.003
+    return slow
 
 
 def test_many_workers_with_the_same_keys_send_each_message_once(emulator, database, databases):

@@ -189,7 +189,7 @@ class SQLiteStore:
                 if time.monotonic() >= deadline:
                     raise StoreBusyError(f"the store {self.path!r} is locked by another program") from error
             except turns.NoTurn as error:
-                raise StoreBusyError(f"the store {self.path!r} had to wait for other threads of this program") from error
+                raise StoreBusyError(f"the store {self.path!r} had to wait for other threads, or is locked by another program") from error
             except (sqlite3.Error, sqlite3.Warning, OSError, ValueError, turns.Inherited) as error:
                 raise self._failed(error) from error
 

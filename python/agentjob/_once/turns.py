@@ -44,12 +44,12 @@ class Inherited(Exception):
 
 
 class NoTurn(Exception):
-    """The deadline has passed, and other threads' statements are still before this one."""
+    """The deadline has passed, and other threads' statements are still before this one, or a fork."""
 
 
-#: The process and the thread of each statement, by its id, in the order of their turns. It is read as a whole, while other threads
-#: change it.
-_statements: Dict[int, Tuple[int, int]] = {}
+#: The process and the thread of each statement, and whether it has its turn, by its id, in the order of their turns. It is read as a
+#: whole, while other threads change it.
+_statements: Dict[int, Tuple[int, int, bool]] = {}
 #: The threads that fork, and when they began.
 _forking: Dict[int, float] = {}
 #: Statements that are never ended.
@@ -61,17 +61,21 @@ def begin(statement: Statement, deadline: float) -> None:
     time.monotonic()."""
     pid, me = os.getpid(), threading.get_ident()
     statement.pid = pid
+    # Of one that was not ended, and had the same id.
+    _statements.pop(id(statement), None)
     while True:
         # First: then either the fork sees the statement, or this sees the fork.
-        _statements[id(statement)] = pid, me
-        statements = list(_statements.values())
-        if any(process != pid for process, _ in statements):
+        _statements[id(statement)] = pid, me, False
+        # A signal handler may have forked here, too.
+        if os.getpid() != pid or any(process != pid and has_turn for process, _, has_turn in list(_statements.values())):
             raise Inherited("this process was forked during a statement of its parent")
-        ahead, own = statements.index((pid, me)), statements.count((pid, me))
+        threads = _threads(pid)
+        ahead, own = threads.index(me), threads.count(me)
         # A signal handler's statement may come during another one of its thread, for which the fork waits.
         if _others_fork(me) and own == 1:
             _statements.pop(id(statement))
         elif ahead == 0:
+            _statements[id(statement)] = pid, me, True
             return
         if time.monotonic() >= deadline:
             raise NoTurn
@@ -86,11 +90,15 @@ def end(statement: Ended) -> None:
     else:
         if statement.connection is not None:
             # An error: it was not opened.
-            with contextlib.suppress(sqlite3.ProgrammingError):
+            with contextlib.suppress(sqlite3.Error):
                 statement.connection.close()
         _statements.pop(id(statement), None)
     # Nothing is left to do when it is collected: from there, Python drops the exception of Ctrl-C.
     statement.__class__ = Ended
+
+
+def _threads(pid: int) -> List[int]:
+    return [thread for process, thread, _ in list(_statements.values()) if process == pid]
 
 
 def _others_fork(me: int) -> bool:
@@ -102,7 +110,7 @@ def _before() -> None:
     me = threading.get_ident()
     began = _forking[me] = time.monotonic()
     # Not for the statement in which a signal handler of this thread forks.
-    while {thread for _, thread in list(_statements.values())} - {me} and time.monotonic() - began < PATIENCE:
+    while set(_threads(os.getpid())) - {me} and time.monotonic() - began < PATIENCE:
         time.sleep(SLEEP)
 
 
