@@ -11,9 +11,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERSIONS = ["3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15", "3.14t", "3.15t"]
 TELL = "import sys; print('%d.%d' % sys.version_info[:2] + ('' if getattr(sys, '_is_gil_enabled', lambda: True)() else 't'))"
-#: The interpreter's end, its threads, signals and forks, its exceptions and its signatures: half a minute. The rest is the same
+#: The interpreter's end, its threads, signals and forks, its SQLite, its exceptions and its signatures: a minute. The rest is the same
 #: code in each.
-PART = ["interpreter_end", "threads", "signals", "errors", "calls", "arguments", "surface"]
+PART = ["interpreter_end", "threads", "signals", "once_forks", "once_sqlite", "errors", "calls", "arguments", "surface"]
 NEEDED = ("pytest", "anyio", "trio", "rich")
 
 
