@@ -56,22 +56,20 @@ def test_another_program_that_locks_the_database_does_not_hold_a_call_beyond_its
     assert prompts(emulator) == ["p", "p"]
 
 
-@pytest.fixture
-def waiting():
-    """A statement of another thread, which has its turn."""
+def begun_by_another_thread():
+    """A statement that has its turn."""
     statement = turns.Statement()
     thread = threading.Thread(target=turns.begin, args=(statement, float("inf")))
     thread.start()
     thread.join()
-    yield statement
-    turns.end(statement)
+    return statement
 
 
-def test_a_statement_that_has_no_turn_among_its_processes_threads_changes_nothing(emulator, client, database, waiting):
-    once = Once(client, database)
+def test_a_statement_that_has_no_turn_among_its_processes_threads_changes_nothing(emulator, client, database):
+    once, other = Once(client, database), begun_by_another_thread()
     with pytest.raises(StoreBusyError, match="had to wait for other threads"):
         taken(once.store, client, patience=0.2)
-    ended = threading.Timer(0.2, turns.end, args=(waiting,))
+    ended = threading.Timer(0.2, turns.end, args=(other,))
     ended.start()
     assert once.send_message("k", "job_demo", "p")["id"] == "job_demo"
     ended.join()
@@ -79,11 +77,7 @@ def test_a_statement_that_has_no_turn_among_its_processes_threads_changes_nothin
 
 
 def test_a_statement_ends_when_it_is_collected(once):
-    statement = turns.Statement()
-    thread = threading.Thread(target=turns.begin, args=(statement, float("inf")))
-    thread.start()
-    thread.join()
-    del statement, thread
+    begun_by_another_thread()
     assert once.steps() == []
 
 

@@ -197,6 +197,7 @@ class SQLiteStore:
         statement = turns.Statement()
         try:
             turns.begin(statement, deadline)
+            # Before it is opened: then Ctrl-C can't come between.
             connection = statement.connection = sqlite3.Connection.__new__(sqlite3.Connection)
             _open(connection, self.path)
             return work(connection)
