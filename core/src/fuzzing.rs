@@ -7,6 +7,7 @@ use crate::batch::journal::digest::checksum;
 use crate::call::error_body::{bounded_text, service_message};
 use crate::call::retry_after::parse_retry_after;
 use crate::config::endpoint::Endpoint;
+use crate::config::no_proxy;
 use crate::config::proxy::Proxy;
 use crate::error::Error;
 use crate::http::interim::{Begins, begins};
@@ -61,6 +62,11 @@ pub fn base_url(text: &str, allow_plaintext: bool) -> Result<(bool, String, u16,
 pub fn proxy(text: &str) -> Result<(String, u16, Option<Vec<u8>>), Error> {
     Proxy::parse("proxy", text)
         .map(|it| (it.host, it.port, it.credentials.map(|credentials| credentials.pair().to_vec())))
+}
+
+/// Whether a URL's host is reached without a proxy, by the list that `NO_PROXY` has.
+pub fn is_exempt(url: &str, list: &str) -> Result<bool, Error> {
+    Endpoint::parse(url, true).map(|endpoint| no_proxy::is_exempt(list, &endpoint))
 }
 
 /// A journal's checksum of a line: of the text before it.

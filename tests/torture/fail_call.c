@@ -6,7 +6,8 @@
  * CALL is the number of a system call and OCCURRENCE which one of them, from 1. Only calls between the program's two marks count: a
  * prctl(MARK, 1) before the calls and a prctl(MARK, 0) after them. EFFECT is an errno, with which the call fails and does nothing; or
  * 0, with which a read or a write moves one byte; or -1, which fails no call. REPORT gets one line for each call between the marks (its
- * number), then "applied" or "not reached", and how the program ended: "exit N", "signal N", or "hang" if it was killed after LIMIT_MS.
+ * number), then "applied", "not reached" or, for a read or a write that could not be shortened, "kept"; and how the program ended:
+ * "exit N", "signal N", or "hang" if it was killed after LIMIT_MS.
  *
  * The calls are intercepted by seccomp's user notification, so it doesn't matter whether they come from libc or, as rustix makes them,
  * straight from the program. The exit status is 77 where the kernel has no such notification (before Linux 5.19).
@@ -41,13 +42,14 @@
 #endif
 
 enum { MARK = 0x746f7274, UNSUPPORTED = 77, HIGHEST_CALL = 1024 };
-enum { ONE_BYTE = 0, NO_FAULT = -1 };
+enum { ONE_BYTE = 0, NO_FAULT = -1, INPUT_MS = 500 };
 
 static struct {
     int call, occurrence, effect;
 } wanted;
 static FILE *report;
-static bool between_marks, applied;
+static bool between_marks;
+static const char *reached = "not reached";
 static int seen[HIGHEST_CALL];
 
 static void die(const char *what) {
@@ -83,6 +85,13 @@ static int take_descriptor(int of, int descriptor) {
     return (int)syscall(SYS_pidfd_getfd, of, descriptor, 0);
 }
 
+/* Where the program's own call would wait for the service, so does the supervisor: for as long as a service on loopback takes. */
+static void wait_for_input(int descriptor, int flags) {
+    struct pollfd input = {descriptor, POLLIN, 0};
+    if (!(flags & MSG_DONTWAIT) && !(fcntl(descriptor, F_GETFL) & O_NONBLOCK))
+        poll(&input, 1, INPUT_MS);
+}
+
 /* Reads or writes one byte in the program's place; returns false if that was impossible, and the call then does what it would. */
 static bool move_one_byte(int child, pid_t thread, const struct seccomp_data *data, struct seccomp_notif_resp *response) {
     struct iovec there = {(void *)(uintptr_t)data->args[1], data->args[2]};
@@ -113,6 +122,7 @@ static bool move_one_byte(int child, pid_t thread, const struct seccomp_data *da
                 moved = data->nr == SYS_pwrite64 ? pwrite(descriptor, &byte, 1, (off_t)data->args[3]) : write(descriptor, &byte, 1);
         }
     } else {
+        wait_for_input(descriptor, flags);
         moved = recv(descriptor, &byte, 1, flags | MSG_DONTWAIT);
         if (moved < 0 && errno == ENOTSOCK)
             moved = data->nr == SYS_pread64 ? pread(descriptor, &byte, 1, (off_t)data->args[3]) : read(descriptor, &byte, 1);
@@ -145,6 +155,7 @@ static void decide(int child, const struct seccomp_notif *request, struct seccom
     fprintf(report, "%d\n", data->nr);
     if (data->nr != wanted.call || ++seen[data->nr] != wanted.occurrence || wanted.effect == NO_FAULT)
         return;
+    reached = "kept";
     if (wanted.effect == ONE_BYTE) {
         if (!move_one_byte(child, (pid_t)request->pid, data, response))
             return;
@@ -152,7 +163,7 @@ static void decide(int child, const struct seccomp_notif *request, struct seccom
         response->error = -wanted.effect;
     }
     response->flags = 0;
-    applied = true;
+    reached = "applied";
 }
 
 /* Decides about the program's calls until it ends, or until its time has passed. */
@@ -237,7 +248,7 @@ int main(int argc, char **argv) {
     if (!ended)
         kill(pid, SIGKILL);
     waitpid(pid, &status, 0);
-    fprintf(report, "%s\n", applied ? "applied" : "not reached");
+    fprintf(report, "%s\n", reached);
     if (!ended)
         fprintf(report, "hang\n");
     else if (WIFSIGNALED(status))

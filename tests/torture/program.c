@@ -1,7 +1,8 @@
 /*
  * What is tortured in C: program send|wait|batch URL KEY CA_FILE PROXY PROMPT JOURNAL, empty where there is none. Between its two marks
- * it makes the call; then it makes another one with the same client (a batch: it resumes the journal), and counts descriptors. It prints
- * one JSON object, which judge.py reads. program.py is the same in Python.
+ * it makes the call; then it makes another one with the same client, and counts descriptors. After a batch the other one is a send, which
+ * shows in the ledger what had arrived by then, and then the journal is resumed. It prints one JSON object, which judge.py reads.
+ * program.py is the same in Python.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -134,8 +135,11 @@ int main(int argc, char **argv) {
         long long began = now_ms();
         agentjob_code code = batch(client, argv[7], argv[6]);
         printf("],\"code\":\"%s\",\"ms\":%lld,\"next\":[", agentjob_code_name(code), now_ms() - began);
+        call(client, false, next);
+        printf("],\"resumed\":[");
+        began = now_ms();
         code = batch(client, argv[7], argv[6]);
-        printf("],\"next_code\":\"%s\"", agentjob_code_name(code));
+        printf("],\"resumed_code\":\"%s\",\"resumed_ms\":%lld", agentjob_code_name(code), now_ms() - began);
     } else {
         bool wait = strcmp(what, "wait") == 0;
         mark(1);

@@ -1,6 +1,7 @@
 """What is tortured in Python: program.py send|wait|batch URL KEY CA_FILE PROXY PROMPT JOURNAL, empty where there is none. Between its
-two marks it makes the call; then it makes another one with the same client (a batch: it resumes the journal), and counts descriptors.
-It prints one JSON object, which judge.py reads. program.c is the same in C.
+two marks it makes the call; then it makes another one with the same client, and counts descriptors. After a batch the other one is a
+send, which shows in the ledger what had arrived by then, and then the journal is resumed. It prints one JSON object, which judge.py reads.
+program.c is the same in C.
 """
 
 import contextlib
@@ -52,7 +53,7 @@ def call(client, prompt):
 
 
 def batch(client):
-    outcomes, code = [], "OK"
+    began, outcomes, code = time.monotonic(), [], "OK"
     items = [{"job_id": f"job_{number}", "prompt": f"{PROMPT}, item {number}"} for number in (1, 2, 3)]
     try:
         with client.send_all(items, journal=JOURNAL, max_outage=0.001) as running:
@@ -62,7 +63,7 @@ def batch(client):
         mark(0)
         code = failure(error)["code"]
     mark(0)
-    return outcomes, code
+    return outcomes, code, int((time.monotonic() - began) * 1000)
 
 
 def main():
@@ -72,11 +73,9 @@ def main():
     ) as client:
         mark(1)
         if WHAT == "batch":
-            began = time.monotonic()
-            first, code = batch(client)
-            took = int((time.monotonic() - began) * 1000)
-            following, next_code = batch(client)
-            found = {"first": first, "code": code, "ms": took, "next": following, "next_code": next_code}
+            first, code, took = batch(client)
+            found = {"first": first, "code": code, "ms": took, "next": call(client, f"{PROMPT}, next")}
+            found["resumed"], found["resumed_code"], found["resumed_ms"] = batch(client)
         else:
             found = {"first": call(client, PROMPT), "next": call(client, f"{PROMPT}, next")}
     print(json.dumps({**found, "descriptors": descriptors() - before}))

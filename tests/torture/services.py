@@ -21,14 +21,14 @@ class Emulator:
         self.url, self.key, self.ca_file = started["base_url"], started["api_key"], started.get("ca_file", "")
 
     def arrived(self):
-        """How often each prompt was processed."""
+        """The places in the ledger of each prompt that was processed."""
         context = ssl.create_default_context(cafile=self.ca_file) if self.ca_file else None
         with urllib.request.urlopen(f"{self.url}/_emulator/ledger", timeout=PATIENCE, context=context) as response:
             messages = json.load(response)["messages"]
-        counts = {}
+        places = {}
         for message in messages:
-            counts[message["prompt"]] = counts.get(message["prompt"], 0) + 1
-        return counts
+            places.setdefault(message["prompt"], []).append(message["n"])
+        return places
 
     def end(self):
         self.process.stdin.close()

@@ -27,10 +27,10 @@ def commit():
 def page(undisturbed, labelled, errnos, commit):
     """`labelled` are pairs of a run and its outcome."""
     rows = collections.defaultdict(lambda: collections.defaultdict(collections.Counter))
-    unreached = 0
+    without = collections.Counter()
     for run, outcome in labelled:
-        if not run.applied:
-            unreached += 1
+        if run.reached != "applied":
+            without[run.reached] += 1
             continue
         language, what, _ = run.case.situation
         rows[(what, run.case.call)][outcome][run.case.effect] += 1
@@ -39,6 +39,7 @@ def page(undisturbed, labelled, errnos, commit):
         for outcome, effects in sorted(outcomes.items()):
             lines.append(f"| {what} | `{call}` | {outcome} | {sum(effects.values())} | {' '.join(sorted(effects)).replace('one byte', '`one byte`')} |")
     never = sorted({call for run in undisturbed for call in run.calls if call not in errnos})
-    lines.append(f"\nOn {datetime.date.today()}, {commit}: {len(labelled)} cases; {unreached} of them never reached their call, because threads and polls vary between runs.")
+    lines.append(f"\nOn {datetime.date.today()}, {commit}: {len(labelled)} cases. {without['not reached']} never reached their call, because threads and polls vary between")
+    lines.append(f"runs; {without['kept']} reached one that could not be shortened: it asked for one byte, or nothing had arrived.")
     lines.append(f"Calls that cannot fail, or not in a way that can be imitated, were left alone: {', '.join(f'`{one}`' for one in never)}.\n")
     return "\n".join(lines)

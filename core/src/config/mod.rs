@@ -8,7 +8,7 @@ pub(crate) mod endpoint;
 pub(crate) mod environment;
 pub(crate) mod headers;
 pub(crate) mod key_file;
-mod no_proxy;
+pub(crate) mod no_proxy;
 pub(crate) mod proxy;
 pub(crate) mod request_head;
 pub(crate) mod secret;

@@ -1,8 +1,11 @@
 //! A list of messages: lines of JSON against serde_json, CSV and TSV against the `csv` crate. Every plain list is taken.
 
-use crate::is_word;
+use crate::{is_word, record};
 use agentjob_core::{BatchItem, ListFormat, ListOptions};
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+/// The names that are not extra.
+const KNOWN: [&str; 3] = ["job_id", "prompt", "key"];
 
 pub fn check(data: &[u8]) {
     let Some((flags, content)) = data.split_first() else { return };
@@ -16,11 +19,11 @@ pub fn check(data: &[u8]) {
             Err(why) => assert!(!is_plain_json(content), "{why}"),
         },
         2 => match read(ListFormat::Csv) {
-            Ok(items) => table(content, b',', &items),
+            Ok(items) => table(content, b',', &items, keeps_extra),
             Err(why) => assert!(!is_plain_table(content, ","), "{why}"),
         },
         _ => match read(ListFormat::Tsv) {
-            Ok(items) => table(content, b'\t', &items),
+            Ok(items) => table(content, b'\t', &items, keeps_extra),
             Err(why) => assert!(!is_plain_table(content, "\t"), "{why}"),
         },
     }
@@ -48,10 +51,14 @@ fn is_plain_table(content: &[u8], separator: &str) -> bool {
 }
 
 fn json(content: &[u8], items: &[BatchItem], keeps_extra: bool) {
-    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
-    let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_slice(content).into_iter().collect();
-    // serde_json refuses a number beyond a float.
-    let Ok(mut values) = values else { return };
+    let text = std::str::from_utf8(content).expect("a list that was taken is UTF-8");
+    // Each file of several that are one after the other may begin with the mark.
+    let text = format!("\n{text}").replace("\n\u{feff}", "\n");
+    let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(&text).into_iter().collect();
+    let mut values = match values {
+        Ok(values) => values,
+        Err(error) => return assert!(record::theirs_is_stricter(&text, &error), "{text:?}: {error}"),
+    };
     if let [Value::Array(all)] = &values[..] {
         values = all.clone();
     }
@@ -60,15 +67,19 @@ fn json(content: &[u8], items: &[BatchItem], keeps_extra: bool) {
         assert_eq!(value["job_id"].as_str(), Some(item.job_id()));
         assert_eq!(value["prompt"].as_str(), Some(item.prompt()));
         assert_eq!(value["key"].as_str(), item.key());
-        let others =
-            value.as_object().expect("an item is an object").len() - 2 - usize::from(value.get("key").is_some());
-        let extra = item.extra().map(|extra| serde_json::from_str::<Value>(extra).expect("extra is JSON"));
-        assert_eq!(extra.map_or(0, |extra| extra.as_object().expect("extra is an object").len()), others);
-        assert!(others == 0 || keeps_extra);
+        let mut others = value.as_object().expect("an item is an object").clone();
+        others.retain(|name, _| !KNOWN.contains(&name.as_str()));
+        same_extra(item, others, keeps_extra);
     }
 }
 
-fn table(content: &[u8], separator: u8, items: &[BatchItem]) {
+fn same_extra(item: &BatchItem, others: Map<String, Value>, keeps_extra: bool) {
+    assert!(others.is_empty() || keeps_extra);
+    let extra = item.extra().map(|extra| serde_json::from_str::<Value>(extra).expect("extra is JSON"));
+    assert_eq!(extra.unwrap_or_else(|| Map::new().into()), Value::Object(others));
+}
+
+fn table(content: &[u8], separator: u8, items: &[BatchItem], keeps_extra: bool) {
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
     // A spreadsheet's line, which names the separator.
     let named = [b"sep=", &[separator][..]].concat();
@@ -78,7 +89,7 @@ fn table(content: &[u8], separator: u8, items: &[BatchItem]) {
         .unwrap_or(content);
     let mut reader =
         csv::ReaderBuilder::new().delimiter(separator).flexible(true).has_headers(false).from_reader(content);
-    let Ok(records) = reader.records().collect::<Result<Vec<_>, _>>() else { return };
+    let records: Vec<_> = reader.records().collect::<Result<_, _>>().expect("a list that was taken is UTF-8");
     // Ours skips rows of empty fields; theirs only empty lines.
     let mut records = records.iter().filter(|record| record.iter().any(|field| !field.is_empty()));
     let Some(names) = records.next() else { return };
@@ -91,5 +102,9 @@ fn table(content: &[u8], separator: u8, items: &[BatchItem]) {
         let field = |name| column(name).and_then(|at| record.get(at));
         assert_eq!(field("job_id"), Some(item.job_id()));
         assert_eq!(field("prompt"), Some(item.prompt()));
+        assert_eq!(field("key").filter(|key| !key.is_empty()), item.key());
+        let others = names.iter().zip(record.iter()).take(named).map(|(name, text)| (name.trim(), text));
+        let others = others.filter(|(name, _)| !KNOWN.contains(name));
+        same_extra(item, others.map(|(name, text)| (name.to_owned(), text.into())).collect(), keeps_extra);
     }
 }

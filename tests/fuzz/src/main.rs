@@ -6,6 +6,7 @@ mod error_body;
 mod exchange;
 mod journal;
 mod list;
+mod no_proxy;
 mod poller;
 mod proxy;
 mod record;
@@ -19,12 +20,13 @@ use libfuzzer_sys::fuzz_target;
 type Target = fn(&[u8]);
 
 /// The names of the targets, which run.py reads here.
-const TARGETS: [(&str, Target); 10] = [
+const TARGETS: [(&str, Target); 11] = [
     ("base_url", base_url::check),
     ("error_body", error_body::check),
     ("exchange", exchange::check),
     ("journal", journal::check),
     ("list", list::check),
+    ("no_proxy", no_proxy::check),
     ("poller", poller::check),
     ("proxy", proxy::check),
     ("record", record::check),

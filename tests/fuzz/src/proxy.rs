@@ -23,7 +23,12 @@ pub fn check(data: &[u8]) {
     assert_eq!((path, theirs.query(), theirs.fragment()), ("", None, None), "{text:?}");
     let userinfo = full.rsplit_once('@').map(|(before, _)| before.split_once("://").expect("it has a scheme").1);
     assert_eq!(credentials.is_some(), userinfo.is_some_and(|userinfo| !userinfo.is_empty()), "{text:?}");
-    assert!(credentials.is_none_or(|pair| pair.contains(&b':')), "{text:?}");
+    let Some((pair, userinfo)) = credentials.zip(userinfo) else { return };
+    assert!(pair.contains(&b':'), "{text:?}");
+    let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));
+    if is_word(user) && password.split('_').all(|part| part.is_empty() || is_word(part)) {
+        assert_eq!(pair, format!("{user}:{password}").into_bytes(), "{text:?}");
+    }
 }
 
 /// Whether it must be taken: `http://host:port`, with a host of words.
@@ -34,6 +39,8 @@ fn is_plain(text: &str) -> bool {
 
 fn no_error_has_a_password(text: &str) {
     const PASSWORD: &str = "hunter2hunter2";
-    let Err(error) = fuzzing::proxy(&format!("http://user:{PASSWORD}@{text}")) else { return };
-    assert!(!error.to_string().contains(PASSWORD), "{error}");
+    for scheme in ["http://", "https://", "socks5://", ""] {
+        let Err(error) = fuzzing::proxy(&format!("{scheme}user:{PASSWORD}@{text}")) else { continue };
+        assert!(!error.to_string().contains(PASSWORD), "{error}");
+    }
 }
