@@ -275,10 +275,15 @@ mutants: $(BUILD)/cargo-mutants-$(CARGO_MUTANTS)/bin/cargo-mutants
 $(BUILD)/cargo-mutants-$(CARGO_MUTANTS)/bin/cargo-mutants:
 	$(CARGO) install --quiet --locked --root "$(BUILD)/cargo-mutants-$(CARGO_MUTANTS)" cargo-mutants@$(CARGO_MUTANTS)
 
-# tests/fuzz/README.md has the targets.
+# tests/fuzz/README.md has the targets. What programs pass is made up by two tests, for about as long, each time from another seed.
 SECONDS ?= 60
-fuzz:
+fuzz: SEED := $(shell date +%s)
+fuzz: library emulator $(BUILD)/wheel.stamp
 	$(PYTHON) tests/fuzz/run.py --build "$(BUILD)/fuzz" --seconds $(SECONDS) $(TARGETS)
+ifndef TARGETS
+	SEED=$(SEED) ROUNDS=$$(($(SECONDS) * 1000)) $(MAKE) test-c ONLY=shared/any_bytes_may_be_passed_as_text
+	AGENTJOB_TEST_SEED=$(SEED) AGENTJOB_TEST_CALLS=$$(($(SECONDS) * 400)) $(MAKE) test-python ONLY=tests/python/test_made_up_arguments.py
+endif
 
 # Writes tests/bench/RESULTS.md, which names the clients that could not be built here. QUICK=1 is a rough run that writes to
 # build/bench/quick. SECTIONS=warm,tls measures only these sections and keeps the other results.

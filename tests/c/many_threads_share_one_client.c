@@ -1,4 +1,7 @@
-/* Eight threads use one client, one call, one token, one record and one error at once, as the header allows. */
+/*
+ * Eight threads use one client, one call, one token, one record and one error at once, as the header allows. The functions of the call are
+ * called by the thread that makes it.
+ */
 #include <pthread.h>
 
 #include "support.h"
@@ -12,10 +15,13 @@ static struct {
     agentjob_cancel *token;
     agentjob_job *job;
     agentjob_error *error;
-    pthread_mutex_t lock; /* used by the event function */
+    pthread_mutex_t lock; /* of the counts */
     pthread_barrier_t rounds_are_over;
-    int events;
+    int events, metadata;
 } shared;
+
+/* Whether this thread makes a call with the shared functions. */
+static _Thread_local bool calls;
 
 static void hear(const char *json, void *user_data) {
     (void)json, (void)user_data;
@@ -26,13 +32,22 @@ static void hear(const char *json, void *user_data) {
 
 static int32_t go_on(const agentjob_job *job, void *user_data) {
     (void)user_data;
-    CHECK(agentjob_job_id(job) != NULL);
+    CHECK(calls && agentjob_job_id(job) != NULL);
     return 0;
+}
+
+static void receive(const agentjob_meta *meta, void *user_data) {
+    (void)user_data;
+    CHECK(calls && agentjob_meta_http_status(meta) == 200);
+    pthread_mutex_lock(&shared.lock);
+    shared.metadata++;
+    pthread_mutex_unlock(&shared.lock);
 }
 
 static void *work(void *number) {
     agentjob_error *err = NULL;
     char prompt[32];
+    calls = true;
     for (int round = 0; round < ROUNDS; round++) {
         agentjob_job *job = NULL;
         int len = snprintf(prompt, sizeof prompt, "thread %d, round %d", *(const int *)number, round);
@@ -79,6 +94,7 @@ int main(void) {
     shared.call = impatient_call();
     CHECK_OK(agentjob_call_set_cancel(shared.call, shared.token, &err), err);
     CHECK_OK(agentjob_call_set_progress(shared.call, go_on, NULL, &err), err);
+    CHECK_OK(agentjob_call_set_meta(shared.call, receive, NULL, &err), err);
     CHECK_OK(agentjob_client_get_job(shared.client, "job_demo", NULL, &shared.job, &err), err);
     agentjob_job *none = NULL;
     CHECK_INT(agentjob_client_get_job(shared.client, "job_nowhere", NULL, &none, &shared.error), AGENTJOB_ERR_NOT_FOUND);
@@ -94,6 +110,7 @@ int main(void) {
     }
     CHECK_INT(emulator_messages(&shared.service), THREADS * ROUNDS);
     CHECK(shared.events >= THREADS * ROUNDS * 4);
+    CHECK(shared.metadata >= THREADS * ROUNDS * 2);
 
     agentjob_error_free(shared.error);
     agentjob_job_free(shared.job);

@@ -6,7 +6,8 @@
 Compiles the library without optimization, which merges and moves code, and with a flag for each piece of code between two branches, and
 runs the programs with it. A block is reached if each of its functions is: the one that it stands in, and the closures in it. At least one
 of them must be reached by a program that passes more than NULL. The same programs run under valgrind and the sanitizers (`make
-test-memory`), which see what the code of a block accesses.
+test-memory`), which see what the code of a block accesses. What an `unsafe impl` of Send or Sync promises is for
+tests/c/many_threads_share_one_client.c, under ThreadSanitizer.
 """
 
 import argparse
