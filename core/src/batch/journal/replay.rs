@@ -14,7 +14,7 @@ use crate::batch::journal::line::{BEGINNING, Content, Line, LineSpan, NO_LINE, R
 use crate::error::Error;
 use crate::os::file::read_exact_at;
 
-/// The longest line. Stored records and ids are bounded; the service's URL is not.
+/// The longest line that is read. No run writes one so long: records, ids and the URL of the service are bounded.
 pub(crate) const MAX_LINE: u64 = 1 << 20;
 /// The longest damaged tail: the line `recovered` behind it is read as the rest of its line.
 const MAX_TAIL: usize = 512 << 10;
