@@ -6,8 +6,8 @@
  * CALL is the number of a system call and OCCURRENCE which one of them, from 1. Only calls between the program's two marks count: a
  * prctl(MARK, 1) before the calls and a prctl(MARK, 0) after them. EFFECT is an errno, with which the call fails and does nothing; or
  * 0, with which a read or a write moves one byte; or -1, which fails no call. REPORT gets one line for each call between the marks (its
- * number), then "applied", "not reached" or, for a read or a write that could not be shortened, "kept"; and how the program ended:
- * "exit N", "signal N", or "hang" if it was killed after LIMIT_MS.
+ * number), then "applied", "not reached" or, for one that could not be shortened or could not fail so, "kept"; and how the program
+ * ended: "exit N", "signal N", or "hang" if it was killed after LIMIT_MS.
  *
  * The calls are intercepted by seccomp's user notification, so it doesn't matter whether they come from libc or, as rustix makes them,
  * straight from the program. The exit status is 77 where the kernel has no such notification (before Linux 5.19).
@@ -142,6 +142,11 @@ static bool wakes(const struct seccomp_data *data) {
     return data->nr == SYS_futex && operation != FUTEX_WAIT && operation != FUTEX_WAIT_BITSET;
 }
 
+/* Only a wait that has a timeout can time out. */
+static bool is_possible(const struct seccomp_data *data, int effect) {
+    return data->nr != SYS_futex || effect != ETIMEDOUT || data->args[3] != 0;
+}
+
 static void decide(int child, const struct seccomp_notif *request, struct seccomp_notif_resp *response) {
     const struct seccomp_data *data = &request->data;
     if (data->nr == SYS_prctl && data->args[0] == MARK) {
@@ -160,6 +165,8 @@ static void decide(int child, const struct seccomp_notif *request, struct seccom
         if (!move_one_byte(child, (pid_t)request->pid, data, response))
             return;
     } else {
+        if (!is_possible(data, wanted.effect))
+            return;
         response->error = -wanted.effect;
     }
     response->flags = 0;

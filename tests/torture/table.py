@@ -40,6 +40,6 @@ def page(undisturbed, labelled, errnos, commit):
             lines.append(f"| {what} | `{call}` | {outcome} | {sum(effects.values())} | {' '.join(sorted(effects)).replace('one byte', '`one byte`')} |")
     never = sorted({call for run in undisturbed for call in run.calls if call not in errnos})
     lines.append(f"\nOn {datetime.date.today()}, {commit}: {len(labelled)} cases. {without['not reached']} never reached their call, because threads and polls vary between")
-    lines.append(f"runs; {without['kept']} reached one that could not be shortened: it asked for one byte, or nothing had arrived.")
+    lines.append(f"runs; {without['kept']} reached one that could not end so: it was for one byte, nothing had arrived, or it had no timeout.")
     lines.append(f"Calls that cannot fail, or not in a way that can be imitated, were left alone: {', '.join(f'`{one}`' for one in never)}.\n")
     return "\n".join(lines)
