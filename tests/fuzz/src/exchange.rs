@@ -120,6 +120,8 @@ impl Theirs {
                 Some(length) => bytes.get(..length).map(<[u8]>::to_vec),
                 None => Some(bytes).filter(|_| is_chunked && !has_odd_interim).and_then(of_chunks),
             };
+            // A 204 has none (RFC 9110 15.3.5), and one in another encoding is refused.
+            let body = body.filter(|_| status != 204 && has("content-encoding") == 0);
             return Some(Theirs { status, is_plain, body });
         }
     }
