@@ -19,13 +19,13 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
-HTTP = "buffers call_in_flight cause connection connections connector dial exchange interim interrupt keep_alive response_body"
+HTTP = "buffers call_in_flight cause connection connections connector dial exchange interim interrupt keep_alive lookup response_body"
 HTTP += " socket tls tls_failure tunnel unreadable"
 #: What decides whether a message arrived, whether it is sent again, when a wait ends, and what a batch's journal says.
 AREAS = {
     "delivery": ["delivery.rs", "call/response.rs", "call/control.rs", "call/request_loop.rs"],
     "retry": ["call/retry.rs", "call/retry_after.rs"],
-    "wait": ["wait/**/*.rs"],
+    "wait": ["wait/**/*.rs", "call/recent_deliveries.rs"],
     "pace": ["batch/pace/**/*.rs"],
     "journal": ["batch/journal/**/*.rs"],
     "http": [f"http/{name}.rs" for name in HTTP.split()],

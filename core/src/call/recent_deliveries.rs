@@ -213,6 +213,7 @@ mod tests {
         first.delivered(Instant::now());
         let known = recent.of("job_1").unwrap();
         assert!(known.sending && known.delivered.unwrap().number > number, "{known:?}");
+        assert!(known.delivered.unwrap().number <= last_number(), "{known:?}");
         drop(second);
         assert!(!recent.of("job_1").unwrap().sending);
         drop(recent.sending(pid, "job_2"));

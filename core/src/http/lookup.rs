@@ -47,10 +47,8 @@ pub(crate) fn look_up(
         if let Some(found) = &*found {
             return found.clone().map_err(|why| Cause::Resolve { host: host.to_owned(), why });
         }
-        let waited = lookup.done.wait_timeout(found, call.slice());
-        let (still, wait) = waited.unwrap_or_else(PoisonError::into_inner);
-        found = still;
-        if wait.timed_out() && found.is_none() {
+        found = lookup.done.wait_timeout(found, call.slice()).unwrap_or_else(PoisonError::into_inner).0;
+        if found.is_none() {
             // A control may run the program's own code, so hold no lock.
             drop(found);
             call.check()?;
@@ -127,7 +125,7 @@ mod tests {
 
     /// One test, because the list of lookups is global.
     #[test]
-    fn stuck_lookups_are_limited_and_shared_and_do_not_block_other_hosts() {
+    fn stuck_lookups_are_limited_and_shared_and_do_not_block_other_hosts_and_one_that_fails_says_why() {
         let token = CancelToken::new();
         let began = Instant::now();
         std::thread::scope(|scope| {
@@ -183,8 +181,12 @@ mod tests {
             std::thread::sleep(Duration::from_millis(5));
         }
         assert_eq!(BEGUN.load(Ordering::SeqCst), MAX_LOOKUPS);
-        let call = CallInFlight::for_test();
-        let failed = look_up(&call, "bad.host", |_| panic!("a resolver's bug"));
-        assert!(matches!(failed, Err(Cause::Resolve { .. })), "{failed:?}");
+
+        let failed = |resolve: fn(&str) -> _| look_up(&CallInFlight::for_test(), "bad.host", resolve);
+        let because = |why: &str| Err(Cause::Resolve { host: "bad.host".to_owned(), why: why.to_owned() });
+        let unknown = failed(|_| Err(io::Error::other("failed to lookup address information: no such host")));
+        assert_eq!(unknown, because("no such host"));
+        assert_eq!(failed(|_| Err(io::Error::other("no memory"))), because("no memory"));
+        assert_eq!(failed(|_| panic!("a resolver's bug")), because("the name lookup panicked"));
     }
 }
