@@ -113,7 +113,11 @@ impl CallInFlight {
     }
 
     #[cfg(test)]
-    fn with_options(call: &crate::call::options::CallOptions, body: Option<&[u8]>, timeout: Duration) -> CallInFlight {
+    pub(super) fn with_options(
+        call: &crate::call::options::CallOptions,
+        body: Option<&[u8]>,
+        timeout: Duration,
+    ) -> CallInFlight {
         let config = Config::for_test();
         let (path, deadline, pid) = (String::new(), Instant::now() + timeout, std::process::id());
         let (key, head) = (&config.keys.current(pid), &config.request_head);

@@ -49,7 +49,7 @@ impl KeyProvider for NoKeys {
 }
 
 thread_local! {
-    /// The service of the handshake on this thread has asked for the client's certificate.
+    /// In what rustls now reads on this thread, the service asked for the client's certificate.
     static ASKED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -82,14 +82,13 @@ pub(crate) fn handshake(
     host: &str,
     socket: &Socket,
 ) -> Result<Secured, Cause> {
-    ASKED.set(false);
     let failed = |why: String| Cause::Tls { why, hint: None };
     let name =
         ServerName::try_from(host.to_owned()).map_err(|_| failed(format!("{host} is not a valid name for TLS")))?;
     let certified = config.client_auth_cert_resolver.has_certs();
     let failure = |error: &rustls::Error| tls_failure::failure(error, certified);
     let mut tls = ClientConnection::new(config, name).map_err(|error| failure(&error))?;
-    let mut writable = true;
+    let (mut writable, mut asked) = (true, false);
     while tls.is_handshaking() || (writable && tls.wants_write()) {
         if writable && tls.wants_write() {
             match write_records(call, &mut tls, socket)? {
@@ -103,14 +102,18 @@ pub(crate) fn handshake(
             if read_records(call, &mut tls, socket)? == 0 {
                 return Err(failed("the service closed the connection in the handshake".to_owned()));
             }
-            if let Err(error) = tls.process_new_packets() {
+            // While this one waited, a control may have made a handshake of its own.
+            ASKED.set(false);
+            let read = tls.process_new_packets();
+            asked |= ASKED.get();
+            if let Err(error) = read {
                 // Sends the alert that tells the service why; it does not matter whether it arrives.
                 drop(write_records(call, &mut tls, socket));
                 return Err(failure(&error));
             }
         }
     }
-    let may_refuse = ASKED.get() && tls.protocol_version() == Some(ProtocolVersion::TLSv1_3);
+    let may_refuse = asked && tls.protocol_version() == Some(ProtocolVersion::TLSv1_3);
     Ok(Secured { tls, may_refuse })
 }
 

@@ -1,9 +1,15 @@
 //! An alert that refuses the client's certificate, behind the client's side of the handshake (RFC 8446 4.4.4).
 
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex};
+
 use rustls::crypto::cipher::{OutboundChunks, OutboundPlainMessage};
 use rustls::{AlertDescription, ConnectionTrafficSecrets, ContentType, ProtocolVersion};
 
+use super::service::with_tls_in;
 use super::*;
+use crate::call::control::{Control, Interrupted};
+use crate::call::options::CallOptions;
 
 /// Writes a text and then a fatal alert, which rustls has no function for, in one piece.
 fn write_and_refuse(mut service: Service, text: &str, alert: AlertDescription) {
@@ -68,5 +74,27 @@ fn an_alert_that_refuses_the_client_says_so_only_if_the_service_asked_for_a_cert
             with_tls_as(false, |config| (config.enable_secret_extraction, config.send_tls13_tickets) = (true, 0));
         write_and_refuse(service, "", alert);
         assert_eq!(failure(&mut connection, &call()), lost(&why));
+    }
+}
+
+#[test]
+fn whether_a_service_asked_for_a_certificate_is_not_mixed_up_with_a_call_that_a_control_makes_in_the_handshake() {
+    /// Makes a connection to a service that asks, or does not, when it is called first.
+    struct Connects(bool, Mutex<Option<Sender<()>>>);
+    impl Control for Connects {
+        fn check(&self) -> Result<(), Interrupted> {
+            if let Some(connected) = self.1.lock().unwrap().take() {
+                drop(with_tls_as(self.0, |_| {}));
+                connected.send(()).unwrap();
+            }
+            Ok(())
+        }
+    }
+    for asks in [false, true] {
+        let (connected, is_connected) = mpsc::channel();
+        let control = Connects(!asks, Mutex::new(Some(connected)));
+        let call = CallInFlight::with_options(&CallOptions::new().control(Arc::new(control)), None, LIMIT);
+        let (connection, _service) = with_tls_in(&call, asks, |_| {}, move || is_connected.recv().unwrap());
+        assert_eq!(connection.may_refuse_client, asks);
     }
 }

@@ -70,6 +70,16 @@ pub(super) fn with_tls() -> (Connection, Service) {
 
 /// `asks`: the service asks for the client's certificate, but needs none.
 pub(super) fn with_tls_as(asks: bool, configure: impl FnOnce(&mut ServerConfig)) -> (Connection, Service) {
+    with_tls_in(&call(), asks, configure, || {})
+}
+
+/// The service takes part in the handshake once `ready` returns.
+pub(super) fn with_tls_in(
+    call: &CallInFlight,
+    asks: bool,
+    configure: impl FnOnce(&mut ServerConfig),
+    ready: impl FnOnce() + Send,
+) -> (Connection, Service) {
     let signed = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signed.signing_key.serialize_der()));
     let roots = [signed.cert.der().clone()];
@@ -92,12 +102,13 @@ pub(super) fn with_tls_as(asks: bool, configure: impl FnOnce(&mut ServerConfig))
     let config = tls::configure(&roots, None).unwrap();
     std::thread::scope(|scope| {
         let accepted = scope.spawn(move || {
+            ready();
             while tls.is_handshaking() {
                 tls.complete_io(&mut stream).unwrap();
             }
             Service { stream, tls: Some(tls), client }
         });
-        let tls = tls::handshake(&call(), config, "localhost", &socket).unwrap();
+        let tls = tls::handshake(call, config, "localhost", &socket).unwrap();
         (Connection::new(socket, Some(tls), false, false), accepted.join().unwrap())
     })
 }
