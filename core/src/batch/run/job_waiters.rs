@@ -42,6 +42,8 @@ pub(crate) fn run(engine: &Arc<Engine>) {
                     // If no thread can be started, this one does all the polls.
                     drop(engine.spawn(Role::JobWaiter, run));
                 }
+                // What this thread put back may be late before what another one sleeps for.
+                engine.for_job_waiters.notify_one();
                 engine.poll_job(at, poller, missed, is_parked);
                 state = engine.lock();
             }

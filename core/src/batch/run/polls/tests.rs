@@ -53,11 +53,12 @@ fn a_poll_that_is_late_is_made_beside_one_that_takes_long_and_there_is_a_thread_
 fn a_wait_that_is_about_to_end_has_its_last_poll_also_beside_one_that_takes_long() {
     let mut polls = Polls::default();
     polls.add(0, poller(None), 0, 0);
-    polls.add(1, poller(None), 800, 0);
-    polls.add(2, poller(Some(1)), 900, 0);
+    polls.add(1, poller(None), 1_999_800, 0);
+    // Its wait ends at 2,000,000, or earlier by what its first steps took here.
+    polls.add(2, poller(Some(2000)), 1_999_900, 0);
     assert_eq!(next(&mut polls, 0), Ok(0));
-    assert_eq!(next(&mut polls, 899), Err(900));
-    assert_eq!(next(&mut polls, 900), Ok(2));
+    assert_eq!(next(&mut polls, 1_999_899), Err(1_999_900));
+    assert_eq!(next(&mut polls, 1_999_900), Ok(2));
 }
 
 #[test]
