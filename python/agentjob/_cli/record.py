@@ -31,7 +31,8 @@ def pretty(text):
 
 
 def as_json(value):
-    """A value on one line. Python reads a number beyond a float as infinity, which JSON does not have: it becomes 1e999 again."""
+    """A value on one line. Python reads a number beyond a float as infinity, which JSON does not have: it becomes 1e999 again. An integer
+    is written in full, even if sys.set_int_max_str_digits allows fewer digits."""
     try:
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
     except ValueError:
@@ -44,4 +45,8 @@ def parts(value):
         return "{", ",".join(inner), "}"
     if isinstance(value, (list, tuple)):
         return "[", ",".join(map(as_json, value)), "]"
+    if isinstance(value, int):
+        import decimal
+
+        return str(decimal.Decimal(value))
     return "1e999" if value > 0 else "-1e999"
