@@ -278,11 +278,13 @@ $(BUILD)/cargo-mutants-$(CARGO_MUTANTS)/bin/cargo-mutants:
 # tests/fuzz/README.md has the targets. What programs pass is made up by two tests, for about as long, each time from another seed.
 SECONDS ?= 60
 fuzz: SEED := $(shell date +%s)
+fuzz: SECONDS_AT_MOST = $$(($(SECONDS) * 5 + 480))
 fuzz:
 	$(PYTHON) tests/fuzz/run.py --build "$(BUILD)/fuzz" --seconds $(SECONDS) $(TARGETS)
 ifndef TARGETS
-	SEED=$(SEED) ROUNDS=$$(($(SECONDS) * 1000)) $(MAKE) test-c ONLY=shared/any_bytes_may_be_passed_as_text
-	AGENTJOB_TEST_SEED=$(SEED) AGENTJOB_TEST_CALLS=$$(($(SECONDS) * 400)) $(MAKE) test-python ONLY=tests/python/test_made_up_arguments.py
+	SEED=$(SEED) ROUNDS=$$(($(SECONDS) * 1000)) LIMIT=$(SECONDS_AT_MOST) $(MAKE) test-c ONLY=shared/any_bytes_may_be_passed_as_text
+	AGENTJOB_TEST_SEED=$(SEED) AGENTJOB_TEST_CALLS=$$(($(SECONDS) * 400)) AGENTJOB_TEST_LIMIT=$(SECONDS_AT_MOST) \
+		$(MAKE) test-python ONLY=tests/python/test_made_up_arguments.py
 endif
 
 # Writes tests/bench/RESULTS.md, which names the clients that could not be built here. QUICK=1 is a rough run that writes to

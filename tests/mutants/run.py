@@ -5,7 +5,8 @@
 
 A mutant that the tests beside the code let live is tried again with those against the emulator, and then with all tests of core. What
 lives then is a survivor: survivors.txt has each with its reason, and any other is a failure, as is an area of which less than 95 % is
-killed. An area takes minutes to hours; --continue continues a run that was ended. FOLDER/AREA/mutants.out has what each test printed.
+killed. One with which the tests hang counts as killed, though a busy machine may have delayed them: how many these are is printed, and
+FOLDER/AREA/timeout.txt names them. An area takes minutes to hours; --continue continues a run that was ended. FOLDER/AREA/mutants.out has what each test printed.
 """
 
 import argparse
@@ -67,7 +68,7 @@ def keep(folder):
 
 
 def survivors(area, folder, jobs):
-    """Returns the mutants that all tests let live, and all that compile."""
+    """Returns the mutants that all tests let live, all that compile, and how many made the tests hang."""
     listed = set(cargo_mutants(area, "--list", check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines())
     folder.mkdir(parents=True, exist_ok=True)
     finished = folder / "finished.txt"
@@ -89,7 +90,7 @@ def survivors(area, folder, jobs):
     tried = listed - kept["unviable"]
     if tried - kept["caught"] - kept["timeout"] != set(living):
         sys.exit(f"{area}: some mutants have no outcome; run it without --continue")
-    return living, tried
+    return living, tried, len(kept["timeout"])
 
 
 def without_position(mutant):
@@ -101,11 +102,11 @@ def reasoned():
     return [line for line in lines(HERE / "survivors.txt") if line and not line.startswith("#")]
 
 
-def judge(area, living, tried):
+def judge(area, living, tried, hung):
     """Prints one line for the area, and one for each survivor without a reason; returns whether all is as it must be."""
     new = collections.Counter(map(without_position, living)) - collections.Counter(reasoned())
     killed = 1 - len(living) / max(1, len(tried))
-    print(f"{area:10} {len(tried):>5} mutants {len(living):>4} survive {killed:>6.1%} killed", flush=True)
+    print(f"{area:10} {len(tried):>5} mutants {len(living):>4} survive {killed:>6.1%} killed, {hung} of them by hanging", flush=True)
     for mutant in new.elements():
         print(f"           survives without a reason: {mutant}")
     names = set(map(without_position, tried))
@@ -130,8 +131,8 @@ def main():
     for area in areas:
         if not options.resume:
             shutil.rmtree(folder / area, ignore_errors=True)
-        living, tried = survivors(area, folder / area, options.jobs)
-        good.append(judge(area, living, tried))
+        living, tried, hung = survivors(area, folder / area, options.jobs)
+        good.append(judge(area, living, tried, hung))
         all_tried.update(map(without_position, tried))
     gone = sorted(set(reasoned()) - all_tried) if areas == list(AREAS) else []
     for mutant in gone:

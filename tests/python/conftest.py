@@ -28,7 +28,7 @@ PATIENCE = 60
 #: Whether a program can be run without some system calls.
 MAY_TRACE = bool(shutil.which("strace")) and subprocess.run(["strace", "-o", os.devnull, "true"], stderr=subprocess.DEVNULL).returncode == 0
 #: The limit of one test, in seconds. It fails then; one that cannot even fail ends the whole run 60 s later.
-LIMIT = 480
+LIMIT = int(os.environ.get("AGENTJOB_TEST_LIMIT", "480"))
 
 #: Variables that change how a Python or a terminal behaves, and would change what the command line does in a test.
 OUTSIDE = ("AGENTJOB_", "PYTHON", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")

@@ -93,7 +93,7 @@ def judge(what, failed_call, found, ending, stderr, arrived):
             broken.append(f"the program ended with {ending}: {stderr[-300:]!r}")
         return broken
     broken += judged_batch(found, failed_call, stderr, arrived) if what == "batch" else judged_call(what, found, failed_call, arrived)
-    if failed_call == "none" and label(found, ending, stderr) not in ("accepted", "complete"):
+    if failed_call == "none" and label(found, ending, stderr) not in ("accepted", "complete") and not was_delayed(what, found):
         broken.append(f"undisturbed, the call ended as “{label(found, ending, stderr)}”: {stderr[-300:]!r}")
     codes = [found[name] for name in ("code", "resumed_code") if name in found] + [one["code"] for one in found["first"] if "code" in one]
     broken += [f"the call ended with {code}: {stderr[-300:]!r}" for code in codes if code in INTERNAL and not any(text in stderr for text in PANICS)]
@@ -138,10 +138,11 @@ def judged_batch(found, failed_call, stderr, arrived):
         if delivery not in ("accepted", "unknown") and found["resumed_code"] in OK:
             broken.append(f"“{prompt}” is {delivery}, though nothing disturbed the second run")
     unknown = list(last.values()).count("unknown")
-    if unknown > (1 if failed_call == HIDES_RESPONSE else 0) and not lost and found["ms"] < DEADLINE_MS["batch"]:
+    if unknown > (1 if failed_call == HIDES_RESPONSE else 0) and not lost and max(found["ms"], found["resumed_ms"]) < DEADLINE_MS["batch"]:
         broken.append(f"{unknown} messages are reported as unknown after {failed_call}")
     if found["resumed_code"] not in OK:
-        broken.append(f"the batch cannot be resumed: {found['resumed_code']}, {stderr[-300:]!r}")
+        if not was_delayed("batch", found):
+            broken.append(f"the batch cannot be resumed: {found['resumed_code']}, {stderr[-300:]!r}")
     elif len(last) != 3:
         broken.append(f"after both runs {len(last)} of 3 messages have an outcome")
     return broken

@@ -85,6 +85,16 @@ for words, what, call, found, arrived in [(row[0], row[1], "sendto", *row[2:]) f
 ]:
     sentences = judge(what, call, found, "hang" if found is None else "exit 0", "", arrived)
     assert any(words in one for one in sentences), (words, sentences)
+# What follows from being late is not said of a late run as well: it runs again.
+LATE_ONES = [
+    ("send", "none", send("unknown", ms=32000, code=TIMEOUT), ONE),
+    ("batch", "none", batch(["accepted"], ACCEPTED, ms=3251), EARLY),
+    ("batch", "sendto", batch([], [], resumed_code=TIMEOUT, resumed_ms=3251), NEXT),
+    ("batch", "sendto", batch(["accepted"], ["accepted", "unknown"], resumed_code=TIMEOUT, resumed_ms=3251), EARLY),
+]
+for what, call, found, arrived in LATE_ONES:
+    [sentence] = judge(what, call, found, "exit 0", "", arrived)
+    assert sentence.endswith("after its deadline"), (what, call, found, sentence)
 # A program that printed it and hung has hung.
 assert judge("send", "malloc", None, "hang", "memory allocation of 64 bytes failed", {}) != []
 assert judge("send", "malloc", None, "signal 6", "memory allocation of 64 bytes failed", {"p": [1]}) == []
@@ -101,4 +111,4 @@ late, slow, quick, other = (
 REPEATED = [([quick] * 3, quick), ([slow, quick, quick], quick), ([slow, slow, quick], late), ([slow, other, other], late), ([other], other)]
 for again, judged in REPEATED:
     assert of_repeated(late, again) == judged, again
-print(f"{len(KEPT) + len(BROKEN) + len(BROKEN_OTHERS) + len(REPEATED) + 3} passed, 0 failed")
+print(f"{len(KEPT) + len(BROKEN) + len(BROKEN_OTHERS) + len(LATE_ONES) + len(REPEATED) + 3} passed, 0 failed")

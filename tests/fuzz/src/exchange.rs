@@ -6,6 +6,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock};
 use std::thread;
+use std::time::Duration;
 
 use crate::record;
 use agentjob_core::{Client, Delivery, Error, ErrorKind, Job, fuzzing};
@@ -20,6 +21,7 @@ struct Service {
 
 /// The most pieces; each is a write.
 const MAX_PIECES: usize = 24;
+const HOUR: Duration = Duration::from_secs(3600);
 
 pub fn check(data: &[u8]) {
     static SERVICE: OnceLock<Service> = OnceLock::new();
@@ -167,6 +169,8 @@ impl Service {
     /// With a client of its own, so that no call meets the connection of another.
     fn send(&self, bytes: &[u8], piece: usize) -> Result<Job, Error> {
         let client = Client::builder().base_url(&self.base_url).api_key("key").project_id("project").max_retries(0);
+        // A busy machine ends no call: libFuzzer ends an input that takes too long.
+        let client = client.timeout(HOUR).connect_timeout(HOUR);
         let client = client.trust_env(false).build().expect("the settings are right");
         self.responses.lock().expect("nothing panics").send((bytes.to_vec(), piece.max(1))).expect("the service runs");
         client.send_message("job_1", "prompt")
