@@ -65,7 +65,7 @@ pub(crate) enum Situation {
     CutShort,
     /// The whole request left, and no usable response came: end, reset, timeout, cancel, garbage.
     NoResponse,
-    /// The response had a status that is no success.
+    /// The response had a status that is no success, or came before the whole request had left.
     Status(u16, Sent),
     /// A 2xx came whose record could not be read.
     NoRecord,
@@ -83,6 +83,8 @@ pub(crate) fn delivery(situation: Situation) -> Delivery {
         Situation::NoRecord => Delivery::Accepted,
         Situation::Status(status, sent) => match status {
             400..=499 => Delivery::Rejected,
+            // The service says that it has what it can't have.
+            200..=299 => Delivery::Unknown,
             // These two keep the method and the body (RFC 9110 15.4.8, 15.4.9): the service wants the same request
             // at another place, so it did not process this one.
             307 | 308 => Delivery::Rejected,
@@ -135,6 +137,7 @@ mod tests {
     fn a_gateway_error_before_the_request_left_whole_cannot_have_delivered_it() {
         assert_eq!(delivery(Situation::Status(503, Sent::Part)), Delivery::NotSent);
         assert_eq!(delivery(Situation::Status(413, Sent::Part)), Delivery::Rejected);
+        assert_eq!(delivery(Situation::Status(202, Sent::Part)), Delivery::Unknown, "nor can it have been accepted");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use crate::call::error_body::{bounded_text, service_message};
-use crate::call::response_text::{Hint, hint, incomplete_record, returned, unusable_record};
+use crate::call::response_text::{Hint, early_success, hint, incomplete_record, returned, unusable_record};
 use crate::call::retry_after::{parse_retry_after, retry_after_text};
 use crate::delivery::{Delivery, Sent, Situation, delivery};
 use crate::error::{Error, ErrorKind};
@@ -42,8 +42,13 @@ pub(crate) fn interrupted(operation: &Operation<'_>, cause: &Cause, verdict: Opt
     Error::new(cause.kind(), cause.reason()).about(operation.subject()).with_delivery(verdict)
 }
 
-/// A 2xx: any of them with a readable record of the right job is a success (docs/contract.md, "Operations").
+/// A 2xx: any of them with a readable record of the right job is a success (docs/contract.md, "Operations"), but not one to a message of
+/// which the service can't have the end.
 fn read_record(operation: &Operation<'_>, mut reply: Reply, redactor: &Redactor<'_>) -> Result<Job, Failure> {
+    if operation.delivers() && reply.sent != Sent::All {
+        let (situation, reason) = (Situation::Status(reply.status, reply.sent), early_success(reply.status));
+        return Err(no_record(operation, &reply, redactor, ErrorKind::InvalidResponse, situation, reason));
+    }
     let Some(cause) = &reply.cut else {
         return record_of(operation, std::mem::take(&mut reply.body), redactor).map_err(|why| {
             let reason = unusable_record(reply.status, &why);
@@ -184,6 +189,10 @@ mod tests {
             (
                 Ok(reply(502, "<html>")),
                 "message to job job_1 may have arrived: the service returned 502. Check the job before you send it again.",
+            ),
+            (
+                Ok(Reply { sent: Sent::Part, ..reply(200, r#"{"id":"job_1","status":"active"}"#) }),
+                "message to job job_1 may have arrived: the service returned 200 before it had the whole request. Check the job before you send it again.",
             ),
             (
                 Ok(reply(200, "{}")),

@@ -25,6 +25,11 @@ pub(crate) fn incomplete_record(status: u16, why: &str) -> String {
     format!("the record in the response ({status}) is incomplete: {why}")
 }
 
+/// The reason for a success that came before the request had left as a whole.
+pub(crate) fn early_success(status: u16) -> String {
+    format!("the service returned {status} before it had the whole request")
+}
+
 /// What helps against this kind of error, whatever the call was.
 pub(crate) fn hint_of_kind(kind: ErrorKind) -> Option<&'static str> {
     match kind {

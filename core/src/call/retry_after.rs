@@ -28,7 +28,7 @@ pub(crate) fn parse_retry_after(value: &str, date: Option<&str>, now: SystemTime
     Some(seconds.min(MAX_RETRY_AFTER))
 }
 
-/// When to retry, in seconds and by the clock: with seconds if it is soon, with the date if it is more than a day away. Both are
+/// When to retry, in seconds and by the clock: with seconds if it is soon, with the date if it is a day away or more. Both are
 /// rounded up, because a retry that comes too early is refused again.
 pub(crate) fn retry_after_text(asked: Duration, now: SystemTime) -> String {
     if asked.is_zero() {
@@ -41,7 +41,7 @@ pub(crate) fn retry_after_text(asked: Duration, now: SystemTime) -> String {
     let moment = iso(at);
     let (date, time) = moment.split_once('T').unwrap_or_default();
     let clock = time.get(..if seconds < 120 { 8 } else { 5 }).unwrap_or_default();
-    let date = if asked > DAY { format!("{date} ") } else { String::new() };
+    let date = if asked >= DAY { format!("{date} ") } else { String::new() };
     format!("Retry after {seconds} s ({date}{clock} UTC).")
 }
 
@@ -98,7 +98,8 @@ mod tests {
             (3_600_000, "Retry after 3600 s (15:42 UTC)."),
             (3_600_500, "Retry after 3601 s (15:43 UTC)."),
             (36_000_000, "Retry after 36000 s (00:42 UTC)."),
-            (86_400_000, "Retry after 86400 s (14:42 UTC)."),
+            (86_399_000, "Retry after 86399 s (14:42 UTC)."),
+            (86_400_000, "Retry after 86400 s (2026-11-23 14:42 UTC)."),
             (172_800_000, "Retry after 172800 s (2026-11-24 14:42 UTC)."),
         ] {
             assert_eq!(retry_after_text(Duration::from_millis(ms), now), text);
@@ -109,7 +110,7 @@ mod tests {
         assert_eq!(retry_after_text(decade, now), "Retry after 315360000 s (2036-11-19 14:42 UTC).");
         assert_eq!(
             retry_after_text(DAY, UNIX_EPOCH - DAY),
-            "Retry after 86400 s (00:00 UTC).",
+            "Retry after 86400 s (1970-01-02 00:00 UTC).",
             "a clock that is wrong"
         );
     }

@@ -119,8 +119,12 @@ impl Connection {
             if at == self.buffers.pending().len() && !tls.wants_write() {
                 return Ok(());
             }
-            // rustls buffers plaintext up to its own limit, then its records must be written.
-            at += tls.writer().write(&self.buffers.pending()[at..]).map_err(|error| Cause::Lost(error.to_string()))?;
+            let rest = &self.buffers.pending()[at..];
+            // rustls buffers plaintext up to its own limit, then its records must be written. It would also add its response to a key
+            // update, even behind the request's end: if that could not be written, the request would seem to have left in part.
+            if !rest.is_empty() {
+                at += tls.writer().write(rest).map_err(|error| Cause::Lost(error.to_string()))?;
+            }
             match tls::write_records(call, tls, &self.socket)? {
                 Wrote::Some(_) => call.note_sent_some(),
                 Wrote::ResponseWaiting if !self.read_early_response(call) => {}

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::sync::mpsc::channel;
 
 use crate::support::{JOB, ms, with_authority};
-use agentjob_core::{Client, Delivery, ErrorKind};
+use agentjob_core::{Client, Delivery, Error, ErrorKind, Job};
 use agentjob_emulator::{Config, Emulator};
 
 /// A response of this many bytes, head and body together, whose model is `name`.
@@ -34,8 +34,8 @@ fn a_stray_response_is_not_taken_for_the_next_one_even_if_tls_has_decrypted_it()
     }
 }
 
-#[test]
-fn a_refusal_after_an_interim_response_stops_the_writing_of_a_large_message() {
+/// What a message ends with whose service reads its beginning, responds with an interim response and this one, and reads nothing more.
+fn ended_early(response: &str) -> Result<Job, Error> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = Client::builder().base_url(format!("http://{}", listener.local_addr().unwrap()));
     let client = client.api_key("key_of_the_service").project_id("demo").trust_env(false).timeout(ms(20_000));
@@ -45,16 +45,29 @@ fn a_refusal_after_an_interim_response_stops_the_writing_of_a_large_message() {
         scope.spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             stream.read_exact(&mut [0; 100]).unwrap();
-            let hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
-            let refusal = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n";
-            stream.write_all(&[hints.as_slice(), refusal].concat()).unwrap();
-            // The service reads nothing more, and keeps the connection until the client is done.
+            let hints = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+            stream.write_all(format!("{hints}{response}").as_bytes()).unwrap();
             assert!(client_is_done.recv().is_err());
         });
         let ended = client.send_message(JOB, &"x".repeat(32 << 20));
         drop(over);
-        let error = ended.unwrap_err();
-        assert_eq!((error.http_status(), error.delivery()), (Some(413), Some(Delivery::Rejected)), "{error}");
-        assert_eq!(error.kind(), ErrorKind::BadRequest);
-    });
+        ended
+    })
+}
+
+#[test]
+fn a_response_before_a_large_message_has_left_stops_its_writing_and_no_success_is_believed_then() {
+    let refusal = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n";
+    for (response, status, kind, verdict) in [
+        (refusal.to_owned(), 413, ErrorKind::BadRequest, Delivery::Rejected),
+        (response("m", 1200), 200, ErrorKind::InvalidResponse, Delivery::Unknown),
+        (response("m", 1200).replace("200 OK", "503 No"), 503, ErrorKind::Server, Delivery::NotSent),
+    ] {
+        let error = ended_early(&response).unwrap_err();
+        assert_eq!(
+            (error.http_status(), error.kind(), error.delivery()),
+            (Some(status), kind, Some(verdict)),
+            "{error}"
+        );
+    }
 }

@@ -1,13 +1,14 @@
 //! What arrives while a request is still being written, how a connection ends, and whether it is kept.
 
 use std::net::Shutdown;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
 use super::*;
 use crate::call::control::CancelToken;
 use crate::http::keep_alive::KeepAlive;
 use crate::http::socket::pair;
-use service::{LIMIT, SOCKET_BUFFER, Service, plain, with_tls, with_tls_as};
+use service::{LIMIT, SOCKET_BUFFER, Service, plain, small_pair, with_tls, with_tls_as};
 
 mod alerts;
 mod service;
@@ -71,6 +72,53 @@ fn a_response_to_a_part_of_a_request_ends_the_writing_and_is_read() {
         call.note_keep_alive(Some(KeepAlive::default()));
         assert!(!connection.is_open(), "the service expects the rest of the request");
     }
+}
+
+/// How many bytes a connection takes while its service does not read.
+fn room() -> usize {
+    let (mut client, _service) = small_pair();
+    // A delayed acknowledgement makes more room.
+    client.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
+    std::iter::from_fn(|| client.write(&[0; 4096]).ok()).sum()
+}
+
+#[test]
+fn a_request_ends_with_its_last_byte_also_if_tls_was_asked_for_new_keys_meanwhile() {
+    let (mut connection, mut service) = with_tls();
+    let tls = service.tls.as_mut().unwrap();
+    tls.refresh_traffic_keys().unwrap();
+    tls.write_tls(&mut service.stream).unwrap();
+    let call = call();
+    while connection.socket.idle() == Idle::Quiet {
+        call.check().unwrap();
+    }
+    // The end of it is with rustls when the socket takes no more and is read.
+    let request = room() + (32 << 10);
+    while connection.buffers.pending().len() < request {
+        let piece = connection.buffers.output().len();
+        connection.buffers.gather(piece);
+    }
+    let (client, began) = (service.client.try_clone().unwrap(), Instant::now());
+    let (mut records, is_flushed) = (Vec::new(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let unread = || rustix::io::ioctl_fionread(&client).unwrap() > 0;
+            while unread() && !is_flushed.load(SeqCst) && began.elapsed() < LIMIT {
+                std::thread::yield_now();
+            }
+            service.stream.read_to_end(&mut records).unwrap();
+        });
+        connection.flush(&call).unwrap();
+        is_flushed.store(true, SeqCst);
+        client.shutdown(Shutdown::Write).unwrap();
+    });
+    let lengths = std::iter::from_fn(|| {
+        let length = usize::from(u16::from_be_bytes(*records.get(3..5)?.first_chunk()?));
+        records.drain(..5 + length);
+        Some(length)
+    });
+    let last = lengths.last().unwrap();
+    assert!(last > 22, "a key update takes 5 bytes, and what every record has takes 17");
 }
 
 /// How a connection fails that awaits a response, as the call in flight keeps it.
