@@ -88,6 +88,12 @@ impl Connection {
         if self.unwritten && self.tunnelled && self.tls.is_none() && self.socket.idle() == Idle::Readable {
             return Err(surplus());
         }
+        // It came with the handshake, so it responds to nothing (RFC 9112 9.2).
+        if self.unwritten && self.tls.as_mut().is_some_and(|tls| !tls::is_drained(tls)) {
+            return Err(Cause::Lost(
+                "the service sent something before the request, or ended the connection".to_owned(),
+            ));
+        }
         self.unwritten = false;
         let flushed = if self.tls.is_some() { self.flush_tls(call) } else { self.flush_plain(call) };
         self.buffers.clear_pending();

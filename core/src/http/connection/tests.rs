@@ -170,6 +170,26 @@ fn a_tls_connection_takes_nothing_behind_the_close_notify() {
 }
 
 #[test]
+fn what_came_with_the_handshake_is_not_taken_for_the_response_to_a_request() {
+    for ends in [false, true] {
+        let (mut connection, mut service) = with_tls();
+        if ends {
+            service.tls.as_mut().unwrap().send_close_notify();
+        }
+        service.write(if ends { "" } else { REFUSAL });
+        let call = call();
+        while tls::is_drained(connection.tls.as_mut().unwrap()) {
+            tls::read_waiting_records(connection.tls.as_mut().unwrap(), &connection.socket);
+            call.check().unwrap();
+        }
+        connection.buffers.output();
+        connection.buffers.gather(100);
+        let why = "the service sent something before the request, or ended the connection";
+        assert_eq!((connection.flush(&call).err(), call.sent()), (lost(why), Sent::Nothing));
+    }
+}
+
+#[test]
 fn a_kept_tls_connection_with_a_flood_of_session_tickets_is_not_used() {
     let unread = |service: &Service| rustix::io::ioctl_fionread(&service.client).unwrap();
     let (mut connection, _service) = with_tls();
