@@ -52,7 +52,8 @@ fn is_plain_table(content: &[u8], separator: &str) -> bool {
 
 fn json(content: &[u8], items: &[BatchItem], keeps_extra: bool) {
     let text = std::str::from_utf8(content).expect("a list that was taken is UTF-8");
-    // Each file of several that are one after the other may begin with the mark.
+    // Each file of several that are one after the other may begin with the mark, and the first of them may have nothing else.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let text = format!("\n{text}").replace("\n\u{feff}", "\n");
     let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(&text).into_iter().collect();
     let mut values = match values {
