@@ -121,6 +121,9 @@ mod tests {
             (all(303), Unknown),
             (all(304), Unknown),
             (all(101), Unknown),
+            (Status(302, Sent::Part), NotSent),
+            (Status(503, Sent::Part), NotSent),
+            (Status(202, Sent::Part), Unknown),
         ];
         for (situation, verdict) in rows {
             assert_eq!(delivery(situation), verdict, "{situation:?}");
@@ -134,10 +137,8 @@ mod tests {
     }
 
     #[test]
-    fn a_gateway_error_before_the_request_left_whole_cannot_have_delivered_it() {
-        assert_eq!(delivery(Situation::Status(503, Sent::Part)), Delivery::NotSent);
+    fn a_refusal_is_one_also_before_the_request_left_whole() {
         assert_eq!(delivery(Situation::Status(413, Sent::Part)), Delivery::Rejected);
-        assert_eq!(delivery(Situation::Status(202, Sent::Part)), Delivery::Unknown, "nor can it have been accepted");
     }
 
     #[test]

@@ -150,15 +150,17 @@ pub(crate) fn note_id(exception: &Bound<'_, PyAny>, id: &str, record: Option<Bou
 fn try_note_id(exception: &Bound<'_, PyAny>, id: &str, record: Option<Bound<'_, PyDict>>) -> PyResult<()> {
     let name = intern!(exception.py(), "job");
     let own = exception.getattr_opt(name)?.filter(|job| !job.is_none());
-    let other = own.is_some_and(|own| record.as_ref().is_none_or(|record| own.eq(record).is_ok_and(|same| !same)));
-    if !other {
+    let other = own.as_ref().filter(|own| record.as_ref().is_none_or(|record| own.eq(record).is_ok_and(|same| !same)));
+    let is_record =
+        |own: &Bound<'_, PyAny>| own.cast::<PyDict>().is_ok_and(|own| own.contains("status").unwrap_or(false));
+    if other.is_none_or(is_record) {
         exception.setattr(name, record)?;
     }
-    append_note(exception, format!("agentjob: {}the new job is {id}", of_this_call(other)))
+    append_note(exception, format!("agentjob: {}the new job is {id}", of_this_call(other.is_some())))
 }
 
-/// Adds the message's verdict to an exception: as its `delivery`, and as a note that says whether to send the message again. An
-/// exception that has another `delivery` already is about another message, and keeps it.
+/// Adds the message's verdict to an exception: as its `delivery`, and as a note that says whether to send the message again. In an
+/// exception that left another call before it replaces the verdict of that call: what catches it now decides about this message.
 pub(crate) fn add_note(exception: &Bound<'_, PyAny>, verdict: Delivery) {
     // An exception that takes no attributes, or whose own code raises, goes without.
     let _ = try_note(exception, verdict);
@@ -167,8 +169,10 @@ pub(crate) fn add_note(exception: &Bound<'_, PyAny>, verdict: Delivery) {
 fn try_note(exception: &Bound<'_, PyAny>, verdict: Delivery) -> PyResult<()> {
     let py = exception.py();
     let own = exception.getattr_opt(intern!(py, "delivery"))?.filter(|delivery| !delivery.is_none());
-    let other = own.is_some_and(|own| own.eq(verdict.as_str()).is_ok_and(|same| !same));
-    if !other {
+    let other = own.as_ref().filter(|own| own.eq(verdict.as_str()).is_ok_and(|same| !same));
+    // A program's own exception may have a `delivery` that is something else.
+    let is_verdict = |own: &Bound<'_, PyAny>| Delivery::ALL.iter().any(|one| own.eq(one.as_str()).unwrap_or(false));
+    if other.is_none_or(is_verdict) {
         exception.setattr(intern!(py, "delivery"), verdict.as_str())?;
     }
     let said = match verdict {
@@ -177,7 +181,7 @@ fn try_note(exception: &Bound<'_, PyAny>, verdict: Delivery) -> PyResult<()> {
         Delivery::Unknown => "the message may have arrived; check the job before you send it again",
         Delivery::Accepted => "the message was accepted; do not send it again",
     };
-    append_note(exception, format!("agentjob: {}{said}", of_this_call(other)))
+    append_note(exception, format!("agentjob: {}{said}", of_this_call(other.is_some())))
 }
 
 /// What a note begins with if the exception already is about another call, as one that a program raises again is.

@@ -240,11 +240,11 @@ def test_a_note_explains_the_verdict_and_is_pickled_with_the_error():
         assert not hasattr(raised(emulator.client().get_job, "job_demo"), "__notes__"), "nothing was to be delivered"
 
 
-def test_the_verdict_of_one_message_never_stands_for_another(emulator):
+def test_an_exception_has_the_verdict_of_the_call_that_it_left_last(emulator):
     emulator.reset(work_ms=60_000, jobs=[{"id": "a"}, {"id": "b"}], rules=[{"path": "/v2/agent/*/job/b/message", "status": 503}])
     client = emulator.client()
     other = raised(client.send_and_wait, "a", "go", on_update=lambda job: client.send_message("b", "go"))
-    assert (other.delivery, str(other).partition(":")[0]) == ("unknown", "message to job b may have arrived")
+    assert (other.delivery, str(other).partition(":")[0]) == ("accepted", "message to job b may have arrived")
     around = "agentjob: about the call that raised this: the message was accepted; do not send it again"
     assert other.__notes__ == [NOTES["unknown"], around]
 
@@ -259,6 +259,34 @@ def test_the_verdict_of_one_message_never_stands_for_another(emulator):
         with pytest.raises(Mine):
             client.send_and_wait("a", "go", on_update=on_update)
     assert mine.delivery == {"of": "mine"} and mine.__notes__ == [around], "and it is said once"
+
+
+def test_a_program_that_decides_by_delivery_is_not_misled_by_a_callback_that_failed_to_send(emulator):
+    nowhere = agentjob.Client(base_url="http://127.0.0.1:1", api_key="k", project_id="p", trust_env=False, max_retries=0)
+
+    def audit(event):
+        if event["event"] == "response":
+            nowhere.send_message("job_audit", "a message was sent")
+
+    errors = []
+    while not errors or (errors[-1].delivery == "not_sent" and len(errors) < 3):
+        errors.append(raised(emulator.client(on_event=audit).send_message, "job_demo", "once"))
+    assert [message["prompt"] for message in emulator.ledger()] == ["once"]
+    assert errors[0].__notes__ == [NOTES["not_sent"], "agentjob: about the call that raised this: the message was accepted; do not send it again"]
+
+
+def test_an_exception_that_a_callback_raises_in_several_calls_has_the_verdict_of_the_last_one(emulator):
+    stop = RuntimeError("of the program")
+    for when, verdict in (("response", "accepted"), ("attempt", "not_sent"), ("response", "accepted")):
+
+        def on_event(event, when=when):
+            if event["event"] == when:
+                raise stop
+
+        with pytest.raises(RuntimeError):
+            emulator.client(on_event=on_event).send_message("job_demo", when)
+        assert stop.delivery == verdict
+    assert [message["prompt"] for message in emulator.ledger()] == ["response", "response"]
 
 
 FAULTS = [

@@ -58,7 +58,7 @@ def test_an_exception_that_is_raised_for_another_new_job_again_says_so(emulator)
         with pytest.raises(RuntimeError):
             emulator.client().create_job("go", meta=again)
     first, second = emulator.ledger()
-    assert own.job["id"] == first["job_id"]
+    assert own.job["id"] == second["job_id"]
     notes = [f"agentjob: the new job is {first['job_id']}", f"agentjob: about the call that raised this: the new job is {second['job_id']}"]
     assert own.__notes__ == [ACCEPTED, *notes]
 
