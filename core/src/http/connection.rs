@@ -90,9 +90,7 @@ impl Connection {
         }
         // It came with the handshake, so it responds to nothing (RFC 9112 9.2).
         if self.unwritten && self.tls.as_mut().is_some_and(|tls| !tls::is_drained(tls)) {
-            return Err(Cause::Lost(
-                "the service sent something before the request, or ended the connection".to_owned(),
-            ));
+            return Err(Cause::Lost("the service responded, or ended, before the request".to_owned()));
         }
         self.unwritten = false;
         let flushed = if self.tls.is_some() { self.flush_tls(call) } else { self.flush_plain(call) };

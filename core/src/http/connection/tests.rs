@@ -184,7 +184,7 @@ fn what_came_with_the_handshake_is_not_taken_for_the_response_to_a_request() {
         }
         connection.buffers.output();
         connection.buffers.gather(100);
-        let why = "the service sent something before the request, or ended the connection";
+        let why = "the service responded, or ended, before the request";
         assert_eq!((connection.flush(&call).err(), call.sent()), (lost(why), Sent::Nothing));
     }
 }
