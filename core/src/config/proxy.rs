@@ -29,6 +29,9 @@ impl Proxy {
         let wrong = |what: &str| {
             Error::invalid(format!("{name} {what}")).with_hint("Give a URL like http://proxy.example.com:3128.")
         };
+        if text.trim() != text {
+            return Err(wrong("begins or ends with white space"));
+        }
         let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
         match scheme.to_ascii_lowercase().as_str() {
             "http" => {}
@@ -202,6 +205,10 @@ mod tests {
             let error = chosen("https://a.example", &[("ALL_PROXY", text)]).unwrap_err();
             assert!(error.message().starts_with("ALL_PROXY "), "{error}");
             assert!(!error.message().contains("pw"), "{error}");
+        }
+        for text in [" http://p:1", "http://p:1 ", "p:1\n"] {
+            let error = chosen("https://a.example", &[("ALL_PROXY", text)]).unwrap_err();
+            assert!(error.message().starts_with("ALL_PROXY begins or ends with white space."), "{error}");
         }
         // An exempt host needs no proxy, so an unusable one does not matter.
         assert_eq!(chosen("https://a.example", &[("ALL_PROXY", "socks5://p:1"), ("NO_PROXY", "*")]).unwrap(), None);
