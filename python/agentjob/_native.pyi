@@ -805,7 +805,8 @@ def block_signals() -> None:
     """Blocks every signal but the thread's own faults on the calling thread, for a thread of agentjob.aio."""
 
 def add_note(exception: BaseException, delivery: str, /) -> None:
-    """Adds a message's verdict to an exception that the core did not raise, as its `delivery` and as a note."""
+    """Adds a message's verdict to an exception that the core did not raise, as its `delivery` and as its last note. It replaces the
+    verdict of another call."""
 
 def note(exception: BaseException, text: str) -> None:
     """Adds a note to an exception that the core did not raise."""

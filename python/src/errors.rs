@@ -5,7 +5,7 @@ use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList, PyModule};
+use pyo3::types::{PyDict, PyList, PyModule, PyString};
 
 use crate::convert;
 use crate::key_exception::Raised;
@@ -149,12 +149,13 @@ pub(crate) fn note_id(exception: &Bound<'_, PyAny>, id: &str, record: Option<Bou
 
 fn try_note_id(exception: &Bound<'_, PyAny>, id: &str, record: Option<Bound<'_, PyDict>>) -> PyResult<()> {
     let name = intern!(exception.py(), "job");
-    let own = exception.getattr_opt(name)?.filter(|job| !job.is_none());
+    let own = attribute(exception, name);
     let other = own.as_ref().filter(|own| record.as_ref().is_none_or(|record| own.eq(record).is_ok_and(|same| !same)));
-    let is_record =
-        |own: &Bound<'_, PyAny>| own.cast::<PyDict>().is_ok_and(|own| own.contains("status").unwrap_or(false));
+    let has = |own: &Bound<'_, PyDict>, key| own.contains(key).unwrap_or(false);
+    let is_record = |own: &Bound<'_, PyAny>| own.cast::<PyDict>().is_ok_and(|own| has(own, "id") && has(own, "status"));
     if other.is_none_or(is_record) {
-        exception.setattr(name, record)?;
+        // Its class may not allow it. The note says it, too.
+        let _ = exception.setattr(name, record);
     }
     append_note(exception, format!("agentjob: {}the new job is {id}", of_this_call(other.is_some())))
 }
@@ -168,12 +169,14 @@ pub(crate) fn add_note(exception: &Bound<'_, PyAny>, verdict: Delivery) {
 
 fn try_note(exception: &Bound<'_, PyAny>, verdict: Delivery) -> PyResult<()> {
     let py = exception.py();
-    let own = exception.getattr_opt(intern!(py, "delivery"))?.filter(|delivery| !delivery.is_none());
+    let name = intern!(py, "delivery");
+    let own = attribute(exception, name);
     let other = own.as_ref().filter(|own| own.eq(verdict.as_str()).is_ok_and(|same| !same));
     // A program's own exception may have a `delivery` that is something else.
     let is_verdict = |own: &Bound<'_, PyAny>| Delivery::ALL.iter().any(|one| own.eq(one.as_str()).unwrap_or(false));
     if other.is_none_or(is_verdict) {
-        exception.setattr(intern!(py, "delivery"), verdict.as_str())?;
+        // As in `try_note_id`.
+        let _ = exception.setattr(name, verdict.as_str());
     }
     let said = match verdict {
         Delivery::NotSent => "the message was not sent, so it may be sent again",
@@ -189,6 +192,12 @@ fn of_this_call(other: bool) -> &'static str {
     if other { "about the call that raised this: " } else { "" }
 }
 
+/// An attribute, unless it is None or the class's own code raises.
+fn attribute<'py>(exception: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+    exception.getattr_opt(name).ok().flatten().filter(|own| !own.is_none())
+}
+
+/// The note of the last call is the last one, and none is there twice.
 fn append_note(exception: &Bound<'_, PyAny>, note: String) -> PyResult<()> {
     let py = exception.py();
     let notes = match exception.getattr_opt(intern!(py, "__notes__"))? {
@@ -196,9 +205,9 @@ fn append_note(exception: &Bound<'_, PyAny>, note: String) -> PyResult<()> {
         // Python 3.11 and later show `__notes__` in tracebacks. Older versions do not, but a program can read them.
         None => PyList::empty(py),
     };
-    if !notes.contains(&note)? {
-        notes.append(note)?;
-        exception.setattr(intern!(py, "__notes__"), notes)?;
+    if notes.contains(&note)? {
+        notes.del_item(notes.index(&note)?)?;
     }
-    Ok(())
+    notes.append(note)?;
+    exception.setattr(intern!(py, "__notes__"), notes)
 }

@@ -11,7 +11,7 @@ import threading
 import time
 
 import pytest
-from conftest import BUSY, QUICK, SEEN, arrived, tried, unix, wait_for
+from conftest import BUSY, PATIENCE, QUICK, SEEN, arrived, tried, unix, wait_for
 
 import agentjob
 from agentjob import aio
@@ -555,6 +555,32 @@ def test_an_exit_in_a_callback_has_the_verdict_and_is_no_cancellation(emulator, 
     with caplog.at_level(logging.INFO, "agentjob"):
         run(main)
     assert "cancelled" not in caplog.text
+
+
+@pytest.mark.parametrize("own", [property(lambda _: "not_sent"), {"of": "mine"}], ids=["verdict", "dict"])
+def test_a_cancelled_message_is_unknown_if_its_callback_raised_what_has_its_own_delivery(emulator, own):
+    class Mine(Exception):
+        delivery = own
+
+    async def main():
+        loop, is_cancelled = asyncio.get_running_loop(), threading.Event()
+
+        def cancel():
+            task.cancel()
+            loop.call_soon(loop.call_soon, is_cancelled.set)
+
+        def on_event(event):
+            if event["event"] == "response":
+                loop.call_soon_threadsafe(cancel)
+                assert is_cancelled.wait(PATIENCE)
+                raise Mine
+
+        task = asyncio.ensure_future(client_of(emulator, on_event=on_event).send_message("job_demo", "go"))
+        with pytest.raises(asyncio.CancelledError) as cancelled:
+            await task
+        assert cancelled.value.delivery == "unknown"
+
+    asyncio.run(main())
 
 
 def test_a_coroutine_that_is_closed_after_its_message_is_logged(emulator, caplog):

@@ -277,7 +277,7 @@ def test_a_program_that_decides_by_delivery_is_not_misled_by_a_callback_that_fai
 
 def test_an_exception_that_a_callback_raises_in_several_calls_has_the_verdict_of_the_last_one(emulator):
     stop = RuntimeError("of the program")
-    for when, verdict in (("response", "accepted"), ("attempt", "not_sent"), ("response", "accepted")):
+    for when, verdict in (("attempt", "not_sent"), ("response", "accepted")) * 2:
 
         def on_event(event, when=when):
             if event["event"] == when:
@@ -285,8 +285,23 @@ def test_an_exception_that_a_callback_raises_in_several_calls_has_the_verdict_of
 
         with pytest.raises(RuntimeError):
             emulator.client(on_event=on_event).send_message("job_demo", when)
-        assert stop.delivery == verdict
+        assert stop.delivery == verdict and stop.__notes__[-1].endswith(NOTES[verdict].partition(": ")[2])
+    assert len(stop.__notes__) == 3
     assert [message["prompt"] for message in emulator.ledger()] == ["response", "response"]
+
+
+@pytest.mark.parametrize("own", [property(lambda _: "not_sent"), property(lambda _: 1 / 0), {"of": "mine"}], ids=["verdict", "raises", "dict"])
+def test_an_exception_whose_class_has_its_own_delivery_gets_the_note(emulator, own):
+    class Mine(Exception):
+        delivery = own
+
+    def on_event(event):
+        if event["event"] == "response":
+            raise Mine
+
+    with pytest.raises(Mine) as mine:
+        emulator.client(on_event=on_event).send_message("job_demo", "go")
+    assert mine.value.__notes__[-1].endswith("the message was accepted; do not send it again")
 
 
 FAULTS = [

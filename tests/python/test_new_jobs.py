@@ -60,7 +60,11 @@ def test_an_exception_that_is_raised_for_another_new_job_again_says_so(emulator)
     first, second = emulator.ledger()
     assert own.job["id"] == second["job_id"]
     notes = [f"agentjob: the new job is {first['job_id']}", f"agentjob: about the call that raised this: the new job is {second['job_id']}"]
-    assert own.__notes__ == [ACCEPTED, *notes]
+    assert own.__notes__ == [notes[0], ACCEPTED, notes[1]]
+    own.job = {"status": "of the program"}
+    with pytest.raises(RuntimeError):
+        emulator.client().create_job("go", meta=again)
+    assert own.job == {"status": "of the program"} and own.__notes__[-1].endswith(emulator.ledger()[2]["job_id"])
 
 
 def test_a_signal_while_a_long_record_is_made_a_dict_has_the_verdict_and_the_job(emulator):

@@ -15,7 +15,7 @@ from typing import Any, Awaitable, Callable, TypeVar
 
 from .. import _native
 from .event_loop import Loop, Wake, running_loop, wait_for
-from .message import Message
+from .message import VERDICTS, Message
 from .threads import Threads
 
 T = TypeVar("T")
@@ -107,14 +107,17 @@ async def pause(threads: Threads, seconds: float) -> None:
         threads.sleepers.difference_update(armed)
 
 
-def _known(future: Future[Any]) -> tuple[str | None, Any]:
+def _known(future: Future[Any]) -> tuple[str, Any]:
     """The delivery verdict of a call that has ended, and what it returned or would have."""
     if future.cancelled():
         return "not_sent", None
     error = future.exception()
     if error is None:
         return "accepted", future.result()
-    return getattr(error, "delivery", None), getattr(error, "job", None)
+    # What a call noted stands in the exception itself; one whose class has a `delivery` of its own may have kept that.
+    noted = getattr(error, "__dict__", {})
+    verdict = noted.get("delivery")
+    return verdict if verdict in VERDICTS else "unknown", noted.get("job")
 
 
 def _note(error: BaseException, verdict: str | None) -> None:
