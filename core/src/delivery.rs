@@ -12,7 +12,7 @@ pub enum Delivery {
     NotSent,
     /// The service refused it: it can be sent again once the cause is fixed.
     Rejected,
-    /// The whole request left, and no usable response came: check the job before sending it again.
+    /// The whole request left, and no usable response came, or a success came before it had left: check the job before sending it again.
     Unknown,
     /// The service accepted it, but its record could not be read, or a later step failed: do not send it again.
     Accepted,

@@ -6,7 +6,8 @@
 A mutant that the tests beside the code let live is tried again with those against the emulator, and then with all tests of core. What
 lives then is a survivor: survivors.txt has each with its reason, and any other is a failure, as is an area of which less than 95 % is
 killed. One with which the tests hang counts as killed, though a busy machine may have delayed them: how many these are is printed, and
-FOLDER/AREA/timeout.txt names them. An area takes minutes to hours; --continue continues a run that was ended. FOLDER/AREA/mutants.out has what each test printed.
+FOLDER/AREA/timeout.txt names them. An area takes minutes to hours; --continue continues a run that was ended. FOLDER/AREA/mutants.out has
+what each test printed.
 """
 
 import argparse

@@ -6,7 +6,7 @@ use crate::timestamp::iso;
 
 /// A longer `Retry-After` is shortened to ten years.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const MINUTE_MS: u64 = 60_000;
 
 /// `Retry-After` in either of its forms (RFC 9110 10.2.3). A date counts from the response's own `Date` if it has
 /// one, because the clock here may be wrong. A value of another form is ignored.
@@ -28,7 +28,7 @@ pub(crate) fn parse_retry_after(value: &str, date: Option<&str>, now: SystemTime
     Some(seconds.min(MAX_RETRY_AFTER))
 }
 
-/// When to retry, in seconds and by the clock: with seconds if it is soon, with the date if it is a day away or more. Both are
+/// When to retry, in seconds and by the clock: with seconds if it is soon, with the date if the clock shows this minute again by then. Both are
 /// rounded up, because a retry that comes too early is refused again.
 pub(crate) fn retry_after_text(asked: Duration, now: SystemTime) -> String {
     if asked.is_zero() {
@@ -36,12 +36,13 @@ pub(crate) fn retry_after_text(asked: Duration, now: SystemTime) -> String {
     }
     let seconds = asked.as_secs() + u64::from(asked.subsec_nanos() > 0);
     let now_ms = now.duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
-    let step_ms = if seconds < 120 { 1_000 } else { 60_000 };
+    let step_ms = if seconds < 120 { 1_000 } else { MINUTE_MS };
     let at = now_ms.saturating_add(seconds.saturating_mul(1000)).div_ceil(step_ms).saturating_mul(step_ms);
     let moment = iso(at);
     let (date, time) = moment.split_once('T').unwrap_or_default();
     let clock = time.get(..if seconds < 120 { 8 } else { 5 }).unwrap_or_default();
-    let date = if asked >= DAY { format!("{date} ") } else { String::new() };
+    let is_far = at / MINUTE_MS >= now_ms / MINUTE_MS + 24 * 60;
+    let date = if is_far { format!("{date} ") } else { String::new() };
     format!("Retry after {seconds} s ({date}{clock} UTC).")
 }
 
@@ -98,7 +99,8 @@ mod tests {
             (3_600_000, "Retry after 3600 s (15:42 UTC)."),
             (3_600_500, "Retry after 3601 s (15:43 UTC)."),
             (36_000_000, "Retry after 36000 s (00:42 UTC)."),
-            (86_399_000, "Retry after 86399 s (14:42 UTC)."),
+            (86_340_000, "Retry after 86340 s (14:41 UTC)."),
+            (86_340_001, "Retry after 86341 s (2026-11-23 14:42 UTC)."),
             (86_400_000, "Retry after 86400 s (2026-11-23 14:42 UTC)."),
             (172_800_000, "Retry after 172800 s (2026-11-24 14:42 UTC)."),
         ] {
@@ -106,10 +108,11 @@ mod tests {
         }
         let soon = retry_after_text(Duration::from_secs(120), now + Duration::from_secs(1));
         assert_eq!(soon, "Retry after 120 s (14:45 UTC).", "a minute that has begun is not over");
+        let day = Duration::from_secs(86_400);
         let decade = Duration::from_secs(315_360_000);
         assert_eq!(retry_after_text(decade, now), "Retry after 315360000 s (2036-11-19 14:42 UTC).");
         assert_eq!(
-            retry_after_text(DAY, UNIX_EPOCH - DAY),
+            retry_after_text(day, UNIX_EPOCH - day),
             "Retry after 86400 s (1970-01-02 00:00 UTC).",
             "a clock that is wrong"
         );

@@ -38,7 +38,7 @@ fn a_stray_response_is_not_taken_for_the_next_one_even_if_tls_has_decrypted_it()
 fn ended_early(response: &str) -> Result<Job, Error> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = Client::builder().base_url(format!("http://{}", listener.local_addr().unwrap()));
-    let client = client.api_key("key_of_the_service").project_id("demo").trust_env(false).timeout(ms(20_000));
+    let client = client.api_key("key_of_the_service").project_id("demo").trust_env(false).timeout(ms(300_000));
     let client = client.max_prompt_bytes(64 << 20).build().unwrap();
     let (over, client_is_done) = channel::<()>();
     std::thread::scope(|scope| {

@@ -245,13 +245,13 @@ fn silences(cases: &mut Vec<Case>) {
     cases.push(Case { cancel: Some(SOON), ..Case::new("dripping, cancelled", drip) });
 }
 
-/// The service refuses a large prompt while it is still being written.
+/// The service responds to a large prompt while it is still being written.
 fn early_responses(cases: &mut Vec<Case>) {
-    for status in [401, 413, 503] {
+    for status in [302, 401, 413, 503] {
         for linger_ms in [0, 200] {
             let rule = json!({ "nth": 1, "early": true, "status": status, "linger_ms": linger_ms });
             for padding in [0, 100_000, LARGE - 100] {
-                cases.push(Case { padding, ..Case::new("early refusal", rule.clone()) });
+                cases.push(Case { padding, ..Case::new("early response", rule.clone()) });
             }
         }
     }

@@ -67,6 +67,7 @@ mod tests {
             (Kind::Server, Unknown, Some(503), FailureScope::Service, Unknown),
             (Kind::Server, NotSent, Some(503), FailureScope::Service, NotSent),
             (Kind::InvalidResponse, Unknown, None, FailureScope::Service, Unknown),
+            (Kind::InvalidResponse, Unknown, Some(200), FailureScope::Service, Unknown),
             (Kind::InvalidResponse, Accepted, Some(200), FailureScope::Item, Accepted),
             (Kind::Timeout, Accepted, Some(200), FailureScope::Item, Accepted),
             (Kind::RateLimit, Rejected, Some(429), FailureScope::RateLimit, NotSent),

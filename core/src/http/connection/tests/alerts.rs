@@ -94,7 +94,8 @@ fn whether_a_service_asked_for_a_certificate_is_not_mixed_up_with_a_call_that_a_
         let (connected, is_connected) = mpsc::channel();
         let control = Connects(!asks, Mutex::new(Some(connected)));
         let call = CallInFlight::with_options(&CallOptions::new().control(Arc::new(control)), None, LIMIT);
-        let (connection, _service) = with_tls_in(&call, asks, |_| {}, move || is_connected.recv().unwrap());
+        let (connection, _service) =
+            with_tls_in(&call, asks, |_| {}, move || is_connected.recv_timeout(LIMIT).unwrap());
         assert_eq!(connection.may_refuse_client, asks);
     }
 }
