@@ -148,16 +148,11 @@ pub(crate) fn note_id(exception: &Bound<'_, PyAny>, id: &str, record: Option<Bou
 }
 
 fn try_note_id(exception: &Bound<'_, PyAny>, id: &str, record: Option<Bound<'_, PyDict>>) -> PyResult<()> {
-    let name = intern!(exception.py(), "job");
-    let own = attribute(exception, name);
-    let other = own.as_ref().filter(|own| record.as_ref().is_none_or(|record| own.eq(record).is_ok_and(|same| !same)));
     let has = |own: &Bound<'_, PyDict>, key| own.contains(key).unwrap_or(false);
     let is_record = |own: &Bound<'_, PyAny>| own.cast::<PyDict>().is_ok_and(|own| has(own, "id") && has(own, "status"));
-    if other.is_none_or(is_record) {
-        // Its class may not allow it. The note says it, too.
-        let _ = exception.setattr(name, record);
-    }
-    append_note(exception, format!("agentjob: {}the new job is {id}", of_this_call(other.is_some())))
+    let record = record.map_or_else(|| exception.py().None().into_bound(exception.py()), Bound::into_any);
+    let this_call = replace(exception, intern!(exception.py(), "job"), &record, is_record);
+    append_note(exception, format!("agentjob: {this_call}the new job is {id}"))
 }
 
 /// Adds the message's verdict to an exception: as its `delivery`, and as a note that says whether to send the message again. In an
@@ -169,32 +164,34 @@ pub(crate) fn add_note(exception: &Bound<'_, PyAny>, verdict: Delivery) {
 
 fn try_note(exception: &Bound<'_, PyAny>, verdict: Delivery) -> PyResult<()> {
     let py = exception.py();
-    let name = intern!(py, "delivery");
-    let own = attribute(exception, name);
-    let other = own.as_ref().filter(|own| own.eq(verdict.as_str()).is_ok_and(|same| !same));
-    // A program's own exception may have a `delivery` that is something else.
     let is_verdict = |own: &Bound<'_, PyAny>| Delivery::ALL.iter().any(|one| own.eq(one.as_str()).unwrap_or(false));
-    if other.is_none_or(is_verdict) {
-        // As in `try_note_id`.
-        let _ = exception.setattr(name, verdict.as_str());
-    }
+    let value = PyString::new(py, verdict.as_str()).into_any();
+    let this_call = replace(exception, intern!(py, "delivery"), &value, is_verdict);
     let said = match verdict {
         Delivery::NotSent => "the message was not sent, so it may be sent again",
         Delivery::Rejected => "the service rejected the message; fix the cause, then send it again",
         Delivery::Unknown => "the message may have arrived; check the job before you send it again",
         Delivery::Accepted => "the message was accepted; do not send it again",
     };
-    append_note(exception, format!("agentjob: {}{said}", of_this_call(other.is_some())))
+    append_note(exception, format!("agentjob: {this_call}{said}"))
 }
 
-/// What a note begins with if the exception already is about another call, as one that a program raises again is.
-fn of_this_call(other: bool) -> &'static str {
-    if other { "about the call that raised this: " } else { "" }
-}
-
-/// An attribute, unless it is None or the class's own code raises.
-fn attribute<'py>(exception: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
-    exception.getattr_opt(name).ok().flatten().filter(|own| !own.is_none())
+/// Sets an attribute, unless a program's own exception has something else there (`is_ours` is false). Returns what the note begins with:
+/// it says which call is meant if the exception already is about another one, as one that a program raises again is.
+fn replace(
+    exception: &Bound<'_, PyAny>,
+    name: &Bound<'_, PyString>,
+    value: &Bound<'_, PyAny>,
+    is_ours: impl FnOnce(&Bound<'_, PyAny>) -> bool,
+) -> &'static str {
+    let own = exception.getattr_opt(name).ok().flatten().filter(|own| !own.is_none());
+    let other = own.filter(|own| own.eq(value).is_ok_and(|same| !same));
+    let this_call = if other.is_some() { "about the call that raised this: " } else { "" };
+    if other.is_none_or(|other| is_ours(&other)) {
+        // Its class may not allow it. The note says it, too.
+        let _ = exception.setattr(name, value);
+    }
+    this_call
 }
 
 /// The note of the last call is the last one, and none is there twice.

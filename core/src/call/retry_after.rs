@@ -28,8 +28,8 @@ pub(crate) fn parse_retry_after(value: &str, date: Option<&str>, now: SystemTime
     Some(seconds.min(MAX_RETRY_AFTER))
 }
 
-/// When to retry, in seconds and by the clock: with seconds if it is soon, with the date if the clock shows this minute again by then. Both are
-/// rounded up, because a retry that comes too early is refused again.
+/// When to retry, in seconds and by the clock: with seconds if it is soon, with the date if the clock shows this minute again by then.
+/// Both are rounded up, because a retry that comes too early is refused again.
 pub(crate) fn retry_after_text(asked: Duration, now: SystemTime) -> String {
     if asked.is_zero() {
         return "Retry now.".to_owned();

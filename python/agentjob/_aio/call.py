@@ -14,8 +14,9 @@ from concurrent.futures import Future
 from typing import Any, Awaitable, Callable, TypeVar
 
 from .. import _native
+from ..errors import _VERDICTS
 from .event_loop import Loop, Wake, running_loop, wait_for
-from .message import VERDICTS, Message
+from .message import Message
 from .threads import Threads
 
 T = TypeVar("T")
@@ -117,7 +118,7 @@ def _known(future: Future[Any]) -> tuple[str, Any]:
     # What a call noted stands in the exception itself; one whose class has a `delivery` of its own may have kept that.
     noted = getattr(error, "__dict__", {})
     verdict = noted.get("delivery")
-    return verdict if verdict in VERDICTS else "unknown", noted.get("job")
+    return verdict if verdict and verdict in _VERDICTS else "unknown", noted.get("job")
 
 
 def _note(error: BaseException, verdict: str | None) -> None:

@@ -16,7 +16,6 @@ SENTENCES = {
     ("create_job", "unknown"): ("may have been created:", "Check the project's jobs before you create it again."),
     ("create_job", "accepted"): ("was created, but", "Do not create it again."),
 }
-VERDICTS = ("not_sent", "rejected", "unknown", "accepted")
 INFO, WARNING = 20, 30
 
 

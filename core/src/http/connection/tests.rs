@@ -8,7 +8,7 @@ use super::*;
 use crate::call::control::CancelToken;
 use crate::http::keep_alive::KeepAlive;
 use crate::http::socket::pair;
-use service::{LIMIT, SOCKET_BUFFER, Service, plain, small_pair, with_tls, with_tls_as};
+use service::{LIMIT, SOCKET_BUFFER, Service, plain, small_pair, unread, with_tls, with_tls_as};
 
 mod alerts;
 mod service;
@@ -44,7 +44,7 @@ fn after_an_interim_response_to_a_part_of_a_request_the_rest_is_written() {
         let (written, read) = std::thread::scope(|scope| {
             let read = scope.spawn(|| {
                 // The service reads only after the client has read what it sent.
-                while rustix::io::ioctl_fionread(&service.client).unwrap() > 0 && began.elapsed() < LIMIT {
+                while unread(&service.client) > 0 && began.elapsed() < LIMIT {
                     std::thread::yield_now();
                 }
                 service.read_all()
@@ -102,15 +102,14 @@ fn records_when_keys_are_updated() -> Option<Vec<usize>> {
     let (mut records, mut was_read, is_flushed) = (Vec::new(), false, AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let unread = || rustix::io::ioctl_fionread(&client).unwrap() > 0;
-            while unread() && !is_flushed.load(SeqCst) && began.elapsed() < LIMIT {
+            while unread(&client) > 0 && !is_flushed.load(SeqCst) && began.elapsed() < LIMIT {
                 std::thread::yield_now();
             }
             service.stream.read_to_end(&mut records).unwrap();
         });
         connection.flush(&call).unwrap();
         is_flushed.store(true, SeqCst);
-        was_read = rustix::io::ioctl_fionread(&client).unwrap() == 0;
+        was_read = unread(&client) == 0;
         client.shutdown(Shutdown::Write).unwrap();
     });
     let lengths = std::iter::from_fn(|| {
@@ -168,7 +167,7 @@ fn a_tls_connection_takes_nothing_behind_the_close_notify() {
     let call = call();
     let (most, rest) = records.split_at(16 << 10);
     service.stream.write_all(most).unwrap();
-    while rustix::io::ioctl_fionread(&service.client).unwrap() > 0 {
+    while unread(&service.client) > 0 {
         assert!(!connection.read_early_response(&call));
     }
     service.stream.write_all(rest).unwrap();
@@ -200,7 +199,6 @@ fn what_came_with_the_handshake_is_not_taken_for_the_response_to_a_request() {
 
 #[test]
 fn a_kept_tls_connection_with_a_flood_of_session_tickets_is_not_used() {
-    let unread = |service: &Service| rustix::io::ioctl_fionread(&service.client).unwrap();
     let (mut connection, _service) = with_tls();
     assert!(connection.is_alive());
     let (mut connection, service) = with_tls_as(false, |config| {
@@ -209,11 +207,11 @@ fn a_kept_tls_connection_with_a_flood_of_session_tickets_is_not_used() {
         config.max_fragment_size = Some(81 + 5);
     });
     let call = call();
-    while unread(&service) <= u64::from(MAX_IDLE_READS) * 4096 {
+    while unread(&service.client) <= u64::from(MAX_IDLE_READS) * 4096 {
         call.check().unwrap();
     }
     assert!(!connection.is_alive());
-    assert!(unread(&service) > 0, "the rest is not read");
+    assert!(unread(&service.client) > 0, "the rest is not read");
 }
 
 #[test]

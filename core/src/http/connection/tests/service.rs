@@ -49,6 +49,11 @@ impl Service {
     }
 }
 
+/// How many bytes an end has not read yet.
+pub(super) fn unread(end: &TcpStream) -> u64 {
+    rustix::io::ioctl_fionread(end).unwrap()
+}
+
 /// Two ends whose sockets take little while the other one does not read.
 pub(super) fn small_pair() -> (TcpStream, TcpStream) {
     let (client, service) = pair();
