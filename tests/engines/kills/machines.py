@@ -1,4 +1,4 @@
-"""Machines: network namespaces. A router connects them with the check, which has the service and the store, and drops what it is told to.
+"""Machines: network namespaces. A router connects them with the check, which has the service and the store, and drops what the check cuts off.
 
 The check itself runs in a namespace of its own (`enter`), so the machine that it runs on is not touched, and all are gone when it ends.
 """

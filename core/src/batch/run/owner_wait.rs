@@ -19,13 +19,13 @@ impl Engine {
         // That of a batch that is stopping has done what it can, and stays readable.
         let own = self.options.cancel.as_ref().filter(|_| state.stopping.is_none());
         let tokens: Vec<&CancelToken> = own.into_iter().chain(cancel).collect();
-        // A signal handler may cancel a token, so that notifies no Condvar. A short wait ends soon without being told.
-        let needs_telling = !tokens.is_empty() && at_most > SLICE;
+        // A signal handler may cancel a token, so that notifies no Condvar. A short wait ends soon without being woken.
+        let must_be_woken = !tokens.is_empty() && at_most > SLICE;
         let descriptors: Option<Vec<_>> = tokens.iter().map(|token| token.flag().descriptor()).collect();
         // Made under the lock, like the hush of the caller: an event that comes later rings it.
-        let told = descriptors.filter(|_| needs_telling).and_then(|descriptors| Some((self.bell()?, descriptors)));
-        let Some((bell, descriptors)) = told else {
-            let slice = if needs_telling { SLICE } else { at_most };
+        let wakers = descriptors.filter(|_| must_be_woken).and_then(|descriptors| Some((self.bell()?, descriptors)));
+        let Some((bell, descriptors)) = wakers else {
+            let slice = if must_be_woken { SLICE } else { at_most };
             drop(self.for_owner.wait_timeout(state, slice).unwrap_or_else(PoisonError::into_inner).0);
             return;
         };
